@@ -1,0 +1,137 @@
+//! The ranges of all values. Types say what a value is; this file says what it may be.
+
+use crate::{ConfigError, RunConfig};
+
+fn rule(holds: bool, key: &'static str, value: impl ToString, rule: &'static str) -> Result<(), ConfigError> {
+    if holds { Ok(()) } else { Err(ConfigError::Value { key, value: value.to_string(), rule }) }
+}
+
+fn share(key: &'static str, value: f32) -> Result<(), ConfigError> {
+    rule((0.0..=1.0).contains(&value), key, value, "must be from 0 to 1")
+}
+
+fn positive(key: &'static str, value: f32) -> Result<(), ConfigError> {
+    rule(value > 0.0 && value.is_finite(), key, value, "must be above 0")
+}
+
+fn at_least_one(key: &'static str, value: usize) -> Result<(), ConfigError> {
+    rule(value >= 1, key, value, "must be at least 1")
+}
+
+fn even(key: &'static str, value: usize) -> Result<(), ConfigError> {
+    rule(value.is_multiple_of(2), key, value, "must be even, so that neither colour gains")
+}
+
+impl RunConfig {
+    /// Checks every value against its range.
+    ///
+    /// # Errors
+    /// Names the first key whose value is out of range, and the range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.check_game()?;
+        self.check_network()?;
+        self.check_search()?;
+        self.check_selfplay()?;
+        self.check_resign()?;
+        self.check_train()?;
+        self.check_evaluate()
+    }
+
+    fn check_game(&self) -> Result<(), ConfigError> {
+        let game = &self.game;
+        rule((2..=19).contains(&game.size), "game.size", game.size, "must be from 2 to 19")?;
+        let area = (game.size * game.size) as f32;
+        let halves = (game.komi * 2.0).fract() == 0.0 && game.komi.abs() <= area;
+        rule(halves, "game.komi", game.komi, "must be a multiple of 0.5, no larger than the board")
+    }
+
+    fn check_network(&self) -> Result<(), ConfigError> {
+        let network = &self.network;
+        rule(network.blocks <= 80, "network.blocks", network.blocks, "must be from 0 to 80")?;
+        rule((1..=1024).contains(&network.filters), "network.filters", network.filters, "must be from 1 to 1024")?;
+        let hidden = network.value_hidden;
+        rule((1..=4096).contains(&hidden), "network.value_hidden", hidden, "must be from 1 to 4096")
+    }
+
+    fn check_search(&self) -> Result<(), ConfigError> {
+        let search = &self.search;
+        rule((1..=10_000_000).contains(&search.visits), "search.visits", search.visits, "must be from 1 to 10000000")?;
+        positive("search.c_puct_base", search.c_puct_base)?;
+        rule(
+            search.c_puct_init >= 0.0 && search.c_puct_init.is_finite(),
+            "search.c_puct_init",
+            search.c_puct_init,
+            "must not be negative",
+        )?;
+        rule((1..=16).contains(&search.leaves), "search.leaves", search.leaves, "must be from 1 to 16")
+    }
+
+    fn check_selfplay(&self) -> Result<(), ConfigError> {
+        let selfplay = &self.selfplay;
+        at_least_one("selfplay.first_games", selfplay.first_games)?;
+        at_least_one("selfplay.games", selfplay.games)?;
+        let batch = selfplay.batch;
+        rule(
+            batch >= self.search.leaves && batch <= 65_536,
+            "selfplay.batch",
+            batch,
+            "must be from search.leaves to 65536",
+        )?;
+        share("selfplay.noise_weight", selfplay.noise_weight)?;
+        positive("selfplay.noise_alpha", selfplay.noise_alpha)?;
+        even("selfplay.choice_moves", selfplay.choice_moves)?;
+        positive("selfplay.choice_exponent", selfplay.choice_exponent)?;
+        rule(
+            (1..=10_000).contains(&selfplay.move_limit),
+            "selfplay.move_limit",
+            selfplay.move_limit,
+            "must be from 1 to 10000",
+        )?;
+        rule((0.0..=0.5).contains(&selfplay.holdout), "selfplay.holdout", selfplay.holdout, "must be from 0 to 0.5")?;
+        at_least_one("selfplay.games_per_file", selfplay.games_per_file)
+    }
+
+    fn check_resign(&self) -> Result<(), ConfigError> {
+        let resign = &self.resign;
+        share("resign.calibration", resign.calibration)?;
+        rule((0.0..=0.5).contains(&resign.quantile), "resign.quantile", resign.quantile, "must be from 0 to 0.5")?;
+        at_least_one("resign.games", resign.games)?;
+        rule(
+            (1..=resign.games).contains(&resign.min_games),
+            "resign.min_games",
+            resign.min_games,
+            "must be from 1 to resign.games",
+        )?;
+        at_least_one("window.games", self.window.games)?;
+        positive("window.samples_per_position", self.window.samples_per_position)
+    }
+
+    fn check_train(&self) -> Result<(), ConfigError> {
+        let train = &self.train;
+        at_least_one("train.batch", train.batch)?;
+        at_least_one("train.steps", train.steps)?;
+        rule((0.0..1.0).contains(&train.momentum), "train.momentum", train.momentum, "must be from 0 to below 1")?;
+        rule(train.l2 >= 0.0 && train.l2.is_finite(), "train.l2", train.l2, "must not be negative")?;
+        let weight = train.value_weight;
+        rule(weight >= 0.0 && weight.is_finite(), "train.value_weight", weight, "must not be negative")?;
+        share("train.outcome_share", train.outcome_share)?;
+        let steps: Vec<u64> = train.learning_rate.iter().map(|piece| piece.from_step).collect();
+        rule(
+            steps.first() == Some(&0) && steps.is_sorted_by(|a, b| a < b),
+            "train.learning_rate",
+            format!("{steps:?}"),
+            "from_step must start at 0 and rise",
+        )?;
+        train.learning_rate.iter().try_for_each(|piece| positive("train.learning_rate", piece.rate))
+    }
+
+    fn check_evaluate(&self) -> Result<(), ConfigError> {
+        let evaluate = &self.evaluate;
+        rule(evaluate.visits >= 1, "evaluate.visits", evaluate.visits, "must be at least 1")?;
+        even("evaluate.opening_moves", evaluate.opening_moves)?;
+        even("evaluate.games_per_pair", evaluate.games_per_pair)?;
+        at_least_one("evaluate.games_per_pair", evaluate.games_per_pair)?;
+        rule(self.cycle.models >= 1, "loop.models", self.cycle.models, "must be at least 1")?;
+        even("loop.final_games", self.cycle.final_games)
+    }
+}

@@ -1,0 +1,19 @@
+//! What a run is: one complete TOML file, checked when it is read.
+//!
+//! The file describes everything that affects learning and has no hidden defaults: a missing key is an error, and so
+//! is an unknown one. What belongs to the place (store, device, threads) is not in here. [`RunConfig::digest`] names a
+//! configuration and is written beside everything it produced.
+
+mod check;
+mod error;
+mod model_id;
+mod q_init;
+mod read;
+mod sections;
+
+pub use error::ConfigError;
+pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
+pub use q_init::QInit;
+pub use sections::{
+    Evaluate, Game, LearningRate, Loop, Network, Resign, RunConfig, Scoring, Search, Selfplay, Train, Window,
+};

@@ -1,0 +1,95 @@
+//! What an edge is worth before its first visit.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// The value an edge starts with at expansion, for the side to move: v − penalty, or 0.
+///
+/// In the file: `"parent"`, `"loss"`, `"zero"`, or a number, the penalty.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QInit {
+    /// The network value of the position minus this penalty, 0 (**init-to-parent**) to 2 (**init-to-loss**).
+    Penalty(f32),
+    /// 0, whatever the network says.
+    Zero,
+}
+
+impl QInit {
+    /// init-to-parent: no penalty.
+    pub const PARENT: QInit = QInit::Penalty(0.0);
+    /// init-to-loss: the whole range of values.
+    pub const LOSS: QInit = QInit::Penalty(2.0);
+}
+
+impl FromStr for QInit {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<QInit, String> {
+        match text {
+            "parent" => Ok(QInit::PARENT),
+            "loss" => Ok(QInit::LOSS),
+            "zero" => Ok(QInit::Zero),
+            other => match other.parse::<f32>() {
+                Ok(penalty) if (0.0..=2.0).contains(&penalty) => Ok(QInit::Penalty(penalty)),
+                _ => Err(format!("q_init is \"{other}\": expected loss, parent, zero or a penalty from 0 to 2")),
+            },
+        }
+    }
+}
+
+impl fmt::Display for QInit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            QInit::PARENT => f.write_str("parent"),
+            QInit::LOSS => f.write_str("loss"),
+            QInit::Zero => f.write_str("zero"),
+            QInit::Penalty(penalty) => write!(f, "{penalty}"),
+        }
+    }
+}
+
+impl Serialize for QInit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match *self {
+            QInit::PARENT | QInit::LOSS | QInit::Zero => serializer.collect_str(self),
+            QInit::Penalty(penalty) => serializer.serialize_f32(penalty),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for QInit {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<QInit, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Raw {
+            Number(f64),
+            Text(String),
+        }
+        let text = match Raw::deserialize(deserializer)? {
+            Raw::Number(number) => number.to_string(),
+            Raw::Text(text) => text,
+        };
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prints_what_it_parses() {
+        for text in ["parent", "loss", "zero", "0.25"] {
+            assert_eq!(text.parse::<QInit>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_penalty() {
+        for text in ["", "win", "-0.1", "2.1", "nan", "inf"] {
+            assert!(text.parse::<QInit>().is_err(), "{text}");
+        }
+    }
+}
