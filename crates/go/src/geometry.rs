@@ -1,0 +1,65 @@
+//! What lies next to what, tabulated for every size when the program is compiled.
+
+use crate::point::Point;
+use crate::point_set::PointSet;
+use crate::size::{MAX_AREA, MAX_SIDE, Size};
+
+/// The index that stands for every place beyond the edge.
+pub(crate) const BEYOND: u16 = MAX_AREA as u16;
+
+/// The tables of one size.
+pub(crate) struct Geometry {
+    /// Up, left, right, down of each point; [`BEYOND`] where the board ends.
+    pub(crate) neighbours: [[u16; 4]; MAX_AREA],
+    pub(crate) board: PointSet,
+    pub(crate) left_edge: PointSet,
+    pub(crate) right_edge: PointSet,
+}
+
+/// The tables of a size.
+pub(crate) fn geometry(size: Size) -> &'static Geometry {
+    &TABLES[size.side()]
+}
+
+static TABLES: [Geometry; MAX_SIDE + 1] = {
+    const EMPTY: Geometry = tabulate(0);
+    let mut tables = [EMPTY; MAX_SIDE + 1];
+    let mut side = 2;
+    while side <= MAX_SIDE {
+        tables[side] = tabulate(side);
+        side += 1;
+    }
+    tables
+};
+
+const fn tabulate(side: usize) -> Geometry {
+    let mut table = Geometry {
+        neighbours: [[BEYOND; 4]; MAX_AREA],
+        board: PointSet::EMPTY,
+        left_edge: PointSet::EMPTY,
+        right_edge: PointSet::EMPTY,
+    };
+    let mut i = 0;
+    while i < side * side {
+        let (row, col) = (i / side, i % side);
+        table.board.insert(Point::at(i));
+        if row > 0 {
+            table.neighbours[i][0] = (i - side) as u16;
+        }
+        if col > 0 {
+            table.neighbours[i][1] = (i - 1) as u16;
+        } else {
+            table.left_edge.insert(Point::at(i));
+        }
+        if col + 1 < side {
+            table.neighbours[i][2] = (i + 1) as u16;
+        } else {
+            table.right_edge.insert(Point::at(i));
+        }
+        if row + 1 < side {
+            table.neighbours[i][3] = (i + side) as u16;
+        }
+        i += 1;
+    }
+    table
+}

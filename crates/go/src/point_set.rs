@@ -1,0 +1,228 @@
+//! Sets of points, one bit a point.
+
+use std::fmt;
+use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Sub, SubAssign};
+
+use crate::geometry::geometry;
+use crate::point::Point;
+use crate::size::{MAX_AREA, Size};
+
+const WORDS: usize = MAX_AREA.div_ceil(64);
+
+/// A set of points of one board.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PointSet([u64; WORDS]);
+
+impl PointSet {
+    /// The set without points.
+    pub const EMPTY: PointSet = PointSet([0; WORDS]);
+
+    /// Every point of a board.
+    pub fn full(size: Size) -> PointSet {
+        geometry(size).board
+    }
+
+    /// Adds a point.
+    pub const fn insert(&mut self, point: Point) {
+        self.0[point.index() / 64] |= 1 << (point.index() % 64);
+    }
+
+    /// Takes a point out.
+    pub const fn remove(&mut self, point: Point) {
+        self.0[point.index() / 64] &= !(1 << (point.index() % 64));
+    }
+
+    /// Whether the point is in the set.
+    pub const fn contains(&self, point: Point) -> bool {
+        self.0[point.index() / 64] & (1 << (point.index() % 64)) != 0
+    }
+
+    /// The number of points in the set.
+    pub fn len(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether the set has no points.
+    pub fn is_empty(&self) -> bool {
+        *self == PointSet::EMPTY
+    }
+
+    /// Whether every point of this set is in the other.
+    pub fn is_subset(&self, other: &PointSet) -> bool {
+        (*self - *other).is_empty()
+    }
+
+    /// The point of least index.
+    pub fn first(&self) -> Option<Point> {
+        self.iter().next()
+    }
+
+    /// The points in order of index.
+    pub const fn iter(&self) -> Iter {
+        Iter { words: self.0, word: 0 }
+    }
+
+    /// The points next to a point of this set, which may be in the set themselves.
+    pub fn neighbours(&self, size: Size) -> PointSet {
+        let geometry = geometry(size);
+        let side = size.side() as u32;
+        let beside = (*self - geometry.left_edge).down(1) | (*self - geometry.right_edge).up(1);
+        (beside | self.down(side) | self.up(side)) & geometry.board
+    }
+
+    /// The points of `within` that can be reached from this set by steps inside `within`.
+    ///
+    /// Points of the set that are not in `within` are where a walk may begin, but are not returned.
+    pub fn reach(&self, within: &PointSet, size: Size) -> PointSet {
+        let mut reached = (*self | self.neighbours(size)) & *within;
+        loop {
+            let further = (reached | reached.neighbours(size)) & *within;
+            if further == reached {
+                return reached;
+            }
+            reached = further;
+        }
+    }
+
+    /// Bit i of byte i/8, least significant first, says whether point i is in the set: what
+    /// `numpy.unpackbits(…, bitorder="little")` undoes. `ceil(area / 8)` bytes.
+    pub fn to_bytes(&self, size: Size) -> Vec<u8> {
+        let bytes = self.0.iter().flat_map(|word| word.to_le_bytes());
+        bytes.take(size.area().div_ceil(8)).collect()
+    }
+
+    /// Undoes [`PointSet::to_bytes`]; `None` when the length is not that of this size, or a bit beyond the last
+    /// point is set.
+    pub fn from_bytes(size: Size, bytes: &[u8]) -> Option<PointSet> {
+        if bytes.len() != size.area().div_ceil(8) {
+            return None;
+        }
+        let mut set = PointSet::EMPTY;
+        for (i, &byte) in bytes.iter().enumerate() {
+            set.0[i / 8] |= u64::from(byte) << (8 * (i % 8));
+        }
+        set.is_subset(&PointSet::full(size)).then_some(set)
+    }
+
+    /// Every point moved to an index higher by `by`, which is 1 to 63.
+    fn up(&self, by: u32) -> PointSet {
+        PointSet(std::array::from_fn(|i| self.0[i] << by | if i > 0 { self.0[i - 1] >> (64 - by) } else { 0 }))
+    }
+
+    /// Every point moved to an index lower by `by`, which is 1 to 63; those that would fall below 0 vanish.
+    fn down(&self, by: u32) -> PointSet {
+        PointSet(std::array::from_fn(|i| self.0[i] >> by | self.0.get(i + 1).map_or(0, |word| word << (64 - by))))
+    }
+}
+
+impl fmt::Debug for PointSet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter().map(Point::index)).finish()
+    }
+}
+
+impl BitOr for PointSet {
+    type Output = PointSet;
+
+    fn bitor(mut self, other: PointSet) -> PointSet {
+        self |= other;
+        self
+    }
+}
+
+impl BitOrAssign for PointSet {
+    fn bitor_assign(&mut self, other: PointSet) {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word |= other;
+        }
+    }
+}
+
+impl BitAnd for PointSet {
+    type Output = PointSet;
+
+    fn bitand(mut self, other: PointSet) -> PointSet {
+        self &= other;
+        self
+    }
+}
+
+impl BitAndAssign for PointSet {
+    fn bitand_assign(&mut self, other: PointSet) {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word &= other;
+        }
+    }
+}
+
+impl Sub for PointSet {
+    type Output = PointSet;
+
+    fn sub(mut self, other: PointSet) -> PointSet {
+        self -= other;
+        self
+    }
+}
+
+impl SubAssign for PointSet {
+    fn sub_assign(&mut self, other: PointSet) {
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word &= !other;
+        }
+    }
+}
+
+impl FromIterator<Point> for PointSet {
+    fn from_iter<I: IntoIterator<Item = Point>>(points: I) -> PointSet {
+        let mut set = PointSet::EMPTY;
+        set.extend(points);
+        set
+    }
+}
+
+impl Extend<Point> for PointSet {
+    fn extend<I: IntoIterator<Item = Point>>(&mut self, points: I) {
+        points.into_iter().for_each(|point| self.insert(point));
+    }
+}
+
+impl IntoIterator for PointSet {
+    type Item = Point;
+    type IntoIter = Iter;
+
+    fn into_iter(self) -> Iter {
+        self.iter()
+    }
+}
+
+impl IntoIterator for &PointSet {
+    type Item = Point;
+    type IntoIter = Iter;
+
+    fn into_iter(self) -> Iter {
+        self.iter()
+    }
+}
+
+/// The points of a set in order of index.
+#[derive(Clone, Debug)]
+pub struct Iter {
+    words: [u64; WORDS],
+    word: usize,
+}
+
+impl Iterator for Iter {
+    type Item = Point;
+
+    fn next(&mut self) -> Option<Point> {
+        while self.word < WORDS {
+            let bits = self.words[self.word];
+            if bits != 0 {
+                self.words[self.word] = bits & (bits - 1);
+                return Some(Point::at(self.word * 64 + bits.trailing_zeros() as usize));
+            }
+            self.word += 1;
+        }
+        None
+    }
+}

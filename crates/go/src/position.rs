@@ -1,0 +1,313 @@
+//! One board: its stones, whose turn it is, and what a move does to it.
+
+use std::fmt;
+
+use crate::cell::{Cell, Content};
+use crate::color::Color;
+use crate::geometry::{BEYOND, geometry};
+use crate::illegal::Illegal;
+use crate::point::{Move, Point};
+use crate::point_set::PointSet;
+use crate::size::{MAX_AREA, Size};
+use crate::stones::Stones;
+use crate::zobrist;
+
+/// A board with the player to move. It knows nothing of the past, so nothing of superko; [`crate::Game`] does.
+///
+/// Every chain is a ring through `next` with one of its stones as head. It lives without the heap, so that a copy is
+/// one move of memory.
+#[derive(Clone)]
+pub struct Position {
+    size: Size,
+    to_move: Color,
+    stones: Stones,
+    hash: u64,
+    /// One cell a point; from the area on, cells that are not on the board.
+    cells: [Cell; MAX_AREA + 1],
+}
+
+impl Position {
+    /// The empty board with Black to move.
+    pub fn empty(size: Size) -> Position {
+        let mut cells = [Cell::BEYOND; MAX_AREA + 1];
+        cells[..size.area()].fill(Cell::EMPTY);
+        Position { size, to_move: Color::Black, stones: Stones::EMPTY, hash: 0, cells }
+    }
+
+    /// The board with these stones.
+    ///
+    /// # Errors
+    /// When a point has two stones or is off the board, or a chain has no liberty.
+    pub fn from_stones(size: Size, stones: &Stones, to_move: Color) -> Result<Position, PositionError> {
+        if let Some(point) = (stones.black & stones.white).first() {
+            return Err(PositionError::Overlap(point));
+        }
+        if let Some(point) = (stones.both() - PointSet::full(size)).first() {
+            return Err(PositionError::OffBoard(point));
+        }
+        let mut position = Position::empty(size);
+        position.to_move = to_move;
+        for color in Color::BOTH {
+            for point in stones.of(color) {
+                position.place(point, color);
+            }
+        }
+        match stones.both().iter().find(|&point| position.head(point).liberties.are_none()) {
+            Some(point) => Err(PositionError::NoLiberties(point)),
+            None => Ok(position),
+        }
+    }
+
+    /// Makes this position equal to another; only the part that a board of that size uses is copied.
+    pub fn copy_from(&mut self, other: &Position) {
+        if self.size == other.size {
+            let area = other.size.area();
+            self.to_move = other.to_move;
+            self.stones = other.stones;
+            self.hash = other.hash;
+            self.cells[..area].copy_from_slice(&other.cells[..area]);
+        } else {
+            self.clone_from(other);
+        }
+    }
+
+    /// The size of the board.
+    pub const fn size(&self) -> Size {
+        self.size
+    }
+
+    /// The player whose turn it is.
+    pub const fn to_move(&self) -> Color {
+        self.to_move
+    }
+
+    /// Gives the turn to a player.
+    pub const fn set_to_move(&mut self, color: Color) {
+        self.to_move = color;
+    }
+
+    /// The stone on a point.
+    pub fn stone(&self, point: Point) -> Option<Color> {
+        self.cells[point.index()].content.color()
+    }
+
+    /// All stones.
+    pub const fn stones(&self) -> &Stones {
+        &self.stones
+    }
+
+    /// The Zobrist hash of the stones, whoever is to move; 0 for the empty board.
+    pub const fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// The points without a stone.
+    pub fn empty_points(&self) -> PointSet {
+        PointSet::full(self.size) - self.stones.both()
+    }
+
+    /// The stones of the chain at a point; none where there is no stone.
+    pub fn chain(&self, point: Point) -> PointSet {
+        self.chain_points(point).collect()
+    }
+
+    /// The number of different empty points next to the chain at a point; 0 where there is no stone.
+    pub fn liberties(&self, point: Point) -> usize {
+        (self.chain(point).neighbours(self.size) & self.empty_points()).len()
+    }
+
+    /// Plays a move for the player to move and gives the turn to the opponent. Returns the number of stones captured.
+    ///
+    /// # Errors
+    /// When the point is occupied or the move is suicide; the position is then as before.
+    pub fn play(&mut self, mv: Move) -> Result<usize, Illegal> {
+        let captured = match mv {
+            Move::Pass => 0,
+            Move::Play(point) => {
+                self.check(point)?;
+                self.place(point, self.to_move);
+                self.capture_around(point)
+            }
+        };
+        self.to_move = self.to_move.opponent();
+        Ok(captured)
+    }
+
+    /// Whether the player to move may put a stone on a point, were it not for superko.
+    pub(crate) fn check(&self, point: Point) -> Result<(), Illegal> {
+        if self.cells[point.index()].content != Content::Empty {
+            return Err(Illegal::Occupied(point));
+        }
+        let own = Content::stone(self.to_move);
+        let breathes = self.around(point).iter().any(|&neighbour| {
+            let cell = &self.cells[usize::from(neighbour)];
+            match cell.content {
+                Content::Empty => true,
+                Content::Beyond => false,
+                content => (content == own) != self.in_atari(cell),
+            }
+        });
+        if breathes { Ok(()) } else { Err(Illegal::Suicide(point)) }
+    }
+
+    /// The hash after the player to move has put a stone on an empty point.
+    pub(crate) fn hash_after(&self, point: Point) -> u64 {
+        let other = self.to_move.opponent();
+        let mut hash = self.hash ^ zobrist::key(self.to_move, point);
+        let mut captured = [BEYOND; 4];
+        for (i, &neighbour) in self.around(point).iter().enumerate() {
+            let cell = &self.cells[usize::from(neighbour)];
+            if cell.content == Content::stone(other) && self.in_atari(cell) && !captured.contains(&cell.head) {
+                captured[i] = cell.head;
+                for stone in self.chain_points(Point::at(usize::from(neighbour))) {
+                    hash ^= zobrist::key(other, stone);
+                }
+            }
+        }
+        hash
+    }
+
+    fn around(&self, point: Point) -> &'static [u16; 4] {
+        &geometry(self.size).neighbours[point.index()]
+    }
+
+    /// Whether the chain of a stone has at most one liberty.
+    fn in_atari(&self, cell: &Cell) -> bool {
+        self.cells[usize::from(cell.head)].liberties.are_one_point()
+    }
+
+    /// The cell that stands for the chain of a stone.
+    fn head(&self, point: Point) -> &Cell {
+        &self.cells[usize::from(self.cells[point.index()].head)]
+    }
+
+    /// The stones of the chain at a point, beginning there.
+    fn chain_points(&self, point: Point) -> impl Iterator<Item = Point> {
+        let start = self.stone(point).map(|_| point.index());
+        std::iter::successors(start, move |&at| {
+            let next = usize::from(self.cells[at].next);
+            (next != point.index()).then_some(next)
+        })
+        .map(Point::at)
+    }
+
+    /// Puts a stone on an empty point and joins it with its neighbours; captures nothing.
+    fn place(&mut self, point: Point, color: Color) {
+        self.hash ^= zobrist::key(color, point);
+        self.stones.of_mut(color).insert(point);
+        let at = point.index() as u16;
+        let own = Content::stone(color);
+        self.cells[point.index()] = Cell { content: own, head: at, next: at, len: 1, ..Cell::EMPTY };
+        for &neighbour in self.around(point) {
+            let cell = self.cells[usize::from(neighbour)];
+            match cell.content {
+                Content::Beyond => {}
+                Content::Empty => {
+                    let head = self.cells[point.index()].head;
+                    self.cells[usize::from(head)].liberties.add(neighbour);
+                }
+                content => {
+                    self.cells[usize::from(cell.head)].liberties.remove(at);
+                    if content == own {
+                        self.join(cell.head, self.cells[point.index()].head);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes one chain of two, given by their heads, unless they are one already.
+    fn join(&mut self, a: u16, b: u16) {
+        let [a, b] = [usize::from(a), usize::from(b)];
+        if a == b {
+            return;
+        }
+        let (large, small) = if self.cells[a].len >= self.cells[b].len { (a, b) } else { (b, a) };
+        let Cell { len, liberties, .. } = self.cells[small];
+        self.cells[large].len += len;
+        self.cells[large].liberties.join(liberties);
+        let mut at = small;
+        for _ in 0..len {
+            self.cells[at].head = large as u16;
+            at = usize::from(self.cells[at].next);
+        }
+        let after_large = self.cells[large].next;
+        self.cells[large].next = self.cells[small].next;
+        self.cells[small].next = after_large;
+    }
+
+    /// Takes the opponent's chains next to the stone just played that have no liberty. Returns the stones taken.
+    fn capture_around(&mut self, point: Point) -> usize {
+        let other = Content::stone(self.to_move.opponent());
+        let mut captured = 0;
+        for &neighbour in self.around(point) {
+            let cell = self.cells[usize::from(neighbour)];
+            if cell.content == other && self.cells[usize::from(cell.head)].liberties.are_none() {
+                captured += self.remove_chain(neighbour, self.to_move.opponent());
+            }
+        }
+        captured
+    }
+
+    /// Takes a chain without liberties off the board. Returns its stones.
+    fn remove_chain(&mut self, start: u16, color: Color) -> usize {
+        let mut at = start;
+        let mut removed = 0;
+        loop {
+            let point = Point::at(usize::from(at));
+            self.hash ^= zobrist::key(color, point);
+            self.stones.of_mut(color).remove(point);
+            let next = self.cells[usize::from(at)].next;
+            self.cells[usize::from(at)] = Cell::EMPTY;
+            for &neighbour in self.around(point) {
+                let cell = self.cells[usize::from(neighbour)];
+                if cell.content == Content::stone(color.opponent()) {
+                    self.cells[usize::from(cell.head)].liberties.add(at);
+                }
+            }
+            removed += 1;
+            at = next;
+            if at == start {
+                return removed;
+            }
+        }
+    }
+}
+
+impl PartialEq for Position {
+    /// Equal boards with the same player to move.
+    fn eq(&self, other: &Position) -> bool {
+        (self.size, self.to_move, &self.stones) == (other.size, other.to_move, &other.stones)
+    }
+}
+
+impl Eq for Position {}
+
+impl fmt::Debug for Position {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} to move\n{self}", self.to_move)
+    }
+}
+
+/// Stones that make no position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PositionError {
+    /// A black and a white stone on one point.
+    Overlap(Point),
+    /// A stone that is not on a board of this size.
+    OffBoard(Point),
+    /// The chain at this point has no liberty.
+    NoLiberties(Point),
+}
+
+impl fmt::Display for PositionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PositionError::Overlap(point) => write!(f, "two stones on point {}", point.index()),
+            PositionError::OffBoard(point) => write!(f, "point {} is not on the board", point.index()),
+            PositionError::NoLiberties(point) => write!(f, "the chain at point {} has no liberty", point.index()),
+        }
+    }
+}
+
+impl std::error::Error for PositionError {}

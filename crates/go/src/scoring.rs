@@ -1,0 +1,70 @@
+//! The end of the game and its score.
+
+use crate::color::Color;
+use crate::game::Game;
+use crate::position::Position;
+use crate::stones::Stones;
+
+/// How a game is counted, and when it ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Scoring {
+    /// Regions that are pass-alive count wholly for their owner, dead stones in them included, and the game ends when
+    /// every point is in one.
+    PassAlive,
+    /// Strict Tromp-Taylor: all stones count as alive, and only two passes end the game.
+    Area,
+}
+
+impl Game {
+    /// Black's points minus White's, before komi.
+    pub fn score(&self, scoring: Scoring) -> i32 {
+        match scoring {
+            Scoring::PassAlive => self.score_pass_alive(),
+            Scoring::Area => self.area_score(),
+        }
+    }
+
+    /// Whether the game has ended: by two passes, or because every point is decided.
+    pub fn is_over(&self, scoring: Scoring) -> bool {
+        self.passed_out() || scoring == Scoring::PassAlive && self.all_pass_alive()
+    }
+
+    /// Black's area minus White's: stones and the empty points that reach only one colour; no stone is taken as dead.
+    pub fn area_score(&self) -> i32 {
+        balance(&self.position().area())
+    }
+
+    /// Black's area minus White's, where pass-alive regions count wholly for their owner.
+    pub fn score_pass_alive(&self) -> i32 {
+        let area = self.position().area();
+        let alive = self.position().pass_alive();
+        balance(&Stones {
+            black: (area.black - alive.white) | alive.black,
+            white: (area.white - alive.black) | alive.white,
+        })
+    }
+
+    /// What is pass-alive for each colour; see [`Position::pass_alive`].
+    pub fn pass_alive(&self) -> Stones {
+        self.position().pass_alive()
+    }
+
+    /// Whether every point is pass-alive for one colour, so that the game is decided.
+    pub fn all_pass_alive(&self) -> bool {
+        self.position().all_pass_alive()
+    }
+}
+
+impl Position {
+    /// The area of each player by the rules of Tromp and Taylor: their stones, and the empty points from which a walk
+    /// over empty points reaches their stones only.
+    pub fn area(&self) -> Stones {
+        let empty = self.empty_points();
+        let [black, white] = Color::BOTH.map(|color| self.stones().of(color).reach(&empty, self.size()));
+        Stones { black: self.stones().black | (black - white), white: self.stones().white | (white - black) }
+    }
+}
+
+fn balance(area: &Stones) -> i32 {
+    area.black.len() as i32 - area.white.len() as i32
+}

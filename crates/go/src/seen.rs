@@ -1,0 +1,74 @@
+//! The boards a game has seen, for superko.
+
+/// Hashes in the order they were seen, with a table to find them.
+///
+/// The table is open addressing with linear probing. Hashes leave it in the reverse order of coming, so a leaving hash
+/// can simply be blanked: everything that had to step over it has left before.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    order: Vec<u64>,
+    /// Twice as many slots as hashes or more, a power of two; 0 is a free slot.
+    table: Vec<u64>,
+}
+
+impl Seen {
+    pub(crate) fn new() -> Seen {
+        Seen { order: Vec::new(), table: vec![0; 256] }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    pub(crate) fn contains(&self, hash: u64) -> bool {
+        self.table[self.slot(entry(hash))] != 0
+    }
+
+    /// Adds a hash that is not there yet.
+    pub(crate) fn push(&mut self, hash: u64) {
+        self.order.push(hash);
+        if 2 * self.order.len() > self.table.len() {
+            self.grow();
+        } else {
+            self.enter(hash);
+        }
+    }
+
+    /// Forgets all but the first `len` hashes.
+    pub(crate) fn truncate(&mut self, len: usize) {
+        while self.order.len() > len {
+            if let Some(hash) = self.order.pop() {
+                let slot = self.slot(entry(hash));
+                self.table[slot] = 0;
+            }
+        }
+    }
+
+    fn grow(&mut self) {
+        self.table.fill(0);
+        self.table.resize(2 * self.table.len(), 0);
+        for i in 0..self.order.len() {
+            self.enter(self.order[i]);
+        }
+    }
+
+    fn enter(&mut self, hash: u64) {
+        let slot = self.slot(entry(hash));
+        self.table[slot] = entry(hash);
+    }
+
+    /// Where the entry is, or the free slot where it would go.
+    fn slot(&self, entry: u64) -> usize {
+        let mask = self.table.len() - 1;
+        let mut slot = (entry >> 32) as usize & mask;
+        while self.table[slot] != 0 && self.table[slot] != entry {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+}
+
+/// What stands in the table for a hash: never 0, at the price of one bit.
+fn entry(hash: u64) -> u64 {
+    hash | 1
+}

@@ -1,0 +1,85 @@
+//! How large a board is.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// The largest number of points on a side.
+pub const MAX_SIDE: usize = 19;
+/// The largest number of points on a board.
+pub const MAX_AREA: usize = MAX_SIDE * MAX_SIDE;
+/// The largest number of moves a position can offer: one a point, and the pass.
+pub const MAX_MOVES: usize = MAX_AREA + 1;
+
+/// The side of a square board: 2 to 19 points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Size(u8);
+
+impl Size {
+    /// The smallest board, 2x2.
+    pub const MIN: Size = Size(2);
+    /// The largest board, 19x19.
+    pub const MAX: Size = Size(MAX_SIDE as u8);
+
+    /// The size with `side` points on a side.
+    ///
+    /// # Errors
+    /// When `side` is not between 2 and 19.
+    pub const fn new(side: usize) -> Result<Size, SizeError> {
+        if side >= 2 && side <= MAX_SIDE { Ok(Size(side as u8)) } else { Err(SizeError { side }) }
+    }
+
+    /// Every size, smallest first.
+    pub fn all() -> impl DoubleEndedIterator<Item = Size> {
+        (Size::MIN.0..=Size::MAX.0).map(Size)
+    }
+
+    /// Points on a side.
+    pub const fn side(self) -> usize {
+        self.0 as usize
+    }
+
+    /// Points on the board.
+    pub const fn area(self) -> usize {
+        self.side() * self.side()
+    }
+
+    /// Moves a policy has room for: one a point, and the pass, which comes last.
+    pub const fn moves(self) -> usize {
+        self.area() + 1
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl FromStr for Size {
+    type Err = SizeError;
+
+    /// Reads a plain number such as `9`.
+    fn from_str(text: &str) -> Result<Size, SizeError> {
+        let side = text.parse().unwrap_or(0);
+        Size::new(side)
+    }
+}
+
+/// A board side outside 2 to 19.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SizeError {
+    /// The side that was asked for; 0 when it was not a number.
+    pub side: usize,
+}
+
+impl fmt::Display for SizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "board size must be a whole number from 2 to {MAX_SIDE}")?;
+        if self.side > 0 {
+            write!(f, ", not {}", self.side)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SizeError {}
