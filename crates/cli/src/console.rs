@@ -1,0 +1,97 @@
+//! The terminal that log lines and progress bars share.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::{LazyLock, OnceLock};
+
+use indicatif::MultiProgress;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::LogFormat;
+
+/// Every bar of the process; it knows which lines to redraw around a log line.
+static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
+/// How the log was started; nothing before.
+static FORMAT: OnceLock<LogFormat> = OnceLock::new();
+
+/// Remembers how the log was started.
+pub(crate) fn log_started(format: LogFormat) {
+    FORMAT.get_or_init(|| format);
+}
+
+/// Whether standard error is a terminal for people, where bars make sense.
+pub(crate) fn has_bars() -> bool {
+    FORMAT.get().is_none_or(|&format| format == LogFormat::Auto) && is_terminal()
+}
+
+/// Whether standard error is a terminal that understands cursor movements.
+pub(crate) fn is_terminal() -> bool {
+    io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+}
+
+/// All bars of the process.
+pub(crate) fn bars() -> &'static MultiProgress {
+    &BARS
+}
+
+/// Runs `write` with the bars out of the way.
+pub(crate) fn suspend<T>(write: impl FnOnce() -> T) -> T {
+    if has_bars() { BARS.suspend(write) } else { write() }
+}
+
+/// Takes the bars away for good.
+pub(crate) fn clear() {
+    if has_bars() {
+        // A terminal that cannot be written to has nothing to clear.
+        let _ = BARS.clear();
+    }
+}
+
+/// Tells a person something, whatever the log level.
+pub(crate) fn notice(text: &str) {
+    if is_json() {
+        tracing::warn!("{text}");
+    } else {
+        line(text);
+    }
+}
+
+/// Says why the process fails.
+pub(crate) fn error(text: &str) {
+    if is_json() {
+        tracing::error!("{text}");
+    } else {
+        line(&format!("error: {text}"));
+    }
+}
+
+fn is_json() -> bool {
+    FORMAT.get() == Some(&LogFormat::Json)
+}
+
+fn line(text: &str) {
+    // Where standard error is closed there is nobody left to tell.
+    let _ = LogWriter.write_all(format!("{text}\n").as_bytes());
+}
+
+/// Standard error, with the bars out of the way for each write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LogWriter;
+
+impl Write for LogWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        suspend(|| io::stderr().lock().write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
+impl MakeWriter<'_> for LogWriter {
+    type Writer = LogWriter;
+
+    fn make_writer(&self) -> LogWriter {
+        LogWriter
+    }
+}

@@ -1,0 +1,91 @@
+//! Numbers for people.
+
+use std::time::Duration;
+
+/// A time in its two largest units: `3m 12s`, `4.2s`, `2h 05m`, `3d 04h`.
+pub fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0 if time.as_millis() < 1000 => format!("{}ms", time.as_millis()),
+        0..10 => format!("{}.{}s", seconds, time.subsec_millis() / 100),
+        10..60 => format!("{seconds}s"),
+        60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        3600..86_400 => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{}d {:02}h", seconds / 86_400, seconds / 3600 % 24),
+    }
+}
+
+/// A number of things in three figures: `87`, `12.3k`, `4.56M`.
+pub fn count(number: u64) -> String {
+    if number < 1000 { number.to_string() } else { three_figures(number as f64) }
+}
+
+/// Things a second: `0.31/s`, `12.3/s`, `4.56k/s`. Without any time, `-/s`.
+pub fn rate(number: u64, time: Duration) -> String {
+    if time.is_zero() {
+        return "-/s".to_owned();
+    }
+    format!("{}/s", three_figures(number as f64 / time.as_secs_f64()))
+}
+
+/// `value` ≥ 0 with three figures and a decimal prefix.
+fn three_figures(value: f64) -> String {
+    let (mut value, mut prefixes) = (value, ["", "k", "M", "G"].into_iter());
+    let mut prefix = prefixes.next().unwrap_or_default();
+    // What would be rounded up to 1000 belongs to the next prefix.
+    while value >= 999.5 {
+        let Some(next) = prefixes.next() else { break };
+        (value, prefix) = (value / 1000.0, next);
+    }
+    let decimals = match value {
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.decimals$}{prefix}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations() {
+        let text = |ms| duration(Duration::from_millis(ms));
+        let cases = [
+            (0, "0ms"),
+            (999, "999ms"),
+            (4_260, "4.2s"),
+            (59_999, "59s"),
+            (192_000, "3m 12s"),
+            (7_500_000, "2h 05m"),
+            (273_600_000, "3d 04h"),
+        ];
+        for (ms, expected) in cases {
+            assert_eq!(text(ms), expected);
+        }
+    }
+
+    #[test]
+    fn counts() {
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1.00k"),
+            (12_345, "12.3k"),
+            (999_600, "1.00M"),
+            (4_560_000, "4.56M"),
+            (5_000_000_000_000, "5000G"),
+        ];
+        for (number, expected) in cases {
+            assert_eq!(count(number), expected);
+        }
+    }
+
+    #[test]
+    fn rates() {
+        assert_eq!(rate(31, Duration::from_secs(100)), "0.31/s");
+        assert_eq!(rate(45_600, Duration::from_secs(10)), "4.56k/s");
+        assert_eq!(rate(3, Duration::ZERO), "-/s");
+    }
+}

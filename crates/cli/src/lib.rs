@@ -1,0 +1,45 @@
+//! How a process starts, logs, reports and stops.
+//!
+//! A stage's `main` parses its arguments, starts the log and hands its work to [`main`]:
+//!
+//! ```no_run
+//! use clap::Parser;
+//!
+//! #[derive(Parser)]
+//! struct Args {
+//!     #[command(flatten)]
+//!     store: cli::StoreArgs,
+//!     #[command(flatten)]
+//!     log: cli::LogArgs,
+//! }
+//!
+//! fn main() -> std::process::ExitCode {
+//!     let args = Args::parse();
+//!     args.log.start();
+//!     cli::main("shuffler", |stop| {
+//!         while !stop.requested() {
+//!             // one step of work on args.store.store
+//!         }
+//!         Ok(())
+//!     })
+//! }
+//! ```
+//!
+//! Standard output carries only what was asked for ([`print()`]); logs, progress and errors go to standard error.
+
+mod args;
+mod console;
+mod exit;
+pub mod human;
+mod log;
+mod output;
+mod progress;
+mod signals;
+mod stop;
+
+pub use args::{Device, PlaceArgs, StoreArgs, UnknownDevice};
+pub use exit::{Blame, Misconfigured, StoreUnreachable, main};
+pub use log::{Filter, LogArgs, LogFormat, UnknownFilter};
+pub use output::{StdoutClosed, print};
+pub use progress::Progress;
+pub use stop::Stop;

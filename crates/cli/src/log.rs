@@ -1,0 +1,112 @@
+//! The log: `tracing` events on standard error.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::{Args, ValueEnum};
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use crate::console::{self, LogWriter};
+
+/// What is logged and how.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Logging")]
+pub struct LogArgs {
+    /// What to log: error, warn, info, debug or trace, also by module, as in `info,store=debug`
+    #[arg(long, env = "TENGEN_LOG", default_value = "info", value_name = "LEVEL")]
+    pub log_level: Filter,
+
+    /// How to log: lines for people or one JSON object a line; auto is plain, short on a terminal
+    #[arg(long, env = "TENGEN_LOG_FORMAT", default_value = "auto", value_name = "FORMAT")]
+    pub log_format: LogFormat,
+}
+
+/// How log lines look.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Short lines and progress bars on a terminal, plain lines otherwise.
+    Auto,
+    /// Plain lines with the full time, and no bars redrawn.
+    Plain,
+    /// One JSON object a line.
+    Json,
+}
+
+/// A checked log filter, such as `info` or `info,store=debug`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Filter(String);
+
+/// A log filter nobody understands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownFilter(String);
+
+impl LogArgs {
+    /// Starts the log. Where one was started before in this process, that one stays.
+    pub fn start(&self) {
+        let builder = tracing_subscriber::fmt().with_env_filter(self.log_level.filter()).with_writer(LogWriter);
+        let started = match self.log_format {
+            LogFormat::Json => builder.json().flatten_event(true).finish().try_init(),
+            LogFormat::Auto if console::is_terminal() => {
+                builder.with_timer(Clock).with_target(false).finish().try_init()
+            }
+            LogFormat::Auto | LogFormat::Plain => builder.with_target(false).with_ansi(false).finish().try_init(),
+        };
+        if started.is_ok() {
+            console::log_started(self.log_format);
+        }
+    }
+}
+
+impl Filter {
+    fn filter(&self) -> EnvFilter {
+        EnvFilter::new(&self.0)
+    }
+}
+
+impl FromStr for Filter {
+    type Err = UnknownFilter;
+
+    fn from_str(text: &str) -> Result<Filter, UnknownFilter> {
+        // A bare word that is no level would be read as a module's name and silence everything else.
+        let known = |part: &str| part.contains('=') || tracing::level_filters::LevelFilter::from_str(part).is_ok();
+        let fine = !text.is_empty() && text.split(',').all(known) && EnvFilter::try_new(text).is_ok();
+        if fine { Ok(Filter(text.to_owned())) } else { Err(UnknownFilter(text.to_owned())) }
+    }
+}
+
+impl fmt::Display for UnknownFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\" is not error, warn, info, debug, trace or off, nor pairs like store=debug", self.0)
+    }
+}
+
+impl std::error::Error for UnknownFilter {}
+
+/// The time of day in UTC: on a terminal the date is known.
+struct Clock;
+
+impl FormatTime for Clock {
+    fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()) % 86_400;
+        write!(writer, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_levels_and_modules() {
+        for text in ["info", "off", "DEBUG", "warn,store=debug", "store=trace"] {
+            assert!(text.parse::<Filter>().is_ok(), "{text}");
+        }
+        for text in ["", "loud", "info,", "info,store=loud", "store"] {
+            assert!(text.parse::<Filter>().is_err(), "{text}");
+        }
+    }
+}

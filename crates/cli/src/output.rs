@@ -1,0 +1,32 @@
+//! Standard output.
+
+use std::fmt::{self, Display};
+use std::io::{self, Write};
+
+use crate::console;
+
+/// Whoever read our standard output has gone. [`crate::main`] takes it for a clean end.
+#[derive(Debug)]
+pub struct StdoutClosed;
+
+/// Prints a line on standard output, without tearing the progress bar.
+///
+/// Unlike `println!` it does not panic when the reader is gone: it fails with [`StdoutClosed`].
+pub fn print(line: impl Display) -> anyhow::Result<()> {
+    let written = console::suspend(|| {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{line}").and_then(|()| out.flush())
+    });
+    written.map_err(|error| match error.kind() {
+        io::ErrorKind::BrokenPipe => StdoutClosed.into(),
+        _ => anyhow::Error::new(error).context("cannot write to standard output"),
+    })
+}
+
+impl Display for StdoutClosed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("nobody reads standard output any more")
+    }
+}
+
+impl std::error::Error for StdoutClosed {}

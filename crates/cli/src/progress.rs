@@ -1,0 +1,160 @@
+//! How far a piece of work is, for the person who waits for it.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::{console, human};
+
+/// Without a terminal, progress is a log line, and not more often than this.
+const BETWEEN_LINES: Duration = Duration::from_secs(15);
+
+/// The progress of one piece of work: a bar on a terminal, otherwise a log line every quarter of a minute.
+///
+/// May be shared by threads. Dropping it takes the bar away.
+#[derive(Debug)]
+pub struct Progress {
+    label: String,
+    total: Option<u64>,
+    start: Instant,
+    bar: Option<ProgressBar>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    done: u64,
+    note: String,
+    last_line: Instant,
+}
+
+impl Progress {
+    /// Starts to show work called `label`, of `total` steps where that is known.
+    pub fn new(label: impl Into<String>, total: Option<u64>) -> Progress {
+        let (label, start) = (label.into(), Instant::now());
+        let bar = console::has_bars().then(|| bar(&label, total));
+        let state = Mutex::new(State { done: 0, note: String::new(), last_line: start });
+        Progress { label, total, start, bar, state }
+    }
+
+    /// `done` steps are done, counted from the start of the work.
+    pub fn set(&self, done: u64) {
+        let mut state = self.state();
+        state.done = done;
+        match &self.bar {
+            Some(bar) => bar.set_position(done),
+            None => self.line_when_due(&mut state),
+        }
+    }
+
+    /// What is worth knowing at the moment, such as a rate or a loss.
+    pub fn note(&self, note: impl Into<String>) {
+        let mut state = self.state();
+        state.note = note.into();
+        match &self.bar {
+            Some(bar) => bar.set_message(state.note.clone()),
+            None => self.line_when_due(&mut state),
+        }
+    }
+
+    /// Ends the bar with a log line that says how much was done in which time.
+    pub fn finish(self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+        let (state, took) = (self.state(), self.start.elapsed());
+        tracing::info!(
+            done = state.done,
+            rate = human::rate(state.done, took),
+            took = human::duration(took),
+            note = noted(&state),
+            "{} done",
+            self.label
+        );
+    }
+
+    fn line_when_due(&self, state: &mut State) {
+        if state.last_line.elapsed() < BETWEEN_LINES {
+            return;
+        }
+        state.last_line = Instant::now();
+        let took = self.start.elapsed();
+        tracing::info!(
+            done = state.done,
+            total = self.total,
+            rate = human::rate(state.done, took),
+            left = self.left(state.done, took).map(human::duration),
+            note = noted(state),
+            "{}",
+            self.label
+        );
+    }
+
+    /// The time the rest will take at the rate so far.
+    fn left(&self, done: u64, took: Duration) -> Option<Duration> {
+        let rest = self.total?.saturating_sub(done) as f64;
+        (done > 0).then(|| took.mul_f64(rest / done as f64))
+    }
+
+    /// Every field is a plain value, so what a panicking thread left behind can be shown.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn noted(state: &State) -> Option<&str> {
+    Some(state.note.as_str()).filter(|note| !note.is_empty())
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+            console::bars().remove(bar);
+        }
+    }
+}
+
+fn bar(label: &str, total: Option<u64>) -> ProgressBar {
+    let (bar, template) = match total {
+        Some(total) => (
+            ProgressBar::new(total),
+            "{prefix} {bar:24} {human_pos}/{human_len} {per_sec:.dim} left {eta} {wide_msg:.dim}",
+        ),
+        None => (ProgressBar::no_length(), "{prefix} {spinner} {human_pos} {per_sec:.dim} {elapsed} {wide_msg:.dim}"),
+    };
+    let style = ProgressStyle::with_template(template).expect("the template is a constant").progress_chars("━╸─");
+    let bar = console::bars().add(bar.with_style(style).with_prefix(label.to_owned()));
+    // Ticking shows that a long step is still alive.
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_the_rate_so_far() {
+        let progress = Progress::new("games", Some(40));
+        let left = |done| progress.left(done, Duration::from_secs(10));
+        assert_eq!(left(0), None);
+        assert_eq!(left(10), Some(Duration::from_secs(30)));
+        assert_eq!(left(50), Some(Duration::ZERO));
+        assert_eq!(Progress::new("games", None).left(5, Duration::from_secs(1)), None);
+    }
+
+    #[test]
+    fn lines_come_only_when_due() {
+        let progress = Progress::new("games", None);
+        let start = progress.state().last_line;
+        progress.set(3);
+        progress.note("fast");
+        let mut state = progress.state();
+        assert_eq!((state.done, state.note.as_str(), state.last_line), (3, "fast", start));
+        state.last_line = start - BETWEEN_LINES;
+        progress.line_when_due(&mut state);
+        assert!(state.last_line >= start);
+    }
+}

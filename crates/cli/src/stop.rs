@@ -1,0 +1,86 @@
+//! The wish that a process should end.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// A request to stop, shared by everything that should heed it. Cloning is cheap; all clones are the same request.
+///
+/// Work asks [`Stop::requested`] between steps, and waits with [`Stop::wait`] instead of sleeping.
+#[derive(Clone, Debug, Default)]
+pub struct Stop(Arc<Shared>);
+
+/// A mutex rather than an atomic, so that a waiter cannot miss the request between looking and sleeping.
+#[derive(Debug, Default)]
+struct Shared {
+    requested: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Stop {
+    /// A request nobody has made and no signal will make: for tests, and for work started inside other work.
+    pub fn never() -> Stop {
+        Stop::default()
+    }
+
+    /// Asks to stop. Asking again changes nothing.
+    pub fn request(&self) {
+        *self.lock() = true;
+        self.0.changed.notify_all();
+    }
+
+    /// Whether somebody asked.
+    pub fn requested(&self) -> bool {
+        *self.lock()
+    }
+
+    /// Sleeps for `time`, or less if somebody asks to stop meanwhile; answers [`Stop::requested`].
+    pub fn wait(&self, time: Duration) -> bool {
+        let start = Instant::now();
+        let mut requested = self.lock();
+        while !*requested {
+            let Some(left) = time.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) else { break };
+            (requested, _) = self.0.changed.wait_timeout(requested, left).unwrap_or_else(PoisonError::into_inner);
+        }
+        *requested
+    }
+
+    /// A flag has no broken states, so a panic elsewhere while it was held does not matter.
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.0.requested.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn a_clone_is_the_same_request() {
+        let stop = Stop::never();
+        let clone = stop.clone();
+        assert!(!clone.requested());
+        stop.request();
+        assert!(clone.requested());
+    }
+
+    #[test]
+    fn waiting_ends_by_itself() {
+        let start = Instant::now();
+        assert!(!Stop::never().wait(Duration::from_millis(5)));
+        assert!(start.elapsed() >= Duration::from_millis(5));
+    }
+
+    #[test]
+    fn waiting_ends_at_once_when_asked_to_stop() {
+        let stop = Stop::never();
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| assert!(stop.wait(LONG)));
+            stop.request();
+        });
+        assert!(stop.wait(LONG));
+        assert!(start.elapsed() < LONG);
+    }
+}
