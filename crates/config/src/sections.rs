@@ -77,6 +77,8 @@ pub struct Search {
     pub c_puct_base: f32,
     /// c_init of the exploration factor.
     pub c_puct_init: f32,
+    /// Keep the tree below the move that was played; the visits kept count towards the next budget.
+    pub reuse: bool,
     /// Leaves of one game that may wait for the same batch, held apart by virtual losses; 1 to 16.
     pub leaves: usize,
 }

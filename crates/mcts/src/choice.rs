@@ -1,0 +1,73 @@
+//! From visits to a move, and to the policy that is learned.
+
+use rand::{Rng, RngExt};
+
+/// visits^exponent, scaled to sum 1. All zeros give all zeros.
+pub fn weights(visits: &[u32], exponent: f32) -> Vec<f32> {
+    let powers: Vec<f64> =
+        visits.iter().map(|&n| if n == 0 { 0.0 } else { f64::from(n).powf(exponent.into()) }).collect();
+    let sum: f64 = powers.iter().sum();
+    let scale = if sum > 0.0 { 1.0 / sum } else { 0.0 };
+    powers.iter().map(|power| (power * scale) as f32).collect()
+}
+
+/// Draws a position in `visits` with the probabilities of [`weights`]; `None` when nothing was visited.
+pub fn draw(visits: &[u32], exponent: f32, rng: &mut impl Rng) -> Option<usize> {
+    let weights = weights(visits, exponent);
+    let total: f32 = weights.iter().sum();
+    let mut rest = rng.random::<f32>() * total;
+    let mut last = None;
+    for (index, &weight) in weights.iter().enumerate().filter(|(_, weight)| **weight > 0.0) {
+        last = Some(index);
+        rest -= weight;
+        if rest < 0.0 {
+            break;
+        }
+    }
+    last
+}
+
+/// Default number of moves that are drawn rather than picked: 2·⌊⌊N²/12⌋/2⌋, 30 on 19x19 and 6 on 9x9.
+pub fn default_choice_moves(side: usize) -> usize {
+    side * side / 12 / 2 * 2
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+
+    #[test]
+    fn weights_are_squashed_visits() {
+        let weights = weights(&[10, 5, 1, 0], 0.98);
+        for (weight, expected) in weights.iter().zip([0.62047, 0.31456, 0.06497, 0.0]) {
+            assert!((weight - expected).abs() < 1e-5, "{weights:?}");
+        }
+    }
+
+    #[test]
+    fn draws_follow_the_weights() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut counts = [0u32; 4];
+        for _ in 0..20_000 {
+            counts[draw(&[10, 0, 5, 1], 0.98, &mut rng).unwrap()] += 1;
+        }
+        assert_eq!(counts[1], 0);
+        // Three standard deviations of a binomial of 20,000 draws are at most 0.011.
+        for (count, expected) in counts.iter().zip([0.62047, 0.0, 0.31456, 0.06497]) {
+            assert!((f64::from(*count) / 20_000.0 - expected).abs() < 0.011, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn nothing_visited_means_nothing_drawn() {
+        assert_eq!(draw(&[0, 0], 1.0, &mut Xoshiro256PlusPlus::seed_from_u64(1)), None);
+    }
+
+    #[test]
+    fn the_drawn_moves_are_even() {
+        assert_eq!([19, 13, 9, 5].map(default_choice_moves), [30, 14, 6, 2]);
+    }
+}

@@ -1,0 +1,70 @@
+//! Dirichlet noise for the root.
+
+use rand::Rng;
+use rand_distr::{Distribution, Gamma};
+
+/// How much noise the root gets, and of what shape: P ← (1 − weight)·P + weight·η, η ~ Dirichlet(alpha).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Noise {
+    /// Share of noise, 0 to 1.
+    pub weight: f32,
+    /// Concentration per legal move; see [`crate::formula::noise_alpha`].
+    pub alpha: f32,
+}
+
+impl Noise {
+    /// Mixes noise into `priors`, which sum to 1 and do so afterwards.
+    pub(crate) fn mix(&self, priors: &mut [f32], rng: &mut impl Rng) {
+        let eta = dirichlet(self.alpha, priors.len(), rng);
+        for (prior, eta) in priors.iter_mut().zip(eta) {
+            *prior = (1.0 - self.weight) * *prior + self.weight * eta;
+        }
+    }
+}
+
+/// One draw from a symmetric Dirichlet distribution over `len` moves.
+fn dirichlet(alpha: f32, len: usize, rng: &mut impl Rng) -> Vec<f32> {
+    let gamma = Gamma::new(f64::from(alpha), 1.0).expect("the configuration admits only positive alpha");
+    let draws: Vec<f64> = (0..len).map(|_| gamma.sample(rng)).collect();
+    let sum: f64 = draws.iter().sum();
+    // With a tiny alpha every draw can underflow to zero; a flat draw is then the harmless one.
+    let normalise = |draw: f64| if sum > 0.0 { draw / sum } else { 1.0 / len as f64 };
+    draws.into_iter().map(|draw| normalise(draw) as f32).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    use super::*;
+
+    /// Mean and variance of one component are 1/n and (n − 1)/(n²(nα + 1)).
+    #[test]
+    fn the_draws_are_dirichlet() {
+        let (alpha, len, rounds) = (0.1337, 82, 4000);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let draws: Vec<Vec<f32>> = (0..rounds).map(|_| dirichlet(alpha, len, &mut rng)).collect();
+        let first: Vec<f64> = draws.iter().flat_map(|draw| draw.iter().map(|&x| f64::from(x))).collect();
+        let n = len as f64;
+        let mean = first.iter().sum::<f64>() / first.len() as f64;
+        let variance = first.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / first.len() as f64;
+        let expected = (n - 1.0) / (n * n * (n * f64::from(alpha) + 1.0));
+        assert!((mean - 1.0 / n).abs() < 1e-6, "mean {mean}");
+        assert!((variance / expected - 1.0).abs() < 0.03, "variance {variance}, expected {expected}");
+    }
+
+    #[test]
+    fn the_mixture_sums_to_one_and_keeps_its_share() {
+        let mut priors = vec![0.5, 0.3, 0.2, 0.0];
+        Noise { weight: 0.25, alpha: 0.13 }.mix(&mut priors, &mut Xoshiro256PlusPlus::seed_from_u64(7));
+        assert!((priors.iter().sum::<f32>() - 1.0).abs() < 1e-6);
+        assert!(priors[0] >= 0.375 && priors[1] >= 0.225 && priors[2] >= 0.15 && priors[3] >= 0.0);
+    }
+
+    #[test]
+    fn a_vanishing_alpha_is_flat_rather_than_nothing() {
+        let eta = dirichlet(1e-30, 4, &mut Xoshiro256PlusPlus::seed_from_u64(1));
+        assert!((eta.iter().sum::<f32>() - 1.0).abs() < 1e-6, "{eta:?}");
+    }
+}

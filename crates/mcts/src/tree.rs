@@ -1,0 +1,285 @@
+//! Where the nodes, edges and statistics of one search live.
+//!
+//! A node's edges are one run in `priors` and `moves`. The first `visited` of them have been followed, in the order of
+//! their first visit, and each has a [`Child`] at the same offset of the node's block in `children`. Of the others
+//! only the one with the highest prior can be chosen next, since all share the same initial value; it is kept at
+//! offset `visited`. So choosing an edge reads `visited + 1` entries rather than all of them, and an edge that was
+//! never followed costs six bytes.
+
+use std::num::NonZeroU32;
+
+use go::Move;
+
+/// Index of a node, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NodeId(NonZeroU32);
+
+impl NodeId {
+    fn of(index: usize) -> NodeId {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+        NodeId(number.expect("a tree has fewer than 2^32 nodes"))
+    }
+
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// What a node waits for or knows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum State {
+    /// Handed out as a leaf, and met this many times since, including the first.
+    Waiting { selections: u16 },
+    /// Evaluated; its edges have priors.
+    Expanded,
+    /// The game is over here.
+    Ended,
+}
+
+/// A position.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    /// The node above and the offset of the edge that leads here; none for the root.
+    pub(crate) parent: Option<(NodeId, u16)>,
+    pub(crate) state: State,
+    /// What the network said, or the outcome, for Black.
+    pub(crate) value: f32,
+    /// Where each edge starts, for Black.
+    pub(crate) init: f32,
+    /// Edges followed at least once.
+    pub(crate) visited: u16,
+    edges: u16,
+    first_edge: u32,
+    block: u32,
+    capacity: u16,
+}
+
+/// Statistics of a followed edge. Sums of values are for Black.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Child {
+    /// Visits.
+    pub(crate) visits: u32,
+    /// Sum of the values backed up.
+    pub(crate) sum: f32,
+    /// Virtual losses: leaves below that wait for their evaluation.
+    pub(crate) pending: u16,
+    pub(crate) node: Option<NodeId>,
+}
+
+/// All nodes of one search. The statistics of the root itself are `children[0]`.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tree {
+    nodes: Vec<Node>,
+    priors: Vec<f32>,
+    moves: Vec<u16>,
+    children: Vec<Child>,
+    /// Blocks of children that were outgrown, by the binary logarithm of their capacity.
+    free: [Vec<u32>; 10],
+}
+
+impl Tree {
+    pub(crate) fn clear(&mut self) {
+        self.nodes.clear();
+        self.priors.clear();
+        self.moves.clear();
+        self.children.clear();
+        self.free.iter_mut().for_each(Vec::clear);
+    }
+
+    pub(crate) fn root(&self) -> Option<NodeId> {
+        (!self.nodes.is_empty()).then(|| NodeId::of(0))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Bytes in use for nodes, edges and statistics.
+    pub(crate) fn bytes(&self) -> usize {
+        size_of_val(&self.nodes[..])
+            + size_of_val(&self.priors[..])
+            + size_of_val(&self.moves[..])
+            + size_of_val(&self.children[..])
+    }
+
+    pub(crate) fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    pub(crate) fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id.index()]
+    }
+
+    /// Adds the root: its statistics and a node that waits for its evaluation.
+    pub(crate) fn add_root(&mut self, moves: impl Iterator<Item = u16>) -> NodeId {
+        debug_assert!(self.nodes.is_empty(), "a tree has one root");
+        self.children.push(Child::default());
+        self.add_node(None, State::Waiting { selections: 1 }, moves)
+    }
+
+    /// Follows the next edge of `parent` for the first time: adds a child with one virtual loss, and its node.
+    pub(crate) fn add_child(&mut self, parent: NodeId, state: State, moves: impl Iterator<Item = u16>) -> NodeId {
+        let slot = self.node(parent).visited;
+        let id = self.add_node(Some((parent, slot)), state, moves);
+        self.push_child(parent, Child { pending: 1, node: Some(id), ..Child::default() });
+        self.bring_best_forward(parent);
+        id
+    }
+
+    fn add_node(&mut self, parent: Option<(NodeId, u16)>, state: State, moves: impl Iterator<Item = u16>) -> NodeId {
+        let first_edge = self.moves.len();
+        self.moves.extend(moves);
+        self.priors.resize(self.moves.len(), 0.0);
+        self.nodes.push(Node {
+            parent,
+            state,
+            value: 0.0,
+            init: 0.0,
+            visited: 0,
+            edges: (self.moves.len() - first_edge) as u16,
+            first_edge: first_edge as u32,
+            block: 0,
+            capacity: 0,
+        });
+        NodeId::of(self.nodes.len() - 1)
+    }
+
+    fn push_child(&mut self, parent: NodeId, child: Child) {
+        let node = *self.node(parent);
+        if node.visited == node.capacity {
+            self.grow(parent);
+        }
+        let node = self.node_mut(parent);
+        node.visited += 1;
+        let at = node.block as usize + usize::from(node.visited) - 1;
+        self.children[at] = child;
+    }
+
+    /// Moves the children of a node to a block of twice the capacity.
+    fn grow(&mut self, id: NodeId) {
+        let node = *self.node(id);
+        let capacity = (node.capacity * 2).max(1);
+        let block = self.take_block(capacity);
+        let from = node.block as usize;
+        self.children.copy_within(from..from + usize::from(node.visited), block as usize);
+        if node.capacity > 0 {
+            self.free[node.capacity.ilog2() as usize].push(node.block);
+        }
+        let node = self.node_mut(id);
+        (node.block, node.capacity) = (block, capacity);
+    }
+
+    fn take_block(&mut self, capacity: u16) -> u32 {
+        self.free[capacity.ilog2() as usize].pop().unwrap_or_else(|| {
+            let block = self.children.len() as u32;
+            self.children.resize(self.children.len() + usize::from(capacity), Child::default());
+            block
+        })
+    }
+
+    /// The children of the followed edges, in the order of their first visit.
+    pub(crate) fn children(&self, id: NodeId) -> &[Child] {
+        let node = self.node(id);
+        &self.children[node.block as usize..][..usize::from(node.visited)]
+    }
+
+    /// Priors of all edges of a node.
+    pub(crate) fn priors(&self, id: NodeId) -> &[f32] {
+        let node = self.node(id);
+        &self.priors[node.first_edge as usize..][..usize::from(node.edges)]
+    }
+
+    /// Moves of all edges of a node, by index; they belong to `priors` one by one.
+    pub(crate) fn moves(&self, id: NodeId) -> &[u16] {
+        let node = self.node(id);
+        &self.moves[node.first_edge as usize..][..usize::from(node.edges)]
+    }
+
+    /// Lets `change` set the priors, given the moves, and puts the best edge in its place.
+    pub(crate) fn set_priors(&mut self, id: NodeId, change: impl FnOnce(&[u16], &mut [f32])) {
+        let node = *self.node(id);
+        let range = node.first_edge as usize..node.first_edge as usize + usize::from(node.edges);
+        change(&self.moves[range.clone()], &mut self.priors[range]);
+        self.bring_best_forward(id);
+    }
+
+    /// Puts the edge with the highest prior that was never followed (of equals the one with the lowest move) behind
+    /// those that were.
+    fn bring_best_forward(&mut self, id: NodeId) {
+        let node = *self.node(id);
+        let first = node.first_edge as usize + usize::from(node.visited);
+        let end = node.first_edge as usize + usize::from(node.edges);
+        if let Some(offset) = best_edge(&self.priors[first..end], &self.moves[first..end]) {
+            self.priors.swap(first, first + offset);
+            self.moves.swap(first, first + offset);
+        }
+    }
+
+    /// Index in `children` of a node's own statistics.
+    fn entry(&self, id: NodeId) -> usize {
+        self.node(id).parent.map_or(0, |(parent, slot)| self.node(parent).block as usize + usize::from(slot))
+    }
+
+    /// A node's own statistics.
+    pub(crate) fn stats(&self, id: NodeId) -> &Child {
+        &self.children[self.entry(id)]
+    }
+
+    pub(crate) fn add_virtual_loss(&mut self, id: NodeId) {
+        let entry = self.entry(id);
+        self.children[entry].pending += 1;
+    }
+
+    /// Backs a value up from a node to the root as one visit, and takes back `pending` virtual losses on the way.
+    pub(crate) fn back_up(&mut self, from: NodeId, value: f32, pending: u16) {
+        let mut next = Some(from);
+        while let Some(id) = next {
+            let entry = self.entry(id);
+            let stats = &mut self.children[entry];
+            stats.visits += 1;
+            stats.sum += value;
+            stats.pending -= pending;
+            next = self.node(id).parent.map(|(parent, _)| parent);
+        }
+    }
+
+    /// The child that `mv` leads to, if that edge was followed.
+    pub(crate) fn child_by_move(&self, id: NodeId, mv: Move, size: go::Size) -> Option<NodeId> {
+        let slot = self.moves(id).iter().position(|&other| usize::from(other) == mv.index(size))?;
+        self.children(id).get(slot).and_then(|child| child.node)
+    }
+
+    /// Copies the tree below `from` into `into`, which becomes a tree of its own.
+    pub(crate) fn copy_below(&self, from: NodeId, into: &mut Tree) {
+        into.clear();
+        into.children.push(Child { pending: 0, ..*self.stats(from) });
+        let root = into.copy_node(self, from, None);
+        let mut open = vec![(from, root)];
+        while let Some((old, new)) = open.pop() {
+            for (slot, child) in self.children(old).iter().enumerate() {
+                debug_assert_eq!(child.pending, 0, "no leaf waits while a move is played");
+                let node = child.node.map(|node| (node, into.copy_node(self, node, Some((new, slot as u16)))));
+                into.push_child(new, Child { node: node.map(|(_, copy)| copy), ..*child });
+                open.extend(node);
+            }
+        }
+    }
+
+    /// Copies one node with its edges; its children are pushed afterwards.
+    fn copy_node(&mut self, other: &Tree, id: NodeId, parent: Option<(NodeId, u16)>) -> NodeId {
+        let copy = self.add_node(parent, other.node(id).state, other.moves(id).iter().copied());
+        let first = self.node(copy).first_edge as usize;
+        self.priors[first..].copy_from_slice(other.priors(id));
+        let Node { value, init, .. } = *other.node(id);
+        let node = self.node_mut(copy);
+        (node.value, node.init) = (value, init);
+        copy
+    }
+}
+
+/// Offset of the highest prior, of equals the one with the lowest move.
+fn best_edge(priors: &[f32], moves: &[u16]) -> Option<usize> {
+    let highest = priors.iter().copied().fold(f32::NEG_INFINITY, |a, b| if b > a { b } else { a });
+    let equals = priors.iter().zip(moves).enumerate().filter(|(_, (prior, _))| **prior == highest);
+    equals.min_by_key(|(_, (_, mv))| **mv).map(|(offset, _)| offset)
+}

@@ -1,0 +1,67 @@
+//! Small searches with made-up evaluations.
+
+use config::QInit;
+use go::{Game, Scoring, Size};
+use mcts::{Evaluation, Leaf, Search, Selected, Settings, Value};
+
+pub(crate) const PARENT: Settings = Settings {
+    q_init: QInit::PARENT,
+    c_puct_base: 19652.0,
+    c_puct_init: 1.25,
+    reuse: true,
+    scoring: Scoring::PassAlive,
+    komi: 7.5,
+};
+
+pub(crate) fn empty(side: usize, settings: Settings) -> Search {
+    Search::new(Game::new(Size::new(side).expect("a size from 2 to 19")), settings)
+}
+
+/// Flat prior and the given value for Black.
+pub(crate) fn flat(search: &mut Search, leaf: Leaf, black: f32) {
+    let policy = vec![1.0 / search.game().size().moves() as f32; search.game().size().moves()];
+    search.expand(leaf, Evaluation { policy: &policy, value: Value::for_black(black) });
+}
+
+/// Selects one leaf, which must be there, and says which moves led to it.
+pub(crate) fn leaf(search: &mut Search) -> (Leaf, Vec<usize>) {
+    let mut path = Vec::new();
+    let turn = search.game().turn();
+    let selected = search.select(&mut |game| {
+        path = game.moves()[turn..].iter().map(|mv| mv.index(game.size())).collect();
+    });
+    let Selected::Leaf(leaf) = selected else { panic!("expected a leaf, not {selected:?}") };
+    (leaf, path)
+}
+
+/// A policy and a value that depend on the position only: the hash of its stones, spread out.
+pub(crate) fn hashed(game: &Game) -> (Vec<f32>, f32) {
+    let mut state = game.position().hash() ^ game.turn() as u64;
+    let mut next = || {
+        // splitmix64
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 40) as f32 / (1u64 << 24) as f32
+    };
+    let policy: Vec<f32> = (0..game.size().moves()).map(|_| next().powi(4)).collect();
+    let sum: f32 = policy.iter().sum();
+    (policy.iter().map(|p| p / sum).collect(), next() * 2.0 - 1.0)
+}
+
+/// Searches until the root has `visits`, `width` leaves at a time, with evaluations by position.
+pub(crate) fn run(search: &mut Search, visits: u32, width: usize) {
+    while search.visits() < visits || !search.is_expanded() {
+        let mut waiting = Vec::new();
+        for _ in 0..width {
+            let mut answer = None;
+            if let Selected::Leaf(leaf) = search.select(&mut |game| answer = Some(hashed(game))) {
+                waiting.push((leaf, answer.expect("a leaf is shown")));
+            }
+        }
+        for (leaf, (policy, value)) in waiting {
+            search.expand(leaf, Evaluation { policy: &policy, value: Value::for_black(value) });
+        }
+    }
+}
