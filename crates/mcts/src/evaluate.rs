@@ -14,13 +14,38 @@ pub struct Evaluation<'a> {
     pub value: Value,
 }
 
+/// The random part of one evaluation, drawn by the player from the game's own generator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Draw(u64);
+
+impl Draw {
+    /// The draw whose symmetry is the identity.
+    pub const PLAIN: Draw = Draw(0);
+
+    /// A draw from 64 random bits.
+    pub fn new(bits: u64) -> Draw {
+        Draw(bits)
+    }
+
+    /// One of the eight symmetries, each as likely as any other.
+    pub fn symmetry(self) -> Symmetry {
+        Symmetry::ALL[(self.0 % 8) as usize]
+    }
+
+    /// All 64 bits.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+}
+
 /// Whatever kept positions from being scored.
 pub type EvaluateError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Scores positions in batches: push some, evaluate all of them, read the answers.
 pub trait Evaluate {
-    /// Adds the position that `game` is in, to be seen through `symmetry`; the answer comes turned back.
-    fn push(&mut self, game: &Game, symmetry: Symmetry);
+    /// Adds the position that `game` is in. A network sees it through `draw.symmetry()`, and its answer comes turned
+    /// back. The answer is a function of the position, its history and the draw, and of nothing else in the batch.
+    fn push(&mut self, game: &Game, draw: Draw);
 
     /// Evaluates everything pushed since the last call. Answers keep the order of pushing.
     ///

@@ -15,7 +15,7 @@ mod search;
 mod tree;
 mod value;
 
-pub use evaluate::{Evaluate, EvaluateError, Evaluation};
+pub use evaluate::{Draw, Evaluate, EvaluateError, Evaluation};
 pub use noise::Noise;
 pub use search::{Leaf, RootMove, Search, Selected, Settings};
 pub use value::Value;
