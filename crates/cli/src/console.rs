@@ -47,18 +47,18 @@ pub(crate) fn clear() {
     }
 }
 
-/// Tells a person something, whatever the log level.
+/// Tells the operator something, whatever the log level.
 pub(crate) fn notice(text: &str) {
-    if is_json() {
+    if is_json() && tracing::enabled!(tracing::Level::WARN) {
         tracing::warn!("{text}");
     } else {
         line(text);
     }
 }
 
-/// Says why the process fails.
+/// Says why the process fails, whatever the log level.
 pub(crate) fn error(text: &str) {
-    if is_json() {
+    if is_json() && tracing::enabled!(tracing::Level::ERROR) {
         tracing::error!("{text}");
     } else {
         line(&format!("error: {text}"));

@@ -25,7 +25,12 @@ pub fn rate(number: u64, time: Duration) -> String {
     if time.is_zero() {
         return "-/s".to_owned();
     }
-    format!("{}/s", three_figures(number as f64 / time.as_secs_f64()))
+    per_second(number as f64 / time.as_secs_f64())
+}
+
+/// A known rate.
+pub(crate) fn per_second(rate: f64) -> String {
+    format!("{}/s", three_figures(rate))
 }
 
 /// `value` ≥ 0 with three figures and a decimal prefix.

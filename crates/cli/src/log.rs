@@ -72,8 +72,9 @@ impl FromStr for Filter {
 
     fn from_str(text: &str) -> Result<Filter, UnknownFilter> {
         // A bare word that is no level would be read as a module's name and silence everything else.
-        let known = |part: &str| part.contains('=') || tracing::level_filters::LevelFilter::from_str(part).is_ok();
-        let fine = !text.is_empty() && text.split(',').all(known) && EnvFilter::try_new(text).is_ok();
+        let level = |part: &str| !part.is_empty() && tracing::level_filters::LevelFilter::from_str(part).is_ok();
+        let known = |part: &str| part.contains('=') || level(part);
+        let fine = text.split(',').all(known) && EnvFilter::try_new(text).is_ok();
         if fine { Ok(Filter(text.to_owned())) } else { Err(UnknownFilter(text.to_owned())) }
     }
 }

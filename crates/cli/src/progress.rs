@@ -1,9 +1,10 @@
 //! How far a piece of work is, for the person who waits for it.
 
+use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use crate::{console, human};
 
@@ -120,11 +121,17 @@ fn bar(label: &str, total: Option<u64>) -> ProgressBar {
     let (bar, template) = match total {
         Some(total) => (
             ProgressBar::new(total),
-            "{prefix} {bar:24} {human_pos}/{human_len} {per_sec:.dim} left {eta} {wide_msg:.dim}",
+            "{prefix} {bar:24} {human_pos}/{human_len} {rate:.dim} left {eta} {wide_msg:.dim}",
         ),
-        None => (ProgressBar::no_length(), "{prefix} {spinner} {human_pos} {per_sec:.dim} {elapsed} {wide_msg:.dim}"),
+        None => (ProgressBar::no_length(), "{prefix} {spinner} {human_pos} {rate:.dim} {elapsed} {wide_msg:.dim}"),
     };
-    let style = ProgressStyle::with_template(template).expect("the template is a constant").progress_chars("━╸─");
+    let style = ProgressStyle::with_template(template)
+        .expect("the template is a constant")
+        .with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
+            // The template engine has nowhere to report a failed write to.
+            let _ = out.write_str(&human::per_second(state.per_sec()));
+        })
+        .progress_chars("━╸─");
     let bar = console::bars().add(bar.with_style(style).with_prefix(label.to_owned()));
     // Ticking shows that a long step is still alive.
     bar.enable_steady_tick(Duration::from_millis(250));

@@ -1,0 +1,164 @@
+//! How processes end: exit codes, signals, closed pipes. The program under test is this file, started again with a role.
+
+use std::env;
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command, ExitCode, Output, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use clap::Parser;
+use cli::Blame;
+
+const ROLE: &str = "CLI_TEST_ROLE";
+
+fn main() -> ExitCode {
+    if let Ok(role) = env::var(ROLE) {
+        return play(&role);
+    }
+    let cases: [(&str, fn()); 7] = [
+        ("a finished process exits with 0", finished_exits_with_0),
+        ("the kind of error is the exit code", the_kind_of_error_is_the_exit_code),
+        ("a json log has json errors", a_json_log_has_json_errors),
+        ("the first signal asks to stop", the_first_signal_asks_to_stop),
+        ("the second signal ends at once", the_second_signal_ends_at_once),
+        ("a closed standard output is no error", a_closed_standard_output_is_no_error),
+        ("a bad flag is a usage error", a_bad_flag_is_a_usage_error),
+    ];
+    for (name, case) in cases {
+        case();
+        println!("test {name} ... ok");
+    }
+    println!("test result: ok. {} passed", cases.len());
+    ExitCode::SUCCESS
+}
+
+#[derive(Parser)]
+struct Args {
+    #[command(flatten)]
+    log: cli::LogArgs,
+}
+
+fn play(role: &str) -> ExitCode {
+    Args::parse().log.start();
+    cli::main("actor", |stop| match role {
+        "finish" => cli::print("fine"),
+        "fail" => Err(anyhow!("disk full")).context("cannot write x"),
+        "misconfigured" => Err(anyhow!("no key \"a\"")).misconfigured().context("cannot start"),
+        "unreachable" => Err(anyhow!("no route")).store_unreachable().context("cannot start"),
+        "patient" => {
+            cli::print("ready")?;
+            while !stop.wait(Duration::from_secs(60)) {}
+            cli::print("published")
+        }
+        "deaf" => {
+            cli::print("ready")?;
+            std::thread::sleep(Duration::from_secs(60));
+            Ok(())
+        }
+        "chatty" => loop {
+            cli::print("once more")?;
+        },
+        _ => unreachable!("no role {role}"),
+    })
+}
+
+fn start(role: &str, flags: &[&str]) -> Child {
+    Command::new(env::current_exe().expect("this program has a path"))
+        .args(flags)
+        .env(ROLE, role)
+        .env_remove("TENGEN_LOG")
+        .env_remove("TENGEN_LOG_FORMAT")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("this program starts again")
+}
+
+fn run(role: &str, flags: &[&str]) -> Output {
+    start(role, flags).wait_with_output().expect("the process ends")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn finished_exits_with_0() {
+    let output = run("finish", &[]);
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+    assert_eq!(output.stdout, b"fine\n");
+}
+
+fn the_kind_of_error_is_the_exit_code() {
+    let cases = [
+        ("fail", 1, "error: cannot write x: disk full\n"),
+        ("misconfigured", 2, "error: cannot start: no key \"a\"\n"),
+        ("unreachable", 3, "error: cannot start: no route\n"),
+    ];
+    for (role, code, message) in cases {
+        let output = run(role, &[]);
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(code), message));
+        assert!(output.stdout.is_empty());
+    }
+}
+
+fn a_json_log_has_json_errors() {
+    let output = run("fail", &["--log-format", "json"]);
+    let text = stderr(&output);
+    assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1));
+    assert!(text.starts_with('{') && text.contains(r#""level":"ERROR""#), "{text}");
+    assert!(text.contains(r#""message":"cannot write x: disk full""#), "{text}");
+    let silenced = run("fail", &["--log-format", "json", "--log-level", "off"]);
+    assert_eq!(stderr(&silenced), "error: cannot write x: disk full\n");
+}
+
+/// Starts a process, waits until it works, and sends it a signal.
+fn signalled(role: &str, signal: &str) -> (Child, BufReader<impl Read + use<>>) {
+    let mut child = start(role, &[]);
+    let mut stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));
+    let mut line = String::new();
+    stdout.read_line(&mut line).expect("the process says it is ready");
+    assert_eq!(line, "ready\n");
+    send(&child, signal);
+    (child, stdout)
+}
+
+fn send(child: &Child, signal: &str) {
+    // The shell's own kill: the program of that name is not on every machine.
+    let kill = format!("kill -{signal} {}", child.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("there is a shell").success());
+}
+
+fn the_first_signal_asks_to_stop() {
+    for signal in ["TERM", "INT"] {
+        let (child, mut stdout) = signalled("patient", signal);
+        let output = child.wait_with_output().expect("the process ends");
+        let mut said = String::new();
+        stdout.read_to_string(&mut said).expect("standard output is text");
+        assert_eq!((output.status.code(), said.as_str()), (Some(0), "published\n"));
+        assert!(stderr(&output).starts_with("actor stops"), "{}", stderr(&output));
+    }
+}
+
+fn the_second_signal_ends_at_once() {
+    for (signal, code) in [("TERM", 143), ("INT", 130)] {
+        let (mut child, _stdout) = signalled("deaf", signal);
+        let mut notice = BufReader::new(child.stderr.take().expect("standard error is piped"));
+        notice.read_line(&mut String::new()).expect("the first signal is noticed");
+        send(&child, signal);
+        assert_eq!(child.wait().expect("the process ends").code(), Some(code));
+    }
+}
+
+fn a_closed_standard_output_is_no_error() {
+    let mut child = start("chatty", &[]);
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("the process ends");
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}
+
+fn a_bad_flag_is_a_usage_error() {
+    for flags in [["--log-level", "loud"], ["--log-format", "xml"], ["--no-such", "flag"]] {
+        assert_eq!(run("finish", &flags).status.code(), Some(2));
+    }
+}
