@@ -1,0 +1,19 @@
+//! Every configuration that ships can be read.
+
+// Only the library has to be pure: this test walks a folder.
+#![allow(clippy::disallowed_methods)]
+
+use config::RunConfig;
+
+#[test]
+fn every_shipped_configuration_is_complete_and_in_range() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
+    let mut read = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        RunConfig::from_toml(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        read += 1;
+    }
+    assert!(read >= 2, "{folder} holds the configurations");
+}
