@@ -3,24 +3,13 @@
 //! torch-sys hands `LIBTORCH_LIB` only to crates that depend on it directly, which `net` alone does. `net` passes
 //! a run path on under its own `links` key; a crate with a binary or a test reads it as `DEP_TENGEN_NET_RPATH`.
 
-use std::path::{Path, PathBuf};
-
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let lib = std::env::var_os("DEP_TCH_LIBTORCH_LIB").expect("torch-sys says where libtorch lies");
-    let rpath = run_path(&real_path(Path::new(&lib)));
+    let lib = std::env::var("DEP_TCH_LIBTORCH_LIB").expect("torch-sys says where libtorch lies");
+    // First the libtorch carried with the binary, if there is one: a whole `libtorch` folder next to it, or `lib`
+    // beside its `bin` folder as in an image. Then the one it was linked against.
+    let rpath = format!("$ORIGIN/libtorch/lib:$ORIGIN/../lib:{lib}");
     println!("cargo::metadata=RPATH={rpath}");
     // The tests, examples and benches of this crate.
     println!("cargo::rustc-link-arg=-Wl,-rpath,{rpath}");
-}
-
-/// The folder itself and not a link to it, so that a binary outlives the checkout that it was built in.
-fn real_path(lib: &Path) -> PathBuf {
-    lib.canonicalize().unwrap_or_else(|_| lib.to_path_buf())
-}
-
-/// First the libtorch carried with the binary, if there is one: a whole `libtorch` folder next to it, or `lib` beside
-/// its `bin` folder as in an image. Then the one it was linked against.
-fn run_path(lib: &Path) -> String {
-    format!("$ORIGIN/libtorch/lib:$ORIGIN/../lib:{}", lib.display())
 }

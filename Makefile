@@ -1,0 +1,27 @@
+# Two commands: `make run` and `make test`. Each sets up what it needs, and does only what is still to be done.
+
+CONFIG ?= configs/9x9.toml
+
+help:
+	@echo "make run    set up libtorch, build, and learn Go: tengen run $(CONFIG)"
+	@echo "            another run: make run CONFIG=configs/tiny.toml"
+	@echo "make test   set up libtorch and the Python libraries, then check the format, the lints and every test"
+	@echo "make setup  only set up libtorch, so that plain cargo commands work"
+
+run: setup
+	cargo run --locked --release --package tengen -- run $(CONFIG)
+
+# First what is quick to fail. The lints share nothing compiled with the tests but build scripts: cargo only checks
+# for the one and compiles for the other.
+test: setup python
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo test --locked --workspace --no-fail-fast
+
+setup:
+	@scripts/setup-libtorch
+
+python:
+	@scripts/setup-python
+
+.PHONY: help run test setup python

@@ -1,0 +1,91 @@
+"""Folders that cost a download are made once for a user and linked into every checkout.
+
+A folder is built aside, as `<name>.partial`, gets its stamp last and appears under its name by a rename, so what can
+be seen is whole. Run as a program, this prints the cache folder, or nothing where no folder can be written.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+from pathlib import Path
+
+STAMP = "tengen-stamp.json"
+
+
+def cache_folder():
+    """TENGEN_CACHE, else the user's cache folder; None where that cannot be written."""
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = Path(os.environ.get("TENGEN_CACHE") or os.path.join(base, "tengen")).absolute()
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder if os.access(folder, os.W_OK | os.X_OK) else None
+
+
+def is_whole(folder, stamp):
+    """Whether `folder` was published with this stamp and its libraries still have their sizes."""
+    try:
+        found = json.loads((folder / STAMP).read_text())
+        sizes = found["sizes"].items()
+        return found["made_of"] == stamp and all((folder / path).stat().st_size == size for path, size in sizes)
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def may_replace(folder):
+    """Whether `folder` is free, a link or made by this module, so that nobody's own work is lost."""
+    return folder.is_symlink() or not folder.exists() or (folder / STAMP).is_file()
+
+
+@contextlib.contextmanager
+def locked(folder):
+    """Lets one process at a time make `folder`. The kernel frees the lock of a process that dies."""
+    with open(f"{folder}.lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"Another process is making {folder}; waiting for it.", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def publish(folder, stamp, build):
+    """Calls `build` with an empty folder and lets it appear as `folder`; the stamp records the sizes of the libraries
+    in it."""
+    partial = folder.with_name(folder.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    build(partial)
+    libraries = sorted(path for path in partial.rglob("*.so*") if path.is_file())
+    sizes = {str(path.relative_to(partial)): path.stat().st_size for path in libraries}
+    (partial / STAMP).write_text(json.dumps({"made_of": stamp, "sizes": sizes}, indent=1) + "\n")
+    discard(folder)
+    partial.rename(folder)
+
+
+def discard(folder):
+    """Removes a folder, which goes in one step, or a link to one."""
+    if folder.is_symlink():
+        folder.unlink()
+    elif folder.exists():
+        old = folder.with_name(folder.name + ".old")
+        shutil.rmtree(old, ignore_errors=True)
+        folder.rename(old)
+        shutil.rmtree(old)
+
+
+def link(name, folder):
+    """Makes the link `name` point to `folder`, in one step if `name` is a link already."""
+    if name.is_symlink() and os.readlink(name) == str(folder):
+        return
+    if not name.is_symlink():
+        discard(name)
+    aside = name.with_name(name.name + ".link")
+    aside.unlink(missing_ok=True)
+    aside.symlink_to(folder)
+    aside.replace(name)
+
+
+if __name__ == "__main__":
+    print(cache_folder() or "")

@@ -1,0 +1,188 @@
+"""Fetches wheels whose size and hash are known beforehand, and goes on where a broken download stopped.
+
+pip starts a broken download from its first byte again, so the bytes are fetched here, from the package index that
+pip is set to use. An index that cannot be read plainly (a login, a folder of wheels) is left to pip.
+"""
+
+import hashlib
+import http.client
+import os
+import re
+import ssl
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+DEFAULT_INDEX = "https://pypi.org/simple"
+TIMEOUT = 60  # seconds without a byte
+NETWORK_ERRORS = (urllib.error.URLError, http.client.HTTPException, ssl.SSLError, ConnectionError, TimeoutError)
+TRIES = 5  # in a row without progress
+BLOCK = 1 << 20
+# Every tag that the wheels carry, for pip, which would else look for wheels for this machine's own Python.
+PLATFORMS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_25", "manylinux_2_18", "manylinux2014", "manylinux2010", "manylinux1")
+
+
+class FetchError(Exception):
+    """A wheel cannot be had; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """One line of the table of wheels."""
+
+    use: str
+    project: str
+    version: str
+    file: str
+    size: int
+    sha256: str
+
+
+def read_table(path):
+    """The wheels listed in a table with tabs between the columns."""
+    lines = (line.split("\t") for line in path.read_text().splitlines() if line and not line.startswith("#"))
+    return [Wheel(use, project, version, file, int(size), sha256) for use, project, version, file, size, sha256 in lines]
+
+
+def fetch(wheel, folder):
+    """The path of the wheel in `folder`, fetched if need be, with the size and hash of the table."""
+    path = folder / wheel.file
+    if path.exists() and is_intact(path, wheel):
+        print(f"  {wheel.file}: here already", flush=True)
+        return path
+    for attempt in ("first", "second"):
+        path.unlink(missing_ok=True)
+        url = find_url(wheel)
+        if url:
+            resume_download(url, wheel, path)
+        else:
+            pip_download(wheel, folder)
+        if is_intact(path, wheel):
+            return path
+        print(f"  {wheel.file}: wrong size or sha256 after the {attempt} download; thrown away", flush=True)
+    path.unlink(missing_ok=True)
+    raise FetchError(f"the package index serves a {wheel.file} that is not the one this script knows")
+
+
+def is_intact(path, wheel):
+    """Whether the file has the size and the hash of the table."""
+    if path.stat().st_size != wheel.size:
+        return False
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            digest.update(block)
+    return digest.hexdigest() == wheel.sha256
+
+
+def find_url(wheel):
+    """Where the index keeps the wheel (PEP 503), or None if it does not say so plainly."""
+    page = f"{index_url().rstrip('/')}/{wheel.project}/"
+    try:
+        with urllib.request.urlopen(page, timeout=TIMEOUT) as answer:
+            text, base = answer.read().decode(), answer.url
+    except (*NETWORK_ERRORS, ValueError):
+        return None
+    links = (urllib.parse.urljoin(base, href) for href in re.findall(r'href="([^"]*)"', text))
+    return next((link.partition("#")[0] for link in links if link_name(link) == wheel.file), None)
+
+
+def link_name(link):
+    """The file that a link leads to."""
+    return urllib.parse.unquote(urllib.parse.urlsplit(link).path.rpartition("/")[2])
+
+
+def index_url():
+    """The index that pip is set to use, by environment or file."""
+    answer = run_pip("config", "list")
+    found = dict(re.findall(r"^(\S+)\.index-url='(.*)'$", answer.stdout, re.MULTILINE))
+    return next((found[key] for key in (":env:", "download", "global") if key in found), DEFAULT_INDEX)
+
+
+def resume_download(url, wheel, path):
+    """Fetches `url` to `path` by way of `<path>.part`, from the byte at which the last try stopped."""
+    part = path.with_name(path.name + ".part")
+    tries = 0
+    while size_of(part) < wheel.size:
+        start = size_of(part)
+        if start:
+            print(f"  {wheel.file}: going on after {megabytes(start)} of {megabytes(wheel.size)}", flush=True)
+        try:
+            append_from(url, part, start, wheel)
+        except NETWORK_ERRORS as error:
+            tries = 0 if size_of(part) > start else tries + 1
+            if tries == TRIES:
+                raise FetchError(f"cannot fetch {url}: {error}") from error
+            print(f"  {wheel.file}: {error}; trying again", flush=True)
+            time.sleep(2**tries)
+    part.replace(path)
+
+
+def append_from(url, part, start, wheel):
+    """Adds the bytes of `url` from `start` on to `part`, or all of them if the server knows no ranges."""
+    request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"})
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
+        resumed = answer.status == 206
+        with part.open("ab" if resumed else "wb") as file:
+            progress = Progress(wheel, start if resumed else 0)
+            while block := answer.read(BLOCK):
+                file.write(block)
+                progress.add(len(block))
+    if size_of(part) < wheel.size:
+        raise ConnectionError("the connection ended early")
+
+
+class Progress:
+    """A line that counts on a terminal, a line for each 100 MB elsewhere."""
+
+    STEP = 100_000_000
+
+    def __init__(self, wheel, done):
+        self.wheel, self.done, self.said = wheel, done, done
+
+    def add(self, count):
+        self.done += count
+        ended = self.done >= self.wheel.size
+        line = f"  {self.wheel.file}: {megabytes(self.done)} of {megabytes(self.wheel.size)}"
+        if sys.stdout.isatty():
+            print(line, end="\n" if ended else "\r", flush=True)
+        elif ended or self.done >= self.said + self.STEP:
+            print(line, flush=True)
+            self.said = self.done
+
+
+def pip_download(wheel, folder):
+    """Lets pip fetch the wheel, with its own logins, proxies and folders, but for a fixed platform and Python."""
+    print(f"  {wheel.file}: left to pip, which cannot go on with a broken download", flush=True)
+    platforms = [argument for tag in PLATFORMS for argument in ("--platform", f"{tag}_x86_64")]
+    answer = run_pip(
+        "download", "--no-deps", "--only-binary=:all:", "--implementation=cp", "--python-version=3.12", *platforms,
+        "--progress-bar=off", f"--dest={folder}", f"{wheel.project}=={wheel.version}",
+    )
+    if answer.returncode or not (folder / wheel.file).exists():
+        said = answer.stderr.strip() or answer.stdout.strip()
+        raise FetchError(f"cannot fetch {wheel.project} {wheel.version}; is the network up? pip says:\n{said}")
+
+
+def run_pip(*arguments):
+    """Runs the pip of this Python."""
+    environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+    answer = subprocess.run([sys.executable, "-m", "pip", *arguments], env=environment, capture_output=True, text=True)
+    if "No module named pip" in answer.stderr:
+        raise FetchError(f"{sys.executable} has no pip; on Debian: apt-get install python3-pip")
+    return answer
+
+
+def size_of(path):
+    """The size of a file, 0 for one that does not exist."""
+    return path.stat().st_size if path.exists() else 0
+
+
+def megabytes(count):
+    """A number of bytes for people."""
+    return f"{count / 1e6:.1f} MB"
