@@ -155,6 +155,23 @@ impl Game {
         self.moves.ends_with(&[Move::Pass, Move::Pass])
     }
 
+    /// Takes the last move back and gives the turn to who played it. Returns the move; `None` at the first position.
+    ///
+    /// It builds the position anew; a search goes back with [`Game::rewind`].
+    pub fn undo(&mut self) -> Option<Move> {
+        let mv = self.moves.pop()?;
+        let color = self.colors.pop()?;
+        let after = self.boards.pop()?;
+        let before = self.boards[self.turn()];
+        self.position = Position::from_stones(self.size(), &before, color).expect("a board of this game is legal");
+        if mv != Move::Pass {
+            self.seen.truncate(self.seen.len() - 1);
+        }
+        let other = color.opponent();
+        self.captures[color.index()] -= (*before.of(other) - *after.of(other)).len();
+        Some(mv)
+    }
+
     /// The present point of the game, to come back to with [`Game::rewind`].
     pub fn mark(&self) -> Mark {
         Mark {
