@@ -56,12 +56,15 @@ def publish(folder, stamp, build):
     partial = folder.with_name(folder.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    build(partial)
-    libraries = sorted(path for path in partial.rglob("*.so*") if path.is_file())
-    sizes = {str(path.relative_to(partial)): path.stat().st_size for path in libraries}
-    (partial / STAMP).write_text(json.dumps({"made_of": stamp, "sizes": sizes}, indent=1) + "\n")
-    discard(folder)
-    partial.rename(folder)
+    try:
+        build(partial)
+        libraries = sorted(path for path in partial.rglob("*.so*") if path.is_file())
+        sizes = {str(path.relative_to(partial)): path.stat().st_size for path in libraries}
+        (partial / STAMP).write_text(json.dumps({"made_of": stamp, "sizes": sizes}, indent=1) + "\n")
+        discard(folder)
+        partial.rename(folder)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def discard(folder):

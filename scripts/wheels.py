@@ -52,9 +52,11 @@ def read_table(path):
 def fetch(wheel, folder):
     """The path of the wheel in `folder`, fetched if need be, with the size and hash of the table."""
     path = folder / wheel.file
-    if path.exists() and is_intact(path, wheel):
-        print(f"  {wheel.file}: here already", flush=True)
-        return path
+    if path.exists():
+        if is_intact(path, wheel):
+            print(f"  {wheel.file}: here already", flush=True)
+            return path
+        print(f"  {wheel.file}: wrong size or sha256; thrown away", flush=True)
     for attempt in ("first", "second"):
         path.unlink(missing_ok=True)
         url = find_url(wheel)
@@ -165,7 +167,7 @@ def pip_download(wheel, folder):
         "--progress-bar=off", f"--dest={folder}", f"{wheel.project}=={wheel.version}",
     )
     if answer.returncode or not (folder / wheel.file).exists():
-        said = answer.stderr.strip() or answer.stdout.strip()
+        said = "\n".join(re.findall(r"^ERROR.*", answer.stderr, re.MULTILINE)) or answer.stderr.strip()
         raise FetchError(f"cannot fetch {wheel.project} {wheel.version}; is the network up? pip says:\n{said}")
 
 
