@@ -1,0 +1,21 @@
+//! Many games at once, one batch at a time.
+//!
+//! The cast: a [`Thinker`] searches one position after another for one side; a [`Selfplay`] game has one of them, a
+//! [`Match`] game has two. [`run`] keeps many games going: in each round every game hands its leaves to a model, the
+//! models evaluate, and every game takes its answers and moves when its budget is spent. What happens in a game
+//! depends on its model, its settings and its seed, never on the games beside it.
+
+mod built_in;
+mod matches;
+mod round;
+mod rules;
+mod seed;
+mod selfplay;
+mod thinker;
+
+pub use built_in::{RandomModel, Uniform};
+pub use matches::{Match, MatchSpec, Side};
+pub use round::{Contest, Counts, run};
+pub use seed::{Seed, game_seed};
+pub use selfplay::{Selfplay, SelfplaySpec, is_calibration};
+pub use thinker::{Budget, Thinker};

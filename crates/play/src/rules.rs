@@ -1,0 +1,169 @@
+//! How games end, and what their records say.
+
+use config::RunConfig;
+use go::{Color, Game, Move, Size};
+use mcts::{RootMove, Settings};
+use record::{EndReason, GameId, GameRecord, Outcome, Turn};
+
+use crate::Thinker;
+
+/// What is known of a game before its first move.
+#[derive(Clone, Debug)]
+pub(crate) struct Header {
+    record: GameRecord,
+}
+
+impl Header {
+    /// `players` are the models of Black and White.
+    pub(crate) fn new(
+        config: &RunConfig,
+        players: [&str; 2],
+        worker: &str,
+        index: u64,
+        seed: u64,
+        visits: u32,
+    ) -> Header {
+        let config_digest = config.digest();
+        let [black, white] = players.map(str::to_owned);
+        Header {
+            record: GameRecord {
+                id: GameId::of(&black, &white, &config_digest, seed),
+                black,
+                white,
+                config_digest,
+                seed,
+                index,
+                worker: worker.to_owned(),
+                size: Size::new(config.game.size).expect("the configuration was checked"),
+                komi: config.game.komi,
+                scoring: Settings::new(&config.search, &config.game).scoring,
+                visits_budget: visits,
+                calibration: false,
+                holdout: false,
+                resign_threshold: None,
+                would_resign_turn: None,
+                bleakest_value: None,
+                outcome: Outcome::Draw,
+                score: None,
+                end: EndReason::MoveLimit,
+                turns: Vec::new(),
+            },
+        }
+    }
+
+    pub(crate) fn calibration(mut self, calibration: bool) -> Header {
+        self.record.calibration = calibration;
+        self
+    }
+
+    /// Sets the game aside when the hash of its id says so; the same game is always on the same side.
+    pub(crate) fn holdout_below(mut self, share: f32) -> Header {
+        self.record.holdout = self.record.id.share() < f64::from(share);
+        self
+    }
+
+    pub(crate) fn is_calibration(&self) -> bool {
+        self.record.calibration
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        self.record.size
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.record.seed
+    }
+}
+
+/// How a game ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Ending {
+    /// The board was counted; the margin is Black's area minus White's after komi.
+    Counted {
+        margin: f32,
+        end: EndReason,
+    },
+    Resignation {
+        by: Color,
+    },
+}
+
+impl Ending {
+    /// The ending that the board shows, if it shows one.
+    pub(crate) fn of_board(game: &Game, settings: &Settings, move_limit: usize) -> Option<Ending> {
+        let end = if game.passed_out() {
+            EndReason::Passes
+        } else if game.is_over(settings.scoring) {
+            EndReason::PassAlive
+        } else if game.turn() >= move_limit {
+            EndReason::MoveLimit
+        } else {
+            return None;
+        };
+        Some(Ending::Counted { margin: game.score(settings.scoring) as f32 - settings.komi, end })
+    }
+
+    fn outcome(self) -> Outcome {
+        match self {
+            Ending::Counted { margin, .. } => Outcome::from_score(margin),
+            Ending::Resignation { by } => by.opponent().into(),
+        }
+    }
+}
+
+/// The record of a finished game.
+pub(crate) fn finished(
+    header: &Header,
+    ending: Ending,
+    turns: Vec<Turn>,
+    threshold: Option<f32>,
+    would_resign_turn: Option<u16>,
+) -> GameRecord {
+    let outcome = ending.outcome();
+    let (score, end) = match ending {
+        Ending::Counted { margin, end } => (Some(margin), end),
+        Ending::Resignation { .. } => (None, EndReason::Resignation),
+    };
+    GameRecord {
+        resign_threshold: threshold,
+        would_resign_turn,
+        bleakest_value: bleakest(outcome, &turns),
+        outcome,
+        score,
+        end,
+        turns,
+        ..header.record.clone()
+    }
+}
+
+/// The worst root value that the winner saw when it was to move, as the winner saw it.
+///
+/// Only the winner's own turns count, since nobody resigns on the other's.
+fn bleakest(outcome: Outcome, turns: &[Turn]) -> Option<f32> {
+    let winner = outcome.winner()?;
+    let first = usize::from(winner == Color::White);
+    let own = turns.iter().skip(first).step_by(2).filter(|turn| turn.is_searched());
+    own.map(|turn| winner.sign() * turn.root_value).min_by(f32::total_cmp)
+}
+
+/// The turn that plays `mv` after a search.
+pub(crate) fn searched(thinker: &Thinker, mv: Move) -> Turn {
+    let search = thinker.search();
+    let size = search.game().size();
+    let visits = |root: &RootMove| (root.mv.index(size) as u16, root.visits);
+    let mut visits: Vec<(u16, u32)> = search.root_moves().iter().map(visits).collect();
+    visits.sort_unstable();
+    Turn {
+        mv,
+        visits,
+        root_value: search.root_value().black(),
+        best_child_value: search.best_move().map_or(search.root_value(), |best| best.value).black(),
+        network_value: search.network_value().black(),
+        prior_entropy: thinker.prior_entropy(),
+    }
+}
+
+/// A turn of the opening, which nobody searched and nobody learns from.
+pub(crate) fn unsearched(mv: Move) -> Turn {
+    Turn { mv, visits: Vec::new(), root_value: 0.0, best_child_value: 0.0, network_value: 0.0, prior_entropy: 0.0 }
+}

@@ -1,0 +1,144 @@
+//! A game of a model against itself, played to learn from.
+
+use config::RunConfig;
+use go::{Game, Move};
+use mcts::{Evaluate, Noise, RootMove, Settings, choice, formula};
+use record::{GameRecord, Turn};
+
+use crate::rules::{Ending, Header, finished, searched};
+use crate::seed::{Seed, game_seed, generator};
+use crate::{Budget, Contest, Thinker};
+
+/// Everything a self-play game depends on, besides the model's answers.
+#[derive(Clone, Debug)]
+pub struct SelfplaySpec {
+    /// What the record says about the game.
+    header: Header,
+    settings: Settings,
+    budget: Budget,
+    noise: Noise,
+    choice_moves: usize,
+    choice_exponent: f32,
+    move_limit: usize,
+    /// The mover gives up when its root value is below this; nobody does without one.
+    threshold: Option<f32>,
+}
+
+impl SelfplaySpec {
+    /// The `index`-th game that `worker` plays with `model`.
+    ///
+    /// `threshold` is the resign threshold in force; in calibration games nobody resigns, but the record tells when
+    /// somebody would have.
+    pub fn new(config: &RunConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
+        let seed = game_seed(config.seed, model, worker, index);
+        let selfplay = &config.selfplay;
+        let area = config.game.size * config.game.size;
+        SelfplaySpec {
+            header: Header::new(config, [model, model], worker, index, seed, config.search.visits)
+                .calibration(is_calibration(index, config.resign.calibration))
+                .holdout_below(selfplay.holdout),
+            settings: Settings::new(&config.search, &config.game),
+            budget: Budget { visits: config.search.visits, leaves: config.search.leaves },
+            noise: Noise { weight: selfplay.noise_weight, alpha: formula::noise_alpha(selfplay.noise_alpha, area) },
+            choice_moves: selfplay.choice_moves,
+            choice_exponent: selfplay.choice_exponent,
+            move_limit: selfplay.move_limit,
+            threshold,
+        }
+    }
+}
+
+/// Whether the `index`-th game of a series is one in which nobody may resign.
+///
+/// The first game is one, and of every n games ⌈share·n⌉ are: the share is exact from the start, and new models are
+/// calibrated at once.
+pub fn is_calibration(index: u64, share: f32) -> bool {
+    // In whole millionths, so that no rounding adds or drops a game.
+    let millionths = (f64::from(share) * 1e6).round() as u128;
+    let due = |games: u64| (u128::from(games) * millionths).div_ceil(1_000_000);
+    due(index + 1) > due(index)
+}
+
+/// A self-play game in progress.
+#[derive(Debug)]
+pub struct Selfplay {
+    spec: SelfplaySpec,
+    rng: Seed,
+    thinker: Thinker,
+    turns: Vec<Turn>,
+    would_resign: Option<u16>,
+}
+
+impl Selfplay {
+    /// Sets up the board.
+    pub fn new(spec: SelfplaySpec) -> Selfplay {
+        let noise = (spec.noise.weight > 0.0).then_some(spec.noise);
+        Selfplay {
+            rng: generator(spec.header.seed()),
+            thinker: Thinker::new(Game::new(spec.header.size()), spec.settings, spec.budget, noise),
+            turns: Vec::new(),
+            would_resign: None,
+            spec,
+        }
+    }
+
+    /// Ends the search of this move: resigns, or plays.
+    fn decide(&mut self) -> Option<Ending> {
+        let search = self.thinker.search();
+        let mover = search.game().to_move();
+        let root = search.root_value();
+        if self.spec.threshold.is_some_and(|threshold| root.mover(mover) < threshold) {
+            self.would_resign.get_or_insert(self.turns.len() as u16);
+            if !self.spec.header.is_calibration() {
+                return Some(Ending::Resignation { by: mover });
+            }
+        }
+        let mv = self.choose();
+        self.turns.push(searched(&self.thinker, mv));
+        self.thinker.advance(mv).expect("the search holds legal moves only");
+        Ending::of_board(self.thinker.search().game(), &self.spec.settings, self.spec.move_limit)
+    }
+
+    /// Early moves are drawn from the visits of board points, later ones are the most visited.
+    fn choose(&mut self) -> Move {
+        let search = self.thinker.search();
+        if self.turns.len() < self.spec.choice_moves {
+            let moves: Vec<RootMove> = search.root_moves().into_iter().filter(|root| root.mv != Move::Pass).collect();
+            let visits: Vec<u32> = moves.iter().map(|root| root.visits).collect();
+            let drawn = choice::draw(&visits, self.spec.choice_exponent, &mut self.rng);
+            return drawn.map_or(Move::Pass, |index| moves[index].mv);
+        }
+        search.best_move().map_or(Move::Pass, |root| root.mv)
+    }
+}
+
+impl Contest for Selfplay {
+    fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) {
+        self.thinker.push(models[0], &mut pushed[0], &mut self.rng);
+    }
+
+    fn take(&mut self, models: &[&mut dyn Evaluate]) -> Option<GameRecord> {
+        self.thinker.take(models[0]);
+        if !self.thinker.is_done() {
+            return None;
+        }
+        let ending = self.decide()?;
+        let turns = std::mem::take(&mut self.turns);
+        Some(finished(&self.spec.header, ending, turns, self.spec.threshold, self.would_resign))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calibration_starts_at_once_and_keeps_its_share() {
+        assert!(is_calibration(0, 0.1));
+        for games in [10, 100, 1000] {
+            assert_eq!((0..games).filter(|&index| is_calibration(index, 0.1)).count() as u64, games / 10);
+        }
+        assert_eq!((0..50).filter(|&index| is_calibration(index, 0.0)).count(), 0);
+        assert_eq!((0..50).filter(|&index| is_calibration(index, 1.0)).count(), 50);
+    }
+}

@@ -1,0 +1,175 @@
+//! Whole games, played with models that need no weights.
+
+use std::ops::ControlFlow;
+
+use config::RunConfig;
+use go::{Color, Game};
+use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Settings, Value};
+use play::{Contest, Match, MatchSpec, RandomModel, Selfplay, SelfplaySpec, Side, Uniform, run};
+use record::{EndReason, GameRecord, Outcome};
+
+fn config(overrides: &[&str]) -> RunConfig {
+    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+    let text = include_str!("../../../configs/tiny.toml");
+    RunConfig::from_toml_with(text, &overrides).expect("the configuration that ships is good")
+}
+
+fn play<G: Contest>(models: &mut [&mut dyn Evaluate], slots: usize, games: impl Iterator<Item = G>) -> Vec<GameRecord> {
+    let mut games = games;
+    let mut records = Vec::new();
+    let finish = &mut |record| records.push(record);
+    run(models, slots, &mut || games.next(), finish, &mut |_| ControlFlow::Continue(())).expect("these models work");
+    records.sort_by_key(|record| record.index);
+    records
+}
+
+fn selfplay(config: &RunConfig, slots: usize, games: std::ops::Range<u64>, threshold: Option<f32>) -> Vec<GameRecord> {
+    let start = |index| Selfplay::new(SelfplaySpec::new(config, "random", "0", index, threshold));
+    play(&mut [&mut RandomModel::new()], slots, games.map(start))
+}
+
+/// Says the same of every position.
+struct Opinion(Value, Vec<f32>);
+
+impl Opinion {
+    fn new(black: f32) -> Opinion {
+        Opinion(Value::for_black(black), Vec::new())
+    }
+}
+
+impl Evaluate for Opinion {
+    fn push(&mut self, game: &Game, _: Draw) {
+        self.1 = vec![1.0; game.size().moves()];
+    }
+
+    fn evaluate(&mut self) -> Result<(), EvaluateError> {
+        Ok(())
+    }
+
+    fn answer(&self, _: usize) -> Evaluation<'_> {
+        Evaluation { policy: &self.1, value: self.0 }
+    }
+}
+
+#[test]
+fn a_game_depends_on_nothing_beside_it() {
+    let config = config(&[]);
+    let together = selfplay(&config, 7, 0..12, None);
+    let alone: Vec<GameRecord> = (0..12).flat_map(|index| selfplay(&config, 1, index..index + 1, None)).collect();
+    assert_eq!(together, alone);
+    assert!(together.windows(2).all(|pair| pair[0].turns != pair[1].turns), "and no two games are the same");
+}
+
+#[test]
+fn every_game_replays_to_its_result() {
+    for overrides in
+        [&["game.size=5"][..], &["game.size=3", "game.scoring=area"], &["search.leaves=1", "search.reuse=false"]]
+    {
+        let config = config(overrides);
+        for record in selfplay(&config, 8, 0..20, None) {
+            let game = record.replay().expect("stored games are legal");
+            let score = game.score(record.scoring) as f32 - record.komi;
+            assert_eq!(record.score, Some(score));
+            assert_eq!(record.outcome, Outcome::from_score(score));
+            let over = game.is_over(record.scoring) || record.end == EndReason::MoveLimit;
+            assert!(over && record.turns.len() <= config.selfplay.move_limit, "{:?}", record.end);
+            record.examples().expect("every turn is a good example");
+        }
+    }
+}
+
+#[test]
+fn the_budget_is_spent_exactly() {
+    let visits = |record: &GameRecord| -> Vec<u32> {
+        record.turns.iter().map(|turn| turn.visits.iter().map(|(_, visits)| visits).sum()).collect()
+    };
+    let fresh = config(&["search.reuse=false", "search.leaves=3", "search.visits=17"]);
+    assert!(selfplay(&fresh, 4, 0..4, None).iter().flat_map(visits).all(|visits| visits == 17));
+    let reused = config(&["search.reuse=true", "search.leaves=3", "search.visits=17"]);
+    let counts: Vec<u32> = selfplay(&reused, 4, 0..4, None).iter().flat_map(visits).collect();
+    assert!(counts.iter().all(|&visits| visits >= 17), "inherited visits count towards the budget: {counts:?}");
+}
+
+#[test]
+fn the_side_that_is_lost_resigns_except_in_calibration_games() {
+    let config = config(&["resign.calibration=0.25"]);
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config, "uniform", "0", index, Some(-0.8)));
+    let records = play(&mut [&mut Opinion::new(-0.9)], 4, (0..8).map(start));
+    for record in &records {
+        assert_eq!(record.calibration, record.index % 4 == 0);
+        assert_eq!(record.would_resign_turn, Some(0), "Black is lost from the start");
+        if record.calibration {
+            assert_ne!(record.end, EndReason::Resignation);
+        } else {
+            assert_eq!((record.end, record.outcome, record.turns.len()), (EndReason::Resignation, Outcome::White, 0));
+        }
+    }
+}
+
+#[test]
+fn the_bleakest_value_is_the_winners_own_worst() {
+    for record in selfplay(&config(&[]), 8, 0..20, None) {
+        let Some(winner) = record.outcome.winner() else {
+            assert_eq!(record.bleakest_value, None);
+            continue;
+        };
+        let own = record.turns.iter().enumerate().filter(|(turn, _)| GameRecord::to_move(*turn) == winner);
+        let sign = if winner == Color::Black { 1.0 } else { -1.0 };
+        let worst = own.map(|(_, turn)| sign * turn.root_value).fold(f32::INFINITY, f32::min);
+        assert_eq!(record.bleakest_value, Some(worst));
+    }
+}
+
+#[test]
+fn drawn_moves_come_first_and_are_never_passes() {
+    let config = config(&["selfplay.choice_moves=4"]);
+    for record in selfplay(&config, 8, 0..20, None) {
+        for (turn, played) in record.turns.iter().enumerate() {
+            let index = played.mv.index(record.size) as u16;
+            let visits = |mv| played.visits.iter().find(|(other, _)| *other == mv).map_or(0, |(_, visits)| *visits);
+            let most = played.visits.iter().map(|(_, visits)| *visits).max();
+            if turn >= 4 {
+                assert_eq!(Some(visits(index)), most, "after the drawn moves the most visited is played");
+            } else if index == 25 {
+                assert_eq!(played.visits, [(25, visits(25))], "pass is drawn only where nothing else was visited");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_pair_of_match_games_shares_its_opening_and_swaps_the_colours() {
+    let config = config(&["evaluate.opening_moves=4"]);
+    let settings = Settings::new(&config.search, &config.game);
+    let side = |name: &str, model| Side { name: name.to_owned(), model, settings, leaves: 2 };
+    let (first, second) = (side("uniform", 0), side("random", 1));
+    let game = |index| Match::new(MatchSpec::new(&config, &first, &second, index));
+    let (mut uniform, mut random) = (Uniform::new(), RandomModel::new());
+    let records = play(&mut [&mut uniform, &mut random], 3, (0..6).map(game));
+    for pair in records.chunks(2) {
+        let opening = |record: &GameRecord| record.turns[..4].iter().map(|turn| turn.mv).collect::<Vec<_>>();
+        assert_eq!(opening(&pair[0]), opening(&pair[1]));
+        assert_eq!((&pair[0].black[..], &pair[0].white[..]), ("uniform", "random"));
+        assert_eq!((&pair[1].black[..], &pair[1].white[..]), ("random", "uniform"));
+        assert!(pair.iter().all(|record| record.positions() == record.turns.len() - 4));
+    }
+    let openings: Vec<_> = records.iter().step_by(2).map(|r| r.turns[..4].to_vec()).collect();
+    assert!(openings.windows(2).all(|two| two[0] != two[1]), "each pair has an opening of its own");
+}
+
+#[test]
+fn a_broken_run_gives_its_games_up() {
+    let config = config(&[]);
+    let mut started = 0..100;
+    let mut records = Vec::new();
+    let counts = run(
+        &mut [&mut RandomModel::new()],
+        4,
+        &mut || started.next().map(|index| Selfplay::new(SelfplaySpec::new(&config, "random", "0", index, None))),
+        &mut |record| records.push(record),
+        &mut |counts| if counts.rounds < 10 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) },
+    )
+    .expect("the model works");
+    assert_eq!(counts.rounds, 10);
+    assert!(counts.evaluations > 10 && records.is_empty());
+}

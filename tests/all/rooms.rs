@@ -1,0 +1,82 @@
+//! ARCHITECTURE.md says which room may use which; cargo knows which does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use crate::repository;
+
+type Uses = BTreeMap<String, BTreeSet<String>>;
+
+/// The table of ARCHITECTURE.md.
+fn documented() -> Uses {
+    let text = std::fs::read_to_string(repository().join("ARCHITECTURE.md")).unwrap();
+    let table = text.lines().skip_while(|line| !line.starts_with("| room |")).skip(2);
+    let rows = table.take_while(|line| line.starts_with('|'));
+    let cells = |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let names = |cell: &str| cell.split(", ").filter(|name| !name.is_empty()).map(str::to_owned).collect();
+    rows.map(cells).map(|row| (row[0].clone(), names(&row[2]))).collect()
+}
+
+fn metadata() -> serde_json::Value {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let output = Command::new(cargo)
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(repository())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Direct dependencies of every package, of every kind, by name.
+fn dependencies() -> Uses {
+    let metadata = metadata();
+    let packages = metadata["packages"].as_array().unwrap();
+    let name = |value: &serde_json::Value| value["name"].as_str().unwrap().to_owned();
+    packages.iter().map(|p| (name(p), p["dependencies"].as_array().unwrap().iter().map(name).collect())).collect()
+}
+
+#[test]
+fn rooms_use_what_the_architecture_says() {
+    let documented = documented();
+    let actual = dependencies();
+    let rooms: BTreeSet<String> = actual.keys().cloned().collect();
+    assert_eq!(rooms, documented.keys().cloned().collect(), "the rooms of the table");
+    for (room, uses) in &actual {
+        let uses: BTreeSet<String> = uses.intersection(&rooms).cloned().collect();
+        match documented[room].first().map(String::as_str) {
+            Some("every room") => {}
+            _ => assert_eq!(uses, documented[room], "what {room} uses"),
+        }
+    }
+}
+
+#[test]
+fn one_room_names_each_heavy_library() {
+    for (library, room) in [("tch", "net"), ("torch-sys", "net"), ("object_store", "store"), ("parquet", "store")] {
+        let users = dependencies().into_iter().filter(|(_, uses)| uses.contains(library)).map(|(user, _)| user);
+        assert_eq!(users.collect::<Vec<_>>(), [room], "who names {library}");
+    }
+}
+
+#[test]
+fn the_shuffler_ships_without_libtorch() {
+    let all = dependencies();
+    let mut open = vec!["shuffler".to_owned()];
+    let mut seen = BTreeSet::new();
+    while let Some(room) = open.pop() {
+        if seen.insert(room.clone()) {
+            open.extend(all.get(&room).into_iter().flatten().cloned());
+        }
+    }
+    assert!(!seen.contains("net") && !seen.contains("tch"), "the shuffler reaches {seen:?}");
+}
+
+#[test]
+fn pure_rooms_forbid_clock_files_and_global_randomness() {
+    let rules = repository().join("crates/pure.clippy.toml").canonicalize().unwrap();
+    for room in ["go", "config", "mcts", "record"] {
+        let own = repository().join("crates").join(room).join("clippy.toml");
+        assert_eq!(own.canonicalize().unwrap(), rules, "{}", own.display());
+    }
+}
