@@ -112,7 +112,7 @@ impl Game {
     pub fn play(&mut self, mv: Move) -> Result<(), Illegal> {
         self.check(mv)?;
         let color = self.to_move();
-        let captured = self.position.play(mv)?;
+        let captured = self.position.play_checked(mv);
         let stones = *self.position.stones();
         if captured > 0 {
             let other = color.opponent();

@@ -14,6 +14,7 @@ mod position;
 mod scoring;
 mod seen;
 mod size;
+mod steps;
 mod stones;
 mod symmetry;
 mod zobrist;

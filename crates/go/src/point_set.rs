@@ -6,8 +6,10 @@ use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Sub, SubAssign};
 use crate::geometry::geometry;
 use crate::point::Point;
 use crate::size::{MAX_AREA, Size};
+use crate::steps;
 
-const WORDS: usize = MAX_AREA.div_ceil(64);
+/// The words of a set.
+pub(crate) const WORDS: usize = MAX_AREA.div_ceil(64);
 
 /// A set of points of one board.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,24 +66,14 @@ impl PointSet {
 
     /// The points next to a point of this set, which may be in the set themselves.
     pub fn neighbours(&self, size: Size) -> PointSet {
-        let geometry = geometry(size);
-        let side = size.side() as u32;
-        let beside = (*self - geometry.left_edge).down(1) | (*self - geometry.right_edge).up(1);
-        (beside | self.down(side) | self.up(side)) & geometry.board
+        steps::neighbours(self, size)
     }
 
     /// The points of `within` that can be reached from this set by steps inside `within`.
     ///
     /// Points of the set that are not in `within` are where a walk may begin, but are not returned.
     pub fn reach(&self, within: &PointSet, size: Size) -> PointSet {
-        let mut reached = (*self | self.neighbours(size)) & *within;
-        loop {
-            let further = (reached | reached.neighbours(size)) & *within;
-            if further == reached {
-                return reached;
-            }
-            reached = further;
-        }
+        steps::reach(self, within, size)
     }
 
     /// Bit i of byte i/8, least significant first, says whether point i is in the set: what
@@ -104,14 +96,16 @@ impl PointSet {
         set.is_subset(&PointSet::full(size)).then_some(set)
     }
 
-    /// Every point moved to an index higher by `by`, which is 1 to 63.
-    fn up(&self, by: u32) -> PointSet {
-        PointSet(std::array::from_fn(|i| self.0[i] << by | if i > 0 { self.0[i - 1] >> (64 - by) } else { 0 }))
+    /// The words of the bits, the first points in the first.
+    pub(crate) const fn words(&self) -> &[u64; WORDS] {
+        &self.0
     }
 
-    /// Every point moved to an index lower by `by`, which is 1 to 63; those that would fall below 0 vanish.
-    fn down(&self, by: u32) -> PointSet {
-        PointSet(std::array::from_fn(|i| self.0[i] >> by | self.0.get(i + 1).map_or(0, |word| word << (64 - by))))
+    /// A set from as many of its words as can have points.
+    pub(crate) fn from_words(words: &[u64]) -> PointSet {
+        let mut set = PointSet::EMPTY;
+        set.0[..words.len()].copy_from_slice(words);
+        set
     }
 }
 

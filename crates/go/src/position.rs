@@ -121,16 +121,23 @@ impl Position {
     /// # Errors
     /// When the point is occupied or the move is suicide; the position is then as before.
     pub fn play(&mut self, mv: Move) -> Result<usize, Illegal> {
+        if let Move::Play(point) = mv {
+            self.check(point)?;
+        }
+        Ok(self.play_checked(mv))
+    }
+
+    /// Plays a move that [`Position::check`] allows.
+    pub(crate) fn play_checked(&mut self, mv: Move) -> usize {
         let captured = match mv {
             Move::Pass => 0,
             Move::Play(point) => {
-                self.check(point)?;
                 self.place(point, self.to_move);
                 self.capture_around(point)
             }
         };
         self.to_move = self.to_move.opponent();
-        Ok(captured)
+        captured
     }
 
     /// Whether the player to move may put a stone on a point, were it not for superko.
