@@ -1,0 +1,212 @@
+use super::*;
+use record::Outcome::{self, Black, Draw, White};
+
+/// Games given as (Black, White, games Black won, games White won, draws).
+fn tally(games: &[(&str, &str, u32, u32, u32)]) -> Tally {
+    let mut tally = Tally::default();
+    for &(black, white, won, lost, drawn) in games {
+        let counts: [(Outcome, u32); 3] = [(Black, won), (White, lost), (Draw, drawn)];
+        for (outcome, count) in counts {
+            (0..count).for_each(|_| tally.add(black, white, outcome));
+        }
+    }
+    tally
+}
+
+/// A prior too wide to be felt.
+fn no_prior(tally: &Tally) -> Prior {
+    let ties = (1..tally.players().len()).map(|player| Tie { player, to: Some(0), sd: 1e5 }).collect();
+    Prior { anchor: Some(0), ties, first_move: 1e5 }
+}
+
+fn fit(tally: &Tally, prior: &Prior) -> Ratings {
+    Ratings::fit(tally, prior).expect("the table can be rated")
+}
+
+fn assert_close(found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance, "{found} is not {expected}");
+}
+
+const LEAGUE: [(&str, &str, u32, u32, u32); 7] = [
+    ("a", "b", 7, 3, 0),
+    ("b", "a", 6, 4, 0),
+    ("b", "c", 5, 4, 0),
+    ("c", "b", 3, 6, 0),
+    ("a", "c", 8, 2, 0),
+    ("c", "a", 5, 5, 0),
+    ("d", "a", 1, 3, 0),
+];
+
+/// Two players: half the log odds ratio of the two colours is the difference, the other half the first move.
+#[test]
+fn two_players_have_a_closed_form() {
+    let tally = tally(&[("a", "b", 30, 10, 0), ("b", "a", 12, 8, 0)]);
+    let ratings = fit(&tally, &no_prior(&tally));
+    let (as_black, as_white) = (3.0_f64.ln(), -(1.5_f64.ln()));
+    let difference = ratings.difference(0, 1);
+    assert_close(difference.elo, ELO * (as_black + as_white) / 2.0, 1e-2);
+    assert_close(ratings.first_move().elo, ELO * (as_black - as_white) / 2.0, 1e-2);
+    // Each log odds has the variance 1/wins + 1/losses.
+    let variance = (1.0 / 30.0 + 1.0 / 10.0 + 1.0 / 12.0 + 1.0 / 8.0) / 4.0;
+    assert_close(difference.error, ELO * f64::sqrt(variance), 1e-2);
+    assert_close(ratings.first_move().error, difference.error, 1e-2);
+    assert_close(ratings.above_pool(0).error, difference.error / 2.0, 1e-2);
+    assert_eq!(ratings.rating(0), Estimate { elo: 0.0, error: 0.0 });
+}
+
+/// Draws in the same share of games that equal players would draw: ν and the difference separate.
+#[test]
+fn draws_have_a_closed_form() {
+    let tally = tally(&[("a", "b", 40, 10, 20), ("b", "a", 10, 40, 20)]);
+    let ratings = fit(&tally, &no_prior(&tally));
+    assert_close(ratings.difference(0, 1).elo, ELO * 4.0_f64.ln(), 1e-2);
+    assert_close(ratings.first_move().elo, 0.0, 1e-6);
+    // 40 : 20 : 10 is 2 : 1 : 1/2, so ν is 1, but for the weak prior on ln ν.
+    assert_close(ratings.draws().expect("games were drawn"), 0.0, 1e-6);
+    let chances = ratings.chances(0, 1);
+    assert_close(chances.draw, 2.0 / 7.0, 1e-4);
+    // The difference is the log odds of 80 wins to 20, whatever ν is, but for the weak prior on ln ν.
+    assert_close(ratings.difference(0, 1).error, ELO * f64::sqrt(1.0 / 80.0 + 1.0 / 20.0), 0.05);
+}
+
+#[test]
+fn a_prior_is_worth_its_weight() {
+    let tally = tally(&[("a", "b", 1, 0, 0), ("b", "a", 0, 1, 0)]);
+    let prior = Prior { anchor: Some(1), ties: vec![Tie { player: 0, to: Some(1), sd: 200.0 }], first_move: 100.0 };
+    let difference = fit(&tally, &prior).difference(0, 1);
+    // At the optimum the pull of two wins is the pull of the prior: 2·(1 − p) = θ/σ².
+    let (theta, sigma) = (difference.elo / ELO, 200.0 / ELO);
+    let p = 1.0 / (1.0 + (-theta).exp());
+    assert_close(2.0 * (1.0 - p), theta / (sigma * sigma), 1e-9);
+    assert_close(difference.error, ELO / (2.0 * p * (1.0 - p) + 1.0 / (sigma * sigma)).sqrt(), 1e-6);
+}
+
+/// The optimum, found again without derivatives: no step along any axis, at any scale, leads up.
+#[test]
+fn nothing_nearby_is_more_probable() {
+    let mut games = LEAGUE.to_vec();
+    games.push(("d", "b", 2, 2, 3));
+    let tally = tally(&games);
+    let (black, white, prior) = (0, 1, Prior::normal(&tally, 300.0));
+    let ratings = fit(&tally, &prior);
+    let mut at: Vec<f64> = (0..4).map(|player| ratings.rating(player).elo / ELO).collect();
+    at.extend([ratings.first_move().elo / ELO, ratings.draws().expect("games were drawn")]);
+    let best = log_posterior_by_hand(&tally, &at);
+    for axis in 0..at.len() {
+        for step in [1e-3, -1e-3, 0.05, -0.05, 1.0, -1.0] {
+            let mut near = at.clone();
+            near[axis] += step;
+            assert!(log_posterior_by_hand(&tally, &near) < best, "parameter {axis}, step {step}");
+        }
+    }
+    assert!(ratings.chances(black, white).black > ratings.chances(white, black).white);
+}
+
+/// The log posterior of a league of four under N(0, 300 Elo), written down from the definition.
+fn log_posterior_by_hand(tally: &Tally, at: &[f64]) -> f64 {
+    let (advantage, nu) = (at[4], at[5].exp());
+    let games: f64 = tally
+        .scores()
+        .map(|(black, white, score)| {
+            let (a, b) = ((at[black] + advantage).exp(), at[white].exp());
+            let sum = a + b + nu * (a * b).sqrt();
+            f64::from(score.black) * (a / sum).ln()
+                + f64::from(score.white) * (b / sum).ln()
+                + f64::from(score.draws) * (nu * (a * b).sqrt() / sum).ln()
+        })
+        .sum();
+    let normal = |x: f64, sd: f64| -0.5 * (x / sd).powi(2);
+    let players: f64 = at[..4].iter().map(|&theta| normal(theta, 300.0 / ELO)).sum();
+    games + players + normal(advantage, 200.0 / ELO) + normal(at[5], 3.0)
+}
+
+#[test]
+fn the_order_of_players_and_games_does_not_matter() {
+    let (forwards, backwards) = (tally(&LEAGUE), tally(&LEAGUE.iter().rev().copied().collect::<Vec<_>>()));
+    let (one, other) =
+        (fit(&forwards, &Prior::normal(&forwards, 500.0)), fit(&backwards, &Prior::normal(&backwards, 500.0)));
+    for (i, name) in forwards.players().iter().enumerate() {
+        let j = backwards.place(name).expect("both tables have the same players");
+        assert_close(one.rating(i).elo, other.rating(j).elo, 1e-6);
+        assert_close(one.above_pool(i).error, other.above_pool(j).error, 1e-6);
+    }
+}
+
+#[test]
+fn differences_do_not_depend_on_the_anchor() {
+    let tally = tally(&LEAGUE);
+    let anchored_at = |anchor: usize| {
+        let ties = vec![
+            Tie { player: 0, to: Some(1), sd: 150.0 },
+            Tie { player: 1, to: Some(2), sd: 150.0 },
+            Tie { player: 2, to: Some(3), sd: 150.0 },
+        ];
+        fit(&tally, &Prior { anchor: Some(anchor), ties, first_move: 200.0 })
+    };
+    let (one, other) = (anchored_at(0), anchored_at(3));
+    for i in 0..4 {
+        for j in 0..4 {
+            assert_close(one.difference(i, j).elo, other.difference(i, j).elo, 1e-6);
+            assert_close(one.difference(i, j).error, other.difference(i, j).error, 1e-6);
+        }
+        assert_close(one.above_pool(i).error, other.above_pool(i).error, 1e-6);
+    }
+    assert_close(one.difference(0, 3).elo, -one.difference(3, 0).elo, 1e-12);
+}
+
+#[test]
+fn swapping_all_colours_turns_the_first_move_around() {
+    let swapped: Vec<_> =
+        LEAGUE.iter().map(|&(black, white, won, lost, drawn)| (white, black, lost, won, drawn)).collect();
+    let (there, back) = (tally(&LEAGUE), tally(&swapped));
+    let (one, other) = (fit(&there, &Prior::normal(&there, 500.0)), fit(&back, &Prior::normal(&back, 500.0)));
+    assert_close(one.first_move().elo, -other.first_move().elo, 1e-6);
+    for (i, name) in there.players().iter().enumerate() {
+        let j = back.place(name).expect("both tables have the same players");
+        assert_close(one.rating(i).elo, other.rating(j).elo, 1e-6);
+    }
+}
+
+#[test]
+fn more_games_mean_smaller_errors() {
+    let many: Vec<_> =
+        LEAGUE.iter().map(|&(black, white, won, lost, drawn)| (black, white, 4 * won, 4 * lost, drawn)).collect();
+    let (few, many) = (tally(&LEAGUE), tally(&many));
+    let (few, many) = (fit(&few, &no_prior(&few)), fit(&many, &no_prior(&many)));
+    assert_close(many.difference(0, 1).elo, few.difference(0, 1).elo, 0.01);
+    assert_close(many.difference(0, 1).error, few.difference(0, 1).error / 2.0, 0.01);
+}
+
+/// Tables that have no finite optimum without a prior.
+#[test]
+fn extreme_tables_have_finite_and_sensible_ratings() {
+    let single = tally(&[("random", "r-1", 0, 1, 0)]);
+    let ratings = fit(&single, &Prior::walk(&single, 125.0));
+    let newer = ratings.difference(1, 0);
+    assert!((50.0..1000.0).contains(&newer.elo) && newer.error > 300.0, "{newer:?}");
+
+    let all_wins = tally(&[("random", "r-1", 0, 20, 0), ("r-1", "random", 20, 0, 0)]);
+    let newer = fit(&all_wins, &Prior::walk(&all_wins, 125.0)).difference(1, 0);
+    assert!((400.0..2000.0).contains(&newer.elo) && newer.error < 800.0, "{newer:?}");
+
+    let apart = tally(&[("r-1", "r-2", 3, 5, 0), ("s-1", "s-2", 5, 3, 0)]);
+    let ratings = fit(&apart, &Prior::walk(&apart, 125.0));
+    assert!(ratings.difference(0, 2).error > 900.0 && ratings.difference(0, 1).error < 130.0);
+
+    let only_draws = tally(&[("r-1", "r-2", 0, 0, 6)]);
+    let ratings = fit(&only_draws, &Prior::walk(&only_draws, 125.0));
+    assert_close(ratings.difference(0, 1).elo, 0.0, 1e-9);
+    assert!(ratings.chances(0, 1).draw > 0.6);
+
+    let nobody = tally(&[]);
+    assert!(fit(&nobody, &Prior::walk(&nobody, 125.0)).players().is_empty());
+}
+
+#[test]
+fn what_nothing_determines_is_not_invented() {
+    let tally = tally(&[("a", "b", 3, 2, 0), ("c", "d", 2, 3, 0)]);
+    let prior = Prior { anchor: Some(0), ties: vec![], first_move: 100.0 };
+    assert_eq!(Ratings::fit(&tally, &prior).unwrap_err(), RatingError::Undetermined);
+    let nowhere = Prior { anchor: None, ties: vec![Tie { player: 0, to: Some(1), sd: 50.0 }], first_move: 100.0 };
+    assert_eq!(Ratings::fit(&tally, &nowhere).unwrap_err(), RatingError::Undetermined);
+}

@@ -1,0 +1,162 @@
+//! The ratings as a table for people.
+
+use std::fmt;
+
+use crate::doubts::{Doubt, doubts};
+use crate::ratings::{Estimate, Ratings};
+use crate::tally::Tally;
+
+/// Everything that is said about a pool, ready to print.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    lines: Vec<Line>,
+    games: u32,
+    draws: u32,
+    first_move: Estimate,
+    newest: Option<Newest>,
+    doubts: Vec<Doubt>,
+}
+
+/// One player, strongest first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// The player's name.
+    pub player: String,
+    /// Elo above the anchor, and its error against the anchor.
+    pub rating: Estimate,
+    /// Elo above the mean of the pool, and its error against that.
+    pub above_pool: Estimate,
+    /// Games played.
+    pub games: u32,
+    /// Points made in them; a draw is half a point.
+    pub points: f64,
+}
+
+/// How much the newest model gained on the first.
+#[derive(Clone, Debug, PartialEq)]
+struct Newest {
+    newest: String,
+    first: String,
+    gain: Estimate,
+}
+
+impl Table {
+    /// `ages` are model numbers: the newest model is the one with the highest, the first that with the lowest. Players
+    /// without a number have no age.
+    ///
+    /// # Panics
+    /// When the ratings are not those of the tally, or there is not one age for each player.
+    pub fn new(tally: &Tally, ratings: &Ratings, ages: &[Option<u32>]) -> Table {
+        assert_eq!(tally.players(), ratings.players(), "the ratings are of this tally");
+        assert_eq!(ages.len(), tally.players().len(), "every player has an age or none");
+        let total = tally.total();
+        let mut lines: Vec<Line> = (0..ages.len()).map(|player| line(tally, ratings, player)).collect();
+        lines.sort_by(|a, b| b.rating.elo.total_cmp(&a.rating.elo).then_with(|| a.player.cmp(&b.player)));
+        Table {
+            lines,
+            games: total.games(),
+            draws: total.draws,
+            first_move: ratings.first_move(),
+            newest: newest(ratings, ages),
+            doubts: doubts(tally),
+        }
+    }
+
+    /// The players, strongest first.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+}
+
+fn line(tally: &Tally, ratings: &Ratings, player: usize) -> Line {
+    let (games, points) = tally.record(player);
+    Line {
+        player: tally.players()[player].clone(),
+        rating: ratings.rating(player),
+        above_pool: ratings.above_pool(player),
+        games,
+        points,
+    }
+}
+
+fn newest(ratings: &Ratings, ages: &[Option<u32>]) -> Option<Newest> {
+    let aged = || ages.iter().enumerate().filter_map(|(player, &age)| Some((age?, player)));
+    let ((newest_age, newest), (first_age, first)) = (aged().max()?, aged().min()?);
+    let name = |player: usize| ratings.players()[player].clone();
+    let gain = || Newest { newest: name(newest), first: name(first), gain: ratings.difference(newest, first) };
+    (newest_age > first_age).then(gain)
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = self.lines.iter().map(|line| line.player.chars().count()).max().unwrap_or(0).max(5);
+        writeln!(f, "rank  {:width$}    Elo      ±   games  score", "model")?;
+        for (rank, line) in (1..).zip(&self.lines) {
+            let score = match line.games {
+                0 => "    -".to_owned(),
+                games => format!("{:4.0}%", 100.0 * line.points / f64::from(games)),
+            };
+            let (elo, margin) = (line.rating.elo, line.above_pool.margin());
+            writeln!(f, "{rank:4}  {:width$}  {elo:5.0}  {margin:5.0}  {:6}  {score}", line.player, line.games)?;
+        }
+        if let Some(zero) = self.lines.iter().find(|line| line.rating.error == 0.0) {
+            writeln!(f, "Elo above {}; ± holds the place in the pool with 95 %.", zero.player)?;
+        }
+        if let Some(Newest { newest, first, gain }) = &self.newest {
+            writeln!(f, "{newest} minus {first}: {:+.0} ±{:.0} Elo", gain.elo, gain.margin())?;
+        }
+        let black = self.first_move;
+        write!(
+            f,
+            "Black's advantage: {:+.0} ±{:.0} Elo; {} of {} games drawn",
+            black.elo,
+            black.margin(),
+            self.draws,
+            self.games
+        )?;
+        self.doubts.iter().try_for_each(|doubt| write!(f, "\nnote: {doubt}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use record::Outcome::{Black, Draw, White};
+
+    use super::*;
+    use crate::ratings::Prior;
+
+    #[test]
+    fn says_who_is_how_strong_and_how_sure_that_is() {
+        let mut tally = Tally::new(["random", "run-1", "run-12"]);
+        for _ in 0..10 {
+            tally.add("random", "run-1", White);
+            tally.add("run-1", "random", Black);
+            tally.add("run-12", "run-1", Black);
+            tally.add("run-1", "run-12", Black);
+            tally.add("run-1", "run-12", White);
+        }
+        tally.add("run-12", "run-1", Draw);
+        let prior = Prior { first_move: 50.0, ..Prior::walk(&tally, 100.0) };
+        let ratings = Ratings::fit(&tally, &prior).expect("the pool can be rated");
+        let table = Table::new(&tally, &ratings, &[None, Some(1), Some(12)]);
+        assert_eq!(table.lines()[0].player, "run-12");
+        assert_eq!((table.lines()[2].games, table.lines()[2].points), (20, 0.0));
+        let expected = "\
+rank  model     Elo      ±   games  score
+   1  run-12   1061    300      31    66%
+   2  run-1     925    289      51    60%
+   3  random      0    574      20     0%
+Elo above random; ± holds the place in the pool with 95 %.
+run-12 minus run-1: +137 ±134 Elo
+Black's advantage: +61 ±81 Elo; 1 of 51 games drawn
+note: the left won every game against the right, so the gap is a guess: run-1, run-12 > random";
+        assert_eq!(table.to_string(), expected);
+    }
+
+    #[test]
+    fn an_empty_pool_prints_too() {
+        let tally = Tally::default();
+        let ratings = Ratings::fit(&tally, &Prior::walk(&tally, 100.0)).expect("there is nothing to rate");
+        assert!(Table::new(&tally, &ratings, &[]).to_string().ends_with("0 of 0 games drawn"));
+    }
+}
