@@ -1,0 +1,100 @@
+//! A position to learn from.
+
+use go::{Color, Game, Move, Position, Size, Stones};
+
+use crate::{GameId, GameRecord, Outcome};
+
+/// One searched position of a game, with what came of it.
+///
+/// The boards a network sees are kept as the oldest of them and the moves since, which takes less room than eight
+/// boards and is cheaper to rebuild than the whole game.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Example {
+    /// The game.
+    pub game: GameId,
+    /// Moves played before this position.
+    pub turn: u16,
+    /// The board.
+    pub size: Size,
+    /// Points added to White's area.
+    pub komi: f32,
+    /// The board min(7, turn) moves ago.
+    pub base: Stones,
+    /// Indices of the moves since `base`, oldest first: min(7, turn) of them.
+    pub recent: Vec<u16>,
+    /// Whose turn it is.
+    pub to_move: Color,
+    /// Visits of the root's moves after the search, as (move index, visits): ascending indices, visits above 0.
+    pub visits: Vec<(u16, u32)>,
+    /// Mean value of the search at the root, for Black, -1 to 1.
+    pub root_value: f32,
+    /// The network's own value of the position, for Black, -1 to 1.
+    pub network_value: f32,
+    /// Who won.
+    pub outcome: Outcome,
+    /// Black's area minus White's after komi, in points; `None` after resignation.
+    pub score: Option<f32>,
+    /// Whether the game was one in which nobody could resign.
+    pub calibration: bool,
+    /// Id of the model that was to move.
+    pub model: String,
+}
+
+impl Example {
+    /// Boards before the present one that an example can rebuild; the networks see eight boards.
+    pub const HISTORY: usize = 7;
+
+    /// The example at the present turn of `game`, which is `record` replayed so far.
+    pub(crate) fn cut(record: &GameRecord, game: &Game, turn: u16) -> Example {
+        let moves = &game.moves()[game.turn().saturating_sub(Example::HISTORY)..];
+        let to_move = GameRecord::to_move(turn.into());
+        let played = &record.turns[usize::from(turn)];
+        Example {
+            game: record.id,
+            turn,
+            size: record.size,
+            komi: record.komi,
+            base: *game.stones_ago(moves.len()).expect("a game has a board for every move played"),
+            recent: moves.iter().map(|mv| mv.index(record.size) as u16).collect(),
+            to_move,
+            visits: played.visits.clone(),
+            root_value: played.root_value,
+            network_value: played.network_value,
+            outcome: record.outcome,
+            score: record.score,
+            calibration: record.calibration,
+            model: match to_move {
+                Color::Black => record.black.clone(),
+                Color::White => record.white.clone(),
+            },
+        }
+    }
+
+    /// The boards that can be known here, newest first: min(7, turn) + 1 of them, the first being the present one.
+    ///
+    /// # Errors
+    /// Stones that make no position, or a recent move that cannot be played.
+    pub fn stones(&self) -> Result<Vec<Stones>, ExampleError> {
+        let fail = |problem: String| ExampleError { game: self.game, turn: self.turn, problem };
+        let mut boards = Vec::with_capacity(self.recent.len() + 1);
+        boards.push(self.base);
+        let first = if self.recent.len().is_multiple_of(2) { self.to_move } else { self.to_move.opponent() };
+        let mut position = Position::from_stones(self.size, &self.base, first).map_err(|e| fail(e.to_string()))?;
+        for &index in &self.recent {
+            let mv = Move::from_index(self.size, index.into()).ok_or_else(|| fail(format!("no move {index}")))?;
+            position.play(mv).map_err(|why| fail(format!("{}: {why}", mv.to_gtp(self.size))))?;
+            boards.push(*position.stones());
+        }
+        boards.reverse();
+        Ok(boards)
+    }
+}
+
+/// An example whose boards cannot be rebuilt.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("example of game {game}, turn {turn}: {problem}")]
+pub struct ExampleError {
+    game: GameId,
+    turn: u16,
+    problem: String,
+}

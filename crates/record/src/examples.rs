@@ -1,0 +1,203 @@
+//! Examples as a table: one row a position.
+
+use std::sync::Arc;
+
+use arrow_array::types::{Float32Type, Int8Type, UInt8Type, UInt16Type, UInt32Type};
+use arrow_array::{BinaryArray, BooleanArray, Float32Array, RecordBatch};
+use arrow_schema::Schema;
+use go::{Color, PointSet, Size, Stones};
+
+use crate::column::{bytes, counts, flags, lists, move_indices, numbers, optional_numbers, strings, table};
+use crate::game::check_value;
+use crate::table::{Lists, Strings, Table, optional, read_outcome, read_size, read_visits, value_error};
+use crate::{Example, GameId, RecordError};
+
+/// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
+pub const VERSION: &str = "examples/1";
+
+/// The columns, each with a `doc` in its metadata, and the version.
+pub fn schema() -> Arc<Schema> {
+    to_batch(&[]).schema()
+}
+
+/// The table of these examples.
+pub fn to_batch(examples: &[Example]) -> RecordBatch {
+    let rows = || examples.iter();
+    let columns = vec![
+        strings("game", "name of the game: 32 hexadecimal digits", rows().map(|e| e.game.to_string())),
+        numbers::<UInt16Type>("turn", "moves played before this position", rows().map(|e| e.turn)),
+        numbers::<UInt8Type>("size", "points on a side of the board, 2 to 19", rows().map(|e| e.size.side() as u8)),
+        numbers::<Float32Type>("komi", "points added to White's area", rows().map(|e| e.komi)),
+        bytes(
+            "base_black",
+            "Black's stones min(7, turn) moves ago: bit i of byte i/8, least significant first, is point i, counted row by \
+             row from the top left",
+            rows().map(|e| e.base.black.to_bytes(e.size)),
+        ),
+        bytes(
+            "base_white",
+            "White's stones min(7, turn) moves ago, as base_black",
+            rows().map(|e| e.base.white.to_bytes(e.size)),
+        ),
+        lists::<UInt16Type>(
+            "recent",
+            "the min(7, turn) moves since then, oldest first, colours alternating and ending with the opponent of the player \
+             to move: row * size + column from the top left, size * size for a pass",
+            rows().map(|e| e.recent.iter().copied()),
+        ),
+        numbers::<Int8Type>("to_move", "1 Black, -1 White", rows().map(|e| sign(e.to_move))),
+        lists::<UInt16Type>(
+            "visit_moves",
+            "the moves visited by the search, ascending",
+            rows().map(|e| move_indices(&e.visits)),
+        ),
+        lists::<UInt32Type>(
+            "visit_counts",
+            "the visits of those moves, in the same order",
+            rows().map(|e| counts(&e.visits)),
+        ),
+        numbers::<Float32Type>(
+            "root_value",
+            "mean value of the search at the root, for Black, -1 to 1",
+            rows().map(|e| e.root_value),
+        ),
+        numbers::<Float32Type>(
+            "network_value",
+            "the network's value of the position, for Black, -1 to 1",
+            rows().map(|e| e.network_value),
+        ),
+        numbers::<Int8Type>("outcome", "1 Black won, -1 White won, 0 draw", rows().map(|e| e.outcome.as_i8())),
+        optional_numbers::<Float32Type>(
+            "score",
+            "Black's area minus White's after komi, in points; none after resignation",
+            rows().map(|e| e.score),
+        ),
+        flags("calibration", "nobody was allowed to resign in this game", rows().map(|e| e.calibration)),
+        strings("model", "id of the model that was to move", rows().map(|e| &e.model)),
+    ];
+    table(VERSION, columns)
+}
+
+/// The examples of a table.
+///
+/// # Errors
+/// Another version, a missing column or one of another type, or a row that makes no example. Stones and moves are
+/// checked to exist, not to make a game: [`Example::stones`] does that.
+pub fn from_batch(batch: &RecordBatch) -> Result<Vec<Example>, RecordError> {
+    let columns = Columns::new(batch)?;
+    (0..batch.num_rows()).map(|row| columns.row(row)).collect()
+}
+
+/// The game of each row of a table that was checked.
+pub(crate) fn game_ids(batch: &RecordBatch) -> Vec<GameId> {
+    let columns = Columns::new(batch).expect("the table was checked");
+    (0..batch.num_rows()).map(|row| columns.game.parse(row, str::parse).expect("the rows were checked")).collect()
+}
+
+/// The columns of a table of examples, found and of the right types.
+struct Columns<'a> {
+    game: Strings<'a>,
+    turn: &'a [u16],
+    size: &'a [u8],
+    komi: &'a [f32],
+    base_black: &'a BinaryArray,
+    base_white: &'a BinaryArray,
+    recent: Lists<'a, UInt16Type>,
+    to_move: &'a [i8],
+    visit_moves: Lists<'a, UInt16Type>,
+    visit_counts: Lists<'a, UInt32Type>,
+    root_value: &'a [f32],
+    network_value: &'a [f32],
+    outcome: &'a [i8],
+    score: &'a Float32Array,
+    calibration: &'a BooleanArray,
+    model: Strings<'a>,
+}
+
+impl<'a> Columns<'a> {
+    fn new(batch: &'a RecordBatch) -> Result<Columns<'a>, RecordError> {
+        let table = Table::open(batch, VERSION)?;
+        Ok(Columns {
+            game: table.strings("game")?,
+            turn: table.numbers::<UInt16Type>("turn")?,
+            size: table.numbers::<UInt8Type>("size")?,
+            komi: table.numbers::<Float32Type>("komi")?,
+            base_black: table.bytes("base_black")?,
+            base_white: table.bytes("base_white")?,
+            recent: table.lists("recent")?,
+            to_move: table.numbers::<Int8Type>("to_move")?,
+            visit_moves: table.lists("visit_moves")?,
+            visit_counts: table.lists("visit_counts")?,
+            root_value: table.numbers::<Float32Type>("root_value")?,
+            network_value: table.numbers::<Float32Type>("network_value")?,
+            outcome: table.numbers::<Int8Type>("outcome")?,
+            score: table.optional_numbers::<Float32Type>("score")?,
+            calibration: table.flags("calibration")?,
+            model: table.strings("model")?,
+        })
+    }
+
+    fn row(&self, row: usize) -> Result<Example, RecordError> {
+        let size = read_size("size", row, self.size[row])?;
+        let value = |column, value: f32| match check_value(value) {
+            Ok(()) => Ok(value),
+            Err(problem) => Err(value_error(column, row, problem)),
+        };
+        Ok(Example {
+            game: self.game.parse(row, str::parse)?,
+            turn: self.turn[row],
+            size,
+            komi: self.komi[row],
+            base: self.base(row, size)?,
+            recent: self.recent(row, size)?,
+            to_move: read_color("to_move", row, self.to_move[row])?,
+            visits: read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row))?,
+            root_value: value("root_value", self.root_value[row])?,
+            network_value: value("network_value", self.network_value[row])?,
+            outcome: read_outcome("outcome", row, self.outcome[row])?,
+            score: optional(self.score, row),
+            calibration: self.calibration.value(row),
+            model: self.model.row(row).to_owned(),
+        })
+    }
+
+    fn base(&self, row: usize, size: Size) -> Result<Stones, RecordError> {
+        let read = |column, bytes: &[u8]| {
+            let wrong = || value_error(column, row, format!("{} bytes make no board of {size}x{size}", bytes.len()));
+            PointSet::from_bytes(size, bytes).ok_or_else(wrong)
+        };
+        let black = read("base_black", self.base_black.value(row))?;
+        let white = read("base_white", self.base_white.value(row))?;
+        match (black & white).first() {
+            None => Ok(Stones { black, white }),
+            Some(point) => Err(value_error("base_white", row, format!("two stones on point {}", point.index()))),
+        }
+    }
+
+    fn recent(&self, row: usize, size: Size) -> Result<Vec<u16>, RecordError> {
+        let moves = self.recent.row(row);
+        let expected = usize::from(self.turn[row]).min(Example::HISTORY);
+        if moves.len() != expected {
+            return Err(value_error("recent", row, format!("{} moves, expected {expected}", moves.len())));
+        }
+        match moves.iter().find(|&&mv| usize::from(mv) >= size.moves()) {
+            None => Ok(moves.to_vec()),
+            Some(mv) => Err(value_error("recent", row, format!("move {mv} does not exist on {size}x{size}"))),
+        }
+    }
+}
+
+fn sign(color: Color) -> i8 {
+    match color {
+        Color::Black => 1,
+        Color::White => -1,
+    }
+}
+
+fn read_color(column: &'static str, row: usize, number: i8) -> Result<Color, RecordError> {
+    match number {
+        1 => Ok(Color::Black),
+        -1 => Ok(Color::White),
+        _ => Err(value_error(column, row, format!("{number} is neither 1 nor -1"))),
+    }
+}

@@ -1,0 +1,286 @@
+//! A finished game.
+
+use std::fmt;
+use std::str::FromStr;
+
+use go::{Color, Game, Move, Scoring, Size};
+
+use crate::{Example, GameId, RecordError};
+
+/// Everything that is known of a finished game.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GameRecord {
+    /// The name of the game.
+    pub id: GameId,
+    /// Id of the model that played Black, such as `v15-330` or `random`.
+    pub black: String,
+    /// Id of the model that played White.
+    pub white: String,
+    /// Digest of the configuration the game was played with.
+    pub config_digest: String,
+    /// Seed of the game's generator.
+    pub seed: u64,
+    /// Number of the game among those its worker plays with this model, from 0.
+    pub index: u64,
+    /// Name of the worker that played it.
+    pub worker: String,
+    /// The board.
+    pub size: Size,
+    /// Points added to White's area.
+    pub komi: f32,
+    /// How the end was found and counted.
+    pub scoring: Scoring,
+    /// Visits below the root that each search was given.
+    pub visits_budget: u32,
+    /// Whether nobody was allowed to resign, so that the threshold can be judged by this game.
+    pub calibration: bool,
+    /// Whether the game is set aside for validation and never trained on.
+    pub holdout: bool,
+    /// Root value for the mover below which it resigned; `None` when nobody could resign.
+    pub resign_threshold: Option<f32>,
+    /// First turn whose root value for the mover was below the threshold in force, in calibration games too.
+    pub would_resign_turn: Option<u16>,
+    /// Worst root value the winner saw on its own turns, for the winner; `None` for a draw.
+    pub bleakest_value: Option<f32>,
+    /// Who won.
+    pub outcome: Outcome,
+    /// Black's area minus White's after komi, in points; `None` after resignation.
+    pub score: Option<f32>,
+    /// Why the game ended.
+    pub end: EndReason,
+    /// The moves from the empty board, Black first.
+    pub turns: Vec<Turn>,
+}
+
+/// One move of a game and the search that chose it.
+///
+/// A move that was not searched, such as one of a fixed opening, has no visits, and its other numbers are 0 and mean
+/// nothing; tables hold no values for them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// The move.
+    pub mv: Move,
+    /// Visits of the root's moves after the search, as (move index, visits): ascending indices, visits above 0.
+    pub visits: Vec<(u16, u32)>,
+    /// Mean value of the search at the root, for Black, -1 to 1.
+    pub root_value: f32,
+    /// Mean value of the most visited move, for Black, -1 to 1.
+    pub best_child_value: f32,
+    /// The network's own value of the position, for Black, -1 to 1.
+    pub network_value: f32,
+    /// Entropy of the network's priors over the legal moves before noise, in nats.
+    pub prior_entropy: f32,
+}
+
+/// Who won.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// Black won.
+    Black,
+    /// White won.
+    White,
+    /// Nobody won.
+    Draw,
+}
+
+/// Why a game ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EndReason {
+    /// Two passes in a row.
+    Passes,
+    /// Every point was pass-alive for one side.
+    PassAlive,
+    /// A player gave up.
+    Resignation,
+    /// The move limit was reached and the board counted as it stood.
+    MoveLimit,
+}
+
+impl GameRecord {
+    /// Whose turn it is after `turn` moves.
+    pub fn to_move(turn: usize) -> Color {
+        if turn.is_multiple_of(2) { Color::Black } else { Color::White }
+    }
+
+    /// The number of searched turns, each of which is an example.
+    pub fn positions(&self) -> usize {
+        self.turns.iter().filter(|turn| turn.is_searched()).count()
+    }
+
+    /// Plays the game again.
+    ///
+    /// # Errors
+    /// A move that is not legal.
+    pub fn replay(&self) -> Result<Game, RecordError> {
+        let mut game = Game::new(self.size);
+        for (turn, played) in self.turns.iter().enumerate() {
+            self.play(&mut game, turn, played.mv)?;
+        }
+        Ok(game)
+    }
+
+    /// The examples of this game: one for each turn that was searched, in order.
+    ///
+    /// # Errors
+    /// A move that is not legal, visits of moves that do not exist or are not in order, a value out of range, or more
+    /// than 65,536 turns.
+    pub fn examples(&self) -> Result<Vec<Example>, RecordError> {
+        let mut game = Game::new(self.size);
+        let mut examples = Vec::with_capacity(self.positions());
+        for (turn, played) in self.turns.iter().enumerate() {
+            let fail = |problem| RecordError::Game { game: self.id, turn, problem };
+            played.check(self.size).map_err(fail)?;
+            let number = u16::try_from(turn).map_err(|_| fail("too many turns".to_owned()))?;
+            if played.is_searched() {
+                examples.push(Example::cut(self, &game, number));
+            }
+            self.play(&mut game, turn, played.mv)?;
+        }
+        Ok(examples)
+    }
+
+    fn play(&self, game: &mut Game, turn: usize, mv: Move) -> Result<(), RecordError> {
+        let name = || mv.to_gtp(self.size);
+        game.play(mv).map_err(|why| RecordError::Game { game: self.id, turn, problem: format!("{}: {why}", name()) })
+    }
+}
+
+impl Turn {
+    /// Whether a search chose this move.
+    pub fn is_searched(&self) -> bool {
+        !self.visits.is_empty()
+    }
+
+    /// The first thing that is wrong with this turn on a board of `size`.
+    fn check(&self, size: Size) -> Result<(), String> {
+        check_visits(size, &self.visits)?;
+        for value in [self.root_value, self.best_child_value, self.network_value] {
+            check_value(value)?;
+        }
+        check_entropy(self.prior_entropy)
+    }
+}
+
+/// Visits are of moves that exist, in order, and above 0.
+pub(crate) fn check_visits(size: Size, visits: &[(u16, u32)]) -> Result<(), String> {
+    let mut next = 0;
+    for &(mv, count) in visits {
+        if usize::from(mv) >= size.moves() {
+            return Err(format!("move {mv} does not exist on {size}x{size}"));
+        }
+        if usize::from(mv) < next {
+            return Err(format!("visits of move {mv} are out of order"));
+        }
+        if count == 0 {
+            return Err(format!("move {mv} is listed without a visit"));
+        }
+        next = usize::from(mv) + 1;
+    }
+    Ok(())
+}
+
+/// A value lies between -1 and 1.
+pub(crate) fn check_value(value: f32) -> Result<(), String> {
+    if (-1.0..=1.0).contains(&value) { Ok(()) } else { Err(format!("value {value} is not between -1 and 1")) }
+}
+
+/// An entropy is not negative, rounding apart.
+pub(crate) fn check_entropy(entropy: f32) -> Result<(), String> {
+    let most = (go::MAX_MOVES as f32).ln();
+    if (-1e-3..=most + 1e-3).contains(&entropy) { Ok(()) } else { Err(format!("entropy {entropy} is out of range")) }
+}
+
+impl Outcome {
+    /// The outcome of a counted game: Black's area minus White's after komi.
+    pub fn from_score(score: f32) -> Outcome {
+        if score > 0.0 {
+            Outcome::Black
+        } else if score < 0.0 {
+            Outcome::White
+        } else {
+            Outcome::Draw
+        }
+    }
+
+    /// +1 when Black won, -1 when White won, 0 for a draw.
+    pub fn as_i8(self) -> i8 {
+        match self {
+            Outcome::Black => 1,
+            Outcome::White => -1,
+            Outcome::Draw => 0,
+        }
+    }
+
+    /// Undoes [`Outcome::as_i8`].
+    pub fn from_i8(number: i8) -> Option<Outcome> {
+        match number {
+            1 => Some(Outcome::Black),
+            -1 => Some(Outcome::White),
+            0 => Some(Outcome::Draw),
+            _ => None,
+        }
+    }
+
+    /// The winner, if there is one.
+    pub fn winner(self) -> Option<Color> {
+        match self {
+            Outcome::Black => Some(Color::Black),
+            Outcome::White => Some(Color::White),
+            Outcome::Draw => None,
+        }
+    }
+}
+
+impl From<Color> for Outcome {
+    fn from(winner: Color) -> Outcome {
+        match winner {
+            Color::Black => Outcome::Black,
+            Color::White => Outcome::White,
+        }
+    }
+}
+
+impl EndReason {
+    /// Every reason.
+    pub const ALL: [EndReason; 4] =
+        [EndReason::Passes, EndReason::PassAlive, EndReason::Resignation, EndReason::MoveLimit];
+
+    /// The word that tables use.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            EndReason::Passes => "passes",
+            EndReason::PassAlive => "pass-alive",
+            EndReason::Resignation => "resignation",
+            EndReason::MoveLimit => "move-limit",
+        }
+    }
+}
+
+impl fmt::Display for EndReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for EndReason {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<EndReason, String> {
+        let found = EndReason::ALL.into_iter().find(|reason| reason.as_str() == text);
+        found.ok_or_else(|| format!("\"{text}\" is no reason for a game to end"))
+    }
+}
+
+/// The word that tables use for a way of scoring.
+pub(crate) fn scoring_name(scoring: Scoring) -> &'static str {
+    match scoring {
+        Scoring::PassAlive => "pass-alive",
+        Scoring::Area => "area",
+    }
+}
+
+/// Undoes [`scoring_name`].
+pub(crate) fn scoring_from_name(text: &str) -> Result<Scoring, String> {
+    let known = [Scoring::PassAlive, Scoring::Area];
+    known.into_iter().find(|&s| scoring_name(s) == text).ok_or_else(|| format!("\"{text}\" is no way of scoring"))
+}

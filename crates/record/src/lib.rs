@@ -1,0 +1,34 @@
+//! What a game and an example are, as Rust values and as Arrow columns.
+//!
+//! A [`GameRecord`] is everything that is known of a finished game: its players, how it ended, and for each [`Turn`]
+//! the move and the search that chose it. It is the source of truth. An [`Example`] is one searched position cut out
+//! of a game, with enough boards to build a network's input without replaying the game.
+//!
+//! [`games`] and [`examples`] turn them into columns and back. Every column says in its metadata what it holds, in
+//! which unit and from whose point of view; a schema has a version, and a reader refuses what it does not understand,
+//! naming column and row. Columns that it does not know are allowed.
+//!
+//! Values are for Black everywhere: +1 is a sure win for Black, -1 for White. Raw facts are recorded (visits, not
+//! policies; outcome and search value, not a mixture); what a network learns from them is the trainer's business.
+
+mod column;
+mod error;
+mod example;
+pub mod examples;
+mod game;
+mod game_id;
+pub mod games;
+pub mod resign;
+mod rows;
+mod sgf;
+mod summary;
+pub mod synthetic;
+mod table;
+
+pub use error::RecordError;
+pub use example::{Example, ExampleError};
+pub use game::{EndReason, GameRecord, Outcome, Turn};
+pub use game_id::{GameId, GameIdError};
+pub use rows::ExampleRows;
+pub use summary::GameSummary;
+pub use table::VERSION_KEY;

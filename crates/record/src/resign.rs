@@ -1,0 +1,134 @@
+//! The resignation threshold: what calibration games say about it.
+//!
+//! The threshold is a quantile of the *bleakest values*: in each calibration game, the worst root value that the
+//! eventual winner saw on its own turns. A threshold at the 5 % quantile would have thrown away about 5 % of these
+//! wins. A drawn game has no winner, so there is no win in it to throw away: draws have no bleakest value, and count
+//! neither for the quantile nor towards the number of games it needs.
+
+/// What the last calibration games say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Calibration {
+    /// Root value for the mover below which it should resign: -1 to 0.
+    pub threshold: f32,
+    /// Calibration games with a winner that it comes from.
+    pub games: usize,
+    /// Those of them that the winner would have resigned at this threshold.
+    pub lost: usize,
+}
+
+impl Calibration {
+    /// The threshold that `bleakest`, the bleakest values of the last calibration games in any order, call for:
+    /// their `quantile`, but never above 0, so that nobody resigns a game it expects to win.
+    ///
+    /// `None` while there are fewer than `min_games`, or none, or the quantile is not from 0 to 1.
+    pub fn of(bleakest: &[f32], quantile: f64, min_games: usize) -> Option<Calibration> {
+        if bleakest.len() < min_games {
+            return None;
+        }
+        let threshold = self::quantile(bleakest, quantile)?.min(0.0);
+        Some(Calibration { threshold, games: bleakest.len(), lost: lost(bleakest, threshold) })
+    }
+
+    /// Share of the games that the winner would have resigned.
+    pub fn false_positive_rate(&self) -> f64 {
+        self.lost as f64 / self.games as f64
+    }
+
+    /// The 95 % interval of that share.
+    pub fn interval(&self) -> (f64, f64) {
+        wilson(self.lost, self.games)
+    }
+}
+
+/// How many of these games the winner would have resigned at `threshold`: the false positives.
+pub fn lost(bleakest: &[f32], threshold: f32) -> usize {
+    bleakest.iter().filter(|&&value| value < threshold).count()
+}
+
+/// The quantile of some values, interpolated linearly between neighbours: NumPy's default, and type 7 of Hyndman and
+/// Fan, "Sample Quantiles in Statistical Packages" (1996). `None` without values, or for a share outside 0 to 1.
+pub fn quantile(values: &[f32], share: f64) -> Option<f32> {
+    if values.is_empty() || !(0.0..=1.0).contains(&share) {
+        return None;
+    }
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f32::total_cmp);
+    let place = share * (sorted.len() - 1) as f64;
+    let below = place.floor() as usize;
+    let (low, high) = (f64::from(sorted[below]), f64::from(sorted[(below + 1).min(sorted.len() - 1)]));
+    Some((low + (high - low) * (place - below as f64)) as f32)
+}
+
+/// The 95 % interval of a share of which `hits` of `trials` were seen: Wilson, "Probable Inference, the Law of
+/// Succession, and Statistical Inference" (1927). Without trials it is everything, 0 to 1.
+pub fn wilson(hits: usize, trials: usize) -> (f64, f64) {
+    /// The 97.5 % quantile of the normal distribution.
+    const Z: f64 = 1.959_963_984_540_054;
+    if trials == 0 {
+        return (0.0, 1.0);
+    }
+    let (n, p) = (trials as f64, hits as f64 / trials as f64);
+    let scale = 1.0 + Z * Z / n;
+    let middle = p + Z * Z / (2.0 * n);
+    let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
+    (((middle - half) / scale).max(0.0), ((middle + half) / scale).min(1.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn close(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-6, "{a} is not {b}");
+    }
+
+    #[test]
+    fn quantiles_are_those_of_numpy() {
+        // numpy.quantile([-0.9, -0.5, 0.1, -0.7], q) for these q.
+        let values = [-0.9, -0.5, 0.1, -0.7];
+        for (share, expected) in [(0.0, -0.9), (0.05, -0.87), (0.5, -0.6), (0.9, -0.08), (1.0, 0.1)] {
+            close(quantile(&values, share).unwrap().into(), expected);
+        }
+        assert_eq!(quantile(&[], 0.5), None);
+        assert_eq!(quantile(&[0.5], 0.05), Some(0.5));
+        for share in [-0.1, 1.1, f64::NAN] {
+            assert_eq!(quantile(&values, share), None);
+        }
+    }
+
+    #[test]
+    fn intervals_are_wilsons() {
+        // statsmodels.stats.proportion.proportion_confint(hits, trials, method="wilson")
+        for (hits, trials, low, high) in
+            [(5, 100, 0.021_543_68, 0.111_750_47), (0, 20, 0.0, 0.161_125_15), (20, 20, 0.838_874_85, 1.0)]
+        {
+            let (a, b) = wilson(hits, trials);
+            close(a, low);
+            close(b, high);
+        }
+        assert_eq!(wilson(0, 0), (0.0, 1.0));
+    }
+
+    #[test]
+    fn the_threshold_loses_about_its_share_of_the_wins() {
+        let bleakest: Vec<f32> = (0..500).map(|i| -1.0 + i as f32 / 500.0).collect();
+        let found = Calibration::of(&bleakest, 0.05, 50).unwrap();
+        assert_eq!((found.games, found.lost), (500, 25));
+        close(found.false_positive_rate(), 0.05);
+        let (low, high) = found.interval();
+        assert!(low < 0.05 && 0.05 < high);
+        close(found.threshold.into(), -0.9501);
+    }
+
+    #[test]
+    fn nobody_resigns_a_game_it_expects_to_win() {
+        let found = Calibration::of(&[0.2; 60], 0.05, 50).unwrap();
+        assert_eq!((found.threshold, found.lost), (0.0, 0));
+    }
+
+    #[test]
+    fn too_few_games_say_nothing() {
+        assert_eq!(Calibration::of(&[-0.5; 49], 0.05, 50), None);
+        assert_eq!(Calibration::of(&[], 0.05, 0), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! What most readers want to know of a game, without its turns.
+
+use arrow_array::RecordBatch;
+use arrow_array::types::{Float32Type, Int8Type, UInt16Type, UInt32Type, UInt64Type};
+
+use crate::games::VERSION;
+use crate::table::{Table, optional, read_outcome};
+use crate::{EndReason, GameId, Outcome, RecordError};
+
+/// A game without its turns: enough for windows, thresholds, ratings and counting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GameSummary {
+    /// The name of the game.
+    pub id: GameId,
+    /// Id of the model that played Black.
+    pub black: String,
+    /// Id of the model that played White.
+    pub white: String,
+    /// Number of the game among those its worker plays with this model, from 0.
+    pub index: u64,
+    /// Whether nobody was allowed to resign.
+    pub calibration: bool,
+    /// Whether the game is set aside for validation.
+    pub holdout: bool,
+    /// Root value for the mover below which it resigned; `None` when nobody could resign.
+    pub resign_threshold: Option<f32>,
+    /// First turn whose root value for the mover was below the threshold in force.
+    pub would_resign_turn: Option<u16>,
+    /// Worst root value the winner saw on its own turns, for the winner; `None` for a draw.
+    pub bleakest_value: Option<f32>,
+    /// Who won.
+    pub outcome: Outcome,
+    /// Black's area minus White's after komi, in points; `None` after resignation.
+    pub score: Option<f32>,
+    /// Why the game ended.
+    pub end: EndReason,
+    /// Searched turns: rows of this game among the examples.
+    pub positions: u32,
+}
+
+impl GameSummary {
+    /// The columns of a table of games that a summary needs; a reader may leave out the others.
+    pub const COLUMNS: [&str; 13] = [
+        "id",
+        "black",
+        "white",
+        "index",
+        "calibration",
+        "holdout",
+        "resign_threshold",
+        "would_resign_turn",
+        "bleakest_value",
+        "outcome",
+        "score",
+        "end",
+        "positions",
+    ];
+
+    /// The summaries of a table of games.
+    ///
+    /// # Errors
+    /// Another version, a missing column or one of another type, or a row that makes no game.
+    pub fn from_batch(batch: &RecordBatch) -> Result<Vec<GameSummary>, RecordError> {
+        let table = Table::open(batch, VERSION)?;
+        let (id, black, white, end) =
+            (table.strings("id")?, table.strings("black")?, table.strings("white")?, table.strings("end")?);
+        let index = table.numbers::<UInt64Type>("index")?;
+        let (calibration, holdout) = (table.flags("calibration")?, table.flags("holdout")?);
+        let resign_threshold = table.optional_numbers::<Float32Type>("resign_threshold")?;
+        let would_resign_turn = table.optional_numbers::<UInt16Type>("would_resign_turn")?;
+        let bleakest_value = table.optional_numbers::<Float32Type>("bleakest_value")?;
+        let outcome = table.numbers::<Int8Type>("outcome")?;
+        let score = table.optional_numbers::<Float32Type>("score")?;
+        let positions = table.numbers::<UInt32Type>("positions")?;
+        let summary = |row| {
+            Ok(GameSummary {
+                id: id.parse(row, str::parse)?,
+                black: black.row(row).to_owned(),
+                white: white.row(row).to_owned(),
+                index: index[row],
+                calibration: calibration.value(row),
+                holdout: holdout.value(row),
+                resign_threshold: optional(resign_threshold, row),
+                would_resign_turn: optional(would_resign_turn, row),
+                bleakest_value: optional(bleakest_value, row),
+                outcome: read_outcome("outcome", row, outcome[row])?,
+                score: optional(score, row),
+                end: end.parse(row, str::parse)?,
+                positions: positions[row],
+            })
+        };
+        (0..table.rows()).map(summary).collect()
+    }
+}

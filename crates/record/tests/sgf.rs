@@ -1,0 +1,57 @@
+//! Games for people.
+
+use go::{Color, Move, Size, sgf};
+use record::{EndReason, GameRecord, Outcome, synthetic};
+
+fn a_game() -> GameRecord {
+    let mut game = synthetic::game("run-7", "w0", 3, Size::new(9).unwrap(), 50);
+    game.turns.truncate(3);
+    game.outcome = Outcome::White;
+    game.end = EndReason::Passes;
+    game.score = Some(-3.5);
+    game
+}
+
+#[test]
+fn editors_see_the_game_that_was_played() {
+    for index in 0..20 {
+        let game = synthetic::game("run-7", "w0", index, Size::new(9).unwrap(), 50);
+        let read = sgf::Record::parse(game.to_sgf().as_bytes()).unwrap();
+        let moves: Vec<Move> = game.turns.iter().map(|turn| turn.mv).collect();
+        assert_eq!(read.turns.iter().map(|turn| turn.mv).collect::<Vec<_>>(), moves);
+        assert_eq!((read.size, read.komi, &read.black.name), (game.size, Some(game.komi), &game.black));
+        assert_eq!(read.replay().unwrap().position(), game.replay().unwrap().position());
+    }
+}
+
+#[test]
+fn the_result_is_the_one_of_the_record() {
+    let outcome = |game: &GameRecord| sgf::Record::parse(game.to_sgf().as_bytes()).unwrap().outcome;
+    let won = |margin| Some(sgf::Outcome::Win(Color::White, margin));
+    let mut game = a_game();
+    assert_eq!(outcome(&game), won(sgf::Margin::Points(3.5)));
+    (game.end, game.score) = (EndReason::Resignation, None);
+    assert_eq!(outcome(&game), won(sgf::Margin::Resignation));
+    (game.end, game.score, game.outcome) = (EndReason::MoveLimit, Some(0.0), Outcome::Draw);
+    assert_eq!(outcome(&game), Some(sgf::Outcome::Draw));
+}
+
+#[test]
+fn comments_say_what_the_search_thought() {
+    let mut game = a_game();
+    game.would_resign_turn = Some(1);
+    game.turns[1] = record::Turn {
+        mv: Move::Pass,
+        visits: vec![(0, 5), (40, 30), (80, 5), (81, 10)],
+        root_value: 0.95,
+        best_child_value: -0.5,
+        network_value: 0.25,
+        prior_entropy: 1.5,
+    };
+    let read = sgf::Record::parse(game.to_sgf().as_bytes()).unwrap();
+    assert_eq!(
+        read.turns[1].comment,
+        "value +0.950 best -0.500 network +0.250 entropy 1.50 ?\nE5 30, pass 10, A9 5, J1 5"
+    );
+    assert!(read.comment.contains(&format!("game {}", game.id)), "{}", read.comment);
+}
