@@ -1,0 +1,105 @@
+//! Games and examples agree with the rules, and survive the way through a table.
+
+use go::{Color, Game, Size, Stones};
+use proptest::prelude::*;
+use record::{GameRecord, GameSummary, examples, games, synthetic};
+
+fn a_game() -> impl Strategy<Value = GameRecord> {
+    (2_usize..=13, any::<u32>(), 1_u32..300)
+        .prop_map(|(side, index, visits)| synthetic::game("run-1", "w", index.into(), Size::new(side).unwrap(), visits))
+}
+
+/// The boards of a game before each of its moves.
+fn boards(record: &GameRecord) -> Vec<Stones> {
+    let mut game = Game::new(record.size);
+    let play = |turn: &record::Turn| {
+        let before = *game.position().stones();
+        game.play(turn.mv).unwrap();
+        before
+    };
+    record.turns.iter().map(play).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn examples_rebuild_the_boards_of_their_game(record in a_game()) {
+        let boards = boards(&record);
+        for example in record.examples().unwrap() {
+            let turn = usize::from(example.turn);
+            let expected: Vec<Stones> = (0..=turn.min(7)).map(|k| boards[turn - k]).collect();
+            prop_assert_eq!(example.stones().unwrap(), expected);
+            prop_assert_eq!(example.to_move, if turn % 2 == 0 { Color::Black } else { Color::White });
+        }
+    }
+
+    #[test]
+    fn every_searched_turn_is_an_example_and_no_other(record in a_game()) {
+        let turns: Vec<u16> = record.examples().unwrap().iter().map(|e| e.turn).collect();
+        let searched = record.turns.iter().enumerate().filter(|(_, t)| !t.visits.is_empty()).map(|(i, _)| i as u16);
+        prop_assert_eq!(turns, searched.collect::<Vec<u16>>());
+    }
+
+    #[test]
+    fn games_survive_the_table(games in prop::collection::vec(a_game(), 0..4)) {
+        let batch = games::to_batch(&games);
+        prop_assert_eq!(games::from_batch(&batch).unwrap(), games);
+    }
+
+    #[test]
+    fn examples_survive_the_table(record in a_game()) {
+        let examples = record.examples().unwrap();
+        let batch = examples::to_batch(&examples);
+        prop_assert_eq!(examples::from_batch(&batch).unwrap(), examples);
+    }
+}
+
+#[test]
+fn made_up_games_have_what_tests_need() {
+    let games = crate::some_games(100);
+    let replayed: Vec<Game> = games.iter().map(|game| game.replay().unwrap()).collect();
+    assert!(replayed.iter().any(|game| game.captures(Color::Black) > 0));
+    assert!(games.iter().any(|game| game.calibration) && games.iter().any(|game| game.score.is_none()));
+    assert!(games.iter().any(|game| game.positions() < game.turns.len()));
+}
+
+#[test]
+fn summaries_agree_with_the_games() {
+    let games = crate::some_games(20);
+    let batch = games::to_batch(&games);
+    let kept: Vec<usize> = GameSummary::COLUMNS.iter().map(|name| batch.schema().index_of(name).unwrap()).collect();
+    let summaries = GameSummary::from_batch(&batch.project(&kept).unwrap()).unwrap();
+    for (summary, game) in summaries.iter().zip(&games) {
+        assert_eq!((summary.id, summary.index, summary.outcome), (game.id, game.index, game.outcome));
+        assert_eq!((summary.bleakest_value, summary.calibration), (game.bleakest_value, game.calibration));
+        assert_eq!(summary.positions as usize, game.examples().unwrap().len());
+    }
+    assert_eq!(summaries.len(), games.len());
+}
+
+#[test]
+fn an_illegal_move_is_named() {
+    let mut game = crate::some_games(1).remove(0);
+    game.turns[1].mv = game.turns[0].mv;
+    let name = game.turns[0].mv.to_gtp(game.size);
+    let expected = format!("game {}, turn 1: {name}: the point is occupied", game.id);
+    assert_eq!(game.replay().unwrap_err().to_string(), expected);
+    assert_eq!(game.examples().unwrap_err().to_string(), expected);
+}
+
+#[test]
+fn visits_that_mean_nothing_make_no_examples() {
+    for (visits, problem) in [
+        (vec![(82, 1)], "move 82 does not exist on 9x9"),
+        (vec![(3, 1), (3, 1)], "visits of move 3 are out of order"),
+        (vec![(3, 0)], "move 3 is listed without a visit"),
+    ] {
+        let mut game = crate::some_games(1).remove(0);
+        game.turns[2].visits = visits;
+        assert_eq!(game.examples().unwrap_err().to_string(), format!("game {}, turn 2: {problem}", game.id));
+    }
+    let mut game = crate::some_games(1).remove(0);
+    game.turns[2].root_value = f32::NAN;
+    assert!(game.examples().unwrap_err().to_string().contains("value NaN is not between -1 and 1"));
+}
