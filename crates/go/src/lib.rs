@@ -19,6 +19,8 @@ mod stones;
 mod symmetry;
 mod zobrist;
 
+pub mod sgf;
+
 pub use color::Color;
 pub use diagram::DiagramError;
 pub use game::{Game, Mark};

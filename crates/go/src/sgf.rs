@@ -1,0 +1,26 @@
+//! Games as text: SGF, the Smart Game Format, FF\[4\] (<https://www.red-bean.com/sgf/>).
+//!
+//! [`parse`] reads any collection into trees of properties. A [`Record`] is what this project needs of one game: its
+//! main line, which it can read from a tree, replay by the rules, and write.
+//!
+//! Text that is not UTF-8 is read as Latin-1, whatever its `CA` says; `CA` is written as UTF-8. Reading never panics
+//! and never recurses, so that neither nonsense nor deep nesting does harm.
+
+mod coordinates;
+mod error;
+mod number;
+mod outcome;
+mod parse;
+mod read;
+mod record;
+mod replay;
+mod text;
+mod tree;
+mod write;
+
+pub use error::{Error, Fault};
+pub use outcome::{Margin, Outcome};
+pub use parse::parse;
+pub use record::{Application, Player, Record, Turn};
+pub use replay::ReplayError;
+pub use tree::{Node, Property, Tree, Value};

@@ -1,0 +1,98 @@
+//! One game, from set-up to result.
+
+use super::outcome::Outcome;
+use crate::color::Color;
+use crate::point::Move;
+use crate::size::Size;
+use crate::stones::Stones;
+
+/// The main line of a game and what its root says. Text that is not known is empty.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// The board (`SZ`); 19x19 when the file does not say.
+    pub size: Size,
+    /// Points given to White (`KM`).
+    pub komi: Option<f32>,
+    /// Handicap stones (`HA`), which say nothing of where they are: that is in `setup`.
+    pub handicap: usize,
+    /// The stones on the board before the first move (`AB`, `AW`, `AE`).
+    pub setup: Stones,
+    /// Who plays first (`PL`, or else who does).
+    pub first: Color,
+    /// The moves.
+    pub turns: Vec<Turn>,
+    /// How it ended (`RE`); `None` when the file does not say.
+    pub outcome: Option<Outcome>,
+    /// Who plays Black (`PB`, `BR`).
+    pub black: Player,
+    /// Who plays White (`PW`, `WR`).
+    pub white: Player,
+    /// The name of the rules (`RU`).
+    pub rules: String,
+    /// The date (`DT`), in full `2026-01-31`.
+    pub date: String,
+    /// The program that wrote the file (`AP`).
+    pub application: Option<Application>,
+    /// What is said of the game before its first move (`C`).
+    pub comment: String,
+}
+
+/// A move and who played it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// The player; not always the opponent of the player before.
+    pub color: Color,
+    /// The move.
+    pub mv: Move,
+    /// What is said of it (`C`).
+    pub comment: String,
+}
+
+/// A player's name and rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Player {
+    /// The name.
+    pub name: String,
+    /// The rank, such as `9d`.
+    pub rank: String,
+}
+
+/// A program's name and version.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Application {
+    /// The name.
+    pub name: String,
+    /// The version.
+    pub version: String,
+}
+
+impl Record {
+    /// A game of which nothing is known but the size of its empty board.
+    pub fn new(size: Size) -> Record {
+        Record {
+            size,
+            komi: None,
+            handicap: 0,
+            setup: Stones::EMPTY,
+            first: Color::Black,
+            turns: Vec::new(),
+            outcome: None,
+            black: Player::default(),
+            white: Player::default(),
+            rules: String::new(),
+            date: String::new(),
+            application: None,
+            comment: String::new(),
+        }
+    }
+
+    /// Who plays first when the file does not say: who plays the first move, or else the player who has not been
+    /// given stones.
+    pub(super) fn natural_first(&self) -> Color {
+        match self.turns.first() {
+            Some(turn) => turn.color,
+            None if self.handicap > 1 => Color::White,
+            None => Color::Black,
+        }
+    }
+}

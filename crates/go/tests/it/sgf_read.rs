@@ -1,0 +1,210 @@
+//! Reading SGF: what is understood, and what is said of what is not.
+
+use go::Color::{Black, White};
+use go::sgf::{Application, Fault, Margin, Outcome, Record, ReplayError, parse};
+use go::{Color, Illegal, Move, Point, PositionError};
+
+use crate::boards::{size, stones, vertex};
+
+fn read(text: &str) -> Record {
+    Record::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn moves(record: &Record) -> Vec<String> {
+    let letter = |color| if color == Black { "B" } else { "W" };
+    record.turns.iter().map(|turn| format!("{} {}", letter(turn.color), turn.mv.to_gtp(record.size))).collect()
+}
+
+#[test]
+fn a_root_describes_the_game() {
+    let record = read(
+        "(;GM[1]FF[4]CA[UTF-8]AP[Some\\:thing:1.2]SZ[9]KM[7.5]HA[2]RU[Chinese]PB[Black \\] player]BR[9d]PW[白]WR[1k]\
+         DT[2026-01-31]RE[W+3.5]C[first\\\nline\nsecond])",
+    );
+    assert_eq!(record.size, size(9));
+    assert_eq!((record.komi, record.handicap), (Some(7.5), 2));
+    assert_eq!((record.black.name.as_str(), record.black.rank.as_str()), ("Black ] player", "9d"));
+    assert_eq!((record.white.name.as_str(), record.white.rank.as_str()), ("白", "1k"));
+    assert_eq!((record.rules.as_str(), record.date.as_str()), ("Chinese", "2026-01-31"));
+    assert_eq!(record.application, Some(Application { name: "Some:thing".into(), version: "1.2".into() }));
+    assert_eq!(record.outcome, Some(Outcome::Win(White, Margin::Points(3.5))));
+    assert_eq!(record.comment, "firstline\nsecond");
+    assert_eq!(record.first, White, "Black has been given two stones");
+}
+
+#[test]
+fn a_file_that_says_nothing_is_19x19_and_black_begins() {
+    let record = read("(;)");
+    assert_eq!(record, Record::new(size(19)));
+    assert_eq!(read("(;KM[ ]HA[])"), record, "empty numbers are as good as none");
+}
+
+#[test]
+fn moves_count_from_the_top_left_and_passes_are_empty_or_tt() {
+    let record = read("(;SZ[9];B[aa];W[ia];B[];W[tt]C[both passed];B[ai])");
+    assert_eq!(moves(&record), ["B A9", "W J9", "B pass", "W pass", "B A1"]);
+    assert_eq!(record.turns[3].comment, "both passed");
+    assert_eq!(read("(;SZ[19];B[tt];W[ss])").turns[0].mv, Move::Pass);
+}
+
+#[test]
+fn a_move_may_stand_in_the_root_and_comments_may_stand_alone() {
+    let record = read("(;SZ[5]C[game]B[cc]C[move];C[more];W[bb])");
+    assert_eq!(moves(&record), ["B C3", "W B4"]);
+    assert_eq!(record.turns[0].comment, "game\nmove\nmore");
+}
+
+#[test]
+fn the_main_line_takes_the_first_of_every_branch() {
+    let text = "(;SZ[9];B[aa](;W[bb](;B[cc])(;B[dd];W[ee]))(;W[ff]))";
+    assert_eq!(moves(&read(text)), ["B A9", "W B8", "B C7"]);
+    let trees = parse(text.as_bytes()).unwrap();
+    let fork = trees[0].main_line().nth(1).unwrap();
+    let second: Vec<String> = trees[0].children(fork).map(|node| node.value("W").unwrap().text()).collect();
+    assert_eq!(second, ["bb", "ff"]);
+    assert_eq!(trees[0].nodes().len(), 7);
+}
+
+#[test]
+fn setup_stones_may_be_lists_and_rectangles_and_be_taken_off() {
+    let record = read("(;SZ[5]AB[aa:cc][ee]AE[bb]AW[ec:ed];PL[W]AW[ea];B[da])");
+    assert_eq!(record.setup, stones(5, "XXX.O/X.X../XXX.O/....O/....X"));
+    assert_eq!(record.first, White);
+    assert_eq!(record.replay().unwrap().turn(), 1);
+    assert_eq!(read("(;PL[B];W[aa])").first, Black);
+    assert_eq!(read("(;AB[dd][pp]HA[2];W[aa])").first, White);
+    assert_eq!(read("(;;W[aa];B[bb])").first, White);
+}
+
+#[test]
+fn collections_have_any_number_of_games_and_mail_before_them() {
+    let records = Record::parse_all(b"From: me (you; know)\n\n( ;SZ[9];B[aa])\n\t(;SZ[13])\x1a\0").unwrap();
+    assert_eq!(records.iter().map(|record| record.size.side()).collect::<Vec<_>>(), [9, 13]);
+}
+
+#[test]
+fn text_that_is_not_utf8_is_latin1() {
+    assert_eq!(Record::parse(b"(;PB[J\xf6rg])").unwrap().black.name, "Jörg");
+    assert_eq!(Record::parse("\u{feff}(;PB[Jörg])".as_bytes()).unwrap().black.name, "Jörg");
+}
+
+#[test]
+fn old_files_spell_properties_in_small_letters_too() {
+    assert_eq!(read("(;SiZe[9]PlayerBlack[x])").size, size(9));
+}
+
+#[test]
+fn line_breaks_of_every_kind_are_one() {
+    assert_eq!(read("(;C[a\r\nb\n\rc\rd\ne\\\r\nf\tg\\\\h])").comment, "a\nb\nc\nd\nef g\\h");
+    assert_eq!(read("(;PB[a\nb])").black.name, "a b");
+}
+
+#[test]
+fn results_are_read_as_written_by_everyone() {
+    let check = |text, expected| assert_eq!(read(&format!("(;RE[{text}])")).outcome, Some(expected), "{text}");
+    let win = |color: Color, margin| Outcome::Win(color, margin);
+    check("B+0.5", win(Black, Margin::Points(0.5)));
+    check("W+12", win(White, Margin::Points(12.0)));
+    check("W+R", win(White, Margin::Resignation));
+    check("B+Resign", win(Black, Margin::Resignation));
+    check("B+T", win(Black, Margin::Time));
+    check("W+Forfeit", win(White, Margin::Forfeit));
+    check("W+", win(White, Margin::Unknown));
+    check("0", Outcome::Draw);
+    check("Draw", Outcome::Draw);
+    check("Void", Outcome::Void);
+    check("?", Outcome::Unknown);
+    check("Black wins", Outcome::Unknown);
+    check("B+NaN", Outcome::Unknown);
+    check("B+1e9", Outcome::Unknown);
+    for outcome in ["B+0.5", "W+12", "W+R", "B+T", "B+F", "W+", "0", "Void", "?"] {
+        assert_eq!(Outcome::parse(outcome).to_string(), outcome);
+    }
+}
+
+fn check_error(text: &str, line: usize, column: usize, fault: Fault) {
+    let error = Record::parse(text.as_bytes()).expect_err(text);
+    assert_eq!((error.line, error.column, error.fault), (line, column, fault), "{text}");
+}
+
+#[test]
+fn faults_of_the_text_say_where() {
+    check_error("", 1, 1, Fault::NoGame);
+    check_error("no game\nhere (at all)", 2, 14, Fault::NoGame);
+    check_error("(;B[aa]\n;W[bb]", 1, 1, Fault::UnclosedGame);
+    check_error("(;B[aa]\r\n;C[never closed\\]", 2, 3, Fault::UnclosedValue);
+    check_error("(;B[aa];W)", 1, 9, Fault::NoValue("W".into()));
+    check_error("(;B[aa]x)", 1, 8, Fault::NoValue(String::new()));
+    check_error("(;B[aa]\n  ])", 2, 3, Fault::Unexpected(']'));
+    check_error("(;B[aa]())", 1, 9, Fault::Unexpected(')'));
+    check_error("(;(;B[aa]);W[bb])", 1, 11, Fault::Unexpected(';'));
+    check_error("(;B[aa])) (;W[bb])", 1, 9, Fault::Unexpected(')'));
+    check_error("(;((;B[aa])))", 1, 4, Fault::Unexpected('('));
+    check_error("(;C[日本\r\n語];1)", 2, 4, Fault::Unexpected('1'));
+}
+
+#[test]
+fn faults_of_the_game_say_where() {
+    let bad = |property, value: &str, wanted| Fault::BadValue(property, value.into(), wanted);
+    check_error("(;GM[2])", 1, 5, Fault::OtherGame("2".into()));
+    check_error("(;SZ[9:7])", 1, 5, bad("SZ", "9:7", "the size of a square board"));
+    check_error("(;SZ[x])", 1, 5, bad("SZ", "x", "the size of a square board"));
+    check_error("(;SZ[20])", 1, 5, Fault::Size(go::SizeError { side: 20 }));
+    check_error("(;SZ[1:1])", 1, 5, Fault::Size(go::SizeError { side: 1 }));
+    check_error("(;KM[6,5])", 1, 5, bad("KM", "6,5", "a number"));
+    check_error("(;KM[inf])", 1, 5, bad("KM", "inf", "a number"));
+    check_error("(;HA[-2])", 1, 5, bad("HA", "-2", "a whole number"));
+    check_error("(;PL[Q])", 1, 5, bad("PL", "Q", "a player"));
+    check_error("(;SZ[9]\n;B[jj])", 2, 3, bad("B", "jj", "a point of the board"));
+    check_error("(;SZ[9];B[AA])", 1, 10, bad("B", "AA", "a point of the board"));
+    check_error("(;SZ[9]AB[aa][cc:bb])", 1, 14, bad("AB", "cc:bb", "a point or rectangle of the board"));
+    check_error("(;SZ[9]AW[aj])", 1, 10, bad("AW", "aj", "a point or rectangle of the board"));
+    check_error("(;B[aa]W[bb])", 1, 9, Fault::TwoMoves);
+    check_error("(;B[aa]B[bb])", 1, 9, Fault::TwoMoves);
+    check_error("(;B[aa];AW[bb])", 1, 11, Fault::LateSetup);
+}
+
+#[test]
+fn errors_read_well() {
+    let error = Record::parse(b"(;SZ[9]\n;B[jj])").unwrap_err();
+    assert_eq!(error.to_string(), "line 2 column 3: B[jj] is not a point of the board");
+    let error = Record::parse(b"(;SZ[25])").unwrap_err();
+    assert_eq!(error.to_string(), "line 1 column 5: board size must be a whole number from 2 to 19, not 25");
+}
+
+#[test]
+fn replaying_names_the_illegal_move() {
+    let record = read("(;SZ[5]AB[ba][ab]AW[ca][bb];W[dd];B[ee];W[];B[aa];W[aa])");
+    let expected =
+        ReplayError::Move { number: 5, color: White, vertex: "A5".into(), reason: Illegal::Occupied(point("A5")) };
+    assert_eq!(record.replay().unwrap_err(), expected);
+    assert_eq!(expected.to_string(), "move 5 (white A5): the point is occupied");
+}
+
+#[test]
+fn replaying_keeps_superko() {
+    let record = read("(;SZ[5]AB[ba][ab][bc]AW[ca][bb][db][cc];B[cb];W[bb])");
+    let reason = Illegal::Superko(point("B4"));
+    assert_eq!(
+        record.replay().unwrap_err(),
+        ReplayError::Move { number: 2, color: White, vertex: "B4".into(), reason }
+    );
+    assert!(read("(;SZ[5]AB[ba][ab][bc]AW[ca][bb][db][cc];B[cb];W[ee];B[ed];W[bb])").replay().is_ok());
+}
+
+#[test]
+fn replaying_names_setup_without_liberties() {
+    let record = read("(;SZ[5]AB[aa]AW[ab][ba])");
+    assert_eq!(record.replay().unwrap_err(), ReplayError::Setup(PositionError::NoLiberties(point("A5"))));
+}
+
+#[test]
+fn one_colour_may_move_twice() {
+    let game = read("(;SZ[9];B[aa];B[bb];W[cc])").replay().unwrap();
+    assert_eq!(game.colors(), [Black, Black, White]);
+    assert_eq!(game.to_move(), Black);
+}
+
+fn point(name: &str) -> Point {
+    vertex(size(5), name).point().expect("a point, not a pass")
+}
