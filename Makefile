@@ -11,9 +11,9 @@ help:
 run: setup
 	cargo run --locked --release --package tengen -- run $(CONFIG)
 
-# First what is quick to fail. The lints share nothing compiled with the tests but build scripts: cargo only checks
-# for the one and compiles for the other.
+# First what is quick to fail.
 test: setup python
+	python3 -B scripts/test_setup.py
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo test --locked --workspace --no-fail-fast

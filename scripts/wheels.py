@@ -24,7 +24,7 @@ NETWORK_ERRORS = (urllib.error.URLError, http.client.HTTPException, ssl.SSLError
 TRIES = 5  # in a row without progress
 BLOCK = 1 << 20
 # Every tag that the wheels carry, for pip, which would else look for wheels for this machine's own Python.
-PLATFORMS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_25", "manylinux_2_18", "manylinux2014", "manylinux2010", "manylinux1")
+PLATFORMS = ("_2_28", "_2_27", "_2_25", "_2_18", "2014", "2010", "1")
 
 
 class FetchError(Exception):
@@ -46,7 +46,7 @@ class Wheel:
 def read_table(path):
     """The wheels listed in a table with tabs between the columns."""
     lines = (line.split("\t") for line in path.read_text().splitlines() if line and not line.startswith("#"))
-    return [Wheel(use, project, version, file, int(size), sha256) for use, project, version, file, size, sha256 in lines]
+    return [Wheel(*names, int(size), sha256) for *names, size, sha256 in lines]
 
 
 def fetch(wheel, folder):
@@ -121,7 +121,8 @@ def resume_download(url, wheel, path):
             if tries == TRIES:
                 raise FetchError(f"cannot fetch {url}: {error}") from error
             print(f"  {wheel.file}: {error}; trying again", flush=True)
-            time.sleep(2**tries)
+            if tries:
+                time.sleep(2**tries)
     part.replace(path)
 
 
@@ -161,7 +162,7 @@ class Progress:
 def pip_download(wheel, folder):
     """Lets pip fetch the wheel, with its own logins, proxies and folders, but for a fixed platform and Python."""
     print(f"  {wheel.file}: left to pip, which cannot go on with a broken download", flush=True)
-    platforms = [argument for tag in PLATFORMS for argument in ("--platform", f"{tag}_x86_64")]
+    platforms = [argument for tag in PLATFORMS for argument in ("--platform", f"manylinux{tag}_x86_64")]
     answer = run_pip(
         "download", "--no-deps", "--only-binary=:all:", "--implementation=cp", "--python-version=3.12", *platforms,
         "--progress-bar=off", f"--dest={folder}", f"{wheel.project}=={wheel.version}",

@@ -1,0 +1,211 @@
+"""Tests of the set-up, against a package index on this machine that can be told to misbehave."""
+
+import contextlib
+import hashlib
+import http.server
+import importlib.machinery
+import importlib.util
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import cache
+import wheels
+
+SCRIPTS = Path(__file__).resolve().parent
+CONTENT = bytes(range(256)) * 40_000
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+WHEEL = wheels.Wheel("cpu", "a-thing", "1.0", "a_thing-1.0-py3-none-any.whl", len(CONTENT), SHA256)
+
+
+class Index(http.server.BaseHTTPRequestHandler):
+    """Serves one wheel. The server says how: `content`, `ranges`, and `limit`, the most bytes in one answer."""
+
+    def do_GET(self):
+        if self.path.startswith("/simple/"):
+            self.send_page(f'<a href="../../files/{WHEEL.file}#sha256=0">{WHEEL.file}</a>'.encode())
+        else:
+            self.send_file()
+
+    def send_page(self, page):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(page)
+
+    def send_file(self):
+        start = int(self.headers["Range"].removeprefix("bytes=").rstrip("-"))
+        self.server.starts.append(start)
+        content = self.server.content[start:] if self.server.ranges else self.server.content
+        self.send_response(206 if self.server.ranges else 200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content[: self.server.limit])
+
+    def log_message(self, *_):
+        pass
+
+
+class FetchTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.path = self.folder / WHEEL.file
+        self.part = self.folder / (WHEEL.file + ".part")
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Index)
+        self.server.content, self.server.ranges, self.server.limit, self.server.starts = CONTENT, True, None, []
+        threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        self.addCleanup(self.server.server_close)
+        self.addCleanup(self.server.shutdown)
+        index = f"http://127.0.0.1:{self.server.server_port}/simple"
+        environment = mock.patch.dict(os.environ, {"PIP_INDEX_URL": index, "no_proxy": "127.0.0.1"})
+        environment.start()
+        self.addCleanup(environment.stop)
+
+    def fetch(self):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            wheels.fetch(WHEEL, self.folder)
+        self.assertEqual(self.path.read_bytes(), CONTENT)
+        self.assertEqual(list(self.folder.iterdir()), [self.path])
+        return said.getvalue()
+
+    def test_a_wheel_is_fetched_once(self):
+        self.fetch()
+        self.assertIn("here already", self.fetch())
+        self.assertEqual(self.server.starts, [0])
+
+    def test_a_broken_download_goes_on_where_it_stopped(self):
+        self.part.write_bytes(CONTENT[:1234])
+        self.fetch()
+        self.assertEqual(self.server.starts, [1234])
+
+    def test_a_connection_that_ends_early_is_taken_up_again(self):
+        self.server.limit = len(CONTENT) // 2 + 1
+        self.fetch()
+        self.assertEqual(self.server.starts, [0, self.server.limit])
+
+    def test_a_server_without_ranges_sends_all_of_it_again(self):
+        self.server.ranges = False
+        self.part.write_bytes(CONTENT[:1234])
+        self.fetch()
+
+    def test_a_damaged_wheel_is_fetched_again(self):
+        self.path.write_bytes(b"x" + CONTENT[1:])
+        self.assertIn("thrown away", self.fetch())
+
+    def test_a_damaged_part_is_fetched_again(self):
+        self.part.write_bytes(b"x" + CONTENT[1:1234])
+        self.fetch()
+        self.assertEqual(self.server.starts, [1234, 0])
+
+    def test_other_bytes_than_the_known_ones_are_refused(self):
+        self.server.content = b"x" * len(CONTENT)
+        with self.assertRaisesRegex(wheels.FetchError, WHEEL.file):
+            self.fetch()
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+
+class CacheTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = Path(folder.name) / "home"
+        self.name = Path(folder.name) / "name"
+
+    def publish(self):
+        cache.publish(self.home, "stamp", lambda folder: (folder / "liba.so.1").write_bytes(b"library"))
+
+    def test_a_published_folder_is_whole_until_the_stamp_or_a_library_changes(self):
+        self.assertFalse(cache.is_whole(self.home, "stamp"))
+        self.publish()
+        self.assertTrue(cache.is_whole(self.home, "stamp"))
+        self.assertFalse(cache.is_whole(self.home, "another stamp"))
+        (self.home / "liba.so.1").write_bytes(b"cut")
+        self.assertFalse(cache.is_whole(self.home, "stamp"))
+        self.publish()
+        self.assertTrue(cache.is_whole(self.home, "stamp"))
+
+    def test_a_build_that_fails_leaves_nothing(self):
+        def build(folder):
+            (folder / "half").write_bytes(b"")
+            raise OSError("no space")
+
+        with self.assertRaises(OSError):
+            cache.publish(self.home, "stamp", build)
+        self.assertEqual(list(self.home.parent.iterdir()), [])
+
+    def test_a_link_is_moved_and_a_folder_of_our_own_replaced(self):
+        self.publish()
+        self.home.rename(self.name)
+        self.publish()
+        self.name.with_name("link").symlink_to("elsewhere")
+        for name in (self.name, self.name.with_name("link"), self.name.with_name("new")):
+            self.assertTrue(cache.may_replace(name))
+            cache.link(name, self.home)
+            self.assertEqual(os.readlink(name), str(self.home))
+
+    def test_a_folder_of_somebody_else_may_not_be_replaced(self):
+        self.name.mkdir()
+        self.assertFalse(cache.may_replace(self.name))
+
+
+class LibtorchTest(unittest.TestCase):
+    def setUp(self):
+        loader = importlib.machinery.SourceFileLoader("setup_libtorch", str(SCRIPTS / "setup-libtorch"))
+        self.script = importlib.util.module_from_spec(importlib.util.spec_from_loader("setup_libtorch", loader))
+        sys.modules["setup_libtorch"] = self.script  # dataclasses look their module up
+        loader.exec_module(self.script)
+
+    def run_script(self, *arguments, **environment):
+        command = [sys.executable, "-B", SCRIPTS / "setup-libtorch", *arguments]
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("LIBTORCH")}
+        return subprocess.run(command, env={**clean, **environment}, capture_output=True, text=True)
+
+    def test_the_cpu_gets_five_libraries_and_the_headers(self):
+        place = self.script.place_for_cpu
+        self.assertEqual(place("torch/include/torch/script.h"), "include/torch/script.h")
+        self.assertEqual(place("torch/lib/libtorch_cpu.so"), "lib/libtorch_cpu.so")
+        self.assertEqual(place("nvidia/cu13/lib/libcudart.so.13"), "lib/libcudart.so.13")
+        self.assertEqual(place("torch-2.11.0.dist-info/licenses/LICENSE"), "licenses/torch-2.11.0/LICENSE")
+        for left_out in ("torch/lib/libtorch.so", "torch/lib/libtorch_cuda.so", "torch/nn/functional.py"):
+            self.assertIsNone(place(left_out))
+
+    def test_the_gpu_gets_every_library_where_its_wheel_has_it(self):
+        for kept in ("torch/lib/libtorch_cuda.so", "nvidia/cudnn/lib/libcudnn.so.9", "torch/include/ATen/ATen.h"):
+            self.assertEqual(self.script.place_for_gpu(kept), kept)
+        for left_out in ("torch/lib/libtorch_python.so", "torch/nn/functional.py", "nvidia/cu13/include/cublas.h"):
+            self.assertIsNone(self.script.place_for_gpu(left_out))
+
+    def test_a_libtorch_of_the_user_is_respected(self):
+        with tempfile.TemporaryDirectory() as folder:
+            wrong = self.run_script(LIBTORCH=folder)
+            self.assertEqual((wrong.returncode, "holds no libtorch" in wrong.stderr), (1, True))
+            (Path(folder) / "lib").mkdir()
+            (Path(folder) / "lib" / "libtorch.so").touch()
+            right = self.run_script(LIBTORCH=folder)
+            self.assertEqual((right.returncode, "nothing to set up" in right.stdout), (0, True))
+
+    def test_a_dry_run_names_the_wheels_and_writes_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            said = self.run_script("--gpu", "--dry-run", "--no-cache", "--dest", f"{folder}/libtorch")
+            self.assertEqual(said.returncode, 0, said.stderr)
+            for wheel in wheels.read_table(self.script.TABLE):
+                self.assertIn(f"{wheel.project}=={wheel.version}", said.stdout)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_a_folder_of_somebody_else_is_left_alone(self):
+        with tempfile.TemporaryDirectory() as folder:
+            said = self.run_script("--cpu", "--dest", folder)
+            self.assertEqual((said.returncode, "was not made by this script" in said.stderr), (1, True))
+
+
+if __name__ == "__main__":
+    unittest.main()
