@@ -2,4 +2,5 @@
 
 mod arithmetic;
 mod common;
+mod golden;
 mod laws;

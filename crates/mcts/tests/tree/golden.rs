@@ -1,0 +1,71 @@
+//! Whole trees that may not change by accident.
+//!
+//! After a change that is meant to change them: `TENGEN_GOLDEN=write cargo test -p mcts golden`, and look at the
+//! difference.
+
+// Only the library has to be pure: this test reads and writes its own golden file.
+#![allow(clippy::disallowed_methods)]
+
+use config::QInit;
+use go::Move;
+use mcts::{Evaluation, Noise, Search, Selected, Settings, Value};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::common::{PARENT, empty, run};
+
+/// One line for each move of the root, and the principal variation.
+fn describe(name: &str, search: &Search) -> String {
+    let size = search.game().size();
+    let mut text = format!("{name}: {} visits, value {:.6}\n", search.visits(), search.root_value().black());
+    for root in search.root_moves().iter().take(12) {
+        let mv = root.mv.to_gtp(size);
+        text += &format!("  {mv:<4} N {:>4}  P {:.6}  Q {:+.6}\n", root.visits, root.prior, root.value.black());
+    }
+    let line: Vec<String> = search.principal_variation().iter().map(|(mv, n)| format!("{}:{n}", mv.to_gtp(size))).collect();
+    text + &format!("  {}\n", line.join(" "))
+}
+
+fn uniform(search: &mut Search, visits: u32) {
+    let policy = vec![1.0 / search.game().size().moves() as f32; search.game().size().moves()];
+    while search.visits() < visits || !search.is_expanded() {
+        if let Selected::Leaf(leaf) = search.select(&mut |_| {}) {
+            search.expand(leaf, Evaluation { policy: &policy, value: Value::ZERO });
+        }
+    }
+}
+
+fn trees() -> String {
+    let mut text = String::new();
+    for side in [5, 9, 19] {
+        let mut search = empty(side, PARENT);
+        uniform(&mut search, 400);
+        text += &describe(&format!("uniform {side}x{side}"), &search);
+    }
+    for q_init in [QInit::PARENT, QInit::LOSS, QInit::Zero, QInit::Penalty(0.25)] {
+        let mut search = empty(9, Settings { q_init, ..PARENT });
+        run(&mut search, 400, 4);
+        text += &describe(&format!("hashed 9x9, init {q_init}, 4 leaves"), &search);
+    }
+    let mut search = empty(7, PARENT);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    for _ in 0..12 {
+        run(&mut search, 1, 1);
+        search.add_noise(Noise { weight: 0.25, alpha: 0.2 }, &mut rng);
+        run(&mut search, 120, 2);
+        let best = search.best_move().map_or(Move::Pass, |best| best.mv);
+        search.advance(best).expect("a legal move");
+    }
+    text + &describe("hashed 7x7 after twelve moves with noise and reuse", &search)
+}
+
+#[test]
+fn golden_trees_have_not_changed() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tree/golden.txt");
+    let found = trees();
+    if std::env::var("TENGEN_GOLDEN").is_ok_and(|wish| wish == "write") {
+        std::fs::write(path, &found).unwrap();
+    }
+    let expected = std::fs::read_to_string(path).unwrap();
+    assert!(found == expected, "the trees have changed; found:\n{found}");
+}
