@@ -22,7 +22,8 @@ fn describe(name: &str, search: &Search) -> String {
         let mv = root.mv.to_gtp(size);
         text += &format!("  {mv:<4} N {:>4}  P {:.6}  Q {:+.6}\n", root.visits, root.prior, root.value.black());
     }
-    let line: Vec<String> = search.principal_variation().iter().map(|(mv, n)| format!("{}:{n}", mv.to_gtp(size))).collect();
+    let line: Vec<String> =
+        search.principal_variation().iter().map(|(mv, n)| format!("{}:{n}", mv.to_gtp(size))).collect();
     text + &format!("  {}\n", line.join(" "))
 }
 
