@@ -1,0 +1,66 @@
+//! What goes back.
+
+use std::fmt::Write;
+
+/// Why a command failed; prints as the protocol words it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// There is no such command.
+    #[error("unknown command")]
+    UnknownCommand,
+    /// The arguments are not what the command takes.
+    #[error("syntax error")]
+    Syntax,
+    /// More characters than a line may have.
+    #[error("line too long")]
+    TooLong,
+    /// No board of that size can be played on here.
+    #[error("unacceptable size")]
+    UnacceptableSize,
+    /// The rules forbid the move.
+    #[error("illegal move")]
+    IllegalMove,
+    /// There is nothing to take back.
+    #[error("cannot undo")]
+    CannotUndo,
+    /// The file is missing, is no SGF, or its game cannot be played here.
+    #[error("cannot load file")]
+    CannotLoad,
+    /// The player has no answer.
+    #[error("{0}")]
+    Player(String),
+}
+
+/// An answer as it is sent: one line or several, then an empty one.
+pub(super) fn format(id: Option<u32>, answer: &Result<String, Failure>) -> String {
+    let (sign, text) = match answer {
+        Ok(text) => ('=', text.clone()),
+        Err(failure) => ('?', one_line(&failure.to_string())),
+    };
+    let mut sent = String::from(sign);
+    if let Some(id) = id {
+        write!(sent, "{id}").expect("a string takes all text");
+    }
+    if !text.is_empty() && !text.starts_with('\n') {
+        sent.push(' ');
+    }
+    sent + &text + "\n\n"
+}
+
+/// Without line breaks or other control characters, which would end an answer before its time.
+fn one_line(text: &str) -> String {
+    text.split(char::is_control).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_ends_with_an_empty_line_and_holds_none() {
+        assert_eq!(format(None, &Ok(String::new())), "=\n\n");
+        assert_eq!(format(Some(7), &Ok("D4".to_owned())), "=7 D4\n\n");
+        assert_eq!(format(Some(0), &Ok("\nA\nB".to_owned())), "=0\nA\nB\n\n");
+        assert_eq!(format(None, &Err(Failure::Player("no\n\nmodel\r".to_owned()))), "? no model\n\n");
+    }
+}

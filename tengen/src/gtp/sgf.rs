@@ -1,0 +1,47 @@
+//! Games from files.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use go::Game;
+use go::sgf::{Error, Record, ReplayError};
+
+/// Bytes a file may have. Commented collections of thousands of games are smaller.
+const LARGEST: u64 = 64 << 20;
+
+/// Why a file does not become the game of the session.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LoadError {
+    #[error("{0}")]
+    File(#[from] io::Error),
+    #[error("not a plain file of at most {LARGEST} bytes")]
+    NotPlain,
+    #[error("{0}")]
+    Sgf(#[from] Error),
+    #[error("{0}")]
+    Rules(#[from] ReplayError),
+    #[error("a {0}x{0} board cannot be played on here")]
+    Size(usize),
+}
+
+/// The first game of a file as it was before the move with this number, from 1, or at its end; and its komi.
+pub(super) fn load(path: &Path, before: Option<usize>) -> Result<(Game, Option<f32>), LoadError> {
+    let mut record = Record::parse(&read(path)?)?;
+    let kept = before.map_or(record.turns.len(), |before| before.saturating_sub(1));
+    let next = record.turns.get(kept).map(|turn| turn.color);
+    record.turns.truncate(kept);
+    let mut game = record.replay()?;
+    game.set_to_move(next.unwrap_or(game.to_move()));
+    Ok((game, record.komi))
+}
+
+/// Nothing that a path can name may keep us: not a device without end, nor a pipe that nobody writes to.
+fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(LoadError::NotPlain);
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST { Err(LoadError::NotPlain) } else { Ok(bytes) }
+}

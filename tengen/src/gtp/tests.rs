@@ -1,0 +1,450 @@
+//! Conversations, word for word.
+
+use std::fs;
+use std::io::{self, Write};
+
+use go::{Game, Move, Scoring, Size};
+
+use super::*;
+
+/// Plays the first legal point by row from the top, passes when there is none, and remembers when a game began.
+#[derive(Default)]
+struct First {
+    begun: usize,
+}
+
+impl Player for First {
+    fn genmove(&mut self, game: &Game, _komi: f32) -> Result<Decision, PlayerError> {
+        Ok(Decision::Move(game.legal_points().iter().next().map_or(Move::Pass, Move::Play)))
+    }
+
+    fn new_game(&mut self) {
+        self.begun += 1;
+    }
+}
+
+/// Always does the same.
+struct Always(Result<Decision, &'static str>);
+
+impl Player for Always {
+    fn genmove(&mut self, _game: &Game, _komi: f32) -> Result<Decision, PlayerError> {
+        self.0.map_err(PlayerError::from)
+    }
+}
+
+pub(super) fn setup(side: usize) -> Setup {
+    Setup {
+        size: Size::new(side).expect("a size"),
+        any_size: true,
+        komi: 7.5,
+        scoring: Scoring::PassAlive,
+        name: "Tengen".to_owned(),
+        version: "1.2.3".to_owned(),
+    }
+}
+
+fn talk_with(player: &mut dyn Player, setup: Setup, input: &[u8]) -> String {
+    let mut output = Vec::new();
+    serve(Line::all(input), &mut output, &mut Session::new(setup, player)).expect("memory can be written");
+    String::from_utf8(output).expect("answers are text")
+}
+
+fn talk(input: &str) -> String {
+    talk_with(&mut First::default(), setup(5), input.as_bytes())
+}
+
+/// Each line `> command` and, below it, what is answered without the empty line.
+fn check(transcript: &str) {
+    check_with(&mut First::default(), setup(5), transcript);
+}
+
+fn check_with(player: &mut dyn Player, setup: Setup, transcript: &str) {
+    let transcript: Vec<&str> = transcript.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let input: String =
+        transcript.iter().filter_map(|line| line.strip_prefix("> ")).map(|line| format!("{line}\n")).collect();
+    let expected: Vec<&str> = transcript.iter().filter(|line| !line.starts_with('>')).copied().collect();
+    let output = talk_with(player, setup, input.as_bytes());
+    let found: Vec<&str> = output.split("\n\n").filter(|answer| !answer.is_empty()).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn bytes_as_they_are_sent() {
+    assert_eq!(talk("name\n"), "= Tengen\n\n");
+    assert_eq!(talk("1 komi 5.5\n2 komi five\n"), "=1\n\n?2 syntax error\n\n");
+    assert_eq!(talk("\n# nothing\n \t\r\n"), "");
+    assert_eq!(talk("3 version\r\nquit"), "=3 1.2.3\n\n=\n\n");
+    assert_eq!(talk("quit\nname\n"), "=\n\n");
+    assert_eq!(talk("7\tplay\tb  A1 # the corner\n"), "=7\n\n");
+}
+
+#[test]
+fn the_program_says_what_it_is_and_can() {
+    check(
+        "> protocol_version
+         = 2
+         > 12 known_command play
+         =12 true
+         > known_command Play
+         = false
+         > known_command
+         ? syntax error
+         > name me
+         ? syntax error
+         > NAME
+         ? unknown command
+         > 5
+         ?5 unknown command
+         > 4294967296 name
+         ? syntax error",
+    );
+    let listed = talk("list_commands\n");
+    let names: Vec<&str> = listed.trim_start_matches("= ").split_whitespace().collect();
+    for name in ["protocol_version", "genmove", "loadsgf", "all_legal", "quit"] {
+        assert!(names.contains(&name), "{name}");
+    }
+    let known: String = names.iter().map(|name| format!("known_command {name}\n")).collect();
+    assert_eq!(talk(&known), "= true\n\n".repeat(names.len()));
+}
+
+#[test]
+fn boards_have_the_sizes_that_the_player_can_play() {
+    check(
+        "> boardsize 19
+         =
+         > play b T19
+         =
+         > boardsize 1
+         ? unacceptable size
+         > boardsize 20
+         ? unacceptable size
+         > boardsize -9
+         ? unacceptable size
+         > boardsize nine
+         ? syntax error
+         > boardsize
+         ? syntax error
+         > list_stones b
+         = T19
+         > boardsize 9
+         =
+         > list_stones b
+         =",
+    );
+    let one_size = Setup { any_size: false, ..setup(5) };
+    check_with(&mut First::default(), one_size, "> boardsize 9\n? unacceptable size\n> boardsize 5\n=");
+}
+
+#[test]
+fn stones_are_played_and_taken_back() {
+    check(
+        "> undo
+         ? cannot undo
+         > play black C3
+         =
+         > play B c4
+         =
+         > play w C3
+         ? illegal move
+         > play w F1
+         ? illegal move
+         > play w I1
+         ? syntax error
+         > play red A1
+         ? syntax error
+         > play w
+         ? syntax error
+         > play w PASS
+         =
+         > list_stones black
+         = C4 C3
+         > undo
+         =
+         > undo
+         =
+         > list_stones black
+         = C3
+         > clear_board
+         =
+         > undo
+         ? cannot undo
+         > all_legal w extra
+         ? syntax error",
+    );
+}
+
+/// Suicide is illegal, and so is repeating any earlier board; passes in between do not help.
+#[test]
+fn the_rules_are_kept() {
+    let ko = "> boardsize 4
+        =
+        > play b B4
+        =
+        > play w C4
+        =
+        > play b A3
+        =
+        > play w D3
+        =
+        > play b B2
+        =
+        > play w C2
+        =
+        > play b C3
+        =
+        > play w B3
+        =
+        > play b C3
+        ? illegal move
+        > all_legal b
+        = A4 A2 D2 A1 B1 C1 D1
+        > play b pass
+        =
+        > play w pass
+        =
+        > play b C3
+        ? illegal move
+        > play b D4
+        ? illegal move
+        > list_stones w
+        = C4 B3 D3 C2
+        > play b A1
+        =
+        > play b C3
+        =
+        > list_stones w
+        = C4 D3 C2";
+    check(ko);
+}
+
+#[test]
+fn moves_are_made_for_either_colour_at_any_time() {
+    check(
+        "> boardsize 2
+         =
+         > genmove w
+         = A2
+         > genmove w
+         = B2
+         > genmove b
+         = A1
+         > genmove
+         ? syntax error
+         > genmove x
+         ? syntax error
+         > list_stones w
+         = A2 B2
+         > all_legal white
+         = B1
+         > all_legal black
+         = B1
+         > genmove b
+         = B1
+         > list_stones w
+         =",
+    );
+}
+
+/// Two passes end the game. Asked again, the program passes again; told to play on, it plays on.
+#[test]
+fn a_game_that_is_over_is_passed() {
+    check(
+        "> play b C3
+         =
+         > play w pass
+         =
+         > play b pass
+         =
+         > genmove w
+         = pass
+         > undo
+         =
+         > undo
+         =
+         > genmove b
+         = A5
+         > play w B5
+         =
+         > genmove b
+         = C5",
+    );
+}
+
+#[test]
+fn players_may_resign_fail_or_be_wrong() {
+    check_with(
+        &mut Always(Ok(Decision::Resign)),
+        setup(5),
+        "> genmove b\n= resign\n> play b A1\n=\n> list_stones b\n= A1",
+    );
+    let broken = &mut Always(Err("the model\nis gone"));
+    check_with(broken, setup(5), "> 9 genmove b\n?9 the model is gone\n> name\n= Tengen");
+    let corner = Move::from_gtp(Size::new(5).expect("a size"), "A1").expect("a vertex");
+    check_with(
+        &mut Always(Ok(Decision::Move(corner))),
+        setup(5),
+        "> genmove b\n= A1\n> genmove w\n? the player chose an illegal move\n> list_stones w\n=",
+    );
+}
+
+#[test]
+fn scores_are_counted_with_komi() {
+    check(
+        "> final_score
+         = W+7.5
+         > komi 0
+         =
+         > final_score
+         = 0
+         > play b C3
+         =
+         > final_score
+         = B+25
+         > komi -2.5
+         =
+         > final_score
+         = B+27.5
+         > komi 1e9
+         =
+         > komi nan
+         ? syntax error
+         > komi inf
+         ? syntax error
+         > komi
+         ? syntax error
+         > final_score now
+         ? syntax error",
+    );
+}
+
+#[test]
+fn clocks_are_accepted() {
+    check(
+        "> time_settings 300 30 5
+         =
+         > time_settings 300 30
+         ? syntax error
+         > time_settings 300 x 5
+         ? syntax error
+         > time_left b 12 0
+         =
+         > time_left w -3 0
+         =
+         > time_left red 12 0
+         ? syntax error",
+    );
+}
+
+#[test]
+fn the_board_is_shown() {
+    let shown = talk("boardsize 2\nplay b A1\nshowboard\n");
+    let expected = "=\n\n=\n\n=
+    A B
+  2 . . 2
+  1(X). 1
+    A B
+ white to move after 1 moves; komi 7.5; captured by black 0, by white 0\n\n";
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn games_are_loaded_from_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str, content: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, content).expect("the file can be written");
+        path.to_str().expect("the folder has a plain name").to_owned()
+    };
+    let game = path("game.sgf", "(;FF[4]GM[1]SZ[5]KM[0.5]AB[aa];B[cc];W[dd];B[];W[ee])");
+    let illegal = path("illegal.sgf", "(;SZ[5];B[cc];W[cc])");
+    let large = path("large.sgf", "(;SZ[9];B[cc])");
+    let nonsense = path("nonsense.sgf", "not a game");
+    let device = "/dev/zero";
+    let missing = folder.path().join("missing.sgf").to_str().expect("a plain name").to_owned();
+    let transcript = format!(
+        "> loadsgf {game}
+         =
+         > list_stones w
+         = D2 E1
+         > final_score
+         = W+0.5
+         > loadsgf {game} 3
+         =
+         > list_stones w
+         = D2
+         > undo
+         =
+         > undo
+         =
+         > undo
+         ? cannot undo
+         > list_stones b
+         = A5
+         > loadsgf {game} 1
+         =
+         > loadsgf {game} two
+         ? syntax error
+         > loadsgf
+         ? syntax error
+         > loadsgf {illegal}
+         ? cannot load file
+         > loadsgf {large}
+         ? cannot load file
+         > loadsgf {nonsense}
+         ? cannot load file
+         > loadsgf {missing}
+         ? cannot load file
+         > loadsgf {device}
+         ? cannot load file
+         > list_stones b
+         = A5"
+    );
+    check_with(&mut First::default(), Setup { any_size: false, ..setup(5) }, &transcript);
+}
+
+#[test]
+fn the_player_hears_of_new_games() {
+    let mut player = First::default();
+    talk_with(&mut player, setup(5), b"boardsize 9\nclear_board\nboardsize 99\ngenmove b\nundo\n");
+    assert_eq!(player.begun, 2);
+}
+
+#[test]
+fn a_controller_that_has_gone_is_no_error() {
+    struct Gone;
+    impl Write for Gone {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut player = First::default();
+    assert!(serve(Line::all(&b"name\n"[..]), Gone, &mut Session::new(setup(5), &mut player)).is_ok());
+}
+
+/// Nothing is held back: each answer is flushed before the next line is read.
+#[test]
+fn every_answer_is_flushed() {
+    #[derive(Default)]
+    struct Counting {
+        flushed: usize,
+        pending: usize,
+    }
+    impl Write for Counting {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.pending += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            self.flushed += 1;
+            self.pending = 0;
+            Ok(())
+        }
+    }
+    let (mut player, mut output) = (First::default(), Counting::default());
+    let input = b"name\n# nothing\nnonsense\nversion\n";
+    serve(Line::all(&input[..]), &mut output, &mut Session::new(setup(5), &mut player)).expect("counting never fails");
+    assert_eq!((output.flushed, output.pending), (3, 0));
+}
