@@ -1,10 +1,7 @@
 //! What no single room can check.
 
+mod killed;
+mod programs;
+mod python;
 mod rooms;
-
-use std::path::PathBuf;
-
-/// The root of the repository.
-fn repository() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
-}
+mod twice;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-use crate::repository;
+use tests::repository;
 
 type Uses = BTreeMap<String, BTreeSet<String>>;
 

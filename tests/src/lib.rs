@@ -1,1 +1,106 @@
-//! What no single crate can check.
+//! What the tests of whole programs share: where the programs are, and a store of one's own to run them in.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// The root of the repository.
+pub fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate lies in the repository").to_owned()
+}
+
+/// A program of the workspace, ready to be given arguments.
+///
+/// # Panics
+/// When it is not built: `make test` builds all programs before it runs the tests.
+pub fn program(name: &str) -> Command {
+    let here = std::env::current_exe().expect("a test knows where it is");
+    // target/<profile>/deps/<test> → target/<profile>/<program>
+    let folder = here.ancestors().nth(2).expect("tests lie in the target folder");
+    let path = folder.join(name);
+    assert!(path.exists(), "{} is not built: cargo build --workspace, or make test", path.display());
+    let mut command = Command::new(path);
+    command.stdin(Stdio::null()).env_remove("TENGEN_STORE").env_remove("TENGEN_LOG").env("TENGEN_THREADS", "2");
+    command
+}
+
+/// A store in a folder that goes when this goes.
+pub struct TestStore(tempfile::TempDir);
+
+impl TestStore {
+    /// An empty store.
+    pub fn new() -> TestStore {
+        TestStore(tempfile::tempdir().expect("a temporary folder can be made"))
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// A program that uses this store.
+    pub fn program(&self, name: &str) -> Command {
+        let mut command = program(name);
+        command.arg("--store").arg(self.path());
+        command
+    }
+
+    /// Opens the store as a program does.
+    pub fn open(&self) -> store::Store {
+        store::Store::open(&self.path().to_string_lossy()).expect("the folder is there")
+    }
+
+    /// A run in this store.
+    pub fn run(&self, name: &str) -> store::Run {
+        self.open().run(&name.parse().expect("a good name"))
+    }
+
+    /// Names of all files in the store, relative to it, sorted.
+    pub fn files(&self) -> Vec<String> {
+        let mut files = Vec::new();
+        collect(self.path(), self.path(), &mut files);
+        files.sort();
+        files
+    }
+}
+
+impl Default for TestStore {
+    fn default() -> TestStore {
+        TestStore::new()
+    }
+}
+
+fn collect(root: &Path, folder: &Path, files: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("a folder of the store").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            collect(root, &path, files);
+        } else {
+            files.push(path.strip_prefix(root).expect("it lies below").to_string_lossy().into_owned());
+        }
+    }
+}
+
+/// Runs a program that must succeed; returns what it printed.
+///
+/// # Panics
+/// When it fails, with everything it said.
+pub fn succeed(command: &mut Command) -> String {
+    let output = command.output().expect("the program starts");
+    assert!(output.status.success(), "{command:?}: {}\n{}", output.status, said(&output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Runs a program that must fail; returns its exit code and what it wrote to standard error.
+///
+/// # Panics
+/// When it succeeds, or dies of a signal or a panic.
+pub fn fail(command: &mut Command) -> (i32, String) {
+    let output = command.output().expect("the program starts");
+    let code = output.status.code().unwrap_or_else(|| panic!("{command:?}: {}\n{}", output.status, said(&output)));
+    assert!(code != 0 && code != 101, "{command:?} exits with {code}\n{}", said(&output));
+    (code, String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+fn said(output: &Output) -> String {
+    [&output.stdout, &output.stderr].map(|stream| String::from_utf8_lossy(stream)).join("\n")
+}

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Opens everything that a run writes with the tools people have: pyarrow, Polars, DuckDB, safetensors.
+
+    python3 python/open_run.py store/9x9
+
+Prints what it found, and exits with 1 when two readers disagree or something cannot be read.
+"""
+
+import glob
+import json
+import struct
+import sys
+from pathlib import Path
+
+import duckdb
+import numpy
+import polars
+import pyarrow.parquet
+import safetensors.numpy
+
+
+def tables(run: Path) -> None:
+    """Every Parquet file of each kind, read three ways."""
+    for kind in ["games", "examples", "holdout", "shards", "matches", "ratings"]:
+        files = sorted(glob.glob(str(run / kind / "**" / "*.parquet"), recursive=True))
+        if not files:
+            continue
+        arrow = sum(pyarrow.parquet.read_table(file).num_rows for file in files)
+        frame = polars.concat([polars.read_parquet(file) for file in files])
+        duck = duckdb.sql(f"SELECT count(*) FROM read_parquet({files!r})").fetchone()[0]
+        print(f"{kind}: {len(files)} files, {arrow} rows, {len(frame.columns)} columns")
+        if not arrow == len(frame) == duck:
+            raise SystemExit(f"{kind}: pyarrow reads {arrow} rows, Polars {len(frame)}, DuckDB {duck}")
+
+
+def results(run: Path) -> None:
+    """A first question: who wins, and how long do games take?"""
+    print(
+        duckdb.sql(
+            f"""
+            SELECT black AS model, count(*) AS games, round(avg(len(moves)), 1) AS moves,
+                   round(avg((outcome = 1)::INT), 3) AS black_wins
+            FROM read_parquet('{run}/games/**/*.parquet')
+            GROUP BY ALL ORDER BY max(filename) NULLS FIRST, model
+            """.replace("ORDER BY max(filename) NULLS FIRST, model", "ORDER BY model")
+        )
+    )
+
+
+def policies(run: Path) -> None:
+    """The policy that an example teaches: visits, spread over the board."""
+    file = sorted(glob.glob(str(run / "examples" / "**" / "*.parquet"), recursive=True))[0]
+    row = polars.read_parquet(file).row(0, named=True)
+    policy = numpy.zeros(row["size"] ** 2 + 1)
+    policy[row["visit_moves"]] = row["visit_counts"]
+    policy /= policy.sum()
+    print(f"first example of {Path(file).name}: turn {row['turn']}, policy\n{policy[:-1].reshape(row['size'], -1).round(2)}")
+
+
+def weights(run: Path) -> None:
+    """The newest model's tensors, and the shape that its file carries."""
+    file = sorted(glob.glob(str(run / "models" / "*" / "weights.safetensors")))[-1]
+    tensors = safetensors.numpy.load_file(file)
+    with open(file, "rb") as raw:
+        (length,) = struct.unpack("<Q", raw.read(8))
+        shape = json.loads(raw.read(length))["__metadata__"]
+    numbers = sum(tensor.size for tensor in tensors.values())
+    print(f"{file}: {len(tensors)} tensors, {numbers} numbers, {shape}")
+    bad = [name for name, tensor in tensors.items() if not numpy.isfinite(tensor).all()]
+    if bad:
+        raise SystemExit(f"not finite: {bad}")
+
+
+def main() -> None:
+    run = Path(sys.argv[1])
+    tables(run)
+    results(run)
+    policies(run)
+    weights(run)
+
+
+if __name__ == "__main__":
+    main()

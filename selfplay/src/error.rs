@@ -1,0 +1,28 @@
+//! What can go wrong while playing.
+
+use config::ModelId;
+use mcts::EvaluateError;
+
+/// Why a job ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum SelfplayError {
+    /// The store did not do its part.
+    #[error(transparent)]
+    Store(#[from] store::StoreError),
+    /// The weights of a model cannot be used.
+    #[error("model {model} cannot be opened")]
+    Open {
+        /// The model.
+        model: ModelId,
+        /// Why not.
+        source: net::NetError,
+    },
+    /// The network failed while it was used.
+    #[error("model {model} failed")]
+    Evaluate {
+        /// The model.
+        model: ModelId,
+        /// What it said.
+        source: EvaluateError,
+    },
+}

@@ -1,0 +1,118 @@
+//! The selfplay stage: plays games with a model and publishes them, many to a file.
+//!
+//! The cast: [`play`] splits the wanted games over worker threads; each thread (`worker`) keeps its own games going on
+//! a network of its own; finished records come back over one channel to the calling thread, which publishes them
+//! (`shelf`). Which games are wanted follows from what is published already, so the work can be killed and started
+//! again at any time, and goes on where it was.
+
+mod error;
+mod models;
+mod shelf;
+mod worker;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use cli::Stop;
+use config::{ModelId, RunConfig};
+use store::Run;
+
+pub use error::SelfplayError;
+pub use models::{Model, open};
+
+use shelf::Shelf;
+
+/// What to play.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The run the games belong to, as it is to be played.
+    pub config: RunConfig,
+    /// The model that plays both sides.
+    pub model: ModelId,
+    /// Name of this worker; games of different workers differ.
+    pub worker: String,
+    /// Games this worker shall have published with this model when the job is done.
+    pub games: u64,
+    /// Worker threads.
+    pub threads: usize,
+    /// Root value for the mover below which it resigns, if anybody may.
+    pub threshold: Option<f32>,
+}
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// Games published or ready to be, those of earlier processes included.
+    pub games: u64,
+    /// Games wanted.
+    pub wanted: u64,
+    /// Games finished by this process.
+    pub finished: u64,
+    /// Moves in those games.
+    pub moves: u64,
+    /// Positions evaluated by this process.
+    pub evaluations: u64,
+    /// Time since this process began the job.
+    pub time: Duration,
+}
+
+/// What all threads of a job share.
+pub(crate) struct Shared<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) published: &'a BTreeSet<u64>,
+    pub(crate) evaluations: AtomicU64,
+    pub(crate) stop: &'a Stop,
+}
+
+/// Plays until the wanted games are published, or `stop` is requested; then what is finished is published all the same.
+///
+/// `watch` is told several times a second how far the job is.
+///
+/// # Errors
+/// The model cannot be opened or fails, or the store refuses the games. Games that were published stay published.
+pub fn play(
+    run: &Run,
+    job: &Job,
+    model: &Model,
+    stop: &Stop,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Progress, SelfplayError> {
+    let number = models::folder(&job.model);
+    let published = run.published_indices(number, &job.worker)?;
+    let began = Instant::now();
+    let done = published.range(..job.games).count() as u64;
+    let mut progress = Progress { games: done, wanted: job.games, ..Progress::default() };
+    let mut shelf = Shelf::new(run, number, &job.worker, job.config.selfplay.games_per_file);
+    let shared = Shared { job, published: &published, evaluations: AtomicU64::new(0), stop };
+    std::thread::scope(|scope| {
+        let (sender, finished) = mpsc::channel();
+        let threads: Vec<_> = (0..job.threads)
+            .map(|thread| {
+                let (shared, sender) = (&shared, sender.clone());
+                scope.spawn(move || worker::play(shared, thread, model, &sender))
+            })
+            .collect();
+        drop(sender);
+        loop {
+            match finished.recv_timeout(Duration::from_millis(200)) {
+                Ok(record) => {
+                    let record: record::GameRecord = record;
+                    progress.games += 1;
+                    progress.finished += 1;
+                    progress.moves += record.turns.len() as u64;
+                    shelf.put(record)?;
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => shelf.publish_if_old()?,
+                Err(mpsc::RecvTimeoutError::Disconnected) => break,
+            }
+            progress.evaluations = shared.evaluations.load(Ordering::Relaxed);
+            progress.time = began.elapsed();
+            watch(progress);
+        }
+        shelf.publish()?;
+        threads.into_iter().try_for_each(|thread| thread.join().expect("a worker thread does not panic"))
+    })?;
+    Ok(progress)
+}

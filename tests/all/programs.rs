@@ -1,0 +1,113 @@
+//! The four stages by hand on one store, and what they say when something is wrong.
+
+use std::fs;
+
+use tests::{TestStore, fail, program, repository, succeed};
+
+/// A finished run on a store of its own: the first models of `tiny`, made by the four stages one after another.
+fn by_hand(models: u32) -> TestStore {
+    let store = TestStore::new();
+    let config = repository().join("configs/tiny.toml");
+    let mut model = "random".to_owned();
+    for number in 1..=models {
+        let mut selfplay = store.program("selfplay");
+        selfplay.args(["--run", "tiny", "--model", &model, "--games", "40", "--config"]).arg(&config);
+        succeed(&mut selfplay);
+        succeed(store.program("shuffler").args(["--run", "tiny", "--once"]));
+        succeed(store.program("trainer").args(["--run", "tiny", "--once"]));
+        model = format!("tiny-{number}");
+    }
+    store
+}
+
+#[test]
+fn the_stages_work_one_by_one_on_one_store() {
+    let store = by_hand(2);
+    assert_eq!(store.run("tiny").models().unwrap(), [1, 2]);
+    succeed(store.program("evaluator").args(["--run", "tiny", "--pair", "tiny-2", "random", "--games", "4"]));
+    succeed(store.program("evaluator").args(["--run", "tiny", "--pair-uncertain", "--pairs", "2"]));
+    let table = succeed(store.program("evaluator").args(["--run", "tiny", "--ratings"]));
+    for name in ["random", "tiny-2"] {
+        assert!(table.contains(name), "{table}");
+    }
+}
+
+#[test]
+fn every_program_explains_itself() {
+    for name in ["selfplay", "shuffler", "trainer", "evaluator", "tengen"] {
+        let help = succeed(program(name).arg("--help"));
+        assert!(help.contains("Usage:") && help.contains("--store"), "{name} --help:\n{help}");
+    }
+    for command in ["run", "gtp"] {
+        let help = succeed(program("tengen").args([command, "--help"]));
+        assert!(help.contains("Usage:"), "{help}");
+    }
+}
+
+#[test]
+fn a_misspelt_key_is_named_and_nothing_is_written() {
+    let store = TestStore::new();
+    let config = repository().join("configs/tiny.toml");
+    let (code, error) = fail(store.program("tengen").arg("run").arg(&config).args(["--set", "search.visist=3"]));
+    assert_eq!(code, 2, "{error}");
+    assert!(error.contains("search.visist") && error.contains("search.visits"), "{error}");
+    assert_eq!(store.files(), [""; 0]);
+}
+
+#[test]
+fn a_run_cannot_change_its_configuration() {
+    let store = TestStore::new();
+    let config = repository().join("configs/tiny.toml");
+    let mut first = store.program("selfplay");
+    succeed(first.args(["--run", "tiny", "--model", "random", "--games", "1", "--config"]).arg(&config));
+    let before = store.files();
+    let (code, error) = fail(store.program("tengen").arg("run").arg(&config).args(["--set", "search.visits=3"]));
+    assert_eq!(code, 2, "{error}");
+    assert!(error.contains("tiny"), "{error}");
+    assert_eq!(store.files(), before);
+}
+
+#[test]
+fn a_missing_model_is_named() {
+    let store = by_hand(1);
+    for args in [&["selfplay", "--model", "tiny-7"][..], &["evaluator", "--run", "tiny", "--pair", "tiny-7", "random"]] {
+        let (_, error) = fail(store.program(args[0]).args(&args[1..]));
+        assert!(error.contains("tiny-7"), "{error}");
+    }
+    let (_, error) = fail(store.program("tengen").args(["gtp", "--model", "tiny-7"]));
+    assert!(error.contains("tiny-7"), "{error}");
+    let (code, error) = fail(store.program("selfplay").args(["--model", "no/such-model"]));
+    assert_eq!(code, 2, "{error}");
+}
+
+#[test]
+fn a_truncated_file_is_named_and_the_rest_is_used() {
+    let store = by_hand(1);
+    let games: Vec<String> = store.files().into_iter().filter(|file| file.contains("/games/")).collect();
+    let damaged = store.path().join(&games[0]);
+    let bytes = fs::read(&damaged).unwrap();
+    fs::write(&damaged, &bytes[..bytes.len() / 2]).unwrap();
+    let (_, error) = fail(store.program("selfplay").args(["--run", "tiny", "--model", "random", "--games", "41"]));
+    assert!(error.contains(games[0].rsplit('/').next().unwrap()), "{error}");
+    fs::write(&damaged, &bytes).unwrap();
+    succeed(store.program("selfplay").args(["--run", "tiny", "--model", "random", "--games", "41"]));
+
+    let weights = store.path().join("tiny/models/000001/weights.safetensors");
+    let bytes = fs::read(&weights).unwrap();
+    fs::write(&weights, &bytes[..bytes.len() - 10]).unwrap();
+    let (_, error) = fail(store.program("selfplay").args(["--model", "tiny-1", "--games", "1"]));
+    assert!(error.contains("weights.safetensors"), "{error}");
+}
+
+#[test]
+fn a_store_that_cannot_be_written_is_named() {
+    let store = TestStore::new();
+    let file = store.path().join("file");
+    fs::write(&file, "not a folder").unwrap();
+    let config = repository().join("configs/tiny.toml");
+    let mut command = program("tengen");
+    let (code, error) = fail(command.arg("--store").arg(file.join("below")).arg("run").arg(&config));
+    assert_eq!(code, 3, "{error}");
+    assert!(error.contains("below"), "{error}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "not a folder");
+}
