@@ -120,6 +120,14 @@ fn two_stones_decide_a_2x2_board() {
     assert!(position(2, "X./.X", White).all_pass_alive());
 }
 
+/// Fewer stones than 4·⌊(4+2)/3⌋ = 8, the bound below which Minigo does not look: it does not hold on this board.
+#[test]
+fn six_stones_decide_a_4x4_board() {
+    let game = game(4, ".X../.X../XXXX/....", White);
+    assert!(game.is_over(Scoring::PassAlive));
+    assert_eq!(game.score(Scoring::PassAlive), 16);
+}
+
 /// Plays random moves of one colour while the other passes. On any board the mover may make any legal move.
 fn play_alone(game: &mut Game, color: Color, dice: &mut Dice, moves: usize) {
     for _ in 0..moves {

@@ -37,6 +37,24 @@ fn assert_same(a: &Game, b: &Game) {
     assert_eq!(a.score(Scoring::PassAlive), b.score(Scoring::PassAlive));
 }
 
+/// A position that has been used can become any other, of any size.
+#[test]
+fn a_position_copied_over_another_is_the_other() {
+    let mut dice = Dice(5);
+    let mut target = go::Position::empty(size(9));
+    for side in [9, 19, 2, 13, 13, 5, 19] {
+        let mut game = Game::new(size(side));
+        advance(&mut game, &mut dice, side * side);
+        target.copy_from(game.position());
+        assert_same(&Game::from_position(target.clone()), &Game::from_position(game.position().clone()));
+        for point in Point::all(size(side)) {
+            let (mut copy, mut original) = (target.clone(), game.position().clone());
+            assert_eq!(copy.play(Move::Play(point)), original.play(Move::Play(point)));
+            assert_eq!(copy, original);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
