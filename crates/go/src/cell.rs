@@ -93,3 +93,42 @@ impl Liberties {
         self.count <= 4 && u32::from(self.count).wrapping_mul(self.squares) == sum.wrapping_mul(sum)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Liberties;
+
+    fn liberties(points: &[u16]) -> Liberties {
+        let mut all = Liberties::NONE;
+        points.iter().for_each(|&point| all.add(point));
+        all
+    }
+
+    #[test]
+    fn one_point_is_told_from_two() {
+        for a in 0..361 {
+            assert!(liberties(&[a]).are_one_point() && liberties(&[a; 4]).are_one_point());
+            for b in (0..361).filter(|&b| b != a) {
+                assert!(!liberties(&[a, b]).are_one_point(), "{a} {b}");
+                assert!(!liberties(&[a, a, a, b]).are_one_point(), "{a} {b}");
+            }
+        }
+    }
+
+    /// The sum of these wraps to 0, and so does their number times the sum of their squares.
+    #[test]
+    fn sums_that_wrap_do_not_pass_for_one_point() {
+        let many = [vec![0; 640], vec![128; 256], vec![256; 128]].concat();
+        assert!(!liberties(&many).are_one_point());
+    }
+
+    #[test]
+    fn what_is_removed_leaves_no_trace() {
+        let mut three = liberties(&[360, 7, 7]);
+        three.remove(360);
+        assert_eq!(three, liberties(&[7, 7]));
+        let mut joined = liberties(&[1, 2]);
+        joined.join(liberties(&[3]));
+        assert_eq!(joined, liberties(&[1, 2, 3]));
+    }
+}

@@ -72,3 +72,27 @@ impl Seen {
 fn entry(hash: u64) -> u64 {
     hash | 1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Seen;
+
+    /// Against a plain list, with hashes that crowd into few slots, through growth and back.
+    #[test]
+    fn it_knows_what_was_pushed_and_forgets_what_was_truncated() {
+        let hash = |i: u64| ((i.wrapping_mul(0x9e37_79b9) % 997) << 32) | (i << 1);
+        let mut seen = Seen::new();
+        for (i, keep) in [(0_u64, 100_usize), (1, 600), (2, 90), (3, 700), (4, 0), (5, 300)] {
+            let hashes: Vec<u64> = (0..800).map(|j| hash(1000 * i + j)).collect();
+            seen.truncate(0);
+            hashes.iter().for_each(|&hash| seen.push(hash));
+            assert!(hashes.iter().all(|&hash| seen.contains(hash)));
+            seen.truncate(keep);
+            assert_eq!(seen.len(), keep);
+            assert_eq!(seen.table.iter().filter(|&&entry| entry != 0).count(), keep);
+            for (j, &hash) in hashes.iter().enumerate() {
+                assert_eq!(seen.contains(hash), j < keep);
+            }
+        }
+    }
+}
