@@ -37,7 +37,7 @@ mod progress;
 mod signals;
 mod stop;
 
-pub use args::{Device, PlaceArgs, StoreArgs, UnknownDevice};
+pub use args::{PlaceArgs, StoreArgs};
 pub use exit::{Blame, Misconfigured, StoreUnreachable, main};
 pub use log::{Filter, LogArgs, LogFormat, UnknownFilter};
 pub use output::{StdoutClosed, print};
