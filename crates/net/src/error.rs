@@ -1,0 +1,163 @@
+//! What can go wrong with a network.
+
+use std::path::PathBuf;
+
+use go::Size;
+use record::{ExampleError, GameId};
+
+use crate::{CudaError, Shape};
+
+/// A network that cannot be opened, asked or trained.
+#[derive(Debug, thiserror::Error)]
+pub enum NetError {
+    /// Bytes that are no safetensors file, or not all of one.
+    #[error("not a whole safetensors file: {0}")]
+    NotSafetensors(String),
+    /// A safetensors file of someone else.
+    #[error("a safetensors file without the \"{key}\" metadata that says what it holds")]
+    NoHeader {
+        /// Key of the metadata.
+        key: &'static str,
+    },
+    /// Metadata that cannot be read.
+    #[error("metadata \"{key}\" of the safetensors file: {problem}")]
+    Header {
+        /// Key of the metadata.
+        key: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A file of another kind, or of a version this program does not know.
+    #[error("the file is \"{found}\", expected \"{expected}\"")]
+    Version {
+        /// What this program reads.
+        expected: &'static str,
+        /// What the file says it is.
+        found: String,
+    },
+    /// A network of another shape than the one asked for.
+    #[error("the network is {found}, expected {expected}")]
+    OtherShape {
+        /// The shape asked for.
+        expected: Shape,
+        /// The shape in the file.
+        found: Shape,
+    },
+    /// A tensor that every network of this shape has.
+    #[error("tensor {tensor} is missing")]
+    MissingTensor {
+        /// Its name.
+        tensor: String,
+    },
+    /// A tensor that no network of this shape has.
+    #[error("tensor {tensor} does not belong to a network of {shape}")]
+    UnknownTensor {
+        /// Its name.
+        tensor: String,
+        /// The shape that the file states.
+        shape: Shape,
+    },
+    /// Numbers of another type.
+    #[error("tensor {tensor} holds {found}, expected F32")]
+    TensorType {
+        /// Its name.
+        tensor: String,
+        /// The type in the file.
+        found: String,
+    },
+    /// A tensor with other dimensions than the network's shape asks for.
+    #[error("tensor {tensor} has dimensions {found:?}, expected {expected:?}")]
+    Dimensions {
+        /// Its name.
+        tensor: String,
+        /// What the shape of the network asks for.
+        expected: Vec<usize>,
+        /// What the file holds.
+        found: Vec<usize>,
+    },
+    /// A number that no trained network has: not finite, or a negative variance.
+    #[error("tensor {tensor}: number {index} is {value}")]
+    BadNumber {
+        /// Name of the tensor.
+        tensor: String,
+        /// Place of the number in the tensor, from 0.
+        index: usize,
+        /// The number.
+        value: f32,
+    },
+    /// A checkpoint of another configuration.
+    #[error("the checkpoint was made with configuration {found}, this is configuration {expected}")]
+    OtherConfig {
+        /// Digest of the configuration in force.
+        expected: String,
+        /// Digest in the checkpoint.
+        found: String,
+    },
+    /// A position on another board.
+    #[error("a position on {found}x{found} for a network of {expected}x{expected}")]
+    OtherBoard {
+        /// The network's board.
+        expected: Size,
+        /// The position's.
+        found: Size,
+    },
+    /// An example whose boards cannot be rebuilt.
+    #[error(transparent)]
+    Boards(#[from] ExampleError),
+    /// An example from which no target can be made.
+    #[error("example of game {game}, turn {turn}: {problem}")]
+    Target {
+        /// The game.
+        game: GameId,
+        /// The turn, from 0.
+        turn: u16,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Nothing to learn from or to measure.
+    #[error("no examples")]
+    NoExamples,
+    /// Training went astray.
+    #[error("step {step}: the loss is {loss}")]
+    Diverged {
+        /// The optimiser step, from 0.
+        step: u64,
+        /// The loss that is no number.
+        loss: f32,
+    },
+    /// The network answered with something that is no number.
+    #[error("the network's answer for position {row} of the batch is not a number")]
+    BadAnswer {
+        /// Place in the batch, from 0.
+        row: usize,
+    },
+    /// No GPU can be used, for libtorch is the one for CPUs.
+    #[error("no GPU can be used: {} holds no libtorch_cuda.so", folder.display())]
+    NoCudaLibrary {
+        /// The folder of libtorch.
+        folder: PathBuf,
+    },
+    /// CUDA was found and cannot be used.
+    #[error(transparent)]
+    Cuda(#[from] CudaError),
+    /// There is no such GPU.
+    #[error("there is no GPU {wanted}: CUDA finds {found}")]
+    NoGpu {
+        /// Number of the GPU, from 0.
+        wanted: usize,
+        /// How many GPUs there are.
+        found: usize,
+    },
+    /// libtorch refused, as when memory runs out.
+    #[error("libtorch: {0}")]
+    Torch(String),
+}
+
+impl From<tch::TchError> for NetError {
+    /// Keeps what is wrong and drops libtorch's own stack trace.
+    fn from(error: tch::TchError) -> NetError {
+        let text = error.to_string();
+        let end = text.find("\nException raised from").unwrap_or(text.len());
+        NetError::Torch(text[..end].trim().to_owned())
+    }
+}

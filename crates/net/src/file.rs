@@ -1,0 +1,125 @@
+//! Safetensors files of ours: named tensors of f32, and one line of JSON that says what they are.
+//!
+//! The line is the value of one metadata key. The format allows many keys, but they are written in no fixed order, and
+//! equal networks shall be equal files.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use safetensors::tensor::{Dtype, View};
+use safetensors::{SafeTensors, serialize};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::NetError;
+use crate::shape::{Role, TensorSpec};
+
+/// The metadata key of the line.
+pub(crate) const KEY: &str = "tengen";
+
+/// A file that was read and is not yet checked tensor by tensor.
+pub(crate) struct File<'a> {
+    tensors: SafeTensors<'a>,
+    line: String,
+}
+
+impl<'a> File<'a> {
+    /// Finds the tensors and the line.
+    pub(crate) fn read(bytes: &'a [u8]) -> Result<File<'a>, NetError> {
+        let broken = |error: safetensors::SafeTensorError| NetError::NotSafetensors(error.to_string());
+        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(broken)?;
+        let line = metadata.metadata().as_ref().and_then(|all| all.get(KEY)).cloned();
+        let line = line.ok_or(NetError::NoHeader { key: KEY })?;
+        Ok(File { tensors: SafeTensors::deserialize(bytes).map_err(broken)?, line })
+    }
+
+    /// What the line says, if it is a line of `version`.
+    pub(crate) fn header<T: DeserializeOwned>(&self, version: &'static str) -> Result<T, NetError> {
+        let unreadable = |e: serde_json::Error| NetError::Header { key: KEY, problem: e.to_string() };
+        let found: Version = serde_json::from_str(&self.line).map_err(unreadable)?;
+        if found.format != version {
+            return Err(NetError::Version { expected: version, found: found.format });
+        }
+        serde_json::from_str(&self.line).map_err(unreadable)
+    }
+
+    /// The names of all tensors.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.tensors.names()
+    }
+
+    /// The numbers of a tensor, which is under `prefix` and else as specified.
+    pub(crate) fn numbers(&self, prefix: &str, spec: &TensorSpec) -> Result<Vec<f32>, NetError> {
+        let tensor = format!("{prefix}{}", spec.name);
+        let Ok(view) = self.tensors.tensor(&tensor) else {
+            return Err(NetError::MissingTensor { tensor });
+        };
+        if view.dtype() != Dtype::F32 {
+            return Err(NetError::TensorType { tensor, found: format!("{:?}", view.dtype()) });
+        }
+        if view.shape() != spec.dimensions {
+            let (expected, found) = (spec.dimensions.clone(), view.shape().to_vec());
+            return Err(NetError::Dimensions { tensor, expected, found });
+        }
+        let (numbers, _) = view.data().as_chunks::<4>();
+        let numbers: Vec<f32> = numbers.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        check(&tensor, spec.role, &numbers)?;
+        Ok(numbers)
+    }
+}
+
+/// Finds the first number that no network may have.
+pub(crate) fn check(tensor: &str, role: Role, numbers: &[f32]) -> Result<(), NetError> {
+    let bad = |value: f32| !value.is_finite() || (role == Role::Variance && value < 0.0);
+    match numbers.iter().position(|&value| bad(value)) {
+        Some(index) => Err(NetError::BadNumber { tensor: tensor.to_owned(), index, value: numbers[index] }),
+        None => Ok(()),
+    }
+}
+
+/// A tensor to be written.
+pub(crate) struct Named<'a> {
+    pub(crate) name: String,
+    pub(crate) dimensions: &'a [usize],
+    pub(crate) numbers: &'a [f32],
+}
+
+/// Makes a file. Equal tensors and headers make equal bytes.
+pub(crate) fn write(version: &str, header: &impl Serialize, tensors: Vec<Named<'_>>) -> Vec<u8> {
+    let header = Header { version: Version { format: version.to_owned() }, header };
+    let line = serde_json::to_string(&header).expect("plain fields are JSON");
+    let metadata = HashMap::from([(KEY.to_owned(), line)]);
+    let tensors = tensors.into_iter().map(|tensor| (tensor.name.clone(), tensor));
+    serialize(tensors, Some(metadata)).expect("tensors have the dimensions that their specification gives them")
+}
+
+#[derive(Serialize, serde::Deserialize)]
+struct Version {
+    format: String,
+}
+
+#[derive(Serialize)]
+struct Header<'a, T> {
+    #[serde(flatten)]
+    version: Version,
+    #[serde(flatten)]
+    header: &'a T,
+}
+
+impl View for Named<'_> {
+    fn dtype(&self) -> Dtype {
+        Dtype::F32
+    }
+
+    fn shape(&self) -> &[usize] {
+        self.dimensions
+    }
+
+    fn data(&self) -> Cow<'_, [u8]> {
+        Cow::Owned(self.numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
+    }
+
+    fn data_len(&self) -> usize {
+        size_of_val(self.numbers)
+    }
+}

@@ -1,0 +1,164 @@
+//! What is left of a tower once training is over: batch norms folded into the convolutions before them, and layers
+//! with the same input as one.
+
+use crate::Weights;
+use crate::shape::Unit;
+
+/// Added to a variance before its root is taken (Ioffe and Szegedy 2015; the value is Minigo's and PyTorch's).
+pub(crate) const EPSILON: f64 = 1e-5;
+
+/// A convolution with a bias, and no batch norm after it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Convolution {
+    /// Outputs, inputs, rows, columns.
+    pub(crate) dimensions: [usize; 4],
+    pub(crate) weight: Vec<f32>,
+    pub(crate) bias: Vec<f32>,
+}
+
+/// Folds: scale·(w∗x − mean)/√(variance + ε) + shift = (k·w)∗x + (shift − k·mean) with k = scale/√(variance + ε).
+pub(crate) fn fold(weights: &Weights, unit: &Unit) -> Convolution {
+    let tensor = |part: &str| tensor(weights, &format!("{}.{part}", unit.name));
+    let (scales, shifts) = (tensor("norm.weight"), tensor("norm.bias"));
+    let (means, variances) = (tensor("norm.running_mean"), tensor("norm.running_var"));
+    let factors: Vec<f64> = scales
+        .iter()
+        .zip(variances)
+        .map(|(&scale, &var)| f64::from(scale) / (f64::from(var) + EPSILON).sqrt())
+        .collect();
+    let inputs = unit.inputs * unit.kernel * unit.kernel;
+    let kernels = tensor("conv.weight").chunks_exact(inputs).zip(&factors);
+    let bias = |((&shift, &mean), factor): ((&f32, &f32), &f64)| (f64::from(shift) - factor * f64::from(mean)) as f32;
+    Convolution {
+        dimensions: [unit.outputs, unit.inputs, unit.kernel, unit.kernel],
+        weight: kernels
+            .flat_map(|(kernel, factor)| kernel.iter().map(move |&w| (f64::from(w) * factor) as f32))
+            .collect(),
+        bias: shifts.iter().zip(means).zip(&factors).map(bias).collect(),
+    }
+}
+
+/// Two convolutions of the same input as one, the outputs of `first` coming first.
+pub(crate) fn beside(first: Convolution, second: Convolution) -> Convolution {
+    let [outputs, ..] = first.dimensions;
+    let [more, inputs, rows, columns] = second.dimensions;
+    Convolution {
+        dimensions: [outputs + more, inputs, rows, columns],
+        weight: [first.weight, second.weight].concat(),
+        bias: [first.bias, second.bias].concat(),
+    }
+}
+
+/// A dense layer: one row of weights for each output.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Matrix {
+    pub(crate) weight: Vec<f32>,
+    pub(crate) bias: Vec<f32>,
+}
+
+/// The dense layer of this name.
+pub(crate) fn dense_layer(weights: &Weights, name: &str) -> Matrix {
+    let part = |part: &str| tensor(weights, &format!("{name}.{part}")).to_vec();
+    Matrix { weight: part("weight"), bias: part("bias") }
+}
+
+/// Two dense layers as one, whose input is that of `first` and after it that of `second`. It multiplies by zeros what
+/// does not belong together, and is quicker on small boards for being one operation.
+pub(crate) fn heads(first: Matrix, second: Matrix) -> Matrix {
+    let inputs = |matrix: &Matrix| matrix.weight.len() / matrix.bias.len();
+    let (before, after) = (vec![0.0; inputs(&first)], vec![0.0; inputs(&second)]);
+    let first_rows = first.weight.chunks_exact(before.len()).map(|row| [row, &after].concat());
+    let second_rows = second.weight.chunks_exact(after.len()).map(|row| [&before, row].concat());
+    let weight = first_rows.chain(second_rows).flatten().collect();
+    Matrix { weight, bias: [first.bias, second.bias].concat() }
+}
+
+fn tensor<'a>(weights: &'a Weights, name: &str) -> &'a [f32] {
+    weights.tensor(name).unwrap_or_else(|| panic!("weights of a shape have every tensor of it, {name} too"))
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+    use tch::{Kind, Tensor};
+
+    use super::*;
+    use crate::layers::{Layers, Place};
+    use crate::shape::{Role, Shape};
+    use crate::tower::{Format, Mode, Tower, numbers};
+    use crate::{NetError, planes};
+
+    const BATCH: usize = 8;
+
+    fn shape() -> Shape {
+        Shape { size: Size::new(5).unwrap(), blocks: 2, filters: 16, value_hidden: 8 }
+    }
+
+    /// Weights whose batch norms do something, as after training.
+    fn weights() -> Weights {
+        let start = Weights::random(shape(), 1);
+        let vary = |role, i: usize, x: f32| match role {
+            Role::Weight | Role::Bias => x,
+            Role::Scale | Role::Variance => 0.5 + (i % 7) as f32 / 5.0,
+            Role::Shift | Role::Mean => (i % 5) as f32 / 5.0 - 0.4,
+        };
+        let tensor = |spec: crate::shape::TensorSpec| {
+            let old = start.tensor(&spec.name).unwrap();
+            let new = old.iter().enumerate().map(|(i, &x)| vary(spec.role, i, x)).collect();
+            (spec.name, new)
+        };
+        Weights::assemble(shape(), shape().tensors().into_iter().map(tensor).collect()).unwrap()
+    }
+
+    /// Policies and values.
+    type Answers = (Vec<f32>, Vec<f32>);
+
+    /// The answers to some input, by the training tower and by the folded layers.
+    fn both(kind: Kind) -> Result<[Answers; 2], NetError> {
+        let planes: Vec<u8> = (0..BATCH * planes::len(shape().size)).map(|i| u8::from(i * i % 11 < 4)).collect();
+        let place = |kind| Place { device: tch::Device::Cpu, kind };
+        let tower = Tower::new(&weights(), place(Kind::Float), Format::Points)?;
+        let trained = tower.forward(&planes, Mode::Playing)?;
+        let policies: Tensor = trained.logits.f_softmax(-1, Kind::Float)?;
+        let folded = Layers::new(&weights(), place(kind), BATCH)?.forward(&planes)?;
+        let folded = (numbers(&folded.policies)?, numbers(&folded.values)?);
+        Ok([(numbers(&policies)?, numbers(&trained.values)?), folded])
+    }
+
+    fn difference(a: &[f32], b: &[f32]) -> f32 {
+        assert_eq!(a.len(), b.len());
+        a.iter().zip(b).map(|(x, y)| (x - y).abs()).fold(0.0, f32::max)
+    }
+
+    #[test]
+    fn folded_layers_answer_as_the_tower_does() {
+        let [trained, folded] = both(Kind::Float).unwrap();
+        // The answers differ from row to row, so an equality here means something.
+        assert!(difference(&trained.0[..26], &trained.0[26..52]) > 0.01);
+        // A few roundings of f32 over six layers.
+        assert!(difference(&trained.0, &folded.0) < 1e-5);
+        assert!(difference(&trained.1, &folded.1) < 1e-5);
+    }
+
+    #[test]
+    fn rounding_to_bf16_changes_little() {
+        let [exact, rounded] = both(Kind::BFloat16).unwrap();
+        // 8 bits of precision are 0.4 % a layer.
+        assert!(difference(&exact.0, &rounded.0) < 0.03, "{}", difference(&exact.0, &rounded.0));
+        assert!(difference(&exact.1, &rounded.1) < 0.03, "{}", difference(&exact.1, &rounded.1));
+        assert!(difference(&exact.0, &rounded.0) > 0.0);
+    }
+
+    #[test]
+    fn a_convolution_folds_by_hand() {
+        let weights = weights();
+        let unit = &shape().units()[0];
+        let folded = fold(&weights, unit);
+        let tensor = |part: &str| weights.tensor(&format!("stem.{part}")).unwrap();
+        let k = tensor("norm.weight")[3] / (tensor("norm.running_var")[3] + 1e-5).sqrt();
+        let inputs = 17 * 9;
+        assert!((folded.weight[3 * inputs + 5] - k * tensor("conv.weight")[3 * inputs + 5]).abs() < 1e-7);
+        assert!((folded.bias[3] - (tensor("norm.bias")[3] - k * tensor("norm.running_mean")[3])).abs() < 1e-7);
+        assert_eq!(folded.dimensions, [16, 17, 3, 3]);
+    }
+}

@@ -1,0 +1,40 @@
+//! The network: what it sees, how it answers, how it learns.
+//!
+//! The cast: [`planes`] turns a position into numbers, the same way for playing and for training. [`Weights`] are a
+//! network at rest, as numbers and as a file that opens with nothing else. A [`Model`] puts them on a device for
+//! playing, and hands a [`Network`] to every thread that wants to score positions. A [`Trainer`] improves them from
+//! examples, and writes a checkpoint from which it goes on as if it had never stopped.
+//!
+//! This is the only crate that names libtorch.
+
+mod batch;
+mod checkpoint;
+mod cuda;
+mod device;
+mod error;
+mod file;
+mod fold;
+mod layers;
+mod loss;
+mod network;
+pub mod planes;
+pub mod rates;
+mod sgd;
+mod shape;
+mod targets;
+mod threads;
+mod tower;
+mod trainer;
+mod weights;
+
+pub use cuda::{CudaError, CudaLibrary, load_cuda};
+pub use device::{Device, Precision, UnknownPlace};
+pub use error::NetError;
+pub use loss::Losses;
+pub use network::{Model, Network};
+pub use shape::Shape;
+pub use targets::Targets;
+pub use trainer::{Recipe, Trainer, Workshop};
+pub use weights::Weights;
+
+use file::KEY;

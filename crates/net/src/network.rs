@@ -1,0 +1,187 @@
+//! A network in memory, ready to score positions.
+
+use std::sync::{Mutex, PoisonError};
+
+use go::{Color, Game, Size, Symmetry};
+use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Value};
+
+use crate::layers::{Layers, Output, Place};
+use crate::threads::use_threads;
+use crate::{Device, NetError, Precision, Shape, Weights, planes};
+
+/// Weights on a device, from which any number of threads take a [`Network`] each.
+pub struct Model {
+    shape: Shape,
+    /// libtorch reads tensors from many threads at once, but a tensor handle must not be shared; the lock is held only
+    /// while handles are copied.
+    layers: Mutex<Layers>,
+}
+
+/// A network that scores positions in batches of a fixed size.
+///
+/// A batch is always evaluated whole, the rows that are not asked for being filled with whatever was there before, so
+/// that the answer to a position does not depend on how many others are asked for. It does not depend on their
+/// contents or on its place among them either: on a CPU it is the same bit for bit.
+pub struct Network {
+    shape: Shape,
+    layers: Layers,
+    /// Planes of the pushed positions, and of older ones after them; whole batches.
+    planes: Vec<u8>,
+    pushed: Vec<Pushed>,
+    /// The board of a pushed game that is not the network's.
+    other_board: Option<Size>,
+    /// The answers, turned back.
+    policies: Vec<f32>,
+    values: Vec<Value>,
+}
+
+#[derive(Clone, Copy)]
+struct Pushed {
+    symmetry: Symmetry,
+    to_move: Color,
+}
+
+impl Model {
+    /// Makes a file of weights ready for use in batches of `batch` positions. Batch norms are folded away here.
+    ///
+    /// # Errors
+    /// A file that is no file of weights, or a device that cannot be used.
+    ///
+    /// # Panics
+    /// When `batch` is 0.
+    pub fn open(weights: &[u8], device: Device, precision: Precision, batch: usize) -> Result<Model, NetError> {
+        Model::new(&Weights::from_bytes(weights)?, device, precision, batch)
+    }
+
+    /// Makes weights ready for use.
+    ///
+    /// # Errors
+    /// A device that cannot be used.
+    ///
+    /// # Panics
+    /// When `batch` is 0.
+    pub fn new(weights: &Weights, device: Device, precision: Precision, batch: usize) -> Result<Model, NetError> {
+        assert!(batch > 0, "a batch holds at least one position");
+        let device = device.open()?;
+        let place = Place { device, kind: precision.kind(device) };
+        Ok(Model { shape: weights.shape(), layers: Mutex::new(Layers::new(weights, place, batch)?) })
+    }
+
+    /// The shape of the network.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// The layers, for one thread.
+    pub(crate) fn layers(&self) -> Layers {
+        self.layers.lock().unwrap_or_else(PoisonError::into_inner).share()
+    }
+
+    /// A network for one thread. The weights are shared with all others of this model.
+    pub fn network(&self) -> Network {
+        Network {
+            shape: self.shape,
+            layers: self.layers(),
+            planes: Vec::new(),
+            pushed: Vec::new(),
+            other_board: None,
+            policies: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+}
+
+impl Network {
+    /// Opens a file of weights for a single user: [`Model::open`] and [`Model::network`].
+    ///
+    /// # Errors
+    /// As [`Model::open`].
+    ///
+    /// # Panics
+    /// When `batch` is 0.
+    pub fn open(weights: &[u8], device: Device, precision: Precision, batch: usize) -> Result<Network, NetError> {
+        Ok(Model::open(weights, device, precision, batch)?.network())
+    }
+
+    /// The shape of the network.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Positions in a batch.
+    pub fn batch(&self) -> usize {
+        self.layers.batch()
+    }
+
+    fn evaluate_pushed(&mut self) -> Result<(), NetError> {
+        if let Some(found) = self.other_board.take() {
+            self.pushed.clear();
+            return Err(NetError::OtherBoard { expected: self.shape.size, found });
+        }
+        // Workers have a thread each, and one operation spread over several would wait for those of others.
+        use_threads(1);
+        self.policies.resize(self.pushed.len() * self.shape.size.moves(), 0.0);
+        self.values.clear();
+        let rows = self.layers.batch();
+        let numbers = rows * planes::len(self.shape.size);
+        for (planes, pushed) in self.planes.chunks_exact(numbers).zip(self.pushed.chunks(rows)) {
+            let output = self.layers.forward(planes)?;
+            let policies = &mut self.policies[self.values.len() * self.shape.size.moves()..];
+            turn_back(self.shape.size, &output, pushed, policies, &mut self.values)?;
+        }
+        self.pushed.clear();
+        Ok(())
+    }
+}
+
+impl Evaluate for Network {
+    fn push(&mut self, game: &Game, draw: Draw) {
+        let row = self.pushed.len();
+        let symmetry = draw.symmetry();
+        self.pushed.push(Pushed { symmetry, to_move: game.to_move() });
+        let size = self.shape.size;
+        if game.size() != size {
+            self.other_board = Some(game.size());
+            return;
+        }
+        let numbers = planes::len(size);
+        if (row + 1) * numbers > self.planes.len() {
+            self.planes.resize(self.planes.len() + self.batch() * numbers, 0);
+        }
+        planes::of_game(game, symmetry, &mut self.planes[row * numbers..][..numbers]);
+    }
+
+    fn evaluate(&mut self) -> Result<(), EvaluateError> {
+        Ok(self.evaluate_pushed()?)
+    }
+
+    fn answer(&self, index: usize) -> Evaluation<'_> {
+        let moves = self.shape.size.moves();
+        Evaluation { policy: &self.policies[index * moves..][..moves], value: self.values[index] }
+    }
+}
+
+/// Copies the answers of a batch out, policies turned back and values said for Black.
+fn turn_back(
+    size: Size,
+    output: &Output,
+    pushed: &[Pushed],
+    policies: &mut [f32],
+    values: &mut Vec<Value>,
+) -> Result<(), NetError> {
+    let moves = size.moves();
+    let mut turned = vec![0.0; output.policies.numel()];
+    output.policies.f_copy_data(&mut turned, output.policies.numel())?;
+    let mut for_mover = vec![0.0f32; output.values.numel()];
+    output.values.f_copy_data(&mut for_mover, output.values.numel())?;
+    let rows = turned.chunks_exact(moves).zip(for_mover).zip(pushed).zip(policies.chunks_exact_mut(moves));
+    for (row, (((turned, value), pushed), policy)) in rows.enumerate() {
+        // A policy with a number that is none sums to one that is none.
+        if !(value + turned.iter().sum::<f32>()).is_finite() {
+            return Err(NetError::BadAnswer { row });
+        }
+        pushed.symmetry.inverse().apply_values(size, turned, policy);
+        values.push(Value::for_mover(pushed.to_move, value));
+    }
+    Ok(())
+}

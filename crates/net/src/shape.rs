@@ -1,0 +1,237 @@
+//! The shape of a network, and the tensors that follow from it.
+
+use std::fmt;
+
+use go::Size;
+use serde::{Deserialize, Serialize};
+
+use crate::planes;
+
+/// Planes of the policy head (AlphaGo Zero, Methods, "Neural network architecture").
+const POLICY_PLANES: usize = 2;
+/// Planes of the value head.
+const VALUE_PLANES: usize = 1;
+/// No network that can be trained has more of anything; keeps a broken file from asking for endless memory.
+const MOST: usize = 1 << 14;
+
+/// The shape of a network: the tower of AlphaGo Zero with the heads of Minigo.
+///
+/// A 3x3 convolution, batch norm and ReLU; `blocks` residual blocks of two such convolutions; a policy head of a 1x1
+/// convolution to 2 planes, batch norm, ReLU and a dense layer to one number a move; a value head of a 1x1 convolution
+/// to 1 plane, batch norm, ReLU, a dense layer of `value_hidden`, ReLU, a dense layer to one number, tanh. The value is
+/// for the side to move. No convolution has a bias, for the batch norm after it has one; every batch norm, those of
+/// the heads too, learns scale and shift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// The board.
+    pub size: Size,
+    /// Residual blocks.
+    pub blocks: usize,
+    /// Channels of the tower.
+    pub filters: usize,
+    /// Width of the hidden layer in the value head.
+    pub value_hidden: usize,
+}
+
+/// A shape as files spell it.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct ShapeFields {
+    size: usize,
+    blocks: usize,
+    filters: usize,
+    value_hidden: usize,
+    planes: usize,
+}
+
+/// A convolution and its batch norm.
+pub(crate) struct Unit {
+    pub(crate) name: String,
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    /// Side of the kernel, 1 or 3.
+    pub(crate) kernel: usize,
+}
+
+/// What a tensor is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Kernel of a convolution or matrix of a dense layer: what the L2 penalty is for.
+    Weight,
+    /// Bias of a dense layer.
+    Bias,
+    /// Scale of a batch norm.
+    Scale,
+    /// Shift of a batch norm.
+    Shift,
+    /// Running mean of a batch norm: follows the data, not the gradient.
+    Mean,
+    /// Running variance of a batch norm.
+    Variance,
+}
+
+/// A tensor of a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TensorSpec {
+    pub(crate) name: String,
+    pub(crate) dimensions: Vec<usize>,
+    pub(crate) role: Role,
+}
+
+impl Shape {
+    /// The shape that a configuration asks for.
+    pub fn new(size: Size, network: &config::Network) -> Shape {
+        let config::Network { blocks, filters, value_hidden } = *network;
+        Shape { size, blocks, filters, value_hidden }
+    }
+
+    /// Multiplications and additions of one evaluation, counting each as one; taps that fall off the board count too,
+    /// and batch norms, being folded away, do not.
+    pub fn operations(&self) -> u64 {
+        let convolutions: usize = self
+            .units()
+            .iter()
+            .map(|unit| unit.inputs * unit.outputs * unit.kernel * unit.kernel * self.size.area())
+            .sum();
+        let dense: usize = self.dense_layers().iter().map(|(_, inputs, outputs)| inputs * outputs).sum();
+        2 * (convolutions + dense) as u64
+    }
+
+    /// Numbers that are learned.
+    pub fn parameters(&self) -> usize {
+        let learned = self.tensors().into_iter().filter(|tensor| tensor.role.is_learned());
+        learned.map(|tensor| tensor.len()).sum()
+    }
+
+    /// Every convolution with its batch norm, from the input on.
+    pub(crate) fn units(&self) -> Vec<Unit> {
+        let unit = |name: String, inputs, outputs, kernel| Unit { name, inputs, outputs, kernel };
+        let f = self.filters;
+        let mut units = vec![unit("stem".to_owned(), planes::COUNT, f, 3)];
+        for block in 0..self.blocks {
+            units.extend(["first", "second"].map(|half| unit(format!("blocks.{block}.{half}"), f, f, 3)));
+        }
+        units.push(unit("policy".to_owned(), f, POLICY_PLANES, 1));
+        units.push(unit("value".to_owned(), f, VALUE_PLANES, 1));
+        units
+    }
+
+    /// Every tensor of the network.
+    pub(crate) fn tensors(&self) -> Vec<TensorSpec> {
+        let mut tensors = Vec::new();
+        let mut add = |name: String, dimensions, role| tensors.push(TensorSpec { name, dimensions, role });
+        for Unit { name, inputs, outputs, kernel } in self.units() {
+            add(format!("{name}.conv.weight"), vec![outputs, inputs, kernel, kernel], Role::Weight);
+            add(format!("{name}.norm.weight"), vec![outputs], Role::Scale);
+            add(format!("{name}.norm.bias"), vec![outputs], Role::Shift);
+            add(format!("{name}.norm.running_mean"), vec![outputs], Role::Mean);
+            add(format!("{name}.norm.running_var"), vec![outputs], Role::Variance);
+        }
+        for (name, inputs, outputs) in self.dense_layers() {
+            add(format!("{name}.weight"), vec![outputs, inputs], Role::Weight);
+            add(format!("{name}.bias"), vec![outputs], Role::Bias);
+        }
+        tensors
+    }
+
+    /// Name, inputs and outputs of every dense layer.
+    fn dense_layers(&self) -> [(&'static str, usize, usize); 3] {
+        [
+            ("policy.dense", POLICY_PLANES * self.size.area(), self.size.moves()),
+            ("value.hidden", VALUE_PLANES * self.size.area(), self.value_hidden),
+            ("value.out", self.value_hidden, 1),
+        ]
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shape { size, blocks, filters, value_hidden } = self;
+        write!(f, "{blocks} blocks of {filters} filters on {size}x{size} with {value_hidden} hidden values")
+    }
+}
+
+impl From<Shape> for ShapeFields {
+    fn from(shape: Shape) -> ShapeFields {
+        let Shape { size, blocks, filters, value_hidden } = shape;
+        ShapeFields { size: size.side(), blocks, filters, value_hidden, planes: planes::COUNT }
+    }
+}
+
+impl TryFrom<ShapeFields> for Shape {
+    type Error = String;
+
+    fn try_from(fields: ShapeFields) -> Result<Shape, String> {
+        let ShapeFields { size, blocks, filters, value_hidden, planes } = fields;
+        let size = Size::new(size).map_err(|e| e.to_string())?;
+        if planes != planes::COUNT {
+            return Err(format!("a network for {planes} planes of input, and positions have {}", planes::COUNT));
+        }
+        if blocks > MOST || !(1..=MOST).contains(&filters) || !(1..=MOST).contains(&value_hidden) {
+            return Err(format!("{blocks} blocks, {filters} filters and {value_hidden} hidden values make no network"));
+        }
+        Ok(Shape { size, blocks, filters, value_hidden })
+    }
+}
+
+impl Role {
+    /// Whether the gradient changes it.
+    pub(crate) fn is_learned(self) -> bool {
+        !matches!(self, Role::Mean | Role::Variance)
+    }
+}
+
+impl TensorSpec {
+    /// How many numbers it holds.
+    pub(crate) fn len(&self) -> usize {
+        self.dimensions.iter().product()
+    }
+
+    /// Inputs to each output of a convolution or dense layer.
+    pub(crate) fn inputs(&self) -> usize {
+        self.dimensions.iter().skip(1).product()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(size: usize, blocks: usize, filters: usize, value_hidden: usize) -> Shape {
+        Shape { size: Size::new(size).unwrap(), blocks, filters, value_hidden }
+    }
+
+    #[test]
+    fn a_small_network_by_hand() {
+        let shape = shape(5, 1, 8, 16);
+        // Kernels: 17·8·9 + 2·8·8·9 + 8·2 + 8·1; scales and shifts: 2·(8 + 8 + 8 + 2 + 1);
+        // dense: 50·26 + 26, 25·16 + 16, 16 + 1.
+        assert_eq!(shape.parameters(), 1224 + 1152 + 24 + 54 + 1326 + 416 + 17);
+        assert_eq!(shape.operations(), 2 * (25 * (1224 + 1152 + 24) + 1300 + 400 + 16));
+        assert_eq!(shape.tensors().len(), 5 * 5 + 2 * 3);
+    }
+
+    #[test]
+    fn every_tensor_has_a_name_of_its_own() {
+        let mut names: Vec<String> = shape(9, 3, 4, 4).tensors().into_iter().map(|tensor| tensor.name).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn fields_of_no_network_are_refused() {
+        let good = ShapeFields::from(shape(9, 4, 32, 64));
+        assert_eq!(Shape::try_from(good), Ok(shape(9, 4, 32, 64)));
+        for bad in [
+            ShapeFields { size: 1, ..good },
+            ShapeFields { size: 20, ..good },
+            ShapeFields { blocks: usize::MAX, ..good },
+            ShapeFields { filters: 0, ..good },
+            ShapeFields { value_hidden: 1 << 40, ..good },
+            ShapeFields { planes: 18, ..good },
+        ] {
+            assert!(Shape::try_from(bad).is_err());
+        }
+    }
+}

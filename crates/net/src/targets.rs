@@ -1,0 +1,143 @@
+//! What a network learns of a position: where the search went, and how the game ends.
+
+use go::Symmetry;
+use mcts::choice;
+use record::Example;
+
+use crate::NetError;
+
+/// How raw facts become targets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Targets {
+    /// Turns at the start of a game whose moves were drawn from the visits and not picked.
+    pub choice_moves: usize,
+    /// Exponent on the visits of those turns; later turns have exponent 1.
+    pub choice_exponent: f32,
+    /// Share λ_v of the outcome in the value target; the rest is the search's root value.
+    pub outcome_share: f32,
+}
+
+impl Targets {
+    /// The targets that a configuration asks for.
+    pub fn new(selfplay: &config::Selfplay, train: &config::Train) -> Targets {
+        Targets {
+            choice_moves: selfplay.choice_moves,
+            choice_exponent: selfplay.choice_exponent,
+            outcome_share: train.outcome_share,
+        }
+    }
+
+    /// Writes the policy: visits^exponent scaled to sum 1, every move at the index that the symmetry gives it.
+    ///
+    /// # Errors
+    /// No visits at all, or visits of a move that the board does not have.
+    ///
+    /// # Panics
+    /// When `policy` has not one number for each move of the example's board.
+    pub fn policy(&self, example: &Example, symmetry: Symmetry, policy: &mut [f32]) -> Result<(), NetError> {
+        assert_eq!(policy.len(), example.size.moves(), "one probability a move");
+        policy.fill(0.0);
+        let places = symmetry.permutation(example.size);
+        let exponent = if usize::from(example.turn) < self.choice_moves { self.choice_exponent } else { 1.0 };
+        let visits: Vec<u32> = example.visits.iter().map(|&(_, count)| count).collect();
+        if visits.iter().all(|&count| count == 0) {
+            return Err(bad(example, "no visits".to_owned()));
+        }
+        for (&(mv, _), weight) in example.visits.iter().zip(choice::weights(&visits, exponent)) {
+            let place = *places.get(usize::from(mv)).ok_or_else(|| bad(example, format!("no move {mv}")))?;
+            policy[usize::from(place)] = weight;
+        }
+        Ok(())
+    }
+
+    /// The value for the side to move: λ_v·outcome + (1 − λ_v)·root value.
+    ///
+    /// # Errors
+    /// A root value that is no number.
+    pub fn value(&self, example: &Example) -> Result<f32, NetError> {
+        let outcome = f32::from(example.outcome.as_i8());
+        let for_black = self.outcome_share * outcome + (1.0 - self.outcome_share) * example.root_value;
+        if !for_black.is_finite() {
+            return Err(bad(example, format!("root value {}", example.root_value)));
+        }
+        Ok(for_black * example.to_move.sign())
+    }
+}
+
+fn bad(example: &Example, problem: String) -> NetError {
+    NetError::Target { game: example.game, turn: example.turn, problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use go::{Color, Size, Stones};
+    use record::{GameId, Outcome};
+
+    use super::*;
+
+    const TARGETS: Targets = Targets { choice_moves: 2, choice_exponent: 0.5, outcome_share: 0.75 };
+
+    fn example(turn: u16, to_move: Color, visits: &[(u16, u32)]) -> Example {
+        Example {
+            game: GameId::of("a-1", "a-1", "digest", 7),
+            turn,
+            size: Size::new(2).unwrap(),
+            komi: 0.5,
+            base: Stones::EMPTY,
+            recent: Vec::new(),
+            to_move,
+            visits: visits.to_vec(),
+            root_value: -0.2,
+            network_value: 0.0,
+            outcome: Outcome::Black,
+            score: None,
+            calibration: false,
+            model: "a-1".to_owned(),
+        }
+    }
+
+    fn policy(example: &Example, symmetry: Symmetry) -> [f32; 5] {
+        let mut policy = [9.0; 5];
+        TARGETS.policy(example, symmetry, &mut policy).unwrap();
+        policy
+    }
+
+    #[test]
+    fn drawn_moves_are_squashed_and_picked_ones_are_not() {
+        let visits = [(0, 9), (3, 4), (4, 1)];
+        // √9 : √4 : √1 = 3 : 2 : 1.
+        let drawn = policy(&example(1, Color::White, &visits), Symmetry::Identity);
+        let picked = policy(&example(2, Color::Black, &visits), Symmetry::Identity);
+        for (policy, expected) in [
+            (drawn, [3.0 / 6.0, 0.0, 0.0, 2.0 / 6.0, 1.0 / 6.0]),
+            (picked, [9.0 / 14.0, 0.0, 0.0, 4.0 / 14.0, 1.0 / 14.0]),
+        ] {
+            assert!(policy.iter().zip(expected).all(|(p, e)| (p - e).abs() < 1e-6), "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn the_pass_stays_when_the_board_turns() {
+        let turned = policy(&example(9, Color::Black, &[(1, 3), (4, 1)]), Symmetry::Rot90);
+        // A quarter turn anticlockwise takes the top-right corner to the top-left one.
+        assert_eq!(turned, [0.75, 0.0, 0.0, 0.0, 0.25]);
+    }
+
+    #[test]
+    fn the_value_is_for_the_side_to_move() {
+        let value = |to_move| TARGETS.value(&example(0, to_move, &[(0, 1)])).unwrap();
+        assert!((value(Color::Black) - (0.75 - 0.25 * 0.2)).abs() < 1e-6);
+        assert_eq!(value(Color::White), -value(Color::Black));
+    }
+
+    #[test]
+    fn examples_without_a_target_are_refused() {
+        let mut policy = [0.0; 5];
+        for (visits, expected) in [(&[][..], "no visits"), (&[(0, 0)], "no visits"), (&[(5, 1)], "no move 5")] {
+            let error = TARGETS.policy(&example(3, Color::White, visits), Symmetry::Flip, &mut policy).unwrap_err();
+            assert!(error.to_string().ends_with(&format!("turn 3: {expected}")), "{error}");
+        }
+        let nan = Example { root_value: f32::NAN, ..example(0, Color::Black, &[(0, 1)]) };
+        assert!(TARGETS.value(&nan).is_err());
+    }
+}

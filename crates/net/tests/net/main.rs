@@ -1,0 +1,43 @@
+//! The network from outside: files, play and training. One binary, for linking libtorch takes its time.
+
+#![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
+
+mod network;
+mod planes;
+mod training;
+mod weights;
+
+use config::{LearningRate, Train};
+use go::Size;
+use net::{Device, Precision, Recipe, Shape, Targets, Workshop};
+use record::{Example, synthetic};
+
+/// A network that takes no time.
+fn tiny() -> Shape {
+    Shape { size: Size::new(5).unwrap(), blocks: 1, filters: 8, value_hidden: 16 }
+}
+
+/// Examples of made-up games on the board of [`tiny`].
+fn examples(count: usize) -> Vec<Example> {
+    let games = (0..).map(|index| synthetic::game("made-1", "worker", index, tiny().size, 50));
+    games.flat_map(|game| game.examples().unwrap()).take(count).collect()
+}
+
+fn recipe(rate: f32) -> Recipe {
+    Recipe {
+        train: Train {
+            batch: 32,
+            steps: 1,
+            momentum: 0.9,
+            l2: 0.0,
+            value_weight: 1.0,
+            outcome_share: 1.0,
+            rotate: false,
+            learning_rate: vec![LearningRate { from_step: 0, rate }],
+        },
+        targets: Targets { choice_moves: 2, choice_exponent: 0.98, outcome_share: 1.0 },
+        seed: 7,
+    }
+}
+
+const WORKSHOP: Workshop = Workshop { device: Device::Cpu, precision: Precision::F32, threads: 1 };

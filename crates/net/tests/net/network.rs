@@ -1,0 +1,193 @@
+//! Answers of a network in play.
+
+use go::{Color, Game, Move, Point, Size, Symmetry};
+use mcts::{Draw, Evaluate};
+use net::{Device, Model, Network, Precision, Shape, Weights};
+use record::synthetic;
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
+
+use crate::tiny;
+
+/// Random weights whose value head is alive: a ReLU over one plane is easily 0 everywhere.
+const SEED: u64 = 3;
+const BOTH: [Precision; 2] = [Precision::F32, Precision::Bf16];
+
+fn network(precision: Precision, batch: usize) -> Network {
+    Network::open(&Weights::random(tiny(), SEED).to_bytes(), Device::Cpu, precision, batch).unwrap()
+}
+
+fn games(count: usize) -> Vec<Game> {
+    games_on(tiny().size, count)
+}
+
+/// Random games, each stopped somewhere.
+fn games_on(size: Size, count: usize) -> Vec<Game> {
+    let game = |index| {
+        let record = synthetic::game("made-1", "network", index, size, 9);
+        let mut game = Game::new(record.size);
+        record.turns.iter().take(index as usize % record.turns.len()).for_each(|turn| game.play(turn.mv).unwrap());
+        game
+    };
+    (0..count as u64).map(game).collect()
+}
+
+fn draw(symmetry: Symmetry) -> Draw {
+    Draw::new(symmetry.index() as u64)
+}
+
+/// The bits of every answer: the policy, and the value for Black last.
+fn answers(network: &mut Network, positions: &[(&Game, Symmetry)]) -> Vec<Vec<u32>> {
+    positions.iter().for_each(|(game, symmetry)| network.push(game, draw(*symmetry)));
+    network.evaluate().unwrap();
+    let bits = |index| {
+        let answer = network.answer(index);
+        answer.policy.iter().chain([&answer.value.black()]).map(|x| x.to_bits()).collect()
+    };
+    (0..positions.len()).map(bits).collect()
+}
+
+#[test]
+fn an_answer_is_a_distribution_and_a_value() {
+    for precision in BOTH {
+        let mut network = network(precision, 4);
+        let games = games(10);
+        games.iter().for_each(|game| network.push(game, Draw::PLAIN));
+        network.evaluate().unwrap();
+        for index in 0..games.len() {
+            let answer = network.answer(index);
+            assert_eq!(answer.policy.len(), 26);
+            assert!((answer.policy.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+            assert!(answer.policy.iter().all(|&p| p > 0.0) && answer.value.black().abs() < 1.0);
+        }
+    }
+}
+
+#[test]
+fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
+    let wide = Shape { size: Size::new(9).unwrap(), blocks: 2, filters: 64, value_hidden: 64 };
+    for (precision, shape) in BOTH.into_iter().flat_map(|precision| [(precision, tiny()), (precision, wide)]) {
+        let games = games_on(shape.size, 24);
+        let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
+        let weights = Weights::random(shape, SEED).to_bytes();
+        let mut network = Network::open(&weights, Device::Cpu, precision, 8).unwrap();
+        let together = answers(&mut network, &positions);
+        let reversed: Vec<_> = positions.iter().rev().copied().collect();
+        let backwards: Vec<_> = answers(&mut network, &reversed).into_iter().rev().collect();
+        assert_eq!(together, backwards);
+        for (position, expected) in positions.iter().zip(&together) {
+            assert_eq!(&answers(&mut network, &[*position])[0], expected);
+        }
+        let crowded = answers(&mut network, &[&[positions[3]; 11], &positions[..1]].concat());
+        assert!(crowded[..11].iter().all(|answer| answer == &together[3]) && crowded[11] == together[0]);
+    }
+}
+
+#[test]
+fn equal_positions_have_equal_answers_in_batches_of_any_size() {
+    let shape = Shape { size: Size::new(9).unwrap(), blocks: 1, filters: 32, value_hidden: 64 };
+    let game = &games_on(shape.size, 20)[19];
+    for (seed, batch) in [1, 2, 3, 5, 7, 10, 14, 15, 18, 21].into_iter().enumerate() {
+        let model = Model::new(&Weights::random(shape, seed as u64), Device::Cpu, Precision::F32, batch).unwrap();
+        let answers = answers(&mut model.network(), &vec![(game, Symmetry::Flip); batch]);
+        assert!(answers.iter().all(|answer| answer == &answers[0]), "batch of {batch}");
+    }
+}
+
+#[test]
+fn threads_share_a_model_and_answer_alike() {
+    let weights = Weights::random(tiny(), SEED).to_bytes();
+    let model = Model::open(&weights, Device::Cpu, Precision::Auto, 8).unwrap();
+    let games = games(20);
+    let positions: Vec<_> = games.iter().map(|game| (game, Symmetry::Identity)).collect();
+    let answer = || answers(&mut model.network(), &positions);
+    let all: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(answer)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(all.iter().all(|one| one == &all[0]));
+}
+
+#[test]
+fn an_answer_through_a_symmetry_is_that_of_the_turned_game_turned_back() {
+    let size = tiny().size;
+    let mut network = network(Precision::F32, 8);
+    for record in (0..5).map(|index| synthetic::game("made-1", "turned", index, size, 9)) {
+        for symmetry in Symmetry::ALL {
+            let (mut game, mut turned) = (Game::new(size), Game::new(size));
+            for turn in record.turns.iter().take(9) {
+                game.play(turn.mv).unwrap();
+                turned.play(symmetry.apply_move(size, turn.mv)).unwrap();
+            }
+            let answers = answers(&mut network, &[(&game, symmetry), (&turned, Symmetry::Identity)]);
+            let mut expected = vec![0; size.moves()];
+            symmetry.inverse().apply_values(size, &answers[1][..size.moves()], &mut expected);
+            assert_eq!(answers[0][..size.moves()], expected);
+            assert_eq!(answers[0].last(), answers[1].last());
+        }
+    }
+}
+
+#[test]
+fn the_value_is_turned_round_for_white() {
+    let size = tiny().size;
+    let point = |index| Move::Play(Point::from_index(size, index).unwrap());
+    let mut network = network(Precision::F32, 2);
+    // Stones of the mover and of its opponent are seen alike whatever their colours, so with the last plane made
+    // blind the mover of either position has the same value.
+    let (mut black, mut white) = (Game::new(size), Game::new(size));
+    black.set_to_move(Color::White);
+    black.play(point(3)).unwrap();
+    white.play(point(3)).unwrap();
+    assert_eq!((black.to_move(), white.to_move()), (Color::Black, Color::White));
+    let values = |network: &mut Network| {
+        [&black, &white].into_iter().for_each(|game| network.push(game, Draw::PLAIN));
+        network.evaluate().unwrap();
+        [network.answer(0).value.mover(Color::Black), network.answer(1).value.mover(Color::White)]
+    };
+    let [as_black, as_white] = values(&mut network);
+    assert_ne!(as_black, as_white);
+    let [as_black, as_white] = values(&mut color_blind());
+    assert!(as_black != 0.0);
+    assert_eq!(as_black, as_white);
+}
+
+/// A network that does not look at whose turn it is.
+fn color_blind() -> Network {
+    let file = Weights::random(tiny(), SEED).to_bytes();
+    let views = SafeTensors::deserialize(&file).unwrap();
+    let (_, metadata) = SafeTensors::read_metadata(&file).unwrap();
+    let mut stem = views.tensor("stem.conv.weight").unwrap().data().to_vec();
+    stem.chunks_exact_mut(17 * 9 * 4).for_each(|kernel| kernel[16 * 9 * 4..].fill(0));
+    let blind = TensorView::new(Dtype::F32, vec![8, 17, 3, 3], &stem).unwrap();
+    let tensors = views.tensors().into_iter().filter(|(name, _)| name != "stem.conv.weight");
+    let tensors = tensors.chain([("stem.conv.weight".to_owned(), blind)]);
+    let file = safetensors::serialize(tensors, metadata.metadata().clone()).unwrap();
+    Network::open(&file, Device::Cpu, Precision::F32, 2).unwrap()
+}
+
+#[test]
+fn older_answers_stay_until_the_next_evaluation() {
+    let mut network = network(Precision::Auto, 2);
+    let games = games(6);
+    games.iter().for_each(|game| network.push(game, Draw::PLAIN));
+    network.evaluate().unwrap();
+    let before = network.answer(5).policy.to_vec();
+    network.push(&games[0], Draw::PLAIN);
+    assert_eq!(network.answer(5).policy, before);
+    network.evaluate().unwrap();
+    assert_eq!(network.answer(0).policy.len(), 26);
+}
+
+#[test]
+fn a_game_on_another_board_is_an_error_and_no_more() {
+    let mut network = network(Precision::F32, 2);
+    let game = Game::new(tiny().size);
+    network.push(&game, Draw::PLAIN);
+    network.push(&Game::new(Size::new(9).unwrap()), Draw::PLAIN);
+    let error = network.evaluate().unwrap_err();
+    assert_eq!(error.to_string(), "a position on 9x9 for a network of 5x5");
+    network.push(&game, Draw::PLAIN);
+    network.evaluate().unwrap();
+    assert_eq!(network.answer(0).policy.len(), 26);
+}

@@ -1,0 +1,185 @@
+//! Learning, and going on with it.
+
+use config::LearningRate;
+use net::{NetError, Precision, Recipe, Shape, Trainer, Weights, Workshop};
+use record::Example;
+
+use crate::{WORKSHOP, examples, recipe, tiny};
+
+fn trainer(recipe: Recipe) -> Trainer {
+    Trainer::new(&Weights::random(tiny(), 11), recipe, WORKSHOP).unwrap()
+}
+
+/// The greatest difference between two sets of weights in tensors whose names end so.
+fn difference(a: &Weights, b: &Weights, ends: &[&str]) -> f32 {
+    let names = ["stem", "blocks.0.first", "blocks.0.second", "policy", "value"].map(|unit| {
+        ["conv.weight", "norm.weight", "norm.bias", "norm.running_mean", "norm.running_var"]
+            .map(|part| format!("{unit}.{part}"))
+    });
+    let dense =
+        ["policy.dense", "value.hidden", "value.out"].map(|layer| ["weight", "bias"].map(|p| format!("{layer}.{p}")));
+    let names = names.into_iter().flatten().chain(dense.into_iter().flatten());
+    let chosen = names.filter(|name| ends.iter().any(|end| name.ends_with(end)));
+    let differences = chosen.flat_map(|name| {
+        let (a, b) = (a.tensor(&name).unwrap(), b.tensor(&name).unwrap());
+        a.iter().zip(b).map(|(x, y)| (x - y).abs()).collect::<Vec<f32>>()
+    });
+    differences.fold(0.0, f32::max)
+}
+
+#[test]
+fn one_batch_is_learned_by_heart() {
+    let examples = examples(16);
+    let mut trainer = trainer(recipe(0.05));
+    let first = trainer.step(&examples).unwrap();
+    let last = (0..300).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
+    assert!(first.policy - first.target_entropy > 0.5, "{first:?}");
+    assert!(last.policy - last.target_entropy < 0.02, "{last:?}");
+    assert!(first.value > 0.5 && last.value < 0.01, "{last:?}");
+    assert_eq!((trainer.steps(), trainer.samples()), (301, 301 * 16));
+}
+
+#[test]
+fn rounded_activations_learn_nearly_as_well() {
+    let examples = examples(16);
+    let workshop = Workshop { precision: Precision::Bf16, ..WORKSHOP };
+    let mut trainer = Trainer::new(&Weights::random(tiny(), 11), recipe(0.05), workshop).unwrap();
+    let last = (0..300).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
+    assert!(last.policy - last.target_entropy < 0.05 && last.value < 0.02, "{last:?}");
+}
+
+#[test]
+fn running_statistics_become_those_of_the_data() {
+    // Nothing is learned at rate 0; what training and playing answer differs by the statistics alone.
+    let examples = examples(256);
+    let mut trainer = trainer(Recipe { train: config::Train { batch: 256, ..recipe(0.0).train }, ..recipe(0.0) });
+    let before = trainer.measure(&examples).unwrap();
+    let training = (0..250).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
+    let playing = trainer.measure(&examples).unwrap();
+    // 0.95^250 of the start is left, and variances are estimated with n − 1 for n = 6,400 points or more.
+    let close = |a: f32, b: f32| (a - b).abs() < 2e-3;
+    assert!(close(playing.policy, training.policy) && close(playing.value, training.value), "{playing:?} {training:?}");
+    assert!(close(playing.output_entropy, training.output_entropy) && close(playing.mean_value, training.mean_value));
+    assert!(!close(before.policy, training.policy), "{before:?}");
+}
+
+#[test]
+fn the_penalty_pulls_weights_and_leaves_norms_and_biases_alone() {
+    let examples = examples(32);
+    let after = |l2: f32| {
+        let mut trainer = trainer(Recipe { train: config::Train { l2, ..recipe(0.1).train }, ..recipe(0.1) });
+        let losses = trainer.step(&examples).unwrap();
+        (trainer.weights().unwrap(), losses)
+    };
+    let ((plain, free), (pulled, charged)) = (after(0.0), after(0.5));
+    assert_eq!(difference(&plain, &pulled, &["norm.weight", "bias", "running_mean", "running_var"]), 0.0);
+    let start = Weights::random(tiny(), 11);
+    let mut squares = 0.0;
+    for name in ["stem.conv.weight", "blocks.0.second.conv.weight", "policy.dense.weight", "value.out.weight"] {
+        let tensor = |weights: &Weights| weights.tensor(name).unwrap().to_vec();
+        let moved = tensor(&plain).into_iter().zip(tensor(&pulled)).map(|(plain, pulled)| plain - pulled);
+        // rate · λ · w, with the rounding of numbers near 1.
+        assert!(moved.zip(tensor(&start)).all(|(moved, w)| (moved - 0.1 * 0.5 * w).abs() < 1e-6), "{name}");
+    }
+    for name in ["stem", "blocks.0.first", "blocks.0.second", "policy", "value"].map(|unit| format!("{unit}.conv")) {
+        squares += start.tensor(&format!("{name}.weight")).unwrap().iter().map(|w| w * w).sum::<f32>();
+    }
+    for name in ["policy.dense", "value.hidden", "value.out"] {
+        squares += start.tensor(&format!("{name}.weight")).unwrap().iter().map(|w| w * w).sum::<f32>();
+    }
+    assert_eq!(free.l2, 0.0);
+    assert!((charged.l2 / (0.5 * squares / 2.0) - 1.0).abs() < 1e-5, "{}", charged.l2);
+    assert!((charged.total - (charged.policy + charged.value + charged.l2)).abs() < 1e-4);
+}
+
+#[test]
+fn measuring_changes_nothing() {
+    let examples = examples(70);
+    let trainer = trainer(recipe(0.1));
+    let losses = trainer.measure(&examples).unwrap();
+    assert_eq!(trainer.measure(&examples).unwrap(), losses);
+    assert_eq!(trainer.weights().unwrap(), Weights::random(tiny(), 11));
+    assert!(matches!(trainer.measure(&[]), Err(NetError::NoExamples)));
+}
+
+/// A recipe in which everything moves that can.
+fn lively() -> Recipe {
+    let mut recipe = recipe(0.05);
+    recipe.train.rotate = true;
+    recipe.train.l2 = 1e-3;
+    recipe.train.learning_rate.push(LearningRate { from_step: 6, rate: 0.01 });
+    recipe
+}
+
+#[test]
+fn a_restored_trainer_goes_on_bit_for_bit() {
+    for precision in [Precision::F32, Precision::Bf16] {
+        let workshop = Workshop { precision, ..WORKSHOP };
+        let examples = examples(10 * 32);
+        let batches: Vec<&[Example]> = examples.chunks(32).collect();
+        let mut whole = Trainer::new(&Weights::random(tiny(), 11), lively(), workshop).unwrap();
+        let mut losses: Vec<_> = batches[..4].iter().map(|batch| whole.step(batch).unwrap()).collect();
+        let checkpoint = whole.checkpoint("digest").unwrap();
+        losses.extend(batches[4..].iter().map(|batch| whole.step(batch).unwrap()));
+
+        let mut resumed = Trainer::restore(&checkpoint, tiny(), "digest", lively(), workshop).unwrap();
+        assert_eq!((resumed.steps(), resumed.samples()), (4, 128));
+        assert_eq!(resumed.checkpoint("digest").unwrap(), checkpoint);
+        let again: Vec<_> = batches[4..].iter().map(|batch| resumed.step(batch).unwrap()).collect();
+        assert_eq!(again, losses[4..]);
+        assert_eq!(resumed.weights().unwrap(), whole.weights().unwrap());
+        assert_eq!(resumed.checkpoint("digest").unwrap(), whole.checkpoint("digest").unwrap());
+    }
+}
+
+#[test]
+fn the_seed_decides_the_symmetries() {
+    let examples = examples(32);
+    let after = |seed| {
+        let mut trainer = trainer(Recipe { seed, ..lively() });
+        trainer.step(&examples).unwrap();
+        trainer.weights().unwrap()
+    };
+    assert_eq!(after(1), after(1));
+    assert_ne!(after(1), after(2));
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_used_says_why() {
+    let checkpoint = trainer(lively()).checkpoint("digest").unwrap();
+    let refusal =
+        |bytes: &[u8], shape: Shape, digest: &str| match Trainer::restore(bytes, shape, digest, lively(), WORKSHOP) {
+            Ok(_) => panic!("it was restored"),
+            Err(error) => error.to_string(),
+        };
+    for length in (0..checkpoint.len()).step_by(211) {
+        assert!(refusal(&checkpoint[..length], tiny(), "digest").starts_with("not a whole safetensors file"));
+    }
+    let weights = Weights::random(tiny(), 11).to_bytes();
+    let error = refusal(&weights, tiny(), "digest");
+    assert_eq!(error, "the file is \"tengen-weights/1\", expected \"tengen-checkpoint/1\"");
+    let larger = Shape { blocks: 2, ..tiny() };
+    let error = refusal(&checkpoint, larger, "digest");
+    assert!(error.contains("is 1 blocks of 8") && error.contains("expected 2 blocks of 8"), "{error}");
+    let error = refusal(&checkpoint, tiny(), "other");
+    assert_eq!(error, "the checkpoint was made with configuration digest, this is configuration other");
+}
+
+#[test]
+fn a_loss_that_is_no_number_stops_at_its_step() {
+    let examples = examples(32);
+    let mut trainer = trainer(recipe(1e30));
+    let error = (0..5).find_map(|_| trainer.step(&examples).err()).expect("no network survives this rate");
+    assert!(matches!(error, NetError::Diverged { step: 1..=4, .. }), "{error}");
+    assert!(error.to_string().contains("the loss is"), "{error}");
+}
+
+#[test]
+fn examples_that_do_not_fit_are_refused() {
+    let mut trainer = trainer(recipe(0.1));
+    assert!(matches!(trainer.step(&[]), Err(NetError::NoExamples)));
+    let other = record::synthetic::game("made-1", "worker", 0, go::Size::new(9).unwrap(), 9);
+    let error = trainer.step(&other.examples().unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), "a position on 9x9 for a network of 5x5");
+    assert_eq!(trainer.steps(), 0);
+}
