@@ -2,29 +2,24 @@
 
 /// A dense symmetric matrix, stored whole.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Matrix {
+pub(crate) struct Matrix {
     side: usize,
     entries: Vec<f64>,
 }
 
 impl Matrix {
     /// The zero matrix.
-    pub fn zero(side: usize) -> Matrix {
+    pub(crate) fn zero(side: usize) -> Matrix {
         Matrix { side, entries: vec![0.0; side * side] }
     }
 
-    /// Rows, and columns.
-    pub fn side(&self) -> usize {
-        self.side
-    }
-
     /// One entry.
-    pub fn at(&self, row: usize, column: usize) -> f64 {
+    pub(crate) fn at(&self, row: usize, column: usize) -> f64 {
         self.entries[row * self.side + column]
     }
 
     /// One row.
-    pub fn row(&self, row: usize) -> &[f64] {
+    pub(crate) fn row(&self, row: usize) -> &[f64] {
         &self.entries[row * self.side..][..self.side]
     }
 
@@ -38,7 +33,7 @@ impl Matrix {
     }
 
     /// Adds `weight`·(x·eᵀ + e·xᵀ), where e is 1 at `index` and x, zero there, has the given entries.
-    pub fn add_cross(&mut self, weight: f64, x: &[(usize, f64)], index: usize) {
+    pub(crate) fn add_cross(&mut self, weight: f64, x: &[(usize, f64)], index: usize) {
         for &(row, a) in x {
             self.row_mut(row)[index] += weight * a;
             self.row_mut(index)[row] += weight * a;
@@ -46,7 +41,7 @@ impl Matrix {
     }
 
     /// Adds `weight`·x·xᵀ, where x is zero but for the given entries.
-    pub fn add_outer(&mut self, weight: f64, x: &[(usize, f64)]) {
+    pub(crate) fn add_outer(&mut self, weight: f64, x: &[(usize, f64)]) {
         for &(row, a) in x {
             for &(column, b) in x {
                 self.row_mut(row)[column] += weight * a * b;
@@ -55,14 +50,14 @@ impl Matrix {
     }
 
     /// Adds `weight` times another matrix of the same size.
-    pub fn add(&mut self, weight: f64, other: &Matrix) {
+    pub(crate) fn add(&mut self, weight: f64, other: &Matrix) {
         for (entry, more) in self.entries.iter_mut().zip(&other.entries) {
             *entry += weight * more;
         }
     }
 
     /// Subtracts `weight`·x·xᵀ.
-    pub fn subtract_outer(&mut self, weight: f64, x: &[f64]) {
+    pub(crate) fn subtract_outer(&mut self, weight: f64, x: &[f64]) {
         for (row, &a) in x.iter().enumerate() {
             for (entry, &b) in self.row_mut(row).iter_mut().zip(x) {
                 *entry -= weight * a * b;
@@ -71,18 +66,18 @@ impl Matrix {
     }
 
     /// xᵀ·M·x.
-    pub fn form(&self, x: &[f64]) -> f64 {
+    pub(crate) fn form(&self, x: &[f64]) -> f64 {
         (0..self.side).map(|row| x[row] * dot(self.row(row), x)).sum()
     }
 }
 
 /// The lower triangle L of a positive definite matrix M = L·Lᵀ.
 #[derive(Clone, Debug)]
-pub struct Cholesky(Matrix);
+pub(crate) struct Cholesky(Matrix);
 
 impl Cholesky {
     /// `None` when the matrix is not positive definite, to the precision of the arithmetic.
-    pub fn of(matrix: &Matrix) -> Option<Cholesky> {
+    pub(crate) fn of(matrix: &Matrix) -> Option<Cholesky> {
         let mut lower = Matrix::zero(matrix.side);
         for row in 0..matrix.side {
             for column in 0..=row {
@@ -101,12 +96,12 @@ impl Cholesky {
     }
 
     /// ln |M|.
-    pub fn log_determinant(&self) -> f64 {
+    pub(crate) fn log_determinant(&self) -> f64 {
         (0..self.0.side).map(|i| 2.0 * self.0.at(i, i).ln()).sum()
     }
 
     /// x with M·x = b.
-    pub fn solve(&self, b: &[f64]) -> Vec<f64> {
+    pub(crate) fn solve(&self, b: &[f64]) -> Vec<f64> {
         let mut x = b.to_vec();
         self.forward(&mut x, 0);
         for row in (0..x.len()).rev() {
@@ -120,7 +115,7 @@ impl Cholesky {
     }
 
     /// M⁻¹ = L⁻ᵀ·L⁻¹.
-    pub fn inverse(&self) -> Matrix {
+    pub(crate) fn inverse(&self) -> Matrix {
         let side = self.0.side;
         // Row i holds column i of L⁻¹, which is zero before its i-th entry.
         let mut columns = Matrix::zero(side);

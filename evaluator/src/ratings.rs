@@ -141,7 +141,7 @@ impl Ratings {
     }
 
     /// The covariance of the strengths in natural units; the anchor's row is zero.
-    pub fn covariance(&self) -> &Matrix {
+    pub(crate) fn covariance(&self) -> &Matrix {
         &self.covariance
     }
 

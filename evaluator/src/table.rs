@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use record::RatingRow;
+
 use crate::doubts::{Doubt, doubts};
 use crate::ratings::{Estimate, Ratings};
 use crate::tally::Tally;
@@ -65,6 +67,25 @@ impl Table {
     /// The players, strongest first.
     pub fn lines(&self) -> &[Line] {
         &self.lines
+    }
+
+    /// The players as they are stored.
+    pub fn rows(&self) -> Vec<RatingRow> {
+        self.lines.iter().map(Line::row).collect()
+    }
+}
+
+impl Line {
+    fn row(&self) -> RatingRow {
+        RatingRow {
+            player: self.player.clone(),
+            elo: self.rating.elo,
+            error: self.rating.error,
+            above_pool: self.above_pool.elo,
+            above_pool_error: self.above_pool.error,
+            games: self.games,
+            points: self.points,
+        }
     }
 }
 

@@ -1,0 +1,131 @@
+use std::collections::BTreeSet;
+
+use record::GameId;
+
+use super::*;
+
+const RUN: &str = "tiny";
+
+/// A store with a run on a small board, few visits, and no model.
+fn store() -> Store {
+    let changes = ["search.visits=4", "evaluate.visits=4", "evaluate.games_per_pair=4"].map(str::to_owned);
+    let text = include_str!("../../../configs/tiny.toml");
+    let config = RunConfig::from_toml_with(text, &changes).expect("the configuration is complete");
+    let store = Store::in_memory().expect("there is memory");
+    store.run(&name(RUN)).create(&config).expect("the run is new");
+    store
+}
+
+fn name(run: &str) -> RunName {
+    run.parse().expect("a name")
+}
+
+fn arena(store: &Store, threads: usize) -> Arena {
+    let place = Place { device: Device::Cpu, threads, worker: "test".to_owned() };
+    Arena::open(store, &name(RUN), place).expect("the run is there")
+}
+
+fn ids(arena: &Arena) -> BTreeSet<GameId> {
+    let results = arena.run.results().expect("memory can be read");
+    let ids: BTreeSet<GameId> = results.iter().map(|result| result.id).collect();
+    assert_eq!(ids.len(), results.len(), "no game is stored twice");
+    ids
+}
+
+const PAIR: [&ModelId; 2] = [&ModelId::Random, &ModelId::Uniform];
+
+#[test]
+fn a_meeting_is_played_once() {
+    let store = store();
+    let mut arena = arena(&store, 2);
+    let stop = Stop::never();
+    let played = arena.meet(PAIR, 6, &stop, &mut |_| {}).expect("the players can play");
+    assert_eq!((played.finished, played.wanted), (6, 6));
+    assert!(played.moves > 6 && played.evaluations > played.moves);
+    let games = ids(&arena);
+    // The other order is the same series, and its games are there.
+    let again = arena.meet([PAIR[1], PAIR[0]], 6, &stop, &mut |_| {}).expect("there is nothing to play");
+    assert_eq!((again, ids(&arena)), (Progress::default(), games.clone()));
+    arena.meet(PAIR, 8, &stop, &mut |_| {}).expect("the players can play");
+    assert!(ids(&arena).len() == 8 && ids(&arena).is_superset(&games));
+}
+
+#[test]
+fn colours_alternate_over_shared_openings() {
+    let store = store();
+    let mut arena = arena(&store, 1);
+    arena.meet(PAIR, 4, &Stop::never(), &mut |_| {}).expect("the players can play");
+    let results = arena.run.results().expect("memory can be read");
+    let blacks: Vec<&str> = results.iter().map(|result| result.black.as_str()).collect();
+    assert_eq!(blacks, ["uniform", "random", "uniform", "random"]);
+    let score = arena.score(PAIR).expect("memory can be read");
+    let won_as = |outcome, black: &str| {
+        results.iter().filter(|result| result.outcome == outcome && result.black == black).count() as f64
+    };
+    let points = won_as(record::Outcome::Black, "random") + won_as(record::Outcome::White, "uniform");
+    let draws = results.iter().filter(|result| result.outcome == record::Outcome::Draw).count() as f64;
+    assert_eq!((score.games, score.points), (4, points + 0.5 * draws));
+}
+
+#[test]
+fn an_interrupted_meeting_goes_on_to_the_same_games() {
+    let whole = store();
+    let mut uninterrupted = arena(&whole, 1);
+    uninterrupted.meet(PAIR, 8, &Stop::never(), &mut |_| {}).expect("the players can play");
+
+    let broken = store();
+    let mut interrupted = arena(&broken, 2);
+    let mut rounds = 0;
+    while ids(&interrupted).len() < 8 {
+        let stop = Stop::never();
+        let mut heed = |progress: Progress| {
+            if progress.finished > 0 {
+                stop.request();
+            }
+        };
+        interrupted.meet(PAIR, 8, &stop, &mut heed).expect("the players can play");
+        rounds += 1;
+        assert!(rounds <= 8, "every meeting publishes what it finished");
+    }
+    assert_eq!(ids(&interrupted), ids(&uninterrupted));
+}
+
+#[test]
+fn what_was_played_is_rated_and_stored() {
+    let store = store();
+    let mut arena = arena(&store, 2);
+    assert!(arena.rate().expect("an empty pool can be rated").lines().is_empty());
+    arena.meet(PAIR, 8, &Stop::never(), &mut |_| {}).expect("the players can play");
+    let table = arena.rate().expect("the results can be rated");
+    let stored = arena.run.newest_ratings().expect("memory can be read").expect("ratings were published");
+    assert_eq!((stored.len(), &stored), (2, &table.rows()));
+    assert!(table.rows().iter().all(|row| row.games == 8 && row.elo.is_finite() && row.error.is_finite()));
+    assert!(table.rows().iter().any(|row| row.player == "random" && row.elo == 0.0));
+}
+
+#[test]
+fn a_pair_is_proposed_when_there_are_two_players() {
+    let store = store();
+    let mut arena = arena(&store, 1);
+    assert_eq!(arena.propose().expect("the pool can be rated"), None);
+    arena.meet(PAIR, 2, &Stop::never(), &mut |_| {}).expect("the players can play");
+    let proposal = arena.propose().expect("the pool can be rated").expect("there are two players");
+    assert_eq!(BTreeSet::from([&proposal.first, &proposal.second]), BTreeSet::from(PAIR));
+    assert_eq!(arena.propose().expect("the pool can be rated"), Some(proposal), "the same question, the same answer");
+}
+
+#[test]
+fn impossible_meetings_are_refused() {
+    let store = store();
+    let mut arena = arena(&store, 1);
+    let stop = Stop::never();
+    let itself = arena.meet([PAIR[0], PAIR[0]], 2, &stop, &mut |_| {}).unwrap_err();
+    assert_eq!(itself.to_string(), "random cannot play itself: the result would say nothing");
+    let missing = arena.meet([PAIR[0], &name(RUN).model(7)], 2, &stop, &mut |_| {}).unwrap_err();
+    assert!(missing.to_string().contains("tiny/models/000007/model.toml does not exist"), "{missing}");
+    let none = arena.resolve(&RUN.parse().expect("a run")).unwrap_err();
+    assert_eq!(none.to_string(), "run tiny has no model yet");
+    let place = Place { device: Device::Cpu, threads: 1, worker: "test".to_owned() };
+    let nowhere = Arena::open(&store, &name("other"), place).map(drop).unwrap_err();
+    assert!(nowhere.to_string().starts_with("there is no run other in "), "{nowhere}");
+}

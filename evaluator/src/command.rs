@@ -1,0 +1,176 @@
+//! The command line: what was typed, and what is measured because of it.
+
+use clap::{ArgGroup, Parser};
+use cli::{Blame, Misconfigured, Stop, StoreUnreachable};
+use config::{ModelId, ModelRef, RunName};
+use store::{Store, StoreError};
+
+use crate::{Arena, EvaluatorError, Place, Progress};
+
+/// Lets models of a run play each other, and rates them by everything they have played.
+///
+/// Both sides of a match play each opening once with either colour, with the search settings they were published with.
+/// Results are stored as games finish. Stopped and started again with the same arguments, it goes on where it was.
+#[derive(Parser, Debug)]
+#[command(version, max_term_width = 100)]
+#[command(group(ArgGroup::new("work").required(true)))]
+pub struct Args {
+    /// Let these two models play: v15-330, or v15 for the newest of run v15, or uniform, or random
+    #[arg(long, group = "work", num_args = 2, value_names = ["A", "B"])]
+    pair: Option<Vec<ModelRef>>,
+    /// Let the two models play whose games are expected to teach the ratings most
+    #[arg(long, group = "work")]
+    pair_uncertain: bool,
+    /// Only rate what was played, and print the table
+    #[arg(long, group = "work")]
+    ratings: bool,
+    /// With --pair: play until the two have met in so many games, earlier ones included; an even number
+    /// [default: as many more as the run's evaluate.games_per_pair]
+    #[arg(long, value_name = "N", conflicts_with_all = ["pair_uncertain", "ratings"], value_parser = even)]
+    games: Option<u64>,
+    /// With --pair-uncertain: choose so many pairs one after the other [default: 1]
+    #[arg(long, value_name = "N", conflicts_with_all = ["pair", "ratings"])]
+    pairs: Option<u64>,
+    /// The run to measure [default: the run of the first model of --pair that has one]
+    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
+    run: Option<RunName>,
+    /// Name of this worker; workers of one run need different ones
+    #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME")]
+    worker: String,
+    #[command(flatten)]
+    place: cli::PlaceArgs,
+    #[command(flatten)]
+    store: cli::StoreArgs,
+    /// How to log.
+    #[command(flatten)]
+    pub log: cli::LogArgs,
+}
+
+/// Both colours play each opening, so a match has an even number of games.
+fn even(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(games) if games % 2 == 0 => Ok(games),
+        Ok(_) => Err("an even number is needed, because each opening is played with either colour".to_owned()),
+        Err(_) => Err("not a number of games".to_owned()),
+    }
+}
+
+/// Measures what the arguments ask for, and prints the ratings.
+///
+/// # Errors
+/// Arguments that do not fit the run, or whatever ended the work early.
+pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let device = args.place.device.parse().misconfigured()?;
+    let place = Place { device, threads: args.place.threads(), worker: args.worker.clone() };
+    let store = Store::open(&args.store.store).map_err(|error| blame(error.into()))?;
+    let mut arena = Arena::open(&store, &run_name(args)?, place).map_err(blame)?;
+    match &args.pair {
+        Some(pair) => play_pair(&mut arena, pair, args.games, stop).map_err(blame)?,
+        None if args.pair_uncertain => play_uncertain(&mut arena, args.pairs.unwrap_or(1), stop).map_err(blame)?,
+        None => {}
+    }
+    cli::print(arena.rate().map_err(blame)?)
+}
+
+/// The run to measure.
+fn run_name(args: &Args) -> anyhow::Result<RunName> {
+    let of_model = |model: &ModelRef| match model {
+        ModelRef::Exact(ModelId::Trained { run, .. }) | ModelRef::Newest(run) => Some(run.clone()),
+        ModelRef::Exact(_) => None,
+    };
+    let of_pair = || args.pair.iter().flatten().find_map(of_model);
+    let nowhere = || anyhow::anyhow!("which run is meant? say it with --run NAME");
+    args.run.clone().or_else(of_pair).ok_or_else(nowhere).misconfigured()
+}
+
+fn play_pair(arena: &mut Arena, pair: &[ModelRef], games: Option<u64>, stop: &Stop) -> Result<(), EvaluatorError> {
+    let [first, second] = pair else { unreachable!("--pair takes two models") };
+    let (first, second) = (arena.resolve(first)?, arena.resolve(second)?);
+    play(arena, [&first, &second], games, stop)
+}
+
+fn play_uncertain(arena: &mut Arena, pairs: u64, stop: &Stop) -> Result<(), EvaluatorError> {
+    for _ in 0..pairs {
+        if stop.requested() {
+            break;
+        }
+        let Some(proposal) = arena.propose()? else {
+            tracing::warn!("there are not two models to pair");
+            break;
+        };
+        tracing::info!(first = %proposal.first, second = %proposal.second, "paired: {}", proposal.reason);
+        play(arena, [&proposal.first, &proposal.second], None, stop)?;
+    }
+    Ok(())
+}
+
+/// Lets two models play until they have met in `games` games, or else in as many more as the run wants.
+fn play(arena: &mut Arena, [a, b]: [&ModelId; 2], games: Option<u64>, stop: &Stop) -> Result<(), EvaluatorError> {
+    let wanted = match games {
+        Some(games) => games,
+        None => arena.score([a, b])?.games + arena.config().evaluate.games_per_pair as u64,
+    };
+    let bar = cli::Progress::new(format!("{a} against {b}"), Some(wanted));
+    arena.meet([a, b], wanted, stop, &mut |progress: Progress| {
+        bar.set(progress.finished);
+        bar.note(format!("{} : {}", progress.points, progress.finished as f64 - progress.points));
+    })?;
+    bar.finish();
+    let score = arena.score([a, b])?;
+    tracing::info!(games = score.games, "{a} made {} points against {b}", score.points);
+    Ok(())
+}
+
+/// Whose fault an error is, and so the exit code.
+fn blame(error: EvaluatorError) -> anyhow::Error {
+    match error {
+        EvaluatorError::Store(StoreError::Unreachable { .. }) => StoreUnreachable::new(error).into(),
+        EvaluatorError::Store(
+            StoreError::BadUrl { .. }
+            | StoreError::BadName(_)
+            | StoreError::NotFound { .. }
+            | StoreError::Config { .. },
+        )
+        | EvaluatorError::NoRun { .. }
+        | EvaluatorError::NoModel(_)
+        | EvaluatorError::Itself(_)
+        | EvaluatorError::OtherBoard { .. } => Misconfigured::new(error).into(),
+        _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(text: &str) -> Result<Args, clap::Error> {
+        Args::try_parse_from(std::iter::once("evaluator").chain(text.split_whitespace()))
+    }
+
+    #[test]
+    fn one_kind_of_work_is_asked_for() {
+        for text in ["--pair v1-1 v1-2 --games 40", "--pair-uncertain --pairs 3 --run v1", "--ratings --run v1"] {
+            assert!(args(text).is_ok(), "{text}");
+        }
+        for text in [
+            "",
+            "--pair v1-1",
+            "--pair v1-1 v1-0",
+            "--pair v1-1 v1-2 --games 7",
+            "--pair v1-1 v1-2 --ratings",
+            "--ratings --pairs 3",
+            "--pair-uncertain --games 8",
+        ] {
+            assert!(args(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_run_is_that_of_a_model_unless_it_is_named() {
+        let run = |text: &str| run_name(&args(text).expect("the arguments fit")).ok().map(|run| run.to_string());
+        assert_eq!(run("--pair random v1-2"), Some("v1".to_owned()));
+        assert_eq!(run("--pair v1-2 v2 --run v3"), Some("v3".to_owned()));
+        assert_eq!(run("--pair random uniform"), None);
+        assert_eq!(run("--ratings"), None);
+    }
+}

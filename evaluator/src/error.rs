@@ -1,0 +1,64 @@
+//! What can go wrong while models are measured.
+
+use config::{ModelId, RunName};
+use mcts::EvaluateError;
+
+use crate::ratings::RatingError;
+
+/// Why models were not measured.
+#[derive(Debug, thiserror::Error)]
+pub enum EvaluatorError {
+    /// The store did not do its part.
+    #[error(transparent)]
+    Store(#[from] store::StoreError),
+    /// The run does not exist.
+    #[error("there is no run {run} in {store}")]
+    NoRun {
+        /// The run.
+        run: RunName,
+        /// Where it was looked for.
+        store: String,
+    },
+    /// A run was named where a model was wanted, and it has none yet.
+    #[error("run {0} has no model yet")]
+    NoModel(RunName),
+    /// A model was to play itself.
+    #[error("{0} cannot play itself: the result would say nothing")]
+    Itself(ModelId),
+    /// A model plays on another board than the run.
+    #[error("{model} plays on {found}x{found} boards, and this run on {wanted}x{wanted}")]
+    OtherBoard {
+        /// The model.
+        model: ModelId,
+        /// The side of its board.
+        found: usize,
+        /// The side of the run's board.
+        wanted: usize,
+    },
+    /// The weights of a model cannot be used.
+    #[error("cannot open model {model}")]
+    Open {
+        /// The model.
+        model: ModelId,
+        /// Why not.
+        source: net::NetError,
+    },
+    /// A network failed while it was used.
+    #[error("the match of {first} and {second} failed")]
+    Evaluate {
+        /// One of the players.
+        first: ModelId,
+        /// The other.
+        second: ModelId,
+        /// What the network said.
+        source: EvaluateError,
+    },
+    /// The results cannot be turned into ratings.
+    #[error("cannot rate run {run}")]
+    Rating {
+        /// The run.
+        run: RunName,
+        /// Why not.
+        source: RatingError,
+    },
+}
