@@ -5,7 +5,7 @@ use config::{ModelId, ModelRef, RunConfig, RunName};
 use net::Device;
 use play::{Seed, game_seed};
 use rand::SeedableRng;
-use store::{Run, Store};
+use store::{Run, Stem, Store};
 
 use crate::meeting::{self, Meeting, Progress};
 use crate::pairing::{self, InFlight, Reason};
@@ -59,8 +59,10 @@ impl Arena {
     /// The arena of a run in a store.
     ///
     /// # Errors
-    /// The run does not exist, or the store cannot be read.
+    /// The run does not exist, the store cannot be read, or the worker's name cannot be part of a file's name.
     pub fn open(store: &Store, name: &RunName, place: Place) -> Result<Arena, EvaluatorError> {
+        // A name that cannot be written under is found out now, not when games have been played.
+        Stem::now(&place.worker)?;
         let run = store.run(name);
         let no_run = || EvaluatorError::NoRun { run: name.clone(), store: store.root().to_owned() };
         let config = run.config()?.ok_or_else(no_run)?;
@@ -95,7 +97,7 @@ impl Arena {
     }
 
     /// Lets two models meet until they have played `wanted` games against each other, those of earlier meetings
-    /// included, so that a meeting that was interrupted can be repeated.
+    /// included, so that a meeting that was interrupted can be repeated. Points are those of `one`.
     ///
     /// # Errors
     /// A model cannot be opened or fails, or the store refuses the results. Results that were published stay.
@@ -120,7 +122,8 @@ impl Arena {
         let (config, threads, worker) = (&self.config, self.place.threads, &self.place.worker);
         let meeting =
             Meeting { run: &self.run, config, first: player(first), second: player(second), games, threads, worker };
-        meeting.play(stop, watch)
+        let seen_by_one = |progress: Progress| if first == one { progress } else { progress.turned() };
+        meeting.play(stop, &mut |progress| watch(seen_by_one(progress))).map(seen_by_one)
     }
 
     /// How two models have done against each other so far.
@@ -157,7 +160,7 @@ impl Arena {
         }))
     }
 
-    /// Rates everybody who has played, publishes the ratings, and returns them as a table.
+    /// Rates everybody who has played, publishes the ratings if they are new, and returns them as a table.
     ///
     /// # Errors
     /// The store cannot be used, or the results cannot be rated.
@@ -167,7 +170,10 @@ impl Arena {
         tracing::debug!(players = tally.players().len(), step, "rated");
         let ages: Vec<Option<u32>> = tally.players().iter().map(|player| pool::age(self.run.name(), player)).collect();
         let table = Table::new(&tally, &ratings, &ages);
-        self.run.publish_ratings(&table.rows())?;
+        let rows = table.rows();
+        if !rows.is_empty() && self.run.newest_ratings()?.as_ref() != Some(&rows) {
+            self.run.publish_ratings(&rows)?;
+        }
         Ok(table)
     }
 

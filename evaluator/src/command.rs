@@ -106,18 +106,18 @@ fn play_uncertain(arena: &mut Arena, pairs: u64, stop: &Stop) -> Result<(), Eval
 
 /// Lets two models play until they have met in `games` games, or else in as many more as the run wants.
 fn play(arena: &mut Arena, [a, b]: [&ModelId; 2], games: Option<u64>, stop: &Stop) -> Result<(), EvaluatorError> {
-    let wanted = match games {
-        Some(games) => games,
-        None => arena.score([a, b])?.games + arena.config().evaluate.games_per_pair as u64,
-    };
-    let bar = cli::Progress::new(format!("{a} against {b}"), Some(wanted));
-    arena.meet([a, b], wanted, stop, &mut |progress: Progress| {
-        bar.set(progress.finished);
-        bar.note(format!("{} : {}", progress.points, progress.finished as f64 - progress.points));
-    })?;
-    bar.finish();
+    let met = arena.score([a, b])?.games;
+    let wanted = games.unwrap_or(met + arena.config().evaluate.games_per_pair as u64);
+    if met < wanted {
+        let bar = cli::Progress::new(format!("{a} against {b}"), Some(wanted - met));
+        arena.meet([a, b], wanted, stop, &mut |progress: Progress| {
+            bar.set(progress.finished);
+            bar.note(format!("{} : {}", progress.points, progress.finished as f64 - progress.points));
+        })?;
+        bar.finish();
+    }
     let score = arena.score([a, b])?;
-    tracing::info!(games = score.games, "{a} made {} points against {b}", score.points);
+    tracing::info!(games = score.games, "{a} has made {} points against {b}", score.points);
     Ok(())
 }
 

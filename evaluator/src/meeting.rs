@@ -49,12 +49,19 @@ pub struct Progress {
     pub finished: u64,
     /// Games wanted.
     pub wanted: u64,
-    /// Points that the first player made; a draw is half a point.
+    /// Points that the player who is named first made; a draw is half a point.
     pub points: f64,
     /// Moves in the finished games.
     pub moves: u64,
     /// Positions evaluated.
     pub evaluations: u64,
+}
+
+impl Progress {
+    /// The same as the second player sees it.
+    pub(crate) fn turned(self) -> Progress {
+        Progress { points: self.finished as f64 - self.points, ..self }
+    }
 }
 
 /// Positions in a batch of a match. In a round about half of the games are the other player's, and in most matches

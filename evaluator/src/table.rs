@@ -121,7 +121,7 @@ impl fmt::Display for Table {
             writeln!(f, "{rank:4}  {:width$}  {elo:5.0}  {margin:5.0}  {:6}  {score}", line.player, line.games)?;
         }
         if let Some(zero) = self.lines.iter().find(|line| line.rating.error == 0.0) {
-            writeln!(f, "Elo above {}; ± holds the place in the pool with 95 %.", zero.player)?;
+            writeln!(f, "Elo above {}; ± is against the mean of the pool, with 95 %.", zero.player)?;
         }
         if let Some(Newest { newest, first, gain }) = &self.newest {
             writeln!(f, "{newest} minus {first}: {:+.0} ±{:.0} Elo", gain.elo, gain.margin())?;
@@ -167,7 +167,7 @@ rank  model     Elo      ±   games  score
    1  run-12   1061    300      31    66%
    2  run-1     925    289      51    60%
    3  random      0    574      20     0%
-Elo above random; ± holds the place in the pool with 95 %.
+Elo above random; ± is against the mean of the pool, with 95 %.
 run-12 minus run-1: +137 ±134 Elo
 Black's advantage: +61 ±81 Elo; 1 of 51 games drawn
 note: the left won every game against the right, so the gap is a guess: run-1, run-12 > random";

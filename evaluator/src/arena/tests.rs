@@ -54,7 +54,7 @@ fn a_meeting_is_played_once() {
 fn colours_alternate_over_shared_openings() {
     let store = store();
     let mut arena = arena(&store, 1);
-    arena.meet(PAIR, 4, &Stop::never(), &mut |_| {}).expect("the players can play");
+    let met = arena.meet(PAIR, 4, &Stop::never(), &mut |_| {}).expect("the players can play");
     let results = arena.run.results().expect("memory can be read");
     let blacks: Vec<&str> = results.iter().map(|result| result.black.as_str()).collect();
     assert_eq!(blacks, ["uniform", "random", "uniform", "random"]);
@@ -65,6 +65,7 @@ fn colours_alternate_over_shared_openings() {
     let points = won_as(record::Outcome::Black, "random") + won_as(record::Outcome::White, "uniform");
     let draws = results.iter().filter(|result| result.outcome == record::Outcome::Draw).count() as f64;
     assert_eq!((score.games, score.points), (4, points + 0.5 * draws));
+    assert_eq!((met.finished, met.points), (4, score.points), "points are those of the player named first");
 }
 
 #[test]
@@ -101,6 +102,7 @@ fn what_was_played_is_rated_and_stored() {
     assert_eq!((stored.len(), &stored), (2, &table.rows()));
     assert!(table.rows().iter().all(|row| row.games == 8 && row.elo.is_finite() && row.error.is_finite()));
     assert!(table.rows().iter().any(|row| row.player == "random" && row.elo == 0.0));
+    assert_eq!(arena.rate().expect("the results can be rated"), table);
 }
 
 #[test]
@@ -128,4 +130,6 @@ fn impossible_meetings_are_refused() {
     let place = Place { device: Device::Cpu, threads: 1, worker: "test".to_owned() };
     let nowhere = Arena::open(&store, &name("other"), place).map(drop).unwrap_err();
     assert!(nowhere.to_string().starts_with("there is no run other in "), "{nowhere}");
+    let place = Place { device: Device::Cpu, threads: 1, worker: "a/b".to_owned() };
+    assert!(Arena::open(&store, &name(RUN), place).is_err());
 }
