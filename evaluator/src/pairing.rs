@@ -211,4 +211,6 @@ impl fmt::Display for Reason {
 }
 
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod tests;

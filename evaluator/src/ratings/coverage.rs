@@ -71,7 +71,6 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
         ("a wide prior", coverage(None, wide)),
     ];
     for (case, shares) in cases {
-        println!("{case} {shares:?}");
         assert!(shares.iter().all(|share| (0.93..=0.97).contains(share)), "{case}: {shares:?}");
     }
 }

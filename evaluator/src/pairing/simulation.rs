@@ -1,0 +1,71 @@
+//! Whether chosen pairs teach more than random ones: runs with known strengths, paired both ways.
+
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use record::Outcome;
+
+use super::*;
+use crate::ratings::Prior;
+use crate::tally::Tally;
+
+const RUNS: u64 = 30;
+const MODELS: usize = 20;
+const PAIRS: usize = 30;
+const GAMES: u32 = 4;
+
+/// A learning curve with bumps, in Elo.
+fn strength(model: usize, rng: &mut impl Rng) -> f64 {
+    let bump = rng.random_range(-60.0..60.0);
+    1200.0 * (1.0 - (-(model as f64) / 6.0).exp()) + bump
+}
+
+fn name(model: usize) -> String {
+    format!("r-{}", model + 1)
+}
+
+fn meet(tally: &mut Tally, strengths: &[f64], (a, b): (usize, usize), rng: &mut impl Rng) {
+    for game in 0..GAMES {
+        let (black, white) = if game % 2 == 0 { (a, b) } else { (b, a) };
+        let chances = Chances::of((strengths[black] - strengths[white]) / ELO, None);
+        let outcome = if rng.random_bool(chances.black) { Outcome::Black } else { Outcome::White };
+        tally.add(&name(black), &name(white), outcome);
+    }
+}
+
+fn rate(tally: &Tally) -> Ratings {
+    Ratings::fit(tally, &Prior::walk(tally, 125.0)).expect("the run can be rated")
+}
+
+/// The root mean squared error of the curve, after more games between pairs that `choose` names.
+fn error(seed: u64, choose: impl Fn(&Ratings, &mut Xoshiro256PlusPlus) -> (usize, usize)) -> f64 {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let strengths: Vec<f64> = (0..MODELS).map(|model| strength(model, &mut rng)).collect();
+    let mut tally = Tally::new((0..MODELS).map(name));
+    (1..MODELS).for_each(|model| meet(&mut tally, &strengths, (model - 1, model), &mut rng));
+    for _ in 0..PAIRS {
+        let pair = choose(&rate(&tally), &mut rng);
+        meet(&mut tally, &strengths, pair, &mut rng);
+    }
+    let (ratings, mean) = (rate(&tally), strengths.iter().sum::<f64>() / MODELS as f64);
+    let squares = (0..MODELS).map(|model| (ratings.above_pool(model).elo - (strengths[model] - mean)).powi(2));
+    (squares.sum::<f64>() / MODELS as f64).sqrt()
+}
+
+#[test]
+fn chosen_pairs_teach_more_than_random_ones() {
+    let ages: Vec<u32> = (1..=MODELS as u32).collect();
+    let chosen = |ratings: &Ratings, rng: &mut Xoshiro256PlusPlus| {
+        let choice = pair_uncertain(ratings, &ages, &InFlight::default(), GAMES, rng).expect("there are players");
+        (choice.first, choice.second)
+    };
+    let random = |_: &Ratings, rng: &mut Xoshiro256PlusPlus| {
+        let first = rng.random_range(0..MODELS);
+        (first, (first + rng.random_range(1..MODELS)) % MODELS)
+    };
+    let mean = |choose: &dyn Fn(&Ratings, &mut Xoshiro256PlusPlus) -> (usize, usize)| {
+        (0..RUNS).map(|seed| error(seed, choose)).sum::<f64>() / RUNS as f64
+    };
+    let (chosen, random) = (mean(&chosen), mean(&random));
+    // The standard error of either mean is about 3 Elo.
+    assert!(chosen < 0.9 * random, "{chosen} Elo with chosen pairs, {random} with random ones");
+}
