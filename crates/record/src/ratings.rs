@@ -1,0 +1,80 @@
+//! Ratings as a table: one row a player.
+
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
+use arrow_array::types::{Float64Type, UInt32Type};
+use arrow_schema::Schema;
+
+use crate::RecordError;
+use crate::column::{numbers, strings, table};
+use crate::table::Table;
+
+/// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
+pub const VERSION: &str = "ratings/1";
+
+/// How strong a player is, as the results so far say. Errors are one standard error each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RatingRow {
+    /// Id of a model, or the name of another program.
+    pub player: String,
+    /// Elo above the anchor.
+    pub elo: f64,
+    /// Error of `elo`, in Elo.
+    pub error: f64,
+    /// Elo above the mean of all players.
+    pub above_pool: f64,
+    /// Error of `above_pool`, in Elo.
+    pub above_pool_error: f64,
+    /// Games played.
+    pub games: u32,
+    /// Points made in them; a draw is half a point.
+    pub points: f64,
+}
+
+/// The columns, each with a `doc` in its metadata, and the version.
+pub fn schema() -> Arc<Schema> {
+    to_batch(&[]).schema()
+}
+
+/// The table of these ratings.
+pub fn to_batch(rows: &[RatingRow]) -> RecordBatch {
+    let rows = || rows.iter();
+    let columns = vec![
+        strings("player", "id of a model, or the name of another program", rows().map(|r| &r.player)),
+        numbers::<Float64Type>("elo", "Elo above the anchor", rows().map(|r| r.elo)),
+        numbers::<Float64Type>("error", "one standard error of elo, in Elo", rows().map(|r| r.error)),
+        numbers::<Float64Type>("above_pool", "Elo above the mean of all players", rows().map(|r| r.above_pool)),
+        numbers::<Float64Type>(
+            "above_pool_error",
+            "one standard error of above_pool, in Elo",
+            rows().map(|r| r.above_pool_error),
+        ),
+        numbers::<UInt32Type>("games", "games played", rows().map(|r| r.games)),
+        numbers::<Float64Type>("points", "points made in them; a draw is half a point", rows().map(|r| r.points)),
+    ];
+    table(VERSION, columns)
+}
+
+/// The ratings of a table.
+///
+/// # Errors
+/// Another version, or a missing column or one of another type.
+pub fn from_batch(batch: &RecordBatch) -> Result<Vec<RatingRow>, RecordError> {
+    let table = Table::open(batch, VERSION)?;
+    let player = table.strings("player")?;
+    let (elo, error) = (table.numbers::<Float64Type>("elo")?, table.numbers::<Float64Type>("error")?);
+    let above_pool = table.numbers::<Float64Type>("above_pool")?;
+    let above_pool_error = table.numbers::<Float64Type>("above_pool_error")?;
+    let (games, points) = (table.numbers::<UInt32Type>("games")?, table.numbers::<Float64Type>("points")?);
+    let rating = |row| RatingRow {
+        player: player.row(row).to_owned(),
+        elo: elo[row],
+        error: error[row],
+        above_pool: above_pool[row],
+        above_pool_error: above_pool_error[row],
+        games: games[row],
+        points: points[row],
+    };
+    Ok((0..table.rows()).map(rating).collect())
+}

@@ -1,0 +1,59 @@
+//! The run's store: everything that the programs of a run hand to each other.
+//!
+//! ```text
+//! <store>/<run>/run.toml                                   the configuration
+//!         models/000330/weights.safetensors, model.toml    a model
+//!         games/000330/<worker>-<time>.parquet             games, one row each (record::games)
+//!         examples/000330/<worker>-<time>.parquet          positions of these games (record::examples)
+//!         holdout/000330/<worker>-<time>.parquet           positions of the games set aside, which are nowhere else
+//!         sgf/000330/<worker>-<time>.sgf                   the games for people
+//!         resign/<time>.toml                               a resignation threshold and what it comes from
+//!         shards/000331/part-0000.parquet…, manifest.toml  what model 331 is trained on (record::examples)
+//!         checkpoints/000000168960/…, manifest.toml        a trainer's state after so many steps
+//!         logs/…                                           losses by step: JSON lines, and events for TensorBoard
+//!         matches/<worker>-<time>.parquet                  results (record::games)
+//!         ratings/<time>.parquet                           fitted ratings (record::ratings)
+//! ```
+//!
+//! What holds for all of it:
+//!
+//! 1. A file appears whole, under its final name, once, and is never changed. A process may be killed at any
+//!    instruction: what it leaves behind is not listed and not read, and [`Run::sweep`] deletes it.
+//! 2. Where several files belong together, one of them commits: the games for their examples, `model.toml` for the
+//!    weights, a manifest for its parts. It comes last, and without it the others do not count. It names its parts with
+//!    their hashes, so that two writers cannot spoil each other's.
+//! 3. Publishing the same thing again is no error, so that a process may be started again or run twice; publishing
+//!    another thing under a name that is taken is one.
+//! 4. Only derived data are deleted: shards and checkpoints that newer ones replace.
+//! 5. What is read has been checked, against hashes and schemas, and an error names the file.
+//!
+//! This is the only crate that knows object stores and Parquet.
+
+mod checkpoints;
+mod columns;
+mod error;
+mod games;
+mod logs;
+mod metadata;
+mod models;
+mod names;
+mod open;
+mod parts;
+mod resign;
+mod results;
+mod run;
+mod seal;
+mod shards;
+mod store;
+
+pub use checkpoints::Checkpoint;
+pub use error::StoreError;
+pub use games::FileRef;
+pub use models::ModelCard;
+pub use names::Stem;
+pub use parts::Part;
+pub use record::RatingRow;
+pub use resign::ResignThreshold;
+pub use run::Run;
+pub use shards::{DrawSummary, Manifest, Rejected, ShardPart, WindowSummary};
+pub use store::Store;

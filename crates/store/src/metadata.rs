@@ -1,0 +1,42 @@
+//! Small files of metadata, as TOML.
+//!
+//! Unlike a run's configuration, which a person types and in which an unknown key is a mistake, these are written by
+//! programs and never change. So a reader lets keys pass that a later program added, and refuses only a later
+//! `format`, which means that the old keys no longer mean what they did.
+
+use bytes::Bytes;
+use object_store::path::Path;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+use crate::{Store, StoreError};
+
+/// The format written and the newest one read.
+const FORMAT: i64 = 1;
+
+impl Store {
+    /// Publishes a value as TOML.
+    pub(crate) fn publish_toml(&self, path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
+        let text = toml::to_string(value).expect("our own types can be written as TOML");
+        self.publish(path, Bytes::from(format!("format = {FORMAT}\n{text}")))
+    }
+
+    /// Reads a value, if there is one.
+    pub(crate) fn find_toml<T: DeserializeOwned>(&self, path: &Path) -> Result<Option<T>, StoreError> {
+        let Some(bytes) = self.find(path)? else { return Ok(None) };
+        let value = parse(&bytes).map_err(|reason| StoreError::Damaged { path: self.name(path), reason })?;
+        Ok(Some(value))
+    }
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
+    let one_line = |e: toml::de::Error| e.message().replace('\n', ": ");
+    let text = std::str::from_utf8(bytes).map_err(|e| e.to_string())?;
+    let table: Table = text.parse().map_err(one_line)?;
+    match table.get("format").and_then(Value::as_integer) {
+        Some(1..=FORMAT) => Value::Table(table).try_into().map_err(one_line),
+        Some(other) => Err(format!("it has format {other}, and this program reads up to {FORMAT}")),
+        None => Err("it has no format".to_owned()),
+    }
+}

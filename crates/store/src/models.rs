@@ -1,0 +1,127 @@
+//! Models: weights, and a card that says what they are.
+
+use bytes::Bytes;
+use config::{ModelId, Network, RunName, Search};
+use serde::{Deserialize, Serialize};
+
+use crate::names::parse_number;
+use crate::parts::Part;
+use crate::{Run, StoreError};
+
+const MODELS: &str = "models";
+const CARD: &str = "model.toml";
+
+/// What there is to know of a model beside its weights.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ModelCard {
+    /// The run it belongs to.
+    pub run: RunName,
+    /// Its number in the run, from 1.
+    pub number: u32,
+    /// The model whose training it continues; `None` for the first.
+    pub parent: Option<u32>,
+    /// Optimiser steps since the start of the run.
+    pub step: u64,
+    /// Points on a side of the board it plays on.
+    pub size: usize,
+    /// Digest of the configuration it was trained with.
+    pub config_digest: String,
+    /// The shape of its tower.
+    pub network: Network,
+    /// How it wants to be searched with.
+    pub search: Search,
+}
+
+impl ModelCard {
+    /// The id of the model.
+    pub fn id(&self) -> ModelId {
+        self.run.model(self.number)
+    }
+}
+
+/// The card as `model.toml` has it.
+#[derive(Serialize, Deserialize)]
+struct Committed {
+    #[serde(flatten)]
+    card: ModelCard,
+    weights: Part,
+}
+
+impl Run {
+    /// The numbers of all models, ascending. Model 0, which is `random`, is not among them.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn models(&self) -> Result<Vec<u32>, StoreError> {
+        let mut models = self.model_folders()?;
+        let mut published = Vec::with_capacity(models.len());
+        for number in models.drain(..) {
+            if self.has_model(number)? {
+                published.push(number);
+            }
+        }
+        Ok(published)
+    }
+
+    /// The number of the newest model; `None` before the first.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn newest_model(&self) -> Result<Option<u32>, StoreError> {
+        // A folder without a card is a model that is being published, or was when its writer was killed.
+        for number in self.model_folders()?.into_iter().rev() {
+            if self.has_model(number)? {
+                return Ok(Some(number));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether this model has been published.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn has_model(&self, number: u32) -> Result<bool, StoreError> {
+        self.store().exists(&self.numbered(MODELS, number).join(CARD))
+    }
+
+    /// Publishes a model: the weights first and then the card, with which the model exists.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyExists`] when there is another model of this number; the same one is no error.
+    pub fn publish_model(&self, card: &ModelCard, weights: Bytes) -> Result<(), StoreError> {
+        let folder = self.numbered(MODELS, card.number);
+        let weights = self.store().publish_part(&folder, "weights", "safetensors", weights)?;
+        self.store().publish_toml(&folder.join(CARD), &Committed { card: card.clone(), weights })
+    }
+
+    /// A model: its card and its weights, which are checked to be the ones that were published.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when it has not been published, [`StoreError::Damaged`] when it is not as it was.
+    pub fn model(&self, number: u32) -> Result<(ModelCard, Bytes), StoreError> {
+        let folder = self.numbered(MODELS, number);
+        let committed = self.committed(number)?;
+        Ok((committed.card, self.store().read_part(&folder, &committed.weights)?))
+    }
+
+    /// What there is to know of a model, without its weights.
+    ///
+    /// # Errors
+    /// As [`Run::model`].
+    pub fn model_card(&self, number: u32) -> Result<ModelCard, StoreError> {
+        Ok(self.committed(number)?.card)
+    }
+
+    fn committed(&self, number: u32) -> Result<Committed, StoreError> {
+        let path = self.numbered(MODELS, number).join(CARD);
+        self.store().find_toml(&path)?.ok_or_else(|| StoreError::NotFound { path: self.store().name(&path) })
+    }
+
+    fn model_folders(&self) -> Result<Vec<u32>, StoreError> {
+        let folders = self.store().folders(&self.path([MODELS]))?;
+        let mut numbers: Vec<u32> = folders.iter().filter_map(|name| parse_number(name)).collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+}

@@ -1,0 +1,102 @@
+//! Where a store is: a folder, a bucket, or memory.
+
+use std::env;
+use std::fs;
+use std::path::{self, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use object_store::aws::AmazonS3Builder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+use url::Url;
+
+use crate::StoreError;
+
+/// A place for objects.
+pub(crate) struct Place {
+    pub(crate) objects: Arc<dyn ObjectStore>,
+    /// What comes before every path in it.
+    pub(crate) prefix: Path,
+    /// How errors name it.
+    pub(crate) root: String,
+    /// The folder, when it is one on this machine.
+    pub(crate) folder: Option<PathBuf>,
+}
+
+/// Finds the place that a URL or a bare path means.
+pub(crate) fn open(place: &str) -> Result<Place, StoreError> {
+    let fail = |reason: String| StoreError::BadUrl { url: place.to_owned(), reason };
+    let Some((scheme, _)) = place.split_once("://") else { return folder(place, PathBuf::from(place)) };
+    let url = Url::parse(place).map_err(|e| fail(e.to_string()))?;
+    match scheme {
+        "file" => folder(place, url.to_file_path().map_err(|()| fail("it names no local folder".to_owned()))?),
+        "s3" | "gs" => bucket(&url),
+        _ => Err(fail("a store is a folder, or file://, s3:// or gs://".to_owned())),
+    }
+}
+
+fn folder(place: &str, folder: PathBuf) -> Result<Place, StoreError> {
+    let fail = |reason: String| StoreError::BadUrl { url: place.to_owned(), reason };
+    if place.is_empty() {
+        return Err(fail("it is empty".to_owned()));
+    }
+    let folder = path::absolute(&folder).map_err(|e| fail(e.to_string()))?;
+    let root = folder.display().to_string();
+    fs::create_dir_all(&folder).map_err(|e| match e.kind() {
+        std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotADirectory => fail("it is not a folder".to_owned()),
+        _ => StoreError::Unreachable { doing: "create", path: root.clone(), reason: e.to_string() },
+    })?;
+    // A file counts as published when it would survive a loss of power.
+    let objects = LocalFileSystem::new_with_prefix(&folder).map_err(|e| fail(e.to_string()))?.with_fsync(true);
+    Ok(Place { objects: Arc::new(objects), prefix: Path::default(), root, folder: Some(folder) })
+}
+
+/// A bucket, with credentials and endpoint from the environment (`AWS_*`, `GOOGLE_*`) or from the machine's role.
+fn bucket(url: &Url) -> Result<Place, StoreError> {
+    let fail = |reason: String| StoreError::BadUrl { url: url.to_string(), reason };
+    if url.host_str().is_none_or(str::is_empty) {
+        return Err(fail("it names no bucket".to_owned()));
+    }
+    // The HTTP client is built without a provider of cryptography. An error says that there is one already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let prefix = Path::from_url_path(url.path()).map_err(|e| fail(e.to_string()))?;
+    let objects: object_store::Result<Arc<dyn ObjectStore>> = if url.scheme() == "s3" {
+        let plain_http = env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value == "true");
+        AmazonS3Builder::from_env()
+            .with_url(url.as_str())
+            .with_retry(retries())
+            .with_client_options(timeouts().with_allow_http(plain_http))
+            .build()
+            .map(|s3| Arc::new(s3) as _)
+    } else {
+        GoogleCloudStorageBuilder::from_env()
+            .with_url(url.as_str())
+            .with_retry(retries())
+            .with_client_options(timeouts())
+            .build()
+            .map(|gcs| Arc::new(gcs) as _)
+    };
+    let root = url.as_str().trim_end_matches('/').to_owned();
+    Ok(Place { objects: objects.map_err(|e| fail(e.to_string()))?, prefix, root, folder: None })
+}
+
+/// Half a minute of patience with a server that stumbles; after that the caller must know.
+fn retries() -> RetryConfig {
+    RetryConfig {
+        backoff: BackoffConfig {
+            init_backoff: Duration::from_millis(200),
+            max_backoff: Duration::from_secs(5),
+            base: 2.0,
+        },
+        max_retries: 6,
+        retry_timeout: Duration::from_secs(30),
+    }
+}
+
+/// A request may carry the weights of a large network over a slow line.
+fn timeouts() -> ClientOptions {
+    ClientOptions::new().with_connect_timeout(Duration::from_secs(5)).with_timeout(Duration::from_secs(120))
+}

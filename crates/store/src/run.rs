@@ -1,0 +1,138 @@
+//! A run: its configuration and its folders.
+
+use std::time::{Duration, SystemTime};
+use std::{fs, io};
+
+use bytes::Bytes;
+use config::{RunConfig, RunName};
+use object_store::path::Path;
+
+use crate::names::number_name;
+use crate::{Store, StoreError};
+
+/// One run in a store. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub struct Run {
+    store: Store,
+    name: RunName,
+}
+
+/// Above the configuration in `run.toml`.
+const HEADER: &str = "# The configuration this run was started with. It does not change.\n";
+
+impl Run {
+    pub(crate) fn new(store: Store, name: RunName) -> Run {
+        Run { store, name }
+    }
+
+    /// The name of the run.
+    pub fn name(&self) -> &RunName {
+        &self.name
+    }
+
+    /// The store it is in.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Whether the run has been created.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn exists(&self) -> Result<bool, StoreError> {
+        self.store.exists(&self.config_path())
+    }
+
+    /// The configuration of the run; `None` before it is created.
+    ///
+    /// # Errors
+    /// A store that cannot be reached, or a file that is no configuration.
+    pub fn config(&self) -> Result<Option<RunConfig>, StoreError> {
+        let path = self.config_path();
+        let Some(bytes) = self.store.find(&path)? else { return Ok(None) };
+        let text = std::str::from_utf8(&bytes)
+            .map_err(|e| StoreError::Damaged { path: self.store.name(&path), reason: e.to_string() })?;
+        let config = RunConfig::from_toml(text);
+        config.map(Some).map_err(|source| StoreError::Config { path: self.store.name(&path), source })
+    }
+
+    /// Creates the run, unless it exists with this same configuration.
+    ///
+    /// # Errors
+    /// [`StoreError::Conflict`] when it exists with another one.
+    pub fn create(&self, config: &RunConfig) -> Result<(), StoreError> {
+        let path = self.config_path();
+        let text = format!("{HEADER}{}", config.to_toml());
+        match self.store.publish(&path, Bytes::from(text)) {
+            Err(StoreError::AlreadyExists { path }) => {
+                let found = self.config()?.map(|found| found.digest()).unwrap_or_default();
+                let wanted = config.digest();
+                if found == wanted { Ok(()) } else { Err(StoreError::Conflict { path, found, wanted }) }
+            }
+            done => done,
+        }
+    }
+
+    /// Deletes what writers that were killed left behind on a local folder, where it is older than `age`, and answers
+    /// how many files that were. Nothing ever reads such files; they only take room. A bucket has none.
+    ///
+    /// # Errors
+    /// A folder that cannot be listed, or a file that cannot be deleted.
+    pub fn sweep(&self, age: Duration) -> Result<usize, StoreError> {
+        match self.store.folder() {
+            Some(root) => {
+                let folder = root.join(self.name.as_str());
+                let fail = |e: io::Error| StoreError::Unreachable {
+                    doing: "sweep",
+                    path: folder.display().to_string(),
+                    reason: e.to_string(),
+                };
+                sweep(&folder, age).map_err(fail)
+            }
+            None => Ok(0),
+        }
+    }
+
+    /// A folder or file of the run.
+    pub(crate) fn path<'a>(&'a self, parts: impl IntoIterator<Item = &'a str>) -> Path {
+        std::iter::once(self.name.as_str()).chain(parts).collect()
+    }
+
+    /// The folder of a model or generation in one of the run's folders.
+    pub(crate) fn numbered(&self, folder: &str, number: u32) -> Path {
+        self.path([folder]).join(number_name(number))
+    }
+
+    fn config_path(&self) -> Path {
+        self.path(["run.toml"])
+    }
+}
+
+fn sweep(folder: &std::path::Path, age: Duration) -> io::Result<usize> {
+    let mut swept = 0;
+    let entries = match fs::read_dir(folder) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
+        entries => entries?,
+    };
+    for entry in entries {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            swept += sweep(&entry.path(), age)?;
+        } else if is_staged(&entry.file_name().to_string_lossy()) && is_older(&entry, age)? {
+            fs::remove_file(entry.path())?;
+            swept += 1;
+        }
+    }
+    Ok(swept)
+}
+
+/// Whether `object_store` names files so while it writes them: a final name, `#`, and a number.
+fn is_staged(name: &str) -> bool {
+    name.rsplit_once('#').is_some_and(|(_, digits)| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+fn is_older(entry: &fs::DirEntry, age: Duration) -> io::Result<bool> {
+    let written = entry.metadata()?.modified()?;
+    // A file from the future is not older than anything.
+    Ok(SystemTime::now().duration_since(written).is_ok_and(|since| since >= age))
+}

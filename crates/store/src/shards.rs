@@ -1,0 +1,156 @@
+//! Shards: the examples that one model is trained on, mixed.
+
+use object_store::path::Path;
+use record::ExampleRows;
+use serde::{Deserialize, Serialize};
+
+use crate::columns::{self, encode};
+use crate::names::parse_number;
+use crate::parts::Part;
+use crate::{Run, StoreError};
+
+const SHARDS: &str = "shards";
+const MANIFEST: &str = "manifest.toml";
+
+/// What the shards of one generation hold, and how they came about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The number of the model that is trained on them.
+    pub generation: u32,
+    /// The seed of the run, which with the generation decides what was drawn, and in which order.
+    pub seed: u64,
+    /// Digest of the run's configuration.
+    pub config_digest: String,
+    /// Which games the examples could come from.
+    pub window: WindowSummary,
+    /// Which examples were drawn.
+    pub drawn: DrawSummary,
+    /// Files of games or examples that could not be read, and why. Their games are not in the window.
+    pub rejected: Vec<Rejected>,
+    /// The files, in the order in which they are to be read. Filled in when they are published.
+    pub parts: Vec<ShardPart>,
+}
+
+/// The window that was drawn from: the newest games, those set aside left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WindowSummary {
+    /// Games in it.
+    pub games: usize,
+    /// The oldest model that played one of them; 0 is `random`.
+    pub from_model: u32,
+    /// The newest model that played one of them.
+    pub to_model: u32,
+    /// Positions in these games.
+    pub positions: usize,
+    /// Those of them that the newest model played: they were not in any window before.
+    pub new_positions: usize,
+    /// Games that were published more than once, beyond their first appearance.
+    pub duplicate_games: usize,
+}
+
+/// What was drawn from a window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DrawSummary {
+    /// Examples the training asked for.
+    pub wanted: usize,
+    /// Examples drawn, some of them more than once: as wanted, or fewer when that would have been too often.
+    pub examples: usize,
+    /// Whether the bound on how often a position is drawn made it fewer than wanted.
+    pub bounded: bool,
+    /// How often a position of the window was drawn, on average.
+    pub mean_per_position: f64,
+    /// How many examples were drawn for each new position: how often a position is drawn in its life, on average.
+    pub mean_per_new_position: f64,
+    /// Share of the examples that come from calibration games.
+    pub calibration_share: f64,
+}
+
+/// A file that could not be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rejected {
+    /// Its full name.
+    pub path: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// One file of examples.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ShardPart {
+    /// Examples in it.
+    pub rows: usize,
+    /// The file.
+    #[serde(flatten)]
+    pub part: Part,
+}
+
+impl Run {
+    /// Publishes the shards of a generation: the parts first, in order, and then the manifest that names them, with
+    /// which they exist. Answers the manifest with its parts.
+    ///
+    /// # Errors
+    /// [`StoreError::AlreadyExists`] when there are other shards of this generation; the same ones are no error.
+    pub fn publish_shards(
+        &self,
+        parts: impl IntoIterator<Item = ExampleRows>,
+        mut manifest: Manifest,
+    ) -> Result<Manifest, StoreError> {
+        let folder = self.numbered(SHARDS, manifest.generation);
+        manifest.parts.clear();
+        for (i, rows) in parts.into_iter().enumerate() {
+            let part = self.store().publish_part(&folder, &format!("part-{i:04}"), "parquet", encode(rows.batch()))?;
+            manifest.parts.push(ShardPart { rows: rows.len(), part });
+        }
+        self.store().publish_toml(&folder.join(MANIFEST), &manifest)?;
+        Ok(manifest)
+    }
+
+    /// The manifest of a generation's shards; `None` before they are published.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when it cannot be read.
+    pub fn shards(&self, generation: u32) -> Result<Option<Manifest>, StoreError> {
+        self.store().find_toml(&self.manifest_path(generation))
+    }
+
+    /// The examples of one part of a generation's shards.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when they are not the ones that were published.
+    pub fn read_shard(&self, generation: u32, part: &ShardPart) -> Result<ExampleRows, StoreError> {
+        let folder = self.numbered(SHARDS, generation);
+        let bytes = self.store().read_part(&folder, &part.part)?;
+        let damaged = |reason| StoreError::Damaged {
+            path: self.store().name(&folder.clone().join(part.part.file.as_str())),
+            reason,
+        };
+        let batch = columns::decode(bytes, None).map_err(damaged)?;
+        ExampleRows::from_batch(&batch).map_err(|e| damaged(e.to_string()))
+    }
+
+    /// The generations that have shards, whole or not, ascending.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn shard_generations(&self) -> Result<Vec<u32>, StoreError> {
+        let folders = self.store().folders(&self.path([SHARDS]))?;
+        let mut generations: Vec<u32> = folders.iter().filter_map(|name| parse_number(name)).collect();
+        generations.sort_unstable();
+        Ok(generations)
+    }
+
+    /// Deletes the shards of all generations before `first`: they can be made again from the games.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn prune_shards(&self, first: u32) -> Result<(), StoreError> {
+        for generation in self.shard_generations()?.into_iter().filter(|&generation| generation < first) {
+            self.store().delete_folder(&self.numbered(SHARDS, generation), MANIFEST)?;
+        }
+        Ok(())
+    }
+
+    fn manifest_path(&self, generation: u32) -> Path {
+        self.numbered(SHARDS, generation).join(MANIFEST)
+    }
+}

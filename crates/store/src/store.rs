@@ -1,0 +1,240 @@
+//! Reading, publishing, listing and deleting, each a blocking call.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use config::RunName;
+use futures::TryStreamExt;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::open::{self, Place};
+use crate::{Run, StoreError};
+
+/// The store of all runs.
+///
+/// Cloning is cheap, and clones may be used from several threads. Calls block, and must not be made from inside an
+/// asynchronous runtime.
+#[derive(Clone)]
+pub struct Store(Arc<Inner>);
+
+struct Inner {
+    place: Place,
+    runtime: Runtime,
+}
+
+impl Store {
+    /// Opens the store at a folder, which is created where it does not exist, or at a URL: `file:///path`,
+    /// `s3://bucket/prefix` or `gs://bucket/prefix`. A bucket is not contacted before it is used.
+    ///
+    /// # Errors
+    /// A URL that means no store, or a folder that cannot be created.
+    pub fn open(place: &str) -> Result<Store, StoreError> {
+        Store::at(open::open(place)?)
+    }
+
+    /// A store that is gone with its last clone, for tests and trials.
+    ///
+    /// # Errors
+    /// When the system has no resources left.
+    pub fn in_memory() -> Result<Store, StoreError> {
+        let place = Place {
+            objects: Arc::new(InMemory::new()),
+            prefix: Path::default(),
+            root: "memory:".to_owned(),
+            folder: None,
+        };
+        Store::at(place)
+    }
+
+    fn at(place: Place) -> Result<Store, StoreError> {
+        // One thread at a time drives it; local files are read and written on its pool for blocking work.
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime =
+            runtime.map_err(|e| StoreError::BadUrl { url: place.root.clone(), reason: format!("no runtime: {e}") })?;
+        Ok(Store(Arc::new(Inner { place, runtime })))
+    }
+
+    /// A run in this store, whether it exists or not.
+    pub fn run(&self, name: &RunName) -> Run {
+        Run::new(self.clone(), name.clone())
+    }
+
+    /// The runs that exist, in order of name.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn runs(&self) -> Result<Vec<RunName>, StoreError> {
+        let mut runs = Vec::new();
+        for name in self.folders(&Path::default())?.iter().filter_map(|folder| folder.parse::<RunName>().ok()) {
+            if self.run(&name).exists()? {
+                runs.push(name);
+            }
+        }
+        Ok(runs)
+    }
+
+    /// Where the store is, as errors name it.
+    pub fn root(&self) -> &str {
+        &self.0.place.root
+    }
+
+    /// The full name of a file, for people.
+    pub(crate) fn name(&self, path: &Path) -> String {
+        format!("{}/{path}", self.root())
+    }
+
+    /// The whole contents of a file.
+    pub(crate) fn get(&self, path: &Path) -> Result<Bytes, StoreError> {
+        let at = self.full(path);
+        let read = async { self.objects().get(&at).await?.bytes().await };
+        self.wait(read).map_err(|e| self.error("read", path, &e))
+    }
+
+    /// The contents of a file, if there is one.
+    pub(crate) fn find(&self, path: &Path) -> Result<Option<Bytes>, StoreError> {
+        match self.get(path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether there is such a file.
+    pub(crate) fn exists(&self, path: &Path) -> Result<bool, StoreError> {
+        match self.wait(self.objects().head(&self.full(path))) {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(self.error("read", path, &error)),
+        }
+    }
+
+    /// Publishes a file: it appears whole, under its final name, once.
+    ///
+    /// Publishing the same bytes again is no error, so that a process that was killed, or runs twice, may repeat itself;
+    /// a put whose answer got lost and that is tried again counts as one. On a folder the bytes are written aside
+    /// (as `name#1`, which no listing shows), synced, and hard-linked to the name, which fails where the name is taken;
+    /// in a bucket it is one conditional put.
+    pub(crate) fn publish(&self, path: &Path, bytes: Bytes) -> Result<(), StoreError> {
+        let at = self.full(path);
+        let options = PutOptions::from(PutMode::Create);
+        match self.wait(self.objects().put_opts(&at, bytes.clone().into(), options)) {
+            Ok(_) => Ok(()),
+            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. })
+                if self.get(path)? == bytes =>
+            {
+                Ok(())
+            }
+            Err(error) => Err(self.error("write", path, &error)),
+        }
+    }
+
+    /// The names of the files in a folder and of the folders in it, without going deeper.
+    pub(crate) fn files(&self, folder: &Path) -> Result<BTreeSet<String>, StoreError> {
+        Ok(self.list(folder)?.0)
+    }
+
+    /// The names of the folders in a folder.
+    pub(crate) fn folders(&self, folder: &Path) -> Result<BTreeSet<String>, StoreError> {
+        Ok(self.list(folder)?.1)
+    }
+
+    fn list(&self, folder: &Path) -> Result<(BTreeSet<String>, BTreeSet<String>), StoreError> {
+        let at = self.full(folder);
+        let listed = self.wait(self.objects().list_with_delimiter(Some(&at)));
+        let listed = listed.map_err(|e| self.error("list", folder, &e))?;
+        let name = |path: &Path| path.filename().map(str::to_owned);
+        let files = listed.objects.iter().filter_map(|object| name(&object.location)).collect();
+        Ok((files, listed.common_prefixes.iter().filter_map(name).collect()))
+    }
+
+    /// Deletes everything in a folder, `first` before anything else: the file whose presence makes the others count.
+    pub(crate) fn delete_folder(&self, folder: &Path, first: &str) -> Result<(), StoreError> {
+        self.delete(&folder.clone().join(first))?;
+        let found = self.wait(self.objects().list(Some(&self.full(folder))).try_collect::<Vec<_>>());
+        for object in found.map_err(|e| self.error("list", folder, &e))? {
+            self.delete_full(&object.location).map_err(|e| self.error("delete", folder, &e))?;
+        }
+        match &self.0.place.folder {
+            // Takes what killed writers left behind and the folder itself, which a listing would show.
+            Some(root) => self.remove_dir(&root.join(folder.as_ref())),
+            None => Ok(()),
+        }
+    }
+
+    fn remove_dir(&self, dir: &std::path::Path) -> Result<(), StoreError> {
+        match std::fs::remove_dir_all(dir) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => {
+                Err(StoreError::Unreachable { doing: "delete", path: dir.display().to_string(), reason: e.to_string() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn delete(&self, path: &Path) -> Result<(), StoreError> {
+        self.delete_full(&self.full(path)).map_err(|e| self.error("delete", path, &e))
+    }
+
+    /// Deletes a file; one that is gone already is no error.
+    fn delete_full(&self, at: &Path) -> object_store::Result<()> {
+        match self.wait(self.objects().delete(at)) {
+            Err(object_store::Error::NotFound { .. }) => Ok(()),
+            done => done,
+        }
+    }
+
+    /// The folder on this machine, when the store is one.
+    pub(crate) fn folder(&self) -> Option<&std::path::Path> {
+        self.0.place.folder.as_deref()
+    }
+
+    fn objects(&self) -> &dyn ObjectStore {
+        self.0.place.objects.as_ref()
+    }
+
+    fn full(&self, path: &Path) -> Path {
+        self.0.place.prefix.parts().chain(path.parts()).collect()
+    }
+
+    fn wait<T>(&self, work: impl Future<Output = T>) -> T {
+        self.0.runtime.block_on(work)
+    }
+
+    fn error(&self, doing: &'static str, path: &Path, error: &object_store::Error) -> StoreError {
+        let path = self.name(path);
+        match error {
+            object_store::Error::NotFound { .. } => StoreError::NotFound { path },
+            object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. } => {
+                StoreError::AlreadyExists { path }
+            }
+            _ => StoreError::Unreachable { doing, path, reason: reason(error) },
+        }
+    }
+}
+
+/// What the system said, where it did: the wrapping around it repeats the path, and names things nobody asked for.
+fn reason(error: &object_store::Error) -> String {
+    let mut cause: &(dyn Error + 'static) = error;
+    loop {
+        if let Some(system) = cause.downcast_ref::<io::Error>().filter(|e| e.raw_os_error().is_some()) {
+            return system.to_string();
+        }
+        match cause.source() {
+            Some(deeper) => cause = deeper,
+            None => return error.to_string(),
+        }
+    }
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Store({})", self.root())
+    }
+}

@@ -1,0 +1,143 @@
+//! Files that are not what they were: every damage is an error that names the file, and never a panic.
+
+use std::fs;
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+use store::{FileRef, Run, Stem, StoreError};
+use tempfile::TempDir;
+
+use crate::{config, in_folder, some_games};
+
+/// A run with one file of games, and the paths of the games and the examples.
+struct Victim {
+    _folder: TempDir,
+    run: Run,
+    file: FileRef,
+    paths: [PathBuf; 2],
+}
+
+impl Victim {
+    fn new() -> Victim {
+        let (folder, run) = in_folder();
+        let file = FileRef { model: 1, stem: Stem::new("w", 5).unwrap() };
+        run.publish_games_as(&file, &some_games("w", 0, 2)).unwrap();
+        let paths =
+            ["games", "examples"].map(|part| folder.path().join("r").join(part).join(format!("{file}.parquet")));
+        Victim { _folder: folder, run, file, paths }
+    }
+
+    /// Puts these bytes in the place of a file and reads it in every way.
+    fn read(&self, path: &PathBuf, bytes: &[u8]) -> Vec<Result<(), StoreError>> {
+        fs::write(path, bytes).unwrap();
+        let results = if *path == self.paths[0] {
+            vec![self.run.read_games(&self.file).map(drop), self.run.read_summaries(&self.file).map(drop)]
+        } else {
+            vec![self.run.read_examples(&self.file).map(drop)]
+        };
+        for error in results.iter().filter_map(|result| result.as_ref().err()) {
+            assert!(
+                matches!(error, StoreError::Damaged { path: named, .. } if *named == path.display().to_string()),
+                "{error}"
+            );
+        }
+        results
+    }
+}
+
+/// Many places in a file: all of the last bytes, and some of the others.
+fn places(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    let end = bytes.len().saturating_sub(100);
+    (0..end).step_by(41).chain(end..bytes.len())
+}
+
+#[test]
+fn a_file_cut_anywhere_is_damaged() {
+    let victim = Victim::new();
+    for path in &victim.paths {
+        let whole = fs::read(path).unwrap();
+        for length in places(&whole) {
+            assert!(victim.read(path, &whole[..length]).iter().all(Result::is_err), "{length} of {}", whole.len());
+        }
+    }
+}
+
+#[test]
+fn an_altered_byte_is_noticed() {
+    let victim = Victim::new();
+    for path in &victim.paths {
+        let whole = fs::read(path).unwrap();
+        for at in places(&whole) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1 << (at % 8);
+            assert!(victim.read(path, &bytes).iter().all(Result::is_err), "{at} of {}", whole.len());
+        }
+    }
+}
+
+#[test]
+fn garbage_is_damaged() {
+    let victim = Victim::new();
+    let mut runner = TestRunner::deterministic();
+    for _ in 0..100 {
+        let garbage = prop::collection::vec(any::<u8>(), 0..200).new_tree(&mut runner).unwrap().current();
+        let length = (garbage.len() as u32).to_le_bytes();
+        let dressed = [b"PAR1", garbage.as_slice(), &length, b"PAR1"].concat();
+        for path in &victim.paths {
+            assert!(victim.read(path, &dressed).iter().all(Result::is_err));
+            assert!(victim.read(path, &garbage).iter().all(Result::is_err));
+        }
+    }
+}
+
+#[test]
+fn a_table_of_something_else_is_damaged() {
+    let victim = Victim::new();
+    let [games, examples] = victim.paths.clone();
+    fs::copy(&examples, &games).unwrap();
+    let error = victim.run.read_games(&victim.file).unwrap_err();
+    let expected = "expected a table of version games/1, found examples/1";
+    assert_eq!(error.to_string(), format!("{} is damaged: {expected}", games.display()));
+}
+
+#[test]
+fn damaged_metadata_is_named() {
+    let (folder, run) = in_folder();
+    let settings = config(&[]);
+    let card = store::ModelCard {
+        run: run.name().clone(),
+        number: 1,
+        parent: None,
+        step: 1,
+        size: 9,
+        config_digest: settings.digest(),
+        network: settings.network,
+        search: settings.search.clone(),
+    };
+    run.publish_model(&card, Bytes::from("weights")).unwrap();
+    let model = folder.path().join("r/models/000001");
+    let damaged = |reason: &str| {
+        let error = run.model(1).unwrap_err();
+        assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
+        assert!(error.to_string().contains(reason), "{error}");
+    };
+    let text = fs::read_to_string(model.join("model.toml")).unwrap();
+    fs::write(model.join("weights.safetensors"), "weight").unwrap();
+    damaged("weights.safetensors is damaged: it has 6 bytes, not 7");
+    fs::write(model.join("weights.safetensors"), "weightz").unwrap();
+    damaged("weights.safetensors is damaged: its SHA-256");
+    fs::write(model.join("model.toml"), &text[..text.len() / 2]).unwrap();
+    damaged("model.toml is damaged: ");
+    fs::write(model.join("model.toml"), text.replace("format = 1", "format = 2")).unwrap();
+    damaged("model.toml is damaged: it has format 2");
+    fs::write(model.join("model.toml"), text.replace("format = 1", "")).unwrap();
+    damaged("model.toml is damaged: it has no format");
+    fs::write(model.join("model.toml"), format!("later = 1\n{text}")).unwrap();
+    assert_eq!(run.model_card(1).unwrap(), card);
+    fs::write(folder.path().join("r/run.toml"), "seed = 1").unwrap();
+    let error = run.config().unwrap_err();
+    assert!(error.to_string().contains("r/run.toml: "), "{error}");
+}

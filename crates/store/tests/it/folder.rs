@@ -1,0 +1,111 @@
+//! What can happen to a store that is a folder.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use store::{FileRef, Run, Stem};
+
+use crate::{config, in_folder, name, some_games};
+
+fn publish(run: &Run) -> FileRef {
+    let file = FileRef { model: 1, stem: Stem::new("w", 5).unwrap() };
+    run.publish_games_as(&file, &some_games("w", 0, 3)).unwrap();
+    file
+}
+
+#[test]
+fn what_a_killed_writer_leaves_is_not_seen_and_swept() {
+    let (folder, run) = in_folder();
+    let games = folder.path().join("r/games/000001");
+    fs::create_dir_all(&games).unwrap();
+    // Half a file of a writer that was killed while it wrote aside.
+    fs::write(games.join("w-0000000000005.parquet#1"), "PAR1 half").unwrap();
+    assert_eq!(run.game_files(1).unwrap(), []);
+    let file = publish(&run);
+    assert_eq!(run.game_files(1).unwrap(), [file]);
+    assert_eq!(run.sweep(Duration::from_secs(3600)).unwrap(), 0);
+    assert_eq!(run.sweep(Duration::ZERO).unwrap(), 1);
+    assert_eq!(fs::read_dir(&games).unwrap().count(), 1);
+    assert_eq!(run.game_files(1).unwrap().len(), 1);
+}
+
+#[test]
+fn a_model_whose_writer_was_killed_does_not_block_the_next() {
+    let (folder, run) = in_folder();
+    let models = folder.path().join("r/models/000001");
+    fs::create_dir_all(&models).unwrap();
+    fs::write(models.join("weights.safetensors"), "of a writer that was killed before the card").unwrap();
+    assert_eq!((run.newest_model().unwrap(), run.models().unwrap()), (None, vec![]));
+    let settings = config(&[]);
+    let card = store::ModelCard {
+        run: name("r"),
+        number: 1,
+        parent: None,
+        step: 1,
+        size: 9,
+        config_digest: settings.digest(),
+        network: settings.network,
+        search: settings.search,
+    };
+    run.publish_model(&card, Bytes::from("new weights")).unwrap();
+    assert_eq!(run.model(1).unwrap(), (card, Bytes::from("new weights")));
+    assert_eq!(fs::read_dir(&models).unwrap().count(), 3);
+}
+
+#[test]
+fn foreign_files_are_not_listed() {
+    let (folder, run) = in_folder();
+    let file = publish(&run);
+    for name in ["notes.txt", "w.parquet", ".hidden", "w-5.parquet", "w-0000000000006.parquet.tmp"] {
+        fs::write(folder.path().join("r/games/000001").join(name), "x").unwrap();
+    }
+    fs::create_dir_all(folder.path().join("r/games/old")).unwrap();
+    assert_eq!(run.game_files(1).unwrap(), [file]);
+    assert_eq!(run.game_models().unwrap(), [1]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_named() {
+    let (folder, run) = in_folder();
+    // A file where a folder must go: the one obstacle that also stops root, as whom tests may run.
+    fs::create_dir_all(folder.path().join("r")).unwrap();
+    fs::write(folder.path().join("r/models"), "").unwrap();
+    let error = run.newest_model().and_then(|_| run.publish_resign(&threshold())).err();
+    assert!(error.is_none(), "{error:?}");
+    fs::write(folder.path().join("r/ratings"), "").unwrap();
+    let error = run.publish_ratings(&[]).unwrap_err();
+    let expected = format!("cannot write {}/r/ratings/", folder.path().display());
+    assert!(error.is_unreachable() && error.to_string().starts_with(&expected), "{error}");
+    assert!(error.to_string().ends_with("Not a directory (os error 20)"), "{error}");
+}
+
+#[test]
+fn a_folder_without_permission_is_named() {
+    let (folder, run) = in_folder();
+    run.create(&config(&[])).unwrap();
+    let inside = folder.path().join("r");
+    fs::set_permissions(&inside, fs::Permissions::from_mode(0o555)).unwrap();
+    let denied = fs::write(inside.join("probe"), "").is_err();
+    let error = run.publish_ratings(&[]);
+    fs::set_permissions(&inside, fs::Permissions::from_mode(0o755)).unwrap();
+    // Root may write everywhere.
+    if denied {
+        let error = error.unwrap_err();
+        assert!(error.is_unreachable() && error.to_string().contains("Permission denied"), "{error}");
+    }
+}
+
+fn threshold() -> store::ResignThreshold {
+    store::ResignThreshold {
+        threshold: -0.9,
+        quantile: 0.05,
+        games: 100,
+        from_model: 0,
+        to_model: 3,
+        false_positive_rate: 0.05,
+        rate_low: 0.02,
+        rate_high: 0.11,
+    }
+}

@@ -1,0 +1,165 @@
+//! Games, and everything that goes with them.
+
+use record::{Example, ExampleRows, GameRecord};
+use store::{FileRef, Run, Stem, StoreError};
+
+use crate::{in_folder, on_every_run, some_games};
+
+fn file(worker: &str, time: u64) -> FileRef {
+    FileRef { model: 1, stem: Stem::new(worker, time).unwrap() }
+}
+
+fn examples(games: &[GameRecord], holdout: bool) -> Vec<Example> {
+    games.iter().filter(|game| game.holdout == holdout).flat_map(|game| game.examples().unwrap()).collect()
+}
+
+fn publish(run: &Run, file: &FileRef, from: u64, to: u64) -> Vec<GameRecord> {
+    let games = some_games(file.stem.worker(), from, to);
+    run.publish_games_as(file, &games).unwrap();
+    games
+}
+
+#[test]
+fn games_come_back_as_they_were() {
+    on_every_run(|run| {
+        let file = file("w", 5);
+        let games = publish(run, &file, 0, 30);
+        assert_eq!(run.read_games(&file).unwrap(), games);
+        assert_eq!(run.read_examples(&file).unwrap().to_examples(), examples(&games, false));
+        assert_eq!(run.read_holdout(&file).unwrap().to_examples(), examples(&games, true));
+        let summaries = run.read_summaries(&file).unwrap();
+        assert!(summaries.iter().map(|game| game.id).eq(games.iter().map(|game| game.id)));
+    });
+}
+
+#[test]
+fn files_are_listed_by_time() {
+    on_every_run(|run| {
+        assert_eq!((run.game_models().unwrap(), run.game_files(1).unwrap()), (vec![], vec![]));
+        for (worker, time) in [("b", 7), ("a", 9), ("c", 7)] {
+            publish(run, &file(worker, time), 0, 1);
+        }
+        assert_eq!(run.game_models().unwrap(), [1]);
+        assert_eq!(run.game_files(1).unwrap(), [file("b", 7), file("c", 7), file("a", 9)]);
+    });
+}
+
+#[test]
+fn a_worker_finds_what_it_has_published() {
+    on_every_run(|run| {
+        publish(run, &file("w", 1), 0, 3);
+        publish(run, &file("w", 2), 7, 9);
+        publish(run, &file("other", 3), 3, 6);
+        assert_eq!(Vec::from_iter(run.published_indices(1, "w").unwrap()), [0, 1, 2, 7, 8]);
+        assert!(run.published_indices(2, "w").unwrap().is_empty());
+    });
+}
+
+#[test]
+fn the_same_games_may_be_published_again_and_no_others() {
+    on_every_run(|run| {
+        publish(run, &file("w", 1), 0, 4);
+        publish(run, &file("w", 1), 0, 4);
+        let error = run.publish_games_as(&file("w", 1), &some_games("w", 4, 8)).unwrap_err();
+        assert!(matches!(&error, StoreError::AlreadyExists { path } if path.contains("/r/")), "{error}");
+        assert_eq!(run.read_games(&file("w", 1)).unwrap(), some_games("w", 0, 4));
+    });
+}
+
+#[test]
+fn publishing_by_the_clock_never_reuses_a_name() {
+    on_every_run(|run| {
+        let files: Vec<FileRef> =
+            (0..5).map(|i| run.publish_games(1, "w", &some_games("w", i, i + 1)).unwrap()).collect();
+        assert_eq!(run.game_files(1).unwrap(), files);
+    });
+}
+
+#[test]
+fn the_same_games_make_the_same_bytes() {
+    let (one, run_one) = in_folder();
+    let (two, run_two) = in_folder();
+    for run in [&run_one, &run_two] {
+        publish(run, &file("w", 1), 0, 20);
+    }
+    for name in [
+        "games/000001/w-0000000000001.parquet",
+        "examples/000001/w-0000000000001.parquet",
+        "sgf/000001/w-0000000000001.sgf",
+    ] {
+        let read = |folder: &tempfile::TempDir| std::fs::read(folder.path().join("r").join(name)).unwrap();
+        assert_eq!(read(&one), read(&two), "{name}");
+    }
+}
+
+#[test]
+fn examples_without_their_games_do_not_count() {
+    let (folder, run) = in_folder();
+    publish(&run, &file("w", 1), 0, 30);
+    publish(&run, &file("w", 2), 30, 60);
+    // What a worker leaves that is killed just before the last of its four files.
+    std::fs::remove_file(folder.path().join("r/games/000001/w-0000000000002.parquet")).unwrap();
+    assert_eq!(run.game_files(1).unwrap(), [file("w", 1)]);
+    assert_eq!(run.holdout_files(1).unwrap(), [file("w", 1)]);
+    assert_eq!(run.published_indices(1, "w").unwrap().len(), 30);
+}
+
+#[test]
+fn a_game_that_cannot_be_replayed_is_not_published() {
+    on_every_run(|run| {
+        let mut games = some_games("w", 0, 3);
+        games[1].turns[1].mv = games[1].turns[0].mv;
+        let error = run.publish_games(1, "w", &games).unwrap_err();
+        assert!(matches!(&error, StoreError::Record { path, .. } if path.contains("games/000001/w-")), "{error}");
+        assert!(run.game_models().unwrap().is_empty());
+    });
+}
+
+#[test]
+fn a_worker_cannot_write_elsewhere() {
+    on_every_run(|run| {
+        let error = run.publish_games(1, "../../x", &some_games("w", 0, 1)).unwrap_err();
+        assert!(matches!(error, StoreError::BadName(_)), "{error}");
+    });
+}
+
+#[test]
+fn readable_games_are_one_collection_a_file() {
+    let (folder, run) = in_folder();
+    let games = publish(&run, &file("w", 1), 0, 7);
+    let text = std::fs::read(folder.path().join("r/sgf/000001/w-0000000000001.sgf")).unwrap();
+    let read = go::sgf::Record::parse_all(&text).unwrap();
+    assert!(read.iter().map(|game| game.turns.len()).eq(games.iter().map(|game| game.turns.len())));
+}
+
+#[test]
+fn threads_share_a_store() {
+    on_every_run(|run| {
+        std::thread::scope(|scope| {
+            for worker in ["a", "b", "c", "d"] {
+                scope.spawn(move || (0..5).for_each(|i| drop(publish(run, &file(worker, i), i, i + 1))));
+            }
+        });
+        assert_eq!(run.game_files(1).unwrap().len(), 20);
+        let rows: usize = run.game_files(1).unwrap().iter().map(|file| run.read_summaries(file).unwrap().len()).sum();
+        assert_eq!(rows, 20);
+    });
+}
+
+#[test]
+fn results_come_back_in_order() {
+    on_every_run(|run| {
+        let games = some_games("w", 0, 4);
+        run.publish_results("eval", &games[..2]).unwrap();
+        run.publish_results("eval", &games[2..]).unwrap();
+        let results = run.results().unwrap();
+        assert!(results.iter().map(|game| game.id).eq(games.iter().map(|game| game.id)));
+        assert!(run.game_models().unwrap().is_empty());
+    });
+}
+
+#[test]
+fn rows_and_examples_are_the_same() {
+    let examples = examples(&some_games("w", 0, 5), false);
+    assert_eq!(ExampleRows::from_examples(&examples).to_examples(), examples);
+}

@@ -1,0 +1,50 @@
+//! The store, on a folder and in memory.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect, in its helpers too")]
+
+mod damage;
+mod folder;
+mod games;
+mod places;
+mod state;
+
+use config::{RunConfig, RunName};
+use go::Size;
+use record::{GameRecord, synthetic};
+use store::{Run, Store};
+use tempfile::TempDir;
+
+/// Runs a check on every kind of store that needs no server.
+fn on_every_store(check: impl Fn(&Store)) {
+    let folder = TempDir::new().unwrap();
+    check(&Store::open(folder.path().to_str().unwrap()).unwrap());
+    check(&Store::in_memory().unwrap());
+}
+
+/// Runs a check on a run in every kind of store.
+fn on_every_run(check: impl Fn(&Run)) {
+    on_every_store(|store| check(&store.run(&name("r"))));
+}
+
+fn in_folder() -> (TempDir, Run) {
+    let folder = TempDir::new().unwrap();
+    let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&name("r"));
+    (folder, run)
+}
+
+fn name(text: &str) -> RunName {
+    text.parse().unwrap()
+}
+
+fn config(overrides: &[&str]) -> RunConfig {
+    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+    RunConfig::from_toml_with(include_str!("../../../config/src/template.toml"), &overrides).unwrap()
+}
+
+/// Games number `from` to `to` of a worker with model 1.
+fn some_games(worker: &str, from: u64, to: u64) -> Vec<GameRecord> {
+    let size = Size::new(5).unwrap();
+    let game = |index| synthetic::game("r-1", worker, index, size, 20);
+    let hold_out = |game: GameRecord| GameRecord { holdout: game.id.share() < 0.2, ..game };
+    (from..to).map(game).map(hold_out).collect()
+}

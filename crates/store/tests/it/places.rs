@@ -1,0 +1,38 @@
+//! Where stores can be.
+
+use std::fs;
+
+use store::{Store, StoreError};
+use tempfile::TempDir;
+
+use crate::{config, name};
+
+#[test]
+fn folders_are_created() {
+    let folder = TempDir::new().unwrap();
+    let nested = folder.path().join("a/b c");
+    for place in [nested.display().to_string(), format!("file://{}", folder.path().join("x%20y").display())] {
+        let run = Store::open(&place).unwrap().run(&name("r"));
+        run.create(&config(&[])).unwrap();
+    }
+    assert!(nested.join("r/run.toml").is_file() && folder.path().join("x y/r/run.toml").is_file());
+}
+
+#[test]
+fn what_is_no_store_is_named() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "x").unwrap();
+    let below = file.join("below").display().to_string();
+    for place in ["", "http://example.org/x", "s3://", "gs:///x", "ftp://x", &file.display().to_string(), &below] {
+        let error = Store::open(place).unwrap_err();
+        assert!(matches!(&error, StoreError::BadUrl { url, .. } if *url == place), "{place}: {error}");
+    }
+}
+
+#[test]
+fn buckets_are_not_contacted_before_they_are_used() {
+    for place in ["s3://bucket/some/prefix", "gs://bucket"] {
+        assert_eq!(Store::open(place).unwrap().root(), place);
+    }
+}

@@ -1,0 +1,226 @@
+//! Configurations, models, shards, checkpoints, thresholds, ratings.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use record::{ExampleRows, RatingRow};
+use store::{Checkpoint, DrawSummary, Manifest, ModelCard, Run, Store, StoreError, WindowSummary};
+
+use crate::{config, name, on_every_run, on_every_store, some_games};
+
+#[test]
+fn a_run_is_created_once() {
+    on_every_store(|store: &Store| {
+        let run = store.run(&name("r"));
+        assert_eq!((run.config().unwrap(), run.exists().unwrap()), (None, false));
+        run.create(&config(&[])).unwrap();
+        run.create(&config(&[])).unwrap();
+        assert_eq!(run.config().unwrap(), Some(config(&[])));
+        let error = run.create(&config(&["seed=2"])).unwrap_err();
+        assert!(matches!(&error, StoreError::Conflict { found, .. } if *found == config(&[]).digest()), "{error}");
+        store.run(&name("b")).create(&config(&[])).unwrap();
+        store.run(&name("c")).publish_ratings(&[]).unwrap();
+        assert_eq!(store.runs().unwrap(), [name("b"), name("r")]);
+    });
+}
+
+fn card(number: u32) -> ModelCard {
+    let config = config(&[]);
+    ModelCard {
+        run: name("r"),
+        number,
+        parent: number.checked_sub(1).filter(|&parent| parent > 0),
+        step: 100 * u64::from(number),
+        size: 9,
+        config_digest: config.digest(),
+        network: config.network,
+        search: config.search,
+    }
+}
+
+#[test]
+fn models_come_back_as_they_were() {
+    on_every_run(|run| {
+        assert_eq!((run.newest_model().unwrap(), run.models().unwrap()), (None, vec![]));
+        for number in [1, 2, 10] {
+            run.publish_model(&card(number), Bytes::from(format!("weights {number}"))).unwrap();
+        }
+        assert_eq!((run.newest_model().unwrap(), run.models().unwrap()), (Some(10), vec![1, 2, 10]));
+        assert_eq!(run.model(2).unwrap(), (card(2), Bytes::from("weights 2")));
+        assert_eq!(run.model_card(10).unwrap().id().to_string(), "r-10");
+        let error = run.model(3).unwrap_err();
+        assert!(
+            matches!(&error, StoreError::NotFound { path } if path.ends_with("r/models/000003/model.toml")),
+            "{error}"
+        );
+    });
+}
+
+#[test]
+fn a_model_is_published_once() {
+    on_every_run(|run| {
+        run.publish_model(&card(1), Bytes::from("a")).unwrap();
+        run.publish_model(&card(1), Bytes::from("a")).unwrap();
+        let error = run.publish_model(&card(1), Bytes::from("b")).unwrap_err();
+        assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
+        assert_eq!(run.model(1).unwrap().1, "a");
+    });
+}
+
+fn manifest(generation: u32) -> Manifest {
+    Manifest {
+        generation,
+        seed: 1,
+        config_digest: "d".to_owned(),
+        window: WindowSummary {
+            games: 10,
+            from_model: 0,
+            to_model: 1,
+            positions: 100,
+            new_positions: 50,
+            duplicate_games: 0,
+        },
+        drawn: DrawSummary {
+            wanted: 10,
+            examples: 10,
+            bounded: false,
+            mean_per_position: 0.1,
+            mean_per_new_position: 0.2,
+            calibration_share: 0.0,
+        },
+        rejected: Vec::new(),
+        parts: Vec::new(),
+    }
+}
+
+fn parts(seed: u64) -> Vec<ExampleRows> {
+    let games = some_games("w", seed, seed + 4);
+    games
+        .chunks(2)
+        .map(|games| games.iter().flat_map(|game| game.examples().unwrap()).collect::<Vec<_>>())
+        .map(|rows| ExampleRows::from_examples(&rows))
+        .collect()
+}
+
+fn read_all(run: &Run, manifest: &Manifest) -> Vec<ExampleRows> {
+    manifest.parts.iter().map(|part| run.read_shard(manifest.generation, part).unwrap()).collect()
+}
+
+fn rows(parts: &[ExampleRows]) -> Vec<record::Example> {
+    parts.iter().flat_map(ExampleRows::to_examples).collect()
+}
+
+#[test]
+fn shards_come_back_as_they_were() {
+    on_every_run(|run| {
+        assert_eq!(run.shards(2).unwrap(), None);
+        let published = run.publish_shards(parts(0), manifest(2)).unwrap();
+        assert_eq!(run.shards(2).unwrap().as_ref(), Some(&published));
+        assert_eq!(rows(&read_all(run, &published)), rows(&parts(0)));
+        assert_eq!(run.publish_shards(parts(0), manifest(2)).unwrap(), published);
+        let error = run.publish_shards(parts(50), manifest(2)).unwrap_err();
+        assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
+        assert_eq!(rows(&read_all(run, &published)), rows(&parts(0)));
+    });
+}
+
+#[test]
+fn old_shards_are_pruned() {
+    on_every_run(|run| {
+        for generation in 1..=4 {
+            run.publish_shards(parts(generation.into()), manifest(generation)).unwrap();
+        }
+        run.prune_shards(3).unwrap();
+        assert_eq!(run.shard_generations().unwrap(), [3, 4]);
+        assert_eq!((run.shards(2).unwrap(), run.shards(3).unwrap().is_some()), (None, true));
+    });
+}
+
+fn checkpoint(step: u64, text: &str) -> Checkpoint {
+    let file = |name: &str| (name.to_owned(), Bytes::from(format!("{name} {text}")));
+    Checkpoint { step, files: BTreeMap::from(["weights.safetensors", "state.toml"].map(file)) }
+}
+
+#[test]
+fn the_newest_two_checkpoints_are_kept() {
+    on_every_run(|run| {
+        assert_eq!(run.newest_checkpoint().unwrap(), None);
+        for step in [9, 10, 100] {
+            run.publish_checkpoint(&checkpoint(step, "x")).unwrap();
+            assert_eq!(run.newest_checkpoint().unwrap(), Some(checkpoint(step, "x")));
+        }
+        run.publish_checkpoint(&checkpoint(100, "x")).unwrap();
+        let error = run.publish_checkpoint(&checkpoint(100, "y")).unwrap_err();
+        assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
+        assert_eq!(run.newest_checkpoint().unwrap(), Some(checkpoint(100, "x")));
+    });
+}
+
+#[test]
+fn files_of_checkpoints_have_plain_names() {
+    on_every_run(|run| {
+        for name in ["", "x", "../x.y", "a/b.c", ".x", "x.", "manifest.toml", "a b.c"] {
+            let checkpoint = Checkpoint { step: 1, files: BTreeMap::from([(name.to_owned(), Bytes::new())]) };
+            let error = run.publish_checkpoint(&checkpoint).unwrap_err();
+            assert!(matches!(error, StoreError::BadName(_)), "{name}: {error}");
+        }
+    });
+}
+
+#[test]
+fn the_threshold_follows_the_newest_calibration_games() {
+    on_every_run(|run| {
+        let settings = config(&["resign.games=20", "resign.min_games=5"]).resign;
+        assert_eq!(run.update_resign(&settings).unwrap(), None);
+        let games: Vec<_> = some_games("w", 0, 600).into_iter().filter(|game| game.calibration).collect();
+        let (old, new) = games.split_at(games.len() / 2);
+        run.publish_games(0, "w", &old[..5]).unwrap();
+        run.publish_games(0, "w", &old[5..]).unwrap();
+        let first = run.update_resign(&settings).unwrap().unwrap();
+        assert_eq!(run.newest_resign().unwrap(), Some(first));
+
+        run.publish_games(1, "w", new).unwrap();
+        let found = run.update_resign(&settings).unwrap().unwrap();
+        let newest: Vec<f32> = new.iter().rev().filter_map(|game| game.bleakest_value).take(20).collect();
+        let expected = record::resign::quantile(&newest, f64::from(settings.quantile)).unwrap().min(0.0);
+        assert_eq!((found.threshold, found.games, found.from_model, found.to_model), (expected, 20, 1, 1));
+        assert!(found.rate_low <= found.false_positive_rate && found.false_positive_rate <= found.rate_high);
+        assert_eq!(run.newest_resign().unwrap(), Some(found.clone()));
+        assert_eq!(run.update_resign(&settings).unwrap(), Some(found));
+    });
+}
+
+#[test]
+fn the_newest_ratings_win() {
+    on_every_run(|run| {
+        let row = |elo| RatingRow {
+            player: "r-1".to_owned(),
+            elo,
+            error: 20.0,
+            above_pool: 0.0,
+            above_pool_error: 10.0,
+            games: 4,
+            points: 2.5,
+        };
+        assert_eq!(run.newest_ratings().unwrap(), None);
+        run.publish_ratings(&[row(1.0)]).unwrap();
+        run.publish_ratings(&[row(2.0), row(-0.5)]).unwrap();
+        assert_eq!(run.newest_ratings().unwrap(), Some(vec![row(2.0), row(-0.5)]));
+    });
+}
+
+#[test]
+fn logs_are_kept_by_name() {
+    on_every_run(|run| {
+        assert_eq!(run.logs().unwrap(), Vec::<String>::new());
+        run.publish_log("000002-0.jsonl", Bytes::from("second")).unwrap();
+        run.publish_log("000001-0.jsonl", Bytes::from("first")).unwrap();
+        assert_eq!(run.logs().unwrap(), ["000001-0.jsonl", "000002-0.jsonl"]);
+        assert_eq!(run.log("000001-0.jsonl").unwrap(), "first");
+        assert!(matches!(run.log("000003-0.jsonl"), Err(StoreError::NotFound { .. })));
+        assert!(matches!(run.publish_log("000001-0.jsonl", Bytes::new()), Err(StoreError::AlreadyExists { .. })));
+        for name in ["", "..", ".hidden", "a/b", "a b"] {
+            assert!(matches!(run.publish_log(name, Bytes::new()), Err(StoreError::BadName(_))), "{name}");
+        }
+    });
+}
