@@ -1,6 +1,6 @@
 //! The ranges of all values. Types say what a value is; this file says what it may be.
 
-use crate::{ConfigError, RunConfig};
+use crate::{Algorithm, ConfigError, RunConfig};
 
 fn rule(holds: bool, key: &'static str, value: impl ToString, rule: &'static str) -> Result<(), ConfigError> {
     if holds { Ok(()) } else { Err(ConfigError::Value { key, value: value.to_string(), rule }) }
@@ -12,6 +12,10 @@ fn share(key: &'static str, value: f32) -> Result<(), ConfigError> {
 
 fn positive(key: &'static str, value: f32) -> Result<(), ConfigError> {
     rule(value > 0.0 && value.is_finite(), key, value, "must be above 0")
+}
+
+fn not_negative(key: &'static str, value: f32) -> Result<(), ConfigError> {
+    rule(value >= 0.0 && value.is_finite(), key, value, "must not be negative")
 }
 
 fn at_least_one(key: &'static str, value: usize) -> Result<(), ConfigError> {
@@ -57,12 +61,19 @@ impl RunConfig {
         let search = &self.search;
         rule((1..=10_000_000).contains(&search.visits), "search.visits", search.visits, "must be from 1 to 10000000")?;
         positive("search.c_puct_base", search.c_puct_base)?;
+        not_negative("search.c_puct_init", search.c_puct_init)?;
+        let reduction = search.fpu_reduction;
+        rule((0.0..=2.0).contains(&reduction), "search.fpu_reduction", reduction, "must be from 0 to 2")?;
         rule(
-            search.c_puct_init >= 0.0 && search.c_puct_init.is_finite(),
-            "search.c_puct_init",
-            search.c_puct_init,
-            "must not be negative",
+            !search.q_init_stays || reduction == 0.0,
+            "search.fpu_reduction",
+            reduction,
+            "must be 0 with search.q_init_stays",
         )?;
+        let moves = search.gumbel_moves;
+        rule((1..=362).contains(&moves), "search.gumbel_moves", moves, "must be from 1 to 362")?;
+        not_negative("search.gumbel_c_visit", search.gumbel_c_visit)?;
+        positive("search.gumbel_c_scale", search.gumbel_c_scale)?;
         rule((1..=16).contains(&search.leaves), "search.leaves", search.leaves, "must be from 1 to 16")
     }
 
@@ -79,8 +90,12 @@ impl RunConfig {
         )?;
         share("selfplay.noise_weight", selfplay.noise_weight)?;
         positive("selfplay.noise_alpha", selfplay.noise_alpha)?;
-        even("selfplay.choice_moves", selfplay.choice_moves)?;
-        positive("selfplay.choice_exponent", selfplay.choice_exponent)?;
+        share("selfplay.noise_shaped", selfplay.noise_shaped)?;
+        positive("selfplay.root_temperature", selfplay.root_temperature)?;
+        positive("selfplay.root_temperature_late", selfplay.root_temperature_late)?;
+        not_negative("selfplay.root_temperature_halflife", selfplay.root_temperature_halflife)?;
+        not_negative("selfplay.forced_visits", selfplay.forced_visits)?;
+        self.check_choice()?;
         rule(
             (1..=10_000).contains(&selfplay.move_limit),
             "selfplay.move_limit",
@@ -89,6 +104,19 @@ impl RunConfig {
         )?;
         rule((0.0..=0.5).contains(&selfplay.holdout), "selfplay.holdout", selfplay.holdout, "must be from 0 to 0.5")?;
         at_least_one("selfplay.games_per_file", selfplay.games_per_file)
+    }
+
+    fn check_choice(&self) -> Result<(), ConfigError> {
+        let selfplay = &self.selfplay;
+        even("selfplay.choice_moves", selfplay.choice_moves)?;
+        rule(
+            self.search.algorithm != Algorithm::Gumbel || selfplay.choice_moves == 0,
+            "selfplay.choice_moves",
+            selfplay.choice_moves,
+            "must be 0 with search.algorithm \"gumbel\", whose sampling draws the moves",
+        )?;
+        positive("selfplay.choice_exponent", selfplay.choice_exponent)?;
+        not_negative("selfplay.choice_halflife", selfplay.choice_halflife)
     }
 
     fn check_resign(&self) -> Result<(), ConfigError> {
@@ -111,9 +139,8 @@ impl RunConfig {
         at_least_one("train.batch", train.batch)?;
         at_least_one("train.steps", train.steps)?;
         rule((0.0..1.0).contains(&train.momentum), "train.momentum", train.momentum, "must be from 0 to below 1")?;
-        rule(train.l2 >= 0.0 && train.l2.is_finite(), "train.l2", train.l2, "must not be negative")?;
-        let weight = train.value_weight;
-        rule(weight >= 0.0 && weight.is_finite(), "train.value_weight", weight, "must not be negative")?;
+        not_negative("train.l2", train.l2)?;
+        not_negative("train.value_weight", train.value_weight)?;
         share("train.outcome_share", train.outcome_share)?;
         let steps: Vec<u64> = train.learning_rate.iter().map(|piece| piece.from_step).collect();
         rule(

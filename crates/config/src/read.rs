@@ -166,8 +166,41 @@ mod tests {
             error(&["selfplay.choice_moves=7"]),
             "selfplay.choice_moves is 7: must be even, so that neither colour gains"
         );
+        assert_eq!(
+            error(&["search.fpu_reduction=0.2"]),
+            "search.fpu_reduction is 0.2: must be 0 with search.q_init_stays"
+        );
+        assert!(error(&["search.algorithm=gumbel"]).starts_with("selfplay.choice_moves is 30: must be 0 with"));
+        assert!(error(&["search.gumbel_moves=0"]).contains("search.gumbel_moves is 0"));
+        assert!(error(&["selfplay.noise_shaped=1.5"]).contains("must be from 0 to 1"));
+        assert!(error(&["selfplay.root_temperature_late=0"]).contains("must be above 0"));
+        assert!(error(&["selfplay.forced_visits=-1"]).contains("must not be negative"));
         assert!(error(&["search.q_init=3"]).contains("penalty from 0 to 2"));
         assert!(error(&["train.momentum=nan"]).contains("train.momentum"));
+    }
+
+    #[test]
+    fn the_options_of_the_search_are_a_matter_of_overrides() {
+        let read = |overrides: &[&str]| {
+            let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+            RunConfig::from_toml_with(TEXT, &overrides).unwrap()
+        };
+        let katago = read(&[
+            "search.q_init=parent",
+            "search.q_init_stays=false",
+            "search.fpu_reduction=0.2",
+            "selfplay.noise_shaped=0.5",
+            "selfplay.root_temperature=1.25",
+            "selfplay.root_temperature_late=1.1",
+            "selfplay.root_temperature_halflife=19",
+            "selfplay.forced_visits=2",
+            "selfplay.prune_target=true",
+            "selfplay.choice_halflife=19",
+        ]);
+        assert!(!katago.search.q_init_stays && katago.selfplay.prune_target);
+        assert_eq!(katago.selfplay.root_temperature_halflife, 19.0);
+        let gumbel = read(&["search.algorithm=gumbel", "search.visits=16", "selfplay.choice_moves=0"]);
+        assert_eq!(gumbel.search.algorithm, crate::Algorithm::Gumbel);
     }
 
     #[test]

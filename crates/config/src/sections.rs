@@ -71,16 +71,44 @@ pub struct Network {
 pub struct Search {
     /// Visits below the root for each move, counting those inherited from the move before.
     pub visits: u32,
+    /// How edges are chosen: "puct" or "gumbel". What each has no use for is ignored: PUCT the `gumbel_*` keys, Gumbel
+    /// `q_init*`, `fpu_reduction` and `c_puct_*`, and in self-play noise, root temperature, forced visits and pruning.
+    pub algorithm: Algorithm,
     /// What an edge is worth before its first visit: "loss", "parent", "zero", or a penalty from 0 (parent) to 2 (loss).
     pub q_init: QInit,
+    /// Whether that value stays in the mean of the edge as one virtual visit (Minigo), or counts only while the edge is
+    /// unvisited (first-play urgency): Q = (init + W)/(1 + N) or W/N.
+    pub q_init_stays: bool,
+    /// Without `q_init_stays`: unvisited edges are worth this much less, times the square root of the prior of those
+    /// that were followed, but never less than a loss; 0 to 2. KataGo has 0.2.
+    pub fpu_reduction: f32,
     /// c_base of the exploration factor, in visits.
     pub c_puct_base: f32,
     /// c_init of the exploration factor.
     pub c_puct_init: f32,
+    /// Moves that a Gumbel search considers at the root, at most; drawn from the prior without replacement in self-play,
+    /// the most probable ones elsewhere.
+    pub gumbel_moves: usize,
+    /// c_visit of σ(q) = (c_visit + max N)·c_scale·q, by which a Gumbel search weighs values against priors; 50 in the
+    /// paper.
+    pub gumbel_c_visit: f32,
+    /// c_scale of σ, for values from 0 (lost) to 1 (won).
+    pub gumbel_c_scale: f32,
     /// Keep the tree below the move that was played; the visits kept count towards the next budget.
     pub reuse: bool,
     /// Leaves of one game that may wait for the same batch, held apart by virtual losses; 1 to 16.
     pub leaves: usize,
+}
+
+/// How a search chooses edges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Algorithm {
+    /// AlphaZero's: value plus a bonus for a high prior and few visits, at every node.
+    Puct,
+    /// Policy improvement by planning with Gumbel (Danihelka et al. 2022): sequential halving of sampled moves at the
+    /// root, below it visits in proportion to the improved policy. Good from 2 visits up.
+    Gumbel,
 }
 
 /// `[selfplay]`
@@ -97,10 +125,29 @@ pub struct Selfplay {
     pub noise_weight: f32,
     /// Dirichlet concentration per move on 19x19; scaled by 361 / area.
     pub noise_alpha: f32,
-    /// Moves drawn from the visits at the start of a game; even, so that neither colour gains.
+    /// Share of the concentration that goes to moves with a good prior, 0 (all alike) to 1: by what the logarithm of the
+    /// prior, capped at 1 %, is above its mean over all moves. KataGo has 0.5.
+    pub noise_shaped: f32,
+    /// Temperature T of the root's priors at the start of a game, P^(1/T), before the noise; 1 is off. KataGo has 1.25.
+    pub root_temperature: f32,
+    /// Temperature of the root's priors that a game approaches. KataGo has 1.1.
+    pub root_temperature_late: f32,
+    /// Moves in which the root temperature goes half of the way from the first to the second; 0: it stays the first.
+    pub root_temperature_halflife: f32,
+    /// k of the forced visits: each visited child of the root gets at least sqrt(k·P·ΣN); 0 is off. KataGo has 2.
+    pub forced_visits: f32,
+    /// Prune the policy target: visits of moves other than the best are lowered to what their scores ask for, so that
+    /// forced visits and unlucky noise are not learned. The games then hold the pruned visits; what is played is
+    /// chosen by the raw ones, which are not stored.
+    pub prune_target: bool,
+    /// Moves drawn from the visits at the start of a game; even, so that neither colour gains. 0 with Gumbel search,
+    /// whose sampling draws the moves.
     pub choice_moves: usize,
     /// Exponent on the visits when drawing, and for the policy target of those moves.
     pub choice_exponent: f32,
+    /// Moves in which the temperature of the draw, 1 / exponent, halves; 0: it is constant. The policy target keeps
+    /// `choice_exponent`.
+    pub choice_halflife: f32,
     /// Moves after which a game is counted as it stands: a guard, not a rule.
     pub move_limit: usize,
     /// Share of games set aside for validation and never trained on, 0 to 0.5.

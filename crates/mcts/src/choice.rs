@@ -4,8 +4,10 @@ use rand::{Rng, RngExt};
 
 /// visits^exponent, scaled to sum 1. All zeros give all zeros.
 pub fn weights(visits: &[u32], exponent: f32) -> Vec<f32> {
-    let powers: Vec<f64> =
-        visits.iter().map(|&n| if n == 0 { 0.0 } else { f64::from(n).powf(exponent.into()) }).collect();
+    // Relative to the most visited, so that no exponent is too large.
+    let most = f64::from(visits.iter().copied().max().unwrap_or(0).max(1));
+    let power = |n: u32| if n == 0 { 0.0 } else { (f64::from(n) / most).powf(exponent.into()) };
+    let powers: Vec<f64> = visits.iter().map(|&n| power(n)).collect();
     let sum: f64 = powers.iter().sum();
     let scale = if sum > 0.0 { 1.0 / sum } else { 0.0 };
     powers.iter().map(|power| (power * scale) as f32).collect()
@@ -27,6 +29,12 @@ pub fn draw(visits: &[u32], exponent: f32, rng: &mut impl Rng) -> Option<usize> 
     last
 }
 
+/// The exponent for drawing the move that is `turn`-th, from 0: its inverse, the temperature, halves every `halflife`
+/// moves; it is constant when `halflife` is 0.
+pub fn exponent_at(exponent: f32, halflife: f32, turn: usize) -> f32 {
+    if halflife > 0.0 { exponent * (turn as f32 / halflife).exp2() } else { exponent }
+}
+
 /// Default number of moves that are drawn rather than picked: 2·⌊⌊N²/12⌋/2⌋, 30 on 19x19 and 6 on 9x9.
 pub fn default_choice_moves(side: usize) -> usize {
     side * side / 12 / 2 * 2
@@ -45,6 +53,20 @@ mod tests {
         for (weight, expected) in weights.iter().zip([0.62047, 0.31456, 0.06497, 0.0]) {
             assert!((weight - expected).abs() < 1e-5, "{weights:?}");
         }
+    }
+
+    #[test]
+    fn a_large_exponent_is_one_hot_and_no_exponent_is_too_large() {
+        assert_eq!(weights(&[3, 800, 799], 1e9), [0.0, 1.0, 0.0]);
+        assert_eq!(weights(&[3, 800, 800], f32::INFINITY), [0.0, 0.5, 0.5]);
+    }
+
+    #[test]
+    fn the_temperature_of_the_choice_halves() {
+        for (turn, expected) in [(0, 0.98), (6, 1.96), (12, 3.92)] {
+            assert!((exponent_at(0.98, 6.0, turn) - expected).abs() < 1e-5);
+        }
+        assert_eq!(exponent_at(0.98, 0.0, 300), 0.98);
     }
 
     #[test]

@@ -1,21 +1,33 @@
-//! The search: PUCT over positions of Go, three verbs and no network.
+//! The search: PUCT or Gumbel search over positions of Go, three verbs and no network.
 //!
 //! [`Search::select`] walks down the tree and hands out a [`Leaf`], a position that wants an evaluation.
 //! The caller has it scored by whatever implements [`Evaluate`], together with the leaves of many other games, and
 //! [`Search::expand`] puts the answer into the tree and backs it up. [`Search::advance`] plays a move and keeps what
-//! is known below it. Between `select` and `expand` a virtual loss keeps other selections of the same batch away.
+//! is known below it; [`Search::begin_move`] says how the moves of the new root are explored. Between `select` and `expand` a virtual loss keeps other selections of the same batch away.
 //!
 //! Values are kept for Black everywhere; [`Value`] is the only place where they are turned round.
 
 pub mod choice;
+mod depth;
 mod evaluate;
+mod exploration;
 pub mod formula;
+mod gumbel;
+mod halving;
 mod noise;
+mod puct;
+mod results;
 mod search;
+mod settings;
+mod target;
 mod tree;
 mod value;
 
+pub use depth::Depth;
 pub use evaluate::{Draw, Evaluate, EvaluateError, Evaluation};
+pub use exploration::{Exploration, RootTemperature};
 pub use noise::Noise;
-pub use search::{Leaf, RootMove, Search, Selected, Settings};
+pub use results::RootMove;
+pub use search::{Leaf, Search, Selected};
+pub use settings::{Algorithm, FirstPlay, Gumbel, Settings};
 pub use value::Value;

@@ -1,46 +1,15 @@
 //! The three verbs: select, expand, advance.
 
-use config::QInit;
-use go::{Color, Game, Illegal, Mark, Move, Scoring};
+use go::{Color, Game, Illegal, Mark, Move};
 use rand::Rng;
 
-use crate::formula::{exploration, q_init};
-use crate::tree::{NodeId, State, Tree};
-use crate::{Evaluation, Noise, Value};
-
-/// What a search depends on besides the game.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Settings {
-    /// Value of an edge before its first visit.
-    pub q_init: QInit,
-    /// c_base of the exploration factor, in visits.
-    pub c_puct_base: f32,
-    /// c_init of the exploration factor.
-    pub c_puct_init: f32,
-    /// Keep the tree below a move that is played.
-    pub reuse: bool,
-    /// How games end and are counted.
-    pub scoring: Scoring,
-    /// Points added to White's area.
-    pub komi: f32,
-}
-
-impl Settings {
-    /// The settings of a run.
-    pub fn new(search: &config::Search, game: &config::Game) -> Settings {
-        Settings {
-            q_init: search.q_init,
-            c_puct_base: search.c_puct_base,
-            c_puct_init: search.c_puct_init,
-            reuse: search.reuse,
-            scoring: match game.scoring {
-                config::Scoring::PassAlive => Scoring::PassAlive,
-                config::Scoring::Area => Scoring::Area,
-            },
-            komi: game.komi,
-        }
-    }
-}
+use crate::exploration::Exploration;
+use crate::formula::q_init;
+use crate::halving::Halving;
+use crate::puct::Puct;
+use crate::settings::{Algorithm, Settings};
+use crate::tree::{NodeId, State, Tree, View};
+use crate::{Depth, Evaluation, Value, gumbel};
 
 /// A position that wants an evaluation. It can be used once, by [`Search::expand`] of the search it came from.
 #[derive(Debug, PartialEq)]
@@ -60,37 +29,42 @@ pub enum Selected {
     Ended,
     /// A leaf that is waiting already. It carries one more virtual loss now, and still counts as one visit.
     Taken,
-}
-
-/// A followed edge of the root.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RootMove {
-    /// The move.
-    pub mv: Move,
-    /// Its visits.
-    pub visits: u32,
-    /// Its prior, with noise if there was any.
-    pub prior: f32,
-    /// Mean of the values backed up through it.
-    pub value: Value,
+    /// Nothing: what comes next depends on leaves that wait. Only a Gumbel search says this, at the end of a phase.
+    Wait,
 }
 
 /// A search tree and the game whose present position is its root.
 #[derive(Clone, Debug)]
 pub struct Search {
-    settings: Settings,
-    game: Game,
+    pub(crate) settings: Settings,
+    pub(crate) game: Game,
     /// The present position of `game`, to come back to after a walk.
     root: Mark,
-    tree: Tree,
+    pub(crate) tree: Tree,
     spare: Tree,
+    /// How the present root is explored.
+    pub(crate) exploration: Option<Exploration>,
+    /// The moves of the present root that a Gumbel search considers.
+    pub(crate) halving: Halving,
+    pub(crate) depth: Depth,
+    /// Kept so that no visit allocates it.
+    scratch: Vec<f32>,
 }
 
 impl Search {
     /// A search of the position that `game` is in.
     pub fn new(game: Game, settings: Settings) -> Search {
-        let root = game.mark();
-        Search { settings, game, root, tree: Tree::default(), spare: Tree::default() }
+        Search {
+            root: game.mark(),
+            settings,
+            game,
+            tree: Tree::default(),
+            spare: Tree::default(),
+            exploration: None,
+            halving: Halving::default(),
+            depth: Depth::default(),
+            scratch: Vec::new(),
+        }
     }
 
     /// The game; its present position is the root.
@@ -113,10 +87,23 @@ impl Search {
             see(&self.game);
             return Selected::Leaf(Leaf { node, turn: self.game.turn() });
         };
+        if !self.settle_root(root) {
+            return Selected::Wait;
+        }
         let turn = self.game.turn();
         let selected = self.walk(root, see).map_or_else(|end| end, |node| Selected::Leaf(Leaf { node, turn }));
+        if matches!(selected, Selected::Leaf(_) | Selected::Ended) {
+            self.depth.count(self.game.turn() - turn);
+        }
         self.game.rewind(&self.root);
         selected
+    }
+
+    /// Whether the root can choose an edge now.
+    fn settle_root(&mut self, root: NodeId) -> bool {
+        let Algorithm::Gumbel(gumbel) = &self.settings.algorithm else { return true };
+        let view = self.tree.view(root, self.game.to_move());
+        !self.halving.is_active() || self.halving.settle(&view, gumbel)
     }
 
     /// Leaves `game` at the end of the path. `Err` carries what is no leaf.
@@ -137,7 +124,7 @@ impl Search {
                 }
                 State::Expanded => {}
             }
-            let slot = self.best_slot(id);
+            let slot = self.choose(id);
             self.follow(self.tree.moves(id)[slot]);
             match self.tree.children(id).get(slot).and_then(|child| child.node) {
                 Some(child) => id = child,
@@ -167,24 +154,24 @@ impl Search {
         Value::of_margin(self.game.score(self.settings.scoring) as f32 - self.settings.komi)
     }
 
-    /// The edge with the highest s·Q + U (see [`crate::formula`]); of equals the one with the lowest move.
-    fn best_slot(&self, id: NodeId) -> usize {
-        let node = self.tree.node(id);
-        let sign = self.game.to_move().sign();
-        let explore = exploration(self.tree.stats(id).visits, self.settings.c_puct_base, self.settings.c_puct_init);
-        let (priors, moves) = (self.tree.priors(id), self.tree.moves(id));
-        let init = sign * node.init;
-        let mut best = usize::from(node.visited);
-        let mut highest = priors.get(best).map_or(f32::NEG_INFINITY, |prior| init + explore * prior);
-        for (slot, child) in self.tree.children(id).iter().enumerate() {
-            // A virtual loss is a value of −1 for the side that moves here, added to the sum but not to the visits.
-            let sum = init + sign * child.sum - f32::from(child.pending);
-            let score = (sum + explore * priors[slot]) / (1 + child.visits) as f32;
-            if score > highest || (score == highest && moves[slot] < moves[best]) {
-                (best, highest) = (slot, score);
+    /// The edge to follow from a node on the way down.
+    fn choose(&mut self, id: NodeId) -> usize {
+        let view = self.tree.view(id, self.game.to_move());
+        let is_root = view.node.parent.is_none();
+        match &self.settings.algorithm {
+            Algorithm::Puct => {
+                let puct = Puct::new(view, &self.settings);
+                let exploration = self.exploration.filter(|exploration| is_root && exploration.forced_visits > 0.0);
+                let forced = exploration.and_then(|exploration| puct.forced_slot(exploration.forced_visits));
+                forced.unwrap_or_else(|| puct.best_slot())
             }
+            Algorithm::Gumbel(gumbel) if is_root && self.halving.is_active() => {
+                let (mv, slot) = self.halving.next(&view, gumbel);
+                self.tree.bring_to(id, slot, mv);
+                slot
+            }
+            Algorithm::Gumbel(gumbel) => gumbel::best_slot(&view, gumbel, &mut self.scratch),
         }
-        best
     }
 
     /// Puts the evaluation of a leaf into the tree and backs it up; takes back its virtual losses.
@@ -225,6 +212,8 @@ impl Search {
         assert!(root.is_none_or(|id| self.tree.stats(id).pending == 0), "no leaf waits while a move is played");
         self.game.play(mv)?;
         self.root = self.game.mark();
+        (self.exploration, self.depth) = (None, Depth::default());
+        self.halving.clear();
         let child = root.and_then(|id| self.tree.child_by_move(id, mv, self.game.size()));
         match child.filter(|&id| self.settings.reuse && self.tree.node(id).state == State::Expanded) {
             Some(child) => {
@@ -241,100 +230,38 @@ impl Search {
         self.tree.root().is_some_and(|id| self.tree.node(id).state == State::Expanded)
     }
 
-    /// Mixes noise into the root's priors. Call it once for each move, after the root was expanded.
+    /// Begins the search of one move: call it once for each, when the root is expanded and before more is selected.
+    ///
+    /// PUCT: an exploration changes the root's priors and forces visits; without one there is nothing to begin.
+    /// Gumbel: samples the moves to consider, for a search until [`Search::visits`] is `visits`; without an exploration
+    /// they are those with the highest priors. A Gumbel search that was not begun chooses at its root as below it.
     ///
     /// # Panics
     /// When the root is not expanded.
-    pub fn add_noise(&mut self, noise: Noise, rng: &mut impl Rng) {
+    pub fn begin_move(&mut self, visits: u32, exploration: Option<Exploration>, rng: &mut impl Rng) {
         let root = self.expanded_root();
-        self.tree.set_priors(root, |_, priors| noise.mix(priors, rng));
+        let budget = visits.saturating_sub(self.visits());
+        self.exploration = exploration;
+        match (&self.settings.algorithm, exploration) {
+            (Algorithm::Puct, None) => {}
+            (Algorithm::Puct, Some(exploration)) => {
+                let turn = self.game.turn();
+                self.tree.set_priors(root, |_, priors| exploration.change(turn, priors, rng));
+            }
+            (Algorithm::Gumbel(gumbel), exploration) => {
+                let view = self.tree.view(root, self.game.to_move());
+                self.halving.start(&view, gumbel, budget, exploration.map(|_| rng));
+            }
+        }
     }
 
-    fn expanded_root(&self) -> NodeId {
+    pub(crate) fn expanded_root(&self) -> NodeId {
         assert!(self.is_expanded(), "the root is expanded first");
         self.tree.root().expect("an expanded root exists")
     }
 
-    /// Visits of the root's children, inherited ones included.
-    pub fn visits(&self) -> u32 {
-        self.tree.root().map_or(0, |id| self.tree.stats(id).visits.saturating_sub(1))
-    }
-
-    /// Mean of all values backed up to the root; what the network said when there were none yet.
-    ///
-    /// # Panics
-    /// When the root is not expanded.
-    pub fn root_value(&self) -> Value {
-        let stats = self.tree.stats(self.expanded_root());
-        Value::for_black(stats.sum / stats.visits as f32)
-    }
-
-    /// What the network said of the root.
-    ///
-    /// # Panics
-    /// When the root is not expanded.
-    pub fn network_value(&self) -> Value {
-        Value::for_black(self.tree.node(self.expanded_root()).value)
-    }
-
-    /// Entropy of the root's priors over legal moves, in nats.
-    ///
-    /// # Panics
-    /// When the root is not expanded.
-    pub fn prior_entropy(&self) -> f32 {
-        let priors = self.tree.priors(self.expanded_root()).iter();
-        -priors.filter(|prior| **prior > 0.0).map(|prior| prior * prior.ln()).sum::<f32>()
-    }
-
-    /// The followed edges of the root, in the order of their first visit.
-    ///
-    /// # Panics
-    /// When the root is not expanded.
-    pub fn root_moves(&self) -> Vec<RootMove> {
-        let root = self.expanded_root();
-        let edges = self.tree.moves(root).iter().zip(self.tree.priors(root));
-        let edges = edges.zip(self.tree.children(root)).filter(|(_, child)| child.visits > 0);
-        edges
-            .map(|((&index, &prior), child)| RootMove {
-                mv: Move::from_index(self.game.size(), index.into()).expect("edges hold moves of this board"),
-                visits: child.visits,
-                prior,
-                value: Value::for_black(child.sum / child.visits as f32),
-            })
-            .collect()
-    }
-
-    /// The most visited move; of equals the one with the better value for the mover, then the lower index.
-    ///
-    /// # Panics
-    /// When the root is not expanded.
-    pub fn best_move(&self) -> Option<RootMove> {
-        let (mover, size) = (self.game.to_move(), self.game.size());
-        self.root_moves().into_iter().max_by(|a, b| {
-            let by_value = || a.value.mover(mover).total_cmp(&b.value.mover(mover));
-            let by_index = || b.mv.index(size).cmp(&a.mv.index(size));
-            a.visits.cmp(&b.visits).then_with(by_value).then_with(by_index)
-        })
-    }
-
-    /// The most visited path from the root, with the visits of each move.
-    pub fn principal_variation(&self) -> Vec<(Move, u32)> {
-        let mut path = Vec::new();
-        let mut at = self.tree.root();
-        while let Some(id) = at {
-            let moves = self.tree.moves(id).iter();
-            let best = moves.zip(self.tree.children(id)).max_by_key(|(mv, child)| (child.visits, u16::MAX - **mv));
-            let best = best.filter(|(_, child)| child.visits > 0);
-            let mv = best.and_then(|(&mv, _)| Move::from_index(self.game.size(), mv.into()));
-            path.extend(mv.zip(best.map(|(_, child)| child.visits)));
-            at = best.and_then(|(_, child)| child.node);
-        }
-        path
-    }
-
-    /// Nodes in the tree, and the bytes they, their edges and their statistics take.
-    pub fn size(&self) -> (usize, usize) {
-        (self.tree.len(), self.tree.bytes())
+    pub(crate) fn root_view(&self) -> View<'_> {
+        self.tree.view(self.expanded_root(), self.game.to_move())
     }
 }
 

@@ -8,7 +8,7 @@
 
 use std::num::NonZeroU32;
 
-use go::Move;
+use go::{Color, Move};
 
 /// Index of a node, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +64,21 @@ pub(crate) struct Child {
     /// Virtual losses: leaves below that wait for their evaluation.
     pub(crate) pending: u16,
     pub(crate) node: Option<NodeId>,
+}
+
+/// A node and its edges, as the side to move there sees them.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) node: &'a Node,
+    /// +1 where Black is to move, −1 where White is: what turns a value for Black into one for the mover.
+    pub(crate) sign: f32,
+    /// Visits of the node, its own evaluation included.
+    pub(crate) visits: u32,
+    /// Priors and moves of all edges.
+    pub(crate) priors: &'a [f32],
+    pub(crate) moves: &'a [u16],
+    /// Statistics of the followed edges, which come first.
+    pub(crate) children: &'a [Child],
 }
 
 /// All nodes of one search. The statistics of the root itself are `children[0]`.
@@ -195,6 +210,18 @@ impl Tree {
         &self.moves[node.first_edge as usize..][..usize::from(node.edges)]
     }
 
+    /// A node as `mover` sees it, who is to move there.
+    pub(crate) fn view(&self, id: NodeId, mover: Color) -> View<'_> {
+        View {
+            node: self.node(id),
+            sign: mover.sign(),
+            visits: self.stats(id).visits,
+            priors: self.priors(id),
+            moves: self.moves(id),
+            children: self.children(id),
+        }
+    }
+
     /// Lets `change` set the priors, given the moves, and puts the best edge in its place.
     pub(crate) fn set_priors(&mut self, id: NodeId, change: impl FnOnce(&[u16], &mut [f32])) {
         let node = *self.node(id);
@@ -213,6 +240,16 @@ impl Tree {
             self.priors.swap(first, first + offset);
             self.moves.swap(first, first + offset);
         }
+    }
+
+    /// Sees to it that the edge with offset `slot` is the one of move `mv`: one that was never followed changes places
+    /// with it, so that it can be followed next. [`Tree::add_child`] puts the best of the others behind it again.
+    pub(crate) fn bring_to(&mut self, id: NodeId, slot: usize, mv: u16) {
+        let moves = &self.moves(id)[slot..];
+        let offset = moves.iter().position(|&other| other == mv).expect("the edge is at this place or further back");
+        let first = self.node(id).first_edge as usize + slot;
+        self.priors.swap(first, first + offset);
+        self.moves.swap(first, first + offset);
     }
 
     /// Index in `children` of a node's own statistics.

@@ -2,7 +2,7 @@
 
 use config::RunConfig;
 use go::{Color, Game, Move, Size};
-use mcts::{RootMove, Settings};
+use mcts::Settings;
 use record::{EndReason, GameId, GameRecord, Outcome, Turn};
 
 use crate::Thinker;
@@ -146,12 +146,12 @@ fn bleakest(outcome: Outcome, turns: &[Turn]) -> Option<f32> {
     own.map(|turn| winner.sign() * turn.root_value).min_by(f32::total_cmp)
 }
 
-/// The turn that plays `mv` after a search.
+/// The turn that plays `mv` after a search. Its visits are the policy target: see [`mcts::Search::policy_target`].
 pub(crate) fn searched(thinker: &Thinker, mv: Move) -> Turn {
     let search = thinker.search();
     let size = search.game().size();
-    let visits = |root: &RootMove| (root.mv.index(size) as u16, root.visits);
-    let mut visits: Vec<(u16, u32)> = search.root_moves().iter().map(visits).collect();
+    let target = search.policy_target().into_iter();
+    let mut visits: Vec<(u16, u32)> = target.map(|(mv, count)| (mv.index(size) as u16, count)).collect();
     visits.sort_unstable();
     Turn {
         mv,

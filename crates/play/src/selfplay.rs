@@ -2,7 +2,7 @@
 
 use config::RunConfig;
 use go::{Game, Move};
-use mcts::{Evaluate, Noise, RootMove, Settings, choice, formula};
+use mcts::{Evaluate, Exploration, RootMove, Settings, choice};
 use record::{GameRecord, Turn};
 
 use crate::rules::{Ending, Header, finished, searched};
@@ -16,9 +16,10 @@ pub struct SelfplaySpec {
     header: Header,
     settings: Settings,
     budget: Budget,
-    noise: Noise,
+    exploration: Exploration,
     choice_moves: usize,
     choice_exponent: f32,
+    choice_halflife: f32,
     move_limit: usize,
     /// The mover gives up when its root value is below this; nobody does without one.
     threshold: Option<f32>,
@@ -39,9 +40,10 @@ impl SelfplaySpec {
                 .holdout_below(selfplay.holdout),
             settings: Settings::new(&config.search, &config.game),
             budget: Budget { visits: config.search.visits, leaves: config.search.leaves },
-            noise: Noise { weight: selfplay.noise_weight, alpha: formula::noise_alpha(selfplay.noise_alpha, area) },
+            exploration: Exploration::new(selfplay, area),
             choice_moves: selfplay.choice_moves,
             choice_exponent: selfplay.choice_exponent,
+            choice_halflife: selfplay.choice_halflife,
             move_limit: selfplay.move_limit,
             threshold,
         }
@@ -72,10 +74,9 @@ pub struct Selfplay {
 impl Selfplay {
     /// Sets up the board.
     pub fn new(spec: SelfplaySpec) -> Selfplay {
-        let noise = (spec.noise.weight > 0.0).then_some(spec.noise);
         Selfplay {
             rng: generator(spec.header.seed()),
-            thinker: Thinker::new(Game::new(spec.header.size()), spec.settings, spec.budget, noise),
+            thinker: Thinker::new(Game::new(spec.header.size()), spec.settings, spec.budget, Some(spec.exploration)),
             turns: Vec::new(),
             would_resign: None,
             spec,
@@ -99,13 +100,15 @@ impl Selfplay {
         Ending::of_board(self.thinker.search().game(), &self.spec.settings, self.spec.move_limit)
     }
 
-    /// Early moves are drawn from the visits of board points, later ones are the most visited.
+    /// Early moves are drawn from the visits of board points, later ones are the best.
     fn choose(&mut self) -> Move {
         let search = self.thinker.search();
-        if self.turns.len() < self.spec.choice_moves {
+        let (turn, spec) = (self.turns.len(), &self.spec);
+        if turn < spec.choice_moves {
+            let exponent = choice::exponent_at(spec.choice_exponent, spec.choice_halflife, turn);
             let moves: Vec<RootMove> = search.root_moves().into_iter().filter(|root| root.mv != Move::Pass).collect();
             let visits: Vec<u32> = moves.iter().map(|root| root.visits).collect();
-            let drawn = choice::draw(&visits, self.spec.choice_exponent, &mut self.rng);
+            let drawn = choice::draw(&visits, exponent, &mut self.rng);
             return drawn.map_or(Move::Pass, |index| moves[index].mv);
         }
         search.best_move().map_or(Move::Pass, |root| root.mv)

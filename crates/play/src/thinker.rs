@@ -1,7 +1,7 @@
 //! One side's search, from the first leaf of a move to the last.
 
 use go::{Game, Illegal, Move};
-use mcts::{Draw, Evaluate, Leaf, Noise, Search, Selected, Settings};
+use mcts::{Draw, Evaluate, Exploration, Leaf, Search, Selected, Settings};
 use rand::RngExt;
 
 use crate::Seed;
@@ -20,17 +20,17 @@ pub struct Budget {
 pub struct Thinker {
     search: Search,
     budget: Budget,
-    noise: Option<Noise>,
+    exploration: Option<Exploration>,
     /// Entropy of the root's priors before noise, once the present root has been prepared.
     prior_entropy: Option<f32>,
     waiting: Vec<(Leaf, usize)>,
 }
 
 impl Thinker {
-    /// A thinker for the position that `game` is in. `noise` goes into the root's priors once for each move.
-    pub fn new(game: Game, settings: Settings, budget: Budget, noise: Option<Noise>) -> Thinker {
+    /// A thinker for the position that `game` is in. With an `exploration` it searches to learn, without one to win.
+    pub fn new(game: Game, settings: Settings, budget: Budget, exploration: Option<Exploration>) -> Thinker {
         let search = Search::new(game, settings);
-        Thinker { search, budget, noise, prior_entropy: None, waiting: Vec::with_capacity(budget.leaves) }
+        Thinker { search, budget, exploration, prior_entropy: None, waiting: Vec::with_capacity(budget.leaves) }
     }
 
     /// The search, to read its results from.
@@ -61,7 +61,7 @@ impl Thinker {
                     *pushed += 1;
                 }
                 Selected::Ended => {}
-                Selected::Taken => break,
+                Selected::Taken | Selected::Wait => break,
             }
         }
     }
@@ -70,13 +70,11 @@ impl Thinker {
         self.search.is_expanded() && self.search.visits() + self.waiting.len() as u32 >= self.budget.visits
     }
 
-    /// Adds the noise of this move as soon as there are priors to add it to.
+    /// Begins the search of this move as soon as the root has priors.
     fn prepare_root(&mut self, rng: &mut Seed) {
         if self.prior_entropy.is_none() && self.search.is_expanded() {
             self.prior_entropy = Some(self.search.prior_entropy());
-            if let Some(noise) = self.noise {
-                self.search.add_noise(noise, rng);
-            }
+            self.search.begin_move(self.budget.visits, self.exploration, rng);
         }
     }
 

@@ -3,10 +3,11 @@
 use std::ops::ControlFlow;
 
 use config::RunConfig;
-use go::{Color, Game};
-use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Settings, Value};
-use play::{Contest, Match, MatchSpec, RandomModel, Selfplay, SelfplaySpec, Side, Uniform, run};
-use record::{EndReason, GameRecord, Outcome};
+use go::{Color, Game, Size};
+use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Exploration, Settings, Value};
+use play::{Budget, Contest, Match, MatchSpec, RandomModel, Seed, Selfplay, SelfplaySpec, Side, Thinker, Uniform, run};
+use rand::SeedableRng;
+use record::{EndReason, GameRecord, Outcome, Turn};
 
 fn config(overrides: &[&str]) -> RunConfig {
     let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
@@ -51,20 +52,99 @@ impl Evaluate for Opinion {
     }
 }
 
+/// What KataGo has that Minigo has not.
+const KATAGO: [&str; 9] = [
+    "search.q_init_stays=false",
+    "search.fpu_reduction=0.2",
+    "selfplay.noise_shaped=0.5",
+    "selfplay.root_temperature=1.25",
+    "selfplay.root_temperature_late=1.1",
+    "selfplay.root_temperature_halflife=5",
+    "selfplay.forced_visits=2",
+    "selfplay.prune_target=true",
+    "selfplay.choice_halflife=5",
+];
+
+const GUMBEL: [&str; 4] =
+    ["search.algorithm=gumbel", "search.gumbel_moves=4", "search.leaves=3", "selfplay.choice_moves=0"];
+
 #[test]
 fn a_game_depends_on_nothing_beside_it() {
-    let config = config(&[]);
-    let together = selfplay(&config, 7, 0..12, None);
-    let alone: Vec<GameRecord> = (0..12).flat_map(|index| selfplay(&config, 1, index..index + 1, None)).collect();
-    assert_eq!(together, alone);
-    assert!(together.windows(2).all(|pair| pair[0].turns != pair[1].turns), "and no two games are the same");
+    for overrides in [&[][..], &KATAGO, &GUMBEL] {
+        let config = config(overrides);
+        let together = selfplay(&config, 7, 0..12, None);
+        let alone: Vec<GameRecord> = (0..12).flat_map(|index| selfplay(&config, 1, index..index + 1, None)).collect();
+        assert_eq!(together, alone);
+        assert!(together.windows(2).all(|pair| pair[0].turns != pair[1].turns), "and no two games are the same");
+    }
+}
+
+/// Noise in flat priors is told by a prior that is not flat.
+#[test]
+fn noise_goes_into_the_priors_once_for_each_move_and_also_into_a_kept_tree() {
+    let config = config(&["selfplay.noise_weight=0.5"]);
+    let settings = Settings::new(&config.search, &config.game);
+    let exploration = Exploration::new(&config.selfplay, 25);
+    let game = Game::new(Size::new(5).expect("a size"));
+    let mut thinker = Thinker::new(game, settings, Budget { visits: 30, leaves: 1 }, Some(exploration));
+    let (mut model, mut rng) = (Uniform::new(), Seed::seed_from_u64(1));
+    for turn in 0..4 {
+        let mut seen: Vec<f32> = Vec::new();
+        while !thinker.is_done() {
+            thinker.push(&mut model, &mut 0, &mut rng);
+            thinker.take(&model);
+            let priors: Vec<f32> = thinker.search().root_moves().iter().map(|root| root.prior).collect();
+            assert_eq!(seen, priors[..seen.len()], "turn {turn}: a later round changes nothing");
+            seen = priors;
+        }
+        let legal = thinker.search().game().legal_points().len() as f32 + 1.0;
+        assert!((thinker.prior_entropy() - legal.ln()).abs() < 1e-4, "the entropy is that before the noise");
+        assert!(seen.iter().all(|prior| *prior >= 0.5 / legal - 1e-6), "half of each prior is left");
+        assert!(seen.iter().any(|prior| (prior - 1.0 / legal).abs() > 0.01), "and the other half is noise");
+        let best = thinker.search().best_move().expect("a move was visited").mv;
+        thinker.advance(best).expect("a legal move");
+        assert!(thinker.search().visits() > 0, "the tree is kept");
+    }
+}
+
+#[test]
+fn a_pruned_target_keeps_the_move_that_is_played_and_has_no_more_than_the_budget() {
+    let config = config(&[&KATAGO[..], &["selfplay.choice_moves=0", "search.reuse=false"]].concat());
+    let mut pruned = 0;
+    for record in selfplay(&config, 4, 0..8, None) {
+        for turn in &record.turns {
+            let played = turn.mv.index(record.size) as u16;
+            let most = turn.visits.iter().map(|(_, visits)| *visits).max();
+            assert!(turn.visits.iter().any(|&(mv, visits)| mv == played && Some(visits) == most));
+            let sum: u32 = turn.visits.iter().map(|(_, visits)| visits).sum();
+            assert!(sum <= config.search.visits);
+            pruned += config.search.visits - sum;
+        }
+    }
+    assert!(pruned > 0);
+}
+
+#[test]
+fn gumbel_games_store_the_improved_policy_from_two_visits_up() {
+    for visits in ["search.visits=2", "search.visits=16"] {
+        let config = config(&[&GUMBEL[..], &[visits]].concat());
+        for record in selfplay(&config, 4, 0..4, None) {
+            let sum = |turn: &Turn| turn.visits.iter().map(|(_, count)| count).sum::<u32>();
+            assert!(record.turns.iter().all(|turn| sum(turn) == 65_536));
+            record.examples().expect("every turn is a good example");
+        }
+    }
 }
 
 #[test]
 fn every_game_replays_to_its_result() {
-    for overrides in
-        [&["game.size=5"][..], &["game.size=3", "game.scoring=area"], &["search.leaves=1", "search.reuse=false"]]
-    {
+    for overrides in [
+        &["game.size=5"][..],
+        &["game.size=3", "game.scoring=area"],
+        &["search.leaves=1", "search.reuse=false"],
+        &KATAGO,
+        &GUMBEL,
+    ] {
         let config = config(overrides);
         for record in selfplay(&config, 8, 0..20, None) {
             let game = record.replay().expect("stored games are legal");

@@ -25,7 +25,7 @@ fn the_first_leaf_is_the_root_and_the_second_its_first_point() {
 
 /// With Q = 0 everywhere only U decides: a visited edge falls behind all that were not.
 #[test]
-fn flat_priors_are_visited_in_order() {
+fn flat_priors_are_visited_in_order_and_the_depth_is_counted() {
     let mut search = empty(3, Settings { q_init: QInit::Zero, ..PARENT });
     let (root, _) = leaf(&mut search);
     flat(&mut search, root, 0.0);
@@ -34,8 +34,13 @@ fn flat_priors_are_visited_in_order() {
         assert_eq!(path, [expected]);
         flat(&mut search, next, 0.0);
     }
-    let (_, path) = leaf(&mut search);
+    assert_eq!((search.depth().mean(), search.depth().max()), (1.0, 1), "the root is no leaf of its own search");
+    let (deeper, path) = leaf(&mut search);
     assert_eq!(path.len(), 2, "every move of the root was visited once, so the walk goes deeper");
+    assert_eq!((search.depth().mean(), search.depth().max()), (12.0 / 11.0, 2));
+    flat(&mut search, deeper, 0.0);
+    search.advance(Move::Pass).unwrap();
+    assert_eq!((search.depth().mean(), search.depth().max()), (0.0, 0), "a new root, a new search");
 }
 
 #[test]

@@ -2,16 +2,33 @@
 
 use config::QInit;
 use go::{Game, Scoring, Size};
-use mcts::{Evaluation, Leaf, Search, Selected, Settings, Value};
+use mcts::{
+    Algorithm, Evaluation, Exploration, FirstPlay, Gumbel, Leaf, Noise, RootTemperature, Search, Selected, Settings,
+    Value,
+};
 
 pub(crate) const PARENT: Settings = Settings {
+    algorithm: Algorithm::Puct,
     q_init: QInit::PARENT,
+    first_play: FirstPlay::VirtualVisit,
     c_puct_base: 19652.0,
     c_puct_init: 1.25,
     reuse: true,
     scoring: Scoring::PassAlive,
     komi: 7.5,
 };
+
+/// Nothing is explored, and yet it is an exploration.
+pub(crate) const CALM: Exploration =
+    Exploration { temperature: RootTemperature::OFF, noise: None, forced_visits: 0.0, prune_target: false };
+
+pub(crate) fn noisy(alpha: f32) -> Exploration {
+    Exploration { noise: Some(Noise { weight: 0.25, alpha, shaped: 0.0 }), ..CALM }
+}
+
+pub(crate) fn gumbel(moves: usize) -> Settings {
+    Settings { algorithm: Algorithm::Gumbel(Gumbel { moves, c_visit: 50.0, c_scale: 1.0 }), ..PARENT }
+}
 
 pub(crate) fn empty(side: usize, settings: Settings) -> Search {
     Search::new(Game::new(Size::new(side).expect("a size from 2 to 19")), settings)
@@ -48,6 +65,30 @@ pub(crate) fn hashed(game: &Game) -> (Vec<f32>, f32) {
     let policy: Vec<f32> = (0..game.size().moves()).map(|_| next().powi(4)).collect();
     let sum: f32 = policy.iter().sum();
     (policy.iter().map(|p| p / sum).collect(), next() * 2.0 - 1.0)
+}
+
+/// Evaluates the root, and nothing else.
+pub(crate) fn expand_root(search: &mut Search, policy: &[f32], black: f32) {
+    let (root, _) = leaf(search);
+    search.expand(root, Evaluation { policy, value: Value::for_black(black) });
+}
+
+/// Searches until the root has exactly `visits`, at most `width` leaves at a time, with evaluations by `judge`.
+pub(crate) fn spend(search: &mut Search, visits: u32, width: usize, judge: &dyn Fn(&Game) -> (Vec<f32>, f32)) {
+    while search.visits() < visits {
+        let mut waiting = Vec::new();
+        while waiting.len() < width && search.visits() + (waiting.len() as u32) < visits {
+            let mut answer = None;
+            match search.select(&mut |game| answer = Some(judge(game))) {
+                Selected::Leaf(leaf) => waiting.push((leaf, answer.expect("a leaf is shown"))),
+                Selected::Ended => {}
+                Selected::Taken | Selected::Wait => break,
+            }
+        }
+        for (leaf, (policy, value)) in waiting {
+            search.expand(leaf, Evaluation { policy: &policy, value: Value::for_black(value) });
+        }
+    }
 }
 
 /// Searches until the root has `visits`, `width` leaves at a time, with evaluations by position.

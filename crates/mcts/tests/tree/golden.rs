@@ -8,11 +8,11 @@
 
 use config::QInit;
 use go::Move;
-use mcts::{Evaluation, Noise, Search, Selected, Settings, Value};
+use mcts::{Evaluation, Exploration, FirstPlay, Noise, RootTemperature, Search, Selected, Settings, Value};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::common::{PARENT, empty, run};
+use crate::common::{CALM, PARENT, empty, gumbel, hashed, noisy, run, spend};
 
 /// One line for each move of the root, and the principal variation.
 fn describe(name: &str, search: &Search) -> String {
@@ -52,12 +52,48 @@ fn trees() -> String {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     for _ in 0..12 {
         run(&mut search, 1, 1);
-        search.add_noise(Noise { weight: 0.25, alpha: 0.2 }, &mut rng);
+        search.begin_move(120, Some(noisy(0.2)), &mut rng);
         run(&mut search, 120, 2);
         let best = search.best_move().map_or(Move::Pass, |best| best.mv);
         search.advance(best).expect("a legal move");
     }
-    text + &describe("hashed 7x7 after twelve moves with noise and reuse", &search)
+    text += &describe("hashed 7x7 after twelve moves with noise and reuse", &search);
+    text + &options()
+}
+
+/// The twelve most probable moves of the policy to learn.
+fn target(search: &Search) -> String {
+    let mut target = search.policy_target();
+    target.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let size = search.game().size();
+    let moves: Vec<String> = target.iter().take(12).map(|(mv, n)| format!("{}:{n}", mv.to_gtp(size))).collect();
+    format!("  target {}\n", moves.join(" "))
+}
+
+fn options() -> String {
+    let mut text = String::new();
+    for reduction in [0.0, 0.2] {
+        let mut search = empty(9, Settings { first_play: FirstPlay::Urgency { reduction }, ..PARENT });
+        run(&mut search, 400, 4);
+        text += &describe(&format!("hashed 9x9, urgency less {reduction}, 4 leaves"), &search);
+    }
+    let explored = Exploration {
+        temperature: RootTemperature { early: 1.25, late: 1.1, halflife: 9.0 },
+        noise: Some(Noise { weight: 0.25, alpha: 0.13, shaped: 0.5 }),
+        forced_visits: 2.0,
+        prune_target: true,
+    };
+    let cases =
+        [("forced, pruned", PARENT, explored, 400), ("gumbel", gumbel(16), CALM, 400), ("gumbel", gumbel(4), CALM, 9)];
+    for (name, settings, exploration, visits) in cases {
+        let mut search = empty(9, settings);
+        run(&mut search, 0, 1);
+        search.begin_move(visits, Some(exploration), &mut Xoshiro256PlusPlus::seed_from_u64(1));
+        spend(&mut search, visits, 4, &hashed);
+        text += &describe(&format!("hashed 9x9, {name}, {visits} visits, 4 leaves"), &search);
+        text += &target(&search);
+    }
+    text
 }
 
 #[test]

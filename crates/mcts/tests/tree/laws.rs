@@ -1,11 +1,16 @@
 //! What holds in every tree.
 
-use crate::common::{PARENT, empty, run};
+use crate::common::{PARENT, empty, gumbel, hashed, noisy, run, spend};
 use config::QInit;
-use mcts::{Noise, Settings};
+use mcts::{Exploration, FirstPlay, Settings};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+fn first_plays() -> impl Strategy<Value = FirstPlay> {
+    let urgency = (0.0f32..0.5).prop_map(|reduction| FirstPlay::Urgency { reduction });
+    prop_oneof![Just(FirstPlay::VirtualVisit), urgency]
+}
 
 fn rules() -> impl Strategy<Value = QInit> {
     prop_oneof![Just(QInit::PARENT), Just(QInit::LOSS), Just(QInit::Zero), (0.0f32..2.0).prop_map(QInit::Penalty)]
@@ -16,8 +21,10 @@ proptest! {
 
     /// Whatever the batch width: visits add up, values stay in range, and a whole game can be played on one tree.
     #[test]
-    fn a_game_on_one_tree(side in 2usize..6, q_init in rules(), width in 1usize..17, reuse: bool) {
-        let mut search = empty(side, Settings { q_init, reuse, ..PARENT });
+    fn a_game_on_one_tree(
+        side in 2usize..6, q_init in rules(), first_play in first_plays(), width in 1usize..17, reuse: bool
+    ) {
+        let mut search = empty(side, Settings { q_init, first_play, reuse, ..PARENT });
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         for _ in 0..20 {
             if search.game().is_over(PARENT.scoring) {
@@ -27,14 +34,50 @@ proptest! {
             let moves = search.root_moves();
             prop_assert_eq!(moves.iter().map(|mv| mv.visits).sum::<u32>(), search.visits());
             prop_assert!(moves.iter().all(|mv| mv.value.black().abs() <= 1.0));
-            search.add_noise(Noise { weight: 0.25, alpha: 0.3 }, &mut rng);
+            let forced = Exploration { forced_visits: 2.0, prune_target: true, ..noisy(0.3) };
+            search.begin_move(40, Some(forced), &mut rng);
             run(&mut search, 40, width);
             prop_assert!(search.visits() >= 40);
             let best = search.best_move().unwrap();
+            let target = search.policy_target();
+            prop_assert!(target.contains(&(best.mv, best.visits)), "the best move keeps its visits");
+            for (mv, visits) in target {
+                prop_assert!(search.root_moves().iter().any(|root| root.mv == mv && root.visits >= visits));
+            }
             let kept = best.visits.saturating_sub(1);
             search.advance(best.mv).unwrap();
             let over = search.game().is_over(PARENT.scoring);
             prop_assert_eq!(search.visits(), if reuse && !over { kept } else { 0 });
+        }
+    }
+
+    /// Whatever the budget and the batch width: a Gumbel search spends its budget exactly, plays one of the moves it
+    /// visited most, and has a target that sums to 65,536.
+    #[test]
+    fn a_gumbel_game_on_one_tree(
+        side in 2usize..6, moves in 1usize..20, budget in 2u32..40, width in 1usize..17, reuse: bool
+    ) {
+        let mut search = empty(side, Settings { reuse, ..gumbel(moves) });
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        for _ in 0..20 {
+            if search.game().is_over(PARENT.scoring) {
+                break;
+            }
+            run(&mut search, 0, 1);
+            let (inherited, before) = (search.visits(), search.root_moves());
+            search.begin_move(budget, Some(noisy(0.3)), &mut rng);
+            spend(&mut search, budget, width, &hashed);
+            prop_assert_eq!(search.visits(), budget.max(inherited));
+            let best = search.best_move().unwrap();
+            let added = |mv| {
+                let visits = |moves: &[mcts::RootMove]| moves.iter().find(|root| root.mv == mv).map_or(0, |r| r.visits);
+                visits(&search.root_moves()) - visits(&before)
+            };
+            let most = search.root_moves().iter().map(|root| added(root.mv)).max();
+            prop_assert_eq!(Some(added(best.mv)), most);
+            prop_assert!(search.root_moves().iter().filter(|root| added(root.mv) > 0).count() <= moves);
+            prop_assert_eq!(search.policy_target().iter().map(|(_, count)| count).sum::<u32>(), 65_536);
+            search.advance(best.mv).unwrap();
         }
     }
 

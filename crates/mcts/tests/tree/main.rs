@@ -2,5 +2,8 @@
 
 mod arithmetic;
 mod common;
+mod first_play;
 mod golden;
+mod gumbel;
 mod laws;
+mod root;

@@ -1,0 +1,133 @@
+//! Sequential halving at the root of a Gumbel search (Danihelka et al., ICLR 2022).
+//!
+//! At the start of a move the m moves with the highest g + ln P are sampled, g being Gumbel noise: a draw of m moves
+//! from the prior without replacement. They are visited in phases. In each phase all moves that are still considered
+//! get the same number of visits; after it those with the better half of the scores g + ln P + σ(q) stay. What the
+//! budget leaves over goes to the last two, one by one. The move that is left is the one to play.
+//!
+//! A phase is judged only when all of its visits are backed up: the search waits for leaves at its end.
+
+use rand::Rng;
+use rand_distr::{Distribution, Gumbel as Noise};
+
+use crate::gumbel::Sigma;
+use crate::settings::Gumbel;
+use crate::tree::View;
+
+/// The moves considered at a root; none before [`Halving::start`].
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Halving {
+    considered: Vec<Considered>,
+    budget: u32,
+    /// ⌈log2 m⌉, at least 1.
+    phases: u32,
+    /// Visits that each considered move has at the end of the present phase.
+    due: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Considered {
+    mv: u16,
+    /// g + ln P.
+    key: f32,
+    /// Its place among the children, once it was followed.
+    slot: Option<usize>,
+    /// Visits before the search of this move began.
+    inherited: u32,
+}
+
+impl Considered {
+    /// Visits of this search, those that wait included.
+    fn visits(&self, view: &View<'_>) -> u32 {
+        self.slot.map_or(0, |slot| {
+            let child = &view.children[slot];
+            child.visits + u32::from(child.pending) - self.inherited
+        })
+    }
+
+    fn score(&self, view: &View<'_>, sigma: &Sigma) -> f32 {
+        self.key + self.slot.map_or(sigma.unvisited, |slot| sigma.of(&view.children[slot]))
+    }
+
+    fn waits(&self, view: &View<'_>) -> bool {
+        self.slot.is_some_and(|slot| view.children[slot].pending > 0)
+    }
+}
+
+impl Halving {
+    pub(crate) fn clear(&mut self) {
+        self.considered.clear();
+    }
+
+    pub(crate) fn is_active(&self) -> bool {
+        !self.considered.is_empty()
+    }
+
+    /// Samples the moves of a search of `budget` more visits. Without a generator nothing is random: the moves with
+    /// the highest priors are considered.
+    pub(crate) fn start(&mut self, view: &View<'_>, gumbel: &Gumbel, budget: u32, mut rng: Option<&mut impl Rng>) {
+        let noise = Noise::new(0.0f32, 1.0).expect("a positive scale");
+        self.considered.clear();
+        for (slot, (&mv, &prior)) in view.moves.iter().zip(view.priors).enumerate().filter(|(_, (_, p))| **p > 0.0) {
+            let g = rng.as_mut().map_or(0.0, |rng| noise.sample(rng));
+            let slot = (slot < view.children.len()).then_some(slot);
+            let inherited = slot.map_or(0, |slot| view.children[slot].visits);
+            self.considered.push(Considered { mv, key: g + prior.ln(), slot, inherited });
+        }
+        self.considered.sort_unstable_by(|a, b| b.key.total_cmp(&a.key).then(a.mv.cmp(&b.mv)));
+        // More moves than visits cannot be told apart.
+        self.considered.truncate(gumbel.moves.min(budget.max(1) as usize));
+        self.budget = budget;
+        self.phases = (self.considered.len() as u32).next_power_of_two().ilog2().max(1);
+        self.due = self.share();
+    }
+
+    /// Visits of each move in a phase with the present moves.
+    fn share(&self) -> u32 {
+        (self.budget / (self.phases * self.considered.len() as u32)).max(1)
+    }
+
+    /// Ends phases that are complete. False when the present one is, but for visits that wait.
+    pub(crate) fn settle(&mut self, view: &View<'_>, gumbel: &Gumbel) -> bool {
+        while self.considered.iter().all(|considered| considered.visits(view) >= self.due) {
+            if self.considered.iter().any(|considered| considered.waits(view)) {
+                return false;
+            }
+            self.halve(view, &Sigma::new(view, gumbel));
+            self.due += self.share();
+        }
+        true
+    }
+
+    fn halve(&mut self, view: &View<'_>, sigma: &Sigma) {
+        let by_score = |a: &Considered, b: &Considered| b.score(view, sigma).total_cmp(&a.score(view, sigma));
+        self.considered.sort_unstable_by(|a, b| by_score(a, b).then(a.mv.cmp(&b.mv)));
+        let half = self.considered.len() / 2;
+        self.considered.truncate(half.max(2));
+    }
+
+    /// The move to visit next and its slot: of those with the fewest visits the one with the best score. The caller
+    /// follows it; a move that was never followed is to be given the next free slot.
+    pub(crate) fn next(&mut self, view: &View<'_>, gumbel: &Gumbel) -> (u16, usize) {
+        let sigma = Sigma::new(view, gumbel);
+        let rank = |considered: &Considered| (considered.visits(view), considered.score(view, &sigma));
+        let order = |a: &Considered, b: &Considered| {
+            let ((visits_a, score_a), (visits_b, score_b)) = (rank(a), rank(b));
+            visits_a.cmp(&visits_b).then(score_b.total_cmp(&score_a)).then(a.mv.cmp(&b.mv))
+        };
+        let next = self.considered.iter_mut().min_by(|a, b| order(a, b)).expect("some move is considered");
+        (next.mv, *next.slot.get_or_insert(view.children.len()))
+    }
+
+    /// The slot of the move to play: of the considered moves with the most visits of this search the one with the best
+    /// score. None before any of them was visited.
+    pub(crate) fn survivor(&self, view: &View<'_>, gumbel: &Gumbel) -> Option<usize> {
+        let sigma = Sigma::new(view, gumbel);
+        let visited = |considered: &&Considered| considered.slot.is_some_and(|slot| view.children[slot].visits > 0);
+        let order = |a: &&Considered, b: &&Considered| {
+            let by_score = || a.score(view, &sigma).total_cmp(&b.score(view, &sigma));
+            a.visits(view).cmp(&b.visits(view)).then_with(by_score).then(b.mv.cmp(&a.mv))
+        };
+        self.considered.iter().filter(visited).max_by(order).and_then(|considered| considered.slot)
+    }
+}

@@ -1,0 +1,155 @@
+//! What a search has found out.
+
+use go::Move;
+
+use crate::gumbel::improved_policy;
+use crate::puct::Puct;
+use crate::search::Search;
+use crate::settings::Algorithm;
+use crate::target::shares;
+use crate::tree::{Child, View};
+use crate::{Depth, Value};
+
+/// A followed edge of the root.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RootMove {
+    /// The move.
+    pub mv: Move,
+    /// Its visits.
+    pub visits: u32,
+    /// Its prior, with noise if there was any.
+    pub prior: f32,
+    /// Mean of the values backed up through it.
+    pub value: Value,
+}
+
+/// What the whole numbers of an improved policy sum to: their error is then below that of the values they come from.
+const IMPROVED_TOTAL: u32 = 65_536;
+
+impl Search {
+    /// Visits of the root's children, inherited ones included.
+    pub fn visits(&self) -> u32 {
+        self.tree.root().map_or(0, |id| self.tree.stats(id).visits.saturating_sub(1))
+    }
+
+    /// Mean of all values backed up to the root; what the network said when there were none yet.
+    ///
+    /// # Panics
+    /// When the root is not expanded.
+    pub fn root_value(&self) -> Value {
+        let stats = self.tree.stats(self.expanded_root());
+        Value::for_black(stats.sum / stats.visits as f32)
+    }
+
+    /// What the network said of the root.
+    ///
+    /// # Panics
+    /// When the root is not expanded.
+    pub fn network_value(&self) -> Value {
+        Value::for_black(self.tree.node(self.expanded_root()).value)
+    }
+
+    /// Entropy of the root's priors over legal moves, in nats.
+    ///
+    /// # Panics
+    /// When the root is not expanded.
+    pub fn prior_entropy(&self) -> f32 {
+        let priors = self.tree.priors(self.expanded_root()).iter();
+        -priors.filter(|prior| **prior > 0.0).map(|prior| prior * prior.ln()).sum::<f32>()
+    }
+
+    /// The visited edges of the root, in the order of their first visit.
+    ///
+    /// # Panics
+    /// When the root is not expanded.
+    pub fn root_moves(&self) -> Vec<RootMove> {
+        let view = self.root_view();
+        let visited = view.children.iter().enumerate().filter(|(_, child)| child.visits > 0);
+        visited.map(|(slot, child)| self.root_move(&view, slot, child)).collect()
+    }
+
+    fn root_move(&self, view: &View<'_>, slot: usize, child: &Child) -> RootMove {
+        RootMove {
+            mv: self.move_of(view.moves[slot]),
+            visits: child.visits,
+            prior: view.priors[slot],
+            value: Value::for_black(child.sum / child.visits as f32),
+        }
+    }
+
+    fn move_of(&self, index: u16) -> Move {
+        Move::from_index(self.game.size(), index.into()).expect("edges hold moves of this board")
+    }
+
+    /// The move to play for strength.
+    ///
+    /// PUCT: the most visited; of equals the one with the better value for the mover, then the lower index. Gumbel: the
+    /// move that sequential halving left; without [`Search::begin_move`] as PUCT.
+    ///
+    /// # Panics
+    /// When the root is not expanded.
+    pub fn best_move(&self) -> Option<RootMove> {
+        let view = self.root_view();
+        if let Algorithm::Gumbel(gumbel) = &self.settings.algorithm
+            && let Some(slot) = self.halving.survivor(&view, gumbel)
+        {
+            return Some(self.root_move(&view, slot, &view.children[slot]));
+        }
+        let (mover, size) = (self.game.to_move(), self.game.size());
+        self.root_moves().into_iter().max_by(|a, b| {
+            let by_value = || a.value.mover(mover).total_cmp(&b.value.mover(mover));
+            let by_index = || b.mv.index(size).cmp(&a.mv.index(size));
+            a.visits.cmp(&b.visits).then_with(by_value).then_with(by_index)
+        })
+    }
+
+    /// The policy to learn, as whole numbers in proportion to it, in the order of the edges; none of them is 0.
+    ///
+    /// PUCT: the visits; pruned ones where the exploration of this move prunes its target. Gumbel: there the visits
+    /// say which moves were sampled and not how good they are, and what is to be learned needs the values of all
+    /// moves; so this is the improved policy itself, scaled to a sum of 65,536.
+    ///
+    /// # Panics
+    /// When the root is not expanded.
+    pub fn policy_target(&self) -> Vec<(Move, u32)> {
+        let view = self.root_view();
+        let counts = match &self.settings.algorithm {
+            Algorithm::Gumbel(gumbel) => shares(&improved_policy(&view, gumbel), IMPROVED_TOTAL),
+            Algorithm::Puct => self.pruned().unwrap_or_else(|| view.children.iter().map(|c| c.visits).collect()),
+        };
+        let counts = view.moves.iter().zip(counts).filter(|(_, count)| *count > 0);
+        counts.map(|(&mv, count)| (self.move_of(mv), count)).collect()
+    }
+
+    fn pruned(&self) -> Option<Vec<u32>> {
+        self.exploration.filter(|exploration| exploration.prune_target)?;
+        let best = self.best_move()?.mv.index(self.game.size());
+        let view = self.root_view();
+        let slot = view.moves.iter().position(|&mv| usize::from(mv) == best)?;
+        Some(Puct::new(view, &self.settings).pruned(slot))
+    }
+
+    /// The most visited path from the root, with the visits of each move.
+    pub fn principal_variation(&self) -> Vec<(Move, u32)> {
+        let mut path = Vec::new();
+        let mut at = self.tree.root();
+        while let Some(id) = at {
+            let moves = self.tree.moves(id).iter();
+            let best = moves.zip(self.tree.children(id)).max_by_key(|(mv, child)| (child.visits, u16::MAX - **mv));
+            let best = best.filter(|(_, child)| child.visits > 0);
+            path.extend(best.map(|(&mv, child)| (self.move_of(mv), child.visits)));
+            at = best.and_then(|(_, child)| child.node);
+        }
+        path
+    }
+
+    /// How deep the walks to the leaves of the present search were, since the last [`Search::advance`].
+    pub fn depth(&self) -> Depth {
+        self.depth
+    }
+
+    /// Nodes in the tree, and the bytes they, their edges and their statistics take.
+    pub fn size(&self) -> (usize, usize) {
+        (self.tree.len(), self.tree.bytes())
+    }
+}

@@ -1,0 +1,88 @@
+//! What a search depends on besides the game.
+
+use config::QInit;
+use go::Scoring;
+
+/// How positions are searched: what belongs to the tree, whoever plays and whatever for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// How edges are chosen.
+    pub algorithm: Algorithm,
+    /// Value of an edge before its first visit; PUCT only.
+    pub q_init: QInit,
+    /// What becomes of that value afterwards; PUCT only.
+    pub first_play: FirstPlay,
+    /// c_base of the exploration factor, in visits; PUCT only.
+    pub c_puct_base: f32,
+    /// c_init of the exploration factor; PUCT only.
+    pub c_puct_init: f32,
+    /// Keep the tree below a move that is played.
+    pub reuse: bool,
+    /// How games end and are counted.
+    pub scoring: Scoring,
+    /// Points added to White's area.
+    pub komi: f32,
+}
+
+/// How edges are chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Algorithm {
+    /// The highest s·Q + U; see [`crate::formula`].
+    Puct,
+    /// Sequential halving at the root and the improved policy below it.
+    Gumbel(Gumbel),
+}
+
+/// The constants of Gumbel search (Danihelka et al. 2022).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gumbel {
+    /// Moves considered at the root, at most.
+    pub moves: usize,
+    /// c_visit of σ(q) = (c_visit + max N)·c_scale·q.
+    pub c_visit: f32,
+    /// c_scale of σ, for values from 0 to 1.
+    pub c_scale: f32,
+}
+
+/// What becomes of the value that an edge starts with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FirstPlay {
+    /// It stays in the mean as one virtual visit (Minigo): Q = (init + W)/(1 + N).
+    VirtualVisit,
+    /// It counts as long as the edge is unvisited (first-play urgency), less `reduction` times the square root of the
+    /// prior of the edges that were followed; then Q = W/N.
+    Urgency {
+        /// 0 for none; KataGo has 0.2.
+        reduction: f32,
+    },
+}
+
+impl Settings {
+    /// The settings of a run.
+    pub fn new(search: &config::Search, game: &config::Game) -> Settings {
+        Settings {
+            algorithm: match search.algorithm {
+                config::Algorithm::Puct => Algorithm::Puct,
+                config::Algorithm::Gumbel => Algorithm::Gumbel(Gumbel {
+                    moves: search.gumbel_moves,
+                    c_visit: search.gumbel_c_visit,
+                    c_scale: search.gumbel_c_scale,
+                }),
+            },
+            q_init: search.q_init,
+            first_play: if search.q_init_stays {
+                FirstPlay::VirtualVisit
+            } else {
+                FirstPlay::Urgency { reduction: search.fpu_reduction }
+            },
+            c_puct_base: search.c_puct_base,
+            c_puct_init: search.c_puct_init,
+            reuse: search.reuse,
+            scoring: match game.scoring {
+                config::Scoring::PassAlive => Scoring::PassAlive,
+                config::Scoring::Area => Scoring::Area,
+            },
+            komi: game.komi,
+        }
+    }
+}

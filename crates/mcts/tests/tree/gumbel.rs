@@ -1,0 +1,200 @@
+//! Gumbel search: the schedule of its visits, its sampling, its target, and its rule below the root.
+
+use go::{Game, Move};
+use mcts::{Search, Selected};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::common::{CALM, empty, expand_root, flat, gumbel, hashed, leaf, run, spend};
+
+fn rng(seed: u64) -> Xoshiro256PlusPlus {
+    Xoshiro256PlusPlus::seed_from_u64(seed)
+}
+
+/// Flat prior and an even game.
+fn even(game: &Game) -> (Vec<f32>, f32) {
+    (vec![1.0 / game.size().moves() as f32; game.size().moves()], 0.0)
+}
+
+/// A search of `budget` visits with `moves` considered, leaves evaluated by `judge`.
+fn searched(moves: usize, budget: u32, width: usize, judge: &dyn Fn(&Game) -> (Vec<f32>, f32)) -> Search {
+    let mut search = empty(9, gumbel(moves));
+    let (policy, value) = judge(search.game());
+    expand_root(&mut search, &policy, value);
+    search.begin_move(budget, Some(CALM), &mut rng(1));
+    spend(&mut search, budget, width, judge);
+    search
+}
+
+/// The schedules that mctx lists in its tests (seq_halving_test.py), by how often each move comes up, and a few more.
+#[test]
+fn visits_follow_sequential_halving_exactly() {
+    let cases: [(usize, u32, &[u32]); 9] = [
+        (8, 24, &[7, 7, 3, 3, 1, 1, 1, 1]),
+        (8, 47, &[18, 17, 4, 4, 1, 1, 1, 1]),
+        (8, 2, &[1, 1]),
+        (8, 13, &[3, 2, 2, 2, 1, 1, 1, 1]),
+        (7, 24, &[9, 8, 3, 1, 1, 1, 1]),
+        (1, 16, &[16]),
+        (2, 3, &[2, 1]),
+        (16, 16, &[1; 16]),
+        (4, 1, &[1]),
+    ];
+    for (moves, budget, expected) in cases {
+        for width in [1, 2, 5, 16] {
+            for judge in [&even as &dyn Fn(&Game) -> _, &hashed] {
+                let search = searched(moves, budget, width, judge);
+                let mut visits: Vec<u32> = search.root_moves().iter().map(|root| root.visits).collect();
+                visits.sort_unstable_by(|a, b| b.cmp(a));
+                assert_eq!(visits, expected, "{budget} visits to {moves} moves, {width} leaves");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_phase_is_judged_when_all_its_leaves_are_back() {
+    let mut search = empty(9, gumbel(4));
+    run(&mut search, 0, 1);
+    search.begin_move(8, None, &mut rng(1));
+    let mut leaves: Vec<_> = (0..4).map(|_| leaf(&mut search).0).collect();
+    let last = leaves.pop().unwrap();
+    leaves.into_iter().for_each(|leaf| flat(&mut search, leaf, 0.0));
+    assert_eq!(search.select(&mut |_| panic!("nothing to see")), Selected::Wait);
+    flat(&mut search, last, 0.0);
+    assert!(matches!(search.select(&mut |_| {}), Selected::Leaf(_)));
+}
+
+/// Prior (0.5, 0.3, 0.2): one move is drawn with these probabilities. Of two moves without replacement the last is
+/// missing with 0.5·0.3/0.5 + 0.3·0.5/0.7 = 0.5143, the second with 0.5·0.2/0.5 + 0.2·0.5/0.8 = 0.325, the first with
+/// 0.3·0.2/0.7 + 0.2·0.3/0.8 = 0.1607.
+#[test]
+fn moves_are_sampled_from_the_prior_without_replacement() {
+    let mut policy = vec![0.0; 82];
+    policy[..3].copy_from_slice(&[0.5, 0.3, 0.2]);
+    let (mut rng, rounds) = (rng(7), 4000);
+    let mut counts = |moves: usize| {
+        let mut counts = [0.0; 3];
+        for _ in 0..rounds {
+            let mut search = empty(9, gumbel(moves));
+            expand_root(&mut search, &policy, 0.0);
+            search.begin_move(moves as u32, Some(CALM), &mut rng);
+            spend(&mut search, moves as u32, 1, &even);
+            let visited = search.root_moves();
+            assert_eq!(visited.len(), moves);
+            visited.iter().for_each(|root| counts[root.mv.index(search.game().size())] += 1.0 / f64::from(rounds));
+        }
+        counts
+    };
+    for (moves, expected) in [(1, [0.5, 0.3, 0.2]), (2, [1.0 - 0.1607, 1.0 - 0.325, 1.0 - 0.5143])] {
+        let found = counts(moves);
+        // Three standard deviations of 4,000 draws are at most 0.024.
+        assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 0.024), "{moves}: {found:?}");
+    }
+}
+
+#[test]
+fn without_an_exploration_the_most_probable_moves_are_considered() {
+    let tree = |seed| {
+        let mut search = empty(9, gumbel(4));
+        run(&mut search, 0, 1);
+        search.begin_move(32, None, &mut rng(seed));
+        spend(&mut search, 32, 2, &hashed);
+        let mut moves: Vec<usize> = search.root_moves().iter().map(|r| r.mv.index(search.game().size())).collect();
+        moves.sort_unstable();
+        (moves, search.best_move())
+    };
+    let (policy, _) = hashed(empty(9, gumbel(4)).game());
+    let mut likely: Vec<usize> = (0..82).collect();
+    likely.sort_by(|&a, &b| policy[b].total_cmp(&policy[a]));
+    likely.truncate(4);
+    likely.sort_unstable();
+    assert_eq!(tree(1).0, likely);
+    assert_eq!(tree(1), tree(2));
+}
+
+/// After one good move White is lost: whoever considers it plays it, and learns it.
+#[test]
+fn the_survivor_is_the_move_with_the_best_value() {
+    let good = 40;
+    let judge = |game: &Game| {
+        let found = game.moves().first().is_some_and(|mv| mv.index(game.size()) == good);
+        (even(game).0, if found { 0.8 } else { -0.2 })
+    };
+    for width in [1, 8] {
+        let search = searched(82, 90, width, &judge);
+        let best = search.best_move().unwrap();
+        assert_eq!(best.mv.index(search.game().size()), good);
+        let target = search.policy_target();
+        assert!(target.contains(&(best.mv, 65_536)), "σ of a whole point is 25 and more: {target:?}");
+    }
+}
+
+/// π' ∝ P·exp(σ(completed q)) over all legal moves, straight from its definition and in double precision.
+#[test]
+fn the_target_is_the_improved_policy() {
+    let narrow = |game: &Game| {
+        let (policy, value) = hashed(game);
+        (policy, value * 0.1)
+    };
+    for (moves, budget) in [(16, 32), (4, 2), (8, 200)] {
+        let search = searched(moves, budget, 3, &narrow);
+        let size = search.game().size();
+        let (policy, _) = hashed(search.game());
+        let visited = search.root_moves();
+        let of = |index: usize| visited.iter().find(|root| root.mv.index(size) == index);
+        let prior: f64 = visited.iter().map(|root| f64::from(root.prior)).sum();
+        let mean: f64 = visited.iter().map(|root| f64::from(root.prior) * f64::from(root.value.black())).sum();
+        let mixed =
+            (f64::from(search.network_value().black()) + f64::from(budget) * mean / prior) / (1.0 + f64::from(budget));
+        let most = f64::from(visited.iter().map(|root| root.visits).max().unwrap());
+        let sigma = |q: f64| (50.0 + most) * (q + 1.0) / 2.0;
+        let logit = |index: usize| {
+            let q = of(index).map_or(mixed, |root| f64::from(root.value.black()));
+            f64::from(policy[index]).ln() + sigma(q)
+        };
+        let total: f64 = (0..82).map(|index| logit(index).exp()).sum();
+        let target = search.policy_target();
+        for index in 0..82 {
+            let mv = Move::from_index(size, index).unwrap();
+            let found = target.iter().find(|(other, _)| *other == mv).map_or(0, |(_, count)| *count);
+            let expected = logit(index).exp() / total;
+            assert!((f64::from(found) / 65_536.0 - expected).abs() < 2e-5, "{index}: {found}, expected {expected}");
+        }
+    }
+}
+
+/// With equal values the improved policy is the prior, and visits keep within one of their share of it.
+#[test]
+fn below_the_root_visits_come_to_be_shared_out_as_the_improved_policy() {
+    let judge = |game: &Game| (hashed(game).0, 0.0);
+    for width in [1, 8] {
+        // Its move was not begun, so this root chooses as any other node.
+        let mut search = empty(9, gumbel(16));
+        let (policy, _) = judge(search.game());
+        expand_root(&mut search, &policy, 0.0);
+        spend(&mut search, 500, width, &judge);
+        for root in search.root_moves() {
+            let share = 500.0 * root.prior;
+            assert!((root.visits as f32 - share).abs() < 1.5, "{root:?} wants {share}");
+        }
+    }
+}
+
+#[test]
+fn kept_visits_count_towards_the_budget_and_not_towards_the_phases() {
+    let mut search = searched(8, 200, 1, &hashed);
+    let best = search.best_move().unwrap();
+    search.advance(best.mv).unwrap();
+    let before = search.root_moves();
+    let inherited = search.visits();
+    assert!(inherited >= 20, "{inherited}");
+    search.begin_move(inherited + 24, Some(CALM), &mut rng(3));
+    spend(&mut search, inherited + 24, 4, &hashed);
+    let visits = |moves: &[mcts::RootMove], mv| moves.iter().find(|root| root.mv == mv).map_or(0, |root| root.visits);
+    let after = search.root_moves();
+    let mut added: Vec<u32> = after.iter().map(|root| root.visits - visits(&before, root.mv)).collect();
+    added.sort_unstable_by(|a, b| b.cmp(a));
+    assert_eq!(added[..8], [7, 7, 3, 3, 1, 1, 1, 1]);
+    assert!(added[8..].iter().all(|&n| n == 0));
+}
