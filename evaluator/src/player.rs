@@ -63,8 +63,18 @@ impl Player {
         Side { name: self.id.to_string(), model: place, settings: self.settings, leaves: self.leaves }
     }
 
+    /// How the player searches.
+    pub fn settings(&self) -> Settings {
+        self.settings
+    }
+
+    /// Leaves of a game that may wait for the same batch.
+    pub fn leaves(&self) -> usize {
+        self.leaves
+    }
+
     /// What scores the player's positions, for one thread.
-    pub(crate) fn evaluator(&self) -> Box<dyn Evaluate> {
+    pub fn evaluator(&self) -> Box<dyn Evaluate> {
         match &self.model {
             Model::Uniform => Box::new(Uniform::new()),
             Model::Random => Box::new(RandomModel::new()),

@@ -26,3 +26,13 @@ pub enum SelfplayError {
         source: EvaluateError,
     },
 }
+
+impl SelfplayError {
+    /// The store's part in it, if it had one.
+    pub fn store(&self) -> Option<&store::StoreError> {
+        match self {
+            SelfplayError::Store(error) => Some(error),
+            SelfplayError::Open { .. } | SelfplayError::Evaluate { .. } => None,
+        }
+    }
+}

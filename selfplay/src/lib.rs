@@ -5,22 +5,24 @@
 //! (`shelf`). Which games are wanted follows from what is published already, so the work can be killed and started
 //! again at any time, and goes on where it was.
 
+pub mod command;
 mod error;
 mod models;
 mod shelf;
 mod worker;
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use cli::Stop;
+use cli::{Stop, human};
 use config::{ModelId, RunConfig};
 use store::Run;
 
 pub use error::SelfplayError;
-pub use models::{Model, open};
+pub use models::Model;
 
 use shelf::Shelf;
 
@@ -61,14 +63,19 @@ pub struct Progress {
 /// What all threads of a job share.
 pub(crate) struct Shared<'a> {
     pub(crate) job: &'a Job,
+    /// Name of the series the games belong to.
+    pub(crate) series: &'a str,
     pub(crate) published: &'a BTreeSet<u64>,
     pub(crate) evaluations: AtomicU64,
+    /// No more games are to be started.
+    pub(crate) enough: AtomicBool,
     pub(crate) stop: &'a Stop,
 }
 
-/// Plays until the wanted games are published, or `stop` is requested; then what is finished is published all the same.
+/// Plays until the wanted games are published, or `stop` is requested; then games in progress are given up, and what is
+/// finished is published all the same.
 ///
-/// `watch` is told several times a second how far the job is.
+/// `watch` is told several times a second how far the job is; when it breaks no more games are started.
 ///
 /// # Errors
 /// The model cannot be opened or fails, or the store refuses the games. Games that were published stay published.
@@ -77,15 +84,22 @@ pub fn play(
     job: &Job,
     model: &Model,
     stop: &Stop,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Progress, SelfplayError> {
-    let number = models::folder(&job.model);
-    let published = run.published_indices(number, &job.worker)?;
+    let (number, series) = models::series(&job.model, &job.worker);
+    let published = run.published_indices(number, &series)?;
     let began = Instant::now();
     let done = published.range(..job.games).count() as u64;
     let mut progress = Progress { games: done, wanted: job.games, ..Progress::default() };
-    let mut shelf = Shelf::new(run, number, &job.worker, job.config.selfplay.games_per_file);
-    let shared = Shared { job, published: &published, evaluations: AtomicU64::new(0), stop };
+    let mut shelf = Shelf::new(run, number, &series, job.config.selfplay.games_per_file);
+    let shared = Shared {
+        job,
+        series: &series,
+        published: &published,
+        evaluations: AtomicU64::new(0),
+        enough: AtomicBool::new(false),
+        stop,
+    };
     std::thread::scope(|scope| {
         let (sender, finished) = mpsc::channel();
         let threads: Vec<_> = (0..job.threads)
@@ -109,10 +123,19 @@ pub fn play(
             }
             progress.evaluations = shared.evaluations.load(Ordering::Relaxed);
             progress.time = began.elapsed();
-            watch(progress);
+            if watch(progress).is_break() {
+                shared.enough.store(true, Ordering::Relaxed);
+            }
         }
         shelf.publish()?;
         threads.into_iter().try_for_each(|thread| thread.join().expect("a worker thread does not panic"))
     })?;
     Ok(progress)
+}
+
+/// What a second brings, for people.
+pub fn rates(progress: &Progress) -> String {
+    let rate = |number| human::rate(number, progress.time);
+    let (games, moves) = (rate(progress.finished), rate(progress.moves));
+    format!("{games} games, {moves} positions, {} evaluations", rate(progress.evaluations))
 }

@@ -47,7 +47,7 @@ impl<'a> Shelf<'a> {
         }
         self.games.sort_by_key(|game| game.index);
         let file = self.run.publish_games(self.model, self.worker, &self.games)?;
-        tracing::debug!(games = self.games.len(), %file, "published games");
+        tracing::debug!(games = self.games.len(), file = self.run.games_name(&file), "published games");
         self.games.clear();
         Ok(())
     }

@@ -24,7 +24,7 @@ pub(crate) fn play(
     let mut wanted = wanted.skip(thread).step_by(job.threads);
     let (name, config) = (job.model.to_string(), &job.config);
     let slots = config.selfplay.batch / config.search.leaves;
-    let mut evaluator = model.evaluator(config.selfplay.batch)?;
+    let mut evaluator = model.evaluator();
     let mut counted = 0;
     // Nobody listens any more when a game could not be published.
     let heard = Cell::new(true);
@@ -32,8 +32,8 @@ pub(crate) fn play(
         &mut [&mut *evaluator],
         slots,
         &mut || {
-            let index = wanted.next()?;
-            Some(Selfplay::new(SelfplaySpec::new(config, &name, &job.worker, index, job.threshold)))
+            let index = wanted.next().filter(|_| !shared.enough.load(Ordering::Relaxed))?;
+            Some(Selfplay::new(SelfplaySpec::new(config, &name, shared.series, index, job.threshold)))
         },
         &mut |record| heard.set(heard.get() && finished.send(record).is_ok()),
         &mut |counts| {

@@ -16,6 +16,6 @@ mod thinker;
 pub use built_in::{RandomModel, Uniform};
 pub use matches::{Match, MatchSpec, Side};
 pub use round::{Contest, Counts, run};
-pub use seed::{Seed, game_seed};
+pub use seed::{Seed, game_seed, generator};
 pub use selfplay::{Selfplay, SelfplaySpec, is_calibration};
 pub use thinker::{Budget, Thinker};

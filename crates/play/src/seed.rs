@@ -22,7 +22,8 @@ pub(crate) fn finish(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-pub(crate) fn generator(seed: u64) -> Seed {
+/// The generator that a seed starts.
+pub fn generator(seed: u64) -> Seed {
     Seed::seed_from_u64(seed)
 }
 

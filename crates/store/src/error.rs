@@ -83,6 +83,18 @@ impl StoreError {
         matches!(self, StoreError::Unreachable { .. })
     }
 
+    /// Whether the operator named something that is not there or cannot be, so that trying again is of no use.
+    pub fn is_misconfiguration(&self) -> bool {
+        matches!(
+            self,
+            StoreError::BadUrl { .. }
+                | StoreError::BadName(_)
+                | StoreError::NotFound { .. }
+                | StoreError::Conflict { .. }
+                | StoreError::Config { .. }
+        )
+    }
+
     /// Whether a single file is at fault, so that a reader of many may list it and go on with the others.
     pub fn is_damage(&self) -> bool {
         matches!(self, StoreError::Damaged { .. } | StoreError::NotFound { .. })

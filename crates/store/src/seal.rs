@@ -79,7 +79,7 @@ mod tests {
         let blank = text.replace(&seal, BLANK);
         assert_eq!(blank.len(), text.len());
         let at = find(&whole).unwrap();
-        let mut bytes = whole.clone();
+        let mut bytes = whole;
         bytes[at..at + 64].copy_from_slice(BLANK.as_bytes());
         assert_eq!(seal, sha256(&bytes));
     }

@@ -115,7 +115,7 @@ fn damaged_metadata_is_named() {
         size: 9,
         config_digest: settings.digest(),
         network: settings.network,
-        search: settings.search.clone(),
+        search: settings.search,
     };
     run.publish_model(&card, Bytes::from("weights")).unwrap();
     let model = folder.path().join("r/models/000001");

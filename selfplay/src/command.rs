@@ -1,0 +1,185 @@
+//! The command line: what was typed, and what is played because of it.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use clap::Parser;
+use cli::{Blame, Misconfigured, Stop, StoreUnreachable};
+use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
+use net::Device;
+use store::{Run, Store, StoreError};
+
+use crate::{Job, Model, Progress, SelfplayError, play, rates};
+
+/// How often a worker that follows a run looks for a newer model.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// Plays games with a model against itself and publishes them in the run's store, many to a file.
+///
+/// Killed or stopped, it goes on where it was when it is started again: games that are published are not played twice.
+#[derive(Parser, Debug)]
+#[command(version, max_term_width = 100)]
+pub struct Args {
+    /// The model: v15-330, or v15 for the newest of run v15, followed as it changes; or one of the built-in models
+    /// uniform (flat prior, value 0) and random (fresh random output for every position)
+    #[arg(long, env = "TENGEN_MODEL")]
+    model: ModelRef,
+    /// The run the games belong to [default: the model's]
+    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
+    run: Option<RunName>,
+    /// Stop when this worker has published so many games with the model, counting earlier ones [default: never]
+    #[arg(long, value_name = "N")]
+    games: Option<u64>,
+    /// Name of this worker; workers of one run need different ones, and a restarted worker the same
+    #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME")]
+    worker: String,
+    /// Begin the run with this configuration, if it has none yet
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// What a move is worth before its first visit: loss, parent, zero, or a penalty from 0 to 2 [default: the run's]
+    #[arg(long, value_name = "RULE")]
+    q_init: Option<QInit>,
+    #[command(flatten)]
+    place: cli::PlaceArgs,
+    #[command(flatten)]
+    store: cli::StoreArgs,
+    /// How to log.
+    #[command(flatten)]
+    pub log: cli::LogArgs,
+}
+
+/// Plays what the arguments ask for.
+///
+/// # Errors
+/// Arguments that do not fit the run, or whatever ended the work early.
+pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    work(args, stop).map_err(blame)
+}
+
+/// Whose fault an error of the store is, and so the exit code.
+fn blame(error: anyhow::Error) -> anyhow::Error {
+    let of_play = error.downcast_ref::<SelfplayError>().and_then(SelfplayError::store);
+    match error.downcast_ref::<StoreError>().or(of_play) {
+        Some(StoreError::Unreachable { .. }) => StoreUnreachable::new(error).into(),
+        Some(found) if found.is_misconfiguration() => Misconfigured::new(error).into(),
+        _ => error,
+    }
+}
+
+fn work(args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let run = Store::open(&args.store.store)?.run(&run_name(args)?);
+    let mut config = configuration(args, &run)?;
+    if let Some(q_init) = args.q_init {
+        config.search.q_init = q_init;
+    }
+    let worker = Worker { args, run: &run, config: &config, stop };
+    match &args.model {
+        ModelRef::Exact(model) => worker.play(model, &mut || Ok(true)),
+        ModelRef::Newest(name) => worker.follow(name),
+    }
+}
+
+/// The run that the games belong to: the model's own, unless the model is built in.
+fn run_name(args: &Args) -> anyhow::Result<RunName> {
+    let own = match &args.model {
+        ModelRef::Exact(ModelId::Trained { run, .. }) | ModelRef::Newest(run) => Some(run),
+        ModelRef::Exact(_) => None,
+    };
+    match (own, &args.run) {
+        (Some(own), Some(run)) if own != run => {
+            let model = &args.model;
+            Err(Misconfigured::new(anyhow::anyhow!("model {model} does not belong to run {run}")).into())
+        }
+        (Some(run), _) | (None, Some(run)) => Ok(run.clone()),
+        (None, None) => {
+            let model = &args.model;
+            Err(Misconfigured::new(anyhow::anyhow!("model {model} belongs to no run; say which with --run NAME"))
+                .into())
+        }
+    }
+}
+
+/// The configuration of the run, which begins with `--config` if it has none.
+fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
+    if let Some(path) = &args.config {
+        let read = || -> anyhow::Result<RunConfig> {
+            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            RunConfig::from_toml(&text).with_context(|| path.display().to_string())
+        };
+        run.create(&read().map_err(Misconfigured::new)?)?;
+    }
+    let found = run.config()?;
+    let missing =
+        || anyhow::anyhow!("there is no run {} in {}; begin it with --config FILE", run.name(), args.store.store);
+    Ok(found.ok_or_else(missing).map_err(Misconfigured::new)?)
+}
+
+struct Worker<'a> {
+    args: &'a Args,
+    run: &'a Run,
+    config: &'a RunConfig,
+    stop: &'a Stop,
+}
+
+impl Worker<'_> {
+    /// Plays with the newest model, and with the next when it appears; with `random` before there is any.
+    fn follow(&self, name: &RunName) -> anyhow::Result<()> {
+        while !self.stop.requested() {
+            let number = self.run.newest_model()?;
+            let model = number.map_or(ModelId::Random, |number| name.model(number));
+            self.play(&model, &mut || Ok(self.run.newest_model()? == number))?;
+            while !self.stop.requested() && self.run.newest_model()? == number {
+                tracing::info!(%model, "all games are published; waiting for a newer model");
+                self.stop.wait(LOOK);
+            }
+        }
+        Ok(())
+    }
+
+    /// Plays with one model as long as `current` says that it is the right one.
+    fn play(&self, model: &ModelId, current: &mut dyn FnMut() -> anyhow::Result<bool>) -> anyhow::Result<()> {
+        let device: Device = self.args.place.device.parse().misconfigured()?;
+        let job = Job {
+            config: self.config.clone(),
+            model: model.clone(),
+            worker: self.args.worker.clone(),
+            games: self.args.games.unwrap_or(u64::MAX),
+            threads: self.args.place.threads(),
+            threshold: self.threshold(model)?,
+        };
+        let opened = Model::open(self.run, model, device, self.config.selfplay.batch)?;
+        tracing::info!(%model, threshold = job.threshold, threads = job.threads, "playing");
+        let bar = cli::Progress::new(model.to_string(), self.args.games);
+        let mut looked = Instant::now();
+        let mut failed = Ok(());
+        let done = play(self.run, &job, &opened, self.stop, &mut |progress| {
+            bar.set(progress.games);
+            bar.note(rates(&progress));
+            if looked.elapsed() < LOOK {
+                return ControlFlow::Continue(());
+            }
+            looked = Instant::now();
+            match current() {
+                Ok(true) => ControlFlow::Continue(()),
+                Ok(false) => ControlFlow::Break(()),
+                Err(error) => {
+                    failed = Err(error);
+                    ControlFlow::Break(())
+                }
+            }
+        })?;
+        bar.finish();
+        tracing::info!(%model, games = done.finished, published = done.games, "{}", rates(&done));
+        failed
+    }
+
+    /// Built-in models have values that mean nothing, so they play to the end.
+    fn threshold(&self, model: &ModelId) -> anyhow::Result<Option<f32>> {
+        match model {
+            ModelId::Trained { .. } => Ok(self.run.newest_resign()?.map(|resign| resign.threshold)),
+            ModelId::Uniform | ModelId::Random => Ok(None),
+        }
+    }
+}
