@@ -1,0 +1,144 @@
+//! Making shards for one model after the other, for as long as the run lasts.
+
+use std::fmt;
+use std::time::Duration;
+
+use cli::Stop;
+use config::RunConfig;
+use store::{Manifest, Run};
+
+use crate::{Shuffler, ShufflerError};
+
+/// The shortest time between two looks at the store.
+const SOON: Duration = Duration::from_secs(1);
+/// The longest.
+const LATE: Duration = Duration::from_secs(30);
+/// What a writer left behind this long ago is not being written any more.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+/// What has to happen before there is something to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Waiting {
+    Run,
+    Games { model: u32, games: usize, wanted: usize },
+    Model(u32),
+}
+
+/// How a look at the store ended.
+enum Look {
+    Published(Box<Manifest>),
+    Waiting(Waiting),
+    Finished,
+}
+
+/// Makes the shards for each new model as soon as the games for it are there, until the run has all its models or `stop`
+/// is requested. Waits for a run that does not exist yet.
+///
+/// # Errors
+/// As [`Shuffler::publish`], games that are missing excepted.
+pub fn follow(run: &Run, stop: &Stop) -> Result<(), ShufflerError> {
+    let Some(config) = wait_for_config(run, stop)? else { return Ok(()) };
+    let swept = run.sweep(ABANDONED)?;
+    if swept > 0 {
+        tracing::info!(files = swept, "deleted what killed writers had left behind");
+    }
+    let mut shuffler = Shuffler::new(run, &config);
+    let mut patience = Patience::new();
+    while !stop.requested() {
+        match look(&mut shuffler, run, &config)? {
+            Look::Published(manifest) => log(&manifest),
+            Look::Waiting(waiting) => patience.wait(waiting, stop),
+            Look::Finished => {
+                tracing::info!(models = config.cycle.models, "the run has all its models");
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn look(shuffler: &mut Shuffler, run: &Run, config: &RunConfig) -> Result<Look, ShufflerError> {
+    let generation = next_generation(run)?;
+    if generation > config.cycle.models {
+        return Ok(Look::Finished);
+    }
+    if run.shards(generation)?.is_some() {
+        return Ok(Look::Waiting(Waiting::Model(generation)));
+    }
+    match shuffler.publish(generation) {
+        Ok(manifest) => Ok(Look::Published(Box::new(manifest))),
+        Err(ShufflerError::NotReady { model, games, wanted }) => {
+            Ok(Look::Waiting(Waiting::Games { model, games, wanted }))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The generation that trains the model after the newest.
+///
+/// # Errors
+/// A store that cannot be reached.
+pub fn next_generation(run: &Run) -> Result<u32, ShufflerError> {
+    Ok(run.newest_model()?.unwrap_or_default() + 1)
+}
+
+fn wait_for_config(run: &Run, stop: &Stop) -> Result<Option<RunConfig>, ShufflerError> {
+    let mut patience = Patience::new();
+    while !stop.requested() {
+        match run.config()? {
+            Some(config) => return Ok(Some(config)),
+            None => patience.wait(Waiting::Run, stop),
+        }
+    }
+    Ok(None)
+}
+
+fn log(manifest: &Manifest) {
+    for rejected in &manifest.rejected {
+        tracing::error!(path = rejected.path, reason = rejected.reason, "left out a file that cannot be read");
+    }
+    tracing::info!(
+        generation = manifest.generation,
+        examples = manifest.drawn.examples,
+        wanted = manifest.drawn.wanted,
+        games = manifest.window.games,
+        positions = manifest.window.positions,
+        new_positions = manifest.window.new_positions,
+        "published shards"
+    );
+}
+
+/// Waits longer and longer while nothing changes, and says what for when that changes.
+struct Patience {
+    waiting: Option<Waiting>,
+    pause: Duration,
+}
+
+impl Patience {
+    fn new() -> Patience {
+        Patience { waiting: None, pause: SOON }
+    }
+
+    fn wait(&mut self, waiting: Waiting, stop: &Stop) {
+        if self.waiting.as_ref() == Some(&waiting) {
+            self.pause = (self.pause * 2).min(LATE);
+        } else {
+            tracing::info!("waiting for {waiting}");
+            self.pause = SOON;
+            self.waiting = Some(waiting);
+        }
+        stop.wait(self.pause);
+    }
+}
+
+impl fmt::Display for Waiting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Waiting::Run => f.write_str("the run to be created"),
+            Waiting::Games { model, games, wanted } => {
+                write!(f, "{} more games of model {model}: {games} of {wanted} are there", wanted - games)
+            }
+            Waiting::Model(number) => write!(f, "model {number} to be trained on the shards"),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! The shuffler stage: turns the newest games into the examples that the next model is trained on.
+//!
+//! The cast: the `window` is chosen from the summaries of the games, newest first; the `draw` decides how often each of
+//! its positions is taken, reads those rows and mixes them; the store publishes them in parts with a manifest that says
+//! where they come from. `follow` does that for one model after the other.
+//!
+//! Generation g is what model g is trained on. It is made when all games of model g − 1 are there (model 0 is `random`),
+//! and from games of models before g only. What is drawn depends on nothing but the games in the store, the run's
+//! configuration and g: made again, the shards are the same, byte for byte.
+//!
+//! Memory: the rows that are drawn, each once, as columns, about 250 bytes for a position on 9x9; 8 bytes for each
+//! example; the examples of one file at a time; and a summary of some 200 bytes for each game of the window.
+
+mod draw;
+mod error;
+mod follow;
+mod plan;
+mod random;
+mod window;
+
+use std::collections::BTreeMap;
+
+use config::RunConfig;
+use store::{FileRef, Manifest, Rejected, Run, StoreError};
+
+pub use error::ShufflerError;
+pub use follow::{follow, next_generation};
+pub use plan::Plan;
+
+use draw::{BadFile, Drawn, Size};
+use random::Random;
+use window::{Catalogue, Window};
+
+/// Rows in a part: a few megabytes, so that a reader may hold some of them.
+const ROWS_PER_PART: usize = 16 * 1024;
+
+/// Generations whose shards are kept: the newest, and the one before it, which a trainer may still be reading.
+const KEPT_GENERATIONS: u32 = 2;
+
+/// Makes shards, and remembers which games it has seen.
+#[derive(Debug)]
+pub struct Shuffler {
+    run: Run,
+    config: RunConfig,
+    catalogue: Catalogue,
+}
+
+/// Makes the shards of one generation, unless they exist.
+///
+/// # Errors
+/// As [`Shuffler::publish`].
+pub fn run(run: &Run, config: &RunConfig, generation: u32) -> Result<Manifest, ShufflerError> {
+    Shuffler::new(run, config).publish(generation)
+}
+
+impl Shuffler {
+    /// A shuffler for a run with this configuration.
+    pub fn new(run: &Run, config: &RunConfig) -> Shuffler {
+        Shuffler { run: run.clone(), config: config.clone(), catalogue: Catalogue::new(run) }
+    }
+
+    /// Makes the shards of a generation and deletes those of generations long past. If the shards exist, answers what
+    /// they are.
+    ///
+    /// A file that is damaged is left out, and listed in the manifest.
+    ///
+    /// # Errors
+    /// [`ShufflerError::NotReady`] while games are missing, [`ShufflerError::TooFew`] when the configuration allows no
+    /// batch, or a store that cannot be reached.
+    pub fn publish(&mut self, generation: u32) -> Result<Manifest, ShufflerError> {
+        if let Some(published) = self.run.shards(generation)? {
+            return Ok(published);
+        }
+        let mut bad = BTreeMap::new();
+        loop {
+            let window = self.window(generation, &bad)?;
+            self.check_ready(&window, generation)?;
+            let size = Size::of(&self.config, generation, window.new_positions())?;
+            let mut random = Random::new(self.config.seed, generation);
+            match Drawn::draw(&self.run, &window, size.examples, &mut random) {
+                Ok(drawn) => return self.publish_drawn(generation, window, size, &drawn),
+                Err(BadFile { index, error }) if error.is_damage() => {
+                    let file = window.files[index].file.clone();
+                    let rejected = Rejected { path: self.run.examples_name(&file), reason: error.to_string() };
+                    bad.insert(file, rejected);
+                }
+                Err(BadFile { error, .. }) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// What [`Shuffler::publish`] would do now. Does not read any examples.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn plan(&mut self, generation: u32) -> Result<Plan, ShufflerError> {
+        let window = self.window(generation, &BTreeMap::new())?;
+        let ready = self.check_ready(&window, generation);
+        let size = ready.and_then(|()| Size::of(&self.config, generation, window.new_positions()));
+        let calibration: usize = window.games().filter(|game| game.calibration).map(|game| game.rows).sum();
+        let share = calibration as f64 / window.positions().max(1) as f64;
+        Ok(Plan {
+            generation,
+            published: self.run.shards(generation)?.is_some(),
+            window: window.summary(),
+            drawn: size.map(|size| size.summary(&window, share)),
+            rejected: window.rejected,
+        })
+    }
+
+    fn window(&mut self, generation: u32, bad: &BTreeMap<FileRef, Rejected>) -> Result<Window, ShufflerError> {
+        if generation == 0 {
+            return Err(ShufflerError::NoGeneration);
+        }
+        Ok(Window::choose(&mut self.catalogue, generation, self.config.window.games, bad)?)
+    }
+
+    /// All games wanted of the model before the generation must be there.
+    fn check_ready(&self, window: &Window, generation: u32) -> Result<(), ShufflerError> {
+        let (model, games) = (generation - 1, window.newest_games);
+        let wanted = if model == 0 { self.config.selfplay.first_games } else { self.config.selfplay.games };
+        if games < wanted { Err(ShufflerError::NotReady { model, games, wanted }) } else { Ok(()) }
+    }
+
+    fn publish_drawn(
+        &self,
+        generation: u32,
+        window: Window,
+        size: Size,
+        drawn: &Drawn,
+    ) -> Result<Manifest, ShufflerError> {
+        let manifest = Manifest {
+            generation,
+            seed: self.config.seed,
+            config_digest: self.config.digest(),
+            window: window.summary(),
+            drawn: size.summary(&window, drawn.calibration_share()),
+            rejected: window.rejected,
+            parts: Vec::new(),
+        };
+        let published = match self.run.publish_shards(drawn.parts(ROWS_PER_PART), manifest) {
+            // Another shuffler was faster, and saw other games.
+            Err(StoreError::AlreadyExists { path }) => {
+                self.run.shards(generation)?.ok_or(StoreError::AlreadyExists { path })?
+            }
+            published => published?,
+        };
+        self.run.prune_shards((generation + 1).saturating_sub(KEPT_GENERATIONS))?;
+        Ok(published)
+    }
+}

@@ -1,0 +1,57 @@
+//! What would be done, for people.
+
+use std::fmt;
+
+use store::{DrawSummary, Rejected, WindowSummary};
+
+use crate::ShufflerError;
+
+/// What making the shards of a generation would do.
+#[derive(Debug)]
+pub struct Plan {
+    /// The generation: the number of the model that is trained on the shards.
+    pub generation: u32,
+    /// Whether its shards exist already.
+    pub published: bool,
+    /// The window as it is now.
+    pub window: WindowSummary,
+    /// What would be drawn, or why nothing would be.
+    pub drawn: Result<DrawSummary, ShufflerError>,
+    /// Files that cannot be read.
+    pub rejected: Vec<Rejected>,
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let window = &self.window;
+        let published = if self.published { ", which is published already" } else { "" };
+        writeln!(f, "generation {}{published}", self.generation)?;
+        writeln!(
+            f,
+            "window: {} games of models {} to {}, {} positions, {} of them new; {} games published twice",
+            window.games,
+            window.from_model,
+            window.to_model,
+            window.positions,
+            window.new_positions,
+            window.duplicate_games
+        )?;
+        for rejected in &self.rejected {
+            writeln!(f, "rejected: {}", rejected.reason)?;
+        }
+        match &self.drawn {
+            Ok(drawn) => write!(
+                f,
+                "draw: {} of {} examples wanted, {:.2} for each position, {:.2} for each new one{}; {:.1} % from \
+                 calibration games",
+                drawn.examples,
+                drawn.wanted,
+                drawn.mean_per_position,
+                drawn.mean_per_new_position,
+                if drawn.bounded { " (bounded by window.samples_per_position)" } else { "" },
+                100.0 * drawn.calibration_share
+            ),
+            Err(error) => write!(f, "no draw: {error}"),
+        }
+    }
+}

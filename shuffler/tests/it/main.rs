@@ -1,0 +1,56 @@
+//! The shuffler, on a folder and in memory, with made-up games.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect, in its helpers too")]
+
+mod mixing;
+mod program;
+mod trouble;
+mod windows;
+
+use config::RunConfig;
+use go::Size;
+use record::{Example, GameRecord, synthetic};
+use store::{FileRef, Manifest, Run, Stem, Store};
+
+/// A run in memory.
+fn a_run() -> Run {
+    Store::in_memory().unwrap().run(&"r".parse().unwrap())
+}
+
+/// 40 first games, 20 of each later model, a window of 60 games and one step of 100 examples, unless overridden.
+fn config(overrides: &[&str]) -> RunConfig {
+    let basis = [
+        "selfplay.first_games=40",
+        "selfplay.games=20",
+        "window.games=60",
+        "window.samples_per_position=4",
+        "train.batch=100",
+        "train.steps=1",
+    ];
+    let overrides: Vec<String> = basis.iter().chain(overrides).map(|&text| text.to_owned()).collect();
+    RunConfig::from_toml_with(include_str!("../../../crates/config/src/template.toml"), &overrides).unwrap()
+}
+
+/// Games number `from` to `to` of a model, one in ten of them set aside.
+fn games(model: u32, from: u64, to: u64) -> Vec<GameRecord> {
+    let name = if model == 0 { "random".to_owned() } else { format!("r-{model}") };
+    let game = |index| synthetic::game(&name, "w", index, Size::new(5).unwrap(), 20);
+    let hold_out = |game: GameRecord| GameRecord { holdout: game.id.share() < 0.1, ..game };
+    (from..to).map(game).map(hold_out).collect()
+}
+
+fn file(model: u32, time: u64) -> FileRef {
+    FileRef { model, stem: Stem::new("w", time).unwrap() }
+}
+
+/// Publishes games number `from` to `to` of a model, ten to a file, named by the first.
+fn play(run: &Run, model: u32, from: u64, to: u64) {
+    for first in (from..to).step_by(10) {
+        run.publish_games_as(&file(model, first), &games(model, first, (first + 10).min(to))).unwrap();
+    }
+}
+
+/// All examples of a generation in order.
+fn read(run: &Run, manifest: &Manifest) -> Vec<Example> {
+    manifest.parts.iter().flat_map(|part| run.read_shard(manifest.generation, part).unwrap().to_examples()).collect()
+}

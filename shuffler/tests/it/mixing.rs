@@ -1,0 +1,129 @@
+//! That the mix is a mix.
+
+use std::collections::BTreeMap;
+
+use record::Example;
+use store::Store;
+use tempfile::TempDir;
+
+use crate::{a_run, config, play, read};
+
+/// A draw of 4000 from some 600 games, and the positions it was drawn from.
+fn a_mix(seed: u64) -> (Vec<Example>, Vec<Example>) {
+    let run = a_run();
+    play(&run, 0, 0, 600);
+    let seed = format!("seed={seed}");
+    let sampled = config(&["train.steps=40", "window.games=600", &seed]);
+    let examples = read(&run, &shuffler::run(&run, &sampled, 1).unwrap());
+    let files = run.game_files(0).unwrap();
+    let all = files.iter().flat_map(|file| run.read_examples(file).unwrap().to_examples()).collect();
+    (examples, all)
+}
+
+fn count<K: Ord>(examples: &[Example], key: impl Fn(&Example) -> K) -> BTreeMap<K, f64> {
+    let mut counts = BTreeMap::new();
+    for example in examples {
+        *counts.entry(key(example)).or_insert(0.0) += 1.0;
+    }
+    counts
+}
+
+/// Chi-square of drawn counts against the share of each class among all positions, as a number of standard deviations
+/// from its mean: drawing without replacement from a share f of the positions shrinks it by 1 - f.
+fn deviation<K: Ord>(drawn: &[Example], all: &[Example], key: impl Fn(&Example) -> K) -> f64 {
+    let share = drawn.len() as f64 / all.len() as f64;
+    let (drawn, all) = (count(drawn, &key), count(all, &key));
+    let classes: Vec<(f64, f64)> =
+        all.iter().map(|(class, n)| (drawn.get(class).copied().unwrap_or(0.0), n * share)).collect();
+    let square: f64 = classes.iter().map(|(seen, expected)| (seen - expected).powi(2) / expected).sum();
+    let freedom = classes.len() as f64 - 1.0;
+    (square / (1.0 - share) - freedom) / (2.0 * freedom).sqrt()
+}
+
+#[test]
+fn games_and_turns_are_drawn_evenly() {
+    let (examples, all) = a_mix(1);
+    for (name, deviation) in [
+        ("games", deviation(&examples, &all, |e| e.game)),
+        ("turns", deviation(&examples, &all, |e| e.turn)),
+        ("players", deviation(&examples, &all, |e| e.to_move == go::Color::Black)),
+        ("outcomes", deviation(&examples, &all, |e| e.outcome)),
+    ] {
+        // Four standard deviations: more than that happens once in 15,000 draws.
+        assert!(deviation.abs() < 4.0, "{name}: {deviation}");
+    }
+}
+
+#[test]
+fn neighbours_are_of_one_game_no_more_often_than_by_chance() {
+    let (examples, _) = a_mix(2);
+    let games = count(&examples, |e| e.game);
+    let n = examples.len() as f64;
+    let by_chance: f64 = games.values().map(|&k| k * (k - 1.0)).sum::<f64>() / n;
+    for distance in [1, 2, 10, 100] {
+        let same = examples.iter().zip(&examples[distance..]).filter(|(a, b)| a.game == b.game).count() as f64;
+        // The number of such pairs is nearly Poisson.
+        assert!((same - by_chance).abs() < 4.0 * by_chance.sqrt(), "{distance}: {same} against {by_chance}");
+    }
+}
+
+#[test]
+fn place_in_the_shards_says_nothing_of_age_or_turn() {
+    let (examples, all) = a_mix(3);
+    let age: BTreeMap<_, _> = all.iter().enumerate().map(|(i, e)| ((e.game, e.turn), i as f64)).collect();
+    let ages: Vec<f64> = examples.iter().map(|e| age[&(e.game, e.turn)]).collect();
+    let turns: Vec<f64> = examples.iter().map(|e| f64::from(e.turn)).collect();
+    let places: Vec<f64> = (0..examples.len()).map(|i| i as f64).collect();
+    // A correlation of n independent pairs has a standard deviation of 1 / sqrt(n).
+    let bound = 4.0 / (examples.len() as f64).sqrt();
+    assert!(correlation(&places, &ages).abs() < bound && correlation(&places, &turns).abs() < bound);
+}
+
+fn correlation(a: &[f64], b: &[f64]) -> f64 {
+    let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
+    let (ma, mb) = (mean(a), mean(b));
+    let product =
+        |x: &[f64], mx: f64, y: &[f64], my: f64| x.iter().zip(y).map(|(p, q)| (p - mx) * (q - my)).sum::<f64>();
+    product(a, ma, b, mb) / (product(a, ma, a, ma) * product(b, mb, b, mb)).sqrt()
+}
+
+#[test]
+fn the_same_store_gives_the_same_bytes() {
+    let shards = || {
+        let folder = TempDir::new().unwrap();
+        let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"r".parse().unwrap());
+        play(&run, 0, 0, 40);
+        shuffler::run(&run, &config(&["train.steps=5"]), 1).unwrap();
+        let folder = folder.path().join("r/shards/000001");
+        ["part-0000.parquet", "manifest.toml"].map(|name| std::fs::read(folder.join(name)).unwrap())
+    };
+    assert_eq!(shards(), shards());
+}
+
+#[test]
+fn seeds_and_generations_draw_differently() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    play(&run, 1, 0, 20);
+    let draw = |seed: &str, generation| {
+        let run = run.clone();
+        let manifest = shuffler::run(&run, &config(&[seed, "window.games=20"]), generation).unwrap();
+        let examples = read(&run, &manifest);
+        run.prune_shards(generation + 1).unwrap();
+        examples
+    };
+    assert_ne!(draw("seed=1", 1), draw("seed=2", 1));
+    assert_eq!(draw("seed=1", 1), draw("seed=1", 1));
+    assert_ne!(draw("seed=1", 1), draw("seed=1", 2));
+}
+
+#[test]
+fn large_draws_come_in_parts() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    let settings = config(&["train.steps=400", "window.samples_per_position=1000"]);
+    let manifest = shuffler::run(&run, &settings, 1).unwrap();
+    let rows: Vec<usize> = manifest.parts.iter().map(|part| part.rows).collect();
+    assert_eq!(rows, [16_384, 16_384, 7_232]);
+    assert_eq!(read(&run, &manifest).len(), 40_000);
+}

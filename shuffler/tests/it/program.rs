@@ -1,0 +1,61 @@
+//! The program as it is run by hand.
+
+use std::process::{Command, Output};
+
+use store::{Run, Store};
+use tempfile::TempDir;
+
+use crate::{config, play};
+
+fn shuffler(folder: &TempDir, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shuffler"));
+    command.env_remove("TENGEN_RUN").env_remove("TENGEN_STORE");
+    command.arg("--store").arg(folder.path()).args(arguments).output().unwrap()
+}
+
+fn ended(output: &Output, code: i32, said: &str) {
+    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{text}");
+    assert!(text.contains(said), "{text}");
+}
+
+fn a_run() -> (TempDir, Run) {
+    let folder = TempDir::new().unwrap();
+    let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"r".parse().unwrap());
+    run.create(&config(&["loop.models=1"])).unwrap();
+    (folder, run)
+}
+
+#[test]
+fn it_says_what_is_missing_and_then_makes_shards() {
+    let (folder, run) = a_run();
+    play(&run, 0, 0, 20);
+    ended(&shuffler(&folder, &["--run", "r", "--dry-run"]), 0, "model 0 has 20 of the 40 games");
+    ended(&shuffler(&folder, &["--run", "r", "--once"]), 1, "no shards were made: model 0 has 20 of the 40 games");
+    play(&run, 0, 20, 40);
+    ended(&shuffler(&folder, &["--run", "r", "--dry-run"]), 0, "draw: 100 of 100 examples");
+    ended(&shuffler(&folder, &["--run", "r", "--once"]), 0, "100 examples for model 1");
+    assert!(run.shards(1).unwrap().is_some());
+}
+
+#[test]
+fn mistakes_are_explained() {
+    let (folder, run) = a_run();
+    ended(&shuffler(&folder, &["--run", "other", "--once"]), 2, "there is no run other in ");
+    ended(&shuffler(&folder, &["--run", "R", "--once"]), 2, "lower-case");
+    ended(&shuffler(&folder, &["--once"]), 2, "--run");
+    ended(&shuffler(&folder, &["--run", "r", "--once", "--generation", "0"]), 2, "0 is not in 1..");
+    let bad = Command::new(env!("CARGO_BIN_EXE_shuffler")).args(["--store", "ftp://x", "--run", "r"]).output().unwrap();
+    ended(&bad, 2, "cannot use ftp://x as a store");
+    std::fs::write(folder.path().join("r/run.toml"), "seed = 1\nvisist = 2\n").unwrap();
+    ended(&shuffler(&folder, &["--run", "r", "--once"]), 2, "r/run.toml: unknown key visist");
+    drop(run);
+}
+
+#[test]
+fn help_is_for_newcomers() {
+    let (folder, _run) = a_run();
+    for word in ["self-play games", "--once", "--dry-run", "TENGEN_STORE", "TENGEN_RUN", "s3://"] {
+        ended(&shuffler(&folder, &["--help"]), 0, word);
+    }
+}

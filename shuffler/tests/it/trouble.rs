@@ -1,0 +1,163 @@
+//! Damaged files, killed writers, other shufflers.
+
+use std::fs;
+use std::path::PathBuf;
+
+use bytes::Bytes;
+use cli::Stop;
+use config::RunName;
+use store::{ModelCard, Run, Store, StoreError};
+use tempfile::TempDir;
+
+use crate::{config, file, games, play, read};
+
+fn in_folder() -> (TempDir, Run) {
+    let folder = TempDir::new().unwrap();
+    let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"r".parse().unwrap());
+    (folder, run)
+}
+
+fn parquet(folder: &TempDir, kind: &str, time: u64) -> PathBuf {
+    folder.path().join("r").join(kind).join(format!("{}.parquet", file(0, time)))
+}
+
+fn cut(path: &PathBuf) {
+    let bytes = fs::read(path).unwrap();
+    fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+}
+
+#[test]
+fn damaged_games_are_left_out_and_listed() {
+    let (folder, run) = in_folder();
+    play(&run, 0, 0, 60);
+    let path = parquet(&folder, "games", 20);
+    cut(&path);
+    let manifest = shuffler::run(&run, &config(&["train.steps=10"]), 1).unwrap();
+    assert_eq!(manifest.rejected.len(), 1);
+    assert_eq!(manifest.rejected[0].path, path.display().to_string());
+    assert!(manifest.rejected[0].reason.contains("is damaged: it is cut off"), "{:?}", manifest.rejected);
+    let lost = games(0, 20, 30);
+    assert!(read(&run, &manifest).iter().all(|example| lost.iter().all(|game| game.id != example.game)));
+}
+
+#[test]
+fn damaged_examples_are_left_out_and_listed() {
+    let (folder, run) = in_folder();
+    play(&run, 0, 0, 60);
+    cut(&parquet(&folder, "examples", 10));
+    fs::remove_file(parquet(&folder, "examples", 30)).unwrap();
+    fs::copy(parquet(&folder, "examples", 0), parquet(&folder, "examples", 50)).unwrap();
+    let manifest = shuffler::run(&run, &config(&["train.steps=10"]), 1).unwrap();
+    let expected = [(10, "it is cut off"), (30, "does not exist"), (50, "its rows are not those of the games")];
+    for (rejected, (time, reason)) in manifest.rejected.iter().zip(expected) {
+        assert_eq!(rejected.path, parquet(&folder, "examples", time).display().to_string());
+        assert!(rejected.reason.contains(reason), "{rejected:?}");
+    }
+    assert_eq!(manifest.rejected.len(), 3);
+    let left: Vec<_> = [games(0, 0, 10), games(0, 20, 30), games(0, 40, 50)].concat();
+    assert!(read(&run, &manifest).iter().all(|example| left.iter().any(|game| game.id == example.game)));
+}
+
+#[test]
+fn games_that_cannot_be_read_are_missing() {
+    let (folder, run) = in_folder();
+    play(&run, 0, 0, 40);
+    cut(&parquet(&folder, "games", 20));
+    let error = shuffler::run(&run, &config(&[]), 1).unwrap_err();
+    assert_eq!(error.to_string(), "model 0 has 30 of the 40 games that generation 1 needs");
+}
+
+#[test]
+fn what_a_killed_shuffler_leaves_does_no_harm() {
+    let (folder, run) = in_folder();
+    play(&run, 0, 0, 40);
+    let shards = folder.path().join("r/shards/000001");
+    fs::create_dir_all(&shards).unwrap();
+    // A part of a draw that was never finished, from when there were other games, and one that was being written.
+    fs::write(shards.join("part-0000.parquet"), "other rows").unwrap();
+    fs::write(shards.join("part-0001.parquet#1"), "half a part").unwrap();
+    assert_eq!(run.shards(1).unwrap(), None);
+    let manifest = shuffler::run(&run, &config(&[]), 1).unwrap();
+    assert_eq!(read(&run, &manifest).len(), 100);
+    assert_eq!(run.shards(1).unwrap(), Some(manifest));
+}
+
+#[test]
+fn shards_that_exist_are_not_made_again() {
+    let (_folder, run) = in_folder();
+    play(&run, 0, 0, 40);
+    let manifest = shuffler::run(&run, &config(&[]), 1).unwrap();
+    play(&run, 0, 40, 60);
+    assert_eq!(shuffler::run(&run, &config(&[]), 1).unwrap(), manifest);
+}
+
+#[test]
+fn shards_of_long_ago_are_deleted() {
+    let (folder, run) = in_folder();
+    play(&run, 0, 0, 40);
+    for model in 1..4 {
+        play(&run, model, 0, 20);
+    }
+    for generation in 1..=4 {
+        shuffler::run(&run, &config(&[]), generation).unwrap();
+    }
+    assert_eq!(run.shard_generations().unwrap(), [3, 4]);
+    assert_eq!(fs::read_dir(folder.path().join("r/shards")).unwrap().count(), 2);
+}
+
+#[test]
+fn a_damaged_shard_is_named() {
+    let (folder, run) = in_folder();
+    play(&run, 0, 0, 40);
+    let manifest = shuffler::run(&run, &config(&[]), 1).unwrap();
+    let path = folder.path().join("r/shards/000001/part-0000.parquet");
+    cut(&path);
+    let error = run.read_shard(1, &manifest.parts[0]).unwrap_err();
+    assert!(matches!(error, StoreError::Damaged { path: named, .. } if named == path.display().to_string()));
+}
+
+fn publish_model(run: &Run, number: u32) {
+    let settings = config(&[]);
+    let name: RunName = "r".parse().unwrap();
+    let card = ModelCard {
+        run: name,
+        number,
+        parent: None,
+        step: 1,
+        size: 5,
+        config_digest: settings.digest(),
+        network: settings.network,
+        search: settings.search,
+    };
+    run.publish_model(&card, Bytes::from(format!("weights {number}"))).unwrap();
+}
+
+#[test]
+fn following_ends_with_the_last_model() {
+    let (_folder, run) = in_folder();
+    run.create(&config(&["loop.models=2"])).unwrap();
+    publish_model(&run, 2);
+    shuffler::follow(&run, &Stop::never()).unwrap();
+    assert!(run.shard_generations().unwrap().is_empty());
+}
+
+#[test]
+fn following_makes_shards_as_models_appear() {
+    let (_folder, run) = in_folder();
+    run.create(&config(&["loop.models=3"])).unwrap();
+    play(&run, 0, 0, 40);
+    play(&run, 1, 0, 20);
+    let stop = Stop::never();
+    let patience = std::time::Duration::from_millis(20);
+    std::thread::scope(|scope| {
+        let shuffler = scope.spawn(|| shuffler::follow(&run, &stop));
+        let wait_for = |generation| while run.shards(generation).unwrap().is_none() && !stop.wait(patience) {};
+        wait_for(1);
+        publish_model(&run, 1);
+        wait_for(2);
+        // Now it waits for model 2, and stops when asked to.
+        stop.request();
+        shuffler.join().unwrap().unwrap();
+    });
+    assert_eq!(run.shard_generations().unwrap(), [1, 2]);
+}

@@ -1,0 +1,182 @@
+//! Which games and how many examples.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use record::{Example, GameId, GameRecord};
+use shuffler::{Shuffler, ShufflerError};
+
+use crate::{a_run, config, file, games, play, read};
+
+fn ids<'a>(games: impl IntoIterator<Item = &'a GameRecord>) -> BTreeSet<GameId> {
+    games.into_iter().map(|game| game.id).collect()
+}
+
+fn drawn(examples: &[Example]) -> BTreeSet<GameId> {
+    examples.iter().map(|example| example.game).collect()
+}
+
+/// So many examples that every position of the window is drawn.
+const ALL: [&str; 2] = ["train.steps=100", "window.samples_per_position=1000"];
+
+#[test]
+fn the_window_is_the_newest_games_without_those_set_aside() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    play(&run, 1, 0, 20);
+    play(&run, 2, 0, 20);
+    let manifest = shuffler::run(&run, &config(&ALL), 3).unwrap();
+    let mut newest: Vec<GameRecord> = [games(0, 0, 40), games(1, 0, 20), games(2, 0, 20)].concat();
+    newest.retain(|game| !game.holdout);
+    let newest = &newest[newest.len() - 60..];
+    assert_eq!(drawn(&read(&run, &manifest)), ids(newest));
+    let positions: usize = newest.iter().map(GameRecord::positions).sum();
+    assert_eq!((manifest.window.games, manifest.window.positions), (60, positions));
+    assert_eq!((manifest.window.from_model, manifest.window.to_model), (0, 2));
+}
+
+#[test]
+fn the_window_may_begin_within_a_file() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    let mut settings = config(&ALL);
+    settings.window.games = 13;
+    let manifest = shuffler::run(&run, &settings, 1).unwrap();
+    let training: Vec<GameRecord> = games(0, 0, 40).into_iter().filter(|game| !game.holdout).collect();
+    assert_eq!(drawn(&read(&run, &manifest)), ids(&training[training.len() - 13..]));
+}
+
+#[test]
+fn games_set_aside_are_never_drawn() {
+    let run = a_run();
+    for model in 0..4 {
+        play(&run, model, 0, 40);
+    }
+    let aside =
+        ids((0..4).flat_map(|model| games(model, 0, 40)).filter(|game| game.holdout).collect::<Vec<_>>().iter());
+    assert!(aside.len() > 5);
+    for generation in 1..=4 {
+        let manifest = shuffler::run(&run, &config(&ALL), generation).unwrap();
+        assert!(drawn(&read(&run, &manifest)).is_disjoint(&aside));
+    }
+}
+
+#[test]
+fn a_generation_sees_no_games_of_its_own_model() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    play(&run, 1, 0, 20);
+    let manifest = shuffler::run(&run, &config(&ALL), 1).unwrap();
+    assert_eq!(manifest.window.to_model, 0);
+    assert!(read(&run, &manifest).iter().all(|example| example.model == "random"));
+}
+
+#[test]
+fn all_games_of_the_newest_model_must_be_there() {
+    let run = a_run();
+    let missing = |generation, expected: (u32, usize, usize)| match shuffler::run(&run, &config(&[]), generation) {
+        Err(ShufflerError::NotReady { model, games, wanted }) => assert_eq!((model, games, wanted), expected),
+        other => panic!("{other:?}"),
+    };
+    missing(1, (0, 0, 40));
+    play(&run, 0, 0, 30);
+    missing(1, (0, 30, 40));
+    play(&run, 0, 30, 40);
+    shuffler::run(&run, &config(&[]), 1).unwrap();
+    play(&run, 1, 0, 19);
+    missing(2, (1, 19, 20));
+    assert!(matches!(shuffler::run(&run, &config(&[]), 0), Err(ShufflerError::NoGeneration)));
+}
+
+#[test]
+fn a_game_published_twice_counts_once() {
+    let run = a_run();
+    play(&run, 0, 0, 30);
+    run.publish_games_as(&file(0, 100), &games(0, 15, 25)).unwrap();
+    assert!(matches!(shuffler::run(&run, &config(&[]), 1), Err(ShufflerError::NotReady { games: 30, .. })));
+    play(&run, 0, 30, 40);
+    let manifest = shuffler::run(&run, &config(&ALL), 1).unwrap();
+    assert_eq!(manifest.window.duplicate_games, 10);
+    let training: Vec<GameRecord> = games(0, 0, 40).into_iter().filter(|game| !game.holdout).collect();
+    assert_eq!(manifest.window.games, training.len());
+    assert_eq!(manifest.window.positions, training.iter().map(GameRecord::positions).sum::<usize>());
+}
+
+/// How often each position was drawn.
+fn counts(examples: &[Example]) -> BTreeMap<(GameId, u16), usize> {
+    let mut counts = BTreeMap::new();
+    for example in examples {
+        *counts.entry((example.game, example.turn)).or_default() += 1;
+    }
+    counts
+}
+
+#[test]
+fn positions_are_drawn_once_while_there_are_enough() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    let manifest = shuffler::run(&run, &config(&["train.steps=4"]), 1).unwrap();
+    let examples = read(&run, &manifest);
+    assert_eq!((examples.len(), counts(&examples).len()), (400, 400));
+    assert!(!manifest.drawn.bounded);
+}
+
+#[test]
+fn when_more_are_wanted_every_position_is_drawn_as_often_or_once_more() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    let manifest = shuffler::run(&run, &config(&["train.steps=20"]), 1).unwrap();
+    let examples = read(&run, &manifest);
+    let (counts, positions) = (counts(&examples), manifest.window.positions);
+    assert_eq!((examples.len(), counts.len()), (2000, positions));
+    assert!(counts.values().all(|&n| n == 2000 / positions || n == 2000 / positions + 1));
+    assert!((manifest.drawn.mean_per_position - 2000.0 / positions as f64).abs() < 1e-12);
+}
+
+#[test]
+fn no_position_is_drawn_too_often_in_its_life() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    play(&run, 1, 0, 20);
+    let settings = config(&["train.steps=50", "window.samples_per_position=2"]);
+    let manifest = shuffler::run(&run, &settings, 2).unwrap();
+    let training: Vec<GameRecord> = games(1, 0, 20).into_iter().filter(|game| !game.holdout).collect();
+    let new: usize = training.iter().map(GameRecord::positions).sum();
+    assert_eq!(manifest.window.new_positions, new);
+    assert_eq!((manifest.drawn.wanted, manifest.drawn.examples), (5000, 2 * new / 100 * 100));
+    assert!(manifest.drawn.bounded && manifest.drawn.mean_per_new_position <= 2.0);
+}
+
+#[test]
+fn less_than_a_batch_is_a_mistake_of_the_configuration() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    let error = shuffler::run(&run, &config(&["train.batch=100000"]), 1).unwrap_err();
+    assert!(error.to_string().contains("raise selfplay.games or window.samples_per_position"), "{error}");
+}
+
+#[test]
+fn the_manifest_tells_the_share_of_calibration_games() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    let manifest = shuffler::run(&run, &config(&["train.steps=20"]), 1).unwrap();
+    let examples = read(&run, &manifest);
+    let calibration = examples.iter().filter(|example| example.calibration).count();
+    assert!(calibration > 0);
+    assert!((manifest.drawn.calibration_share - calibration as f64 / 2000.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_plan_says_what_would_be_drawn() {
+    let run = a_run();
+    let mut shuffler = Shuffler::new(&run, &config(&["train.steps=20"]));
+    play(&run, 0, 0, 10);
+    let waiting = shuffler.plan(1).unwrap().to_string();
+    assert!(waiting.ends_with("no draw: model 0 has 10 of the 40 games that generation 1 needs"), "{waiting}");
+    play(&run, 0, 10, 40);
+    let plan = shuffler.plan(1).unwrap();
+    assert!(plan.to_string().contains("draw: 2000 of 2000 examples wanted"), "{plan}");
+    assert_eq!(run.shards(1).unwrap(), None);
+    let manifest = shuffler.publish(1).unwrap();
+    assert_eq!(plan.window, manifest.window);
+    assert!(shuffler.plan(1).unwrap().to_string().starts_with("generation 1, which is published already"));
+}
