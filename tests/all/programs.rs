@@ -70,7 +70,8 @@ fn a_run_cannot_change_its_configuration() {
 #[test]
 fn a_missing_model_is_named() {
     let store = by_hand(1);
-    for args in [&["selfplay", "--model", "tiny-7"][..], &["evaluator", "--run", "tiny", "--pair", "tiny-7", "random"]] {
+    for args in [&["selfplay", "--model", "tiny-7"][..], &["evaluator", "--run", "tiny", "--pair", "tiny-7", "random"]]
+    {
         let (_, error) = fail(store.program(args[0]).args(&args[1..]));
         assert!(error.contains("tiny-7"), "{error}");
     }

@@ -12,7 +12,9 @@ fn python_opens_every_file_of_a_run() {
         return;
     }
     let store = TestStore::new();
-    succeed(store.program("tengen").arg("run").arg(repository().join("configs/tiny.toml")).args(["--set", "loop.models=1"]));
+    succeed(
+        store.program("tengen").arg("run").arg(repository().join("configs/tiny.toml")).args(["--set", "loop.models=1"]),
+    );
     let mut python = Command::new("python3");
     python.env("PYTHONPATH", &site).arg(repository().join("python/open_run.py")).arg(store.path().join("tiny"));
     let said = succeed(&mut python);

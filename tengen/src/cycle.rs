@@ -1,0 +1,193 @@
+//! Round and round: play, calibrate, shuffle, train, measure.
+//!
+//! Nothing is remembered between two steps but what the store holds, and every step does only what is still to be
+//! done. So a cycle that is killed anywhere goes on where it was when it is started again.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use cli::{Progress, Stop};
+use config::{ModelId, RunConfig};
+use evaluator::Arena;
+use net::{Device, Precision, Workshop};
+use selfplay::{Job, Model};
+use store::{Run, Store};
+use tracing::info;
+
+/// The one worker of a run on one machine.
+const WORKER: &str = "0";
+
+/// What a killed process left half written is no longer being written after this time.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+/// A run on this machine.
+pub(crate) struct Cycle<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) run: &'a Run,
+    pub(crate) config: &'a RunConfig,
+    pub(crate) device: Device,
+    pub(crate) threads: usize,
+    pub(crate) stop: &'a Stop,
+}
+
+impl Cycle<'_> {
+    /// Goes on until the run has all its models and the last is measured, or stop is requested.
+    pub(crate) fn go(&self) -> anyhow::Result<()> {
+        self.run.sweep(ABANDONED)?;
+        let (run, digest) = (self.run.name(), self.config.digest());
+        info!(%run, digest, store = self.store.root(), models = self.config.cycle.models, threads = self.threads, "run");
+        while !self.stop.requested() {
+            let newest = self.run.newest_model()?.unwrap_or(0);
+            if newest > 0 {
+                self.measure(newest)?;
+            }
+            if newest >= self.config.cycle.models {
+                return self.finish(newest);
+            }
+            self.learn(newest)?;
+        }
+        Ok(())
+    }
+
+    /// From one model to the next.
+    fn learn(&self, newest: u32) -> anyhow::Result<()> {
+        let steps: [&dyn Fn() -> anyhow::Result<()>; 4] =
+            [&|| self.play(newest), &|| self.calibrate(), &|| self.shuffle(newest + 1), &|| self.train()];
+        steps.iter().take_while(|_| !self.stop.requested()).try_for_each(|step| step())
+    }
+
+    fn model(&self, number: u32) -> ModelId {
+        if number == 0 { ModelId::Random } else { self.run.name().model(number) }
+    }
+
+    fn play(&self, number: u32) -> anyhow::Result<()> {
+        let model = self.model(number);
+        let games = if number == 0 { self.config.selfplay.first_games } else { self.config.selfplay.games };
+        let threshold = self.run.newest_resign()?.map(|resign| resign.threshold).filter(|_| number > 0);
+        let job = Job {
+            config: self.config.clone(),
+            model: model.clone(),
+            worker: WORKER.to_owned(),
+            games: games as u64,
+            threads: self.threads,
+            threshold,
+        };
+        let opened = Model::open(self.run, &model, self.device, self.config.selfplay.batch)?;
+        let resigning = threshold.map_or("nobody resigns".to_owned(), |bound| format!("resigns below {bound:.2}"));
+        let bar = Progress::new(format!("{model} plays"), Some(job.games));
+        let done = selfplay::play(self.run, &job, &opened, self.stop, &mut |progress| {
+            bar.set(progress.games);
+            bar.note(format!("{}, {resigning}", selfplay::rates(&progress)));
+            ControlFlow::Continue(())
+        })?;
+        if done.finished > 0 {
+            bar.finish();
+        }
+        Ok(())
+    }
+
+    /// Recomputes the resign threshold from the games that are there now.
+    fn calibrate(&self) -> anyhow::Result<()> {
+        if let Some(resign) = self.run.update_resign(&self.config.resign)? {
+            let (games, rate) = (resign.games, resign.false_positive_rate);
+            info!(threshold = resign.threshold, games, false_positive_rate = rate, "resign threshold");
+        }
+        Ok(())
+    }
+
+    fn shuffle(&self, generation: u32) -> anyhow::Result<()> {
+        let made = shuffler::run(self.run, self.config, generation)?;
+        let (window, drawn) = (&made.window, &made.drawn);
+        info!(
+            examples = drawn.examples,
+            games = window.games,
+            positions = window.positions,
+            new_positions = window.new_positions,
+            samples_per_new_position = drawn.mean_per_new_position,
+            rejected = made.rejected.len(),
+            "shuffled for model {generation}"
+        );
+        Ok(())
+    }
+
+    fn train(&self) -> anyhow::Result<()> {
+        let workshop = Workshop { device: self.device, precision: Precision::Auto, threads: self.threads };
+        trainer::command::train(self.run, self.config, workshop, self.stop)?;
+        Ok(())
+    }
+
+    fn arena(&self) -> anyhow::Result<Arena> {
+        let place = evaluator::Place { device: self.device, threads: self.threads, worker: WORKER.to_owned() };
+        Ok(Arena::open(self.store, self.run.name(), place)?)
+    }
+
+    /// Lets a new model meet its nearest ancestors at Fibonacci distances, as Minigo does, and rates all.
+    fn measure(&self, newest: u32) -> anyhow::Result<()> {
+        let mut arena = self.arena()?;
+        for ancestor in ancestors(newest).take(self.config.evaluate.pairs_per_model) {
+            self.meet(&mut arena, newest, ancestor, self.config.evaluate.games_per_pair)?;
+        }
+        if self.stop.requested() {
+            return Ok(());
+        }
+        let table = arena.rate()?;
+        let rows = table.rows();
+        let name = self.model(newest).to_string();
+        if let Some(row) = rows.iter().find(|row| row.player == name) {
+            info!(model = name, "rated {:+.0} ± {:.0} Elo", row.elo, 1.96 * row.error);
+        }
+        Ok(())
+    }
+
+    fn meet(&self, arena: &mut Arena, one: u32, other: u32, games: usize) -> anyhow::Result<()> {
+        let (one, other) = (self.model(one), self.model(other));
+        let before = arena.score([&one, &other])?.games;
+        if before >= games as u64 || self.stop.requested() {
+            return Ok(());
+        }
+        let bar = Progress::new(format!("{one} against {other}"), Some(games as u64 - before));
+        arena.meet([&one, &other], games as u64, self.stop, &mut |progress| {
+            bar.set(progress.finished);
+            bar.note(format!("{} : {}", progress.points, progress.finished as f64 - progress.points));
+        })?;
+        bar.finish();
+        let score = arena.score([&one, &other])?;
+        info!("{one} has {} points of {} against {other}", score.points, score.games);
+        Ok(())
+    }
+
+    /// The last model against the beginning and against the model half its age, and the table.
+    fn finish(&self, newest: u32) -> anyhow::Result<()> {
+        let mut arena = self.arena()?;
+        for other in [0, newest / 2] {
+            self.meet(&mut arena, newest, other, self.config.cycle.final_games)?;
+        }
+        if self.stop.requested() {
+            return Ok(());
+        }
+        cli::print(arena.rate()?)?;
+        for other in [0, newest / 2] {
+            let (one, other) = (self.model(newest), self.model(other));
+            let score = arena.score([&one, &other])?;
+            cli::print(format!("{one} won {} of {} games against {other}", score.points, score.games))?;
+        }
+        Ok(())
+    }
+}
+
+/// The models that a new one meets, nearest first: at distances 1, 2, 3, 5, 8, …; 0 is `random`.
+fn ancestors(number: u32) -> impl Iterator<Item = u32> {
+    let distances = std::iter::successors(Some((1u32, 2u32)), |&(a, b)| Some((b, a.checked_add(b)?)));
+    distances.map_while(move |(distance, _)| number.checked_sub(distance))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ancestors_are_at_fibonacci_distances() {
+        assert_eq!(ancestors(1).collect::<Vec<_>>(), [0]);
+        assert_eq!(ancestors(9).collect::<Vec<_>>(), [8, 7, 6, 4, 1]);
+    }
+}

@@ -1,0 +1,40 @@
+//! The door for people: the whole loop on one machine, and a voice.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tengen::{blame, gtp_command, run_command};
+
+/// Learns Go from nothing, and plays it.
+#[derive(Parser)]
+#[command(version, max_term_width = 100)]
+struct Args {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    store: cli::StoreArgs,
+    #[command(flatten)]
+    log: cli::LogArgs,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Play, shuffle, train and rate, generation after generation, on this machine
+    ///
+    /// Stop it with Ctrl-C, or any other way: typed again, it goes on where it was.
+    Run(run_command::Args),
+    /// Play over the Go Text Protocol (GTP 2), for Sabaki, GoGui, Lizzie and the like
+    Gtp(gtp_command::Args),
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    args.log.start();
+    cli::main("tengen", |stop| {
+        let done = match &args.command {
+            Command::Run(run) => run_command::run(&args.store.store, run, stop),
+            Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),
+        };
+        done.map_err(blame)
+    })
+}

@@ -1,0 +1,53 @@
+//! `tengen run`: what was typed, and what is used.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use cli::{Blame, PlaceArgs, Stop};
+use config::{RunConfig, RunName};
+use store::Store;
+
+use crate::cycle::Cycle;
+
+/// Arguments of `tengen run`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The configuration of the run, such as configs/9x9.toml
+    config: PathBuf,
+    /// Name of the run [default: the name of the configuration file]
+    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
+    run: Option<RunName>,
+    /// Another value for one key of the configuration: --set search.visits=50
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// Goes on with the run until it has all its models and the last is measured, or `stop` is requested.
+///
+/// # Errors
+/// A configuration that cannot be used, or another one than the run began with; a stage that failed.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let config = read(args).misconfigured()?;
+    let name = name(args).misconfigured()?;
+    let device = args.place.device.parse().misconfigured()?;
+    let store = Store::open(store)?;
+    let run = store.run(&name);
+    run.create(&config)?;
+    Cycle { store: &store, run: &run, config: &config, device, threads: args.place.threads(), stop }.go()
+}
+
+fn read(args: &Args) -> anyhow::Result<RunConfig> {
+    let path = args.config.display();
+    let text = std::fs::read_to_string(&args.config).with_context(|| format!("cannot read {path}"))?;
+    RunConfig::from_toml_with(&text, &args.overrides).with_context(|| path.to_string())
+}
+
+fn name(args: &Args) -> anyhow::Result<RunName> {
+    match (&args.run, args.config.file_stem().and_then(|stem| stem.to_str())) {
+        (Some(name), _) => Ok(name.clone()),
+        (None, Some(stem)) => stem.parse().context("the configuration file's name cannot name a run; use --run NAME"),
+        (None, None) => anyhow::bail!("the configuration file has no name; use --run NAME"),
+    }
+}
