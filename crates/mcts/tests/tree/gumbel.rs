@@ -1,7 +1,7 @@
 //! Gumbel search: the schedule of its visits, its sampling, its target, and its rule below the root.
 
-use go::{Game, Move};
-use mcts::{Search, Selected};
+use go::{Color, Game, Move};
+use mcts::{RootMove, Search, Selected, Settings};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -137,20 +137,27 @@ fn the_target_is_the_improved_policy() {
         let (policy, value) = hashed(game);
         (policy, value * 0.1)
     };
-    for (moves, budget) in [(16, 32), (4, 2), (8, 200)] {
-        let search = searched(moves, budget, 3, &narrow);
+    for (moves, budget, mover) in [(16, 32, Color::Black), (4, 2, Color::White), (8, 200, Color::White)] {
+        let mut search = empty(9, gumbel(moves));
+        if mover == Color::White {
+            search.advance(Move::Pass).unwrap();
+        }
+        let (policy, value) = narrow(search.game());
+        expand_root(&mut search, &policy, value);
+        search.begin_move(budget, Some(CALM), &mut rng(1));
+        spend(&mut search, budget, 3, &narrow);
         let size = search.game().size();
-        let (policy, _) = hashed(search.game());
         let visited = search.root_moves();
+        let value = |root: &RootMove| f64::from(root.value.mover(mover));
         let of = |index: usize| visited.iter().find(|root| root.mv.index(size) == index);
         let prior: f64 = visited.iter().map(|root| f64::from(root.prior)).sum();
-        let mean: f64 = visited.iter().map(|root| f64::from(root.prior) * f64::from(root.value.black())).sum();
-        let mixed =
-            (f64::from(search.network_value().black()) + f64::from(budget) * mean / prior) / (1.0 + f64::from(budget));
+        let mean: f64 = visited.iter().map(|root| f64::from(root.prior) * value(root)).sum();
+        let mixed = (f64::from(search.network_value().mover(mover)) + f64::from(budget) * mean / prior)
+            / (1.0 + f64::from(budget));
         let most = f64::from(visited.iter().map(|root| root.visits).max().unwrap());
         let sigma = |q: f64| (50.0 + most) * (q + 1.0) / 2.0;
         let logit = |index: usize| {
-            let q = of(index).map_or(mixed, |root| f64::from(root.value.black()));
+            let q = of(index).map_or(mixed, value);
             f64::from(policy[index]).ln() + sigma(q)
         };
         let total: f64 = (0..82).map(|index| logit(index).exp()).sum();
@@ -181,6 +188,36 @@ fn below_the_root_visits_come_to_be_shared_out_as_the_improved_policy() {
     }
 }
 
+/// Flat priors: had waiting visits no weight, the second walk would follow the first.
+#[test]
+fn leaves_of_one_batch_are_held_apart_below_the_root() {
+    let mut search = empty(9, gumbel(16));
+    let (policy, value) = even(search.game());
+    expand_root(&mut search, &policy, value);
+    let paths: Vec<Vec<usize>> = (0..8).map(|_| leaf(&mut search).1).collect();
+    assert_eq!(paths, (0..8).map(|mv| vec![mv]).collect::<Vec<_>>());
+}
+
+/// With flat priors and equal values a root that was not begun visits every move, one that was begun only four.
+#[test]
+fn a_move_that_was_not_begun_has_nothing_of_the_one_before() {
+    for reuse in [false, true] {
+        let mut search = empty(9, Settings { reuse, ..gumbel(4) });
+        let (policy, value) = even(search.game());
+        expand_root(&mut search, &policy, value);
+        search.begin_move(64, None, &mut rng(1));
+        spend(&mut search, 64, 2, &even);
+        let best = search.best_move().unwrap().mv;
+        search.advance(best).unwrap();
+        assert_eq!(search.is_expanded(), reuse);
+        if !reuse {
+            expand_root(&mut search, &policy, value);
+        }
+        spend(&mut search, 100, 2, &even);
+        assert_eq!(search.root_moves().len(), 81);
+    }
+}
+
 #[test]
 fn kept_visits_count_towards_the_budget_and_not_towards_the_phases() {
     let mut search = searched(8, 200, 1, &hashed);
@@ -191,7 +228,7 @@ fn kept_visits_count_towards_the_budget_and_not_towards_the_phases() {
     assert!(inherited >= 20, "{inherited}");
     search.begin_move(inherited + 24, Some(CALM), &mut rng(3));
     spend(&mut search, inherited + 24, 4, &hashed);
-    let visits = |moves: &[mcts::RootMove], mv| moves.iter().find(|root| root.mv == mv).map_or(0, |root| root.visits);
+    let visits = |moves: &[RootMove], mv| moves.iter().find(|root| root.mv == mv).map_or(0, |root| root.visits);
     let after = search.root_moves();
     let mut added: Vec<u32> = after.iter().map(|root| root.visits - visits(&before, root.mv)).collect();
     added.sort_unstable_by(|a, b| b.cmp(a));

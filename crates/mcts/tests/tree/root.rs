@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use go::{Game, Move};
+use go::{Color, Game, Move};
 use mcts::formula::{exploration, forced_visits};
-use mcts::{Exploration, Noise, RootMove, RootTemperature, Search, Selected, Settings};
+use mcts::{Exploration, FirstPlay, Noise, RootMove, RootTemperature, Search, Selected, Settings};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -77,6 +77,21 @@ fn a_kept_tree_has_the_networks_priors_until_its_move_begins() {
 }
 
 #[test]
+fn a_move_that_was_not_begun_is_not_explored() {
+    let mut search = searched(Exploration { forced_visits: 8.0, prune_target: true, ..noisy(0.13) }, 300);
+    let best = search.best_move().unwrap().mv;
+    search.advance(best).unwrap();
+    let mut plain = search.clone();
+    plain.begin_move(200, Some(CALM), &mut rng());
+    for search in [&mut search, &mut plain] {
+        spend(search, 200, 1, &hashed);
+    }
+    assert_eq!(search.root_moves(), plain.root_moves());
+    assert_eq!(search.policy_target(), plain.policy_target());
+    assert_eq!(search.policy_target().iter().map(|(_, visits)| visits).sum::<u32>(), 200);
+}
+
+#[test]
 fn noise_keeps_its_share_of_shaped_priors() {
     let noise = Noise { weight: 0.25, alpha: 0.13, shaped: 0.5 };
     let search = searched(Exploration { noise: Some(noise), ..CALM }, 200);
@@ -115,12 +130,31 @@ fn forced_visits_count_those_that_wait() {
 /// Each count is the least n with Q + U(n) below the best score, by trying them one after the other.
 #[test]
 fn a_pruned_target_holds_what_the_scores_ask_for() {
-    let search = searched(Exploration { forced_visits: 8.0, prune_target: true, ..noisy(0.13) }, 400);
-    let Settings { c_puct_base, c_puct_init, .. } = PARENT;
-    let explore = exploration(search.visits() + 1, c_puct_base, c_puct_init);
-    // The virtual visit of each edge is worth what the network says of the root; Black is to move.
-    let init = search.network_value().black();
-    let mean = |root: &RootMove| (init + root.value.black() * root.visits as f32) / (1.0 + root.visits as f32);
+    for (mover, first_play) in
+        [(Color::Black, FirstPlay::VirtualVisit), (Color::White, FirstPlay::Urgency { reduction: 0.2 })]
+    {
+        let mut search = empty(9, Settings { first_play, ..PARENT });
+        if mover == Color::White {
+            search.advance(Move::Pass).unwrap();
+        }
+        run(&mut search, 0, 1);
+        let pruned = Exploration { forced_visits: 8.0, prune_target: true, ..noisy(0.13) };
+        search.begin_move(400, Some(pruned), &mut rng());
+        spend(&mut search, 400, 1, &hashed);
+        check_pruned(&search, mover, first_play);
+    }
+}
+
+fn check_pruned(search: &Search, mover: Color, first_play: FirstPlay) {
+    let explore = exploration(search.visits() + 1, PARENT.c_puct_base, PARENT.c_puct_init);
+    let mean = |root: &RootMove| match first_play {
+        // The virtual visit of each edge is worth what the network says of the root.
+        FirstPlay::VirtualVisit => {
+            let sum = search.network_value().mover(mover) + root.value.mover(mover) * root.visits as f32;
+            sum / (1.0 + root.visits as f32)
+        }
+        FirstPlay::Urgency { .. } => root.value.mover(mover),
+    };
     let score = |root: &RootMove, n: u32| mean(root) + explore * root.prior / (1.0 + n as f32);
     let best = search.best_move().unwrap();
     let highest = score(&best, best.visits);
@@ -134,7 +168,7 @@ fn a_pruned_target_holds_what_the_scores_ask_for() {
             0 | 1 if wanted < root.visits => 0,
             wanted => wanted,
         };
-        assert_eq!(kept, expected, "{root:?}");
+        assert_eq!(kept, expected, "{mover} {first_play:?} {root:?}");
         lowered += u32::from(kept < root.visits && kept > 0);
         dropped += u32::from(kept == 0);
     }
