@@ -156,7 +156,7 @@ fn check_pruned(search: &Search, mover: Color, first_play: FirstPlay) {
         FirstPlay::Urgency { .. } => root.value.mover(mover),
     };
     let score = |root: &RootMove, n: u32| mean(root) + explore * root.prior / (1.0 + n as f32);
-    let best = search.best_move().unwrap();
+    let best = search.best_move().expect("a move was visited");
     let highest = score(&best, best.visits);
     let target = search.policy_target();
     let (mut lowered, mut dropped) = (0, 0);
