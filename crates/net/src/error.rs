@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use go::Size;
+use go::{Size, SizeError};
 use record::{ExampleError, GameId};
 
 use crate::{CudaError, Shape};
@@ -101,6 +101,9 @@ pub enum NetError {
         /// The position's.
         found: Size,
     },
+    /// A board that does not exist.
+    #[error(transparent)]
+    Size(#[from] SizeError),
     /// An example whose boards cannot be rebuilt.
     #[error(transparent)]
     Boards(#[from] ExampleError),

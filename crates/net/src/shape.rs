@@ -5,7 +5,7 @@ use std::fmt;
 use go::Size;
 use serde::{Deserialize, Serialize};
 
-use crate::planes;
+use crate::{NetError, planes};
 
 /// Planes of the policy head (AlphaGo Zero, Methods, "Neural network architecture").
 const POLICY_PLANES: usize = 2;
@@ -79,9 +79,12 @@ pub(crate) struct TensorSpec {
 
 impl Shape {
     /// The shape that a configuration asks for.
-    pub fn new(size: Size, network: &config::Network) -> Shape {
+    ///
+    /// # Errors
+    /// A board that does not exist.
+    pub fn new(game: &config::Game, network: &config::Network) -> Result<Shape, NetError> {
         let config::Network { blocks, filters, value_hidden } = *network;
-        Shape { size, blocks, filters, value_hidden }
+        Ok(Shape { size: Size::new(game.size)?, blocks, filters, value_hidden })
     }
 
     /// Multiplications and additions of one evaluation, counting each as one; taps that fall off the board count too,

@@ -47,19 +47,19 @@ pub struct Trainer {
     pub(crate) threads: usize,
     /// Optimiser steps taken since the run began.
     pub(crate) step: u64,
-    /// Examples learned from since the run began, counting repetitions.
+    /// Examples learned from since the start, counting repetitions.
     pub(crate) samples: u64,
 }
 
 impl Trainer {
-    /// Starts from weights, at step 0.
+    /// Starts from weights that have taken `step` steps, with the momentum at rest.
     ///
     /// # Errors
     /// A device that cannot be used.
-    pub fn new(weights: &Weights, recipe: Recipe, workshop: Workshop) -> Result<Trainer, NetError> {
+    pub fn new(weights: &Weights, step: u64, recipe: Recipe, workshop: Workshop) -> Result<Trainer, NetError> {
         let tower = tower(weights, workshop)?;
         let sgd = Sgd::new(&tower)?;
-        Ok(Trainer { tower, sgd, recipe, threads: workshop.threads, step: 0, samples: 0 })
+        Ok(Trainer { tower, sgd, recipe, threads: workshop.threads, step, samples: 0 })
     }
 
     /// Learns from a batch, and says what it cost before.
@@ -122,7 +122,7 @@ impl Trainer {
         self.step
     }
 
-    /// Examples learned from since the run began, counting repetitions.
+    /// Examples learned from since [`Trainer::new`], by restored trainers too; repetitions count.
     pub fn samples(&self) -> u64 {
         self.samples
     }

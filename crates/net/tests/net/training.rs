@@ -7,7 +7,7 @@ use record::Example;
 use crate::{WORKSHOP, examples, recipe, tiny};
 
 fn trainer(recipe: Recipe) -> Trainer {
-    Trainer::new(&Weights::random(tiny(), 11), recipe, WORKSHOP).unwrap()
+    Trainer::new(&Weights::random(tiny(), 11), 0, recipe, WORKSHOP).unwrap()
 }
 
 /// The greatest difference between two sets of weights in tensors whose names end so.
@@ -43,7 +43,7 @@ fn one_batch_is_learned_by_heart() {
 fn rounded_activations_learn_nearly_as_well() {
     let examples = examples(16);
     let workshop = Workshop { precision: Precision::Bf16, ..WORKSHOP };
-    let mut trainer = Trainer::new(&Weights::random(tiny(), 11), recipe(0.05), workshop).unwrap();
+    let mut trainer = Trainer::new(&Weights::random(tiny(), 11), 0, recipe(0.05), workshop).unwrap();
     let last = (0..300).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
     assert!(last.policy - last.target_entropy < 0.05 && last.value < 0.02, "{last:?}");
 }
@@ -117,7 +117,7 @@ fn a_restored_trainer_goes_on_bit_for_bit() {
         let workshop = Workshop { precision, ..WORKSHOP };
         let examples = examples(10 * 32);
         let batches: Vec<&[Example]> = examples.chunks(32).collect();
-        let mut whole = Trainer::new(&Weights::random(tiny(), 11), lively(), workshop).unwrap();
+        let mut whole = Trainer::new(&Weights::random(tiny(), 11), 0, lively(), workshop).unwrap();
         let mut losses: Vec<_> = batches[..4].iter().map(|batch| whole.step(batch).unwrap()).collect();
         let checkpoint = whole.checkpoint("digest").unwrap();
         losses.extend(batches[4..].iter().map(|batch| whole.step(batch).unwrap()));

@@ -1,0 +1,65 @@
+//! The examples of a generation, in the order in which the shuffler put them.
+
+use record::{Example, ExampleRows};
+use store::{Manifest, Run, StoreError};
+
+/// Reads examples one batch after the other. One part is in memory at a time.
+pub(crate) struct Feed<'a> {
+    run: &'a Run,
+    manifest: &'a Manifest,
+    /// The part being read.
+    part: usize,
+    rows: Option<ExampleRows>,
+    /// Rows of it that have been read.
+    read: usize,
+}
+
+impl<'a> Feed<'a> {
+    /// Begins after the first `skipped` examples.
+    pub(crate) fn new(run: &'a Run, manifest: &'a Manifest, skipped: usize) -> Feed<'a> {
+        let (mut part, mut read) = (0, skipped);
+        while manifest.parts.get(part).is_some_and(|part| read >= part.rows) {
+            read -= manifest.parts[part].rows;
+            part += 1;
+        }
+        Feed { run, manifest, part, rows: None, read }
+    }
+
+    /// The next examples, `count` of them or as many as are left.
+    ///
+    /// # Errors
+    /// A part that cannot be read.
+    pub(crate) fn next(&mut self, count: usize) -> Result<Vec<Example>, StoreError> {
+        let mut examples = Vec::with_capacity(count);
+        while examples.len() < count && self.open()? {
+            let rows = self.rows.as_ref().expect("a part was just opened");
+            let end = rows.len().min(self.read + count - examples.len());
+            let wanted: Vec<u32> = (self.read..end).map(|row| row as u32).collect();
+            examples.extend(rows.take(&wanted).to_examples());
+            self.read = end;
+            if end == rows.len() {
+                (self.part, self.rows, self.read) = (self.part + 1, None, 0);
+            }
+        }
+        Ok(examples)
+    }
+
+    /// Makes sure that a part with unread rows is in memory; answers whether there is one.
+    fn open(&mut self) -> Result<bool, StoreError> {
+        while self.rows.is_none() {
+            let Some(part) = self.manifest.parts.get(self.part) else { return Ok(false) };
+            let rows = self.run.read_shard(self.manifest.generation, part)?;
+            if self.read < rows.len() {
+                self.rows = Some(rows);
+            } else {
+                (self.part, self.read) = (self.part + 1, 0);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Examples in all parts.
+pub(crate) fn examples(manifest: &Manifest) -> usize {
+    manifest.parts.iter().map(|part| part.rows).sum()
+}

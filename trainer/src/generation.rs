@@ -1,0 +1,201 @@
+//! One model after the other.
+
+use std::time::{Duration, Instant};
+
+use cli::Stop;
+use config::RunConfig;
+use net::{Losses, NetError, Workshop};
+use record::Example;
+use store::{Manifest, ModelCard, Run, StoreError};
+
+use crate::feed::{self, Feed};
+use crate::journal::{Journal, Set};
+use crate::resume::{Work, resume, save};
+use crate::{Progress, TrainerError};
+
+/// Steps whose mean is one line of the log.
+const STEPS_PER_LINE: usize = 10;
+/// Long generations are saved as often as this, so that a kill costs no more.
+const SAVE_EVERY: Duration = Duration::from_secs(600);
+/// How often the store is asked for shards.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// Examples of the holdout that are measured for each model: the newest ones. The standard error of an accuracy is
+/// then about 1 %.
+const HOLDOUT: usize = 2048;
+
+/// Trains and publishes the next model of a run: waits for its shards, learns from each of their examples once, in
+/// their order, and measures the outcome on games that are never learned from.
+///
+/// `None` when `stop` was requested before the model was finished; what was learned is saved. What happens when the
+/// process is killed is told in `resume`.
+///
+/// # Errors
+/// The store refuses, a checkpoint or model is damaged, an example makes no sense, or the loss is no number.
+pub fn train_next(
+    run: &Run,
+    config: &RunConfig,
+    workshop: Workshop,
+    stop: &Stop,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Option<ModelCard>, TrainerError> {
+    let generation = run.newest_model()?.unwrap_or(0) + 1;
+    let mut work = resume(run, config, workshop, generation)?;
+    if !work.progress.finished {
+        let Some(shards) = wait_for_shards(run, generation, stop, watch)? else { return Ok(None) };
+        let mut course = Course { run, config, shards: &shards, work: &mut work, watch };
+        course.learn(stop)?;
+    }
+    if work.progress.finished { publish(run, config, &work).map(Some) } else { Ok(None) }
+}
+
+/// Waits until the examples are there; `None` when asked to stop.
+fn wait_for_shards(
+    run: &Run,
+    generation: u32,
+    stop: &Stop,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Option<Manifest>, TrainerError> {
+    let began = Instant::now();
+    loop {
+        let shards = run.shards(generation)?;
+        if shards.is_some() || stop.requested() {
+            return Ok(shards.filter(|_| !stop.requested()));
+        }
+        watch(Progress::Waiting { generation, time: began.elapsed() });
+        stop.wait(LOOK_EVERY);
+    }
+}
+
+fn publish(run: &Run, config: &RunConfig, work: &Work) -> Result<ModelCard, TrainerError> {
+    let number = work.progress.generation;
+    let weights = work.trainer.weights().map_err(|source| TrainerError::Train { generation: number, source })?;
+    let card = ModelCard {
+        run: run.name().clone(),
+        number,
+        parent: number.checked_sub(1).filter(|&parent| parent > 0),
+        step: work.trainer.steps(),
+        size: config.game.size,
+        config_digest: config.digest(),
+        network: config.network,
+        search: config.search.clone(),
+    };
+    run.publish_model(&card, weights.to_bytes().into())?;
+    Ok(card)
+}
+
+/// The training of one model.
+struct Course<'a> {
+    run: &'a Run,
+    config: &'a RunConfig,
+    shards: &'a Manifest,
+    work: &'a mut Work,
+    watch: &'a mut dyn FnMut(Progress),
+}
+
+impl Course<'_> {
+    /// Learns until all batches are done or `stop` is requested, and saves.
+    fn learn(&mut self, stop: &Stop) -> Result<(), TrainerError> {
+        let train = &self.config.train;
+        let steps = self.steps()?;
+        let mut feed = Feed::new(self.run, self.shards, self.work.progress.batches * train.batch);
+        while self.work.progress.batches < steps && !stop.requested() {
+            let mut journal = Journal::new(self.shards.generation);
+            let before = self.work.progress.batches;
+            let saved = Instant::now();
+            while self.work.progress.batches < steps && !stop.requested() && saved.elapsed() < SAVE_EVERY {
+                let until = steps.min(self.work.progress.batches + STEPS_PER_LINE);
+                self.line(&mut feed, &mut journal, until, steps, stop)?;
+            }
+            if self.work.progress.batches == steps {
+                self.work.progress.finished = true;
+                self.measure(&mut journal)?;
+            }
+            if self.work.progress.batches > before {
+                journal.publish(self.run)?;
+                save(self.run, self.config, self.work)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whole batches there are to learn from, as many as the configuration asks for at most. The examples that are left
+    /// over make no batch of their own: its statistics would be those of a few positions.
+    fn steps(&self) -> Result<usize, TrainerError> {
+        let examples = feed::examples(self.shards);
+        if examples == 0 {
+            return Err(TrainerError::NoExamples { generation: self.shards.generation });
+        }
+        Ok((examples / self.config.train.batch).clamp(1, self.config.train.steps))
+    }
+
+    /// Learns from the batches up to `until`, or fewer when asked to stop, and logs their mean.
+    fn line(
+        &mut self,
+        feed: &mut Feed<'_>,
+        journal: &mut Journal,
+        until: usize,
+        steps: usize,
+        stop: &Stop,
+    ) -> Result<(), TrainerError> {
+        let generation = self.shards.generation;
+        let (began, rate) = (Instant::now(), self.work.trainer.rate());
+        let mut batches = Vec::new();
+        while self.work.progress.batches < until && !stop.requested() {
+            let examples = feed.next(self.config.train.batch)?;
+            let losses = self.work.trainer.step(&examples).map_err(|source| failed(generation, source))?;
+            self.work.progress.batches += 1;
+            batches.push((examples.len(), losses));
+            let (done, step) = (self.work.progress.batches, self.work.trainer.steps());
+            (self.watch)(Progress::Step { generation, done, steps, step, losses });
+        }
+        let Some(losses) = Losses::mean(&batches) else { return Ok(()) };
+        let examples: usize = batches.iter().map(|(examples, _)| examples).sum();
+        let speed = examples as f32 / began.elapsed().as_secs_f32();
+        let others = [("learning_rate", rate), ("examples_per_second", speed)];
+        journal.put(self.work.trainer.steps(), Set::Train, &losses, &others);
+        Ok(())
+    }
+
+    /// Measures the model on the newest games that were set aside, if there are any.
+    fn measure(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
+        let generation = self.shards.generation;
+        let examples = holdout(self.run, generation)?;
+        if examples.is_empty() {
+            return Ok(());
+        }
+        let losses = self.work.trainer.measure(&examples).map_err(|source| failed(generation, source))?;
+        let drawn = &self.shards.drawn;
+        let others = [
+            ("examples", examples.len() as f32),
+            ("samples_per_new_position", drawn.mean_per_new_position as f32),
+            ("samples_per_position", drawn.mean_per_position as f32),
+        ];
+        journal.put(self.work.trainer.steps(), Set::Holdout, &losses, &others);
+        (self.watch)(Progress::Holdout { generation, examples: examples.len(), losses });
+        Ok(())
+    }
+}
+
+fn failed(generation: u32, source: NetError) -> TrainerError {
+    TrainerError::Train { generation, source }
+}
+
+/// The newest examples that are never learned from, of models before `generation`. Files that cannot be read are
+/// passed over: nothing depends on any one of them.
+fn holdout(run: &Run, generation: u32) -> Result<Vec<Example>, StoreError> {
+    let mut examples = Vec::new();
+    for model in (0..generation).rev() {
+        for file in run.holdout_files(model)?.into_iter().rev() {
+            match run.read_holdout(&file) {
+                Ok(rows) => examples.extend(rows.to_examples()),
+                Err(error) if error.is_damage() => tracing::warn!("passing over a file of the holdout: {error}"),
+                Err(error) => return Err(error),
+            }
+            if examples.len() >= HOLDOUT {
+                examples.truncate(HOLDOUT);
+                return Ok(examples);
+            }
+        }
+    }
+    Ok(examples)
+}

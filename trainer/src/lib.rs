@@ -1,0 +1,55 @@
+//! The trainer stage: learns from the shards of a generation and publishes the next model.
+//!
+//! The cast: [`train_next`] makes one model (`generation`). It finds out where training goes on (`resume`), reads the
+//! examples in their order (`feed`), hands them batch by batch to [`net::Trainer`], and writes down what it sees
+//! (`journal`, `events`). All that it remembers between two models is in the store, so the process can be killed and
+//! started again at any time.
+
+pub mod command;
+mod error;
+mod events;
+mod feed;
+mod generation;
+mod journal;
+mod resume;
+
+use std::time::Duration;
+
+use net::Losses;
+
+pub use error::TrainerError;
+pub use generation::train_next;
+
+/// What a trainer is doing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Progress {
+    /// It waits for the shuffler.
+    Waiting {
+        /// The generation whose shards it waits for.
+        generation: u32,
+        /// How long it has waited.
+        time: Duration,
+    },
+    /// It has learned from a batch.
+    Step {
+        /// The number of the model to be.
+        generation: u32,
+        /// Batches of this generation that are done.
+        done: usize,
+        /// Batches of this generation.
+        steps: usize,
+        /// Optimiser steps since the start of the run.
+        step: u64,
+        /// What the batch cost.
+        losses: Losses,
+    },
+    /// It has measured the finished model on games that are never learned from.
+    Holdout {
+        /// The number of the model.
+        generation: u32,
+        /// Positions it was measured on.
+        examples: usize,
+        /// What they cost.
+        losses: Losses,
+    },
+}

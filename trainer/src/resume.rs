@@ -1,0 +1,120 @@
+//! Where training goes on.
+//!
+//! A generation ends with two publications, the checkpoint first and then the model, and the checkpoint says how far
+//! its generation is. So there are three states to be found in, whenever the process was killed:
+//!
+//! - the checkpoint is in the midst of the generation that is wanted: go on with its next batch;
+//! - the checkpoint has finished it, and the model is not there: publish the weights, without another step;
+//! - the checkpoint has finished the generation before, and its model is there: begin.
+//!
+//! No batch is learned from twice or left out. Were the model published first, a kill between the two would leave a
+//! model without its momentum, and the generation would have to be trained again to get it.
+//!
+//! A checkpoint that fits none of these belongs to a past that others have overtaken: the weights of the newest model
+//! are what counts then, and training goes on from them with the momentum at rest.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use config::RunConfig;
+use net::{Recipe, Shape, Targets, Trainer, Weights, Workshop};
+use serde::{Deserialize, Serialize};
+use store::{Checkpoint, Run};
+
+use crate::TrainerError;
+
+const STATE: &str = "trainer.safetensors";
+const PROGRESS: &str = "progress.toml";
+
+/// How far a generation is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Progress {
+    /// The number of the model being trained.
+    pub(crate) generation: u32,
+    /// Batches of its shards that were learned from.
+    pub(crate) batches: usize,
+    /// Whether that was all of them.
+    pub(crate) finished: bool,
+}
+
+/// A trainer, and how far it is.
+pub(crate) struct Work {
+    pub(crate) trainer: Trainer,
+    pub(crate) progress: Progress,
+}
+
+/// Finds the state from which model `generation` is to be trained, its predecessor being published.
+pub(crate) fn resume(run: &Run, config: &RunConfig, workshop: Workshop, generation: u32) -> Result<Work, TrainerError> {
+    let begun = Progress { generation, batches: 0, finished: false };
+    if let Some(checkpoint) = run.newest_checkpoint()? {
+        let progress = read_progress(&checkpoint)?;
+        if progress.generation == generation {
+            return Ok(Work { trainer: restore(&checkpoint, config, workshop)?, progress });
+        }
+        if progress.finished && progress.generation + 1 == generation {
+            let trainer = restore(&checkpoint, config, workshop)?;
+            let weights = trainer.weights().map_err(|source| TrainerError::Train { generation, source })?;
+            if weights == published(run, progress.generation)? {
+                return Ok(Work { trainer, progress: begun });
+            }
+        }
+        tracing::warn!(
+            checkpoint = checkpoint.step,
+            of_model = progress.generation,
+            "the newest checkpoint does not lead to model {generation}; going on from the weights of its predecessor"
+        );
+    }
+    let trainer = match generation.checked_sub(1).filter(|&parent| parent > 0) {
+        None => {
+            let shape = Shape::new(&config.game, &config.network);
+            shape.and_then(|shape| Trainer::new(&Weights::random(shape, config.seed), 0, recipe(config), workshop))
+        }
+        Some(parent) => {
+            let step = run.model_card(parent)?.step;
+            Trainer::new(&published(run, parent)?, step, recipe(config), workshop)
+        }
+    };
+    Ok(Work { trainer: trainer.map_err(|source| TrainerError::Train { generation, source })?, progress: begun })
+}
+
+/// Publishes everything needed to go on from here.
+pub(crate) fn save(run: &Run, config: &RunConfig, work: &Work) -> Result<(), TrainerError> {
+    let generation = work.progress.generation;
+    let state = work.trainer.checkpoint(&config.digest());
+    let state = state.map_err(|source| TrainerError::Train { generation, source })?;
+    let progress = toml::to_string(&work.progress).expect("plain fields are TOML");
+    let files = BTreeMap::from([(STATE.to_owned(), Bytes::from(state)), (PROGRESS.to_owned(), Bytes::from(progress))]);
+    Ok(run.publish_checkpoint(&Checkpoint { step: work.trainer.steps(), files })?)
+}
+
+fn read_progress(checkpoint: &Checkpoint) -> Result<Progress, TrainerError> {
+    let text = String::from_utf8_lossy(file(checkpoint, PROGRESS)?);
+    toml::from_str(&text).map_err(|e| unusable(checkpoint, format!("{PROGRESS}: {}", e.message())))
+}
+
+fn restore(checkpoint: &Checkpoint, config: &RunConfig, workshop: Workshop) -> Result<Trainer, TrainerError> {
+    let state = file(checkpoint, STATE)?;
+    let shape = Shape::new(&config.game, &config.network);
+    let restore = |shape| Trainer::restore(state, shape, &config.digest(), recipe(config), workshop);
+    shape.and_then(restore).map_err(|e| unusable(checkpoint, e.to_string()))
+}
+
+fn file<'a>(checkpoint: &'a Checkpoint, name: &str) -> Result<&'a [u8], TrainerError> {
+    let found = checkpoint.files.get(name).map(|bytes| &bytes[..]);
+    found.ok_or_else(|| unusable(checkpoint, format!("it has no {name}")))
+}
+
+fn unusable(checkpoint: &Checkpoint, problem: String) -> TrainerError {
+    TrainerError::Checkpoint { step: checkpoint.step, problem }
+}
+
+/// The weights of a published model.
+fn published(run: &Run, number: u32) -> Result<Weights, TrainerError> {
+    let (_, weights) = run.model(number)?;
+    Weights::from_bytes(&weights).map_err(|source| TrainerError::Parent { number, source })
+}
+
+fn recipe(config: &RunConfig) -> Recipe {
+    let targets = Targets::new(&config.selfplay, &config.train);
+    Recipe { train: config.train.clone(), targets, seed: config.seed }
+}

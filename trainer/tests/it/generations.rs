@@ -1,0 +1,95 @@
+//! Models, one after the other.
+
+use std::time::Duration;
+
+use cli::Stop;
+use net::Weights;
+use record::GameRecord;
+use trainer::{Progress, TrainerError, train_next};
+
+use crate::{WORKSHOP, config, examples, games, publish, publish_two, run, train};
+
+#[test]
+fn a_model_follows_from_its_shards() {
+    let run = run();
+    publish_two(&run);
+    let (first, second) = (train(&run).unwrap(), train(&run).unwrap());
+    assert_eq!((first.number, first.parent, first.step), (1, None, 6));
+    assert_eq!((second.number, second.parent, second.step), (2, Some(1), 12));
+    assert_eq!(second.config_digest, config().digest());
+    assert_eq!((second.size, second.network, second.search.clone()), (5, config().network, config().search));
+    let (card, weights) = run.model(2).unwrap();
+    assert_eq!(card, second);
+    let weights = Weights::from_bytes(&weights).unwrap();
+    assert_eq!(weights.shape().filters, config().network.filters);
+    assert_ne!(weights, Weights::from_bytes(&run.model(1).unwrap().1).unwrap());
+    assert_eq!(run.newest_checkpoint().unwrap().unwrap().step, 12);
+}
+
+#[test]
+fn the_same_shards_make_the_same_model() {
+    let (a, b) = (run(), run());
+    [&a, &b].into_iter().for_each(publish_two);
+    for number in [1, 2] {
+        [&a, &b].into_iter().for_each(|run| drop(train(run).unwrap()));
+        assert_eq!(a.model(number).unwrap(), b.model(number).unwrap());
+    }
+}
+
+#[test]
+fn too_few_examples_make_fewer_steps() {
+    for (count, steps) in [(5, 1), (16, 1), (50, 3), (400, 6)] {
+        let run = run();
+        publish(&run, 1, &examples(1, count), 30);
+        assert_eq!(train(&run).unwrap().step, steps, "{count} examples");
+    }
+    let run = run();
+    publish(&run, 1, &[], 30);
+    let error = train(&run).unwrap_err();
+    assert!(matches!(error, TrainerError::NoExamples { generation: 1 }), "{error}");
+}
+
+#[test]
+fn waiting_says_for_what_and_ends_when_asked() {
+    let (run, stop, mut waited) = (run(), Stop::never(), Vec::new());
+    let trained = train_next(&run, &config(), WORKSHOP, &stop, &mut |progress| {
+        waited.push(progress);
+        stop.request();
+    });
+    assert_eq!(trained.unwrap(), None);
+    assert!(matches!(waited[..], [Progress::Waiting { generation: 1, time }] if time < Duration::from_secs(60)));
+    assert_eq!(run.newest_checkpoint().unwrap(), None);
+}
+
+#[test]
+fn shards_that_come_later_are_found() {
+    let (run, mut steps) = (run(), 0);
+    let trained = train_next(&run, &config(), WORKSHOP, &Stop::never(), &mut |progress| match progress {
+        Progress::Waiting { .. } => publish(&run, 1, &examples(1, 32), 32),
+        Progress::Step { done, steps: of, .. } => {
+            steps += 1;
+            assert_eq!((done, of), (steps, 2));
+        }
+        Progress::Holdout { .. } => panic!("no game was set aside"),
+    });
+    assert_eq!((trained.unwrap().map(|card| card.number), steps), (Some(1), 2));
+}
+
+#[test]
+fn a_model_is_measured_on_games_that_were_set_aside() {
+    let run = run();
+    publish_two(&run);
+    let games: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
+    run.publish_games(0, "w", &games).unwrap();
+    let wanted: usize = games.iter().map(GameRecord::positions).sum();
+    let mut measured = None;
+    train_next(&run, &config(), WORKSHOP, &Stop::never(), &mut |progress| {
+        if let Progress::Holdout { generation, examples, losses } = progress {
+            measured = Some((generation, examples, losses));
+        }
+    })
+    .unwrap();
+    let (generation, examples, losses) = measured.expect("it was measured");
+    assert_eq!((generation, examples), (1, wanted));
+    assert!(losses.policy >= losses.target_entropy && losses.value > 0.0, "{losses:?}");
+}

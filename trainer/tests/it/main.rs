@@ -1,0 +1,89 @@
+//! The trainer on a store, from shards to models.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect, in its helpers too")]
+
+mod generations;
+mod logs;
+mod resuming;
+
+use cli::Stop;
+use config::RunConfig;
+use net::{Device, Precision, Shape, Workshop};
+use record::{Example, ExampleRows, GameRecord, synthetic};
+use store::{DrawSummary, Manifest, ModelCard, Run, Store, WindowSummary};
+use trainer::{Progress, TrainerError, train_next};
+
+const WORKSHOP: Workshop = Workshop { device: Device::Cpu, precision: Precision::F32, threads: 1 };
+
+/// 5x5 with a network that takes no time: 6 steps of 16 examples for each model.
+fn config() -> RunConfig {
+    let text = include_str!("../../../configs/tiny.toml");
+    let overrides = ["train.batch=16", "train.steps=6", "train.momentum=0.9", "train.l2=1e-3", "seed=3"];
+    RunConfig::from_toml_with(text, &overrides.map(str::to_owned)).unwrap()
+}
+
+fn run() -> Run {
+    let run = Store::in_memory().unwrap().run(&"r".parse().unwrap());
+    run.create(&config()).unwrap();
+    run
+}
+
+/// Made-up games of a worker.
+fn games(worker: &str) -> impl Iterator<Item = GameRecord> {
+    let size = Shape::new(&config().game, &config().network).unwrap().size;
+    (0..).map(move |index| synthetic::game("made-1", worker, index, size, 20))
+}
+
+/// Made-up examples, others for each generation.
+fn examples(generation: u32, count: usize) -> Vec<Example> {
+    games(&format!("w{generation}")).flat_map(|game| game.examples().unwrap()).take(count).collect()
+}
+
+/// Publishes examples as the shards of a generation, so many in each part.
+fn publish(run: &Run, generation: u32, examples: &[Example], part: usize) {
+    let window = WindowSummary {
+        games: 1,
+        from_model: 0,
+        to_model: generation - 1,
+        positions: examples.len(),
+        new_positions: examples.len(),
+        duplicate_games: 0,
+    };
+    let drawn = DrawSummary {
+        wanted: examples.len(),
+        examples: examples.len(),
+        bounded: false,
+        mean_per_position: 1.0,
+        mean_per_new_position: 2.5,
+        calibration_share: 0.1,
+    };
+    let (seed, config_digest) = (3, config().digest());
+    let manifest = Manifest { generation, seed, config_digest, window, drawn, rejected: vec![], parts: vec![] };
+    run.publish_shards(examples.chunks(part).map(ExampleRows::from_examples), manifest).unwrap();
+}
+
+/// Publishes shards that are just enough for two models.
+fn publish_two(run: &Run) {
+    for generation in [1, 2] {
+        publish(run, generation, &examples(generation, 6 * 16), 40);
+    }
+}
+
+/// Trains the next model to the end.
+fn train(run: &Run) -> Result<ModelCard, TrainerError> {
+    Ok(train_next(run, &config(), WORKSHOP, &Stop::never(), &mut |_| ())?.expect("nobody stops it"))
+}
+
+/// Trains until so many batches are learned from, or the model is published.
+fn train_some(run: &Run, batches: usize) -> Option<ModelCard> {
+    let (stop, mut learned) = (Stop::never(), 0);
+    let mut watch = |progress| {
+        if let Progress::Step { .. } = progress {
+            learned += 1;
+            if learned == batches {
+                stop.request();
+            }
+        }
+    };
+    train_next(run, &config(), WORKSHOP, &stop, &mut watch).unwrap()
+}

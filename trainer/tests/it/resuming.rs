@@ -1,0 +1,102 @@
+//! Stopped, killed, overtaken: where training goes on.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use net::Weights;
+use store::{Checkpoint, Run};
+use trainer::{TrainerError, train_next};
+
+use crate::{WORKSHOP, config, examples, publish, publish_two, run, train, train_some};
+
+/// The file of a model's weights.
+fn weights(run: &Run, number: u32) -> Bytes {
+    run.model(number).unwrap().1
+}
+
+/// A run whose first two models were trained without interruption.
+fn whole() -> Run {
+    let run = run();
+    publish_two(&run);
+    [1, 2].into_iter().for_each(|number| assert_eq!(train(&run).unwrap().number, number));
+    run
+}
+
+#[test]
+fn a_trainer_that_is_stopped_again_and_again_makes_the_same_models() {
+    let whole = whole();
+    let run = run();
+    publish_two(&run);
+    // Batches of 16 and parts of 40 examples: the second and the fifth batch lie across two parts.
+    let finished: Vec<bool> =
+        [1, 2, 2, 9, 4, 9].into_iter().map(|batches| train_some(&run, batches).is_some()).collect();
+    assert_eq!(finished, [false, false, false, true, false, true]);
+    for number in [1, 2] {
+        assert_eq!(run.model(number).unwrap(), whole.model(number).unwrap());
+    }
+}
+
+#[test]
+fn a_kill_between_checkpoint_and_model_publishes_without_learning() {
+    let whole = whole();
+    let run = run();
+    publish(&run, 1, &examples(1, 6 * 16), 40);
+    train(&run).unwrap();
+    // The second generation is finished, its model missing, and so are its shards.
+    run.publish_checkpoint(&whole.newest_checkpoint().unwrap().unwrap()).unwrap();
+    let card = train_next(&run, &config(), WORKSHOP, &cli::Stop::never(), &mut |progress| panic!("{progress:?}"));
+    assert_eq!(card.unwrap().unwrap().step, 12);
+    assert_eq!(weights(&run, 2), weights(&whole, 2));
+}
+
+#[test]
+fn a_stop_before_the_first_batch_leaves_no_checkpoint() {
+    let run = run();
+    publish_two(&run);
+    let stop = cli::Stop::never();
+    stop.request();
+    assert_eq!(train_next(&run, &config(), WORKSHOP, &stop, &mut |_| ()).unwrap(), None);
+    assert_eq!(run.newest_checkpoint().unwrap(), None);
+    assert!(run.logs().unwrap().is_empty());
+}
+
+#[test]
+fn the_weights_of_the_newest_model_count_when_others_made_it() {
+    let whole = whole();
+    let run = run();
+    publish_two(&run);
+    assert!(train_some(&run, 2).is_none());
+    // Another trainer publishes model 1; the checkpoint here is in the midst of it.
+    let (card, theirs) = whole.model(1).unwrap();
+    run.publish_model(&card, theirs).unwrap();
+    let card = train(&run).unwrap();
+    assert_eq!((card.number, card.step), (2, 12));
+    // Only the momentum was lost, so the result is near that of the other and not the same.
+    let [mine, other] = [&run, &whole].map(|run| Weights::from_bytes(&weights(run, 2)).unwrap());
+    assert_ne!(mine, other);
+    let name = "policy.dense.weight";
+    let pairs = mine.tensor(name).unwrap().iter().zip(other.tensor(name).unwrap());
+    assert!(pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max) < 0.1);
+}
+
+#[test]
+fn a_checkpoint_that_cannot_be_used_is_named() {
+    for (name, bytes, problem) in [
+        ("trainer.safetensors", "nothing", "not a whole safetensors file"),
+        ("progress.toml", "generation = \"one\"", "progress.toml: invalid type"),
+        ("other.toml", "", "it has no progress.toml"),
+    ] {
+        let run = run();
+        publish_two(&run);
+        let good = "generation = 1\nbatches = 2\nfinished = false\n";
+        let mut files = BTreeMap::from([("trainer.safetensors".to_owned(), Bytes::new())]);
+        if name != "other.toml" {
+            files.insert("progress.toml".to_owned(), Bytes::from(good));
+        }
+        files.insert(name.to_owned(), Bytes::from(bytes));
+        run.publish_checkpoint(&Checkpoint { step: 2, files }).unwrap();
+        let error = train(&run).unwrap_err();
+        assert!(matches!(error, TrainerError::Checkpoint { step: 2, .. }), "{error}");
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+}
