@@ -1,7 +1,8 @@
 //! Making shards for one model after the other, for as long as the run lasts.
 
 use std::fmt;
-use std::time::Duration;
+use std::mem::discriminant;
+use std::time::{Duration, Instant};
 
 use cli::Stop;
 use config::RunConfig;
@@ -108,26 +109,36 @@ fn log(manifest: &Manifest) {
     );
 }
 
-/// Waits longer and longer while nothing changes, and says what for when that changes.
+/// Waits longer and longer while nothing changes, and says what for when that changes, though not for every game.
 struct Patience {
     waiting: Option<Waiting>,
     pause: Duration,
+    said: Option<Instant>,
 }
 
 impl Patience {
     fn new() -> Patience {
-        Patience { waiting: None, pause: SOON }
+        Patience { waiting: None, pause: SOON, said: None }
     }
 
     fn wait(&mut self, waiting: Waiting, stop: &Stop) {
         if self.waiting.as_ref() == Some(&waiting) {
             self.pause = (self.pause * 2).min(LATE);
         } else {
-            tracing::info!("waiting for {waiting}");
             self.pause = SOON;
+            self.say(&waiting);
             self.waiting = Some(waiting);
         }
         stop.wait(self.pause);
+    }
+
+    fn say(&mut self, waiting: &Waiting) {
+        let same_kind = self.waiting.as_ref().is_some_and(|before| discriminant(before) == discriminant(waiting));
+        let recent = self.said.is_some_and(|said| said.elapsed() < LATE);
+        if !(same_kind && recent) {
+            tracing::info!("waiting for {waiting}");
+            self.said = Some(Instant::now());
+        }
     }
 }
 

@@ -19,6 +19,7 @@ impl GameRecord {
             mv: turn.mv,
             comment: self.turn_comment(i, turn),
         };
+        let application = sgf::Application { name: "Tengen".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
         let record = sgf::Record {
             komi: Some(self.komi),
             turns: self.turns.iter().enumerate().map(turn).collect(),
@@ -26,7 +27,7 @@ impl GameRecord {
             black: player(&self.black),
             white: player(&self.white),
             rules: "Tromp-Taylor".to_owned(),
-            application: Some(sgf::Application { name: "Tengen".to_owned(), version: String::new() }),
+            application: Some(application),
             comment: self.comment(),
             ..sgf::Record::new(self.size)
         };

@@ -76,17 +76,17 @@ fn unsearched(mv: Move) -> Turn {
     Turn { mv, visits: Vec::new(), root_value: 0.0, best_child_value: 0.0, network_value: 0.0, prior_entropy: 0.0 }
 }
 
-/// A search that preferred `mv`, and spread the other half of its visits as a network's prior would: each of a few
-/// moves about two thirds of what is left.
+/// A search that gave `mv` half of its visits, and spread the rest over some 20 moves: to each an eighth or so of what
+/// was left.
 fn searched(random: &mut Random, size: Size, mv: Move, choices: &[Move], visits: u32) -> Turn {
     let mut counts = vec![0; size.moves()];
-    let mut left = visits;
-    let mut place = mv;
+    let mut left = visits / 2;
+    counts[mv.index(size)] = visits - left;
     while left > 0 {
-        let share = left.div_ceil(2 + random.below(2) as u32);
+        let share = left.div_ceil(4 + random.below(8) as u32);
+        let place = choices[random.below(choices.len() as u64) as usize];
         counts[place.index(size)] += share;
         left -= share;
-        place = choices[random.below(choices.len() as u64) as usize];
     }
     let visited = counts.into_iter().enumerate().filter(|&(_, count)| count > 0);
     Turn {

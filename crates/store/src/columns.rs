@@ -14,10 +14,11 @@ use object_store::path::Path;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use parquet::schema::types::ColumnPath;
 use record::RecordError;
 
 use crate::seal;
@@ -25,6 +26,20 @@ use crate::{Store, StoreError};
 
 /// Rows decoded at a time.
 const ROWS: usize = 64 * 1024;
+
+/// Columns in which one row is much like the one before: compression sees that, unless a dictionary is in the way.
+/// Measured on games of 9x9, this takes a quarter off the examples. All other columns have dictionaries.
+const PLAIN: [&str; 3] = ["base_black", "base_white", "recent.list.item"];
+
+/// Columns of numbers that hardly ever repeat: only their first bytes can be compressed.
+const SPLIT: [&str; 6] = [
+    "root_value",
+    "network_value",
+    "root_values.list.item",
+    "best_child_values.list.item",
+    "network_values.list.item",
+    "prior_entropies.list.item",
+];
 
 impl Store {
     /// Publishes a table as a Parquet file.
@@ -67,13 +82,21 @@ fn properties(table: &RecordBatch) -> WriterProperties {
     let schema = table.schema();
     let entries = schema.metadata().iter().map(|(key, value)| KeyValue::new(key.to_string(), value.to_string()));
     let entries = entries.chain([KeyValue::new(seal::KEY.to_owned(), seal::BLANK.to_owned())]).collect();
-    WriterProperties::builder()
+    let builder = WriterProperties::builder()
         // Which version of which library wrote a file is no reason for other bytes.
         .set_created_by("tengen".to_owned())
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        // Higher levels than this one save 1 % and take longer.
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).expect("zstd has a level 3")))
         .set_statistics_enabled(EnabledStatistics::Chunk)
-        .set_key_value_metadata(Some(entries))
-        .build()
+        .set_key_value_metadata(Some(entries));
+    let plain = PLAIN.iter().fold(builder, |builder, path| encoded(builder, path, Encoding::PLAIN));
+    let split = SPLIT.iter().fold(plain, |builder, path| encoded(builder, path, Encoding::BYTE_STREAM_SPLIT));
+    split.build()
+}
+
+fn encoded(builder: WriterPropertiesBuilder, path: &str, encoding: Encoding) -> WriterPropertiesBuilder {
+    let path = || ColumnPath::new(path.split('.').map(str::to_owned).collect());
+    builder.set_column_dictionary_enabled(path(), false).set_column_encoding(path(), encoding)
 }
 
 /// The table in the bytes of a Parquet file, or some of its columns; otherwise what is wrong with them.

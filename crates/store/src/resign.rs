@@ -20,7 +20,7 @@ pub struct ResignThreshold {
     pub quantile: f32,
     /// Calibration games with a winner that it comes from: the newest ones.
     pub games: usize,
-    /// The oldest model that played one of them; 0 is `random`.
+    /// The oldest model that played one of them.
     pub from_model: u32,
     /// The newest model that played one of them.
     pub to_model: u32,
@@ -74,10 +74,11 @@ impl Run {
         newest.map_or(Ok(None), |time| self.store().find_toml(&self.resign_path(time)))
     }
 
-    /// Reads games from the newest file backwards until there are enough.
+    /// Reads games from the newest file backwards until there are enough. The values of `random`, model 0, mean nothing,
+    /// so its games say nothing about when to resign.
     fn bleakest(&self, games: usize) -> Result<Bleakest, StoreError> {
         let mut found = Bleakest::default();
-        for model in self.game_models()?.into_iter().rev() {
+        for model in self.game_models()?.into_iter().rev().take_while(|&model| model > 0) {
             for file in self.game_files(model)?.into_iter().rev() {
                 let games_left = games - found.values.len();
                 if games_left == 0 {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{UInt8Type, UInt16Type};
-use arrow_array::{Array, ArrayRef, Float32Array, Int8Array, RecordBatch, StringArray, UInt8Array};
+use arrow_array::{Array, ArrayRef, Float32Array, Int8Array, ListArray, RecordBatch, StringArray, UInt8Array};
 use arrow_schema::{DataType, Field, Schema};
 use record::{Example, ExampleRows, RecordError, Turn, VERSION_KEY, examples, games};
 
@@ -100,6 +100,18 @@ fn columns_from_the_future_are_left_behind() {
     let schema = Schema::new(fields).with_metadata(batch.schema().metadata().clone());
     let wider = RecordBatch::try_new(Arc::new(schema), columns).unwrap();
     assert_eq!(ExampleRows::from_batch(&wider).unwrap(), ExampleRows::from_examples(&examples));
+}
+
+#[test]
+fn rows_of_other_writers_mix_with_ours() {
+    let examples = some_examples(1);
+    let batch = examples::to_batch(&examples);
+    let lists = batch.column_by_name("recent").unwrap().as_list::<i32>();
+    let (_, offsets, values, nulls) = lists.clone().into_parts();
+    let renamed = ListArray::new(Arc::new(Field::new("element", DataType::UInt16, true)), offsets, values, nulls);
+    let other = ExampleRows::from_batch(&with(&batch, "recent", Some(Arc::new(renamed)))).unwrap();
+    let mixed = ExampleRows::gather(&[ExampleRows::from_examples(&examples), other], &[(0, 3), (1, 2)]);
+    assert_eq!(mixed.to_examples(), [examples[3].clone(), examples[2].clone()]);
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod damage;
 mod folder;
 mod games;
+mod kill;
 mod places;
 mod state;
 

@@ -1,0 +1,170 @@
+//! Reading games from their columns.
+
+use arrow_array::types::{Float32Type, Int8Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
+use arrow_array::{BooleanArray, Float32Array, UInt16Array};
+use go::{Move, Size};
+
+use crate::game::{check_entropy, check_value, scoring_from_name};
+use crate::table::{Lists, NestedLists, Strings, Table, optional, read_outcome, read_size, read_visits, value_error};
+use crate::{GameRecord, RecordError, Turn};
+
+/// The columns with one value for each game.
+pub(super) struct Headers<'a> {
+    id: Strings<'a>,
+    black: Strings<'a>,
+    white: Strings<'a>,
+    config_digest: Strings<'a>,
+    seed: &'a [u64],
+    index: &'a [u64],
+    worker: Strings<'a>,
+    size: &'a [u8],
+    komi: &'a [f32],
+    scoring: Strings<'a>,
+    visits_budget: &'a [u32],
+    calibration: &'a BooleanArray,
+    holdout: &'a BooleanArray,
+    resign_threshold: &'a Float32Array,
+    would_resign_turn: &'a UInt16Array,
+    bleakest_value: &'a Float32Array,
+    outcome: &'a [i8],
+    score: &'a Float32Array,
+    end: Strings<'a>,
+}
+
+impl<'a> Headers<'a> {
+    pub(super) fn new(table: &Table<'a>) -> Result<Headers<'a>, RecordError> {
+        Ok(Headers {
+            id: table.strings("id")?,
+            black: table.strings("black")?,
+            white: table.strings("white")?,
+            config_digest: table.strings("config_digest")?,
+            seed: table.numbers::<UInt64Type>("seed")?,
+            index: table.numbers::<UInt64Type>("index")?,
+            worker: table.strings("worker")?,
+            size: table.numbers::<UInt8Type>("size")?,
+            komi: table.numbers::<Float32Type>("komi")?,
+            scoring: table.strings("scoring")?,
+            visits_budget: table.numbers::<UInt32Type>("visits_budget")?,
+            calibration: table.flags("calibration")?,
+            holdout: table.flags("holdout")?,
+            resign_threshold: table.optional_numbers::<Float32Type>("resign_threshold")?,
+            would_resign_turn: table.optional_numbers::<UInt16Type>("would_resign_turn")?,
+            bleakest_value: table.optional_numbers::<Float32Type>("bleakest_value")?,
+            outcome: table.numbers::<Int8Type>("outcome")?,
+            score: table.optional_numbers::<Float32Type>("score")?,
+            end: table.strings("end")?,
+        })
+    }
+
+    /// The game of a row, without its turns.
+    pub(super) fn row(&self, row: usize) -> Result<GameRecord, RecordError> {
+        Ok(GameRecord {
+            id: self.id.parse(row, str::parse)?,
+            black: self.black.row(row).to_owned(),
+            white: self.white.row(row).to_owned(),
+            config_digest: self.config_digest.row(row).to_owned(),
+            seed: self.seed[row],
+            index: self.index[row],
+            worker: self.worker.row(row).to_owned(),
+            size: read_size("size", row, self.size[row])?,
+            komi: self.komi[row],
+            scoring: self.scoring.parse(row, scoring_from_name)?,
+            visits_budget: self.visits_budget[row],
+            calibration: self.calibration.value(row),
+            holdout: self.holdout.value(row),
+            resign_threshold: optional(self.resign_threshold, row),
+            would_resign_turn: optional(self.would_resign_turn, row),
+            bleakest_value: optional(self.bleakest_value, row),
+            outcome: read_outcome("outcome", row, self.outcome[row])?,
+            score: optional(self.score, row),
+            end: self.end.parse(row, str::parse)?,
+            turns: Vec::new(),
+        })
+    }
+}
+
+/// The columns with a list for each game.
+pub(super) struct Turns<'a> {
+    moves: Lists<'a, UInt16Type>,
+    root_values: Lists<'a, Float32Type>,
+    best_child_values: Lists<'a, Float32Type>,
+    network_values: Lists<'a, Float32Type>,
+    prior_entropies: Lists<'a, Float32Type>,
+    visit_moves: NestedLists<'a, UInt16Type>,
+    visit_counts: NestedLists<'a, UInt32Type>,
+}
+
+impl<'a> Turns<'a> {
+    pub(super) fn new(table: &Table<'a>) -> Result<Turns<'a>, RecordError> {
+        Ok(Turns {
+            moves: table.lists("moves")?,
+            root_values: table.lists_of_optional("root_values")?,
+            best_child_values: table.lists_of_optional("best_child_values")?,
+            network_values: table.lists_of_optional("network_values")?,
+            prior_entropies: table.lists_of_optional("prior_entropies")?,
+            visit_moves: table.lists_of_lists("visit_moves")?,
+            visit_counts: table.lists_of_lists("visit_counts")?,
+        })
+    }
+
+    pub(super) fn row(&self, row: usize, size: Size) -> Result<Vec<Turn>, RecordError> {
+        let moves = self.read_moves(row, size)?;
+        let visits = self.read_visits(row, size, moves.len())?;
+        let searched: Vec<bool> = visits.iter().map(|visits| !visits.is_empty()).collect();
+        let values = |column, lists| read_values(column, lists, row, &searched, check_value);
+        let root = values("root_values", &self.root_values)?;
+        let best = values("best_child_values", &self.best_child_values)?;
+        let network = values("network_values", &self.network_values)?;
+        let entropy = read_values("prior_entropies", &self.prior_entropies, row, &searched, check_entropy)?;
+        let turn = |(i, (mv, visits))| Turn {
+            mv,
+            visits,
+            root_value: root[i],
+            best_child_value: best[i],
+            network_value: network[i],
+            prior_entropy: entropy[i],
+        };
+        Ok(moves.into_iter().zip(visits).enumerate().map(turn).collect())
+    }
+
+    fn read_moves(&self, row: usize, size: Size) -> Result<Vec<Move>, RecordError> {
+        let read = |&index: &u16| {
+            let missing = || value_error("moves", row, format!("move {index} does not exist on {size}x{size}"));
+            Move::from_index(size, index.into()).ok_or_else(missing)
+        };
+        self.moves.row(row).iter().map(read).collect()
+    }
+
+    fn read_visits(&self, row: usize, size: Size, turns: usize) -> Result<Vec<Vec<(u16, u32)>>, RecordError> {
+        let (moves, counts) = (self.visit_moves.row(row), self.visit_counts.row(row));
+        check_length("visit_moves", row, moves.len(), turns)?;
+        check_length("visit_counts", row, counts.len(), turns)?;
+        moves.zip(counts).map(|(moves, counts)| read_visits("visit_moves", row, size, moves, counts)).collect()
+    }
+}
+
+/// A number for each turn: there for those that were searched, and 0 for the others.
+fn read_values(
+    column: &'static str,
+    lists: &Lists<'_, Float32Type>,
+    row: usize,
+    searched: &[bool],
+    check: fn(f32) -> Result<(), String>,
+) -> Result<Vec<f32>, RecordError> {
+    let values: Vec<Option<f32>> = lists.optional_row(row).collect();
+    check_length(column, row, values.len(), searched.len())?;
+    let read = |(value, &searched): (Option<f32>, &bool)| match value {
+        Some(value) if searched => check(value).map(|()| value),
+        None if !searched => Ok(0.0),
+        Some(_) => Err("a turn that was not searched has a value".to_owned()),
+        None => Err("a turn that was searched has no value".to_owned()),
+    };
+    values.into_iter().zip(searched).map(|pair| read(pair).map_err(|e| value_error(column, row, e))).collect()
+}
+
+fn check_length(column: &'static str, row: usize, found: usize, turns: usize) -> Result<(), RecordError> {
+    if found == turns {
+        return Ok(());
+    }
+    Err(value_error(column, row, format!("{found} entries for {turns} moves")))
+}

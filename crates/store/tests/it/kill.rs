@@ -1,0 +1,73 @@
+//! Writers that are killed: nothing half is ever seen, and nothing that was published is lost.
+
+use std::env;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use config::RunName;
+use record::GameRecord;
+use store::{Checkpoint, FileRef, Run, Stem, Store};
+
+use crate::{in_folder, some_games};
+
+/// Where the writer writes; the test is only a writer where this is set.
+const PLACE: &str = "STORE_TEST_PLACE";
+const KILLS: i32 = 12;
+
+/// Not a test of its own: the process that the next one starts and kills.
+#[test]
+fn writer() {
+    let Ok(place) = env::var(PLACE) else { return };
+    let name: RunName = "r".parse().unwrap();
+    let run = Store::open(&place).unwrap().run(&name);
+    for index in next_index(&run).. {
+        run.publish_games_as(&file(index), &games(index)).unwrap();
+        let state = Bytes::from(vec![index as u8; 100_000]);
+        let files = [("weights.bin".to_owned(), state.clone()), ("state.bin".to_owned(), state)];
+        run.publish_checkpoint(&Checkpoint { step: index, files: files.into() }).unwrap();
+    }
+}
+
+#[test]
+fn killed_writers_lose_and_break_nothing() {
+    let (folder, run) = in_folder();
+    let mut published = 0;
+    for kill in 0..KILLS {
+        let mut writer = Command::new(env::current_exe().unwrap());
+        writer.args(["--exact", "kill::writer"]).env(PLACE, folder.path()).stdout(Stdio::null());
+        let mut writer = writer.spawn().unwrap();
+        // The first while they start, the last, even on a busy machine, after some files.
+        thread::sleep(Duration::from_millis(40).mul_f64(1.3_f64.powi(kill)));
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+
+        let files = run.game_files(1).unwrap();
+        assert!(files.len() as u64 >= published, "games were lost");
+        published = files.len() as u64;
+        for (index, found) in files.iter().enumerate() {
+            assert_eq!((found, run.read_games(found).unwrap()), (&file(index as u64), games(index as u64)));
+            assert!(!run.read_examples(found).unwrap().is_empty());
+        }
+        if let Some(checkpoint) = run.newest_checkpoint().unwrap() {
+            assert!(checkpoint.files.values().all(|bytes| bytes.len() == 100_000 && bytes[0] == checkpoint.step as u8));
+        }
+    }
+    assert!(published > 0, "no writer got far enough");
+    run.sweep(Duration::ZERO).unwrap();
+    assert_eq!(run.sweep(Duration::ZERO).unwrap(), 0);
+}
+
+fn file(index: u64) -> FileRef {
+    FileRef { model: 1, stem: Stem::new("w", index).unwrap() }
+}
+
+fn games(index: u64) -> Vec<GameRecord> {
+    let games = some_games("w", 3 * index, 3 * index + 3);
+    games.into_iter().map(|game| GameRecord { holdout: false, ..game }).collect()
+}
+
+fn next_index(run: &Run) -> u64 {
+    run.game_files(1).unwrap().len() as u64
+}
