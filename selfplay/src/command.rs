@@ -11,7 +11,7 @@ use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
 use net::Device;
 use store::{Run, Store, StoreError};
 
-use crate::{Job, Model, Progress, SelfplayError, play, rates};
+use crate::{Job, Model, SelfplayError, play, rates};
 
 /// How often a worker that follows a run looks for a newer model.
 const LOOK: Duration = Duration::from_secs(10);
