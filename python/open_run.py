@@ -27,7 +27,7 @@ def tables(run: Path) -> None:
             continue
         arrow = sum(pyarrow.parquet.read_table(file).num_rows for file in files)
         frame = polars.concat([polars.read_parquet(file) for file in files])
-        duck = duckdb.sql(f"SELECT count(*) FROM read_parquet({files!r})").fetchone()[0]
+        duck = duckdb.sql(f"SELECT count(*) FROM read_parquet({files!r})").fetchall()[0][0]
         print(f"{kind}: {len(files)} files, {arrow} rows, {len(frame.columns)} columns")
         if not arrow == len(frame) == duck:
             raise SystemExit(f"{kind}: pyarrow reads {arrow} rows, Polars {len(frame)}, DuckDB {duck}")
@@ -41,8 +41,8 @@ def results(run: Path) -> None:
             SELECT black AS model, count(*) AS games, round(avg(len(moves)), 1) AS moves,
                    round(avg((outcome = 1)::INT), 3) AS black_wins
             FROM read_parquet('{run}/games/**/*.parquet')
-            GROUP BY ALL ORDER BY max(filename) NULLS FIRST, model
-            """.replace("ORDER BY max(filename) NULLS FIRST, model", "ORDER BY model")
+            GROUP BY ALL ORDER BY model
+            """
         )
     )
 

@@ -1,12 +1,14 @@
 //! The draw: how many examples, and which.
 
+use std::collections::BTreeMap;
+
 use config::RunConfig;
-use record::ExampleRows;
+use record::{ExampleRows, GameId};
 use store::{DrawSummary, Run, StoreError};
 
 use crate::ShufflerError;
 use crate::random::Random;
-use crate::window::{Window, WindowFile};
+use crate::window::{Window, WindowFile, WindowGame};
 
 /// How many examples a generation draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +23,9 @@ pub(crate) struct Drawn {
     pub(crate) places: Vec<(u32, u32)>,
     calibration: usize,
 }
+
+/// How often each position of each game is drawn.
+type Shares = BTreeMap<GameId, Vec<usize>>;
 
 /// A file of examples that could not be read.
 pub(crate) struct BadFile {
@@ -69,10 +74,13 @@ impl Drawn {
         let often = examples / positions;
         let once_more = random.choose(examples % positions, positions);
         let mut copies = once_more.into_iter().map(|more| often + usize::from(more));
+        let shares: Shares = by_id(window).map(|game| (game.id, copies.by_ref().take(game.rows).collect())).collect();
         let mut drawn = Drawn { rows: Vec::new(), places: Vec::with_capacity(examples), calibration: 0 };
+        let mut places = BTreeMap::new();
         for (index, file) in window.files.iter().enumerate() {
-            drawn.take(run, file, &mut copies).map_err(|error| BadFile { index, error })?;
+            drawn.take(run, file, &shares, &mut places).map_err(|error| BadFile { index, error })?;
         }
+        drawn.places.extend(places.into_values().flatten());
         random.shuffle(&mut drawn.places);
         Ok(drawn)
     }
@@ -82,17 +90,17 @@ impl Drawn {
         &mut self,
         run: &Run,
         file: &WindowFile,
-        copies: &mut impl Iterator<Item = usize>,
+        shares: &Shares,
+        places: &mut BTreeMap<GameId, Vec<(u32, u32)>>,
     ) -> Result<(), StoreError> {
         let part = self.rows.len() as u32;
         let (mut first_row, mut taken) = (0, Vec::new());
         for game in &file.games {
-            for row in (first_row..first_row + game.rows).filter(|_| game.chosen) {
-                let count = copies.next().unwrap_or_default();
-                if count > 0 {
-                    self.places.extend(std::iter::repeat_n((part, taken.len() as u32), count));
-                    taken.push(row as u32);
-                }
+            let share = shares.get(&game.id).filter(|_| game.chosen);
+            for (row, &count) in share.into_iter().flatten().enumerate().filter(|(_, count)| **count > 0) {
+                let place = (part, taken.len() as u32);
+                places.entry(game.id).or_default().extend(std::iter::repeat_n(place, count));
+                taken.push((first_row + row) as u32);
                 self.calibration += if game.calibration { count } else { 0 };
             }
             first_row += game.rows;
@@ -115,6 +123,14 @@ impl Drawn {
             ExampleRows::gather(&self.rows, &places)
         })
     }
+}
+
+/// The games of a window in the order of their ids. Which file a game is in, and where, depends on when its worker was
+/// stopped; what is drawn must not.
+fn by_id(window: &Window) -> impl Iterator<Item = &WindowGame> {
+    let mut games: Vec<&WindowGame> = window.games().collect();
+    games.sort_unstable_by_key(|game| game.id);
+    games.into_iter()
 }
 
 /// The examples of a file, which must be those of its games.
