@@ -16,6 +16,7 @@ test: setup python
 	python3 -B scripts/test_setup.py
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo build --locked --workspace
 	cargo test --locked --workspace --no-fail-fast
 
 setup:

@@ -132,6 +132,7 @@ fn blame(error: EvaluatorError) -> anyhow::Error {
             | StoreError::Config { .. },
         )
         | EvaluatorError::NoRun { .. }
+        | EvaluatorError::Missing { .. }
         | EvaluatorError::NoModel(_)
         | EvaluatorError::Itself(_)
         | EvaluatorError::OtherBoard { .. } => Misconfigured::new(error).into(),

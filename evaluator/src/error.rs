@@ -19,6 +19,14 @@ pub enum EvaluatorError {
         /// Where it was looked for.
         store: String,
     },
+    /// A model that was never published.
+    #[error("there is no model {model}")]
+    Missing {
+        /// The model.
+        model: ModelId,
+        /// Where it was looked for.
+        source: store::StoreError,
+    },
     /// A run was named where a model was wanted, and it has none yet.
     #[error("run {0} has no model yet")]
     NoModel(RunName),

@@ -4,7 +4,7 @@ use config::{ModelId, RunConfig};
 use mcts::{Evaluate, Settings};
 use net::{Device, Precision};
 use play::{RandomModel, Side, Uniform};
-use store::Store;
+use store::{Store, StoreError};
 
 use crate::EvaluatorError;
 
@@ -39,7 +39,7 @@ impl Player {
             ModelId::Uniform => (config.search.clone(), Model::Uniform),
             ModelId::Random => (config.search.clone(), Model::Random),
             ModelId::Trained { run, number } => {
-                let (card, weights) = store.run(run).model(*number)?;
+                let (card, weights) = store.run(run).model(*number).map_err(|error| absent(id, error))?;
                 if card.size != config.game.size {
                     let (model, found, wanted) = (id.clone(), card.size, config.game.size);
                     return Err(EvaluatorError::OtherBoard { model, found, wanted });
@@ -80,5 +80,13 @@ impl Player {
             Model::Random => Box::new(RandomModel::new()),
             Model::Trained(model) => Box::new(model.network()),
         }
+    }
+}
+
+/// Says which model is not there, rather than which file.
+fn absent(model: &ModelId, error: StoreError) -> EvaluatorError {
+    match error {
+        StoreError::NotFound { .. } => EvaluatorError::Missing { model: model.clone(), source: error },
+        _ => error.into(),
     }
 }

@@ -9,6 +9,14 @@ pub enum SelfplayError {
     /// The store did not do its part.
     #[error(transparent)]
     Store(#[from] store::StoreError),
+    /// A model that was never published.
+    #[error("there is no model {model}")]
+    Missing {
+        /// The model.
+        model: ModelId,
+        /// Where it was looked for.
+        source: store::StoreError,
+    },
     /// The weights of a model cannot be used.
     #[error("model {model} cannot be opened")]
     Open {
@@ -31,7 +39,7 @@ impl SelfplayError {
     /// The store's part in it, if it had one.
     pub fn store(&self) -> Option<&store::StoreError> {
         match self {
-            SelfplayError::Store(error) => Some(error),
+            SelfplayError::Store(error) | SelfplayError::Missing { source: error, .. } => Some(error),
             SelfplayError::Open { .. } | SelfplayError::Evaluate { .. } => None,
         }
     }

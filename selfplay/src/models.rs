@@ -4,7 +4,7 @@ use config::ModelId;
 use mcts::Evaluate;
 use net::{Device, Precision};
 use play::{RandomModel, Uniform};
-use store::Run;
+use store::{Run, StoreError};
 
 use crate::SelfplayError;
 
@@ -29,7 +29,10 @@ impl Model {
             ModelId::Random => return Ok(Model::Random),
             ModelId::Trained { number, .. } => *number,
         };
-        let (_, weights) = run.model(number)?;
+        let (_, weights) = run.model(number).map_err(|source| match source {
+            StoreError::NotFound { .. } => SelfplayError::Missing { model: id.clone(), source },
+            _ => source.into(),
+        })?;
         let model = net::Model::open(&weights, device, Precision::Auto, batch);
         let model = model.map_err(|source| SelfplayError::Open { model: id.clone(), source })?;
         Ok(Model::Trained(Box::new(model)))

@@ -28,7 +28,7 @@ fn of_store(error: &anyhow::Error) -> Option<&StoreError> {
         _ => None,
     };
     let of_evaluator = || match error.downcast_ref() {
-        Some(EvaluatorError::Store(found)) => Some(found),
+        Some(EvaluatorError::Store(found) | EvaluatorError::Missing { source: found, .. }) => Some(found),
         _ => None,
     };
     let own = error.downcast_ref::<StoreError>();

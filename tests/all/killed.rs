@@ -55,16 +55,19 @@ fn a_run_that_is_killed_twenty_times_is_the_same_run() {
     let killed = TestStore::new();
     // A linear congruential generator (Knuth, MMIX) is random enough for moments.
     let mut moment = 1u64;
+    let mut hits = 0;
     for _ in 0..KILLS {
         moment = moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let mut command = killed.program("tengen");
         command.arg("run").arg(&config).stdout(Stdio::null()).stderr(Stdio::null());
         let mut process = command.spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(100 + (moment >> 33) % 1400));
+        std::thread::sleep(Duration::from_millis(50 + (moment >> 33) % 600));
+        hits += u64::from(process.try_wait().unwrap().is_none());
         process.kill().unwrap();
         process.wait().unwrap();
         games(&killed);
     }
+    assert!(hits > KILLS / 2, "only {hits} kills came before the run was finished; give it more to do");
     succeed(killed.program("tengen").arg("run").arg(&config));
 
     let (expected, found) = (games(&undisturbed), games(&killed));

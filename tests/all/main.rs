@@ -3,5 +3,6 @@
 mod killed;
 mod programs;
 mod python;
+mod readme;
 mod rooms;
 mod twice;
