@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn compare(size: usize, blocks: usize, filters: usize, batch: usize) -> Result<(), Box<dyn std::error::Error>> {
     let shape = Shape { size: go::Size::new(size)?, blocks, filters, value_hidden: 64 };
-    let weights = Weights::random(shape, 1);
+    let weights = Weights::synthetic(shape, 1);
     println!("{shape}, batches of {batch}");
     let plain = rates::plain(&weights, batch, TIME)?;
     let say = |name: &str, rate: f64| {

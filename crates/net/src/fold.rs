@@ -19,7 +19,9 @@ pub(crate) struct Convolution {
 /// Folds: scale·(w∗x − mean)/√(variance + ε) + shift = (k·w)∗x + (shift − k·mean) with k = scale/√(variance + ε).
 pub(crate) fn fold(weights: &Weights, unit: &Unit) -> Convolution {
     let tensor = |part: &str| tensor(weights, &format!("{}.{part}", unit.name));
-    let (scales, shifts) = (tensor("norm.weight"), tensor("norm.bias"));
+    let (ones, zeros) = (vec![1.0; unit.outputs], vec![0.0; unit.outputs]);
+    let (scales, shifts) =
+        if unit.has_scale() { (tensor("norm.weight"), tensor("norm.bias")) } else { (&ones[..], &zeros[..]) };
     let (means, variances) = (tensor("norm.running_mean"), tensor("norm.running_var"));
     let factors: Vec<f64> = scales
         .iter()
@@ -83,8 +85,8 @@ mod tests {
     use tch::{Kind, Tensor};
 
     use super::*;
+    use crate::Shape;
     use crate::layers::{Layers, Place};
-    use crate::shape::{Role, Shape};
     use crate::tower::{Format, Mode, Tower, numbers};
     use crate::{NetError, planes};
 
@@ -94,20 +96,8 @@ mod tests {
         Shape { size: Size::new(5).unwrap(), blocks: 2, filters: 16, value_hidden: 8 }
     }
 
-    /// Weights whose batch norms do something, as after training.
     fn weights() -> Weights {
-        let start = Weights::random(shape(), 1);
-        let vary = |role, i: usize, x: f32| match role {
-            Role::Weight | Role::Bias => x,
-            Role::Scale | Role::Variance => 0.5 + (i % 7) as f32 / 5.0,
-            Role::Shift | Role::Mean => (i % 5) as f32 / 5.0 - 0.4,
-        };
-        let tensor = |spec: crate::shape::TensorSpec| {
-            let old = start.tensor(&spec.name).unwrap();
-            let new = old.iter().enumerate().map(|(i, &x)| vary(spec.role, i, x)).collect();
-            (spec.name, new)
-        };
-        Weights::assemble(shape(), shape().tensors().into_iter().map(tensor).collect()).unwrap()
+        Weights::synthetic(shape(), 1)
     }
 
     /// Policies and values.

@@ -19,8 +19,8 @@ const MOST: usize = 1 << 14;
 /// A 3x3 convolution, batch norm and ReLU; `blocks` residual blocks of two such convolutions; a policy head of a 1x1
 /// convolution to 2 planes, batch norm, ReLU and a dense layer to one number a move; a value head of a 1x1 convolution
 /// to 1 plane, batch norm, ReLU, a dense layer of `value_hidden`, ReLU, a dense layer to one number, tanh. The value is
-/// for the side to move. No convolution has a bias, for the batch norm after it has one; every batch norm, those of
-/// the heads too, learns scale and shift.
+/// for the side to move. No convolution has a bias, for the batch norm after it has one. The batch norms of the heads
+/// learn neither scale nor shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The board.
@@ -48,7 +48,7 @@ pub(crate) struct Unit {
     pub(crate) name: String,
     pub(crate) inputs: usize,
     pub(crate) outputs: usize,
-    /// Side of the kernel, 1 or 3.
+    /// Side of the kernel: 3 in the tower, 1 in the heads.
     pub(crate) kernel: usize,
 }
 
@@ -122,10 +122,14 @@ impl Shape {
     pub(crate) fn tensors(&self) -> Vec<TensorSpec> {
         let mut tensors = Vec::new();
         let mut add = |name: String, dimensions, role| tensors.push(TensorSpec { name, dimensions, role });
-        for Unit { name, inputs, outputs, kernel } in self.units() {
+        for unit in self.units() {
+            let has_scale = unit.has_scale();
+            let Unit { name, inputs, outputs, kernel } = unit;
             add(format!("{name}.conv.weight"), vec![outputs, inputs, kernel, kernel], Role::Weight);
-            add(format!("{name}.norm.weight"), vec![outputs], Role::Scale);
-            add(format!("{name}.norm.bias"), vec![outputs], Role::Shift);
+            if has_scale {
+                add(format!("{name}.norm.weight"), vec![outputs], Role::Scale);
+                add(format!("{name}.norm.bias"), vec![outputs], Role::Shift);
+            }
             add(format!("{name}.norm.running_mean"), vec![outputs], Role::Mean);
             add(format!("{name}.norm.running_var"), vec![outputs], Role::Variance);
         }
@@ -176,6 +180,15 @@ impl TryFrom<ShapeFields> for Shape {
     }
 }
 
+impl Unit {
+    /// Whether the batch norm learns a scale and a shift. Those of the heads do not, as in Minigo: a head is one or two
+    /// planes, whose first values are noise to the layers behind, and training would sooner shift the whole plane below
+    /// the ReLU, where nothing is learned any more, than make sense of it.
+    pub(crate) fn has_scale(&self) -> bool {
+        self.kernel > 1
+    }
+}
+
 impl Role {
     /// Whether the gradient changes it.
     pub(crate) fn is_learned(self) -> bool {
@@ -206,11 +219,11 @@ mod tests {
     #[test]
     fn a_small_network_by_hand() {
         let shape = shape(5, 1, 8, 16);
-        // Kernels: 17·8·9 + 2·8·8·9 + 8·2 + 8·1; scales and shifts: 2·(8 + 8 + 8 + 2 + 1);
+        // Kernels: 17·8·9 + 2·8·8·9 + 8·2 + 8·1; scales and shifts: 2·(8 + 8 + 8);
         // dense: 50·26 + 26, 25·16 + 16, 16 + 1.
-        assert_eq!(shape.parameters(), 1224 + 1152 + 24 + 54 + 1326 + 416 + 17);
+        assert_eq!(shape.parameters(), 1224 + 1152 + 24 + 48 + 1326 + 416 + 17);
         assert_eq!(shape.operations(), 2 * (25 * (1224 + 1152 + 24) + 1300 + 400 + 16));
-        assert_eq!(shape.tensors().len(), 5 * 5 + 2 * 3);
+        assert_eq!(shape.tensors().len(), 3 * 5 + 2 * 3 + 2 * 3);
     }
 
     #[test]

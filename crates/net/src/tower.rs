@@ -39,8 +39,8 @@ pub(crate) struct Tower {
 /// A convolution and its batch norm.
 struct Unit {
     weight: Tensor,
-    scale: Tensor,
-    shift: Tensor,
+    /// Scale and shift of the norm, where it learns them.
+    scale: Option<(Tensor, Tensor)>,
     mean: Tensor,
     variance: Tensor,
 }
@@ -73,14 +73,14 @@ impl Tower {
         let load = |spec: TensorSpec| load(weights, &spec, place.device, format).map(|tensor| (spec, tensor));
         let tensors: Vec<(TensorSpec, Tensor)> =
             shape.tensors().into_iter().map(load).collect::<Result<_, NetError>>()?;
-        let get = |name: String| {
+        let find = |name: String| {
             let found = tensors.iter().find(|(spec, _)| spec.name == name);
-            found.map(|(_, tensor)| tensor.shallow_clone()).expect("a shape has a tensor for every layer")
+            found.map(|(_, tensor)| tensor.shallow_clone())
         };
+        let get = |name: String| find(name).expect("a shape has a tensor for every layer");
         let unit = |name: &str| Unit {
             weight: get(format!("{name}.conv.weight")),
-            scale: get(format!("{name}.norm.weight")),
-            shift: get(format!("{name}.norm.bias")),
+            scale: find(format!("{name}.norm.weight")).zip(find(format!("{name}.norm.bias"))),
             mean: get(format!("{name}.norm.running_mean")),
             variance: get(format!("{name}.norm.running_var")),
         };
@@ -183,7 +183,7 @@ impl Unit {
         let y = x.f_conv2d::<Tensor>(&weight, None, [1, 1], [padding, padding], [1, 1], 1)?;
         let training = mode == Mode::Training;
         let (mean, variance) = (Some(&self.mean), Some(&self.variance));
-        let (scale, shift) = (Some(&self.scale), Some(&self.shift));
+        let (scale, shift) = self.scale.as_ref().map(|(scale, shift)| (scale, shift)).unzip();
         Ok(y.f_batch_norm(scale, shift, mean, variance, training, MOMENTUM, EPSILON, true)?)
     }
 }

@@ -9,12 +9,11 @@ use safetensors::{Dtype, SafeTensors};
 
 use crate::tiny;
 
-/// Random weights whose value head is alive: a ReLU over one plane is easily 0 everywhere.
 const SEED: u64 = 3;
 const BOTH: [Precision; 2] = [Precision::F32, Precision::Bf16];
 
 fn network(precision: Precision, batch: usize) -> Network {
-    Network::open(&Weights::random(tiny(), SEED).to_bytes(), Device::Cpu, precision, batch).unwrap()
+    Network::open(&Weights::synthetic(tiny(), SEED).to_bytes(), Device::Cpu, precision, batch).unwrap()
 }
 
 fn games(count: usize) -> Vec<Game> {
@@ -69,7 +68,7 @@ fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
     for (precision, shape) in BOTH.into_iter().flat_map(|precision| [(precision, tiny()), (precision, wide)]) {
         let games = games_on(shape.size, 24);
         let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
-        let weights = Weights::random(shape, SEED).to_bytes();
+        let weights = Weights::synthetic(shape, SEED).to_bytes();
         let mut network = Network::open(&weights, Device::Cpu, precision, 8).unwrap();
         let together = answers(&mut network, &positions);
         let reversed: Vec<_> = positions.iter().rev().copied().collect();
@@ -88,15 +87,28 @@ fn equal_positions_have_equal_answers_in_batches_of_any_size() {
     let shape = Shape { size: Size::new(9).unwrap(), blocks: 1, filters: 32, value_hidden: 64 };
     let game = &games_on(shape.size, 20)[19];
     for (seed, batch) in [1, 2, 3, 5, 7, 10, 14, 15, 18, 21].into_iter().enumerate() {
-        let model = Model::new(&Weights::random(shape, seed as u64), Device::Cpu, Precision::F32, batch).unwrap();
+        let model = Model::new(&Weights::synthetic(shape, seed as u64), Device::Cpu, Precision::F32, batch).unwrap();
         let answers = answers(&mut model.network(), &vec![(game, Symmetry::Flip); batch]);
         assert!(answers.iter().all(|answer| answer == &answers[0]), "batch of {batch}");
     }
 }
 
 #[test]
+fn weights_to_start_from_know_nothing() {
+    let model = Model::new(&Weights::random(tiny(), SEED), Device::Cpu, Precision::Auto, 4).unwrap();
+    let mut network = model.network();
+    games(4).iter().for_each(|game| network.push(game, Draw::PLAIN));
+    network.evaluate().unwrap();
+    for index in 0..4 {
+        let answer = network.answer(index);
+        assert!(answer.policy.iter().all(|p| (p - 1.0 / 26.0).abs() < 1e-6));
+        assert_eq!(answer.value.black(), 0.0);
+    }
+}
+
+#[test]
 fn threads_share_a_model_and_answer_alike() {
-    let weights = Weights::random(tiny(), SEED).to_bytes();
+    let weights = Weights::synthetic(tiny(), SEED).to_bytes();
     let model = Model::open(&weights, Device::Cpu, Precision::Auto, 8).unwrap();
     let games = games(20);
     let positions: Vec<_> = games.iter().map(|game| (game, Symmetry::Identity)).collect();
@@ -154,7 +166,7 @@ fn the_value_is_turned_round_for_white() {
 
 /// A network that does not look at whose turn it is.
 fn color_blind() -> Network {
-    let file = Weights::random(tiny(), SEED).to_bytes();
+    let file = Weights::synthetic(tiny(), SEED).to_bytes();
     let views = SafeTensors::deserialize(&file).unwrap();
     let (_, metadata) = SafeTensors::read_metadata(&file).unwrap();
     let mut stem = views.tensor("stem.conv.weight").unwrap().data().to_vec();
