@@ -45,7 +45,7 @@ impl Journal {
         let time = now();
         let mut line = json!({ "time": time, "generation": self.generation, "step": step, "set": set });
         for &(name, value) in losses.named().iter().chain(others) {
-            line[name] = json!(value);
+            line[name] = json!(shortest(value));
             self.events.scalar(time, step, &format!("{set}/{name}"), value);
         }
         self.lines.push_str(&line.to_string());
@@ -59,6 +59,11 @@ impl Journal {
         let name = format!("events.out.tfevents.{milliseconds:013}.{generation:06}");
         run.publish_log(&name, Bytes::from(self.events.into_bytes()))
     }
+}
+
+/// The number with the fewest digits that is this one among the f32.
+fn shortest(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or_else(|_| f64::from(value))
 }
 
 /// Seconds since 1970.

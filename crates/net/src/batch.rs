@@ -16,12 +16,12 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Encodes examples, each seen through the symmetry that `symmetry` gives for it.
+    /// Encodes examples, each seen through its symmetry.
     pub(crate) fn encode(
         size: Size,
         examples: &[Example],
         targets: &Targets,
-        mut symmetry: impl FnMut() -> Symmetry,
+        symmetries: &[Symmetry],
     ) -> Result<Batch, NetError> {
         if examples.is_empty() {
             return Err(NetError::NoExamples);
@@ -33,11 +33,10 @@ impl Batch {
         };
         let planes = batch.planes.chunks_exact_mut(planes::len(size));
         let policies = batch.policies.chunks_exact_mut(size.moves());
-        for ((example, planes), policy) in examples.iter().zip(planes).zip(policies) {
+        for (((example, &symmetry), planes), policy) in examples.iter().zip(symmetries).zip(planes).zip(policies) {
             if example.size != size {
                 return Err(NetError::OtherBoard { expected: size, found: example.size });
             }
-            let symmetry = symmetry();
             planes::of_example(example, symmetry, planes)?;
             targets.policy(example, symmetry, policy)?;
             batch.values.push(targets.value(example)?);

@@ -47,8 +47,8 @@ impl Trainer {
         Ok(file::write(VERSION, &Header { shape: shape.into(), step, samples, config_digest }, tensors))
     }
 
-    /// Goes on from a checkpoint. On the CPU, with the same number of threads, the steps to come are those that would
-    /// have come, bit for bit.
+    /// Goes on from a checkpoint. On a CPU the steps to come are those that would have come, bit for bit, with any number
+    /// of threads.
     ///
     /// # Errors
     /// A file that is no whole checkpoint, one of another shape or configuration, or a device that cannot be used.

@@ -2,10 +2,8 @@
 //! with the same input as one.
 
 use crate::Weights;
+use crate::norm::EPSILON;
 use crate::shape::Unit;
-
-/// Added to a variance before its root is taken (Ioffe and Szegedy 2015; the value is Minigo's and PyTorch's).
-pub(crate) const EPSILON: f64 = 1e-5;
 
 /// A convolution with a bias, and no batch norm after it.
 #[derive(Clone, Debug, PartialEq)]

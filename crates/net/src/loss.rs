@@ -62,14 +62,14 @@ fn mean(x: &Tensor) -> Result<Tensor, NetError> {
 }
 
 impl Loss {
-    /// The numbers, with the penalty added to the total.
-    pub(crate) fn read(&self, value_weight: f32, l2: f32) -> Result<Losses, NetError> {
+    /// The numbers, without the penalty.
+    pub(crate) fn read(&self, value_weight: f32) -> Result<Losses, NetError> {
         let parts = numbers(&self.parts)?;
         let &[policy, value, accuracy, target_entropy, output_entropy, mean_value] = parts.as_slice() else {
             unreachable!("six numbers were stacked");
         };
-        let total = policy + value_weight * value + l2;
-        Ok(Losses { policy, value, l2, total, accuracy, target_entropy, output_entropy, mean_value })
+        let total = policy + value_weight * value;
+        Ok(Losses { policy, value, l2: 0.0, total, accuracy, target_entropy, output_entropy, mean_value })
     }
 }
 
@@ -91,6 +91,11 @@ impl Losses {
             output_entropy: mean(|l| l.output_entropy),
             mean_value: mean(|l| l.mean_value),
         })
+    }
+
+    /// With the penalty on the weights, which does not depend on positions.
+    pub(crate) fn with_l2(self, l2: f32) -> Losses {
+        Losses { l2, total: self.total + l2, ..self }
     }
 
     /// Every number with its name, for logs and plots.
@@ -121,7 +126,8 @@ mod tests {
 
     fn answers(logits: [f32; 6], values: [f32; 2]) -> Answers {
         let leaf = |numbers: &[f32]| Tensor::from_slice(numbers).set_requires_grad(true);
-        Answers { logits: leaf(&logits).view([2, 3]).detach().set_requires_grad(true), values: leaf(&values) }
+        let logits = leaf(&logits).view([2, 3]).detach().set_requires_grad(true);
+        Answers { logits, values: leaf(&values), statistics: Vec::new() }
     }
 
     fn close(a: f32, b: f32) -> bool {
@@ -133,7 +139,7 @@ mod tests {
         // Probabilities 1/2, 1/4, 1/4 and 1/4, 1/4, 1/2.
         let answers = answers([LN2, 0.0, 0.0, 3.0, 3.0, 3.0 + LN2], [0.5, -0.25]);
         let batch = batch([1.0, 0.0, 0.0, 0.5, 0.5, 0.0], [1.0, -1.0]);
-        let losses = loss(&answers, &batch, 2.0).unwrap().read(2.0, 0.125).unwrap();
+        let losses = loss(&answers, &batch, 2.0).unwrap().read(2.0).unwrap().with_l2(0.125);
         assert!(close(losses.policy, (LN2 + 2.0 * LN2) / 2.0), "{losses:?}");
         assert!(close(losses.value, (0.25 + 0.5625) / 2.0), "{losses:?}");
         assert!(close(losses.total, 1.5 * LN2 + 2.0 * 0.40625 + 0.125), "{losses:?}");
@@ -161,7 +167,7 @@ mod tests {
     fn the_least_loss_is_the_entropy_of_the_target() {
         let target = [0.25, 0.25, 0.5, 0.7, 0.2, 0.1];
         let answers = answers(target.map(f32::ln), [1.0, -1.0]);
-        let losses = loss(&answers, &batch(target, [1.0, -1.0]), 1.0).unwrap().read(1.0, 0.0).unwrap();
+        let losses = loss(&answers, &batch(target, [1.0, -1.0]), 1.0).unwrap().read(1.0).unwrap();
         assert!(close(losses.policy, losses.target_entropy) && close(losses.policy, losses.output_entropy));
         assert_eq!((losses.value, losses.accuracy), (0.0, 1.0));
     }

@@ -6,7 +6,7 @@ use go::{Color, Game, Size, Symmetry};
 use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Value};
 
 use crate::layers::{Layers, Output, Place};
-use crate::threads::use_threads;
+use crate::threads::single;
 use crate::{Device, NetError, Precision, Shape, Weights, planes};
 
 /// Weights on a device, from which any number of threads take a [`Network`] each.
@@ -118,8 +118,7 @@ impl Network {
             self.pushed.clear();
             return Err(NetError::OtherBoard { expected: self.shape.size, found });
         }
-        // Workers have a thread each, and one operation spread over several would wait for those of others.
-        use_threads(1);
+        single();
         self.policies.resize(self.pushed.len() * self.shape.size.moves(), 0.0);
         self.values.clear();
         let rows = self.layers.batch();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::layers::Place;
-use crate::threads::use_threads;
+use crate::threads::single;
 use crate::tower::{Format, Mode, Tower};
 use crate::{Model, NetError, Weights, planes};
 
@@ -18,7 +18,7 @@ pub fn network(model: &Model, threads: usize, time: Duration) -> Result<f64, Net
     std::thread::scope(|scope| {
         let one = || {
             let layers = model.layers();
-            use_threads(1);
+            single();
             let planes = vec![1; layers.batch() * planes::len(model.shape().size)];
             Ok(layers.batch() as f64 * calls(time, || layers.forward(&planes).map(drop))?)
         };
@@ -33,7 +33,7 @@ pub fn network(model: &Model, threads: usize, time: Duration) -> Result<f64, Net
 /// # Errors
 /// Memory runs out.
 pub fn plain(weights: &Weights, batch: usize, time: Duration) -> Result<f64, NetError> {
-    use_threads(1);
+    single();
     let _no_gradients = tch::no_grad_guard();
     let place = Place { device: tch::Device::Cpu, kind: tch::Kind::Float };
     let tower = Tower::new(weights, place, Format::Planes)?;

@@ -1,22 +1,21 @@
-//! How many threads one operation of libtorch is spread over.
+//! One operation of libtorch runs on one thread.
 //!
-//! libtorch keeps the number for each calling thread (it is OpenMP's), so that worker threads which evaluate their own
-//! batches on one thread each live beside a trainer that uses all cores. Everyone states its number before it
-//! calculates; asking for the number already in force costs nothing.
+//! What is to go on at once is worked on by threads of ours: players that evaluate their own batches, and parts of a
+//! training batch. Operations that spread over threads by themselves would only wait for each other.
 
 use std::cell::Cell;
 
 thread_local! {
-    /// The number last set by this thread; 0 before the first time.
-    static COUNT: Cell<usize> = const { Cell::new(0) };
+    static DONE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Spreads what this thread calculates from now on over `count` threads.
-pub(crate) fn use_threads(count: usize) {
-    if COUNT.replace(count) != count {
-        // When a thread first asks, libtorch gives it the number that any thread set last. That must come before ours.
+/// Keeps the operations that this thread asks for on this thread. Asking again costs nothing.
+pub(crate) fn single() {
+    if !DONE.replace(true) {
+        // When a thread first asks for their number, libtorch gives it the one that any thread set last: that must
+        // come before ours. The number belongs to the calling thread, being OpenMP's.
         tch::get_num_threads();
-        tch::set_num_threads(i32::try_from(count).unwrap_or(i32::MAX));
+        tch::set_num_threads(1);
     }
 }
 
@@ -26,16 +25,17 @@ mod tests {
 
     #[test]
     fn every_thread_has_its_own_number() {
-        use_threads(2);
+        tch::get_num_threads();
+        tch::set_num_threads(2);
         std::thread::scope(|scope| {
             let other = scope.spawn(|| {
-                use_threads(1);
+                single();
                 tch::get_num_threads()
             });
             assert_eq!(other.join().unwrap(), 1);
         });
         assert_eq!(tch::get_num_threads(), 2);
-        use_threads(1);
+        single();
         assert_eq!(tch::get_num_threads(), 1);
     }
 }

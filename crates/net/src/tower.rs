@@ -2,14 +2,10 @@
 
 use tch::{Kind, Tensor};
 
-use crate::fold::EPSILON;
 use crate::layers::{Place, channels_last};
+use crate::norm::{Norm, Statistics, constant};
 use crate::shape::{Shape, TensorSpec};
 use crate::{NetError, Weights, planes};
-
-/// How fast running statistics follow the batches: 5 % a batch. Minigo's decay of 0.95, which it found better than
-/// 0.997, is this number counted from the other end.
-const MOMENTUM: f64 = 0.05;
 
 /// How the numbers of an activation follow each other in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,10 +35,7 @@ pub(crate) struct Tower {
 /// A convolution and its batch norm.
 struct Unit {
     weight: Tensor,
-    /// Scale and shift of the norm, where it learns them.
-    scale: Option<(Tensor, Tensor)>,
-    mean: Tensor,
-    variance: Tensor,
+    norm: Norm,
 }
 
 struct Dense {
@@ -56,12 +49,14 @@ pub(crate) struct Answers {
     pub(crate) logits: Tensor,
     /// Values for the side to move, one a position.
     pub(crate) values: Tensor,
+    /// What the batch norms have seen, from the input on, when training.
+    pub(crate) statistics: Vec<Statistics>,
 }
 
 /// Where batch norms take their statistics from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// From the batch, which the running ones follow.
+    /// From the batch itself.
     Training,
     /// From the running ones.
     Playing,
@@ -71,30 +66,52 @@ impl Tower {
     pub(crate) fn new(weights: &Weights, place: Place, format: Format) -> Result<Tower, NetError> {
         let shape = weights.shape();
         let load = |spec: TensorSpec| load(weights, &spec, place.device, format).map(|tensor| (spec, tensor));
-        let tensors: Vec<(TensorSpec, Tensor)> =
-            shape.tensors().into_iter().map(load).collect::<Result<_, NetError>>()?;
+        Tower::assemble(shape, place, format, shape.tensors().into_iter().map(load).collect::<Result<_, NetError>>()?)
+    }
+
+    /// The same tower once more, for another thread: the tensors are the same.
+    pub(crate) fn share(&self) -> Tower {
+        let tensors = self.tensors.iter().map(|(spec, tensor)| (spec.clone(), tensor.shallow_clone()));
+        Tower::assemble(self.shape, self.place, self.format, tensors.collect()).expect("it could be made before")
+    }
+
+    fn assemble(
+        shape: Shape,
+        place: Place,
+        format: Format,
+        tensors: Vec<(TensorSpec, Tensor)>,
+    ) -> Result<Tower, NetError> {
         let find = |name: String| {
             let found = tensors.iter().find(|(spec, _)| spec.name == name);
             found.map(|(_, tensor)| tensor.shallow_clone())
         };
         let get = |name: String| find(name).expect("a shape has a tensor for every layer");
-        let unit = |name: &str| Unit {
-            weight: get(format!("{name}.conv.weight")),
-            scale: find(format!("{name}.norm.weight")).zip(find(format!("{name}.norm.bias"))),
-            mean: get(format!("{name}.norm.running_mean")),
-            variance: get(format!("{name}.norm.running_var")),
+        let unit = |name: &str| -> Result<Unit, NetError> {
+            let weight = get(format!("{name}.conv.weight"));
+            let channels = weight.size()[0] as usize;
+            let or_constant = |found: Option<Tensor>, value| match found {
+                Some(tensor) => Ok(tensor),
+                None => constant(value, channels, place.device),
+            };
+            let norm = Norm {
+                scale: or_constant(find(format!("{name}.norm.weight")), 1.0)?,
+                shift: or_constant(find(format!("{name}.norm.bias")), 0.0)?,
+                mean: get(format!("{name}.norm.running_mean")),
+                variance: get(format!("{name}.norm.running_var")),
+            };
+            Ok(Unit { weight, norm })
         };
         let dense = |name: &str| Dense { weight: get(format!("{name}.weight")), bias: get(format!("{name}.bias")) };
-        let block = |i| [unit(&format!("blocks.{i}.first")), unit(&format!("blocks.{i}.second"))];
+        let block = |i| Ok([unit(&format!("blocks.{i}.first"))?, unit(&format!("blocks.{i}.second"))?]);
         Ok(Tower {
             shape,
             place,
             format,
-            stem: unit("stem"),
-            blocks: (0..shape.blocks).map(block).collect(),
-            policy: unit("policy"),
+            stem: unit("stem")?,
+            blocks: (0..shape.blocks).map(block).collect::<Result<_, NetError>>()?,
+            policy: unit("policy")?,
             policy_dense: dense("policy.dense"),
-            value: unit("value"),
+            value: unit("value")?,
             value_hidden: dense("value.hidden"),
             value_out: dense("value.out"),
             tensors,
@@ -122,7 +139,8 @@ impl Tower {
 
     /// Answers a batch, given as the planes of its positions one after the other.
     pub(crate) fn forward(&self, planes: &[u8], mode: Mode) -> Result<Answers, NetError> {
-        let unit = |unit: &Unit, x: &Tensor| unit.forward(x, mode, self.place.kind);
+        let mut statistics = Vec::new();
+        let mut unit = |unit: &Unit, x: &Tensor| unit.forward(x, mode, self.place.kind, &mut statistics);
         let mut x = unit(&self.stem, &self.input(planes)?)?.f_relu()?;
         for [first, second] in &self.blocks {
             let y = unit(first, &x)?.f_relu()?;
@@ -135,7 +153,17 @@ impl Tower {
         Ok(Answers {
             logits: self.policy_dense.forward(&policy)?,
             values: self.value_out.forward(&hidden)?.f_tanh()?.f_flatten(0, -1)?,
+            statistics,
         })
+    }
+
+    /// Lets the running statistics follow a batch, given by what the norms have seen of each of its parts.
+    pub(crate) fn follow(&self, parts: &[Vec<Statistics>]) -> Result<(), NetError> {
+        let units = [&self.stem].into_iter().chain(self.blocks.iter().flatten()).chain([&self.policy, &self.value]);
+        for (i, unit) in units.enumerate() {
+            unit.norm.follow(&parts.iter().map(|part| &part[i]).collect::<Vec<_>>())?;
+        }
+        Ok(())
     }
 
     fn input(&self, planes: &[u8]) -> Result<Tensor, NetError> {
@@ -177,14 +205,24 @@ pub(crate) fn numbers(tensor: &Tensor) -> Result<Vec<f32>, NetError> {
 
 impl Unit {
     /// Kernels are kept as f32 and rounded for each use, so that small steps are not lost.
-    fn forward(&self, x: &Tensor, mode: Mode, kind: Kind) -> Result<Tensor, NetError> {
+    fn forward(
+        &self,
+        x: &Tensor,
+        mode: Mode,
+        kind: Kind,
+        statistics: &mut Vec<Statistics>,
+    ) -> Result<Tensor, NetError> {
         let weight = self.weight.f_to_kind(kind)?;
         let padding = weight.size()[3] / 2;
         let y = x.f_conv2d::<Tensor>(&weight, None, [1, 1], [padding, padding], [1, 1], 1)?;
-        let training = mode == Mode::Training;
-        let (mean, variance) = (Some(&self.mean), Some(&self.variance));
-        let (scale, shift) = self.scale.as_ref().map(|(scale, shift)| (scale, shift)).unzip();
-        Ok(y.f_batch_norm(scale, shift, mean, variance, training, MOMENTUM, EPSILON, true)?)
+        match mode {
+            Mode::Playing => self.norm.play(&y),
+            Mode::Training => {
+                let (y, seen) = self.norm.train(&y)?;
+                statistics.push(seen);
+                Ok(y)
+            }
+        }
     }
 }
 

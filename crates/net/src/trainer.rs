@@ -1,18 +1,20 @@
 //! Learning from examples.
 
+use std::ops::Range;
+
 use go::Symmetry;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Example;
-use tch::Tensor;
 
-use crate::batch::Batch;
 use crate::layers::Place;
-use crate::loss::{Losses, loss};
+use crate::lesson::{learn, measure, sum};
+use crate::loss::Losses;
 use crate::sgd::{Sgd, StepSize, penalty, rate};
-use crate::threads::use_threads;
-use crate::tower::{Format, Mode, Tower};
-use crate::{Device, NetError, Precision, Shape, Targets, Weights};
+use crate::shards::{each, parts};
+use crate::threads::single;
+use crate::tower::{Format, Tower};
+use crate::{Device, NetError, Precision, Shape, Targets, Weights, memory};
 
 /// How a network learns: what belongs to the run.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +34,7 @@ pub struct Workshop {
     pub device: Device,
     /// What activations and their gradients are rounded to; weights, momentum and statistics are f32 always.
     pub precision: Precision,
-    /// Threads that one operation on the CPU is spread over.
+    /// Threads that work on a batch, on a CPU. They change nothing but the time it takes.
     pub threads: usize,
 }
 
@@ -67,21 +69,30 @@ impl Trainer {
     /// # Errors
     /// Examples that make no batch, or a loss that is no number: then the weights are useless from this step on.
     pub fn step(&mut self, examples: &[Example]) -> Result<Losses, NetError> {
-        use_threads(self.threads);
+        single();
+        if examples.is_empty() {
+            return Err(NetError::NoExamples);
+        }
         let train = &self.recipe.train;
-        let batch = self.encode(examples)?;
-        let answers = self.tower.forward(&batch.planes, Mode::Training)?;
-        let loss = loss(&answers, &batch, train.value_weight)?;
-        let losses = loss.read(train.value_weight, penalty(&self.tower, train.l2)?)?;
+        let symmetries = self.symmetries(examples.len());
+        let recipe = &self.recipe;
+        let work = |tower: &Tower, rows: Range<usize>| {
+            let share = rows.len() as f64 / examples.len() as f64;
+            learn(tower, recipe, &examples[rows.clone()], &symmetries[rows], share)
+        };
+        let lessons = each(&self.tower, self.threads, parts(examples.len(), self.tower.device()), work)?;
+        let losses: Vec<(usize, Losses)> = lessons.iter().map(|lesson| (lesson.rows, lesson.losses)).collect();
+        let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(&self.tower, train.l2)?);
         if !losses.total.is_finite() {
             return Err(NetError::Diverged { step: self.step, loss: losses.total });
         }
-        let learned: Vec<&Tensor> = self.tower.learned().map(|(_, tensor)| tensor).collect();
-        let gradients = Tensor::f_run_backward(&[&loss.tensor], &learned, false, false)?;
         let size = StepSize { rate: self.rate(), momentum: train.momentum, l2: train.l2 };
-        self.sgd.step(&self.tower, &gradients, size)?;
+        let (gradients, statistics): (Vec<_>, Vec<_>) =
+            lessons.into_iter().map(|lesson| (lesson.gradients, lesson.statistics)).unzip();
+        self.tower.follow(&statistics)?;
+        self.sgd.step(&self.tower, &sum(gradients)?, size)?;
         self.step += 1;
-        self.samples += batch.rows() as u64;
+        self.samples += examples.len() as u64;
         Ok(losses)
     }
 
@@ -90,18 +101,18 @@ impl Trainer {
     /// # Errors
     /// Examples that make no batch.
     pub fn measure(&self, examples: &[Example]) -> Result<Losses, NetError> {
-        use_threads(self.threads);
-        let _no_gradients = tch::no_grad_guard();
-        let train = &self.recipe.train;
-        let l2 = penalty(&self.tower, train.l2)?;
-        let mut parts = Vec::new();
-        for examples in examples.chunks(train.batch) {
-            let size = self.tower.shape().size;
-            let batch = Batch::encode(size, examples, &self.recipe.targets, || Symmetry::Identity)?;
-            let answers = self.tower.forward(&batch.planes, Mode::Playing)?;
-            parts.push((batch.rows(), loss(&answers, &batch, train.value_weight)?.read(train.value_weight, l2)?));
-        }
-        Losses::mean(&parts).ok_or(NetError::NoExamples)
+        single();
+        let (recipe, train) = (&self.recipe, &self.recipe.train);
+        let work = |tower: &Tower, rows: Range<usize>| measure(tower, recipe, &examples[rows]);
+        let device = self.tower.device();
+        let batches =
+            (0..examples.len()).step_by(train.batch).map(|start| start..examples.len().min(start + train.batch));
+        let parts = batches.flat_map(|batch| {
+            let within = parts(batch.len(), device).into_iter();
+            within.map(move |rows| batch.start + rows.start..batch.start + rows.end)
+        });
+        let losses = each(&self.tower, self.threads, parts.collect(), work)?;
+        Ok(Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(&self.tower, train.l2)?))
     }
 
     /// The weights as they are now.
@@ -132,16 +143,19 @@ impl Trainer {
         rate(&self.recipe.train.learning_rate, self.step)
     }
 
-    fn encode(&self, examples: &[Example]) -> Result<Batch, NetError> {
+    /// The symmetries through which the next batch is seen.
+    fn symmetries(&self, rows: usize) -> Vec<Symmetry> {
         let mut rng = generator(self.recipe.seed, self.step);
         let rotate = self.recipe.train.rotate;
         // The upper bits of the generator are the better ones.
-        let mut symmetry = || if rotate { Symmetry::ALL[(rng.next_u64() >> 61) as usize] } else { Symmetry::Identity };
-        Batch::encode(self.tower.shape().size, examples, &self.recipe.targets, &mut symmetry)
+        let mut draw = || if rotate { Symmetry::ALL[(rng.next_u64() >> 61) as usize] } else { Symmetry::Identity };
+        (0..rows).map(|_| draw()).collect()
     }
 }
 
+/// The tower of a trainer.
 pub(crate) fn tower(weights: &Weights, workshop: Workshop) -> Result<Tower, NetError> {
+    memory::keep();
     let device = workshop.device.open()?;
     let place = Place { device, kind: workshop.precision.kind(device) };
     Tower::new(weights, place, Format::Points)

@@ -1,0 +1,61 @@
+//! What a part of a batch teaches.
+
+use go::Symmetry;
+use record::Example;
+use tch::Tensor;
+
+use crate::batch::Batch;
+use crate::loss::{Losses, loss};
+use crate::norm::Statistics;
+use crate::tower::{Mode, Tower};
+use crate::{NetError, Recipe};
+
+/// What a part of a batch has taught.
+pub(crate) struct Lesson {
+    /// Its examples.
+    pub(crate) rows: usize,
+    pub(crate) losses: Losses,
+    /// Its part of the gradient of the batch, in the order of [`Tower::learned`].
+    pub(crate) gradients: Vec<Tensor>,
+    /// What its batch norms have seen.
+    pub(crate) statistics: Vec<Statistics>,
+}
+
+/// Learns from some examples, which are so large a share of a batch.
+pub(crate) fn learn(
+    tower: &Tower,
+    recipe: &Recipe,
+    examples: &[Example],
+    symmetries: &[Symmetry],
+    share: f64,
+) -> Result<Lesson, NetError> {
+    let value_weight = recipe.train.value_weight;
+    let batch = Batch::encode(tower.shape().size, examples, &recipe.targets, symmetries)?;
+    let answers = tower.forward(&batch.planes, Mode::Training)?;
+    let loss = loss(&answers, &batch, value_weight)?;
+    let learned: Vec<&Tensor> = tower.learned().map(|(_, tensor)| tensor).collect();
+    let gradients = Tensor::f_run_backward(&[&loss.tensor * share], &learned, false, false)?;
+    Ok(Lesson { rows: batch.rows(), losses: loss.read(value_weight)?, gradients, statistics: answers.statistics })
+}
+
+/// Measures some examples as they are, the network being as in play; answers how many they were and what they cost.
+pub(crate) fn measure(tower: &Tower, recipe: &Recipe, examples: &[Example]) -> Result<(usize, Losses), NetError> {
+    let _no_gradients = tch::no_grad_guard();
+    let value_weight = recipe.train.value_weight;
+    let symmetries = vec![Symmetry::Identity; examples.len()];
+    let batch = Batch::encode(tower.shape().size, examples, &recipe.targets, &symmetries)?;
+    let answers = tower.forward(&batch.planes, Mode::Playing)?;
+    Ok((batch.rows(), loss(&answers, &batch, value_weight)?.read(value_weight)?))
+}
+
+/// The sum of the gradients of all parts, in their order.
+pub(crate) fn sum(parts: Vec<Vec<Tensor>>) -> Result<Vec<Tensor>, NetError> {
+    let mut parts = parts.into_iter();
+    let mut sums = parts.next().unwrap_or_default();
+    for part in parts {
+        for (sum, gradient) in sums.iter_mut().zip(&part) {
+            let _ = sum.f_add_(gradient)?;
+        }
+    }
+    Ok(sums)
+}
