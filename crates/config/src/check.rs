@@ -1,6 +1,6 @@
 //! The ranges of all values. Types say what a value is; this file says what it may be.
 
-use crate::{Algorithm, ConfigError, RunConfig};
+use crate::{Algorithm, ConfigError, RunConfig, Scoring};
 
 fn rule(holds: bool, key: &'static str, value: impl ToString, rule: &'static str) -> Result<(), ConfigError> {
     if holds { Ok(()) } else { Err(ConfigError::Value { key, value: value.to_string(), rule }) }
@@ -74,7 +74,14 @@ impl RunConfig {
         rule((1..=362).contains(&moves), "search.gumbel_moves", moves, "must be from 1 to 362")?;
         not_negative("search.gumbel_c_visit", search.gumbel_c_visit)?;
         positive("search.gumbel_c_scale", search.gumbel_c_scale)?;
-        rule((1..=16).contains(&search.leaves), "search.leaves", search.leaves, "must be from 1 to 16")
+        rule((1..=16).contains(&search.leaves), "search.leaves", search.leaves, "must be from 1 to 16")?;
+        rule(search.pass_from <= 10_000, "search.pass_from", search.pass_from, "must be from 0 to 10000")?;
+        rule(
+            !search.skip_decided || self.game.scoring == Scoring::PassAlive,
+            "search.skip_decided",
+            search.skip_decided,
+            "needs game.scoring = \"pass-alive\"",
+        )
     }
 
     fn check_selfplay(&self) -> Result<(), ConfigError> {

@@ -98,6 +98,15 @@ pub struct Search {
     pub reuse: bool,
     /// Leaves of one game that may wait for the same batch, held apart by virtual losses; 1 to 16.
     pub leaves: usize,
+    /// Nobody passes before so many moves of a game, unless nothing else is left to play. Beginners who may pass end
+    /// games at random, and so the outcomes teach them little.
+    pub pass_from: usize,
+    /// Do not consider points of pass-alive regions: nothing played there changes the score. Needs the scoring
+    /// "pass-alive", under which they count for their owner as they are.
+    pub skip_decided: bool,
+    /// Take a position after a pass for won by the player to move where passing too wins the game, without searching it.
+    /// A player who is behind then sees at once what a pass would cost.
+    pub answer_passes: bool,
 }
 
 /// How a search chooses edges.

@@ -1,6 +1,6 @@
 //! The three verbs: select, expand, advance.
 
-use go::{Color, Game, Illegal, Mark, Move};
+use go::{Color, Game, Illegal, Mark, Move, PointSet, Scoring};
 use rand::Rng;
 
 use crate::exploration::Exploration;
@@ -82,7 +82,7 @@ impl Search {
     /// Every node of the path gets a virtual loss until the leaf is expanded.
     pub fn select(&mut self, see: &mut dyn FnMut(&Game)) -> Selected {
         let Some(root) = self.tree.root() else {
-            let node = self.tree.add_root(legal_moves(&self.game));
+            let node = self.tree.add_root(self.sensible_moves(self.decided().as_ref()));
             self.tree.add_virtual_loss(node);
             see(&self.game);
             return Selected::Leaf(Leaf { node, turn: self.game.turn() });
@@ -139,7 +139,8 @@ impl Search {
     }
 
     fn add_leaf(&mut self, parent: NodeId, see: &mut dyn FnMut(&Game)) -> Result<NodeId, Selected> {
-        if self.game.is_over(self.settings.scoring) {
+        let decided = self.decided();
+        if self.is_over(decided.as_ref()) || self.can_win_by_passing() {
             let value = self.outcome().black();
             let id = self.tree.add_child(parent, State::Ended, std::iter::empty());
             self.tree.node_mut(id).value = value;
@@ -147,7 +148,41 @@ impl Search {
             return Err(Selected::Ended);
         }
         see(&self.game);
-        Ok(self.tree.add_child(parent, State::Waiting { selections: 1 }, legal_moves(&self.game)))
+        let moves = self.sensible_moves(decided.as_ref());
+        Ok(self.tree.add_child(parent, State::Waiting { selections: 1 }, moves))
+    }
+
+    /// The points that nothing can change any more, where the settings ask for them.
+    fn decided(&self) -> Option<PointSet> {
+        self.settings.skip_decided.then(|| self.game.pass_alive().both())
+    }
+
+    fn is_over(&self, decided: Option<&PointSet>) -> bool {
+        match (decided, self.settings.scoring) {
+            (Some(decided), Scoring::PassAlive) => {
+                self.game.passed_out() || *decided == PointSet::full(self.game.size())
+            }
+            (_, scoring) => self.game.is_over(scoring),
+        }
+    }
+
+    /// Whether the last move was a pass and another one ends the game in favour of the player to move. Whatever else that
+    /// player could do, the game is won, so there is nothing to search.
+    fn can_win_by_passing(&self) -> bool {
+        self.settings.answer_passes
+            && self.game.moves().last() == Some(&Move::Pass)
+            && self.game.turn() >= self.settings.pass_from
+            && self.outcome().mover(self.game.to_move()) > 0.0
+    }
+
+    /// Indices of the moves to consider, ascending: the legal ones, without points that are decided and without a pass
+    /// that comes too early. When nothing else is left it is the pass.
+    fn sensible_moves(&self, decided: Option<&PointSet>) -> impl Iterator<Item = u16> + use<> {
+        let legal = self.game.legal_points();
+        let points = decided.map_or(legal, |decided| legal - *decided);
+        let may_pass = self.game.turn() >= self.settings.pass_from || points.is_empty();
+        let pass = may_pass.then_some(self.game.size().area() as u16);
+        points.iter().map(|point| point.index() as u16).chain(pass)
     }
 
     fn outcome(&self) -> Value {
@@ -265,14 +300,7 @@ impl Search {
     }
 }
 
-/// Indices of the legal moves, ascending; pass is always legal and comes last.
-fn legal_moves(game: &Game) -> impl Iterator<Item = u16> + use<> {
-    let points = game.legal_points();
-    let pass = game.size().area() as u16;
-    points.iter().map(|point| point.index() as u16).chain(std::iter::once(pass))
-}
-
-/// Takes the legal moves out of a policy and scales them to sum 1; flat where the policy gives them nothing.
+/// Takes the moves of a node out of a policy and scales them to sum 1; flat where the policy gives them nothing.
 fn legal_priors(policy: &[f32], moves: &[u16], priors: &mut [f32]) {
     for (prior, &mv) in priors.iter_mut().zip(moves) {
         *prior = policy[usize::from(mv)];

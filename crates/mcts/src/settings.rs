@@ -18,6 +18,13 @@ pub struct Settings {
     pub c_puct_init: f32,
     /// Keep the tree below a move that is played.
     pub reuse: bool,
+    /// Nobody passes before so many moves of the game, unless there is nothing else to play.
+    pub pass_from: usize,
+    /// Leave out points of pass-alive regions. They are worth nothing to anyone where those count for their owner, which
+    /// is to say with [`Scoring::PassAlive`].
+    pub skip_decided: bool,
+    /// Take a position after a pass for won where another pass wins.
+    pub answer_passes: bool,
     /// How games end and are counted.
     pub scoring: Scoring,
     /// Points added to White's area.
@@ -78,6 +85,9 @@ impl Settings {
             c_puct_base: search.c_puct_base,
             c_puct_init: search.c_puct_init,
             reuse: search.reuse,
+            pass_from: search.pass_from,
+            skip_decided: search.skip_decided,
+            answer_passes: search.answer_passes,
             scoring: match game.scoring {
                 config::Scoring::PassAlive => Scoring::PassAlive,
                 config::Scoring::Area => Scoring::Area,

@@ -14,6 +14,9 @@ pub(crate) const PARENT: Settings = Settings {
     c_puct_base: 19652.0,
     c_puct_init: 1.25,
     reuse: true,
+    pass_from: 0,
+    skip_decided: false,
+    answer_passes: false,
     scoring: Scoring::PassAlive,
     komi: 7.5,
 };

@@ -6,4 +6,5 @@ mod first_play;
 mod golden;
 mod gumbel;
 mod laws;
+mod passing;
 mod root;
