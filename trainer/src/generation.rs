@@ -21,7 +21,7 @@ const SAVE_EVERY: Duration = Duration::from_secs(600);
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// Examples of the holdout that are measured for each model: the newest ones. The standard error of an accuracy is
 /// then about 1 %.
-const HOLDOUT: usize = 2048;
+const HOLDOUT: usize = 16_384;
 
 /// Trains and publishes the next model of a run: waits for its shards, learns from each of their examples once, in
 /// their order, and measures the outcome on games that are never learned from.

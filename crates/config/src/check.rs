@@ -53,6 +53,10 @@ impl RunConfig {
         let network = &self.network;
         rule(network.blocks <= 80, "network.blocks", network.blocks, "must be from 0 to 80")?;
         rule((1..=1024).contains(&network.filters), "network.filters", network.filters, "must be from 1 to 1024")?;
+        let planes = [("network.policy_planes", network.policy_planes), ("network.value_planes", network.value_planes)];
+        for (key, planes) in planes {
+            rule((1..=256).contains(&planes), key, planes, "must be from 1 to 256")?;
+        }
         let hidden = network.value_hidden;
         rule((1..=4096).contains(&hidden), "network.value_hidden", hidden, "must be from 1 to 4096")
     }

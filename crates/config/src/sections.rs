@@ -61,6 +61,10 @@ pub struct Network {
     pub blocks: usize,
     /// Channels of the tower.
     pub filters: usize,
+    /// Planes of the policy head; 2 in AlphaGo Zero. A small tower learns its policy faster with more.
+    pub policy_planes: usize,
+    /// Planes of the value head; 1 in AlphaGo Zero.
+    pub value_planes: usize,
     /// Width of the hidden layer in the value head.
     pub value_hidden: usize,
 }

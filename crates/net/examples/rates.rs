@@ -21,7 +21,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn compare(size: usize, blocks: usize, filters: usize, batch: usize) -> Result<(), Box<dyn std::error::Error>> {
-    let shape = Shape { size: go::Size::new(size)?, blocks, filters, value_hidden: 64 };
+    let shape =
+        Shape { size: go::Size::new(size)?, blocks, filters, policy_planes: 2, value_planes: 1, value_hidden: 64 };
     let weights = Weights::synthetic(shape, 1);
     println!("{shape}, batches of {batch}");
     let plain = rates::plain(&weights, batch, TIME)?;

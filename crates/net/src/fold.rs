@@ -91,7 +91,14 @@ mod tests {
     const BATCH: usize = 8;
 
     fn shape() -> Shape {
-        Shape { size: Size::new(5).unwrap(), blocks: 2, filters: 16, value_hidden: 8 }
+        Shape {
+            size: Size::new(5).unwrap(),
+            blocks: 2,
+            filters: 16,
+            policy_planes: 2,
+            value_planes: 1,
+            value_hidden: 8,
+        }
     }
 
     fn weights() -> Weights {

@@ -78,7 +78,14 @@ mod tests {
 
     #[test]
     fn velocities_gather_and_weights_follow() {
-        let shape = Shape { size: Size::new(2).unwrap(), blocks: 1, filters: 2, value_hidden: 2 };
+        let shape = Shape {
+            size: Size::new(2).unwrap(),
+            blocks: 1,
+            filters: 2,
+            policy_planes: 2,
+            value_planes: 1,
+            value_hidden: 2,
+        };
         let start = Weights::random(shape, 1);
         let place = Place { device: tch::Device::Cpu, kind: Kind::Float };
         let tower = Tower::new(&start, place, Format::Points).unwrap();

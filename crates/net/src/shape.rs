@@ -7,19 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{NetError, planes};
 
-/// Planes of the policy head (AlphaGo Zero, Methods, "Neural network architecture").
-const POLICY_PLANES: usize = 2;
-/// Planes of the value head.
-const VALUE_PLANES: usize = 1;
 /// No network that can be trained has more of anything; keeps a broken file from asking for endless memory.
 const MOST: usize = 1 << 14;
 
 /// The shape of a network: the tower of AlphaGo Zero with the heads of Minigo.
 ///
 /// A 3x3 convolution, batch norm and ReLU; `blocks` residual blocks of two such convolutions; a policy head of a 1x1
-/// convolution to 2 planes, batch norm, ReLU and a dense layer to one number a move; a value head of a 1x1 convolution
-/// to 1 plane, batch norm, ReLU, a dense layer of `value_hidden`, ReLU, a dense layer to one number, tanh. The value is
-/// for the side to move. No convolution has a bias, for the batch norm after it has one. The batch norms of the heads
+/// convolution to a few planes, batch norm, ReLU and a dense layer to one number a move; a value head of a 1x1
+/// convolution to a few planes, batch norm, ReLU, a dense layer of `value_hidden`, ReLU, a dense layer to one number,
+/// tanh. The value is for the side to move. No convolution has a bias, for the batch norm after it has one. The batch norms of the heads
 /// learn neither scale nor shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -29,6 +25,10 @@ pub struct Shape {
     pub blocks: usize,
     /// Channels of the tower.
     pub filters: usize,
+    /// Planes of the policy head; 2 in AlphaGo Zero.
+    pub policy_planes: usize,
+    /// Planes of the value head; 1 in AlphaGo Zero.
+    pub value_planes: usize,
     /// Width of the hidden layer in the value head.
     pub value_hidden: usize,
 }
@@ -39,6 +39,8 @@ pub(crate) struct ShapeFields {
     size: usize,
     blocks: usize,
     filters: usize,
+    policy_planes: usize,
+    value_planes: usize,
     value_hidden: usize,
     planes: usize,
 }
@@ -83,8 +85,8 @@ impl Shape {
     /// # Errors
     /// A board that does not exist.
     pub fn new(game: &config::Game, network: &config::Network) -> Result<Shape, NetError> {
-        let config::Network { blocks, filters, value_hidden } = *network;
-        Ok(Shape { size: Size::new(game.size)?, blocks, filters, value_hidden })
+        let config::Network { blocks, filters, policy_planes, value_planes, value_hidden } = *network;
+        Ok(Shape { size: Size::new(game.size)?, blocks, filters, policy_planes, value_planes, value_hidden })
     }
 
     /// Multiplications and additions of one evaluation, counting each as one; taps that fall off the board count too,
@@ -113,8 +115,8 @@ impl Shape {
         for block in 0..self.blocks {
             units.extend(["first", "second"].map(|half| unit(format!("blocks.{block}.{half}"), f, f, 3)));
         }
-        units.push(unit("policy".to_owned(), f, POLICY_PLANES, 1));
-        units.push(unit("value".to_owned(), f, VALUE_PLANES, 1));
+        units.push(unit("policy".to_owned(), f, self.policy_planes, 1));
+        units.push(unit("value".to_owned(), f, self.value_planes, 1));
         units
     }
 
@@ -143,8 +145,8 @@ impl Shape {
     /// Name, inputs and outputs of every dense layer.
     fn dense_layers(&self) -> [(&'static str, usize, usize); 3] {
         [
-            ("policy.dense", POLICY_PLANES * self.size.area(), self.size.moves()),
-            ("value.hidden", VALUE_PLANES * self.size.area(), self.value_hidden),
+            ("policy.dense", self.policy_planes * self.size.area(), self.size.moves()),
+            ("value.hidden", self.value_planes * self.size.area(), self.value_hidden),
             ("value.out", self.value_hidden, 1),
         ]
     }
@@ -152,15 +154,20 @@ impl Shape {
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shape { size, blocks, filters, value_hidden } = self;
-        write!(f, "{blocks} blocks of {filters} filters on {size}x{size} with {value_hidden} hidden values")
+        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden } = self;
+        write!(
+            f,
+            "{blocks} blocks of {filters} filters on {size}x{size}, heads of {policy_planes} and {value_planes} planes, \
+             {value_hidden} hidden values"
+        )
     }
 }
 
 impl From<Shape> for ShapeFields {
     fn from(shape: Shape) -> ShapeFields {
-        let Shape { size, blocks, filters, value_hidden } = shape;
-        ShapeFields { size: size.side(), blocks, filters, value_hidden, planes: planes::COUNT }
+        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden } = shape;
+        let (size, planes) = (size.side(), planes::COUNT);
+        ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes }
     }
 }
 
@@ -168,15 +175,17 @@ impl TryFrom<ShapeFields> for Shape {
     type Error = String;
 
     fn try_from(fields: ShapeFields) -> Result<Shape, String> {
-        let ShapeFields { size, blocks, filters, value_hidden, planes } = fields;
+        let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes } = fields;
         let size = Size::new(size).map_err(|e| e.to_string())?;
         if planes != planes::COUNT {
             return Err(format!("a network for {planes} planes of input, and positions have {}", planes::COUNT));
         }
-        if blocks > MOST || !(1..=MOST).contains(&filters) || !(1..=MOST).contains(&value_hidden) {
-            return Err(format!("{blocks} blocks, {filters} filters and {value_hidden} hidden values make no network"));
+        let shape = Shape { size, blocks, filters, policy_planes, value_planes, value_hidden };
+        let widths = [filters, policy_planes, value_planes, value_hidden];
+        if blocks > MOST || widths.iter().any(|width| !(1..=MOST).contains(width)) {
+            return Err(format!("{shape} make no network"));
         }
-        Ok(Shape { size, blocks, filters, value_hidden })
+        Ok(shape)
     }
 }
 
@@ -213,7 +222,7 @@ mod tests {
     use super::*;
 
     fn shape(size: usize, blocks: usize, filters: usize, value_hidden: usize) -> Shape {
-        Shape { size: Size::new(size).unwrap(), blocks, filters, value_hidden }
+        Shape { size: Size::new(size).unwrap(), blocks, filters, policy_planes: 2, value_planes: 1, value_hidden }
     }
 
     #[test]

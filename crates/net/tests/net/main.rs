@@ -14,7 +14,7 @@ use record::{Example, synthetic};
 
 /// A network that takes no time.
 fn tiny() -> Shape {
-    Shape { size: Size::new(5).unwrap(), blocks: 1, filters: 8, value_hidden: 16 }
+    Shape { size: Size::new(5).unwrap(), blocks: 1, filters: 8, policy_planes: 2, value_planes: 1, value_hidden: 16 }
 }
 
 /// Examples of made-up games on the board of [`tiny`].

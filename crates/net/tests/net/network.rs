@@ -64,7 +64,14 @@ fn an_answer_is_a_distribution_and_a_value() {
 
 #[test]
 fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
-    let wide = Shape { size: Size::new(9).unwrap(), blocks: 2, filters: 64, value_hidden: 64 };
+    let wide = Shape {
+        size: Size::new(9).unwrap(),
+        blocks: 2,
+        filters: 64,
+        policy_planes: 2,
+        value_planes: 1,
+        value_hidden: 64,
+    };
     for (precision, shape) in BOTH.into_iter().flat_map(|precision| [(precision, tiny()), (precision, wide)]) {
         let games = games_on(shape.size, 24);
         let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
@@ -84,7 +91,14 @@ fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
 
 #[test]
 fn equal_positions_have_equal_answers_in_batches_of_any_size() {
-    let shape = Shape { size: Size::new(9).unwrap(), blocks: 1, filters: 32, value_hidden: 64 };
+    let shape = Shape {
+        size: Size::new(9).unwrap(),
+        blocks: 1,
+        filters: 32,
+        policy_planes: 2,
+        value_planes: 1,
+        value_hidden: 64,
+    };
     let game = &games_on(shape.size, 20)[19];
     for (seed, batch) in [1, 2, 3, 5, 7, 10, 14, 15, 18, 21].into_iter().enumerate() {
         let model = Model::new(&Weights::synthetic(shape, seed as u64), Device::Cpu, Precision::F32, batch).unwrap();

@@ -55,8 +55,7 @@ fn equal_weights_make_equal_files() {
 fn the_shape_stands_in_the_file() {
     let file = file();
     let text = String::from_utf8_lossy(&file[8..]);
-    let line =
-        r#"{\"format\":\"tengen-weights/1\",\"size\":5,\"blocks\":1,\"filters\":8,\"value_hidden\":16,\"planes\":17}"#;
+    let line = r#"{\"format\":\"tengen-weights/1\",\"size\":5,\"blocks\":1,\"filters\":8,\"policy_planes\":2,\"value_planes\":1,\"value_hidden\":16,\"planes\":17}"#;
     assert!(text.contains(line), "{}", &text[..300]);
 }
 
@@ -68,7 +67,7 @@ fn a_tensor_that_is_wrong_is_named() {
         (changed(|tensors, _| drop(tensors.remove("value.out.bias"))), "tensor value.out.bias is missing"),
         (
             wrong("extra", (Dtype::F32, vec![1], floats(&[0.0]))),
-            "tensor extra does not belong to a network of 1 blocks of 8 filters on 5x5 with 16 hidden values",
+            "tensor extra does not belong to a network of 1 blocks of 8 filters on 5x5, heads of 2 and 1 planes, 16 hidden values",
         ),
         (
             wrong("value.out.bias", (Dtype::F32, vec![2], floats(&[0.0; 2]))),
