@@ -21,6 +21,8 @@ pub struct Place {
     pub device: Device,
     /// Worker threads.
     pub threads: usize,
+    /// Bytes for evaluations that are needed again, for each side in each thread.
+    pub cache: usize,
     /// Who writes the results; evaluators of one run have different names.
     pub worker: String,
 }
@@ -119,9 +121,18 @@ impl Arena {
         }
         self.seat([first, second])?;
         let player = |id: &ModelId| self.players.iter().find(|player| player.id() == id).expect("both were seated");
-        let (config, threads, worker) = (&self.config, self.place.threads, &self.place.worker);
-        let meeting =
-            Meeting { run: &self.run, config, first: player(first), second: player(second), games, threads, worker };
+        let Place { threads, cache, ref worker, .. } = self.place;
+        let config = &self.config;
+        let meeting = Meeting {
+            run: &self.run,
+            config,
+            first: player(first),
+            second: player(second),
+            games,
+            threads,
+            cache,
+            worker,
+        };
         let seen_by_one = |progress: Progress| if first == one { progress } else { progress.turned() };
         meeting.play(stop, &mut |progress| watch(seen_by_one(progress))).map(seen_by_one)
     }

@@ -61,7 +61,7 @@ fn even(text: &str) -> Result<u64, String> {
 /// Arguments that do not fit the run, or whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device = args.place.device.parse().misconfigured()?;
-    let place = Place { device, threads: args.place.threads(), worker: args.worker.clone() };
+    let place = Place { device, threads: args.place.threads(), cache: args.place.cache(), worker: args.worker.clone() };
     let store = Store::open(&args.store.store).map_err(|error| blame(error.into()))?;
     let mut arena = Arena::open(&store, &run_name(args)?, place).map_err(blame)?;
     match &args.pair {

@@ -38,6 +38,8 @@ pub struct Meeting<'a> {
     pub games: Vec<u64>,
     /// Worker threads.
     pub threads: usize,
+    /// Bytes for evaluations that are needed again, for each side in each thread.
+    pub cache: usize,
     /// Who writes the results.
     pub worker: &'a str,
 }
@@ -113,7 +115,7 @@ impl Meeting<'_> {
         evaluations: &AtomicU64,
         stop: &Stop,
     ) -> Result<(), EvaluateError> {
-        let (mut first, mut second) = (self.first.evaluator(), self.second.evaluator());
+        let (mut first, mut second) = (self.first.evaluator(self.cache), self.second.evaluator(self.cache));
         let (black, white) = (self.first.side(0), self.second.side(1));
         let heard = Cell::new(true);
         let mut counted = 0;

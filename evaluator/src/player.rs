@@ -73,12 +73,12 @@ impl Player {
         self.leaves
     }
 
-    /// What scores the player's positions, for one thread.
-    pub fn evaluator(&self) -> Box<dyn Evaluate> {
+    /// What scores the player's positions, for one thread, with so many bytes for what it is asked again.
+    pub fn evaluator(&self, cache: usize) -> Box<dyn Evaluate> {
         match &self.model {
             Model::Uniform => Box::new(Uniform::new()),
             Model::Random => Box::new(RandomModel::new()),
-            Model::Trained(model) => Box::new(model.network()),
+            Model::Trained(model) => Box::new(model.network(cache)),
         }
     }
 }

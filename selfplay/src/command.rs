@@ -147,6 +147,7 @@ impl Worker<'_> {
             worker: self.args.worker.clone(),
             games: self.args.games.unwrap_or(u64::MAX),
             threads: self.args.place.threads(),
+            cache: self.args.place.cache(),
             threshold: self.threshold(model)?,
         };
         let opened = Model::open(self.run, model, device, self.config.selfplay.batch)?;

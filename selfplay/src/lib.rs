@@ -39,6 +39,8 @@ pub struct Job {
     pub games: u64,
     /// Worker threads.
     pub threads: usize,
+    /// Bytes for evaluations that are needed again, for each thread.
+    pub cache: usize,
     /// Root value for the mover below which it resigns, if anybody may.
     pub threshold: Option<f32>,
 }
@@ -56,6 +58,8 @@ pub struct Progress {
     pub moves: u64,
     /// Positions evaluated by this process.
     pub evaluations: u64,
+    /// Positions whose evaluation was known from before.
+    pub recalled: u64,
     /// Time since this process began the job.
     pub time: Duration,
 }
@@ -67,6 +71,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) series: &'a str,
     pub(crate) published: &'a BTreeSet<u64>,
     pub(crate) evaluations: AtomicU64,
+    pub(crate) recalled: AtomicU64,
     /// No more games are to be started.
     pub(crate) enough: AtomicBool,
     pub(crate) stop: &'a Stop,
@@ -97,6 +102,7 @@ pub fn play(
         series: &series,
         published: &published,
         evaluations: AtomicU64::new(0),
+        recalled: AtomicU64::new(0),
         enough: AtomicBool::new(false),
         stop,
     };
@@ -122,6 +128,7 @@ pub fn play(
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
             progress.evaluations = shared.evaluations.load(Ordering::Relaxed);
+            progress.recalled = shared.recalled.load(Ordering::Relaxed);
             progress.time = began.elapsed();
             if watch(progress).is_break() {
                 shared.enough.store(true, Ordering::Relaxed);
@@ -137,5 +144,7 @@ pub fn play(
 pub fn rates(progress: &Progress) -> String {
     let rate = |number| human::rate(number, progress.time);
     let (games, moves) = (rate(progress.finished), rate(progress.moves));
-    format!("{games} games, {moves} positions, {} evaluations", rate(progress.evaluations))
+    let asked = (progress.evaluations + progress.recalled).max(1);
+    let known = 100.0 * progress.recalled as f64 / asked as f64;
+    format!("{games} games, {moves} positions, {} evaluations, {known:.0} % from memory", rate(progress.evaluations))
 }

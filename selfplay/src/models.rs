@@ -38,12 +38,12 @@ impl Model {
         Ok(Model::Trained(Box::new(model)))
     }
 
-    /// An evaluator for one thread.
-    pub(crate) fn evaluator(&self) -> Box<dyn Evaluate> {
+    /// An evaluator for one thread, with so many bytes for what it is asked again.
+    pub(crate) fn evaluator(&self, cache: usize) -> Box<dyn Evaluate> {
         match self {
             Model::Uniform => Box::new(Uniform::new()),
             Model::Random => Box::new(RandomModel::new()),
-            Model::Trained(model) => Box::new(model.network()),
+            Model::Trained(model) => Box::new(model.network(cache)),
         }
     }
 }

@@ -24,8 +24,8 @@ pub(crate) fn play(
     let mut wanted = wanted.skip(thread).step_by(job.threads);
     let (name, config) = (job.model.to_string(), &job.config);
     let slots = config.selfplay.batch / config.search.leaves;
-    let mut evaluator = model.evaluator();
-    let mut counted = 0;
+    let mut evaluator = model.evaluator(job.cache);
+    let mut counted = play::Counts::default();
     // Nobody listens any more when a game could not be published.
     let heard = Cell::new(true);
     play::run(
@@ -37,8 +37,9 @@ pub(crate) fn play(
         },
         &mut |record| heard.set(heard.get() && finished.send(record).is_ok()),
         &mut |counts| {
-            shared.evaluations.fetch_add(counts.evaluations - counted, Ordering::Relaxed);
-            counted = counts.evaluations;
+            shared.evaluations.fetch_add(counts.evaluations - counted.evaluations, Ordering::Relaxed);
+            shared.recalled.fetch_add(counts.recalled - counted.recalled, Ordering::Relaxed);
+            counted = counts;
             if shared.stop.requested() || !heard.get() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         },
     )

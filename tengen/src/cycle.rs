@@ -27,6 +27,8 @@ pub(crate) struct Cycle<'a> {
     pub(crate) config: &'a RunConfig,
     pub(crate) device: Device,
     pub(crate) threads: usize,
+    /// Bytes for evaluations that are needed again, for each thread.
+    pub(crate) cache: usize,
     pub(crate) stop: &'a Stop,
 }
 
@@ -70,6 +72,7 @@ impl Cycle<'_> {
             worker: WORKER.to_owned(),
             games: games as u64,
             threads: self.threads,
+            cache: self.cache,
             threshold,
         };
         let opened = Model::open(self.run, &model, self.device, self.config.selfplay.batch)?;
@@ -117,7 +120,12 @@ impl Cycle<'_> {
     }
 
     fn arena(&self) -> anyhow::Result<Arena> {
-        let place = evaluator::Place { device: self.device, threads: self.threads, worker: WORKER.to_owned() };
+        let place = evaluator::Place {
+            device: self.device,
+            threads: self.threads,
+            cache: self.cache,
+            worker: WORKER.to_owned(),
+        };
         Ok(Arena::open(self.store, self.run.name(), place)?)
     }
 

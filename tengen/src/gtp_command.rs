@@ -54,7 +54,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         version: format!("{} {id}", env!("CARGO_PKG_VERSION")),
     };
     let mut player = Voice {
-        evaluator: opened.evaluator(),
+        evaluator: opened.evaluator(args.place.cache()),
         opened,
         visits: args.visits.unwrap_or(config.search.visits),
         resign: args.resign,

@@ -35,7 +35,16 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let store = Store::open(store)?;
     let run = store.run(&name);
     run.create(&config)?;
-    Cycle { store: &store, run: &run, config: &config, device, threads: args.place.threads(), stop }.go()
+    Cycle {
+        store: &store,
+        run: &run,
+        config: &config,
+        device,
+        threads: args.place.threads(),
+        cache: args.place.cache(),
+        stop,
+    }
+    .go()
 }
 
 fn read(args: &Args) -> anyhow::Result<RunConfig> {

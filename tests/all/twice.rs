@@ -4,16 +4,16 @@ use std::fs;
 
 use tests::{TestStore, repository, succeed};
 
-/// Plays a file of games, or more, with `threads` threads.
-fn play(store: &TestStore, model: &str, threads: &str, games: &str) {
+/// Plays a file of games, or more, with `place`: what must not change them.
+fn play(store: &TestStore, model: &str, place: &[&str], games: &str) {
     let mut command = store.program("selfplay");
-    command.args(["--run", "tiny", "--model", model, "--threads", threads, "--games", games]);
+    command.args(["--run", "tiny", "--model", model, "--games", games]).args(place);
     succeed(command.arg("--config").arg(repository().join("configs/tiny.toml")));
 }
 
 /// Plays one file of games and returns its bytes.
-fn games(store: &TestStore, model: &str, threads: &str) -> Vec<u8> {
-    play(store, model, threads, "10");
+fn games(store: &TestStore, model: &str, place: &[&str]) -> Vec<u8> {
+    play(store, model, place, "10");
     let folder = if model == "random" { "tiny/games/000000/" } else { "tiny/games/000001/" };
     let files: Vec<String> = store.files().into_iter().filter(|file| file.starts_with(folder)).collect();
     assert_eq!(files.len(), 1, "{files:?}");
@@ -22,13 +22,14 @@ fn games(store: &TestStore, model: &str, threads: &str) -> Vec<u8> {
 
 #[test]
 fn the_random_model_plays_the_same_games_twice_whatever_the_threads() {
-    assert!(games(&TestStore::new(), "random", "1") == games(&TestStore::new(), "random", "3"));
+    let [one, three] = ["1", "3"].map(|threads| games(&TestStore::new(), "random", &["--threads", threads]));
+    assert!(one == three);
 }
 
 #[test]
-fn a_network_plays_the_same_games_twice_whatever_the_threads() {
+fn a_network_plays_the_same_games_twice_whatever_the_threads_and_what_it_remembers() {
     let first = TestStore::new();
-    play(&first, "random", "2", "40");
+    play(&first, "random", &[], "40");
     succeed(first.program("shuffler").args(["--run", "tiny", "--once"]));
     succeed(first.program("trainer").args(["--run", "tiny", "--once"]));
     let second = TestStore::new();
@@ -38,5 +39,6 @@ fn a_network_plays_the_same_games_twice_whatever_the_threads() {
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::copy(from, to).unwrap();
     }
-    assert!(games(&first, "tiny-1", "1") == games(&second, "tiny-1", "2"));
+    let remembering = games(&first, "tiny-1", &["--threads", "1", "--cache-mib", "8"]);
+    assert!(remembering == games(&second, "tiny-1", &["--threads", "2", "--cache-mib", "0"]));
 }

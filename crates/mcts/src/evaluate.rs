@@ -41,11 +41,35 @@ impl Draw {
 /// Whatever kept positions from being scored.
 pub type EvaluateError = Box<dyn std::error::Error + Send + Sync>;
 
+/// What became of a position that was pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a position that is known gets no place in the batch"]
+pub enum Pushed {
+    /// It is the next of the batch.
+    Waits,
+    /// It was evaluated before, and is not in the batch: [`Evaluate::known`] has the answer now.
+    Known,
+}
+
 /// Scores positions in batches: push some, evaluate all of them, read the answers.
 pub trait Evaluate {
     /// Adds the position that `game` is in. A network sees it through `draw.symmetry()`, and its answer comes turned
-    /// back. The answer is a function of the position, its history and the draw, and of nothing else in the batch.
-    fn push(&mut self, game: &Game, draw: Draw);
+    /// back. The answer is a function of the position, its history and the draw, and of nothing else in the batch nor
+    /// of what was evaluated before.
+    fn push(&mut self, game: &Game, draw: Draw) -> Pushed;
+
+    /// The answer to the last push, if that was [`Pushed::Known`].
+    ///
+    /// # Panics
+    /// When it was not.
+    fn known(&self) -> Evaluation<'_> {
+        unreachable!("nothing is known before it is evaluated")
+    }
+
+    /// Positions that were [`Pushed::Known`] so far.
+    fn recalled(&self) -> u64 {
+        0
+    }
 
     /// Evaluates everything pushed since the last call. Answers keep the order of pushing.
     ///

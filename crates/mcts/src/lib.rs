@@ -24,7 +24,7 @@ mod tree;
 mod value;
 
 pub use depth::Depth;
-pub use evaluate::{Draw, Evaluate, EvaluateError, Evaluation};
+pub use evaluate::{Draw, Evaluate, EvaluateError, Evaluation, Pushed};
 pub use exploration::{Exploration, RootTemperature};
 pub use noise::Noise;
 pub use results::RootMove;

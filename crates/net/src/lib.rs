@@ -8,6 +8,7 @@
 //! This is the only crate that names libtorch.
 
 mod batch;
+mod cache;
 mod checkpoint;
 mod cuda;
 mod device;

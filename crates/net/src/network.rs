@@ -3,8 +3,9 @@
 use std::sync::{Mutex, PoisonError};
 
 use go::{Color, Game, Size, Symmetry};
-use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Value};
+use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Pushed, Value};
 
+use crate::cache::Cache;
 use crate::layers::{Layers, Output, Place};
 use crate::threads::single;
 use crate::{Device, NetError, Precision, Shape, Weights, planes};
@@ -27,18 +28,25 @@ pub struct Network {
     layers: Layers,
     /// Planes of the pushed positions, and of older ones after them; whole batches.
     planes: Vec<u8>,
-    pushed: Vec<Pushed>,
+    pushed: Vec<Row>,
     /// The board of a pushed game that is not the network's.
     other_board: Option<Size>,
     /// The answers, turned back.
     policies: Vec<f32>,
     values: Vec<Value>,
+    cache: Option<Cache>,
+    /// The last answer that was known, turned back.
+    known: (Vec<f32>, Value),
+    recalled: u64,
 }
 
+/// A position in the batch.
 #[derive(Clone, Copy)]
-struct Pushed {
+struct Row {
     symmetry: Symmetry,
     to_move: Color,
+    /// Where its answer goes in the cache, if there is one.
+    key: u128,
 }
 
 impl Model {
@@ -77,9 +85,13 @@ impl Model {
         self.layers.lock().unwrap_or_else(PoisonError::into_inner).share()
     }
 
-    /// A network for one thread. The weights are shared with all others of this model.
-    pub fn network(&self) -> Network {
+    /// A network for one thread. The weights are shared with all others of this model; up to `cache` bytes are taken
+    /// for answers that it gave before, which change nothing but the time it takes.
+    pub fn network(&self, cache: usize) -> Network {
         Network {
+            cache: Cache::new(self.shape.size, cache),
+            known: (vec![0.0; self.shape.size.moves()], Value::ZERO),
+            recalled: 0,
             shape: self.shape,
             layers: self.layers(),
             planes: Vec::new(),
@@ -92,7 +104,7 @@ impl Model {
 }
 
 impl Network {
-    /// Opens a file of weights for a single user: [`Model::open`] and [`Model::network`].
+    /// Opens a file of weights for a single user: [`Model::open`] and [`Model::network`], without a cache.
     ///
     /// # Errors
     /// As [`Model::open`].
@@ -100,7 +112,7 @@ impl Network {
     /// # Panics
     /// When `batch` is 0.
     pub fn open(weights: &[u8], device: Device, precision: Precision, batch: usize) -> Result<Network, NetError> {
-        Ok(Model::open(weights, device, precision, batch)?.network())
+        Ok(Model::open(weights, device, precision, batch)?.network(0))
     }
 
     /// The shape of the network.
@@ -126,7 +138,7 @@ impl Network {
         for (planes, pushed) in self.planes.chunks_exact(numbers).zip(self.pushed.chunks(rows)) {
             let output = self.layers.forward(planes)?;
             let policies = &mut self.policies[self.values.len() * self.shape.size.moves()..];
-            turn_back(self.shape.size, &output, pushed, policies, &mut self.values)?;
+            turn_back(self.shape.size, &output, pushed, policies, &mut self.values, self.cache.as_mut())?;
         }
         self.pushed.clear();
         Ok(())
@@ -134,20 +146,40 @@ impl Network {
 }
 
 impl Evaluate for Network {
-    fn push(&mut self, game: &Game, draw: Draw) {
+    fn push(&mut self, game: &Game, draw: Draw) -> Pushed {
         let row = self.pushed.len();
-        let symmetry = draw.symmetry();
-        self.pushed.push(Pushed { symmetry, to_move: game.to_move() });
+        let mut pushed = Row { symmetry: draw.symmetry(), to_move: game.to_move(), key: 0 };
         let size = self.shape.size;
         if game.size() != size {
             self.other_board = Some(game.size());
-            return;
+            self.pushed.push(pushed);
+            return Pushed::Waits;
         }
         let numbers = planes::len(size);
         if (row + 1) * numbers > self.planes.len() {
             self.planes.resize(self.planes.len() + self.batch() * numbers, 0);
         }
-        planes::of_game(game, symmetry, &mut self.planes[row * numbers..][..numbers]);
+        let planes = &mut self.planes[row * numbers..][..numbers];
+        planes::of_game(game, pushed.symmetry, planes);
+        if let Some(cache) = &self.cache {
+            pushed.key = Cache::key(planes);
+            if let Some((policy, value)) = cache.get(pushed.key) {
+                pushed.symmetry.inverse().apply_values(size, policy, &mut self.known.0);
+                self.known.1 = Value::for_mover(pushed.to_move, value);
+                self.recalled += 1;
+                return Pushed::Known;
+            }
+        }
+        self.pushed.push(pushed);
+        Pushed::Waits
+    }
+
+    fn known(&self) -> Evaluation<'_> {
+        Evaluation { policy: &self.known.0, value: self.known.1 }
+    }
+
+    fn recalled(&self) -> u64 {
+        self.recalled
     }
 
     fn evaluate(&mut self) -> Result<(), EvaluateError> {
@@ -160,13 +192,14 @@ impl Evaluate for Network {
     }
 }
 
-/// Copies the answers of a batch out, policies turned back and values said for Black.
+/// Copies the answers of a batch out, policies turned back and values said for Black, and remembers them as they are.
 fn turn_back(
     size: Size,
     output: &Output,
-    pushed: &[Pushed],
+    pushed: &[Row],
     policies: &mut [f32],
     values: &mut Vec<Value>,
+    mut cache: Option<&mut Cache>,
 ) -> Result<(), NetError> {
     let moves = size.moves();
     let mut turned = vec![0.0; output.policies.numel()];
@@ -178,6 +211,9 @@ fn turn_back(
         // A policy with a number that is none sums to one that is none.
         if !(value + turned.iter().sum::<f32>()).is_finite() {
             return Err(NetError::BadAnswer { row });
+        }
+        if let Some(cache) = &mut cache {
+            cache.put(pushed.key, turned, value);
         }
         pushed.symmetry.inverse().apply_values(size, turned, policy);
         values.push(Value::for_mover(pushed.to_move, value));

@@ -1,7 +1,7 @@
 //! The two models that need no weights.
 
 use go::Game;
-use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Value};
+use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Pushed, Value};
 use rand_distr::{Distribution, Normal};
 
 use crate::seed::{finish, generator};
@@ -20,10 +20,11 @@ impl Uniform {
 }
 
 impl Evaluate for Uniform {
-    fn push(&mut self, game: &Game, _: Draw) {
+    fn push(&mut self, game: &Game, _: Draw) -> Pushed {
         let moves = game.size().moves();
         self.flat.resize(moves, 0.0);
         self.flat.fill(1.0 / moves as f32);
+        Pushed::Waits
     }
 
     fn evaluate(&mut self) -> Result<(), EvaluateError> {
@@ -60,7 +61,7 @@ impl RandomModel {
 }
 
 impl Evaluate for RandomModel {
-    fn push(&mut self, game: &Game, draw: Draw) {
+    fn push(&mut self, game: &Game, draw: Draw) -> Pushed {
         let mut rng = generator(finish(draw.bits() ^ game.position().hash()));
         let logits = Normal::new(0.5f32, 0.4).expect("a positive deviation");
         let mut policy: Vec<f32> = (0..game.size().moves()).map(|_| logits.sample(&mut rng).exp()).collect();
@@ -68,6 +69,7 @@ impl Evaluate for RandomModel {
         policy.iter_mut().for_each(|p| *p /= sum);
         let value = Normal::new(0.0f32, 0.4).expect("a positive deviation").sample(&mut rng);
         self.open.push(Output { policy, value: Value::for_black(value) });
+        Pushed::Waits
     }
 
     fn evaluate(&mut self) -> Result<(), EvaluateError> {
@@ -90,7 +92,7 @@ mod tests {
 
     fn one(draw: u64) -> (Vec<f32>, f32) {
         let mut model = RandomModel::new();
-        model.push(&Game::new(Size::new(9).expect("a size")), Draw::new(draw));
+        let _ = model.push(&Game::new(Size::new(9).expect("a size")), Draw::new(draw));
         model.evaluate().expect("it cannot fail");
         let answer = model.answer(0);
         (answer.policy.to_vec(), answer.value.black())
@@ -117,7 +119,7 @@ mod tests {
         let mut model = Uniform::new();
         for side in [2, 19] {
             let game = Game::new(Size::new(side).expect("a size"));
-            model.push(&game, Draw::PLAIN);
+            let _ = model.push(&game, Draw::PLAIN);
             model.evaluate().expect("it cannot fail");
             assert!(model.answer(0).policy.iter().all(|&p| p == 1.0 / (side * side + 1) as f32));
         }

@@ -21,6 +21,8 @@ pub struct Counts {
     pub rounds: u64,
     /// Positions evaluated.
     pub evaluations: u64,
+    /// Positions whose evaluation was known from before.
+    pub recalled: u64,
 }
 
 /// Plays games until `start` has no more and all are finished, or `watch` breaks; unfinished games are given up then.
@@ -53,6 +55,7 @@ pub fn run<G: Contest>(
             model.evaluate()?;
         }
         counts.rounds += 1;
+        counts.recalled = models.iter().map(|model| model.recalled()).sum();
         counts.evaluations += pushed.iter().map(|&pushed| pushed as u64).sum::<u64>();
         games.retain_mut(|game| game.take(models).map(&mut *finish).is_none());
     }

@@ -1,7 +1,7 @@
 //! One side's search, from the first leaf of a move to the last.
 
 use go::{Game, Illegal, Move};
-use mcts::{Draw, Evaluate, Exploration, Leaf, Search, Selected, Settings};
+use mcts::{Draw, Evaluate, Evaluation, Exploration, Leaf, Pushed, Search, Selected, Settings, Value};
 use rand::RngExt;
 
 use crate::Seed;
@@ -23,14 +23,32 @@ pub struct Thinker {
     exploration: Option<Exploration>,
     /// Entropy of the root's priors before noise, once the present root has been prepared.
     prior_entropy: Option<f32>,
-    waiting: Vec<(Leaf, usize)>,
+    waiting: Vec<(Leaf, Answer)>,
+    /// Policies that were known when they were asked for, one after the other.
+    known: Vec<f32>,
+}
+
+/// Where the answer to a leaf is found.
+#[derive(Clone, Copy, Debug)]
+enum Answer {
+    /// It will be at this place of the batch.
+    Batch(usize),
+    /// It starts here in `known`.
+    Known(usize, Value),
 }
 
 impl Thinker {
     /// A thinker for the position that `game` is in. With an `exploration` it searches to learn, without one to win.
     pub fn new(game: Game, settings: Settings, budget: Budget, exploration: Option<Exploration>) -> Thinker {
         let search = Search::new(game, settings);
-        Thinker { search, budget, exploration, prior_entropy: None, waiting: Vec::with_capacity(budget.leaves) }
+        Thinker {
+            search,
+            budget,
+            exploration,
+            prior_entropy: None,
+            waiting: Vec::with_capacity(budget.leaves),
+            known: Vec::new(),
+        }
     }
 
     /// The search, to read its results from.
@@ -48,22 +66,47 @@ impl Thinker {
         self.waiting.is_empty() && self.search.is_expanded() && self.search.visits() >= self.budget.visits
     }
 
-    /// Pushes the leaves of one round to `model`, whose batch holds `pushed` positions so far, and counts them.
+    /// Pushes the leaves of one round to `model`, whose batch holds `pushed` positions so far, and counts them. Rounds
+    /// whose answers are all known take no evaluation, and the next begins at once.
     pub fn push(&mut self, model: &mut dyn Evaluate, pushed: &mut usize, rng: &mut Seed) {
+        loop {
+            self.push_round(model, pushed, rng);
+            let batched = self.waiting.iter().any(|(_, answer)| matches!(answer, Answer::Batch(_)));
+            if batched || self.waiting.is_empty() {
+                return;
+            }
+            // As after an evaluation, so that what is known changes nothing but the time.
+            self.take(model);
+        }
+    }
+
+    fn push_round(&mut self, model: &mut dyn Evaluate, pushed: &mut usize, rng: &mut Seed) {
         self.prepare_root(rng);
         // A root that is not evaluated is the only leaf of its round; it is no visit below the root.
         let room = if self.search.is_expanded() { self.budget.leaves } else { 1 };
         while self.waiting.len() < room && !self.would_overspend() {
             let draw = Draw::new(rng.random());
-            match self.search.select(&mut |game| model.push(game, draw)) {
+            let mut found = Pushed::Waits;
+            match self.search.select(&mut |game| found = model.push(game, draw)) {
                 Selected::Leaf(leaf) => {
-                    self.waiting.push((leaf, *pushed));
-                    *pushed += 1;
+                    let answer = match found {
+                        Pushed::Known => self.keep(model.known()),
+                        Pushed::Waits => {
+                            *pushed += 1;
+                            Answer::Batch(*pushed - 1)
+                        }
+                    };
+                    self.waiting.push((leaf, answer));
                 }
                 Selected::Ended => {}
                 Selected::Taken | Selected::Wait => break,
             }
         }
+    }
+
+    fn keep(&mut self, known: Evaluation<'_>) -> Answer {
+        self.known.extend_from_slice(known.policy);
+        Answer::Known(self.known.len() - known.policy.len(), known.value)
     }
 
     fn would_overspend(&self) -> bool {
@@ -80,9 +123,15 @@ impl Thinker {
 
     /// Takes the answers to what was pushed in this round.
     pub fn take(&mut self, model: &dyn Evaluate) {
-        for (leaf, index) in self.waiting.drain(..) {
-            self.search.expand(leaf, model.answer(index));
+        let moves = self.search.game().size().moves();
+        for (leaf, answer) in self.waiting.drain(..) {
+            let evaluation = match answer {
+                Answer::Batch(index) => model.answer(index),
+                Answer::Known(start, value) => Evaluation { policy: &self.known[start..][..moves], value },
+            };
+            self.search.expand(leaf, evaluation);
         }
+        self.known.clear();
     }
 
     /// Plays a move, of either side.

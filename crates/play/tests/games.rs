@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use config::RunConfig;
 use go::{Color, Game, Size};
-use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Exploration, Settings, Value};
+use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Exploration, Pushed, Settings, Value};
 use play::{Budget, Contest, Match, MatchSpec, RandomModel, Seed, Selfplay, SelfplaySpec, Side, Thinker, Uniform, run};
 use rand::SeedableRng;
 use record::{EndReason, GameRecord, Outcome, Turn};
@@ -39,8 +39,9 @@ impl Opinion {
 }
 
 impl Evaluate for Opinion {
-    fn push(&mut self, game: &Game, _: Draw) {
+    fn push(&mut self, game: &Game, _: Draw) -> Pushed {
         self.1 = vec![1.0; game.size().moves()];
+        Pushed::Waits
     }
 
     fn evaluate(&mut self) -> Result<(), EvaluateError> {
@@ -82,7 +83,7 @@ fn a_game_depends_on_nothing_beside_it() {
 /// Noise in flat priors is told by a prior that is not flat.
 #[test]
 fn noise_goes_into_the_priors_once_for_each_move_and_also_into_a_kept_tree() {
-    let config = config(&["selfplay.noise_weight=0.5"]);
+    let config = config(&["selfplay.noise_weight=0.5", "search.pass_from=0"]);
     let settings = Settings::new(&config.search, &config.game);
     let exploration = Exploration::new(&config.selfplay, 25);
     let game = Game::new(Size::new(5).expect("a size"));
@@ -140,7 +141,7 @@ fn gumbel_games_store_the_improved_policy_from_two_visits_up() {
 fn every_game_replays_to_its_result() {
     for overrides in [
         &["game.size=5"][..],
-        &["game.size=3", "game.scoring=area"],
+        &["game.size=3", "game.scoring=area", "search.skip_decided=false"],
         &["search.leaves=1", "search.reuse=false"],
         &KATAGO,
         &GUMBEL,

@@ -21,7 +21,7 @@ fn name(run: &str) -> RunName {
 }
 
 fn arena(store: &Store, threads: usize) -> Arena {
-    let place = Place { device: Device::Cpu, threads, worker: "test".to_owned() };
+    let place = Place { device: Device::Cpu, cache: 1 << 20, threads, worker: "test".to_owned() };
     Arena::open(store, &name(RUN), place).expect("the run is there")
 }
 
@@ -127,9 +127,9 @@ fn impossible_meetings_are_refused() {
     assert_eq!(missing.to_string(), "there is no model tiny-7");
     let none = arena.resolve(&RUN.parse().expect("a run")).unwrap_err();
     assert_eq!(none.to_string(), "run tiny has no model yet");
-    let place = Place { device: Device::Cpu, threads: 1, worker: "test".to_owned() };
+    let place = Place { device: Device::Cpu, cache: 1 << 20, threads: 1, worker: "test".to_owned() };
     let nowhere = Arena::open(&store, &name("other"), place).map(drop).unwrap_err();
     assert!(nowhere.to_string().starts_with("there is no run other in "), "{nowhere}");
-    let place = Place { device: Device::Cpu, threads: 1, worker: "a/b".to_owned() };
+    let place = Place { device: Device::Cpu, cache: 1 << 20, threads: 1, worker: "a/b".to_owned() };
     assert!(Arena::open(&store, &name(RUN), place).is_err());
 }

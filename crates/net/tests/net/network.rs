@@ -1,7 +1,7 @@
 //! Answers of a network in play.
 
 use go::{Color, Game, Move, Point, Size, Symmetry};
-use mcts::{Draw, Evaluate};
+use mcts::{Draw, Evaluate, Evaluation, Pushed};
 use net::{Device, Model, Network, Precision, Shape, Weights};
 use record::synthetic;
 use safetensors::tensor::TensorView;
@@ -37,13 +37,15 @@ fn draw(symmetry: Symmetry) -> Draw {
 
 /// The bits of every answer: the policy, and the value for Black last.
 fn answers(network: &mut Network, positions: &[(&Game, Symmetry)]) -> Vec<Vec<u32>> {
-    positions.iter().for_each(|(game, symmetry)| network.push(game, draw(*symmetry)));
+    for (game, symmetry) in positions {
+        assert_eq!(network.push(game, draw(*symmetry)), Pushed::Waits);
+    }
     network.evaluate().unwrap();
-    let bits = |index| {
-        let answer = network.answer(index);
-        answer.policy.iter().chain([&answer.value.black()]).map(|x| x.to_bits()).collect()
-    };
-    (0..positions.len()).map(bits).collect()
+    (0..positions.len()).map(|index| bits(network.answer(index))).collect()
+}
+
+fn bits(answer: Evaluation<'_>) -> Vec<u32> {
+    answer.policy.iter().chain([&answer.value.black()]).map(|x| x.to_bits()).collect()
 }
 
 #[test]
@@ -51,7 +53,9 @@ fn an_answer_is_a_distribution_and_a_value() {
     for precision in BOTH {
         let mut network = network(precision, 4);
         let games = games(10);
-        games.iter().for_each(|game| network.push(game, Draw::PLAIN));
+        games.iter().for_each(|game| {
+            assert_eq!(network.push(game, Draw::PLAIN), Pushed::Waits);
+        });
         network.evaluate().unwrap();
         for index in 0..games.len() {
             let answer = network.answer(index);
@@ -102,16 +106,43 @@ fn equal_positions_have_equal_answers_in_batches_of_any_size() {
     let game = &games_on(shape.size, 20)[19];
     for (seed, batch) in [1, 2, 3, 5, 7, 10, 14, 15, 18, 21].into_iter().enumerate() {
         let model = Model::new(&Weights::synthetic(shape, seed as u64), Device::Cpu, Precision::F32, batch).unwrap();
-        let answers = answers(&mut model.network(), &vec![(game, Symmetry::Flip); batch]);
+        let answers = answers(&mut model.network(0), &vec![(game, Symmetry::Flip); batch]);
         assert!(answers.iter().all(|answer| answer == &answers[0]), "batch of {batch}");
     }
 }
 
 #[test]
+fn what_is_known_is_what_would_be_answered() {
+    let model = Model::new(&Weights::synthetic(tiny(), SEED), Device::Cpu, Precision::Auto, 4).unwrap();
+    let (mut forgetful, mut remembering) = (model.network(0), model.network(1 << 20));
+    let game = &games(20)[19];
+    let expected = answers(&mut forgetful, &Symmetry::ALL.map(|symmetry| (game, symmetry)));
+    assert_eq!(answers(&mut remembering, &Symmetry::ALL.map(|symmetry| (game, symmetry))), expected);
+    for (symmetry, expected) in Symmetry::ALL.into_iter().zip(&expected) {
+        assert_eq!(remembering.push(game, draw(symmetry)), Pushed::Known);
+        assert_eq!(&bits(remembering.known()), expected);
+        assert_eq!(forgetful.push(game, draw(symmetry)), Pushed::Waits);
+    }
+    assert_eq!((remembering.recalled(), forgetful.recalled()), (8, 0));
+}
+
+#[test]
+fn positions_that_look_alike_are_one() {
+    let model = Model::new(&Weights::synthetic(tiny(), SEED), Device::Cpu, Precision::Auto, 4).unwrap();
+    let mut network = model.network(1 << 20);
+    // The empty board is the same from every side.
+    let empty = Game::new(tiny().size);
+    answers(&mut network, &[(&empty, Symmetry::Identity)]);
+    assert!((0..8).all(|bits| network.push(&empty, Draw::new(bits)) == Pushed::Known));
+}
+
+#[test]
 fn weights_to_start_from_know_nothing() {
     let model = Model::new(&Weights::random(tiny(), SEED), Device::Cpu, Precision::Auto, 4).unwrap();
-    let mut network = model.network();
-    games(4).iter().for_each(|game| network.push(game, Draw::PLAIN));
+    let mut network = model.network(0);
+    games(4).iter().for_each(|game| {
+        assert_eq!(network.push(game, Draw::PLAIN), Pushed::Waits);
+    });
     network.evaluate().unwrap();
     for index in 0..4 {
         let answer = network.answer(index);
@@ -126,7 +157,7 @@ fn threads_share_a_model_and_answer_alike() {
     let model = Model::open(&weights, Device::Cpu, Precision::Auto, 8).unwrap();
     let games = games(20);
     let positions: Vec<_> = games.iter().map(|game| (game, Symmetry::Identity)).collect();
-    let answer = || answers(&mut model.network(), &positions);
+    let answer = || answers(&mut model.network(0), &positions);
     let all: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..3).map(|_| scope.spawn(answer)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -167,7 +198,9 @@ fn the_value_is_turned_round_for_white() {
     white.play(point(3)).unwrap();
     assert_eq!((black.to_move(), white.to_move()), (Color::Black, Color::White));
     let values = |network: &mut Network| {
-        [&black, &white].into_iter().for_each(|game| network.push(game, Draw::PLAIN));
+        [&black, &white].into_iter().for_each(|game| {
+            assert_eq!(network.push(game, Draw::PLAIN), Pushed::Waits);
+        });
         network.evaluate().unwrap();
         [network.answer(0).value.mover(Color::Black), network.answer(1).value.mover(Color::White)]
     };
@@ -196,10 +229,12 @@ fn color_blind() -> Network {
 fn older_answers_stay_until_the_next_evaluation() {
     let mut network = network(Precision::Auto, 2);
     let games = games(6);
-    games.iter().for_each(|game| network.push(game, Draw::PLAIN));
+    games.iter().for_each(|game| {
+        assert_eq!(network.push(game, Draw::PLAIN), Pushed::Waits);
+    });
     network.evaluate().unwrap();
     let before = network.answer(5).policy.to_vec();
-    network.push(&games[0], Draw::PLAIN);
+    let _ = network.push(&games[0], Draw::PLAIN);
     assert_eq!(network.answer(5).policy, before);
     network.evaluate().unwrap();
     assert_eq!(network.answer(0).policy.len(), 26);
@@ -209,11 +244,11 @@ fn older_answers_stay_until_the_next_evaluation() {
 fn a_game_on_another_board_is_an_error_and_no_more() {
     let mut network = network(Precision::F32, 2);
     let game = Game::new(tiny().size);
-    network.push(&game, Draw::PLAIN);
-    network.push(&Game::new(Size::new(9).unwrap()), Draw::PLAIN);
+    let _ = network.push(&game, Draw::PLAIN);
+    let _ = network.push(&Game::new(Size::new(9).unwrap()), Draw::PLAIN);
     let error = network.evaluate().unwrap_err();
     assert_eq!(error.to_string(), "a position on 9x9 for a network of 5x5");
-    network.push(&game, Draw::PLAIN);
+    let _ = network.push(&game, Draw::PLAIN);
     network.evaluate().unwrap();
     assert_eq!(network.answer(0).policy.len(), 26);
 }
