@@ -6,8 +6,8 @@ use mcts::{Search, Selected, Settings};
 use crate::common::{PARENT, flat, leaf};
 
 fn game(side: usize, diagram: &str, to_move: Color) -> Game {
-    let size = Size::new(side).unwrap();
-    Game::from_position(Position::from_diagram(size, diagram, to_move).unwrap())
+    let size = Size::new(side).expect("a size");
+    Game::from_position(Position::from_diagram(size, diagram, to_move).expect("a diagram"))
 }
 
 /// The moves that are considered: with a flat prior their number is e to the entropy.
