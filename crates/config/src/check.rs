@@ -99,6 +99,7 @@ impl RunConfig {
             batch,
             "must be from search.leaves to 65536",
         )?;
+        self.check_full_share()?;
         share("selfplay.noise_weight", selfplay.noise_weight)?;
         positive("selfplay.noise_alpha", selfplay.noise_alpha)?;
         share("selfplay.noise_shaped", selfplay.noise_shaped)?;
@@ -115,6 +116,20 @@ impl RunConfig {
         )?;
         rule((0.0..=0.5).contains(&selfplay.holdout), "selfplay.holdout", selfplay.holdout, "must be from 0 to 0.5")?;
         at_least_one("selfplay.games_per_file", selfplay.games_per_file)
+    }
+
+    fn check_full_share(&self) -> Result<(), ConfigError> {
+        let selfplay = &self.selfplay;
+        share("selfplay.full_share", selfplay.full_share)?;
+        positive("selfplay.full_share", selfplay.full_share)?;
+        let fast = selfplay.fast_visits;
+        rule(fast >= 1, "selfplay.fast_visits", fast, "must be at least 1")?;
+        rule(
+            selfplay.full_share == 1.0 || fast < self.search.visits,
+            "selfplay.fast_visits",
+            fast,
+            "must be below search.visits with selfplay.full_share below 1",
+        )
     }
 
     fn check_choice(&self) -> Result<(), ConfigError> {

@@ -172,6 +172,11 @@ mod tests {
         );
         assert!(error(&["search.algorithm=gumbel"]).starts_with("selfplay.choice_moves is 30: must be 0 with"));
         assert!(error(&["search.gumbel_moves=0"]).contains("search.gumbel_moves is 0"));
+        assert_eq!(error(&["selfplay.full_share=0"]), "selfplay.full_share is 0: must be above 0");
+        assert_eq!(
+            error(&["selfplay.full_share=0.25", "selfplay.fast_visits=800"]),
+            "selfplay.fast_visits is 800: must be below search.visits with selfplay.full_share below 1"
+        );
         assert!(error(&["selfplay.noise_shaped=1.5"]).contains("must be from 0 to 1"));
         assert!(error(&["selfplay.root_temperature_late=0"]).contains("must be above 0"));
         assert!(error(&["selfplay.forced_visits=-1"]).contains("must not be negative"));

@@ -134,6 +134,13 @@ pub struct Selfplay {
     pub games: usize,
     /// Positions in a batch; a worker thread keeps `batch / search.leaves` games going.
     pub batch: usize,
+    /// Share of the searches that are full: `search.visits` visits, with exploration, learned from. Each move draws anew.
+    /// The others are fast: `fast_visits`, nothing explored, nothing learned, only to get on with the game
+    /// (playout-cap randomisation; KataGo has 0.25). The tree is kept between both. 1 is off. With Gumbel search a fast
+    /// search takes the most probable moves for its sample.
+    pub full_share: f32,
+    /// Visits of a fast search, counting those inherited; below `search.visits`. KataGo has a sixth of them.
+    pub fast_visits: u32,
     /// Share of Dirichlet noise in the root's priors, 0 to 1.
     pub noise_weight: f32,
     /// Dirichlet concentration per move on 19x19; scaled by 361 / area.

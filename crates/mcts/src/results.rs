@@ -84,7 +84,7 @@ impl Search {
     /// The move to play for strength.
     ///
     /// PUCT: the most visited; of equals the one with the better value for the mover, then the lower index. Gumbel: the
-    /// move that sequential halving left; without [`Search::begin_move`] as PUCT.
+    /// move that sequential halving left; without [`Search::begin_move`], or with nothing left to search, as PUCT.
     ///
     /// # Panics
     /// When the root is not expanded.

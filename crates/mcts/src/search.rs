@@ -269,7 +269,8 @@ impl Search {
     ///
     /// PUCT: an exploration changes the root's priors and forces visits; without one there is nothing to begin.
     /// Gumbel: samples the moves to consider, for a search until [`Search::visits`] is `visits`; without an exploration
-    /// they are those with the highest priors. A Gumbel search that was not begun chooses at its root as below it.
+    /// they are those with the highest priors. A Gumbel search that was not begun, or has these visits already, chooses
+    /// at its root as below it.
     ///
     /// # Panics
     /// When the root is not expanded.
@@ -283,6 +284,8 @@ impl Search {
                 let turn = self.game.turn();
                 self.tree.set_priors(root, |_, priors| exploration.change(turn, priors, rng));
             }
+            // What was inherited is enough: nothing is to be sampled, and the move is the most visited one.
+            (Algorithm::Gumbel(_), _) if budget == 0 => {}
             (Algorithm::Gumbel(gumbel), exploration) => {
                 let view = self.tree.view(root, self.game.to_move());
                 self.halving.start(&view, gumbel, budget, exploration.map(|_| rng));

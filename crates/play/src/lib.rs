@@ -7,6 +7,7 @@
 
 mod built_in;
 mod matches;
+mod plan;
 mod round;
 mod rules;
 mod seed;

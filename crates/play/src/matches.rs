@@ -4,9 +4,9 @@ use config::RunConfig;
 use go::{Color, Game, Move, Point, PointSet};
 use mcts::{Evaluate, Settings};
 use rand::RngExt;
-use record::{GameRecord, Turn};
+use record::{GameRecord, SearchKind, Turn};
 
-use crate::rules::{Ending, Header, finished, searched, unsearched};
+use crate::rules::{Ending, Header, finished, searched};
 use crate::seed::{Seed, game_seed, generator};
 use crate::{Budget, Contest, Thinker};
 
@@ -99,7 +99,7 @@ impl Match {
         };
         Match {
             rng: generator(spec.header.seed()),
-            turns: game.moves().iter().map(|&mv| unsearched(mv)).collect(),
+            turns: game.moves().iter().map(|&mv| Turn::unsearched(SearchKind::Given, mv)).collect(),
             black: thinker(&spec.black),
             white: thinker(&spec.white),
             spec,
@@ -128,7 +128,7 @@ impl Match {
         let mover = self.mover();
         let thinker = self.thinker(mover);
         let mv = thinker.search().best_move().map_or(Move::Pass, |root| root.mv);
-        self.turns.push(searched(thinker, mv));
+        self.turns.push(searched(thinker, SearchKind::Full, mv));
         for color in [Color::Black, Color::White] {
             self.thinker_mut(color).advance(mv).expect("the search holds legal moves only");
         }

@@ -3,7 +3,7 @@
 use config::RunConfig;
 use go::{Color, Game, Move, Size};
 use mcts::Settings;
-use record::{EndReason, GameId, GameRecord, Outcome, Turn};
+use record::{EndReason, GameId, GameRecord, Outcome, SearchKind, Turn};
 
 use crate::Thinker;
 
@@ -147,7 +147,7 @@ fn bleakest(outcome: Outcome, turns: &[Turn]) -> Option<f32> {
 }
 
 /// The turn that plays `mv` after a search. Its visits are the policy target: see [`mcts::Search::policy_target`].
-pub(crate) fn searched(thinker: &Thinker, mv: Move) -> Turn {
+pub(crate) fn searched(thinker: &Thinker, kind: SearchKind, mv: Move) -> Turn {
     let search = thinker.search();
     let size = search.game().size();
     let target = search.policy_target().into_iter();
@@ -155,15 +155,11 @@ pub(crate) fn searched(thinker: &Thinker, mv: Move) -> Turn {
     visits.sort_unstable();
     Turn {
         mv,
+        kind,
         visits,
         root_value: search.root_value().black(),
         best_child_value: search.best_move().map_or(search.root_value(), |best| best.value).black(),
         network_value: search.network_value().black(),
         prior_entropy: thinker.prior_entropy(),
     }
-}
-
-/// A turn of the opening, which nobody searched and nobody learns from.
-pub(crate) fn unsearched(mv: Move) -> Turn {
-    Turn { mv, visits: Vec::new(), root_value: 0.0, best_child_value: 0.0, network_value: 0.0, prior_entropy: 0.0 }
 }

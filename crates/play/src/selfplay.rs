@@ -2,9 +2,10 @@
 
 use config::RunConfig;
 use go::{Game, Move};
-use mcts::{Evaluate, Exploration, RootMove, Settings, choice};
+use mcts::{Evaluate, RootMove, Settings, choice};
 use record::{GameRecord, Turn};
 
+use crate::plan::{Plan, Planner};
 use crate::rules::{Ending, Header, finished, searched};
 use crate::seed::{Seed, game_seed, generator};
 use crate::{Budget, Contest, Thinker};
@@ -15,8 +16,8 @@ pub struct SelfplaySpec {
     /// What the record says about the game.
     header: Header,
     settings: Settings,
-    budget: Budget,
-    exploration: Exploration,
+    planner: Planner,
+    leaves: usize,
     choice_moves: usize,
     choice_exponent: f32,
     choice_halflife: f32,
@@ -33,14 +34,13 @@ impl SelfplaySpec {
     pub fn new(config: &RunConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
         let seed = game_seed(config.seed, model, worker, index);
         let selfplay = &config.selfplay;
-        let area = config.game.size * config.game.size;
         SelfplaySpec {
             header: Header::new(config, [model, model], worker, index, seed, config.search.visits)
                 .calibration(is_calibration(index, config.resign.calibration))
                 .holdout_below(selfplay.holdout),
             settings: Settings::new(&config.search, &config.game),
-            budget: Budget { visits: config.search.visits, leaves: config.search.leaves },
-            exploration: Exploration::new(selfplay, area),
+            planner: Planner::new(config),
+            leaves: config.search.leaves,
             choice_moves: selfplay.choice_moves,
             choice_exponent: selfplay.choice_exponent,
             choice_halflife: selfplay.choice_halflife,
@@ -67,6 +67,8 @@ pub struct Selfplay {
     spec: SelfplaySpec,
     rng: Seed,
     thinker: Thinker,
+    /// How the present move is being found.
+    plan: Plan,
     turns: Vec<Turn>,
     would_resign: Option<u16>,
 }
@@ -74,9 +76,13 @@ pub struct Selfplay {
 impl Selfplay {
     /// Sets up the board.
     pub fn new(spec: SelfplaySpec) -> Selfplay {
+        let mut rng = generator(spec.header.seed());
+        let plan = spec.planner.next(&mut rng);
+        let budget = Budget { visits: plan.visits, leaves: spec.leaves };
         Selfplay {
-            rng: generator(spec.header.seed()),
-            thinker: Thinker::new(Game::new(spec.header.size()), spec.settings, spec.budget, Some(spec.exploration)),
+            rng,
+            thinker: Thinker::new(Game::new(spec.header.size()), spec.settings, budget, plan.exploration),
+            plan,
             turns: Vec::new(),
             would_resign: None,
             spec,
@@ -95,8 +101,10 @@ impl Selfplay {
             }
         }
         let mv = self.choose();
-        self.turns.push(searched(&self.thinker, mv));
+        self.turns.push(searched(&self.thinker, self.plan.kind, mv));
         self.thinker.advance(mv).expect("the search holds legal moves only");
+        self.plan = self.spec.planner.next(&mut self.rng);
+        self.thinker.set_out(self.plan.visits, self.plan.exploration);
         Ending::of_board(self.thinker.search().game(), &self.spec.settings, self.spec.move_limit)
     }
 

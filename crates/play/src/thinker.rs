@@ -134,6 +134,14 @@ impl Thinker {
         self.known.clear();
     }
 
+    /// Searches the present position with so many visits, counting those inherited, and in this way, instead of as the
+    /// last one. Call it before anything of the position is pushed.
+    pub fn set_out(&mut self, visits: u32, exploration: Option<Exploration>) {
+        debug_assert!(self.prior_entropy.is_none() && self.waiting.is_empty(), "the search of this move has not begun");
+        self.budget.visits = visits;
+        self.exploration = exploration;
+    }
+
     /// Plays a move, of either side.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use go::{Color, Game, Size};
 use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Exploration, Pushed, Settings, Value};
 use play::{Budget, Contest, Match, MatchSpec, RandomModel, Seed, Selfplay, SelfplaySpec, Side, Thinker, Uniform, run};
 use rand::SeedableRng;
-use record::{EndReason, GameRecord, Outcome, Turn};
+use record::{EndReason, GameRecord, Outcome, SearchKind, Turn};
 
 fn config(overrides: &[&str]) -> RunConfig {
     let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
@@ -69,9 +69,13 @@ const KATAGO: [&str; 9] = [
 const GUMBEL: [&str; 4] =
     ["search.algorithm=gumbel", "search.gumbel_moves=4", "search.leaves=3", "selfplay.choice_moves=0"];
 
+/// Playout-cap randomisation.
+const CAPPED: [&str; 4] =
+    ["selfplay.full_share=0.4", "selfplay.fast_visits=5", "search.visits=24", "search.answer_passes=false"];
+
 #[test]
 fn a_game_depends_on_nothing_beside_it() {
-    for overrides in [&[][..], &KATAGO, &GUMBEL] {
+    for overrides in [&[][..], &KATAGO, &GUMBEL, &CAPPED] {
         let config = config(overrides);
         let together = selfplay(&config, 7, 0..12, None);
         let alone: Vec<GameRecord> = (0..12).flat_map(|index| selfplay(&config, 1, index..index + 1, None)).collect();
@@ -145,6 +149,7 @@ fn every_game_replays_to_its_result() {
         &["search.leaves=1", "search.reuse=false"],
         &KATAGO,
         &GUMBEL,
+        &CAPPED,
     ] {
         let config = config(overrides);
         for record in selfplay(&config, 8, 0..20, None) {
@@ -169,6 +174,52 @@ fn the_budget_is_spent_exactly() {
     let reused = config(&["search.reuse=true", "search.leaves=3", "search.visits=17"]);
     let counts: Vec<u32> = selfplay(&reused, 4, 0..4, None).iter().flat_map(visits).collect();
     assert!(counts.iter().all(|&visits| visits >= 17), "inherited visits count towards the budget: {counts:?}");
+}
+
+/// Each search ends with its own budget, or with what it inherited where that is more: nothing of the search before
+/// is forgotten, and nothing counts twice.
+#[test]
+fn full_and_fast_searches_spend_their_budgets_exactly() {
+    for (reuse, leaves) in [("search.reuse=true", "search.leaves=3"), ("search.reuse=false", "search.leaves=1")] {
+        let config = config(&[&CAPPED[..], &[reuse, leaves]].concat());
+        let mut kinds = [0; 2];
+        for record in selfplay(&config, 4, 0..20, None) {
+            let mut inherited = 0;
+            for turn in &record.turns {
+                let budget = if turn.kind == SearchKind::Full { 24 } else { 5 };
+                assert_eq!(turn.visits.iter().map(|(_, visits)| visits).sum::<u32>(), inherited.max(budget));
+                let played = turn.mv.index(record.size) as u16;
+                let below = turn.visits.iter().find(|(mv, _)| *mv == played).map_or(0, |(_, visits)| visits - 1);
+                inherited = if config.search.reuse { below } else { 0 };
+                kinds[usize::from(turn.kind == SearchKind::Fast)] += 1;
+            }
+            let full = record.turns.iter().filter(|turn| turn.kind == SearchKind::Full).count();
+            assert_eq!(record.examples().expect("good examples").len(), full, "nobody learns from fast searches");
+        }
+        assert!(kinds.iter().all(|&kind| kind > 50), "{kinds:?}");
+    }
+}
+
+#[test]
+fn fast_searches_have_no_noise_whatever_came_before() {
+    let config = config(&["selfplay.noise_weight=0.5"]);
+    let settings = Settings::new(&config.search, &config.game);
+    let exploration = Exploration::new(&config.selfplay, 25);
+    let game = Game::new(Size::new(5).expect("a size"));
+    let mut thinker = Thinker::new(game, settings, Budget { visits: 30, leaves: 2 }, Some(exploration));
+    let (mut model, mut rng) = (Uniform::new(), Seed::seed_from_u64(1));
+    for turn in 0..6 {
+        let noisy = turn % 2 == 0;
+        thinker.set_out(30, noisy.then_some(exploration));
+        while !thinker.is_done() {
+            thinker.push(&mut model, &mut 0, &mut rng);
+            thinker.take(&model);
+        }
+        let priors: Vec<f32> = thinker.search().root_moves().iter().map(|root| root.prior).collect();
+        assert_eq!(priors.iter().any(|prior| prior != &priors[0]), noisy, "turn {turn}: {priors:?}");
+        let best = thinker.search().best_move().expect("a move was visited").mv;
+        thinker.advance(best).expect("a legal move");
+    }
 }
 
 #[test]

@@ -8,8 +8,8 @@ use arrow_schema::Schema;
 use go::{Color, PointSet, Size, Stones};
 
 use crate::column::{bytes, counts, flags, lists, move_indices, numbers, optional_numbers, strings, table};
-use crate::game::check_value;
 use crate::table::{Lists, Strings, Table, optional, read_outcome, read_size, read_visits, value_error};
+use crate::turn::check_value;
 use crate::{Example, GameId, RecordError};
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use go::{Color, Game, Move, Scoring, Size};
 
-use crate::{Example, GameId, RecordError};
+use crate::{Example, GameId, RecordError, Turn};
 
 /// Everything that is known of a finished game.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub struct GameRecord {
     pub komi: f32,
     /// How the end was found and counted.
     pub scoring: Scoring,
-    /// Visits below the root that each search was given.
+    /// Visits below the root that each full search was given.
     pub visits_budget: u32,
     /// Whether nobody was allowed to resign, so that the threshold can be judged by this game.
     pub calibration: bool,
@@ -50,26 +50,6 @@ pub struct GameRecord {
     pub end: EndReason,
     /// The moves from the empty board, Black first.
     pub turns: Vec<Turn>,
-}
-
-/// One move of a game and the search that chose it.
-///
-/// A move that was not searched, such as one of a fixed opening, has no visits, and its other numbers are 0 and mean
-/// nothing; tables hold no values for them.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Turn {
-    /// The move.
-    pub mv: Move,
-    /// Visits of the root's moves after the search, as (move index, visits): ascending indices, visits above 0.
-    pub visits: Vec<(u16, u32)>,
-    /// Mean value of the search at the root, for Black, -1 to 1.
-    pub root_value: f32,
-    /// Mean value of the most visited move, for Black, -1 to 1.
-    pub best_child_value: f32,
-    /// The network's own value of the position, for Black, -1 to 1.
-    pub network_value: f32,
-    /// Entropy of the network's priors over the legal moves before noise, in nats.
-    pub prior_entropy: f32,
 }
 
 /// Who won.
@@ -102,9 +82,9 @@ impl GameRecord {
         if turn.is_multiple_of(2) { Color::Black } else { Color::White }
     }
 
-    /// The number of searched turns, each of which is an example.
+    /// The number of turns that are examples.
     pub fn positions(&self) -> usize {
-        self.turns.iter().filter(|turn| turn.is_searched()).count()
+        self.turns.iter().filter(|turn| turn.is_example()).count()
     }
 
     /// Plays the game again.
@@ -119,10 +99,10 @@ impl GameRecord {
         Ok(game)
     }
 
-    /// The examples of this game: one for each turn that was searched, in order.
+    /// The examples of this game: one for each turn that is to be learned from, in order.
     ///
     /// # Errors
-    /// A move that is not legal, visits of moves that do not exist or are not in order, a value out of range, or more
+    /// A move that is not legal, a search without visits, visits of moves that do not exist or are not in order, a value out of range, or more
     /// than 65,536 turns.
     pub fn examples(&self) -> Result<Vec<Example>, RecordError> {
         let mut game = Game::new(self.size);
@@ -131,7 +111,7 @@ impl GameRecord {
             let fail = |problem| RecordError::Game { game: self.id, turn, problem };
             played.check(self.size).map_err(fail)?;
             let number = u16::try_from(turn).map_err(|_| fail("too many turns".to_owned()))?;
-            if played.is_searched() {
+            if played.is_example() {
                 examples.push(Example::cut(self, &game, number));
             }
             self.play(&mut game, turn, played.mv)?;
@@ -143,51 +123,6 @@ impl GameRecord {
         let name = || mv.to_gtp(self.size);
         game.play(mv).map_err(|why| RecordError::Game { game: self.id, turn, problem: format!("{}: {why}", name()) })
     }
-}
-
-impl Turn {
-    /// Whether a search chose this move.
-    pub fn is_searched(&self) -> bool {
-        !self.visits.is_empty()
-    }
-
-    /// The first thing that is wrong with this turn on a board of `size`.
-    fn check(&self, size: Size) -> Result<(), String> {
-        check_visits(size, &self.visits)?;
-        for value in [self.root_value, self.best_child_value, self.network_value] {
-            check_value(value)?;
-        }
-        check_entropy(self.prior_entropy)
-    }
-}
-
-/// Visits are of moves that exist, in order, and above 0.
-pub(crate) fn check_visits(size: Size, visits: &[(u16, u32)]) -> Result<(), String> {
-    let mut next = 0;
-    for &(mv, count) in visits {
-        if usize::from(mv) >= size.moves() {
-            return Err(format!("move {mv} does not exist on {size}x{size}"));
-        }
-        if usize::from(mv) < next {
-            return Err(format!("visits of move {mv} are out of order"));
-        }
-        if count == 0 {
-            return Err(format!("move {mv} is listed without a visit"));
-        }
-        next = usize::from(mv) + 1;
-    }
-    Ok(())
-}
-
-/// A value lies between -1 and 1.
-pub(crate) fn check_value(value: f32) -> Result<(), String> {
-    if (-1.0..=1.0).contains(&value) { Ok(()) } else { Err(format!("value {value} is not between -1 and 1")) }
-}
-
-/// An entropy is not negative, rounding apart.
-pub(crate) fn check_entropy(entropy: f32) -> Result<(), String> {
-    let most = (go::MAX_MOVES as f32).ln();
-    if (-1e-3..=most + 1e-3).contains(&entropy) { Ok(()) } else { Err(format!("entropy {entropy} is out of range")) }
 }
 
 impl Outcome {

@@ -14,12 +14,12 @@ use crate::column::{
 };
 use crate::game::scoring_name;
 use crate::table::Table;
-use crate::{GameRecord, RecordError, Turn};
+use crate::{GameRecord, RecordError, SearchKind, Turn};
 
 use read::{Headers, Turns};
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
-pub const VERSION: &str = "games/1";
+pub const VERSION: &str = "games/2";
 
 /// The columns, each with a `doc` in its metadata, and the version.
 pub fn schema() -> Arc<Schema> {
@@ -76,7 +76,11 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
             "pass-alive: area, pass-alive regions count wholly for their owner and can end the game; area: Tromp-Taylor",
             rows().map(|g| scoring_name(g.scoring)),
         ),
-        numbers::<UInt32Type>("visits_budget", "visits each search was given", rows().map(|g| g.visits_budget)),
+        numbers::<UInt32Type>(
+            "visits_budget",
+            "visits that each full search was given",
+            rows().map(|g| g.visits_budget),
+        ),
         flags("calibration", "nobody was allowed to resign", rows().map(|g| g.calibration)),
         flags("holdout", "set aside for validation, never trained on", rows().map(|g| g.holdout)),
         optional_numbers::<Float32Type>(
@@ -103,7 +107,7 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
         strings("end", "passes, pass-alive, resignation or move-limit", rows().map(|g| g.end.as_str())),
         numbers::<UInt32Type>(
             "positions",
-            "searched turns: rows of this game among the examples",
+            "turns to learn from: rows of this game among the examples",
             rows().map(|g| g.positions() as u32),
         ),
     ]
@@ -128,6 +132,11 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
             "moves from the empty board, Black first: row * size + column from the top left, size * size for a pass",
             games.iter().map(|g| g.turns.iter().map(|turn| turn.mv.index(g.size) as u16)),
         ),
+        lists::<UInt8Type>(
+            "search_kinds",
+            SearchKind::DOC,
+            games.iter().map(|g| g.turns.iter().map(|turn| turn.kind.code())),
+        ),
         each_turn("root_values", "mean value of each turn's search at the root, for Black, -1 to 1", games, |turn| {
             turn.root_value
         }),
@@ -148,12 +157,13 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
         ),
         lists_of_lists::<UInt16Type>(
             "visit_moves",
-            "for each turn the moves visited by its search, ascending; empty when it was not searched",
+            "for each turn the moves that its search gives a share of the policy, ascending; empty when it was not searched",
             games.iter().map(|g| g.turns.iter().map(|turn| move_indices(&turn.visits).collect())),
         ),
         lists_of_lists::<UInt32Type>(
             "visit_counts",
-            "for each turn the visits of those moves, in the same order",
+            "for each turn the visits of those moves, in the same order; after a Gumbel search the improved policy times \
+             65,536; where the policy target is pruned, the pruned visits",
             games.iter().map(|g| g.turns.iter().map(|turn| counts(&turn.visits).collect())),
         ),
     ]

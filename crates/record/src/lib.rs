@@ -25,12 +25,14 @@ mod sgf;
 mod summary;
 pub mod synthetic;
 mod table;
+mod turn;
 
 pub use error::RecordError;
 pub use example::{Example, ExampleError};
-pub use game::{EndReason, GameRecord, Outcome, Turn};
+pub use game::{EndReason, GameRecord, Outcome};
 pub use game_id::{GameId, GameIdError};
 pub use ratings::RatingRow;
 pub use rows::ExampleRows;
 pub use summary::GameSummary;
 pub use table::VERSION_KEY;
+pub use turn::{SearchKind, Turn};

@@ -5,7 +5,7 @@
 
 use go::{Color, Game, Move, Scoring, Size};
 
-use crate::{EndReason, GameId, GameRecord, Outcome, Turn};
+use crate::{EndReason, GameId, GameRecord, Outcome, SearchKind, Turn};
 
 /// Komi of every made-up game.
 const KOMI: f32 = 7.5;
@@ -29,7 +29,11 @@ pub fn game(model: &str, worker: &str, index: u64, size: Size, visits: u32) -> G
     for turn in 0..moves {
         let choices = choices(&game);
         let mv = choices[random.below(choices.len() as u64) as usize];
-        turns.push(if turn < opening { unsearched(mv) } else { searched(&mut random, size, mv, &choices, visits) });
+        turns.push(if turn < opening {
+            Turn::unsearched(SearchKind::Given, mv)
+        } else {
+            searched(&mut random, size, mv, &choices, visits)
+        });
         game.play(mv).expect("the move was taken from the legal ones");
     }
     let (outcome, score, end) = if resigned {
@@ -72,10 +76,6 @@ fn choices(game: &Game) -> Vec<Move> {
     game.legal_points().iter().map(Move::Play).chain([Move::Pass]).collect()
 }
 
-fn unsearched(mv: Move) -> Turn {
-    Turn { mv, visits: Vec::new(), root_value: 0.0, best_child_value: 0.0, network_value: 0.0, prior_entropy: 0.0 }
-}
-
 /// A search that gave `mv` half of its visits, and spread the rest over some 20 moves: to each an eighth or so of what
 /// was left.
 fn searched(random: &mut Random, size: Size, mv: Move, choices: &[Move], visits: u32) -> Turn {
@@ -91,6 +91,7 @@ fn searched(random: &mut Random, size: Size, mv: Move, choices: &[Move], visits:
     let visited = counts.into_iter().enumerate().filter(|&(_, count)| count > 0);
     Turn {
         mv,
+        kind: SearchKind::Full,
         visits: visited.map(|(i, count)| (i as u16, count)).collect(),
         root_value: random.value(),
         best_child_value: random.value(),

@@ -8,7 +8,7 @@ use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, ListArray, Primiti
 use arrow_buffer::ArrowNativeType;
 use go::Size;
 
-use crate::game::check_visits;
+use crate::turn::check_visits;
 use crate::{Outcome, RecordError};
 
 /// The key in a table's metadata under which it names its version, such as `games/1`.

@@ -4,9 +4,10 @@ use arrow_array::types::{Float32Type, Int8Type, UInt8Type, UInt16Type, UInt32Typ
 use arrow_array::{BooleanArray, Float32Array, UInt16Array};
 use go::{Move, Size};
 
-use crate::game::{check_entropy, check_value, scoring_from_name};
+use crate::game::scoring_from_name;
 use crate::table::{Lists, NestedLists, Strings, Table, optional, read_outcome, read_size, read_visits, value_error};
-use crate::{GameRecord, RecordError, Turn};
+use crate::turn::{check_entropy, check_kind, check_value};
+use crate::{GameRecord, RecordError, SearchKind, Turn};
 
 /// The columns with one value for each game.
 pub(super) struct Headers<'a> {
@@ -86,6 +87,7 @@ impl<'a> Headers<'a> {
 /// The columns with a list for each game.
 pub(super) struct Turns<'a> {
     moves: Lists<'a, UInt16Type>,
+    kinds: Lists<'a, UInt8Type>,
     root_values: Lists<'a, Float32Type>,
     best_child_values: Lists<'a, Float32Type>,
     network_values: Lists<'a, Float32Type>,
@@ -98,6 +100,7 @@ impl<'a> Turns<'a> {
     pub(super) fn new(table: &Table<'a>) -> Result<Turns<'a>, RecordError> {
         Ok(Turns {
             moves: table.lists("moves")?,
+            kinds: table.lists("search_kinds")?,
             root_values: table.lists_of_optional("root_values")?,
             best_child_values: table.lists_of_optional("best_child_values")?,
             network_values: table.lists_of_optional("network_values")?,
@@ -110,7 +113,8 @@ impl<'a> Turns<'a> {
     pub(super) fn row(&self, row: usize, size: Size) -> Result<Vec<Turn>, RecordError> {
         let moves = self.read_moves(row, size)?;
         let visits = self.read_visits(row, size, moves.len())?;
-        let searched: Vec<bool> = visits.iter().map(|visits| !visits.is_empty()).collect();
+        let kinds = self.read_kinds(row, &visits)?;
+        let searched: Vec<bool> = kinds.iter().map(|kind| kind.is_searched()).collect();
         let values = |column, lists| read_values(column, lists, row, &searched, check_value);
         let root = values("root_values", &self.root_values)?;
         let best = values("best_child_values", &self.best_child_values)?;
@@ -118,6 +122,7 @@ impl<'a> Turns<'a> {
         let entropy = read_values("prior_entropies", &self.prior_entropies, row, &searched, check_entropy)?;
         let turn = |(i, (mv, visits))| Turn {
             mv,
+            kind: kinds[i],
             visits,
             root_value: root[i],
             best_child_value: best[i],
@@ -133,6 +138,16 @@ impl<'a> Turns<'a> {
             Move::from_index(size, index.into()).ok_or_else(missing)
         };
         self.moves.row(row).iter().map(read).collect()
+    }
+
+    fn read_kinds(&self, row: usize, visits: &[Vec<(u16, u32)>]) -> Result<Vec<SearchKind>, RecordError> {
+        let codes = self.kinds.row(row);
+        check_length("search_kinds", row, codes.len(), visits.len())?;
+        let read = |(&code, visits): (&u8, &Vec<(u16, u32)>)| {
+            let kind = SearchKind::from_code(code)?;
+            check_kind(kind, visits).map(|()| kind)
+        };
+        codes.iter().zip(visits).map(|pair| read(pair).map_err(|e| value_error("search_kinds", row, e))).collect()
     }
 
     fn read_visits(&self, row: usize, size: Size, turns: usize) -> Result<Vec<Vec<(u16, u32)>>, RecordError> {

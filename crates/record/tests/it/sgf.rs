@@ -42,6 +42,7 @@ fn comments_say_what_the_search_thought() {
     game.would_resign_turn = Some(1);
     game.turns[1] = record::Turn {
         mv: Move::Pass,
+        kind: record::SearchKind::Full,
         visits: vec![(0, 5), (40, 30), (80, 5), (81, 10)],
         root_value: 0.95,
         best_child_value: -0.5,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{UInt8Type, UInt16Type};
+use arrow_array::types::{UInt8Type, UInt16Type, UInt32Type};
 use arrow_array::{Array, ArrayRef, Float32Array, Int8Array, ListArray, RecordBatch, StringArray, UInt8Array};
 use arrow_schema::{DataType, Field, Schema};
-use record::{Example, ExampleRows, RecordError, Turn, VERSION_KEY, examples, games};
+use record::{Example, ExampleRows, RecordError, SearchKind, Turn, VERSION_KEY, examples, games};
 
 use crate::some_games;
 
@@ -21,7 +21,7 @@ fn every_column_says_what_it_holds() {
             assert!(field.metadata().get("doc").is_some_and(|doc| doc.len() > 10), "{}", field.name());
         }
     }
-    assert_eq!(games::schema().metadata().get(VERSION_KEY), Some("games/1".into()).as_ref());
+    assert_eq!(games::schema().metadata().get(VERSION_KEY), Some("games/2".into()).as_ref());
 }
 
 /// The table with one column replaced, or left out.
@@ -56,7 +56,7 @@ fn other_versions_are_refused() {
     let none = Schema::new(batch.schema().fields().clone());
     assert_eq!(refused(&renamed(none)), "expected a table of version examples/1, found none");
     let games = games::to_batch(&some_games(1));
-    assert_eq!(refused(&games), "expected a table of version examples/1, found games/1");
+    assert_eq!(refused(&games), "expected a table of version examples/1, found games/2");
 }
 
 #[test]
@@ -129,14 +129,7 @@ fn rows_are_picked_and_mixed() {
 #[test]
 fn a_turn_without_search_has_no_values_in_the_table() {
     let mut game = some_games(1).remove(0);
-    game.turns[1] = Turn {
-        root_value: 0.0,
-        best_child_value: 0.0,
-        network_value: 0.0,
-        prior_entropy: 0.0,
-        visits: Vec::new(),
-        mv: game.turns[1].mv,
-    };
+    game.turns[1] = Turn::unsearched(SearchKind::Given, game.turns[1].mv);
     let batch = games::to_batch(std::slice::from_ref(&game));
     let values = batch.column_by_name("root_values").unwrap().as_list::<i32>().value(0);
     assert!(values.is_null(1) && values.is_valid(2));
@@ -152,4 +145,41 @@ fn moves_that_do_not_exist_are_refused() {
     let moves = batch.column_by_name("moves").unwrap().as_list::<i32>();
     assert!(moves.values().as_primitive::<UInt16Type>().values().iter().all(|&mv| mv <= 81));
     assert_eq!(batch.column_by_name("size").unwrap().as_primitive::<UInt8Type>().value(0), 9);
+}
+
+#[test]
+fn a_table_from_before_is_refused() {
+    let batch = games::to_batch(&some_games(1));
+    let older = batch.schema().as_ref().clone().with_metadata([(VERSION_KEY, "games/1")]);
+    let older = RecordBatch::try_new(Arc::new(older), batch.columns().to_vec()).unwrap();
+    let error = games::from_batch(&older).unwrap_err().to_string();
+    assert_eq!(error, "expected a table of version games/2, found games/1");
+    assert_eq!(record::GameSummary::from_batch(&older).unwrap_err().to_string(), error);
+}
+
+#[test]
+fn fast_turns_are_kept_and_are_no_examples() {
+    let mut game = some_games(1).remove(0);
+    let before = game.positions();
+    game.turns[4].kind = SearchKind::Fast;
+    let batch = games::to_batch(std::slice::from_ref(&game));
+    assert_eq!(games::from_batch(&batch).unwrap(), [game.clone()]);
+    assert_eq!(game.positions(), before - 1);
+    let examples = game.examples().unwrap();
+    assert_eq!(examples.len(), before - 1);
+    assert!(examples.iter().all(|example| example.turn != 4));
+    let positions = batch.column_by_name("positions").unwrap().as_primitive::<UInt32Type>().value(0);
+    assert_eq!(positions as usize, before - 1, "summaries count the examples");
+}
+
+#[test]
+fn kinds_and_visits_that_disagree_are_refused() {
+    let mut game = some_games(1).remove(0);
+    game.turns[1].kind = SearchKind::Given;
+    let error = games::from_batch(&games::to_batch(std::slice::from_ref(&game))).unwrap_err();
+    assert_eq!(error.to_string(), "column search_kinds, row 0: a turn that was not searched has visits");
+    assert!(game.examples().unwrap_err().to_string().ends_with("turn 1: a turn that was not searched has visits"));
+    game.turns[1] = Turn::unsearched(SearchKind::Fast, game.turns[1].mv);
+    let error = games::from_batch(&games::to_batch(&[game])).unwrap_err();
+    assert_eq!(error.to_string(), "column search_kinds, row 0: a turn that was searched has no visits");
 }

@@ -99,7 +99,8 @@ fn a_table_of_something_else_is_damaged() {
     let [games, examples] = victim.paths.clone();
     fs::copy(&examples, &games).unwrap();
     let error = victim.run.read_games(&victim.file).unwrap_err();
-    let expected = "expected a table of version games/1, found examples/1";
+    let (games_version, examples_version) = (record::games::VERSION, record::examples::VERSION);
+    let expected = format!("expected a table of version {games_version}, found {examples_version}");
     assert_eq!(error.to_string(), format!("{} is damaged: {expected}", games.display()));
 }
 

@@ -1,0 +1,157 @@
+//! One move of a game.
+
+use go::{Move, Size};
+
+/// One move of a game and how it was found.
+///
+/// A turn that was not searched has no visits, and its values and entropy are 0 and mean nothing; tables hold no values
+/// for them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    /// The move.
+    pub mv: Move,
+    /// How it was found.
+    pub kind: SearchKind,
+    /// The search's policy as whole numbers, as (move index, number): ascending indices, numbers above 0.
+    ///
+    /// PUCT: the visits of the root's moves after the search, inherited ones included; where the run prunes its policy
+    /// target these are the pruned visits, and the raw ones are not kept. Gumbel: there visits say which moves were
+    /// sampled and not how good they are, so these are the improved policy of all moves considered, times 65,536.
+    pub visits: Vec<(u16, u32)>,
+    /// Mean value of the search at the root, for Black, -1 to 1.
+    pub root_value: f32,
+    /// Mean value of the most visited move, for Black, -1 to 1.
+    pub best_child_value: f32,
+    /// The network's own value of the position, for Black, -1 to 1.
+    pub network_value: f32,
+    /// Entropy of the network's priors over the legal moves before noise, in nats.
+    pub prior_entropy: f32,
+}
+
+/// How the move of a turn was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SearchKind {
+    /// It was given, as in the opening of a match.
+    Given,
+    /// A search with the full budget, to learn from.
+    Full,
+    /// A search with the small budget of playout-cap randomisation, only to get on: nobody learns from it.
+    Fast,
+}
+
+impl SearchKind {
+    /// Every kind, in the order of their codes.
+    pub const ALL: [SearchKind; 3] = [SearchKind::Given, SearchKind::Full, SearchKind::Fast];
+    /// What tables say of their codes.
+    pub(crate) const DOC: &str = "how each turn's move was found: 0 given, 1 full search, 2 fast search";
+
+    /// The number that tables use.
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// Undoes [`SearchKind::code`].
+    ///
+    /// # Errors
+    /// No kind has this code.
+    pub fn from_code(code: u8) -> Result<SearchKind, String> {
+        let found = SearchKind::ALL.get(usize::from(code)).copied();
+        found.ok_or_else(|| format!("{code} is no kind of search"))
+    }
+
+    /// The word for people.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            SearchKind::Given => "given",
+            SearchKind::Full => "full search",
+            SearchKind::Fast => "fast search",
+        }
+    }
+
+    /// Whether there was a search at all.
+    pub fn is_searched(self) -> bool {
+        self != SearchKind::Given
+    }
+}
+
+impl Turn {
+    /// A move that nobody searched.
+    pub fn unsearched(kind: SearchKind, mv: Move) -> Turn {
+        let visits = Vec::new();
+        Turn { mv, kind, visits, root_value: 0.0, best_child_value: 0.0, network_value: 0.0, prior_entropy: 0.0 }
+    }
+
+    /// Whether a search chose this move.
+    pub fn is_searched(&self) -> bool {
+        self.kind.is_searched()
+    }
+
+    /// Whether a network is to learn from this turn.
+    pub fn is_example(&self) -> bool {
+        self.kind == SearchKind::Full
+    }
+
+    /// The first thing that is wrong with this turn on a board of `size`.
+    pub(crate) fn check(&self, size: Size) -> Result<(), String> {
+        check_kind(self.kind, &self.visits)?;
+        check_visits(size, &self.visits)?;
+        for value in [self.root_value, self.best_child_value, self.network_value] {
+            check_value(value)?;
+        }
+        check_entropy(self.prior_entropy)
+    }
+}
+
+/// A search has visits, and nothing else has.
+pub(crate) fn check_kind(kind: SearchKind, visits: &[(u16, u32)]) -> Result<(), String> {
+    match (kind.is_searched(), visits.is_empty()) {
+        (true, true) => Err("a turn that was searched has no visits".to_owned()),
+        (false, false) => Err("a turn that was not searched has visits".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// Visits are of moves that exist, in order, and above 0.
+pub(crate) fn check_visits(size: Size, visits: &[(u16, u32)]) -> Result<(), String> {
+    let mut next = 0;
+    for &(mv, count) in visits {
+        if usize::from(mv) >= size.moves() {
+            return Err(format!("move {mv} does not exist on {size}x{size}"));
+        }
+        if usize::from(mv) < next {
+            return Err(format!("visits of move {mv} are out of order"));
+        }
+        if count == 0 {
+            return Err(format!("move {mv} is listed without a visit"));
+        }
+        next = usize::from(mv) + 1;
+    }
+    Ok(())
+}
+
+/// A value lies between -1 and 1.
+pub(crate) fn check_value(value: f32) -> Result<(), String> {
+    if (-1.0..=1.0).contains(&value) { Ok(()) } else { Err(format!("value {value} is not between -1 and 1")) }
+}
+
+/// An entropy is not negative, rounding apart.
+pub(crate) fn check_entropy(entropy: f32) -> Result<(), String> {
+    let most = (go::MAX_MOVES as f32).ln();
+    if (-1e-3..=most + 1e-3).contains(&entropy) { Ok(()) } else { Err(format!("entropy {entropy} is out of range")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Stored games hold the codes.
+    #[test]
+    fn codes_are_fixed_for_ever() {
+        for (code, kind) in SearchKind::ALL.into_iter().enumerate() {
+            assert_eq!((usize::from(kind.code()), SearchKind::from_code(code as u8)), (code, Ok(kind)));
+        }
+        let words = SearchKind::ALL.map(|kind| format!("{} {}", kind.code(), kind.as_str()));
+        assert!(SearchKind::DOC.ends_with(&words.join(", ")), "the columns tell what the codes are");
+        assert_eq!(SearchKind::from_code(99), Err("99 is no kind of search".to_owned()));
+    }
+}
