@@ -166,6 +166,7 @@ impl RunConfig {
         at_least_one("train.steps", train.steps)?;
         rule((0.0..1.0).contains(&train.momentum), "train.momentum", train.momentum, "must be from 0 to below 1")?;
         not_negative("train.l2", train.l2)?;
+        positive("train.policy_exponent", train.policy_exponent)?;
         not_negative("train.value_weight", train.value_weight)?;
         share("train.outcome_share", train.outcome_share)?;
         let steps: Vec<u64> = train.learning_rate.iter().map(|piece| piece.from_step).collect();

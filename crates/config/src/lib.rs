@@ -15,5 +15,6 @@ pub use error::ConfigError;
 pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
 pub use q_init::QInit;
 pub use sections::{
-    Algorithm, Evaluate, Game, LearningRate, Loop, Network, Resign, RunConfig, Scoring, Search, Selfplay, Train, Window,
+    Algorithm, Evaluate, Game, LearningRate, Loop, Network, PolicyTarget, Resign, RunConfig, Scoring, Search, Selfplay,
+    Train, Window,
 };

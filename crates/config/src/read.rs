@@ -181,6 +181,8 @@ mod tests {
         assert!(error(&["selfplay.root_temperature_late=0"]).contains("must be above 0"));
         assert!(error(&["selfplay.forced_visits=-1"]).contains("must not be negative"));
         assert!(error(&["search.q_init=3"]).contains("penalty from 0 to 2"));
+        assert!(error(&["train.policy_exponent=0"]).contains("must be above 0"));
+        assert!(error(&["train.policy_target=soft"]).contains("one-hot"));
         assert!(error(&["train.momentum=nan"]).contains("train.momentum"));
     }
 

@@ -163,10 +163,9 @@ pub struct Selfplay {
     /// Moves drawn from the visits at the start of a game; even, so that neither colour gains. 0 with Gumbel search,
     /// whose sampling draws the moves.
     pub choice_moves: usize,
-    /// Exponent on the visits when drawing, and for the policy target of those moves.
+    /// Exponent on the visits when drawing; what is learned of them has `train.policy_exponent`.
     pub choice_exponent: f32,
-    /// Moves in which the temperature of the draw, 1 / exponent, halves; 0: it is constant. The policy target keeps
-    /// `choice_exponent`.
+    /// Moves in which the temperature of the draw, 1 / exponent, halves; 0: it is constant.
     pub choice_halflife: f32,
     /// Moves after which a game is counted as it stands: a guard, not a rule.
     pub move_limit: usize,
@@ -212,6 +211,12 @@ pub struct Train {
     pub momentum: f32,
     /// Strength of the L2 penalty λ in λ‖w‖² / 2, on weights only (not on biases and batch norms).
     pub l2: f32,
+    /// What becomes of a search's visits as the policy to learn: "visits" as they are, "squashed" by `policy_exponent`,
+    /// "squashed-drawn" (only where moves are drawn, before `selfplay.choice_moves`), or "one-hot".
+    pub policy_target: PolicyTarget,
+    /// Exponent of squashed visits, visits^exponent scaled to sum 1. Below 1 they come out flatter (Minigo: 0.98, 0.95
+    /// before), above 1 sharper (8 is nearly one-hot).
+    pub policy_exponent: f32,
     /// Weight of the value loss against the policy loss.
     pub value_weight: f32,
     /// Share λ_v of the outcome in the value target; the rest is the search's root value.
@@ -220,6 +225,20 @@ pub struct Train {
     pub rotate: bool,
     /// Steps with a constant rate, in order of `from_step`; the first starts at 0.
     pub learning_rate: Vec<LearningRate>,
+}
+
+/// What becomes of visits as the policy to learn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyTarget {
+    /// In proportion to the visits.
+    Visits,
+    /// In proportion to visits^exponent.
+    Squashed,
+    /// As `Squashed` for the moves that are drawn from the visits, as `Visits` for the others (Minigo).
+    SquashedDrawn,
+    /// The most visited move; equals share it.
+    OneHot,
 }
 
 /// One piece of the learning-rate schedule.

@@ -1,5 +1,6 @@
 //! What a network learns of a position: where the search went, and how the game ends.
 
+use config::PolicyTarget;
 use go::Symmetry;
 use mcts::choice;
 use record::Example;
@@ -11,8 +12,10 @@ use crate::NetError;
 pub struct Targets {
     /// Turns at the start of a game whose moves were drawn from the visits and not picked.
     pub choice_moves: usize,
-    /// Exponent on the visits of those turns; later turns have exponent 1.
-    pub choice_exponent: f32,
+    /// What becomes of visits.
+    pub policy: PolicyTarget,
+    /// Exponent of visits that are squashed.
+    pub policy_exponent: f32,
     /// Share λ_v of the outcome in the value target; the rest is the search's root value.
     pub outcome_share: f32,
 }
@@ -22,12 +25,13 @@ impl Targets {
     pub fn new(selfplay: &config::Selfplay, train: &config::Train) -> Targets {
         Targets {
             choice_moves: selfplay.choice_moves,
-            choice_exponent: selfplay.choice_exponent,
+            policy: train.policy_target,
+            policy_exponent: train.policy_exponent,
             outcome_share: train.outcome_share,
         }
     }
 
-    /// Writes the policy: visits^exponent scaled to sum 1, every move at the index that the symmetry gives it.
+    /// Writes the policy: visits^exponent scaled to sum 1 (see [`PolicyTarget`]), every move at the index that the symmetry gives it.
     ///
     /// # Errors
     /// No visits at all, or visits of a move that the board does not have.
@@ -38,7 +42,7 @@ impl Targets {
         assert_eq!(policy.len(), example.size.moves(), "one probability a move");
         policy.fill(0.0);
         let places = symmetry.permutation(example.size);
-        let exponent = if usize::from(example.turn) < self.choice_moves { self.choice_exponent } else { 1.0 };
+        let exponent = self.exponent(example.turn);
         let visits: Vec<u32> = example.visits.iter().map(|&(_, count)| count).collect();
         if visits.iter().all(|&count| count == 0) {
             return Err(bad(example, "no visits".to_owned()));
@@ -48,6 +52,17 @@ impl Targets {
             policy[usize::from(place)] = weight;
         }
         Ok(())
+    }
+
+    /// Exponent on the visits of a turn.
+    fn exponent(&self, turn: u16) -> f32 {
+        match self.policy {
+            PolicyTarget::Visits => 1.0,
+            PolicyTarget::Squashed => self.policy_exponent,
+            PolicyTarget::SquashedDrawn if usize::from(turn) < self.choice_moves => self.policy_exponent,
+            PolicyTarget::SquashedDrawn => 1.0,
+            PolicyTarget::OneHot => f32::INFINITY,
+        }
     }
 
     /// The value for the side to move: λ_v·outcome + (1 − λ_v)·root value.
@@ -75,7 +90,8 @@ mod tests {
 
     use super::*;
 
-    const TARGETS: Targets = Targets { choice_moves: 2, choice_exponent: 0.5, outcome_share: 0.75 };
+    const TARGETS: Targets =
+        Targets { choice_moves: 2, policy: PolicyTarget::SquashedDrawn, policy_exponent: 0.5, outcome_share: 0.75 };
 
     fn example(turn: u16, to_move: Color, visits: &[(u16, u32)]) -> Example {
         Example {
@@ -113,6 +129,30 @@ mod tests {
             (picked, [9.0 / 14.0, 0.0, 0.0, 4.0 / 14.0, 1.0 / 14.0]),
         ] {
             assert!(policy.iter().zip(expected).all(|(p, e)| (p - e).abs() < 1e-6), "{policy:?}");
+        }
+    }
+
+    #[test]
+    fn every_target_has_its_exponent() {
+        let visits = [(0, 9), (1, 9), (3, 4)];
+        let squashed = |exponent: f64| {
+            let [nine, four] = [9.0, 4.0].map(|count: f64| count.powf(exponent));
+            [nine, nine, 0.0, four, 0.0].map(|power| power / (2.0 * nine + four))
+        };
+        for (target, exponent, drawn, picked) in [
+            (PolicyTarget::Visits, 0.95, squashed(1.0), squashed(1.0)),
+            (PolicyTarget::Squashed, 0.95, squashed(0.95), squashed(0.95)),
+            (PolicyTarget::Squashed, 8.0, squashed(8.0), squashed(8.0)),
+            (PolicyTarget::SquashedDrawn, 0.98, squashed(0.98), squashed(1.0)),
+            (PolicyTarget::OneHot, 0.98, [0.5, 0.5, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0, 0.0]),
+        ] {
+            let targets = Targets { policy: target, policy_exponent: exponent, ..TARGETS };
+            for (turn, expected) in [(1, drawn), (2, picked)] {
+                let mut policy = [9.0; 5];
+                targets.policy(&example(turn, Color::Black, &visits), Symmetry::Identity, &mut policy).unwrap();
+                let close = policy.iter().zip(expected).all(|(p, e)| (f64::from(*p) - e).abs() < 1e-6);
+                assert!(close, "{target:?} {exponent}, turn {turn}: {policy:?}");
+            }
         }
     }
 

@@ -7,7 +7,7 @@ mod planes;
 mod training;
 mod weights;
 
-use config::{LearningRate, Train};
+use config::{LearningRate, PolicyTarget, Train};
 use go::Size;
 use net::{Device, Precision, Recipe, Shape, Targets, Workshop};
 use record::{Example, synthetic};
@@ -30,12 +30,19 @@ fn recipe(rate: f32) -> Recipe {
             steps: 1,
             momentum: 0.9,
             l2: 0.0,
+            policy_target: PolicyTarget::SquashedDrawn,
+            policy_exponent: 0.98,
             value_weight: 1.0,
             outcome_share: 1.0,
             rotate: false,
             learning_rate: vec![LearningRate { from_step: 0, rate }],
         },
-        targets: Targets { choice_moves: 2, choice_exponent: 0.98, outcome_share: 1.0 },
+        targets: Targets {
+            choice_moves: 2,
+            policy: PolicyTarget::SquashedDrawn,
+            policy_exponent: 0.98,
+            outcome_share: 1.0,
+        },
         seed: 7,
     }
 }

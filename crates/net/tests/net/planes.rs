@@ -55,7 +55,12 @@ fn planes_move_with_the_moves() {
 
 #[test]
 fn policies_move_with_the_moves_and_sum_to_one() {
-    let targets = Targets { choice_moves: 4, choice_exponent: 0.9, outcome_share: 1.0 };
+    let targets = Targets {
+        choice_moves: 4,
+        policy: config::PolicyTarget::SquashedDrawn,
+        policy_exponent: 0.9,
+        outcome_share: 1.0,
+    };
     for record in games() {
         let (size, examples) = (record.size, record.examples().unwrap());
         let (mut plain, mut turned) = (vec![0.0; size.moves()], vec![0.0; size.moves()]);
