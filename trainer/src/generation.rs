@@ -139,18 +139,18 @@ impl Course<'_> {
     ) -> Result<(), TrainerError> {
         let generation = self.shards.generation;
         let (began, rate) = (Instant::now(), self.work.trainer.rate());
-        let mut batches = Vec::new();
+        let (mut batches, mut read) = (Vec::new(), 0);
         while self.work.progress.batches < until && !stop.requested() {
             let examples = feed.next(self.config.train.batch)?;
             let losses = self.work.trainer.step(&examples).map_err(|source| failed(generation, source))?;
             self.work.progress.batches += 1;
-            batches.push((examples.len(), losses));
+            batches.push((Example::total_weight(&examples), losses));
+            read += examples.len();
             let (done, step) = (self.work.progress.batches, self.work.trainer.steps());
             (self.watch)(Progress::Step { generation, done, steps, step, losses });
         }
         let Some(losses) = Losses::mean(&batches) else { return Ok(()) };
-        let examples: usize = batches.iter().map(|(examples, _)| examples).sum();
-        let speed = examples as f32 / began.elapsed().as_secs_f32();
+        let speed = read as f32 / began.elapsed().as_secs_f32();
         let others = [("learning_rate", rate), ("examples_per_second", speed)];
         journal.put(self.work.trainer.steps(), Set::Train, &losses, &others);
         Ok(())

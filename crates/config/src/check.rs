@@ -156,8 +156,27 @@ impl RunConfig {
             resign.min_games,
             "must be from 1 to resign.games",
         )?;
+        share("resign.jitter", resign.jitter)?;
+        self.check_decided()?;
         at_least_one("window.games", self.window.games)?;
         positive("window.samples_per_position", self.window.samples_per_position)
+    }
+
+    fn check_decided(&self) -> Result<(), ConfigError> {
+        let resign = &self.resign;
+        let moves = resign.decided_moves;
+        rule(moves != 1, "resign.decided_moves", moves, "must be 0 or at least 2, so that both sides agree")?;
+        share("resign.decided_value", resign.decided_value)?;
+        let visits = resign.decided_visits;
+        rule(visits >= 1, "resign.decided_visits", visits, "must be at least 1")?;
+        rule(
+            moves == 0 || visits < self.search.visits,
+            "resign.decided_visits",
+            visits,
+            "must be below search.visits with resign.decided_moves",
+        )?;
+        share("resign.decided_weight", resign.decided_weight)?;
+        positive("resign.decided_weight", resign.decided_weight)
     }
 
     fn check_train(&self) -> Result<(), ConfigError> {

@@ -187,6 +187,17 @@ pub struct Resign {
     pub games: usize,
     /// Nobody resigns before this many calibration games exist.
     pub min_games: usize,
+    /// Each game has a threshold of its own, drawn from the one in force ± this, -1 to 0; 0 is off.
+    pub jitter: f32,
+    /// Instead of resigning: when the searches of so many moves, of both sides, have agreed on who wins, the searches
+    /// that follow are reduced as long as they agree too. 0 is off; with it nobody resigns. KataGo has 3 (of one side).
+    pub decided_moves: usize,
+    /// What they have agreed on: all root values are at least this for the same side, 0 to 1. KataGo has 0.8.
+    pub decided_value: f32,
+    /// Visits of a reduced search, counting those inherited; below `search.visits`.
+    pub decided_visits: u32,
+    /// Weight of the examples of reduced searches in the loss, above 0 to 1. KataGo has 0.1.
+    pub decided_weight: f32,
 }
 
 /// `[window]`

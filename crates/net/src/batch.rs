@@ -13,6 +13,8 @@ pub(crate) struct Batch {
     pub(crate) policies: Vec<f32>,
     /// Target values for the side to move.
     pub(crate) values: Vec<f32>,
+    /// How much each example counts, above 0.
+    pub(crate) weights: Vec<f32>,
 }
 
 impl Batch {
@@ -30,6 +32,7 @@ impl Batch {
             planes: vec![0; examples.len() * planes::len(size)],
             policies: vec![0.0; examples.len() * size.moves()],
             values: Vec::with_capacity(examples.len()),
+            weights: Vec::with_capacity(examples.len()),
         };
         let planes = batch.planes.chunks_exact_mut(planes::len(size));
         let policies = batch.policies.chunks_exact_mut(size.moves());
@@ -40,12 +43,8 @@ impl Batch {
             planes::of_example(example, symmetry, planes)?;
             targets.policy(example, symmetry, policy)?;
             batch.values.push(targets.value(example)?);
+            batch.weights.push(targets.weight(example)?);
         }
         Ok(batch)
-    }
-
-    /// Examples in the batch.
-    pub(crate) fn rows(&self) -> usize {
-        self.values.len()
     }
 }

@@ -12,8 +12,8 @@ use crate::{NetError, Recipe};
 
 /// What a part of a batch has taught.
 pub(crate) struct Lesson {
-    /// Its examples.
-    pub(crate) rows: usize,
+    /// The weight of its examples.
+    pub(crate) weight: f64,
     pub(crate) losses: Losses,
     /// Its part of the gradient of the batch, in the order of [`Tower::learned`].
     pub(crate) gradients: Vec<Tensor>,
@@ -21,7 +21,7 @@ pub(crate) struct Lesson {
     pub(crate) statistics: Vec<Statistics>,
 }
 
-/// Learns from some examples, which are so large a share of a batch.
+/// Learns from some examples, which are so large a share of the weight of a batch.
 pub(crate) fn learn(
     tower: &Tower,
     recipe: &Recipe,
@@ -35,17 +35,18 @@ pub(crate) fn learn(
     let loss = loss(&answers, &batch, value_weight)?;
     let learned: Vec<&Tensor> = tower.learned().map(|(_, tensor)| tensor).collect();
     let gradients = Tensor::f_run_backward(&[&loss.tensor * share], &learned, false, false)?;
-    Ok(Lesson { rows: batch.rows(), losses: loss.read(value_weight)?, gradients, statistics: answers.statistics })
+    let weight = Example::total_weight(examples);
+    Ok(Lesson { weight, losses: loss.read(value_weight)?, gradients, statistics: answers.statistics })
 }
 
-/// Measures some examples as they are, the network being as in play; answers how many they were and what they cost.
-pub(crate) fn measure(tower: &Tower, recipe: &Recipe, examples: &[Example]) -> Result<(usize, Losses), NetError> {
+/// Measures some examples as they are, the network being as in play; answers their weight and what they cost.
+pub(crate) fn measure(tower: &Tower, recipe: &Recipe, examples: &[Example]) -> Result<(f64, Losses), NetError> {
     let _no_gradients = tch::no_grad_guard();
     let value_weight = recipe.train.value_weight;
     let symmetries = vec![Symmetry::Identity; examples.len()];
     let batch = Batch::encode(tower.shape().size, examples, &recipe.targets, &symmetries)?;
     let answers = tower.forward(&batch.planes, Mode::Playing)?;
-    Ok((batch.rows(), loss(&answers, &batch, value_weight)?.read(value_weight)?))
+    Ok((Example::total_weight(examples), loss(&answers, &batch, value_weight)?.read(value_weight)?))
 }
 
 /// The sum of the gradients of all parts, in their order.

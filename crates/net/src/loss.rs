@@ -6,7 +6,7 @@ use crate::NetError;
 use crate::batch::Batch;
 use crate::tower::{Answers, numbers};
 
-/// What a batch, or many, cost. All are means over positions, entropies in nats.
+/// What a batch, or many, cost. All are means over positions by their weights, entropies in nats.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Losses {
     /// Cross-entropy −Σ π·ln p of the answered policy p against the target π; at least [`Losses::target_entropy`].
@@ -41,6 +41,8 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, value_weight: f32) -> Resul
     let target = Tensor::f_from_slice(&batch.policies)?.f_to_device(device)?.f_view([-1, moves])?;
     let target_values = Tensor::f_from_slice(&batch.values)?.f_to_device(device)?;
     let logs = answers.logits.f_log_softmax(-1, Kind::Float)?;
+    let weights = Tensor::f_from_slice(&batch.weights)?.f_to_device(device)?;
+    let mean = |x: &Tensor| mean(x, &weights);
     let policy = mean(&cross(&target, &logs)?)?;
     let value = mean(&(&answers.values - &target_values).f_square()?)?;
     let tensor = (&policy + &value * f64::from(value_weight)).f_view([1])?;
@@ -57,8 +59,9 @@ fn cross(p: &Tensor, log_q: &Tensor) -> Result<Tensor, NetError> {
     Ok(-(p * log_q).f_sum_dim_intlist(-1, false, Kind::Float)?)
 }
 
-fn mean(x: &Tensor) -> Result<Tensor, NetError> {
-    Ok(x.f_mean(Kind::Float)?)
+/// Σ w·x / Σ w: a batch of light positions takes a step as large as any other.
+fn mean(x: &Tensor, weights: &Tensor) -> Result<Tensor, NetError> {
+    Ok((x * weights).f_sum(Kind::Float)?.f_div(&weights.f_sum(Kind::Float)?)?)
 }
 
 impl Loss {
@@ -74,14 +77,14 @@ impl Loss {
 }
 
 impl Losses {
-    /// The mean of several batches, each counting by its number of positions; `None` of none.
-    pub fn mean(batches: &[(usize, Losses)]) -> Option<Losses> {
-        let rows: usize = batches.iter().map(|(rows, _)| rows).sum();
+    /// The mean of several batches, each with the sum of the weights of its positions; `None` of none.
+    pub fn mean(batches: &[(f64, Losses)]) -> Option<Losses> {
+        let total: f64 = batches.iter().map(|(weight, _)| weight).sum();
         let mean = |part: fn(&Losses) -> f32| {
-            let sum: f64 = batches.iter().map(|(rows, losses)| *rows as f64 * f64::from(part(losses))).sum();
-            (sum / rows as f64) as f32
+            let sum: f64 = batches.iter().map(|(weight, losses)| weight * f64::from(part(losses))).sum();
+            (sum / total) as f32
         };
-        (rows > 0).then(|| Losses {
+        (total > 0.0).then(|| Losses {
             policy: mean(|l| l.policy),
             value: mean(|l| l.value),
             l2: mean(|l| l.l2),
@@ -121,7 +124,7 @@ mod tests {
 
     /// Two positions with three moves.
     fn batch(policies: [f32; 6], values: [f32; 2]) -> Batch {
-        Batch { planes: Vec::new(), policies: policies.to_vec(), values: values.to_vec() }
+        Batch { planes: Vec::new(), policies: policies.to_vec(), values: values.to_vec(), weights: vec![1.0; 2] }
     }
 
     fn answers(logits: [f32; 6], values: [f32; 2]) -> Answers {
@@ -163,6 +166,36 @@ mod tests {
         assert!(close(found[0], 0.5 * (0.5 - 1.0)) && close(found[1], 0.5 * (-0.25 + 1.0)), "{found:?}");
     }
 
+    /// A position with the weight 3 counts as three with the weight 1.
+    #[test]
+    fn weights_count_as_repetitions() {
+        let (target, values) = ([0.2, 0.3, 0.5, 1.0, 0.0, 0.0], [1.0, -1.0]);
+        let (logits, answered) = ([0.3, -1.0, 0.7, 0.0, 2.0, -2.0], [0.5, -0.25]);
+        let of = |weights: &[f32], rows: &[usize]| {
+            let pick = |all: &[f32], width: usize| -> Vec<f32> {
+                rows.iter().flat_map(|row| all[row * width..(row + 1) * width].to_vec()).collect()
+            };
+            let logits = Tensor::from_slice(&pick(&logits, 3)).view([-1, 3]).set_requires_grad(true);
+            let answered = Tensor::from_slice(&pick(&answered, 1)).set_requires_grad(true);
+            let answers = Answers { logits, values: answered, statistics: Vec::new() };
+            let (policies, values) = (pick(&target, 3), pick(&values, 1));
+            let batch = Batch { planes: Vec::new(), policies, values, weights: weights.to_vec() };
+            let loss = loss(&answers, &batch, 0.5).unwrap();
+            let gradients = Tensor::run_backward(&[&loss.tensor], &[&answers.logits], false, false);
+            let gradient = numbers(&gradients[0].sum_dim_intlist(0, false, Kind::Float)).unwrap();
+            (loss.read(0.5).unwrap(), gradient)
+        };
+        let (weighted, gradient) = of(&[3.0, 1.0], &[0, 1]);
+        let (repeated, expected) = of(&[1.0; 4], &[0, 0, 0, 1]);
+        for ((name, a), (_, b)) in weighted.named().into_iter().zip(repeated.named()) {
+            assert!(close(a, b), "{name}: {a} {b}");
+        }
+        let (first, second) = (of(&[1.0], &[0]).0, of(&[1.0], &[1]).0);
+        assert!(close(weighted.policy, (3.0 * first.policy + second.policy) / 4.0));
+        assert!(gradient.iter().zip(&expected).all(|(a, b)| close(*a, *b)), "{gradient:?} {expected:?}");
+        assert!((weighted.policy - of(&[1.0; 2], &[0, 1]).0.policy).abs() > 0.01, "and it matters");
+    }
+
     #[test]
     fn the_least_loss_is_the_entropy_of_the_target() {
         let target = [0.25, 0.25, 0.5, 0.7, 0.2, 0.1];
@@ -173,9 +206,9 @@ mod tests {
     }
 
     #[test]
-    fn batches_count_by_their_positions() {
+    fn batches_count_by_their_weights() {
         let one = |policy| Losses { policy, ..Losses::default() };
-        assert_eq!(Losses::mean(&[(3, one(1.0)), (1, one(5.0))]).unwrap().policy, 2.0);
+        assert_eq!(Losses::mean(&[(3.0, one(1.0)), (1.0, one(5.0))]).unwrap().policy, 2.0);
         assert_eq!(Losses::mean(&[]), None);
     }
 }

@@ -77,6 +77,16 @@ impl Targets {
         }
         Ok(for_black * example.to_move.sign())
     }
+
+    /// How much the example counts.
+    ///
+    /// # Errors
+    /// A weight that is no number above 0.
+    pub fn weight(&self, example: &Example) -> Result<f32, NetError> {
+        let weight = example.weight;
+        let good = weight > 0.0 && weight.is_finite();
+        if good { Ok(weight) } else { Err(bad(example, format!("weight {weight}"))) }
+    }
 }
 
 fn bad(example: &Example, problem: String) -> NetError {
@@ -107,6 +117,7 @@ mod tests {
             network_value: 0.0,
             outcome: Outcome::Black,
             score: None,
+            weight: 1.0,
             calibration: false,
             model: "a-1".to_owned(),
         }
@@ -179,5 +190,9 @@ mod tests {
         }
         let nan = Example { root_value: f32::NAN, ..example(0, Color::Black, &[(0, 1)]) };
         assert!(TARGETS.value(&nan).is_err());
+        for weight in [0.0, -1.0, f32::NAN, f32::INFINITY] {
+            let weightless = Example { weight, ..example(0, Color::Black, &[(0, 1)]) };
+            assert!(TARGETS.weight(&weightless).unwrap_err().to_string().ends_with(&format!("weight {weight}")));
+        }
     }
 }

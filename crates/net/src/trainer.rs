@@ -76,12 +76,13 @@ impl Trainer {
         let train = &self.recipe.train;
         let symmetries = self.symmetries(examples.len());
         let recipe = &self.recipe;
+        let total = Example::total_weight(examples);
         let work = |tower: &Tower, rows: Range<usize>| {
-            let share = rows.len() as f64 / examples.len() as f64;
+            let share = Example::total_weight(&examples[rows.clone()]) / total;
             learn(tower, recipe, &examples[rows.clone()], &symmetries[rows], share)
         };
         let lessons = each(&self.tower, self.threads, parts(examples.len(), self.tower.device()), work)?;
-        let losses: Vec<(usize, Losses)> = lessons.iter().map(|lesson| (lesson.rows, lesson.losses)).collect();
+        let losses: Vec<(f64, Losses)> = lessons.iter().map(|lesson| (lesson.weight, lesson.losses)).collect();
         let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(&self.tower, train.l2)?);
         if !losses.total.is_finite() {
             return Err(NetError::Diverged { step: self.step, loss: losses.total });

@@ -128,7 +128,7 @@ impl Match {
         let mover = self.mover();
         let thinker = self.thinker(mover);
         let mv = thinker.search().best_move().map_or(Move::Pass, |root| root.mv);
-        self.turns.push(searched(thinker, SearchKind::Full, mv));
+        self.turns.push(searched(thinker, SearchKind::Full, 1.0, mv));
         for color in [Color::Black, Color::White] {
             self.thinker_mut(color).advance(mv).expect("the search holds legal moves only");
         }

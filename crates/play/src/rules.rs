@@ -146,8 +146,8 @@ fn bleakest(outcome: Outcome, turns: &[Turn]) -> Option<f32> {
     own.map(|turn| winner.sign() * turn.root_value).min_by(f32::total_cmp)
 }
 
-/// The turn that plays `mv` after a search. Its visits are the policy target: see [`mcts::Search::policy_target`].
-pub(crate) fn searched(thinker: &Thinker, kind: SearchKind, mv: Move) -> Turn {
+/// The turn that plays `mv` after a search, whose example has so much weight. Its visits are the policy target: see [`mcts::Search::policy_target`].
+pub(crate) fn searched(thinker: &Thinker, kind: SearchKind, weight: f32, mv: Move) -> Turn {
     let search = thinker.search();
     let size = search.game().size();
     let target = search.policy_target().into_iter();
@@ -156,6 +156,7 @@ pub(crate) fn searched(thinker: &Thinker, kind: SearchKind, mv: Move) -> Turn {
     Turn {
         mv,
         kind,
+        weight,
         visits,
         root_value: search.root_value().black(),
         best_child_value: search.best_move().map_or(search.root_value(), |best| best.value).black(),

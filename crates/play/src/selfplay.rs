@@ -3,11 +3,12 @@
 use config::RunConfig;
 use go::{Game, Move};
 use mcts::{Evaluate, RootMove, Settings, choice};
+use rand::RngExt;
 use record::{GameRecord, Turn};
 
 use crate::plan::{Plan, Planner};
 use crate::rules::{Ending, Header, finished, searched};
-use crate::seed::{Seed, game_seed, generator};
+use crate::seed::{Seed, finish, game_seed, generator};
 use crate::{Budget, Contest, Thinker};
 
 /// Everything a self-play game depends on, besides the model's answers.
@@ -29,14 +30,17 @@ pub struct SelfplaySpec {
 impl SelfplaySpec {
     /// The `index`-th game that `worker` plays with `model`.
     ///
-    /// `threshold` is the resign threshold in force; in calibration games nobody resigns, but the record tells when
-    /// somebody would have.
+    /// `threshold` is the resign threshold in force; the game may have one of its own near it. In calibration games
+    /// nobody resigns, but the record tells when somebody would have.
     pub fn new(config: &RunConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
         let seed = game_seed(config.seed, model, worker, index);
-        let selfplay = &config.selfplay;
+        let (selfplay, resign) = (&config.selfplay, &config.resign);
+        // What is decided before the first move has a generator of its own, so that it changes no move.
+        let mut draws = generator(finish(seed));
+        let threshold = threshold.map(|threshold| jittered(threshold, resign.jitter, &mut draws));
         SelfplaySpec {
             header: Header::new(config, [model, model], worker, index, seed, config.search.visits)
-                .calibration(is_calibration(index, config.resign.calibration))
+                .calibration(is_calibration(index, resign.calibration))
                 .holdout_below(selfplay.holdout),
             settings: Settings::new(&config.search, &config.game),
             planner: Planner::new(config),
@@ -45,9 +49,15 @@ impl SelfplaySpec {
             choice_exponent: selfplay.choice_exponent,
             choice_halflife: selfplay.choice_halflife,
             move_limit: selfplay.move_limit,
-            threshold,
+            threshold: threshold.filter(|_| resign.decided_moves == 0),
         }
     }
+}
+
+/// A threshold drawn evenly from `jitter` below to `jitter` above, but one that somebody may come to and that is no
+/// winning value: -1 to 0.
+fn jittered(threshold: f32, jitter: f32, rng: &mut Seed) -> f32 {
+    (threshold + jitter * rng.random_range(-1.0..=1.0f32)).clamp(-1.0, 0.0)
 }
 
 /// Whether the `index`-th game of a series is one in which nobody may resign.
@@ -77,7 +87,7 @@ impl Selfplay {
     /// Sets up the board.
     pub fn new(spec: SelfplaySpec) -> Selfplay {
         let mut rng = generator(spec.header.seed());
-        let plan = spec.planner.next(&mut rng);
+        let plan = spec.planner.next(&[], &mut rng);
         let budget = Budget { visits: plan.visits, leaves: spec.leaves };
         Selfplay {
             rng,
@@ -101,9 +111,9 @@ impl Selfplay {
             }
         }
         let mv = self.choose();
-        self.turns.push(searched(&self.thinker, self.plan.kind, mv));
+        self.turns.push(searched(&self.thinker, self.plan.kind, self.plan.weight, mv));
         self.thinker.advance(mv).expect("the search holds legal moves only");
-        self.plan = self.spec.planner.next(&mut self.rng);
+        self.plan = self.spec.planner.next(&self.turns, &mut self.rng);
         self.thinker.set_out(self.plan.visits, self.plan.exploration);
         Ending::of_board(self.thinker.search().game(), &self.spec.settings, self.spec.move_limit)
     }
@@ -142,6 +152,25 @@ impl Contest for Selfplay {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_game_has_a_threshold_of_its_own_near_the_one_in_force() {
+        let text = include_str!("../../../configs/tiny.toml");
+        let spec = |jitter: &str, index, threshold| {
+            let overrides = [format!("resign.jitter={jitter}")];
+            let config = RunConfig::from_toml_with(text, &overrides).expect("the configuration that ships is good");
+            SelfplaySpec::new(&config, "a-1", "0", index, threshold).threshold
+        };
+        let drawn: Vec<f32> = (0..2000).filter_map(|index| spec("0.1", index, Some(-0.8))).collect();
+        assert!(drawn.iter().all(|drawn| (-0.9..=-0.7).contains(drawn)));
+        let mean = drawn.iter().sum::<f32>() / 2000.0;
+        let below = drawn.iter().filter(|drawn| **drawn < -0.85).count();
+        // Three standard errors: 0.2/√12/√2000 = 0.0013 of the mean, √(0.25·0.75·2000) = 19 of the lowest quarter.
+        assert!((mean + 0.8).abs() < 0.004 && below.abs_diff(500) < 58, "{mean} {below}");
+        assert_eq!(spec("0.1", 7, Some(-0.8)), spec("0.1", 7, Some(-0.8)), "it is a function of the game");
+        assert_eq!((spec("0", 7, Some(-0.8)), spec("0.1", 7, None)), (Some(-0.8), None));
+        assert!((0..100).all(|index| spec("1", index, Some(-0.1)).is_some_and(|t| (-1.0..=0.0).contains(&t))));
+    }
 
     #[test]
     fn calibration_starts_at_once_and_keeps_its_share() {

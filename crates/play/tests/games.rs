@@ -239,6 +239,27 @@ fn the_side_that_is_lost_resigns_except_in_calibration_games() {
 }
 
 #[test]
+fn decided_games_are_searched_less_and_played_to_the_end() {
+    let decided = ["resign.decided_moves=4", "resign.decided_visits=3", "resign.decided_weight=0.2"];
+    let config = config(&[&decided[..], &["search.reuse=false", "search.leaves=1"]].concat());
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config, "uniform", "0", index, Some(-0.8)));
+    for record in play(&mut [&mut Opinion::new(-0.9)], 4, (0..4).map(start)) {
+        assert_ne!(record.end, EndReason::Resignation);
+        assert_eq!((record.resign_threshold, record.would_resign_turn), (None, None), "there is no threshold");
+        for (i, turn) in record.turns.iter().enumerate() {
+            let before = &record.turns[i.saturating_sub(4)..i];
+            let reduced = before.len() == 4 && before.iter().all(|turn| turn.root_value <= -0.8);
+            let expected = if reduced { (SearchKind::Reduced, 3, 0.2) } else { (SearchKind::Full, 16, 1.0) };
+            let visits: u32 = turn.visits.iter().map(|(_, visits)| visits).sum();
+            assert_eq!((turn.kind, visits, turn.weight), expected, "turn {i}");
+        }
+        assert!(record.turns.iter().any(|turn| turn.kind == SearchKind::Reduced));
+        let weights: Vec<f32> = record.examples().expect("good examples").iter().map(|e| e.weight).collect();
+        assert_eq!(weights, record.turns.iter().map(|turn| turn.weight).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn the_bleakest_value_is_the_winners_own_worst() {
     for record in selfplay(&config(&[]), 8, 0..20, None) {
         let Some(winner) = record.outcome.winner() else {

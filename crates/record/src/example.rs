@@ -24,7 +24,8 @@ pub struct Example {
     pub recent: Vec<u16>,
     /// Whose turn it is.
     pub to_move: Color,
-    /// Visits of the root's moves after the search, as (move index, visits): ascending indices, visits above 0.
+    /// The search's policy as whole numbers, as (move index, number): ascending indices, numbers above 0. What they are
+    /// is told at [`crate::Turn::visits`].
     pub visits: Vec<(u16, u32)>,
     /// Mean value of the search at the root, for Black, -1 to 1.
     pub root_value: f32,
@@ -34,6 +35,8 @@ pub struct Example {
     pub outcome: Outcome,
     /// Black's area minus White's after komi, in points; `None` after resignation.
     pub score: Option<f32>,
+    /// How much it counts in training, above 0; 1 as a rule.
+    pub weight: f32,
     /// Whether the game was one in which nobody could resign.
     pub calibration: bool,
     /// Id of the model that was to move.
@@ -62,12 +65,18 @@ impl Example {
             network_value: played.network_value,
             outcome: record.outcome,
             score: record.score,
+            weight: played.weight,
             calibration: record.calibration,
             model: match to_move {
                 Color::Black => record.black.clone(),
                 Color::White => record.white.clone(),
             },
         }
+    }
+
+    /// The sum of the weights of some examples.
+    pub fn total_weight(examples: &[Example]) -> f64 {
+        examples.iter().map(|example| f64::from(example.weight)).sum()
     }
 
     /// The boards that can be known here, newest first: min(7, turn) + 1 of them, the first being the present one.

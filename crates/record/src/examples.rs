@@ -13,7 +13,7 @@ use crate::turn::check_value;
 use crate::{Example, GameId, RecordError};
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
-pub const VERSION: &str = "examples/1";
+pub const VERSION: &str = "examples/2";
 
 /// The columns, each with a `doc` in its metadata, and the version.
 pub fn schema() -> Arc<Schema> {
@@ -48,12 +48,13 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
         numbers::<Int8Type>("to_move", "1 Black, -1 White", rows().map(|e| sign(e.to_move))),
         lists::<UInt16Type>(
             "visit_moves",
-            "the moves visited by the search, ascending",
+            "the moves that the search gives a share of the policy, ascending",
             rows().map(|e| move_indices(&e.visits)),
         ),
         lists::<UInt32Type>(
             "visit_counts",
-            "the visits of those moves, in the same order",
+            "the visits of those moves, in the same order; after a Gumbel search the improved policy times 65,536; where \
+             the policy target is pruned, the pruned visits",
             rows().map(|e| counts(&e.visits)),
         ),
         numbers::<Float32Type>(
@@ -71,6 +72,11 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
             "score",
             "Black's area minus White's after komi, in points; none after resignation",
             rows().map(|e| e.score),
+        ),
+        numbers::<Float32Type>(
+            "weight",
+            "how much it counts in training, above 0; 1 as a rule",
+            rows().map(|e| e.weight),
         ),
         flags("calibration", "nobody was allowed to resign in this game", rows().map(|e| e.calibration)),
         strings("model", "id of the model that was to move", rows().map(|e| &e.model)),
@@ -110,6 +116,7 @@ struct Columns<'a> {
     network_value: &'a [f32],
     outcome: &'a [i8],
     score: &'a Float32Array,
+    weight: &'a [f32],
     calibration: &'a BooleanArray,
     model: Strings<'a>,
 }
@@ -132,6 +139,7 @@ impl<'a> Columns<'a> {
             network_value: table.numbers::<Float32Type>("network_value")?,
             outcome: table.numbers::<Int8Type>("outcome")?,
             score: table.optional_numbers::<Float32Type>("score")?,
+            weight: table.numbers::<Float32Type>("weight")?,
             calibration: table.flags("calibration")?,
             model: table.strings("model")?,
         })
@@ -156,9 +164,16 @@ impl<'a> Columns<'a> {
             network_value: value("network_value", self.network_value[row])?,
             outcome: read_outcome("outcome", row, self.outcome[row])?,
             score: optional(self.score, row),
+            weight: self.weight(row)?,
             calibration: self.calibration.value(row),
             model: self.model.row(row).to_owned(),
         })
+    }
+
+    fn weight(&self, row: usize) -> Result<f32, RecordError> {
+        let weight = self.weight[row];
+        let good = weight > 0.0 && weight.is_finite();
+        if good { Ok(weight) } else { Err(value_error("weight", row, format!("{weight} is not a number above 0"))) }
     }
 
     fn base(&self, row: usize, size: Size) -> Result<Stones, RecordError> {

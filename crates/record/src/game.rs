@@ -36,7 +36,8 @@ pub struct GameRecord {
     pub calibration: bool,
     /// Whether the game is set aside for validation and never trained on.
     pub holdout: bool,
-    /// Root value for the mover below which it resigned; `None` when nobody could resign.
+    /// Root value for the mover below which it resigned, the game's own where thresholds differ from game to game;
+    /// `None` when nobody could resign.
     pub resign_threshold: Option<f32>,
     /// First turn whose root value for the mover was below the threshold in force, in calibration games too.
     pub would_resign_turn: Option<u16>,

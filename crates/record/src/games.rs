@@ -137,6 +137,11 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
             SearchKind::DOC,
             games.iter().map(|g| g.turns.iter().map(|turn| turn.kind.code())),
         ),
+        lists::<Float32Type>(
+            "weights",
+            "how much each turn's example counts in training, 1 as a rule; 0 for turns that are no examples",
+            games.iter().map(|g| g.turns.iter().map(|turn| turn.weight)),
+        ),
         each_turn("root_values", "mean value of each turn's search at the root, for Black, -1 to 1", games, |turn| {
             turn.root_value
         }),

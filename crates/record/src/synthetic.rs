@@ -92,6 +92,7 @@ fn searched(random: &mut Random, size: Size, mv: Move, choices: &[Move], visits:
     Turn {
         mv,
         kind: SearchKind::Full,
+        weight: 1.0,
         visits: visited.map(|(i, count)| (i as u16, count)).collect(),
         root_value: random.value(),
         best_child_value: random.value(),

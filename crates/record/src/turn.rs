@@ -12,6 +12,8 @@ pub struct Turn {
     pub mv: Move,
     /// How it was found.
     pub kind: SearchKind,
+    /// How much its example counts in training; 0 when there is none.
+    pub weight: f32,
     /// The search's policy as whole numbers, as (move index, number): ascending indices, numbers above 0.
     ///
     /// PUCT: the visits of the root's moves after the search, inherited ones included; where the run prunes its policy
@@ -37,13 +39,16 @@ pub enum SearchKind {
     Full,
     /// A search with the small budget of playout-cap randomisation, only to get on: nobody learns from it.
     Fast,
+    /// A search with the small budget of a game that is decided, to learn little from.
+    Reduced,
 }
 
 impl SearchKind {
     /// Every kind, in the order of their codes.
-    pub const ALL: [SearchKind; 3] = [SearchKind::Given, SearchKind::Full, SearchKind::Fast];
+    pub const ALL: [SearchKind; 4] = [SearchKind::Given, SearchKind::Full, SearchKind::Fast, SearchKind::Reduced];
     /// What tables say of their codes.
-    pub(crate) const DOC: &str = "how each turn's move was found: 0 given, 1 full search, 2 fast search";
+    pub(crate) const DOC: &str =
+        "how each turn's move was found: 0 given, 1 full search, 2 fast search, 3 reduced search";
 
     /// The number that tables use.
     pub fn code(self) -> u8 {
@@ -65,6 +70,7 @@ impl SearchKind {
             SearchKind::Given => "given",
             SearchKind::Full => "full search",
             SearchKind::Fast => "fast search",
+            SearchKind::Reduced => "reduced search",
         }
     }
 
@@ -77,8 +83,16 @@ impl SearchKind {
 impl Turn {
     /// A move that nobody searched.
     pub fn unsearched(kind: SearchKind, mv: Move) -> Turn {
-        let visits = Vec::new();
-        Turn { mv, kind, visits, root_value: 0.0, best_child_value: 0.0, network_value: 0.0, prior_entropy: 0.0 }
+        Turn {
+            mv,
+            kind,
+            weight: 0.0,
+            visits: Vec::new(),
+            root_value: 0.0,
+            best_child_value: 0.0,
+            network_value: 0.0,
+            prior_entropy: 0.0,
+        }
     }
 
     /// Whether a search chose this move.
@@ -88,12 +102,13 @@ impl Turn {
 
     /// Whether a network is to learn from this turn.
     pub fn is_example(&self) -> bool {
-        self.kind == SearchKind::Full
+        self.weight > 0.0
     }
 
     /// The first thing that is wrong with this turn on a board of `size`.
     pub(crate) fn check(&self, size: Size) -> Result<(), String> {
         check_kind(self.kind, &self.visits)?;
+        check_weight(self.kind, self.weight)?;
         check_visits(size, &self.visits)?;
         for value in [self.root_value, self.best_child_value, self.network_value] {
             check_value(value)?;
@@ -108,6 +123,17 @@ pub(crate) fn check_kind(kind: SearchKind, visits: &[(u16, u32)]) -> Result<(), 
         (true, true) => Err("a turn that was searched has no visits".to_owned()),
         (false, false) => Err("a turn that was not searched has visits".to_owned()),
         _ => Ok(()),
+    }
+}
+
+/// A weight is a number that is not negative, and above 0 only after a search.
+pub(crate) fn check_weight(kind: SearchKind, weight: f32) -> Result<(), String> {
+    if !(0.0..f32::INFINITY).contains(&weight) {
+        return Err(format!("weight {weight} is not a number from 0 up"));
+    }
+    match kind.is_searched() || weight == 0.0 {
+        true => Ok(()),
+        false => Err("a turn that was not searched has a weight".to_owned()),
     }
 }
 

@@ -6,7 +6,7 @@ use go::{Move, Size};
 
 use crate::game::scoring_from_name;
 use crate::table::{Lists, NestedLists, Strings, Table, optional, read_outcome, read_size, read_visits, value_error};
-use crate::turn::{check_entropy, check_kind, check_value};
+use crate::turn::{check_entropy, check_kind, check_value, check_weight};
 use crate::{GameRecord, RecordError, SearchKind, Turn};
 
 /// The columns with one value for each game.
@@ -88,6 +88,7 @@ impl<'a> Headers<'a> {
 pub(super) struct Turns<'a> {
     moves: Lists<'a, UInt16Type>,
     kinds: Lists<'a, UInt8Type>,
+    weights: Lists<'a, Float32Type>,
     root_values: Lists<'a, Float32Type>,
     best_child_values: Lists<'a, Float32Type>,
     network_values: Lists<'a, Float32Type>,
@@ -101,6 +102,7 @@ impl<'a> Turns<'a> {
         Ok(Turns {
             moves: table.lists("moves")?,
             kinds: table.lists("search_kinds")?,
+            weights: table.lists("weights")?,
             root_values: table.lists_of_optional("root_values")?,
             best_child_values: table.lists_of_optional("best_child_values")?,
             network_values: table.lists_of_optional("network_values")?,
@@ -114,6 +116,7 @@ impl<'a> Turns<'a> {
         let moves = self.read_moves(row, size)?;
         let visits = self.read_visits(row, size, moves.len())?;
         let kinds = self.read_kinds(row, &visits)?;
+        let weights = self.read_weights(row, &kinds)?;
         let searched: Vec<bool> = kinds.iter().map(|kind| kind.is_searched()).collect();
         let values = |column, lists| read_values(column, lists, row, &searched, check_value);
         let root = values("root_values", &self.root_values)?;
@@ -123,6 +126,7 @@ impl<'a> Turns<'a> {
         let turn = |(i, (mv, visits))| Turn {
             mv,
             kind: kinds[i],
+            weight: weights[i],
             visits,
             root_value: root[i],
             best_child_value: best[i],
@@ -148,6 +152,14 @@ impl<'a> Turns<'a> {
             check_kind(kind, visits).map(|()| kind)
         };
         codes.iter().zip(visits).map(|pair| read(pair).map_err(|e| value_error("search_kinds", row, e))).collect()
+    }
+
+    fn read_weights(&self, row: usize, kinds: &[SearchKind]) -> Result<&'a [f32], RecordError> {
+        let weights = self.weights.row(row);
+        check_length("weights", row, weights.len(), kinds.len())?;
+        let mut pairs = kinds.iter().zip(weights);
+        let checked = pairs.try_for_each(|(&kind, &weight)| check_weight(kind, weight));
+        checked.map(|()| weights).map_err(|e| value_error("weights", row, e))
     }
 
     fn read_visits(&self, row: usize, size: Size, turns: usize) -> Result<Vec<Vec<(u16, u32)>>, RecordError> {

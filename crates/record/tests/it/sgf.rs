@@ -43,6 +43,7 @@ fn comments_say_what_the_search_thought() {
     game.turns[1] = record::Turn {
         mv: Move::Pass,
         kind: record::SearchKind::Full,
+        weight: 1.0,
         visits: vec![(0, 5), (40, 30), (80, 5), (81, 10)],
         root_value: 0.95,
         best_child_value: -0.5,

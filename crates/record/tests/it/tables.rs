@@ -51,12 +51,12 @@ fn refused(batch: &RecordBatch) -> String {
 fn other_versions_are_refused() {
     let batch = examples::to_batch(&some_examples(1));
     let renamed = |schema| RecordBatch::try_new(Arc::new(schema), batch.columns().to_vec()).unwrap();
-    let other = batch.schema().as_ref().clone().with_metadata([(VERSION_KEY, "examples/2")]);
-    assert_eq!(refused(&renamed(other)), "expected a table of version examples/1, found examples/2");
+    let other = batch.schema().as_ref().clone().with_metadata([(VERSION_KEY, "examples/9")]);
+    assert_eq!(refused(&renamed(other)), "expected a table of version examples/2, found examples/9");
     let none = Schema::new(batch.schema().fields().clone());
-    assert_eq!(refused(&renamed(none)), "expected a table of version examples/1, found none");
+    assert_eq!(refused(&renamed(none)), "expected a table of version examples/2, found none");
     let games = games::to_batch(&some_games(1));
-    assert_eq!(refused(&games), "expected a table of version examples/1, found games/2");
+    assert_eq!(refused(&games), "expected a table of version examples/2, found games/2");
 }
 
 #[test]
@@ -86,6 +86,10 @@ fn wrong_values_are_named_with_their_row() {
     );
     let black = Arc::clone(batch.column_by_name("base_black").unwrap());
     let message = refused(&with(&batch, "base_white", Some(black)));
+    let mut weights = vec![1.0_f32; rows];
+    weights[2] = 0.0;
+    let weights: ArrayRef = Arc::new(Float32Array::from(weights));
+    assert_eq!(refused(&with(&batch, "weight", Some(weights))), "column weight, row 2: 0 is not a number above 0");
     assert!(message.starts_with("column base_white, row ") && message.contains("two stones on point"), "{message}");
 }
 
@@ -158,16 +162,19 @@ fn a_table_from_before_is_refused() {
 }
 
 #[test]
-fn fast_turns_are_kept_and_are_no_examples() {
+fn fast_turns_are_no_examples_and_reduced_ones_weigh_less() {
     let mut game = some_games(1).remove(0);
     let before = game.positions();
-    game.turns[4].kind = SearchKind::Fast;
+    (game.turns[4].kind, game.turns[4].weight) = (SearchKind::Fast, 0.0);
+    (game.turns[5].kind, game.turns[5].weight) = (SearchKind::Reduced, 0.25);
     let batch = games::to_batch(std::slice::from_ref(&game));
     assert_eq!(games::from_batch(&batch).unwrap(), [game.clone()]);
     assert_eq!(game.positions(), before - 1);
     let examples = game.examples().unwrap();
     assert_eq!(examples.len(), before - 1);
     assert!(examples.iter().all(|example| example.turn != 4));
+    let weight = |example: &Example| if example.turn == 5 { 0.25 } else { 1.0 };
+    assert!(examples.iter().all(|example| example.weight == weight(example)));
     let positions = batch.column_by_name("positions").unwrap().as_primitive::<UInt32Type>().value(0);
     assert_eq!(positions as usize, before - 1, "summaries count the examples");
 }
@@ -175,11 +182,29 @@ fn fast_turns_are_kept_and_are_no_examples() {
 #[test]
 fn kinds_and_visits_that_disagree_are_refused() {
     let mut game = some_games(1).remove(0);
-    game.turns[1].kind = SearchKind::Given;
+    (game.turns[1].kind, game.turns[1].weight) = (SearchKind::Given, 0.0);
     let error = games::from_batch(&games::to_batch(std::slice::from_ref(&game))).unwrap_err();
     assert_eq!(error.to_string(), "column search_kinds, row 0: a turn that was not searched has visits");
     assert!(game.examples().unwrap_err().to_string().ends_with("turn 1: a turn that was not searched has visits"));
     game.turns[1] = Turn::unsearched(SearchKind::Fast, game.turns[1].mv);
     let error = games::from_batch(&games::to_batch(&[game])).unwrap_err();
     assert_eq!(error.to_string(), "column search_kinds, row 0: a turn that was searched has no visits");
+}
+
+#[test]
+fn weights_that_mean_nothing_are_refused() {
+    for (kind, weight, problem) in [
+        (SearchKind::Full, -1.0, "weight -1 is not a number from 0 up"),
+        (SearchKind::Full, f32::NAN, "weight NaN is not a number from 0 up"),
+        (SearchKind::Given, 1.0, "a turn that was not searched has a weight"),
+    ] {
+        let mut game = some_games(1).remove(0);
+        game.turns[1] = match kind {
+            SearchKind::Given => Turn { weight, ..Turn::unsearched(kind, game.turns[1].mv) },
+            _ => Turn { weight, ..game.turns[1].clone() },
+        };
+        let error = games::from_batch(&games::to_batch(std::slice::from_ref(&game))).unwrap_err().to_string();
+        assert_eq!(error, format!("column weights, row 0: {problem}"));
+        assert!(game.examples().unwrap_err().to_string().ends_with(problem));
+    }
 }
