@@ -1,20 +1,18 @@
 //! `tengen gtp`: a model that plays over GTP.
 
 use cli::{Blame, PlaceArgs, Stop};
-use config::{ModelId, ModelRef, RunConfig, RunName};
+use config::{ModelId, ModelRef, RunName};
 use evaluator::Player as Opened;
 use go::{Game, Move, Scoring, Size};
 use mcts::Evaluate;
 use play::{Budget, Seed, Thinker, game_seed, generator};
-use store::{Store, StoreError};
+use store::Store;
 
 use crate::gtp::{self, Decision, Player, PlayerError, Session, Setup};
+use crate::model;
 
 /// Leaves that are evaluated together while one game is played.
 const BATCH: usize = 8;
-
-/// The configuration that a built-in model plays with where no run is named: the rules of the 9x9 run.
-const PLAIN: &str = include_str!("../../configs/9x9.toml");
 
 /// Arguments of `tengen gtp`.
 #[derive(clap::Args, Debug)]
@@ -42,8 +40,8 @@ pub struct Args {
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device = args.place.device.parse().misconfigured()?;
     let store = Store::open(store)?;
-    let id = resolve(&store, &args.model)?;
-    let config = configuration(&store, &id, args.run.as_ref())?;
+    let id = model::resolve(&store, &args.model)?;
+    let config = model::configuration(&store, &id, args.run.as_ref(), &[])?;
     let opened = Opened::open(&store, &config, &id, device, BATCH)?;
     let setup = Setup {
         size: Size::new(config.game.size).misconfigured()?,
@@ -61,30 +59,6 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         rng: generator(game_seed(config.seed, &id.to_string(), "gtp", 0)),
     };
     Ok(gtp::run(&mut Session::new(setup, &mut player), stop)?)
-}
-
-fn resolve(store: &Store, model: &ModelRef) -> anyhow::Result<ModelId> {
-    match model {
-        ModelRef::Exact(id) => Ok(id.clone()),
-        ModelRef::Newest(name) => {
-            let newest = store.run(name).newest_model()?;
-            newest
-                .map(|number| name.model(number))
-                .ok_or_else(|| anyhow::anyhow!("run {name} has no model yet"))
-                .misconfigured()
-        }
-    }
-}
-
-/// The configuration of the model's run, or of the run that is named, or the plain one.
-fn configuration(store: &Store, id: &ModelId, named: Option<&RunName>) -> anyhow::Result<RunConfig> {
-    let own = match id {
-        ModelId::Trained { run, .. } => Some(run),
-        ModelId::Uniform | ModelId::Random => named,
-    };
-    let Some(name) = own else { return RunConfig::from_toml(PLAIN).misconfigured() };
-    let missing = || StoreError::NotFound { path: format!("run {name} in {}", store.root()) };
-    Ok(store.run(name).config()?.ok_or_else(missing)?)
 }
 
 /// A model that thinks about each position anew.

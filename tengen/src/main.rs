@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tengen::{blame, gtp_command, run_command};
+use tengen::{bench, blame, gtp_command, run_command};
 
 /// Learns Go from nothing, and plays it.
 #[derive(Parser)]
@@ -25,6 +25,8 @@ enum Command {
     Run(run_command::Args),
     /// Play over the Go Text Protocol (GTP 2), for Sabaki, GoGui, Lizzie and the like
     Gtp(gtp_command::Args),
+    /// Measure how fast this machine searches, evaluates and plays, and how much memory that takes
+    Bench(bench::Args),
 }
 
 fn main() -> ExitCode {
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         let done = match &args.command {
             Command::Run(run) => run_command::run(&args.store.store, run, stop),
             Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),
+            Command::Bench(bench) => bench::run(&args.store.store, bench, stop),
         };
         done.map_err(blame)
     })

@@ -59,6 +59,11 @@ impl Halving {
         self.considered.clear();
     }
 
+    /// Bytes on the heap.
+    pub(crate) fn heap(&self) -> usize {
+        self.considered.capacity() * size_of::<Considered>()
+    }
+
     pub(crate) fn is_active(&self) -> bool {
         !self.considered.is_empty()
     }

@@ -41,14 +41,14 @@ pub struct Search {
     /// The present position of `game`, to come back to after a walk.
     root: Mark,
     pub(crate) tree: Tree,
-    spare: Tree,
+    pub(crate) spare: Tree,
     /// How the present root is explored.
     pub(crate) exploration: Option<Exploration>,
     /// The moves of the present root that a Gumbel search considers.
     pub(crate) halving: Halving,
     pub(crate) depth: Depth,
     /// Kept so that no visit allocates it.
-    scratch: Vec<f32>,
+    pub(crate) scratch: Vec<f32>,
 }
 
 impl Search {

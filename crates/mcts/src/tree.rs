@@ -117,6 +117,15 @@ impl Tree {
             + size_of_val(&self.children[..])
     }
 
+    /// Bytes on the heap, used or kept for later.
+    pub(crate) fn heap(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>()
+            + self.priors.capacity() * size_of::<f32>()
+            + self.moves.capacity() * size_of::<u16>()
+            + self.children.capacity() * size_of::<Child>()
+            + self.free.iter().map(|blocks| blocks.capacity() * size_of::<u32>()).sum::<usize>()
+    }
+
     pub(crate) fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }

@@ -7,6 +7,7 @@
 //!
 //! This is the only crate that names libtorch.
 
+mod bare;
 mod batch;
 mod cache;
 mod checkpoint;
@@ -22,7 +23,6 @@ mod memory;
 mod network;
 mod norm;
 pub mod planes;
-pub mod rates;
 mod sgd;
 mod shape;
 mod shards;
@@ -32,6 +32,7 @@ mod tower;
 mod trainer;
 mod weights;
 
+pub use bare::Bare;
 pub use cuda::{CudaError, CudaLibrary, load_cuda};
 pub use device::{Device, Precision, UnknownPlace};
 pub use error::NetError;

@@ -99,6 +99,11 @@ impl Selfplay {
         }
     }
 
+    /// Moves made so far.
+    pub fn turns(&self) -> usize {
+        self.turns.len()
+    }
+
     /// Ends the search of this move: resigns, or plays.
     fn decide(&mut self) -> Option<Ending> {
         let search = self.thinker.search();

@@ -1,0 +1,105 @@
+//! What a search asks of the allocator: nothing for a visit, and what it says it holds.
+
+#![expect(unsafe_code, reason = "the only way to count what is allocated")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use config::QInit;
+use go::{Game, Scoring, Size};
+use mcts::{Algorithm, Evaluation, FirstPlay, Gumbel, Search, Selected, Settings, Value};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The system's allocator, counting what each thread asks of it.
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+    static HELD: Cell<i64> = const { Cell::new(0) };
+}
+
+fn count(bytes: i64) {
+    CALLS.set(CALLS.get() + u64::from(bytes > 0));
+    HELD.set(HELD.get() + bytes);
+}
+
+// SAFETY: the system's allocator does the work; the cells are constants that need no allocation and no destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count(layout.size() as i64);
+        // SAFETY: as the caller promises.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        count(-(layout.size() as i64));
+        // SAFETY: as the caller promises.
+        unsafe { System.dealloc(memory, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const SETTINGS: Settings = Settings {
+    algorithm: Algorithm::Puct,
+    q_init: QInit::LOSS,
+    first_play: FirstPlay::VirtualVisit,
+    c_puct_base: 19652.0,
+    c_puct_init: 1.25,
+    reuse: false,
+    pass_from: 0,
+    skip_decided: false,
+    answer_passes: true,
+    scoring: Scoring::PassAlive,
+    komi: 7.5,
+};
+const GUMBEL: Settings =
+    Settings { algorithm: Algorithm::Gumbel(Gumbel { moves: 16, c_visit: 50.0, c_scale: 1.0 }), ..SETTINGS };
+const VISITS: u32 = 400;
+
+fn searched(search: &mut Search, policy: &[f32]) {
+    while !search.is_expanded() || search.visits() < VISITS {
+        if let Selected::Leaf(leaf) = search.select(&mut |_| {}) {
+            search.expand(leaf, Evaluation { policy, value: Value::for_black(0.1) });
+        }
+        if search.visits() == 0 {
+            search.begin_move(VISITS, None, &mut Xoshiro256PlusPlus::seed_from_u64(1));
+        }
+    }
+}
+
+/// Once the room for a tree is there, visits allocate nothing.
+#[test]
+fn a_visit_allocates_nothing() {
+    for (settings, side) in [SETTINGS, GUMBEL].into_iter().flat_map(|settings| [(settings, 9), (settings, 19)]) {
+        let size = Size::new(side).unwrap();
+        let policy = vec![1.0 / size.moves() as f32; size.moves()];
+        let mut search = Search::new(Game::new(size), settings);
+        searched(&mut search, &policy);
+        // A position with fewer moves: its tree fits into the room of the one before.
+        let best = search.best_move().unwrap().mv;
+        search.advance(best).unwrap();
+        let before = CALLS.get();
+        searched(&mut search, &policy);
+        assert_eq!(CALLS.get() - before, 0, "{side}x{side}: {settings:?}");
+    }
+}
+
+#[test]
+fn the_footprint_is_what_was_allocated() {
+    for settings in [Settings { reuse: true, ..SETTINGS }, Settings { reuse: true, ..GUMBEL }] {
+        let size = Size::new(9).unwrap();
+        let policy = vec![1.0 / size.moves() as f32; size.moves()];
+        let before = HELD.get();
+        let mut search = Search::new(Game::new(size), settings);
+        for _ in 0..5 {
+            let held = (HELD.get() - before) as usize + size_of::<Search>();
+            assert_eq!(search.footprint(), held);
+            searched(&mut search, &policy);
+            let best = search.best_move().unwrap().mv;
+            search.advance(best).unwrap();
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The network alone, with nobody making moves: what everything around it is measured against.
+
+use crate::layers::{Layers, Place};
+use crate::threads::single;
+use crate::tower::{Format, Mode, Tower};
+use crate::{Device, Model, NetError, Weights, planes};
+
+/// A network that evaluates the same made-up batch again and again, on the thread that asks.
+pub struct Bare {
+    way: Way,
+    planes: Vec<u8>,
+}
+
+enum Way {
+    /// As in play.
+    Layers(Layers),
+    /// Nothing special.
+    Tower(Tower),
+}
+
+impl Bare {
+    /// The network that plays, without the writing of planes before it and the turning back of answers after it.
+    pub fn of(model: &Model) -> Bare {
+        let layers = model.layers();
+        let planes = vec![1; layers.batch() * planes::len(model.shape().size)];
+        Bare { way: Way::Layers(layers), planes }
+    }
+
+    /// A network that does nothing special: f32, batch norms not folded, libtorch's default layout.
+    ///
+    /// # Errors
+    /// A device that cannot be used.
+    pub fn plain(weights: &Weights, device: Device, batch: usize) -> Result<Bare, NetError> {
+        let place = Place { device: device.open()?, kind: tch::Kind::Float };
+        let tower = Tower::new(weights, place, Format::Planes)?;
+        Ok(Bare { way: Way::Tower(tower), planes: vec![1; batch * planes::len(weights.shape().size)] })
+    }
+
+    /// Evaluates the batch once.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn evaluate(&self) -> Result<(), NetError> {
+        single();
+        let _no_gradients = tch::no_grad_guard();
+        match &self.way {
+            Way::Layers(layers) => layers.forward(&self.planes).map(drop),
+            // The answers come home, as they do in play: a GPU is not done before that.
+            Way::Tower(tower) => {
+                let answers = tower.forward(&self.planes, Mode::Playing)?;
+                Ok(answers.values.f_to_device(tch::Device::Cpu).map(drop)?)
+            }
+        }
+    }
+}

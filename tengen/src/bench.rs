@@ -1,0 +1,79 @@
+//! `tengen bench`: how fast this machine is, a readable line or a JSON object for each case.
+//!
+//! Rates for each core are by the time a thread was on a core, so that other work on the machine disturbs them little;
+//! what is to be compared is measured in turns in one run.
+
+mod clock;
+mod memory;
+mod network;
+mod search;
+mod selfplay;
+mod subject;
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use clap::Subcommand;
+use cli::Stop;
+use serde::Serialize;
+
+/// Arguments of `tengen bench`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+    /// Print one JSON object for each case
+    #[arg(long, global = true)]
+    json: bool,
+    /// Seconds that each number is measured for
+    #[arg(long, global = true, default_value = "2", value_name = "S", value_parser = seconds)]
+    seconds: Duration,
+}
+
+#[derive(Subcommand, Debug)]
+enum What {
+    /// Visits a second of one core, with the model `uniform`: the search by itself
+    Search(search::Args),
+    /// Evaluations a second by batch size: as in play, in f32, and as a network does that nobody made fast
+    ///
+    /// Says then how far the answers in play are from those in f32.
+    Network(network::Args),
+    /// Games, positions and evaluations a second of self-play, and the share of the bare network's rate
+    Selfplay(selfplay::Args),
+    /// Bytes for each node of a tree and for each game
+    Memory(memory::Args),
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().filter(|seconds| (0.01..=3600.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected seconds, from 0.01 to 3600".to_owned())
+}
+
+/// What all measurements need.
+struct Bench<'a> {
+    store: &'a str,
+    json: bool,
+    time: Duration,
+    stop: &'a Stop,
+}
+
+impl Bench<'_> {
+    /// Prints one case.
+    fn report(&self, case: &(impl Serialize + Display)) -> anyhow::Result<()> {
+        if self.json { cli::print(serde_json::to_string(case)?) } else { cli::print(case) }
+    }
+}
+
+/// Measures what is asked for.
+///
+/// # Errors
+/// A model or a configuration that cannot be used, or a device that fails.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let bench = Bench { store, json: args.json, time: args.seconds, stop };
+    match &args.what {
+        What::Search(args) => search::run(&bench, args),
+        What::Network(args) => network::run(&bench, args),
+        What::Selfplay(args) => selfplay::run(&bench, args),
+        What::Memory(args) => memory::run(&bench, args),
+    }
+}

@@ -1,0 +1,114 @@
+//! The search by itself: whole games with the model `uniform`, on one core.
+
+use std::fmt;
+
+use cli::Blame;
+use config::RunConfig;
+use go::{Game, Move, Size};
+use mcts::{Evaluate, Settings, choice};
+use play::{Budget, Seed, Thinker, Uniform, generator};
+use serde::Serialize;
+
+use super::Bench;
+use super::clock::Rate;
+use crate::model;
+
+/// Arguments of `tengen bench search`.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Points on a side of the board; may be given several times
+    #[arg(long, default_values = ["9", "19"], value_name = "N")]
+    size: Vec<usize>,
+    /// Visits for each move
+    #[arg(long, default_value = "800", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    visits: u32,
+    /// Another value for one key of configs/9x9.toml: --set search.skip_decided=false
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+}
+
+/// One case.
+#[derive(Serialize)]
+#[serde(tag = "bench", rename = "search")]
+struct Case {
+    board: usize,
+    algorithm: &'static str,
+    visits: u32,
+    visits_per_s_per_core: f64,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Case { board, algorithm, visits, visits_per_s_per_core } = self;
+        write!(f, "search {board}x{board}, {algorithm}, {visits} visits a move: ")?;
+        write!(f, "{visits_per_s_per_core:.0} visits/s on a core")
+    }
+}
+
+pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
+    for size in &args.size {
+        for algorithm in ["puct", "gumbel"] {
+            if !bench.stop.requested() {
+                bench.report(&measure(bench, args, *size, algorithm)?)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn measure(bench: &Bench<'_>, args: &Args, side: usize, algorithm: &'static str) -> anyhow::Result<Case> {
+    let given = [format!("game.size={side}"), format!("search.algorithm={algorithm}")];
+    let config = RunConfig::from_toml_with(model::PLAIN, &[&given[..], &args.overrides].concat()).misconfigured()?;
+    let mut game = UniformGame::new(&config, args.visits)?;
+    let rate = Rate::measure(bench.time, || game.think_and_move())?;
+    Ok(Case { board: side, algorithm, visits: args.visits, visits_per_s_per_core: rate.per_core() })
+}
+
+/// Games without end between searches that know nothing.
+pub(super) struct UniformGame {
+    settings: Settings,
+    board: Size,
+    budget: Budget,
+    thinker: Thinker,
+    model: Uniform,
+    rng: Seed,
+    /// Nodes and bytes of the last tree.
+    pub(super) size: (usize, usize),
+}
+
+impl UniformGame {
+    pub(super) fn new(config: &RunConfig, visits: u32) -> anyhow::Result<UniformGame> {
+        let settings = Settings::new(&config.search, &config.game);
+        let board = Size::new(config.game.size).misconfigured()?;
+        let budget = Budget { visits, leaves: config.search.leaves };
+        let thinker = Thinker::new(Game::new(board), settings, budget, None);
+        Ok(UniformGame { settings, board, budget, thinker, model: Uniform::new(), rng: generator(1), size: (0, 0) })
+    }
+
+    pub(super) fn thinker(&self) -> &Thinker {
+        &self.thinker
+    }
+
+    /// Searches one move, plays one of those it has visited, and answers how many visits were made.
+    pub(super) fn think_and_move(&mut self) -> anyhow::Result<f64> {
+        let inherited = self.thinker.search().visits();
+        while !self.thinker.is_done() {
+            let mut pushed = 0;
+            self.thinker.push(&mut self.model, &mut pushed, &mut self.rng);
+            self.model.evaluate().map_err(|error| anyhow::anyhow!(error))?;
+            self.thinker.take(&self.model);
+        }
+        let search = self.thinker.search();
+        let made = search.visits() - inherited;
+        self.size = search.size();
+        // The best move would be the first point each time, and the boards like no game.
+        let moves = search.root_moves();
+        let visits: Vec<u32> = moves.iter().map(|root| root.visits).collect();
+        let mv = choice::draw(&visits, 1.0, &mut self.rng).map_or(Move::Pass, |index| moves[index].mv);
+        self.thinker.advance(mv)?;
+        if self.thinker.search().game().is_over(self.settings.scoring) {
+            self.thinker = Thinker::new(Game::new(self.board), self.settings, self.budget, None);
+        }
+        Ok(made.into())
+    }
+}

@@ -1,0 +1,85 @@
+//! What is measured: a tower of some shape with made-up weights, or a model that was trained.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use cli::Blame;
+use config::{ModelId, ModelRef, RunConfig};
+use net::{Shape, Weights};
+use store::Store;
+
+use crate::model;
+
+/// The towers that goals are given for, as blocks and filters; measured when no other is asked for.
+const TOWERS: [(usize, usize); 2] = [(4, 32), (6, 64)];
+
+/// Which tower.
+#[derive(clap::Args, Debug)]
+pub(super) struct SubjectArgs {
+    /// Points on a side of the board
+    #[arg(long, default_value = "9", value_name = "N")]
+    size: usize,
+    /// Residual blocks of a tower with made-up weights [default: 4, and then 6]
+    #[arg(long, value_name = "N", requires = "filters")]
+    blocks: Option<usize>,
+    /// Channels of that tower [default: 32, and then 64]
+    #[arg(long, value_name = "N", requires = "blocks")]
+    filters: Option<usize>,
+    /// A trained model instead, and the configuration of its run: v15-330, or v15 for the newest of run v15
+    #[arg(long, conflicts_with_all = ["size", "blocks", "filters"])]
+    model: Option<ModelRef>,
+    /// The configuration that a made-up tower plays by [default: configs/9x9.toml]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Another value for one key of the configuration: --set search.visits=50
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+}
+
+/// A network and how it plays.
+pub(super) struct Subject {
+    pub(super) name: String,
+    pub(super) config: RunConfig,
+    pub(super) weights: Weights,
+}
+
+impl SubjectArgs {
+    pub(super) fn subjects(&self, store: &str) -> anyhow::Result<Vec<Subject>> {
+        if let Some(model) = &self.model {
+            return Ok(vec![self.trained(&Store::open(store)?, model)?]);
+        }
+        let towers = match (self.blocks, self.filters) {
+            (Some(blocks), Some(filters)) => vec![(blocks, filters)],
+            _ => TOWERS.to_vec(),
+        };
+        towers.into_iter().map(|tower| self.made_up(tower)).collect()
+    }
+
+    fn made_up(&self, (blocks, filters): (usize, usize)) -> anyhow::Result<Subject> {
+        let tower = [
+            format!("game.size={}", self.size),
+            format!("network.blocks={blocks}"),
+            format!("network.filters={filters}"),
+        ];
+        let config = self.read(&[&tower[..], &self.overrides].concat()).misconfigured()?;
+        let shape = Shape::new(&config.game, &config.network).misconfigured()?;
+        Ok(Subject { name: "made up".to_owned(), config, weights: Weights::synthetic(shape, 1) })
+    }
+
+    fn read(&self, overrides: &[String]) -> anyhow::Result<RunConfig> {
+        let Some(path) = &self.config else { return Ok(RunConfig::from_toml_with(model::PLAIN, overrides)?) };
+        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        RunConfig::from_toml_with(&text, overrides).with_context(|| path.display().to_string())
+    }
+
+    fn trained(&self, store: &Store, named: &ModelRef) -> anyhow::Result<Subject> {
+        let id = model::resolve(store, named)?;
+        let ModelId::Trained { run, number } = &id else {
+            return Err(anyhow::anyhow!("{id} has no weights to measure")).misconfigured();
+        };
+        let config = model::configuration(store, &id, None, &self.overrides)?;
+        let (_, bytes) = store.run(run).model(*number)?;
+        let weights = Weights::from_bytes(&bytes).with_context(|| format!("model {id} cannot be opened"))?;
+        Ok(Subject { name: id.to_string(), config, weights })
+    }
+}

@@ -1,0 +1,41 @@
+//! What `tengen bench` prints.
+
+use serde_json::Value;
+use tests::{program, succeed};
+
+/// A tower that takes no time.
+const TOWER: [&str; 6] = ["--size", "5", "--blocks", "1", "--filters", "8"];
+
+fn bench(what: &str, args: &[&str]) -> Vec<Value> {
+    let text = succeed(program("tengen").args(["bench", what, "--json", "--seconds", "0.05"]).args(args));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn number(case: &Value, key: &str) -> f64 {
+    case[key].as_f64().unwrap_or_else(|| panic!("{key} is a number in {case}"))
+}
+
+#[test]
+fn a_case_is_a_json_object() {
+    let search = bench("search", &["--size", "5", "--size", "7", "--visits", "50"]);
+    assert_eq!(search.len(), 4, "two boards, two algorithms");
+    for case in search {
+        assert!(case["bench"] == "search" && number(&case, "visits_per_s_per_core") > 0.0, "{case}");
+    }
+    let memory = bench("memory", &["--size", "5"]);
+    assert!(memory.iter().all(|case| case["bench"] == "memory" && number(case, "bytes_per_node") > 50.0));
+
+    let network = bench("network", &[&TOWER[..], &["--batch", "4", "--positions", "64"]].concat());
+    let names: Vec<&Value> = network.iter().map(|case| &case["bench"]).collect();
+    assert_eq!(names, ["network", "agreement"]);
+    assert!(number(&network[0], "ratio") > 0.0 && number(&network[1], "top_1") > 0.5);
+
+    let selfplay = bench("selfplay", &[&TOWER[..], &["--set", "game.komi=0.5"]].concat());
+    assert!(number(&selfplay[0], "evaluations_per_s") > 0.0 && number(&selfplay[0], "fill") <= 1.0);
+}
+
+#[test]
+fn a_case_is_a_readable_line() {
+    let text = succeed(program("tengen").args(["bench", "search", "--size", "5", "--seconds", "0.05"]));
+    assert!(text.starts_with("search 5x5, puct, 800 visits a move: ") && text.lines().count() == 2, "{text}");
+}
