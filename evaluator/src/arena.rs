@@ -5,12 +5,12 @@ use config::{ModelId, ModelRef, RunConfig, RunName};
 use net::Device;
 use play::{Seed, game_seed};
 use rand::SeedableRng;
+use ratings::pairing::{self, InFlight, Reason};
+use ratings::{RatingError, Ratings};
 use store::{Run, Stem, Store};
 
 use crate::meeting::{self, Meeting, Progress};
-use crate::pairing::{self, InFlight, Reason};
 use crate::pool::{self, Pool};
-use crate::ratings::{RatingError, Ratings};
 use crate::table::Table;
 use crate::{EvaluatorError, Player};
 
@@ -158,7 +158,7 @@ impl Arena {
         let models = self.run.models()?;
         let models = models.into_iter().map(|number| self.run.name().model(number));
         let tally = pool.tally(models.chain([ModelId::Random]));
-        let (ratings, _) = Ratings::of_runs(&tally).map_err(|source| self.unrated(source))?;
+        let (ratings, _) = Ratings::of_runs(&tally, |prior| prior).map_err(|source| self.unrated(source))?;
         let ages: Vec<u32> =
             tally.players().iter().map(|player| pool::age(self.run.name(), player).unwrap_or(0)).collect();
         // The games so far are part of the seed, so that the same question gets another answer when something is new.
@@ -177,7 +177,7 @@ impl Arena {
     /// The store cannot be used, or the results cannot be rated.
     pub fn rate(&self) -> Result<Table, EvaluatorError> {
         let tally = self.pool()?.tally([]);
-        let (ratings, step) = Ratings::of_runs(&tally).map_err(|source| self.unrated(source))?;
+        let (ratings, step) = Ratings::of_runs(&tally, |prior| prior).map_err(|source| self.unrated(source))?;
         tracing::debug!(players = tally.players().len(), step, "rated");
         let ages: Vec<Option<u32>> = tally.players().iter().map(|player| pool::age(self.run.name(), player)).collect();
         let table = Table::new(&tally, &ratings, &ages);

@@ -1,10 +1,16 @@
 //! The command line: what was typed, and what is measured because of it.
 
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
 use clap::{ArgGroup, Parser};
 use cli::{Blame, Misconfigured, Stop, StoreUnreachable};
 use config::{ModelId, ModelRef, RunName};
 use store::{Store, StoreError};
 
+use crate::rate::{self, AnchorChoice, PriorChoice, Report, Wish};
 use crate::{Arena, EvaluatorError, Place, Progress};
 
 /// Lets models of a run play each other, and rates them by everything they have played.
@@ -24,12 +30,26 @@ pub struct Args {
     /// Only rate what was played, and print the table
     #[arg(long, group = "work")]
     ratings: bool,
+    /// Rate a table of results and print JSON: comma-separated values with the columns game_id, black, white and
+    /// result (B, W or D); - for standard input
+    #[arg(long, group = "work", value_name = "FILE")]
+    rate: Option<PathBuf>,
+    /// With --rate: what is believed before the games: none, gauss:SD around the middle of the pool, walk:STEP along
+    /// the models of a run, or walk with the step that the results make most probable
+    #[arg(long, conflicts_with_all = ["pair", "pair_uncertain", "ratings"], default_value_t, value_name = "PRIOR")]
+    prior: PriorChoice,
+    /// With --rate: take the colours to be equal
+    #[arg(long, conflicts_with_all = ["pair", "pair_uncertain", "ratings"])]
+    no_first_move: bool,
+    /// With --rate: a player whose rating is known, as NAME=ELO, or NAME=ELO:SD if only so well; may be repeated
+    #[arg(long, conflicts_with_all = ["pair", "pair_uncertain", "ratings"], value_name = "NAME=ELO")]
+    anchor: Vec<AnchorChoice>,
     /// With --pair: play until the two have met in so many games, earlier ones included; an even number
     /// [default: as many more as the run's evaluate.games_per_pair]
-    #[arg(long, value_name = "N", conflicts_with_all = ["pair_uncertain", "ratings"], value_parser = even)]
+    #[arg(long, value_name = "N", conflicts_with_all = ["pair_uncertain", "ratings", "rate"], value_parser = even)]
     games: Option<u64>,
     /// With --pair-uncertain: choose so many pairs one after the other [default: 1]
-    #[arg(long, value_name = "N", conflicts_with_all = ["pair", "ratings"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["pair", "ratings", "rate"])]
     pairs: Option<u64>,
     /// The run to measure [default: the run of the first model of --pair that has one]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
@@ -60,6 +80,9 @@ fn even(text: &str) -> Result<u64, String> {
 /// # Errors
 /// Arguments that do not fit the run, or whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    if let Some(file) = &args.rate {
+        return cli::print(rate_file(args, file)?);
+    }
     let device = args.place.device.parse().misconfigured()?;
     let place = Place { device, threads: args.place.threads(), cache: args.place.cache(), worker: args.worker.clone() };
     let store = Store::open(&args.store.store).map_err(|error| blame(error.into()))?;
@@ -70,6 +93,19 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         None => {}
     }
     cli::print(arena.rate().map_err(blame)?)
+}
+
+/// Rates a table of results; no store is needed.
+fn rate_file(args: &Args, file: &Path) -> anyhow::Result<Report> {
+    let mut text = String::new();
+    let read = match file.to_str() {
+        Some("-") => io::stdin().read_to_string(&mut text),
+        _ => File::open(file).and_then(|mut file| file.read_to_string(&mut text)),
+    };
+    let named = || format!("cannot rate {}", file.display());
+    read.with_context(named).misconfigured()?;
+    let wish = Wish { prior: args.prior, no_first_move: args.no_first_move, anchors: args.anchor.clone() };
+    rate::rate(&text, &wish).with_context(named).misconfigured()
 }
 
 /// The run to measure.
@@ -150,7 +186,12 @@ mod tests {
 
     #[test]
     fn one_kind_of_work_is_asked_for() {
-        for text in ["--pair v1-1 v1-2 --games 40", "--pair-uncertain --pairs 3 --run v1", "--ratings --run v1"] {
+        for text in [
+            "--pair v1-1 v1-2 --games 40",
+            "--pair-uncertain --pairs 3 --run v1",
+            "--ratings --run v1",
+            "--rate f.csv --prior gauss:400 --no-first-move --anchor a=1 --anchor b=2:30",
+        ] {
             assert!(args(text).is_ok(), "{text}");
         }
         for text in [
@@ -161,6 +202,9 @@ mod tests {
             "--pair v1-1 v1-2 --ratings",
             "--ratings --pairs 3",
             "--pair-uncertain --games 8",
+            "--rate f.csv --ratings",
+            "--rate f.csv --prior flat",
+            "--ratings --no-first-move --run v1",
         ] {
             assert!(args(text).is_err(), "{text}");
         }

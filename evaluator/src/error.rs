@@ -2,8 +2,7 @@
 
 use config::{ModelId, RunName};
 use mcts::EvaluateError;
-
-use crate::ratings::RatingError;
+use ratings::RatingError;
 
 /// Why models were not measured.
 #[derive(Debug, thiserror::Error)]

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use config::{ModelId, RunName};
+use ratings::Tally;
 use record::{GameId, GameSummary};
-
-use crate::tally::Tally;
 
 /// The results of a run, each game once.
 #[derive(Clone, Debug, Default)]

@@ -2,11 +2,8 @@
 
 use std::fmt;
 
+use ratings::{Doubt, Estimate, Ratings, Record, Tally, doubts};
 use record::RatingRow;
-
-use crate::doubts::{Doubt, doubts};
-use crate::ratings::{Estimate, Ratings};
-use crate::tally::Tally;
 
 /// Everything that is said about a pool, ready to print.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +49,8 @@ impl Table {
         assert_eq!(tally.players(), ratings.players(), "the ratings are of this tally");
         assert_eq!(ages.len(), tally.players().len(), "every player has an age or none");
         let total = tally.total();
-        let mut lines: Vec<Line> = (0..ages.len()).map(|player| line(tally, ratings, player)).collect();
+        let mut lines: Vec<Line> =
+            (0..).zip(tally.records()).map(|(player, record)| line(ratings, player, record)).collect();
         lines.sort_by(|a, b| b.rating.elo.total_cmp(&a.rating.elo).then_with(|| a.player.cmp(&b.player)));
         Table {
             lines,
@@ -89,14 +87,13 @@ impl Line {
     }
 }
 
-fn line(tally: &Tally, ratings: &Ratings, player: usize) -> Line {
-    let (games, points) = tally.record(player);
+fn line(ratings: &Ratings, player: usize, record: Record) -> Line {
     Line {
-        player: tally.players()[player].clone(),
+        player: ratings.players()[player].clone(),
         rating: ratings.rating(player),
         above_pool: ratings.above_pool(player),
-        games,
-        points,
+        games: record.games,
+        points: record.points,
     }
 }
 
@@ -141,10 +138,10 @@ impl fmt::Display for Table {
 
 #[cfg(test)]
 mod tests {
+    use ratings::{Belief, Prior};
     use record::Outcome::{Black, Draw, White};
 
     use super::*;
-    use crate::ratings::Prior;
 
     #[test]
     fn says_who_is_how_strong_and_how_sure_that_is() {
@@ -157,7 +154,7 @@ mod tests {
             tally.add("run-1", "run-12", White);
         }
         tally.add("run-12", "run-1", Draw);
-        let prior = Prior { first_move: 50.0, ..Prior::walk(&tally, 100.0) };
+        let prior = Prior { first_move: Belief::Normal(50.0), ..Prior::walk(&tally, 100.0) };
         let ratings = Ratings::fit(&tally, &prior).expect("the pool can be rated");
         let table = Table::new(&tally, &ratings, &[None, Some(1), Some(12)]);
         assert_eq!(table.lines()[0].player, "run-12");
@@ -170,6 +167,7 @@ rank  model     Elo      ±   games  score
 Elo above random; ± is against the mean of the pool, with 95 %.
 run-12 minus run-1: +137 ±134 Elo
 Black's advantage: +61 ±81 Elo; 1 of 51 games drawn
+note: lost every game, so there is no lower bound: random
 note: the left won every game against the right, so the gap is a guess: run-1, run-12 > random";
         assert_eq!(table.to_string(), expected);
     }

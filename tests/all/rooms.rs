@@ -75,7 +75,7 @@ fn the_shuffler_ships_without_libtorch() {
 #[test]
 fn pure_rooms_forbid_clock_files_and_global_randomness() {
     let rules = repository().join("crates/pure.clippy.toml").canonicalize().unwrap();
-    for room in ["go", "config", "mcts", "record"] {
+    for room in ["go", "config", "mcts", "record", "ratings"] {
         let own = repository().join("crates").join(room).join("clippy.toml");
         assert_eq!(own.canonicalize().unwrap(), rules, "{}", own.display());
     }

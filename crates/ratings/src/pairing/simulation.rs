@@ -5,7 +5,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Outcome;
 
 use super::*;
-use crate::ratings::Prior;
+use crate::strengths::Prior;
 use crate::tally::Tally;
 
 const RUNS: u64 = 30;

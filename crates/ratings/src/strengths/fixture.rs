@@ -49,7 +49,7 @@ fn agrees_with_scipy_on_colours_and_draws() {
 #[test]
 fn agrees_with_choix_on_plain_bradley_terry() {
     let tally = league(false);
-    // A first move believed to be worth nothing is how colours are ignored.
-    let prior = Prior { first_move: 1e-3, ..Prior::normal(&tally, ELO * 10.0_f64.sqrt()) };
+    // A first move that is worth nothing is how colours are ignored.
+    let prior = Prior { first_move: Belief::Zero, ..Prior::normal(&tally, ELO * 10.0_f64.sqrt()) };
     assert!(check("choix", &Ratings::fit(&tally, &prior).expect("the league can be rated")).is_empty());
 }

@@ -35,6 +35,16 @@ impl Chances {
         (self.black + self.white - lead * lead) / 4.0
     }
 
+    /// The fourth cumulant of Black's points in one game: how much likelier than a normal number's its extremes are.
+    pub(crate) fn fourth_cumulant(&self) -> f64 {
+        let mean = self.expected();
+        let outcomes = [(self.black, 1.0), (self.white, 0.0), (self.draw, 0.5)];
+        let moment = |power| -> f64 {
+            outcomes.iter().map(|(chance, points): &(f64, f64)| chance * (points - mean).powi(power)).sum()
+        };
+        moment(4) - 3.0 * moment(2).powi(2)
+    }
+
     /// The information that d and ln ν share.
     pub(super) fn shared_information(&self) -> f64 {
         -0.5 * (self.black - self.white) * self.draw

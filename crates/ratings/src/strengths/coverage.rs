@@ -62,7 +62,7 @@ fn coverage(draws: Option<f64>, rate: impl Fn(&Tally) -> Ratings) -> [f64; 2] {
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say() {
     let walk = |tally: &Tally| Ratings::fit(tally, &Prior::walk(tally, 100.0)).expect("the league can be rated");
-    let chosen = |tally: &Tally| Ratings::of_runs(tally).expect("the league can be rated").0;
+    let chosen = |tally: &Tally| Ratings::of_runs(tally, |prior| prior).expect("the league can be rated").0;
     let wide = |tally: &Tally| Ratings::fit(tally, &Prior::normal(tally, 1000.0)).expect("the league can be rated");
     let cases = [
         ("the walk's own step", coverage(None, walk)),

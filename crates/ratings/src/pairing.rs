@@ -6,7 +6,7 @@ use std::fmt;
 use rand::{Rng, RngExt};
 
 use crate::matrix::Matrix;
-use crate::ratings::{Chances, ELO, Estimate, Ratings};
+use crate::strengths::{Chances, ELO, Estimate, Ratings};
 
 /// Pairs that teach at least this share of what the best pair teaches have an equal claim.
 const EQUAL_CLAIM: f64 = 0.95;

@@ -15,8 +15,9 @@ fn tally(games: &[(&str, &str, u32, u32, u32)]) -> Tally {
 
 /// A prior too wide to be felt.
 fn no_prior(tally: &Tally) -> Prior {
-    let ties = (1..tally.players().len()).map(|player| Tie { player, to: Some(0), sd: 1e5 }).collect();
-    Prior { anchor: Some(0), ties, first_move: 1e5 }
+    let ties =
+        (1..tally.players().len()).map(|player| Tie { player, to: Mark::Player(0), elo: 0.0, sd: 1e5 }).collect();
+    Prior { fixed: vec![(0, 0.0)], ties, first_move: Belief::Normal(1e5), draws: Belief::Normal(3.0) }
 }
 
 fn fit(tally: &Tally, prior: &Prior) -> Ratings {
@@ -72,7 +73,12 @@ fn draws_have_a_closed_form() {
 #[test]
 fn a_prior_is_worth_its_weight() {
     let tally = tally(&[("a", "b", 1, 0, 0), ("b", "a", 0, 1, 0)]);
-    let prior = Prior { anchor: Some(1), ties: vec![Tie { player: 0, to: Some(1), sd: 200.0 }], first_move: 100.0 };
+    let prior = Prior {
+        fixed: vec![(1, 0.0)],
+        ties: vec![Tie { player: 0, to: Mark::Player(1), elo: 0.0, sd: 200.0 }],
+        first_move: Belief::Normal(100.0),
+        draws: Belief::Normal(3.0),
+    };
     let difference = fit(&tally, &prior).difference(0, 1);
     // At the optimum the pull of two wins is the pull of the prior: 2·(1 − p) = θ/σ².
     let (theta, sigma) = (difference.elo / ELO, 200.0 / ELO);
@@ -137,11 +143,14 @@ fn differences_do_not_depend_on_the_anchor() {
     let tally = tally(&LEAGUE);
     let anchored_at = |anchor: usize| {
         let ties = vec![
-            Tie { player: 0, to: Some(1), sd: 150.0 },
-            Tie { player: 1, to: Some(2), sd: 150.0 },
-            Tie { player: 2, to: Some(3), sd: 150.0 },
+            Tie { player: 0, to: Mark::Player(1), elo: 0.0, sd: 150.0 },
+            Tie { player: 1, to: Mark::Player(2), elo: 0.0, sd: 150.0 },
+            Tie { player: 2, to: Mark::Player(3), elo: 0.0, sd: 150.0 },
         ];
-        fit(&tally, &Prior { anchor: Some(anchor), ties, first_move: 200.0 })
+        fit(
+            &tally,
+            &Prior { fixed: vec![(anchor, 0.0)], ties, first_move: Belief::Normal(200.0), draws: Belief::Normal(3.0) },
+        )
     };
     let (one, other) = (anchored_at(0), anchored_at(3));
     for i in 0..4 {
@@ -205,8 +214,10 @@ fn extreme_tables_have_finite_and_sensible_ratings() {
 #[test]
 fn what_nothing_determines_is_not_invented() {
     let tally = tally(&[("a", "b", 3, 2, 0), ("c", "d", 2, 3, 0)]);
-    let prior = Prior { anchor: Some(0), ties: vec![], first_move: 100.0 };
+    let prior =
+        Prior { fixed: vec![(0, 0.0)], ties: vec![], first_move: Belief::Normal(100.0), draws: Belief::Normal(3.0) };
     assert_eq!(Ratings::fit(&tally, &prior).unwrap_err(), RatingError::Undetermined);
-    let nowhere = Prior { anchor: None, ties: vec![Tie { player: 0, to: Some(1), sd: 50.0 }], first_move: 100.0 };
+    let nowhere =
+        Prior { fixed: vec![], ties: vec![Tie { player: 0, to: Mark::Player(1), elo: 0.0, sd: 50.0 }], ..prior };
     assert_eq!(Ratings::fit(&tally, &nowhere).unwrap_err(), RatingError::Undetermined);
 }

@@ -5,19 +5,20 @@
 //! stated [`Prior`], found by Newton's method, and their covariance is the inverse of the exact Hessian there
 //! (Laplace's approximation).
 //!
-//! Only differences of strengths mean anything. A rating is the difference to the prior's anchor, and every error says
-//! against what it is: the anchor, the mean of the pool, or another player.
+//! Only differences of strengths mean anything. A rating is the difference to what the prior fixes, and every error says
+//! against what it is: that scale, the mean of the pool, or another player.
 
 mod chances;
 mod newton;
 mod prior;
 
 pub use chances::Chances;
-pub use prior::{Prior, Tie};
+pub use prior::{Anchor, Belief, Mark, Prior, Tie};
 
+use crate::gamma;
 use crate::matrix::Matrix;
 use crate::tally::Tally;
-use newton::{Layout, Optimum};
+use newton::{Layout, Optimum, Posterior};
 
 /// Elo in a natural unit of strength: 400 Elo are odds of 10 to 1.
 pub const ELO: f64 = 400.0 / std::f64::consts::LN_10;
@@ -31,16 +32,22 @@ pub struct Estimate {
     pub error: f64,
 }
 
+/// The weight of a part of a mixture, beside that of the heaviest, that changes no number anybody sees.
+const NEGLIGIBLE: f64 = 1e-6;
+
 /// Ratings of a pool, with everything needed to compare its players.
 #[derive(Clone, Debug)]
 pub struct Ratings {
     players: Vec<String>,
-    /// In natural units; the anchor's is 0.
+    /// In natural units.
     strengths: Vec<f64>,
-    /// Of the strengths, in natural units; the anchor's row is 0.
+    /// Of the strengths, in natural units; the row of a fixed player is 0.
     covariance: Matrix,
+    /// Of the strengths with the first move, in natural units.
+    with_first_move: Vec<f64>,
     first_move: Estimate,
     draws: Option<f64>,
+    log_posterior: f64,
     log_evidence: f64,
 }
 
@@ -62,37 +69,52 @@ impl Ratings {
     /// When the games and the prior together do not determine every rating.
     pub fn fit(tally: &Tally, prior: &Prior) -> Result<Ratings, RatingError> {
         let layout = Layout::new(tally, prior);
-        let Optimum { at, precision, log_posterior } = newton::climb(tally, prior, &layout)?;
-        let inverse = precision.inverse();
-        let (first, draws) = (layout.first_move(), layout.draws());
-        Ok(Ratings {
-            strengths: layout.strengths(&at),
+        let top = Posterior::new(tally, prior, &layout).climb(None)?;
+        Ok(Ratings::at(tally, &layout, &top))
+    }
+
+    fn at(tally: &Tally, layout: &Layout, top: &Optimum) -> Ratings {
+        let inverse = top.precision.inverse();
+        let first_move = layout.first_move().map_or(Estimate { elo: 0.0, error: 0.0 }, |index| Estimate {
+            elo: ELO * top.at[index],
+            error: ELO * inverse.at(index, index).sqrt(),
+        });
+        Ratings {
+            strengths: layout.strengths(&top.at),
             covariance: layout.covariance(&inverse),
-            first_move: Estimate { elo: ELO * at[first], error: ELO * inverse.at(first, first).sqrt() },
-            draws: draws.map(|index| at[index]),
-            log_evidence: log_posterior - 0.5 * precision.log_determinant(),
+            with_first_move: layout.with_first_move(&inverse),
+            first_move,
+            draws: layout.draws().map(|index| top.at[index]),
+            log_posterior: top.log_posterior,
+            log_evidence: top.log_evidence(),
             players: tally.players().to_vec(),
-        })
+        }
     }
 
     /// Rates the models of runs under [`Prior::walk`], averaged over its step with the weights that the results give
-    /// each. Also returns the most probable step, in Elo.
+    /// each: its evidence by Laplace's approximation. `change` may say more about the prior. Also returns the most
+    /// probable step, in Elo.
     ///
     /// Taking the most probable step alone would make the errors of a young run too small.
     ///
     /// # Errors
     /// As [`Ratings::fit`].
-    pub fn of_runs(tally: &Tally) -> Result<(Ratings, f64), RatingError> {
-        let mut fits = Vec::new();
-        for (step, log_probability) in Prior::steps() {
-            let ratings = Ratings::fit(tally, &Prior::walk(tally, step))?;
-            fits.push((ratings.log_evidence + log_probability, step, ratings));
+    pub fn of_runs(tally: &Tally, change: impl Fn(Prior) -> Prior) -> Result<(Ratings, f64), RatingError> {
+        let steps: Vec<(f64, f64)> = Prior::steps().collect();
+        let priors: Vec<Prior> = steps.iter().map(|&(step, _)| change(Prior::walk(tally, step))).collect();
+        // The priors differ in their widths only, so they share a layout.
+        let layout = Layout::new(tally, &priors[0]);
+        let mut tops: Vec<Optimum> = Vec::new();
+        for prior in &priors {
+            let near = tops.last().map(|top| top.at.as_slice());
+            tops.push(Posterior::new(tally, prior, &layout).climb(near)?);
         }
-        let (top, step) = fits
-            .iter()
-            .map(|fit| (fit.0, fit.1))
-            .fold((f64::NEG_INFINITY, 0.0), |best, fit| if fit.0 > best.0 { fit } else { best });
-        Ok((mix(fits.into_iter().map(|(log_weight, _, ratings)| ((log_weight - top).exp(), ratings))), step))
+        let logs: Vec<f64> = tops.iter().zip(&steps).map(|(top, step)| top.log_evidence() + step.1).collect();
+        let best = (0..logs.len()).max_by(|&a, &b| logs[a].total_cmp(&logs[b])).expect("there are steps");
+        let weighed = tops.iter().zip(&logs).map(|(top, log)| ((log - logs[best]).exp(), top));
+        let parts = weighed.filter(|&(weight, _)| weight > NEGLIGIBLE);
+        let ratings = mix(parts.map(|(weight, top)| (weight, Ratings::at(tally, &layout, top))));
+        Ok((ratings, steps[best].0))
     }
 
     /// The players, in the order of the tally.
@@ -100,7 +122,7 @@ impl Ratings {
         &self.players
     }
 
-    /// A player's rating above the anchor.
+    /// A player's rating on the scale of the prior. Its error is against what the prior fixes.
     pub fn rating(&self, player: usize) -> Estimate {
         self.contrast(|other| f64::from(u8::from(other == player)))
     }
@@ -118,7 +140,13 @@ impl Ratings {
         Estimate { elo: ELO * mean, error: ELO * variance.max(0.0).sqrt() }
     }
 
-    /// A weighted sum of ratings above the anchor, with the error that their correlations give it.
+    /// The probability that `first` is stronger than `second`.
+    pub fn superiority(&self, first: usize, second: usize) -> f64 {
+        let Estimate { elo, error } = self.difference(first, second);
+        if error > 0.0 { gamma::normal(elo / error) } else { 0.5 }
+    }
+
+    /// A weighted sum of ratings on the scale of the prior, with the error that their correlations give it.
     pub fn contrast(&self, weight: impl Fn(usize) -> f64) -> Estimate {
         let weights: Vec<f64> = (0..self.players.len()).map(weight).collect();
         let mean: f64 = weights.iter().zip(&self.strengths).map(|(weight, strength)| weight * strength).sum();
@@ -140,9 +168,23 @@ impl Ratings {
         self.draws
     }
 
-    /// The covariance of the strengths in natural units; the anchor's row is zero.
+    /// The covariance of the strengths in natural units; the row of a fixed player is zero.
     pub(crate) fn covariance(&self) -> &Matrix {
         &self.covariance
+    }
+
+    /// The variance of a·(θ_first − θ_second) + b·γ, in natural units.
+    pub(crate) fn leverage(&self, first: usize, second: usize, a: f64, b: f64) -> f64 {
+        let difference = (self.difference(first, second).error / ELO).powi(2);
+        let first_move = (self.first_move.error / ELO).powi(2);
+        a * a * difference
+            + b * b * first_move
+            + 2.0 * a * b * (self.with_first_move[first] - self.with_first_move[second])
+    }
+
+    /// ln p(results, strengths | prior) at the top, up to a constant of the tally.
+    pub fn log_posterior(&self) -> f64 {
+        self.log_posterior
     }
 
     /// Laplace's approximation of ln p(results | prior), up to a constant of the tally: what to compare priors by.
@@ -155,8 +197,11 @@ impl Ratings {
 fn mix(parts: impl Iterator<Item = (f64, Ratings)>) -> Ratings {
     let parts: Vec<(f64, Ratings)> = parts.collect();
     let total: f64 = parts.iter().map(|(weight, _)| weight).sum();
-    let average =
-        |of: &dyn Fn(&Ratings) -> f64| parts.iter().map(|(weight, part)| weight / total * of(part)).sum::<f64>();
+    // Around the first part, so that what all parts agree on stays exactly that.
+    let average = |of: &dyn Fn(&Ratings) -> f64| {
+        let base = of(&parts[0].1);
+        base + parts.iter().map(|(weight, part)| weight / total * (of(part) - base)).sum::<f64>()
+    };
     let players = parts[0].1.players.clone();
     let strengths: Vec<f64> = (0..players.len()).map(|player| average(&|part| part.strengths[player])).collect();
     let mut covariance = Matrix::zero(players.len());
@@ -165,15 +210,28 @@ fn mix(parts: impl Iterator<Item = (f64, Ratings)>) -> Ratings {
         covariance.add(weight / total, &part.covariance);
         covariance.subtract_outer(-weight / total, &shift);
     }
+    let with_first_move = (0..players.len()).map(|player| {
+        let shift = |part: &Ratings| (part.strengths[player] - strengths[player]) * part.first_move.elo / ELO;
+        average(&|part| part.with_first_move[player] + shift(part))
+    });
+    let with_first_move = with_first_move.collect();
     let elo = average(&|part| part.first_move.elo);
     let variance = average(&|part| part.first_move.error.powi(2) + (part.first_move.elo - elo).powi(2));
     Ratings {
         players,
         strengths,
         covariance,
+        with_first_move,
         first_move: Estimate { elo, error: variance.sqrt() },
         draws: parts[0].1.draws.map(|_| average(&|part| part.draws.unwrap_or_default())),
+        log_posterior: average(&|part| part.log_posterior),
         log_evidence: average(&|part| part.log_evidence),
+    }
+}
+
+impl Optimum {
+    fn log_evidence(&self) -> f64 {
+        self.log_posterior - 0.5 * self.precision.log_determinant()
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::tally::Tally;
+use crate::beats::Beats;
+use crate::tally::{Record, Tally};
 
 /// A reason to read some ratings with care. The prior fills the gap, so the numbers look like any others.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,10 @@ pub enum Doubt {
     Idle(Vec<String>),
     /// Groups that never met: their ratings are on separate scales.
     Apart(Vec<Vec<String>>),
+    /// Players who won every game: how strong they are cannot be known, only how strong they are at least.
+    Unbeaten(Vec<String>),
+    /// Players who lost every game.
+    Pointless(Vec<String>),
     /// Groups, strongest first, of which no weaker one ever took half a point from a stronger one: how far apart they
     /// are cannot be known, only that it is far.
     OneWay(Vec<Vec<String>>),
@@ -21,8 +26,8 @@ pub enum Doubt {
 /// Without a prior the ratings are finite exactly if every player can be reached from every other along games in which
 /// points were won (Ford, American Mathematical Monthly 64, 1957).
 pub fn doubts(tally: &Tally) -> Vec<Doubt> {
-    let (idle, active): (Vec<usize>, Vec<usize>) =
-        (0..tally.players().len()).partition(|&player| tally.record(player).0 == 0);
+    let records = tally.records();
+    let (idle, active): (Vec<usize>, Vec<usize>) = (0..records.len()).partition(|&player| records[player].games == 0);
     let beats = Beats::new(tally);
     let groups = beats.groups(&active);
     let mut doubts = Vec::new();
@@ -31,6 +36,17 @@ pub fn doubts(tally: &Tally) -> Vec<Doubt> {
     }
     if groups.len() > 1 {
         doubts.push(Doubt::Apart(groups.iter().map(|group| names(tally, group)).collect()));
+    }
+    let of_one_kind = |kind: fn(&Record) -> bool| -> Vec<usize> {
+        active.iter().copied().filter(|&player| kind(&records[player])).collect()
+    };
+    let unbeaten = of_one_kind(|record| record.points == f64::from(record.games));
+    if !unbeaten.is_empty() {
+        doubts.push(Doubt::Unbeaten(names(tally, &unbeaten)));
+    }
+    let pointless = of_one_kind(|record| record.points == 0.0);
+    if !pointless.is_empty() {
+        doubts.push(Doubt::Pointless(names(tally, &pointless)));
     }
     for group in &groups {
         let classes = beats.classes(group);
@@ -45,71 +61,6 @@ fn names(tally: &Tally, players: &[usize]) -> Vec<String> {
     players.iter().map(|&player| tally.players()[player].clone()).collect()
 }
 
-/// Who took at least half a point from whom.
-struct Beats {
-    /// By player: those it took points from.
-    over: Vec<Vec<usize>>,
-    /// By player: those who took points from it.
-    under: Vec<Vec<usize>>,
-}
-
-impl Beats {
-    fn new(tally: &Tally) -> Beats {
-        let nobody = vec![Vec::new(); tally.players().len()];
-        let mut beats = Beats { over: nobody.clone(), under: nobody };
-        for (black, white, score) in tally.scores() {
-            if score.black + score.draws > 0 {
-                beats.over[black].push(white);
-                beats.under[white].push(black);
-            }
-            if score.white + score.draws > 0 {
-                beats.over[white].push(black);
-                beats.under[black].push(white);
-            }
-        }
-        beats
-    }
-
-    /// The players split into groups that are connected by games, each in ascending order.
-    fn groups(&self, players: &[usize]) -> Vec<Vec<usize>> {
-        let met = |player: usize| self.over[player].iter().chain(&self.under[player]).copied();
-        split(players, |player| reach(player, met))
-    }
-
-    /// The players of a group split into classes that all took points from each other, round about; strongest first.
-    fn classes(&self, group: &[usize]) -> Vec<Vec<usize>> {
-        let below = |player| reach(player, |player| self.over[player].iter().copied());
-        let above = |player| reach(player, |player| self.under[player].iter().copied());
-        let mut classes = split(group, |player| {
-            let above = above(player);
-            below(player).into_iter().filter(|other| above.contains(other)).collect()
-        });
-        // Who can be reached downwards from more players stands lower.
-        classes.sort_by_key(|class| above(class[0]).len());
-        classes
-    }
-}
-
-/// All players reachable from one along `next`, itself included, in ascending order.
-fn reach<I: IntoIterator<Item = usize>>(from: usize, next: impl Fn(usize) -> I) -> Vec<usize> {
-    let (mut reached, mut open) = (std::collections::BTreeSet::from([from]), vec![from]);
-    while let Some(player) = open.pop() {
-        open.extend(next(player).into_iter().filter(|&other| reached.insert(other)));
-    }
-    reached.into_iter().collect()
-}
-
-/// Splits players into the classes that `class_of` gives, in order of first appearance.
-fn split(players: &[usize], class_of: impl Fn(usize) -> Vec<usize>) -> Vec<Vec<usize>> {
-    let mut classes: Vec<Vec<usize>> = Vec::new();
-    for &player in players {
-        if !classes.iter().any(|class| class.contains(&player)) {
-            classes.push(class_of(player));
-        }
-    }
-    classes
-}
-
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let join =
@@ -119,6 +70,8 @@ impl fmt::Display for Doubt {
             Doubt::Apart(groups) => {
                 write!(f, "never met, so not comparable by games: {}", join(groups, " | "))
             }
+            Doubt::Unbeaten(players) => write!(f, "won every game, so there is no upper bound: {}", list(players)),
+            Doubt::Pointless(players) => write!(f, "lost every game, so there is no lower bound: {}", list(players)),
             Doubt::OneWay(classes) => {
                 write!(f, "the left won every game against the right, so the gap is a guess: {}", join(classes, " > "))
             }
@@ -166,11 +119,13 @@ mod tests {
     #[test]
     fn names_what_only_the_prior_decides() {
         let one_way = "the left won every game against the right, so the gap is a guess: ";
-        assert_eq!(told("a>b"), [format!("{one_way}a > b")]);
+        let won = |names: &str| format!("won every game, so there is no upper bound: {names}");
+        let lost = |names: &str| format!("lost every game, so there is no lower bound: {names}");
+        assert_eq!(told("a>b"), [won("a"), lost("b"), format!("{one_way}a > b")]);
         assert_eq!(told("c>b b>c b>a a=d"), [format!("{one_way}c, b > a, d")]);
-        assert_eq!(told("b>c a>b"), [format!("{one_way}a > b > c")]);
+        assert_eq!(told("b>c a>b"), [won("a"), lost("c"), format!("{one_way}a > b > c")]);
         assert_eq!(told("a=b c=d e"), ["no games yet: e", "never met, so not comparable by games: a, b | c, d"]);
-        assert_eq!(told("a=b c>d").len(), 2);
+        assert_eq!(told("a=b c>d").len(), 4);
         assert_eq!(told("a b c d e f"), ["no games yet: a, b, c, d and 2 more"]);
     }
 }

@@ -3,7 +3,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Outcome::{Black, White};
 
 use super::*;
-use crate::ratings::{Prior, Tie};
+use crate::strengths::{Belief, Mark, Prior, Tie};
 use crate::tally::Tally;
 
 /// Places of the players in every pool below.
@@ -117,7 +117,12 @@ fn fewer_than_two_players_make_no_pair() {
 #[test]
 fn the_promise_is_kept() {
     let mut tally = Tally::new(["a", "b"]);
-    let prior = Prior { anchor: Some(A), ties: vec![Tie { player: B, to: Some(A), sd: 30.0 }], first_move: 1.0 };
+    let prior = Prior {
+        fixed: vec![(A, 0.0)],
+        ties: vec![Tie { player: B, to: Mark::Player(A), elo: 0.0, sd: 30.0 }],
+        first_move: Belief::Normal(1.0),
+        draws: Belief::Normal(3.0),
+    };
     let ratings = Ratings::fit(&tally, &prior).expect("the pool can be rated");
     let chosen = (0..20).find_map(|seed| {
         match pair_uncertain(&ratings, &[1, 2], &InFlight::default(), 100, &mut rng(seed))?.reason {

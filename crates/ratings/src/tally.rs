@@ -22,10 +22,20 @@ impl Score {
     }
 }
 
+/// What a player has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Record {
+    /// Games played.
+    pub games: u32,
+    /// Points made in them; a draw is half a point.
+    pub points: f64,
+}
+
 /// The results of a pool of players. A player is known here by its place in [`Tally::players`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     players: Vec<String>,
+    places: BTreeMap<String, usize>,
     /// By (Black, White).
     scores: BTreeMap<(usize, usize), Score>,
 }
@@ -44,13 +54,14 @@ impl Tally {
     pub fn enter(&mut self, name: &str) -> usize {
         self.place(name).unwrap_or_else(|| {
             self.players.push(name.to_owned());
+            self.places.insert(name.to_owned(), self.players.len() - 1);
             self.players.len() - 1
         })
     }
 
     /// The place of a player in the pool.
     pub fn place(&self, name: &str) -> Option<usize> {
-        self.players.iter().position(|player| player == name)
+        self.places.get(name).copied()
     }
 
     /// Counts one game. A game of a player against itself says nothing and is left out.
@@ -77,16 +88,26 @@ impl Tally {
         self.scores.iter().map(|(&(black, white), &score)| (black, white, score))
     }
 
-    /// Games of a player, and the points it made in them; a draw is half a point.
-    pub fn record(&self, player: usize) -> (u32, f64) {
-        self.scores().fold((0, 0.0), |(games, points), (black, white, score)| {
-            let wins = match player {
-                _ if player == black => score.black,
-                _ if player == white => score.white,
-                _ => return (games, points),
-            };
-            (games + score.games(), points + f64::from(wins) + 0.5 * f64::from(score.draws))
-        })
+    /// What every player has done, in the order of the players.
+    pub fn records(&self) -> Vec<Record> {
+        let mut records = vec![Record::default(); self.players.len()];
+        for (black, white, score) in self.scores() {
+            for (player, wins) in [(black, score.black), (white, score.white)] {
+                records[player].games += score.games();
+                records[player].points += f64::from(wins) + 0.5 * f64::from(score.draws);
+            }
+        }
+        records
+    }
+
+    /// The same players with only the games that `kept` says.
+    pub fn filtered(&self, kept: impl Fn(usize, usize) -> bool) -> Tally {
+        let scores = self.scores.iter().filter(|&(&(black, white), _)| kept(black, white));
+        Tally {
+            players: self.players.clone(),
+            places: self.places.clone(),
+            scores: scores.map(|(&pairing, &score)| (pairing, score)).collect(),
+        }
     }
 
     /// Points of `first` against `second` over both colours, and their games.
@@ -124,9 +145,13 @@ mod tests {
             tally.add(black, white, outcome);
         }
         tally.add("a", "a", Outcome::Black);
-        let (a, b, c) = (tally.place("a").unwrap(), tally.place("b").unwrap(), tally.place("c").unwrap());
+        let (c, a, b) = (0, 1, 2);
+        assert_eq!((tally.place("b"), tally.place("d")), (Some(b), None));
         assert_eq!(tally.total(), Score { black: 3, white: 0, draws: 1 });
-        assert_eq!((tally.record(a), tally.record(b), tally.record(c)), ((4, 2.5), (4, 1.5), (0, 0.0)));
+        let record = |games, points| Record { games, points };
+        assert_eq!(tally.records(), [record(0, 0.0), record(4, 2.5), record(4, 1.5)]);
         assert_eq!((tally.between(a, b), tally.between(b, a), tally.between(a, c)), ((4, 2.5), (4, 1.5), (0, 0.0)));
+        let without = tally.filtered(|black, _| black != a);
+        assert_eq!((without.players(), without.total().games()), (tally.players(), 2));
     }
 }

@@ -1,0 +1,92 @@
+//! Symmetric matrices, as much of them as a rating needs.
+
+mod cholesky;
+mod tiles;
+
+pub(crate) use cholesky::Cholesky;
+pub(crate) use tiles::dot;
+
+/// A dense symmetric matrix, stored whole.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Matrix {
+    side: usize,
+    entries: Vec<f64>,
+}
+
+impl Matrix {
+    /// The zero matrix.
+    pub(crate) fn zero(side: usize) -> Matrix {
+        Matrix { side, entries: vec![0.0; side * side] }
+    }
+
+    /// Rows, and columns.
+    pub(crate) fn side(&self) -> usize {
+        self.side
+    }
+
+    /// One entry.
+    pub(crate) fn at(&self, row: usize, column: usize) -> f64 {
+        self.entries[row * self.side + column]
+    }
+
+    /// One row.
+    pub(crate) fn row(&self, row: usize) -> &[f64] {
+        &self.entries[row * self.side..][..self.side]
+    }
+
+    fn row_mut(&mut self, row: usize) -> &mut [f64] {
+        &mut self.entries[row * self.side..][..self.side]
+    }
+
+    /// Sets one entry; the caller sets its mirror image too.
+    pub(crate) fn set(&mut self, row: usize, column: usize, entry: f64) {
+        self.row_mut(row)[column] = entry;
+    }
+
+    /// Adds `weight`·(x·eᵀ + e·xᵀ), where e is 1 at `index` and x, zero there, has the given entries.
+    pub(crate) fn add_cross(&mut self, weight: f64, x: &[(usize, f64)], index: usize) {
+        for &(row, a) in x {
+            self.row_mut(row)[index] += weight * a;
+            self.row_mut(index)[row] += weight * a;
+        }
+    }
+
+    /// Adds `weight`·x·xᵀ, where x is zero but for the given entries.
+    pub(crate) fn add_outer(&mut self, weight: f64, x: &[(usize, f64)]) {
+        for &(row, a) in x {
+            for &(column, b) in x {
+                self.row_mut(row)[column] += weight * a * b;
+            }
+        }
+    }
+
+    /// Adds `weight` times another matrix of the same size.
+    pub(crate) fn add(&mut self, weight: f64, other: &Matrix) {
+        for (entry, more) in self.entries.iter_mut().zip(&other.entries) {
+            *entry += weight * more;
+        }
+    }
+
+    /// Subtracts `weight`·x·xᵀ.
+    pub(crate) fn subtract_outer(&mut self, weight: f64, x: &[f64]) {
+        for (row, &a) in x.iter().enumerate() {
+            let share = weight * a;
+            for (entry, &b) in self.row_mut(row).iter_mut().zip(x) {
+                *entry -= share * b;
+            }
+        }
+    }
+
+    /// M·x.
+    pub(crate) fn times(&self, x: &[f64]) -> Vec<f64> {
+        (0..self.side).map(|row| dot(self.row(row), x)).collect()
+    }
+
+    /// xᵀ·M·x.
+    pub(crate) fn form(&self, x: &[f64]) -> f64 {
+        dot(&self.times(x), x)
+    }
+}
+
+#[cfg(test)]
+mod tests;

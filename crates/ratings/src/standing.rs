@@ -1,0 +1,158 @@
+//! Ratings as they can be told: what games alone cannot give a number gets none.
+
+mod colours;
+
+use crate::beats::Beats;
+use crate::strengths::{Anchor, Belief, Chances, ELO, Estimate, Prior, RatingError, Ratings};
+use crate::tally::Tally;
+
+/// Ratings with what each of them stands against.
+#[derive(Clone, Debug)]
+pub struct Standings {
+    /// The strengths. Without a prior only players of one group may be compared.
+    pub ratings: Ratings,
+    /// Every player, in the order of the tally.
+    pub players: Vec<Standing>,
+    /// What the first move is worth; `None` where that was not asked for, or the games do not say.
+    pub first_move: Option<Estimate>,
+}
+
+/// Where a player stands.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Standing {
+    /// The group of players that it can be compared with, from 0; those of anchors come first, then the larger ones.
+    pub group: usize,
+    /// Its rating: on the scale of the anchors where its group has one, else above the mean of its group. `None` where
+    /// the games give it no finite one.
+    pub rating: Option<Estimate>,
+    /// Where there is no rating: what is known of it.
+    pub bound: Option<Bound>,
+}
+
+/// One side of what is known of a player with a perfect score: the rating at which half a point less, or more, would
+/// have been expected. It is on the scale of the group that the player's opponents are in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Bound {
+    /// It won every game.
+    AtLeast(f64),
+    /// It lost every game.
+    AtMost(f64),
+}
+
+impl Standings {
+    /// Everybody on one scale: that of the anchors, else the pool's, whose mean is 0.
+    ///
+    /// # Errors
+    /// As [`Ratings::fit`].
+    pub fn with_prior(tally: &Tally, prior: &Prior, anchored: bool) -> Result<Standings, RatingError> {
+        Ratings::fit(tally, prior).map(|ratings| Standings::on_one_scale(ratings, anchored, prior.first_move))
+    }
+
+    /// Everybody on one scale, from ratings that are on one.
+    pub fn on_one_scale(ratings: Ratings, anchored: bool, first_move: Belief) -> Standings {
+        let rate = |player| if anchored { ratings.rating(player) } else { ratings.above_pool(player) };
+        let stand = |player| Standing { group: 0, rating: Some(rate(player)), bound: None };
+        let players = (0..ratings.players().len()).map(stand).collect();
+        let first_move = (first_move != Belief::Zero).then(|| ratings.first_move());
+        Standings { ratings, players, first_move }
+    }
+
+    /// What the games alone say: maximum likelihood, where it has a finite answer.
+    ///
+    /// That is so among players who all took points from each other, round about (Ford, American Mathematical Monthly
+    /// 64, 1957). Games between such groups, won by one side only, put infinitely much between them and do not bear on
+    /// what is finite. Nor does the first move where colours and strengths explain the results equally well.
+    ///
+    /// # Errors
+    /// As [`Ratings::fit`].
+    pub fn without_prior(tally: &Tally, anchors: &[Anchor], first_move: bool) -> Result<Standings, RatingError> {
+        let groups = groups(tally, anchors);
+        let mut group_of = vec![0; tally.players().len()];
+        groups.iter().enumerate().for_each(|(group, players)| players.iter().for_each(|&p| group_of[p] = group));
+        let inside = tally.filtered(|black, white| group_of[black] == group_of[white]);
+        let anchored = |group: &[usize]| anchors.iter().any(|anchor| group.contains(&anchor.player));
+        let known = first_move && colours::tell_the_first_move(&inside, anchors);
+        let mut prior = Prior { first_move: if known { Belief::Free } else { Belief::Zero }, ..Prior::none(tally) };
+        prior.fixed.clear();
+        let mut prior = prior.anchored(anchors);
+        prior.fixed.extend(groups.iter().filter(|group| !anchored(group)).map(|group| (group[0], 0.0)));
+        let ratings = Ratings::fit(&inside, &prior)?;
+        let mut players = vec![Standing { group: 0, rating: None, bound: None }; group_of.len()];
+        for (group, members) in groups.iter().enumerate() {
+            let share = if anchored(members) { 0.0 } else { 1.0 / members.len() as f64 };
+            for &player in members {
+                let weight = |other: usize| {
+                    f64::from(u8::from(other == player)) - share * f64::from(u8::from(group_of[other] == group))
+                };
+                let alone = members.len() == 1 && share > 0.0;
+                players[player] = Standing { group, rating: (!alone).then(|| ratings.contrast(weight)), bound: None };
+            }
+        }
+        bound(tally, &ratings, &mut players);
+        Ok(Standings { first_move: known.then(|| ratings.first_move()), ratings, players })
+    }
+}
+
+/// The players in groups that games without a prior can compare.
+fn groups(tally: &Tally, anchors: &[Anchor]) -> Vec<Vec<usize>> {
+    let mut beats = Beats::new(tally);
+    let anchored: Vec<usize> = anchors.iter().map(|anchor| anchor.player).collect();
+    beats.join(&anchored);
+    let everybody: Vec<usize> = (0..tally.players().len()).collect();
+    let mut groups = beats.classes(&everybody);
+    let holds_anchor = |group: &[usize]| anchored.iter().any(|player| group.contains(player));
+    groups.sort_by_key(|group| (!holds_anchor(group), std::cmp::Reverse(group.len())));
+    groups
+}
+
+/// Bounds for players without a rating whose opponents all have one, on one scale, and whose score is perfect.
+fn bound(tally: &Tally, ratings: &Ratings, players: &mut [Standing]) {
+    let records = tally.records();
+    for player in (0..players.len()).filter(|&player| players[player].rating.is_none()).collect::<Vec<_>>() {
+        let games: Vec<(usize, f64, u32)> = tally
+            .scores()
+            .filter_map(|(black, white, score)| match player {
+                _ if player == black => Some((white, 1.0, score.games())),
+                _ if player == white => Some((black, -1.0, score.games())),
+                _ => None,
+            })
+            .collect();
+        let Some(&(first, ..)) = games.first() else { continue };
+        let on_one_scale = |&(other, ..): &(usize, f64, u32)| {
+            players[other].rating.is_some() && players[other].group == players[first].group
+        };
+        if !games.iter().all(on_one_scale) {
+            continue;
+        }
+        let first_move = ratings.first_move().elo;
+        let expected = |elo: f64| -> f64 {
+            let points = games.iter().map(|&(other, colour, games)| {
+                let opponent = players[other].rating.map_or(0.0, |rating| rating.elo);
+                let d = (elo - opponent + colour * first_move) / ELO;
+                f64::from(games) * Chances::of(d, ratings.draws()).expected()
+            });
+            points.sum()
+        };
+        let record = records[player];
+        players[player].bound = match record.points {
+            0.0 => Some(Bound::AtMost(bisect(|elo| expected(elo) >= 0.5))),
+            points if points == f64::from(record.games) => {
+                Some(Bound::AtLeast(bisect(|elo| expected(elo) >= points - 0.5)))
+            }
+            _ => None,
+        };
+    }
+}
+
+/// The Elo at which a condition that is false far below and true far above begins to hold.
+fn bisect(holds: impl Fn(f64) -> bool) -> f64 {
+    let (mut below, mut above) = (-1e5, 1e5);
+    while above - below > 1e-6 {
+        let middle = 0.5 * (below + above);
+        if holds(middle) { above = middle } else { below = middle }
+    }
+    0.5 * (below + above)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! Whether games tell what the first move is worth.
+
+use crate::strengths::Anchor;
+use crate::tally::Tally;
+
+/// Whether the games bound the first-move advantage from both sides, given that they bound the strengths.
+///
+/// They do not where it could grow without end while strengths follow it and no result becomes less likely: where for
+/// g = 1 or g = −1 there are shifts δ with δ_black − δ_white + g ≥ 0 for each game that Black won, ≤ 0 for each that
+/// White won, and both for a draw (Albert and Anderson, Biometrika 71, 1984). Those are constraints on differences,
+/// which have a solution exactly if their graph has no cycle of negative length.
+pub(super) fn tell_the_first_move(tally: &Tally, anchors: &[Anchor]) -> bool {
+    // Anchors cannot be shifted: they are one node.
+    let first = anchors.first().map(|anchor| anchor.player);
+    let node = |player: usize| match anchors.iter().any(|anchor| anchor.player == player) {
+        true => first.unwrap_or(player),
+        false => player,
+    };
+    let mut white_won = Vec::new();
+    let mut black_won = Vec::new();
+    for (black, white, score) in tally.scores() {
+        let (black, white) = (node(black), node(white));
+        if score.white + score.draws > 0 {
+            white_won.push((white, black));
+        }
+        if score.black + score.draws > 0 {
+            black_won.push((black, white));
+        }
+    }
+    let players = tally.players().len();
+    bounded(players, &black_won, &white_won) && bounded(players, &white_won, &black_won)
+}
+
+/// Whether there is a cycle of negative length where edges of `up` are 1 long and those of `down` −1.
+fn bounded(nodes: usize, up: &[(usize, usize)], down: &[(usize, usize)]) -> bool {
+    // The usual case at once: both players of a pair have won with the same colour, or drawn.
+    let there: std::collections::BTreeSet<_> = down.iter().collect();
+    if down.iter().any(|&(from, to)| there.contains(&(to, from))) {
+        return true;
+    }
+    // Bellman and Ford. No simple path is shorter than minus the number of nodes.
+    let mut distance = vec![0_i64; nodes];
+    loop {
+        let mut changed = false;
+        for (edges, length) in [(up, 1), (down, -1)] {
+            for &(from, to) in edges {
+                if distance[from] + length < distance[to] {
+                    distance[to] = distance[from] + length;
+                    changed = true;
+                }
+            }
+        }
+        if !changed {
+            return false;
+        }
+        if distance.iter().any(|&distance| distance < -(nodes as i64)) {
+            return true;
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Ratings for any table of results, wherever it comes from.
+
+mod options;
+mod report;
+mod results;
+
+use ratings::{Anchor, Belief, Doubt, Misfit, Prior, RatingError, Ratings, Standings, Surprise, Tally, doubts, misfit};
+
+pub use options::{AnchorChoice, PriorChoice};
+pub use report::{Fit, Numbers, Rated, Report};
+pub use results::{Results, ResultsError, read};
+
+/// The probability below which a misfit is no accident.
+const SUSPICIOUS: f64 = 0.001;
+
+/// How results are to be rated.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wish {
+    /// What is believed before the games.
+    pub prior: PriorChoice,
+    /// Whether the colours are taken to be equal.
+    pub no_first_move: bool,
+    /// Players with ratings from elsewhere.
+    pub anchors: Vec<AnchorChoice>,
+}
+
+/// Why a table was not rated.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum RateError {
+    /// The table cannot be read.
+    #[error(transparent)]
+    Results(#[from] ResultsError),
+    /// An anchor has not played.
+    #[error("the anchor {0} is no player of these games")]
+    NoAnchor(String),
+    /// One player is to have two ratings.
+    #[error("{0} is an anchor twice")]
+    AnchorTwice(String),
+    /// The arithmetic came to no end.
+    #[error(transparent)]
+    Rating(#[from] RatingError),
+}
+
+/// Rates a table of results, as [`read`] takes it.
+///
+/// # Errors
+/// A table that cannot be read, or an anchor that is not in it.
+pub fn rate(table: &str, wish: &Wish) -> Result<Report, RateError> {
+    let Results { tally, repeated } = read(table)?;
+    let anchors = anchors(&tally, &wish.anchors)?;
+    let first_move = !wish.no_first_move;
+    let mut warnings = Vec::new();
+    if repeated > 0 {
+        warnings.push(format!("{repeated} lines repeat a game; each game counts once"));
+    }
+    let mut step = None;
+    // With normal strengths only colours that decide every game leave the first move without a bound.
+    let total = tally.total();
+    let told = total.black + total.draws > 0 && total.white + total.draws > 0;
+    let belief = if first_move && told { Belief::Free } else { Belief::Zero };
+    let on_wish =
+        |prior: Prior| Prior { first_move: belief, draws: Prior::none(&tally).draws, ..prior.anchored(&anchors) };
+    let anchored = !anchors.is_empty();
+    let standings = match wish.prior {
+        PriorChoice::None => Standings::without_prior(&tally, &anchors, first_move)?,
+        PriorChoice::Gauss(sd) => Standings::with_prior(&tally, &on_wish(Prior::normal(&tally, sd)), anchored)?,
+        PriorChoice::Walk(Some(step)) => Standings::with_prior(&tally, &on_wish(Prior::walk(&tally, step)), anchored)?,
+        PriorChoice::Walk(None) => {
+            let (ratings, found) = Ratings::of_runs(&tally, on_wish)?;
+            step = Some(found);
+            Standings::on_one_scale(ratings, anchored, belief)
+        }
+    };
+    warnings.extend(doubts(&tally).iter().map(|doubt| warning(doubt, wish.prior)));
+    if first_move && standings.first_move.is_none() && total.games() > 0 {
+        warnings.push("the games do not bound what the first move is worth, so it is taken to be nothing".to_owned());
+    }
+    let of_group = |player: usize| standings.players[player].group;
+    let comparable = tally.filtered(|black, white| of_group(black) == of_group(white));
+    let misfit = misfit(&comparable, &standings.ratings);
+    warnings.extend(misfit.as_ref().and_then(|misfit| suspicion(&tally, misfit)));
+    let mut report = Report::new(&tally, &standings, wish, warnings);
+    report.step = step;
+    report.misfit = misfit.as_ref().map(Fit::from);
+    report.link = link(&standings, &anchors);
+    Ok(report)
+}
+
+fn anchors(tally: &Tally, wanted: &[AnchorChoice]) -> Result<Vec<Anchor>, RateError> {
+    let mut anchors: Vec<Anchor> = Vec::new();
+    for AnchorChoice { player: name, elo, sd } in wanted {
+        let player = tally.place(name).ok_or_else(|| RateError::NoAnchor(name.clone()))?;
+        if anchors.iter().any(|anchor| anchor.player == player) {
+            return Err(RateError::AnchorTwice(name.clone()));
+        }
+        anchors.push(Anchor { player, elo: *elo, sd: *sd });
+    }
+    Ok(anchors)
+}
+
+/// A doubt, and what it does to the numbers.
+fn warning(doubt: &Doubt, prior: PriorChoice) -> String {
+    let consequence = match (doubt, prior) {
+        (Doubt::Idle(_), _) => "",
+        (Doubt::Apart(_), PriorChoice::None) => "; without a prior each group has a scale of its own",
+        (_, PriorChoice::None) => "; without a prior no finite rating relates them to the others",
+        _ => "; the prior fills the gap",
+    };
+    format!("{doubt}{consequence}")
+}
+
+/// What is said of results that one number for each player does not explain.
+pub(crate) fn suspicion(tally: &Tally, misfit: &Misfit) -> Option<String> {
+    let worst = misfit.surprises.first()?;
+    let [first, second] = [worst.first, worst.second].map(|player| &tally.players()[player]);
+    let Surprise { points, games, expected, .. } = worst;
+    (misfit.p < SUSPICIOUS).then(|| {
+        format!(
+            "one number for each player does not explain these results (p = {:.1e}): {first} made {points} points in \
+             {games} games against {second} where {expected:.1} were to be expected",
+            misfit.p
+        )
+    })
+}
+
+/// How well the anchors hold those whom they are to measure: the mean of the others on the anchors' scale, with its
+/// error.
+fn link(standings: &Standings, anchors: &[Anchor]) -> Option<Numbers> {
+    let measured: Vec<usize> = (0..standings.players.len())
+        .filter(|&player| standings.players[player].group == 0 && anchors.iter().all(|anchor| anchor.player != player))
+        .collect();
+    let share = 1.0 / measured.len() as f64;
+    let weight = |player| if measured.contains(&player) { share } else { 0.0 };
+    (!anchors.is_empty() && !measured.is_empty()).then(|| standings.ratings.contrast(weight).into())
+}
+
+#[cfg(test)]
+mod tests;
