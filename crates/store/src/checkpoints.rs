@@ -54,15 +54,23 @@ impl Run {
     /// [`StoreError::Damaged`] when it is not as it was published. Once its folder is deleted, the one before it is the
     /// newest.
     pub fn newest_checkpoint(&self) -> Result<Option<Checkpoint>, StoreError> {
-        for step in self.checkpoint_steps()?.into_iter().rev() {
-            let folder = self.checkpoint_path(step);
-            // Without a manifest it is one that is being published, or was when its writer was killed.
-            let Some(manifest) = self.store().find_toml::<Manifest>(&folder.clone().join(MANIFEST))? else { continue };
-            let read = |(name, part): (String, Part)| Ok((name, self.store().read_part(&folder, &part)?));
-            let files = manifest.files.into_iter().map(read).collect::<Result<_, StoreError>>()?;
-            return Ok(Some(Checkpoint { step, files }));
-        }
-        Ok(None)
+        // Without a manifest it is one that is being published, or was when its writer was killed.
+        let mut newest = self.checkpoint_steps()?.into_iter().rev();
+        newest.find_map(|step| self.checkpoint(step).transpose()).transpose()
+    }
+
+    /// The checkpoint of a step; `None` when there is none, or not wholly.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when it is not as it was published.
+    pub fn checkpoint(&self, step: u64) -> Result<Option<Checkpoint>, StoreError> {
+        let folder = self.checkpoint_path(step);
+        let Some(manifest) = self.store().find_toml::<Manifest>(&folder.clone().join(MANIFEST))? else {
+            return Ok(None);
+        };
+        let read = |(name, part): (String, Part)| Ok((name, self.store().read_part(&folder, &part)?));
+        let files = manifest.files.into_iter().map(read).collect::<Result<_, StoreError>>()?;
+        Ok(Some(Checkpoint { step, files }))
     }
 
     fn prune_checkpoints(&self) -> Result<(), StoreError> {
@@ -79,7 +87,10 @@ impl Run {
     }
 
     /// The steps of all checkpoints, whole or not, ascending.
-    fn checkpoint_steps(&self) -> Result<Vec<u64>, StoreError> {
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn checkpoint_steps(&self) -> Result<Vec<u64>, StoreError> {
         let folders = self.store().folders(&self.path([CHECKPOINTS]))?;
         let mut steps: Vec<u64> = folders.iter().filter_map(|name| name.parse().ok()).collect();
         steps.sort_unstable();

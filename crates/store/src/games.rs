@@ -153,6 +153,11 @@ impl Run {
         self.store().name(&self.file(EXAMPLES, file, PARQUET))
     }
 
+    /// The full name of a file of holdout examples, for people.
+    pub fn holdout_name(&self, file: &FileRef) -> String {
+        self.store().name(&self.file(HOLDOUT, file, PARQUET))
+    }
+
     fn read<T>(
         &self,
         folder: &str,

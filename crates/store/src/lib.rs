@@ -25,7 +25,9 @@
 //! 3. Publishing the same thing again is no error, so that a process may be started again or run twice; publishing
 //!    another thing under a name that is taken is one.
 //! 4. Only derived data are deleted: shards and checkpoints that newer ones replace.
-//! 5. What is read has been checked, against hashes and schemas, and an error names the file.
+//! 5. Something passing in the way (a lost connection, a server that stumbles) is waited for, with pauses that grow and
+//!    not for longer than half a minute; then the caller is told.
+//! 6. What is read has been checked, against hashes and schemas, and an error names the file.
 //!
 //! This is the only crate that knows object stores and Parquet.
 
@@ -39,12 +41,14 @@ mod models;
 mod names;
 mod open;
 mod parts;
+mod patience;
 mod resign;
 mod results;
 mod run;
 mod seal;
 mod shards;
 mod store;
+mod trouble;
 
 pub use checkpoints::Checkpoint;
 pub use error::StoreError;

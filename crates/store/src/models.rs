@@ -113,6 +113,11 @@ impl Run {
         Ok(self.committed(number)?.card)
     }
 
+    /// The full name of a model's card, for people.
+    pub fn model_name(&self, number: u32) -> String {
+        self.store().name(&self.numbered(MODELS, number).join(CARD))
+    }
+
     fn committed(&self, number: u32) -> Result<Committed, StoreError> {
         let path = self.numbered(MODELS, number).join(CARD);
         self.store().find_toml(&path)?.ok_or_else(|| StoreError::NotFound { path: self.store().name(&path) })

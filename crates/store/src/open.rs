@@ -16,6 +16,7 @@ use url::Url;
 use crate::StoreError;
 
 /// A place for objects.
+#[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) objects: Arc<dyn ObjectStore>,
     /// What comes before every path in it.
@@ -26,14 +27,15 @@ pub(crate) struct Place {
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// Finds the place that a URL or a bare path means.
-pub(crate) fn open(place: &str) -> Result<Place, StoreError> {
+/// Finds the place that a URL or a bare path means. The options are for buckets, and go before the environment.
+pub(crate) fn open(place: &str, options: &[(String, String)]) -> Result<Place, StoreError> {
     let fail = |reason: String| StoreError::BadUrl { url: place.to_owned(), reason };
     let Some((scheme, _)) = place.split_once("://") else { return folder(place, PathBuf::from(place)) };
     let url = Url::parse(place).map_err(|e| fail(e.to_string()))?;
     match scheme {
         "file" => folder(place, url.to_file_path().map_err(|()| fail("it names no local folder".to_owned()))?),
-        "s3" | "gs" => bucket(&url),
+        "s3" => s3(&url, options),
+        "gs" => gs(&url, options),
         _ => Err(fail("a store is a folder, or file://, s3:// or gs://".to_owned())),
     }
 }
@@ -54,8 +56,37 @@ fn folder(place: &str, folder: PathBuf) -> Result<Place, StoreError> {
     Ok(Place { objects: Arc::new(objects), prefix: Path::default(), root, folder: Some(folder) })
 }
 
-/// A bucket, with credentials and endpoint from the environment (`AWS_*`, `GOOGLE_*`) or from the machine's role.
-fn bucket(url: &Url) -> Result<Place, StoreError> {
+/// A bucket of S3, with credentials and endpoint from the environment (`AWS_*`) or from the machine's role.
+fn s3(url: &Url, options: &[(String, String)]) -> Result<Place, StoreError> {
+    bucket(url, || {
+        let asked = options.iter().any(|(key, value)| key == "aws_allow_http" && value == "true");
+        let plain_http = asked || env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value == "true");
+        let builder = AmazonS3Builder::from_env()
+            .with_url(url.as_str())
+            .with_retry(retries())
+            .with_client_options(timeouts().with_allow_http(plain_http));
+        let set = |builder: AmazonS3Builder, (key, value): &(String, String)| {
+            Ok::<_, object_store::Error>(builder.with_config(key.parse()?, value))
+        };
+        Ok(Arc::new(options.iter().try_fold(builder, set)?.build()?))
+    })
+}
+
+/// A bucket of Google Cloud Storage, with credentials from the environment (`GOOGLE_*`) or from the machine's role.
+fn gs(url: &Url, options: &[(String, String)]) -> Result<Place, StoreError> {
+    bucket(url, || {
+        let builder = GoogleCloudStorageBuilder::from_env()
+            .with_url(url.as_str())
+            .with_retry(retries())
+            .with_client_options(timeouts());
+        let set = |builder: GoogleCloudStorageBuilder, (key, value): &(String, String)| {
+            Ok::<_, object_store::Error>(builder.with_config(key.parse()?, value))
+        };
+        Ok(Arc::new(options.iter().try_fold(builder, set)?.build()?))
+    })
+}
+
+fn bucket(url: &Url, build: impl Fn() -> object_store::Result<Arc<dyn ObjectStore>>) -> Result<Place, StoreError> {
     let fail = |reason: String| StoreError::BadUrl { url: url.to_string(), reason };
     if url.host_str().is_none_or(str::is_empty) {
         return Err(fail("it names no bucket".to_owned()));
@@ -63,36 +94,21 @@ fn bucket(url: &Url) -> Result<Place, StoreError> {
     // The HTTP client is built without a provider of cryptography. An error says that there is one already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let prefix = Path::from_url_path(url.path()).map_err(|e| fail(e.to_string()))?;
-    let objects: object_store::Result<Arc<dyn ObjectStore>> = if url.scheme() == "s3" {
-        let plain_http = env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value == "true");
-        AmazonS3Builder::from_env()
-            .with_url(url.as_str())
-            .with_retry(retries())
-            .with_client_options(timeouts().with_allow_http(plain_http))
-            .build()
-            .map(|s3| Arc::new(s3) as _)
-    } else {
-        GoogleCloudStorageBuilder::from_env()
-            .with_url(url.as_str())
-            .with_retry(retries())
-            .with_client_options(timeouts())
-            .build()
-            .map(|gcs| Arc::new(gcs) as _)
-    };
     let root = url.as_str().trim_end_matches('/').to_owned();
-    Ok(Place { objects: objects.map_err(|e| fail(e.to_string()))?, prefix, root, folder: None })
+    Ok(Place { objects: build().map_err(|e| fail(e.to_string()))?, prefix, root, folder: None })
 }
 
-/// Half a minute of patience with a server that stumbles; after that the caller must know.
+/// A few seconds of patience with each request, over and above that of [`crate::patience`] with each call: a list takes
+/// many requests, and shall not begin anew when one of them fails.
 fn retries() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {
             init_backoff: Duration::from_millis(200),
-            max_backoff: Duration::from_secs(5),
+            max_backoff: Duration::from_secs(1),
             base: 2.0,
         },
-        max_retries: 6,
-        retry_timeout: Duration::from_secs(30),
+        max_retries: 3,
+        retry_timeout: Duration::from_secs(10),
     }
 }
 

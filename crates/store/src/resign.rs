@@ -74,6 +74,24 @@ impl Run {
         newest.map_or(Ok(None), |time| self.store().find_toml(&self.resign_path(time)))
     }
 
+    /// When thresholds were published, in milliseconds since 1970, ascending.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn resign_times(&self) -> Result<Vec<u64>, StoreError> {
+        let files = self.store().files(&self.path([RESIGN]))?;
+        Ok(files.iter().filter_map(|name| parse_time(name.strip_suffix(TOML)?)).collect())
+    }
+
+    /// The threshold that was published at one of the [`Run::resign_times`].
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] for another time, [`StoreError::Damaged`] when it cannot be read.
+    pub fn resign_at(&self, time: u64) -> Result<ResignThreshold, StoreError> {
+        let path = self.resign_path(time);
+        self.store().find_toml(&path)?.ok_or_else(|| StoreError::NotFound { path: self.store().name(&path) })
+    }
+
     /// Reads games from the newest file backwards until there are enough. The values of `random`, model 0, mean nothing,
     /// so its games say nothing about when to resign.
     fn bleakest(&self, games: usize) -> Result<Bleakest, StoreError> {

@@ -45,6 +45,19 @@ impl Run {
         self.store().read_records(&path, Some(&GameSummary::COLUMNS), GameSummary::from_batch)
     }
 
+    /// The games of one file of results, with all their turns.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when they cannot be read.
+    pub fn read_result_games(&self, stem: &Stem) -> Result<Vec<GameRecord>, StoreError> {
+        self.store().read_records(&self.match_path(stem), None, games::from_batch)
+    }
+
+    /// The full name of a file of results, for people.
+    pub fn results_name(&self, stem: &Stem) -> String {
+        self.store().name(&self.match_path(stem))
+    }
+
     /// All results, oldest first.
     ///
     /// # Errors

@@ -128,6 +128,11 @@ impl Run {
         ExampleRows::from_batch(&batch).map_err(|e| damaged(e.to_string()))
     }
 
+    /// The full name of a generation's manifest, for people.
+    pub fn shards_name(&self, generation: u32) -> String {
+        self.store().name(&self.manifest_path(generation))
+    }
+
     /// The generations that have shards, whole or not, ascending.
     ///
     /// # Errors

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
-use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
@@ -16,6 +15,8 @@ use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::open::{self, Place};
+use crate::patience::Patience;
+use crate::trouble::Trouble;
 use crate::{Run, StoreError};
 
 /// The store of all runs.
@@ -28,6 +29,7 @@ pub struct Store(Arc<Inner>);
 struct Inner {
     place: Place,
     runtime: Runtime,
+    trouble: Option<Trouble>,
 }
 
 impl Store {
@@ -37,7 +39,16 @@ impl Store {
     /// # Errors
     /// A URL that means no store, or a folder that cannot be created.
     pub fn open(place: &str) -> Result<Store, StoreError> {
-        Store::at(open::open(place)?)
+        Store::open_with(place, &[])
+    }
+
+    /// As [`Store::open`], with options for a bucket that go before those of the environment, as `object_store` names
+    /// them: `aws_endpoint`, `aws_access_key_id`, ….
+    ///
+    /// # Errors
+    /// As [`Store::open`]; an option that does not exist.
+    pub fn open_with(place: &str, options: &[(String, String)]) -> Result<Store, StoreError> {
+        Store::at(open::open(place, options)?)
     }
 
     /// A store that is gone with its last clone, for tests and trials.
@@ -59,7 +70,20 @@ impl Store {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|e| StoreError::BadUrl { url: place.root.clone(), reason: format!("no runtime: {e}") })?;
-        Ok(Store(Arc::new(Inner { place, runtime })))
+        Ok(Store(Arc::new(Inner { place, runtime, trouble: None })))
+    }
+
+    /// The same store behind an unreliable line, for tests and trials: one request in `one_in` is lost before it is done,
+    /// is done but its answer lost, or takes longer; `seed` decides which.
+    ///
+    /// # Errors
+    /// When the system has no resources left.
+    pub fn with_trouble(&self, one_in: u32, seed: u64) -> Result<Store, StoreError> {
+        let mut store = Store::at(self.0.place.clone())?;
+        if let Some(inner) = Arc::get_mut(&mut store.0) {
+            inner.trouble = Some(Trouble::new(one_in, seed));
+        }
+        Ok(store)
     }
 
     /// A run in this store, whether it exists or not.
@@ -94,8 +118,8 @@ impl Store {
     /// The whole contents of a file.
     pub(crate) fn get(&self, path: &Path) -> Result<Bytes, StoreError> {
         let at = self.full(path);
-        let read = async { self.objects().get(&at).await?.bytes().await };
-        self.wait(read).map_err(|e| self.error("read", path, &e))
+        let read = async || self.objects().get(&at).await?.bytes().await;
+        self.request(read).map_err(|e| self.error("read", path, &e))
     }
 
     /// The contents of a file, if there is one.
@@ -109,7 +133,8 @@ impl Store {
 
     /// Whether there is such a file.
     pub(crate) fn exists(&self, path: &Path) -> Result<bool, StoreError> {
-        match self.wait(self.objects().head(&self.full(path))) {
+        let at = self.full(path);
+        match self.request(async || self.objects().head(&at).await) {
             Ok(_) => Ok(true),
             Err(object_store::Error::NotFound { .. }) => Ok(false),
             Err(error) => Err(self.error("read", path, &error)),
@@ -125,7 +150,8 @@ impl Store {
     pub(crate) fn publish(&self, path: &Path, bytes: Bytes) -> Result<(), StoreError> {
         let at = self.full(path);
         let options = PutOptions::from(PutMode::Create);
-        match self.wait(self.objects().put_opts(&at, bytes.clone().into(), options)) {
+        let put = async || self.objects().put_opts(&at, bytes.clone().into(), options.clone()).await;
+        match self.request(put) {
             Ok(_) => Ok(()),
             Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. })
                 if self.get(path)? == bytes =>
@@ -148,7 +174,7 @@ impl Store {
 
     fn list(&self, folder: &Path) -> Result<(BTreeSet<String>, BTreeSet<String>), StoreError> {
         let at = self.full(folder);
-        let listed = self.wait(self.objects().list_with_delimiter(Some(&at)));
+        let listed = self.request(async || self.objects().list_with_delimiter(Some(&at)).await);
         let listed = listed.map_err(|e| self.error("list", folder, &e))?;
         let name = |path: &Path| path.filename().map(str::to_owned);
         let files = listed.objects.iter().filter_map(|object| name(&object.location)).collect();
@@ -158,7 +184,8 @@ impl Store {
     /// Deletes everything in a folder, `first` before anything else: the file whose presence makes the others count.
     pub(crate) fn delete_folder(&self, folder: &Path, first: &str) -> Result<(), StoreError> {
         self.delete(&folder.clone().join(first))?;
-        let found = self.wait(self.objects().list(Some(&self.full(folder))).try_collect::<Vec<_>>());
+        let at = self.full(folder);
+        let found = self.request(async || self.objects().list(Some(&at)).try_collect::<Vec<_>>().await);
         for object in found.map_err(|e| self.error("list", folder, &e))? {
             self.delete_full(&object.location).map_err(|e| self.error("delete", folder, &e))?;
         }
@@ -184,7 +211,7 @@ impl Store {
 
     /// Deletes a file; one that is gone already is no error.
     fn delete_full(&self, at: &Path) -> object_store::Result<()> {
-        match self.wait(self.objects().delete(at)) {
+        match self.request(async || self.objects().delete(at).await) {
             Err(object_store::Error::NotFound { .. }) => Ok(()),
             done => done,
         }
@@ -203,8 +230,22 @@ impl Store {
         self.0.place.prefix.parts().chain(path.parts()).collect()
     }
 
-    fn wait<T>(&self, work: impl Future<Output = T>) -> T {
-        self.0.runtime.block_on(work)
+    /// Does what is asked, and again after a while when something passing was in the way.
+    ///
+    /// So every request must be one that may be made twice. A put is: what is there is then compared with what was to be
+    /// put.
+    fn request<T>(&self, work: impl AsyncFn() -> object_store::Result<T>) -> object_store::Result<T> {
+        let mut patience = Patience::new(self.0.place.folder.is_some());
+        loop {
+            let answer = match &self.0.trouble {
+                None => self.0.runtime.block_on(work()),
+                Some(trouble) => self.0.runtime.block_on(trouble.meet(&work)),
+            };
+            match answer {
+                Err(error) if patience.wait_after(&error) => {}
+                answer => return answer,
+            }
+        }
     }
 
     fn error(&self, doing: &'static str, path: &Path, error: &object_store::Error) -> StoreError {

@@ -1,4 +1,5 @@
-//! The store, on a folder and in memory.
+//! The store, on every kind of place there is: a folder, memory, and an S3 server, each of them also behind an unreliable
+//! line. What is checked `on_every_store` or `on_every_run` is what every place must do alike.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect, in its helpers too")]
 
@@ -8,18 +9,42 @@ mod games;
 mod kill;
 mod places;
 mod state;
+mod unreliable;
 
 use config::{RunConfig, RunName};
 use go::Size;
 use record::{GameRecord, synthetic};
+use s3::{Server, Trouble};
 use store::{Run, Store};
 use tempfile::TempDir;
 
-/// Runs a check on every kind of store that needs no server.
+/// One request in so many meets trouble.
+const ONE_IN: u32 = 10;
+
+/// Runs a check on every kind of store.
 fn on_every_store(check: impl Fn(&Store)) {
+    on_every_reliable_store(&check);
+    on_every_unreliable_store(&check);
+}
+
+fn on_every_reliable_store(check: impl Fn(&Store)) {
     let folder = TempDir::new().unwrap();
     check(&Store::open(folder.path().to_str().unwrap()).unwrap());
     check(&Store::in_memory().unwrap());
+    check(&on_server(&Server::start().unwrap()));
+}
+
+/// Lost and delayed requests and lost answers everywhere; on the server, whose connections can break, also refusals and
+/// answers that are cut off.
+fn on_every_unreliable_store(check: impl Fn(&Store)) {
+    let folder = TempDir::new().unwrap();
+    check(&Store::open(folder.path().to_str().unwrap()).unwrap().with_trouble(ONE_IN, 1).unwrap());
+    check(&Store::in_memory().unwrap().with_trouble(ONE_IN, 2).unwrap());
+    check(&on_server(&Server::with_trouble(Trouble { one_in: ONE_IN, seed: 3 }).unwrap()));
+}
+
+fn on_server(server: &Server) -> Store {
+    Store::open_with(&server.url(), &server.options()).unwrap()
 }
 
 /// Runs a check on a run in every kind of store.

@@ -1,0 +1,146 @@
+//! An S3 server for tests: `s3s-fs` on a folder of its own, on a free port of this machine, in the test's own process.
+//!
+//! It checks signatures, so a client needs the credentials that [`Server::options`] or [`Server::env`] hand out. It puts
+//! one object at a time: `s3s-fs` looks whether an object exists and writes it in two steps, and a conditional put must be
+//! one.
+//!
+//! A server can be made unreliable: see [`Trouble`].
+
+mod trouble;
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request};
+use hyper_util::rt::TokioIo;
+use s3s::auth::SimpleAuth;
+use s3s::service::{S3Service, S3ServiceBuilder};
+use tempfile::TempDir;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Mutex, oneshot};
+
+pub use trouble::Trouble;
+
+use trouble::{Answer, Dice};
+
+const BUCKET: &str = "bucket";
+const KEY: &str = "tester";
+const SECRET: &str = "no-secret";
+
+/// A running server, which stops and deletes its objects when it is dropped.
+pub struct Server {
+    folder: TempDir,
+    address: SocketAddr,
+    _stop: oneshot::Sender<Infallible>,
+}
+
+/// What all connections share.
+struct Desk {
+    service: S3Service,
+    dice: Dice,
+    puts: Mutex<()>,
+}
+
+impl Server {
+    /// Starts a server that does what it is asked.
+    ///
+    /// # Errors
+    /// No port, thread or folder can be had.
+    pub fn start() -> io::Result<Server> {
+        Server::with_trouble(Trouble { one_in: 0, seed: 0 })
+    }
+
+    /// Starts a server that fails, delays or cuts some of the requests.
+    ///
+    /// # Errors
+    /// As [`Server::start`].
+    pub fn with_trouble(trouble: Trouble) -> io::Result<Server> {
+        let folder = tempfile::tempdir()?;
+        std::fs::create_dir(folder.path().join(BUCKET))?;
+        let service = service(folder.path())?;
+        let desk = Arc::new(Desk { service, dice: Dice::new(trouble), puts: Mutex::new(()) });
+        let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (stop, stopped) = oneshot::channel::<Infallible>();
+        thread::Builder::new().name("s3".to_owned()).spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    _ = serve(listener, desk) => {}
+                    _ = stopped => {}
+                }
+            });
+        })?;
+        Ok(Server { folder, address, _stop: stop })
+    }
+
+    /// The URL of a store on this server.
+    pub fn url(&self) -> String {
+        format!("s3://{BUCKET}/stores")
+    }
+
+    /// What a client in this process must be told, as `object_store` names it.
+    pub fn options(&self) -> Vec<(String, String)> {
+        let pairs = [
+            ("aws_endpoint", format!("http://{}", self.address)),
+            ("aws_access_key_id", KEY.to_owned()),
+            ("aws_secret_access_key", SECRET.to_owned()),
+            ("aws_allow_http", "true".to_owned()),
+        ];
+        pairs.map(|(key, value)| (key.to_owned(), value)).into()
+    }
+
+    /// The same as variables of the environment, for other processes.
+    pub fn env(&self) -> Vec<(String, String)> {
+        self.options().into_iter().map(|(key, value)| (key.to_uppercase(), value)).collect()
+    }
+
+    /// The folder in which the objects of the URL lie, to look at and to damage.
+    pub fn objects(&self) -> std::path::PathBuf {
+        self.folder.path().join(BUCKET).join("stores")
+    }
+}
+
+fn service(folder: &Path) -> io::Result<S3Service> {
+    let files = s3s_fs::FileSystem::new(folder).map_err(|e| io::Error::other(format!("{e:?}")))?;
+    let mut builder = S3ServiceBuilder::new(files);
+    builder.set_auth(SimpleAuth::from_single(KEY, SECRET));
+    Ok(builder.build())
+}
+
+async fn serve(listener: std::net::TcpListener, desk: Arc<Desk>) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
+    loop {
+        let (stream, _) = listener.accept().await?;
+        tokio::spawn(converse(stream, desk.clone()));
+    }
+}
+
+/// Answers on one connection. That it breaks is the client's business.
+async fn converse(stream: TcpStream, desk: Arc<Desk>) {
+    let answer = service_fn(|request| desk.answer(request));
+    drop(http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await);
+}
+
+impl Desk {
+    /// Answers a request; an error closes the connection without an answer.
+    async fn answer(&self, request: Request<Incoming>) -> io::Result<Answer> {
+        let trouble = self.dice.throw();
+        trouble.before().await?;
+        if let Some(refusal) = trouble.refusal() {
+            return Ok(refusal);
+        }
+        let alone = if request.method() == Method::PUT { Some(self.puts.lock().await) } else { None };
+        let done = self.service.call(request.map(s3s::Body::from)).await;
+        drop(alone);
+        trouble.after(done.map_err(|e| io::Error::other(format!("{e:?}")))?).await
+    }
+}

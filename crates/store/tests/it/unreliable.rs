@@ -1,0 +1,89 @@
+//! Many writers, some of them at work twice, over lines that lose one request in ten.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::thread;
+
+use record::GameRecord;
+use store::{FileRef, Run, Stem, StoreError};
+
+use crate::{name, on_every_store, on_every_unreliable_store, some_games};
+
+const FILES: u64 = 1000;
+const WRITERS: u64 = 8;
+
+fn file(number: u64) -> FileRef {
+    // Names as restarted workers make them: the same for the same games.
+    FileRef { model: 1, stem: Stem::new(&format!("w{}", number % WRITERS), number).unwrap() }
+}
+
+fn games(number: u64) -> Vec<GameRecord> {
+    some_games("w", number, number + 1)
+}
+
+/// Publishes the files of one writer; every third time it does not know that it has, and does it again.
+fn write(run: &Run, writer: u64) {
+    for number in (writer..FILES).step_by(WRITERS as usize) {
+        for _ in 0..1 + u32::from(number % 3 == 0) {
+            run.publish_games_as(&file(number), &games(number)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_thousand_files_over_an_unreliable_line_are_there_once() {
+    on_every_unreliable_store(|store| {
+        let run = &store.run(&name("r"));
+        thread::scope(|scope| (0..WRITERS).for_each(|writer| drop(scope.spawn(move || write(run, writer)))));
+        let files = run.game_files(1).unwrap();
+        assert_eq!(files, (0..FILES).map(file).collect::<Vec<_>>(), "{store:?}");
+        let read = |slice: &[FileRef]| -> Vec<GameRecord> {
+            slice.iter().flat_map(|file| run.read_games(file).unwrap()).collect()
+        };
+        let found: Vec<GameRecord> = thread::scope(|scope| {
+            let parts = files.chunks(FILES.div_ceil(WRITERS) as usize);
+            let readers: Vec<_> = parts.map(|slice| scope.spawn(move || read(slice))).collect();
+            readers.into_iter().flat_map(|reader| reader.join().unwrap()).collect()
+        });
+        assert!(found == (0..FILES).flat_map(games).collect::<Vec<_>>(), "{store:?}");
+    });
+}
+
+#[test]
+fn of_many_who_want_a_name_one_gets_it() {
+    on_every_store(|store| {
+        let run = &store.run(&name("r"));
+        for round in 0..5 {
+            let claim = |writer: u64| {
+                let mine = games(100 * round + writer);
+                match run.publish_games_as(&file(round), &mine) {
+                    Ok(()) => Some(mine),
+                    Err(StoreError::AlreadyExists { .. }) => None,
+                    Err(error) => panic!("{store:?}: {error}"),
+                }
+            };
+            let claims: Vec<_> = thread::scope(|scope| {
+                let writers: Vec<_> = (1..=WRITERS).map(|writer| scope.spawn(move || claim(writer))).collect();
+                writers.into_iter().filter_map(|writer| writer.join().unwrap()).collect()
+            });
+            // The examples have a name too, and whoever gets that first may find the games' name taken.
+            assert!(claims.len() <= 1, "{store:?}: {} writers think that they have published", claims.len());
+            for published in claims {
+                assert_eq!(run.read_games(&file(round)).unwrap(), published, "{store:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_listing_is_whole_or_fails() {
+    on_every_unreliable_store(|store| {
+        let run = store.run(&name("r"));
+        let mut sizes = BTreeMap::<usize, usize>::new();
+        let wanted: BTreeSet<String> = (0..20).map(|i| format!("log-{i:02}")).collect();
+        for name in &wanted {
+            run.publish_log(name, "x".into()).unwrap();
+        }
+        (0..100).for_each(|_| *sizes.entry(run.logs().unwrap().len()).or_default() += 1);
+        assert_eq!(sizes, BTreeMap::from([(wanted.len(), 100)]), "{store:?}");
+    });
+}
