@@ -100,6 +100,9 @@ impl RunConfig {
             "must be from search.leaves to 65536",
         )?;
         self.check_full_share()?;
+        share("selfplay.policy_opening_share", selfplay.policy_opening_share)?;
+        not_negative("selfplay.policy_opening_moves", selfplay.policy_opening_moves)?;
+        not_negative("selfplay.komi_deviation", selfplay.komi_deviation)?;
         share("selfplay.noise_weight", selfplay.noise_weight)?;
         positive("selfplay.noise_alpha", selfplay.noise_alpha)?;
         share("selfplay.noise_shaped", selfplay.noise_shaped)?;

@@ -181,6 +181,9 @@ mod tests {
         assert!(error(&["selfplay.root_temperature_late=0"]).contains("must be above 0"));
         assert!(error(&["selfplay.forced_visits=-1"]).contains("must not be negative"));
         assert!(error(&["search.q_init=3"]).contains("penalty from 0 to 2"));
+        assert!(error(&["selfplay.policy_opening_share=1.5"]).contains("must be from 0 to 1"));
+        assert!(error(&["selfplay.policy_opening_moves=-1"]).contains("must not be negative"));
+        assert!(error(&["selfplay.komi_deviation=inf"]).contains("selfplay.komi_deviation"));
         assert!(error(&["resign.jitter=-0.1"]).contains("must be from 0 to 1"));
         assert!(error(&["resign.decided_moves=1"]).contains("so that both sides agree"));
         assert!(error(&["resign.decided_moves=4", "resign.decided_visits=800"]).contains("below search.visits"));

@@ -141,6 +141,16 @@ pub struct Selfplay {
     pub full_share: f32,
     /// Visits of a fast search, counting those inherited; below `search.visits`. KataGo has a sixth of them.
     pub fast_visits: u32,
+    /// Share of games that open with moves drawn from the network's own policy, without search and without passes;
+    /// 0 to 1. Nobody learns from those moves.
+    pub policy_opening_share: f32,
+    /// How many those are on average: the number is drawn for each game, n with probability m^n / (1 + m)^(n + 1).
+    /// KataGo has 4 % of the board's points.
+    pub policy_opening_moves: f32,
+    /// Standard deviation of komi from game to game: `game.komi` plus a normal number rounded to a whole one, and no
+    /// larger than the board; 0: all games have the same. Only the outcome and the search's own counting depend on it:
+    /// the network does not see komi, so it learns the mean over all of them, and its values are blurred by so much.
+    pub komi_deviation: f32,
     /// Share of Dirichlet noise in the root's priors, 0 to 1.
     pub noise_weight: f32,
     /// Dirichlet concentration per move on 19x19; scaled by 361 / area.

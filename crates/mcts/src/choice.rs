@@ -15,7 +15,12 @@ pub fn weights(visits: &[u32], exponent: f32) -> Vec<f32> {
 
 /// Draws a position in `visits` with the probabilities of [`weights`]; `None` when nothing was visited.
 pub fn draw(visits: &[u32], exponent: f32, rng: &mut impl Rng) -> Option<usize> {
-    let weights = weights(visits, exponent);
+    draw_from(&weights(visits, exponent), rng)
+}
+
+/// Draws a position in `weights`, which are not negative, with probabilities in proportion to them; `None` when all
+/// are 0.
+pub fn draw_from(weights: &[f32], rng: &mut impl Rng) -> Option<usize> {
     let total: f32 = weights.iter().sum();
     let mut rest = rng.random::<f32>() * total;
     let mut last = None;
@@ -81,6 +86,18 @@ mod tests {
         for (count, expected) in counts.iter().zip([0.62047, 0.0, 0.31456, 0.06497]) {
             assert!((f64::from(*count) / 20_000.0 - expected).abs() < 0.011, "{counts:?}");
         }
+    }
+
+    #[test]
+    fn draws_follow_weights_of_any_sum() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
+        let mut counts = [0u32; 3];
+        for _ in 0..20_000 {
+            counts[draw_from(&[0.3, 0.0, 0.1], &mut rng).unwrap()] += 1;
+        }
+        // Three standard deviations of a binomial of 20,000 draws are 0.0092.
+        assert!(counts[1] == 0 && (f64::from(counts[0]) / 20_000.0 - 0.75).abs() < 0.0092, "{counts:?}");
+        assert_eq!(draw_from(&[0.0, 0.0], &mut rng), None);
     }
 
     #[test]

@@ -58,6 +58,15 @@ impl Search {
         -priors.filter(|prior| **prior > 0.0).map(|prior| prior * prior.ln()).sum::<f32>()
     }
 
+    /// The moves of the root that are considered, with their priors, which sum to 1.
+    ///
+    /// # Panics
+    /// When the root is not expanded.
+    pub fn priors(&self) -> Vec<(Move, f32)> {
+        let view = self.root_view();
+        view.moves.iter().zip(view.priors).map(|(&mv, &prior)| (self.move_of(mv), prior)).collect()
+    }
+
     /// The visited edges of the root, in the order of their first visit.
     ///
     /// # Panics

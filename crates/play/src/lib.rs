@@ -13,6 +13,7 @@ mod rules;
 mod seed;
 mod selfplay;
 mod thinker;
+mod variety;
 
 pub use built_in::{RandomModel, Uniform};
 pub use matches::{Match, MatchSpec, Side};

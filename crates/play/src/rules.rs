@@ -62,6 +62,11 @@ impl Header {
         self
     }
 
+    pub(crate) fn komi(mut self, komi: f32) -> Header {
+        self.record.komi = komi;
+        self
+    }
+
     pub(crate) fn is_calibration(&self) -> bool {
         self.record.calibration
     }

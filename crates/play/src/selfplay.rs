@@ -1,14 +1,14 @@
 //! A game of a model against itself, played to learn from.
 
 use config::RunConfig;
-use go::{Game, Move};
+use go::{Color, Game, Move};
 use mcts::{Evaluate, RootMove, Settings, choice};
-use rand::RngExt;
-use record::{GameRecord, Turn};
+use record::{GameRecord, SearchKind, Turn};
 
 use crate::plan::{Plan, Planner};
 use crate::rules::{Ending, Header, finished, searched};
-use crate::seed::{Seed, finish, game_seed, generator};
+use crate::seed::{Seed, game_seed, generator};
+use crate::variety::Variety;
 use crate::{Budget, Contest, Thinker};
 
 /// Everything a self-play game depends on, besides the model's answers.
@@ -35,29 +35,22 @@ impl SelfplaySpec {
     pub fn new(config: &RunConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
         let seed = game_seed(config.seed, model, worker, index);
         let (selfplay, resign) = (&config.selfplay, &config.resign);
-        // What is decided before the first move has a generator of its own, so that it changes no move.
-        let mut draws = generator(finish(seed));
-        let threshold = threshold.map(|threshold| jittered(threshold, resign.jitter, &mut draws));
+        let variety = Variety::draw(config, seed, threshold);
         SelfplaySpec {
             header: Header::new(config, [model, model], worker, index, seed, config.search.visits)
                 .calibration(is_calibration(index, resign.calibration))
-                .holdout_below(selfplay.holdout),
-            settings: Settings::new(&config.search, &config.game),
-            planner: Planner::new(config),
+                .holdout_below(selfplay.holdout)
+                .komi(variety.komi),
+            settings: Settings { komi: variety.komi, ..Settings::new(&config.search, &config.game) },
+            planner: Planner::new(config, variety.opening),
             leaves: config.search.leaves,
             choice_moves: selfplay.choice_moves,
             choice_exponent: selfplay.choice_exponent,
             choice_halflife: selfplay.choice_halflife,
             move_limit: selfplay.move_limit,
-            threshold: threshold.filter(|_| resign.decided_moves == 0),
+            threshold: variety.threshold.filter(|_| resign.decided_moves == 0),
         }
     }
-}
-
-/// A threshold drawn evenly from `jitter` below to `jitter` above, but one that somebody may come to and that is no
-/// winning value: -1 to 0.
-fn jittered(threshold: f32, jitter: f32, rng: &mut Seed) -> f32 {
-    (threshold + jitter * rng.random_range(-1.0..=1.0f32)).clamp(-1.0, 0.0)
 }
 
 /// Whether the `index`-th game of a series is one in which nobody may resign.
@@ -106,21 +99,39 @@ impl Selfplay {
 
     /// Ends the search of this move: resigns, or plays.
     fn decide(&mut self) -> Option<Ending> {
-        let search = self.thinker.search();
-        let mover = search.game().to_move();
-        let root = search.root_value();
-        if self.spec.threshold.is_some_and(|threshold| root.mover(mover) < threshold) {
-            self.would_resign.get_or_insert(self.turns.len() as u16);
-            if !self.spec.header.is_calibration() {
-                return Some(Ending::Resignation { by: mover });
-            }
-        }
-        let mv = self.choose();
-        self.turns.push(searched(&self.thinker, self.plan.kind, self.plan.weight, mv));
-        self.thinker.advance(mv).expect("the search holds legal moves only");
+        let turn = if self.plan.kind == SearchKind::Policy {
+            Turn::unsearched(self.plan.kind, self.draw_from_policy())
+        } else if let Some(by) = self.resigns() {
+            return Some(Ending::Resignation { by });
+        } else {
+            let mv = self.choose();
+            searched(&self.thinker, self.plan.kind, self.plan.weight, mv)
+        };
+        self.thinker.advance(turn.mv).expect("the search holds legal moves only");
+        self.turns.push(turn);
         self.plan = self.spec.planner.next(&self.turns, &mut self.rng);
         self.thinker.set_out(self.plan.visits, self.plan.exploration);
         Ending::of_board(self.thinker.search().game(), &self.spec.settings, self.spec.move_limit)
+    }
+
+    /// The mover, if it gives up. In calibration games nobody does; it is written down when somebody would have.
+    fn resigns(&mut self) -> Option<Color> {
+        let search = self.thinker.search();
+        let mover = search.game().to_move();
+        let root = search.root_value();
+        if !self.spec.threshold.is_some_and(|threshold| root.mover(mover) < threshold) {
+            return None;
+        }
+        self.would_resign.get_or_insert(self.turns.len() as u16);
+        (!self.spec.header.is_calibration()).then_some(mover)
+    }
+
+    /// A board point drawn from the network's own policy; a pass when it gives no point anything.
+    fn draw_from_policy(&mut self) -> Move {
+        let priors = self.thinker.search().priors();
+        let points: Vec<(Move, f32)> = priors.into_iter().filter(|(mv, _)| *mv != Move::Pass).collect();
+        let weights: Vec<f32> = points.iter().map(|(_, prior)| *prior).collect();
+        choice::draw_from(&weights, &mut self.rng).map_or(Move::Pass, |index| points[index].0)
     }
 
     /// Early moves are drawn from the visits of board points, later ones are the best.
@@ -157,25 +168,6 @@ impl Contest for Selfplay {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_game_has_a_threshold_of_its_own_near_the_one_in_force() {
-        let text = include_str!("../../../configs/tiny.toml");
-        let spec = |jitter: &str, index, threshold| {
-            let overrides = [format!("resign.jitter={jitter}")];
-            let config = RunConfig::from_toml_with(text, &overrides).expect("the configuration that ships is good");
-            SelfplaySpec::new(&config, "a-1", "0", index, threshold).threshold
-        };
-        let drawn: Vec<f32> = (0..2000).filter_map(|index| spec("0.1", index, Some(-0.8))).collect();
-        assert!(drawn.iter().all(|drawn| (-0.9..=-0.7).contains(drawn)));
-        let mean = drawn.iter().sum::<f32>() / 2000.0;
-        let below = drawn.iter().filter(|drawn| **drawn < -0.85).count();
-        // Three standard errors: 0.2/√12/√2000 = 0.0013 of the mean, √(0.25·0.75·2000) = 19 of the lowest quarter.
-        assert!((mean + 0.8).abs() < 0.004 && below.abs_diff(500) < 58, "{mean} {below}");
-        assert_eq!(spec("0.1", 7, Some(-0.8)), spec("0.1", 7, Some(-0.8)), "it is a function of the game");
-        assert_eq!((spec("0", 7, Some(-0.8)), spec("0.1", 7, None)), (Some(-0.8), None));
-        assert!((0..100).all(|index| spec("1", index, Some(-0.1)).is_some_and(|t| (-1.0..=0.0).contains(&t))));
-    }
 
     #[test]
     fn calibration_starts_at_once_and_keeps_its_share() {

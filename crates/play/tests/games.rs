@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use config::RunConfig;
-use go::{Color, Game, Size};
+use go::{Color, Game, Move, Size};
 use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Exploration, Pushed, Settings, Value};
 use play::{Budget, Contest, Match, MatchSpec, RandomModel, Seed, Selfplay, SelfplaySpec, Side, Thinker, Uniform, run};
 use rand::SeedableRng;
@@ -73,9 +73,13 @@ const GUMBEL: [&str; 4] =
 const CAPPED: [&str; 4] =
     ["selfplay.full_share=0.4", "selfplay.fast_visits=5", "search.visits=24", "search.answer_passes=false"];
 
+/// Openings from the policy, and komi from game to game.
+const VARIED: [&str; 3] =
+    ["selfplay.policy_opening_share=0.7", "selfplay.policy_opening_moves=3.0", "selfplay.komi_deviation=2.0"];
+
 #[test]
 fn a_game_depends_on_nothing_beside_it() {
-    for overrides in [&[][..], &KATAGO, &GUMBEL, &CAPPED] {
+    for overrides in [&[][..], &KATAGO, &GUMBEL, &CAPPED, &VARIED] {
         let config = config(overrides);
         let together = selfplay(&config, 7, 0..12, None);
         let alone: Vec<GameRecord> = (0..12).flat_map(|index| selfplay(&config, 1, index..index + 1, None)).collect();
@@ -150,6 +154,7 @@ fn every_game_replays_to_its_result() {
         &KATAGO,
         &GUMBEL,
         &CAPPED,
+        &VARIED,
     ] {
         let config = config(overrides);
         for record in selfplay(&config, 8, 0..20, None) {
@@ -236,6 +241,67 @@ fn the_side_that_is_lost_resigns_except_in_calibration_games() {
             assert_eq!((record.end, record.outcome, record.turns.len()), (EndReason::Resignation, Outcome::White, 0));
         }
     }
+}
+
+/// Two fifths of the policy on the first point, a fifth on the pass, and the rest on the other points.
+struct Biased(Vec<f32>);
+
+impl Evaluate for Biased {
+    fn push(&mut self, game: &Game, _: Draw) -> Pushed {
+        let area = game.size().area();
+        self.0 = vec![0.4 / (area - 1) as f32; area + 1];
+        (self.0[0], self.0[area]) = (0.4, 0.2);
+        Pushed::Waits
+    }
+
+    fn evaluate(&mut self) -> Result<(), EvaluateError> {
+        Ok(())
+    }
+
+    fn answer(&self, _: usize) -> Evaluation<'_> {
+        Evaluation { policy: &self.0, value: Value::for_black(-0.99) }
+    }
+}
+
+#[test]
+fn openings_are_drawn_from_the_policy_without_passes() {
+    let config = config(&[
+        "selfplay.policy_opening_share=1.0",
+        "selfplay.policy_opening_moves=5.0",
+        "selfplay.move_limit=4",
+        "search.visits=1",
+        "search.pass_from=0",
+        "resign.calibration=0.0",
+    ]);
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config, "uniform", "0", index, Some(-0.8)));
+    let (mut first, mut drawn) = (0.0, 0.0);
+    for record in play(&mut [&mut Biased(Vec::new())], 16, (0..4000).map(start)) {
+        let opening = record.turns.iter().take_while(|turn| turn.kind == SearchKind::Policy).count();
+        assert!(record.turns[..opening].iter().all(|turn| turn.mv != Move::Pass && turn.visits.is_empty()));
+        assert!(record.turns[opening..].iter().all(Turn::is_searched));
+        assert!(record.examples().expect("good examples").iter().all(|e| usize::from(e.turn) >= opening));
+        assert!(record.would_resign_turn.is_none_or(|turn| usize::from(turn) >= opening), "nobody resigns in it");
+        if opening > 0 {
+            first += f64::from(u8::from(record.turns[0].mv.index(record.size) == 0));
+            drawn += 1.0;
+        }
+    }
+    // Of what is not a pass; three standard deviations of some 3,300 draws are 0.0262.
+    assert!(drawn > 3000.0 && (first / drawn - 0.5).abs() < 0.0262, "{first} of {drawn}");
+}
+
+#[test]
+fn each_game_is_searched_and_counted_with_its_own_komi() {
+    let config = config(&["selfplay.komi_deviation=100.0", "search.visits=60", "search.pass_from=0"]);
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config, "uniform", "0", index, None));
+    let records = play(&mut [&mut Uniform::new()], 8, (0..40).map(start));
+    assert!(records.iter().all(|record| (record.komi - config.game.komi).fract() == 0.0));
+    // The model knows nothing. What the first search finds is that White can answer a pass by ending the game, and who
+    // wins an empty board is a matter of komi.
+    let first = |record: &GameRecord| record.turns[0].root_value;
+    let (white, black): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.komi > 0.0);
+    assert!(white.len() > 5 && white.iter().all(|record| first(record) < 0.0));
+    assert!(black.len() > 5 && black.iter().all(|record| first(record) >= 0.0));
 }
 
 #[test]

@@ -26,7 +26,7 @@ pub struct GameRecord {
     pub worker: String,
     /// The board.
     pub size: Size,
-    /// Points added to White's area.
+    /// Points added to White's area; the game's own where komi differs from game to game.
     pub komi: f32,
     /// How the end was found and counted.
     pub scoring: Scoring,

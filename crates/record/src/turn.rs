@@ -41,14 +41,17 @@ pub enum SearchKind {
     Fast,
     /// A search with the small budget of a game that is decided, to learn little from.
     Reduced,
+    /// Nothing was searched: the move was drawn from the network's own policy, for variety.
+    Policy,
 }
 
 impl SearchKind {
     /// Every kind, in the order of their codes.
-    pub const ALL: [SearchKind; 4] = [SearchKind::Given, SearchKind::Full, SearchKind::Fast, SearchKind::Reduced];
+    pub const ALL: [SearchKind; 5] =
+        [SearchKind::Given, SearchKind::Full, SearchKind::Fast, SearchKind::Reduced, SearchKind::Policy];
     /// What tables say of their codes.
     pub(crate) const DOC: &str =
-        "how each turn's move was found: 0 given, 1 full search, 2 fast search, 3 reduced search";
+        "how each turn's move was found: 0 given, 1 full search, 2 fast search, 3 reduced search, 4 policy draw";
 
     /// The number that tables use.
     pub fn code(self) -> u8 {
@@ -71,12 +74,13 @@ impl SearchKind {
             SearchKind::Full => "full search",
             SearchKind::Fast => "fast search",
             SearchKind::Reduced => "reduced search",
+            SearchKind::Policy => "policy draw",
         }
     }
 
     /// Whether there was a search at all.
     pub fn is_searched(self) -> bool {
-        self != SearchKind::Given
+        !matches!(self, SearchKind::Given | SearchKind::Policy)
     }
 }
 
