@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use cli::{Stop, human};
 use config::{ModelId, RunConfig};
+use record::Totals;
 use store::Run;
 
 pub use error::SelfplayError;
@@ -95,6 +96,7 @@ pub fn play(
     let published = run.published_indices(number, &series)?;
     let began = Instant::now();
     let done = published.range(..job.games).count() as u64;
+    let mut totals = Totals::default();
     let mut progress = Progress { games: done, wanted: job.games, ..Progress::default() };
     let mut shelf = Shelf::new(run, number, &series, job.config.selfplay.games_per_file);
     let shared = Shared {
@@ -122,6 +124,7 @@ pub fn play(
                     progress.games += 1;
                     progress.finished += 1;
                     progress.moves += record.turns.len() as u64;
+                    totals.add(&record);
                     shelf.put(record)?;
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => shelf.publish_if_old()?,
@@ -135,9 +138,23 @@ pub fn play(
             }
         }
         shelf.publish()?;
+        report(&job.model, &totals);
         threads.into_iter().try_for_each(|thread| thread.join().expect("a worker thread does not panic"))
     })?;
     Ok(progress)
+}
+
+/// Logs what the games of a model were like.
+fn report(model: &ModelId, totals: &Totals) {
+    tracing::info!(
+        %model,
+        games = totals.games(),
+        mean_value = totals.mean_value(),
+        mean_depth = totals.mean_depth(),
+        mean_length = totals.mean_length(),
+        black_won = totals.black_share(),
+        "games of this model"
+    );
 }
 
 /// What a second brings, for people.

@@ -1,9 +1,11 @@
 //! How games end, and what their records say.
 
+use std::cmp::Reverse;
+
 use config::RunConfig;
 use go::{Color, Game, Move, Size};
-use mcts::Settings;
-use record::{EndReason, GameId, GameRecord, Outcome, SearchKind, Turn};
+use mcts::{RootMove, Search, Settings};
+use record::{EndReason, GameId, GameRecord, Outcome, SearchKind, SearchNote, TopMove, Turn};
 
 use crate::Thinker;
 
@@ -43,6 +45,7 @@ impl Header {
                 resign_threshold: None,
                 would_resign_turn: None,
                 bleakest_value: None,
+                mean_depth: None,
                 outcome: Outcome::Draw,
                 score: None,
                 end: EndReason::MoveLimit,
@@ -133,6 +136,7 @@ pub(crate) fn finished(
         resign_threshold: threshold,
         would_resign_turn,
         bleakest_value: bleakest(outcome, &turns),
+        mean_depth: mean_depth(&turns),
         outcome,
         score,
         end,
@@ -167,5 +171,33 @@ pub(crate) fn searched(thinker: &Thinker, kind: SearchKind, weight: f32, mv: Mov
         best_child_value: search.best_move().map_or(search.root_value(), |best| best.value).black(),
         network_value: search.network_value().black(),
         prior_entropy: thinker.prior_entropy(),
+        note: Some(Box::new(note(search))),
     }
+}
+
+/// What a search found, for people.
+fn note(search: &Search) -> SearchNote {
+    let mut moves = search.root_moves();
+    moves.sort_by_key(|root| (Reverse(root.visits), root.mv.index(search.game().size())));
+    moves.truncate(SearchNote::TOP);
+    let mut variation = search.principal_variation();
+    variation.truncate(SearchNote::VARIATION);
+    let depth = search.depth();
+    SearchNote {
+        variation,
+        mean_depth: depth.mean(),
+        max_depth: depth.max(),
+        top: moves.iter().map(top_move).collect(),
+    }
+}
+
+fn top_move(root: &RootMove) -> TopMove {
+    TopMove { mv: root.mv, visits: root.visits, value: root.value.black(), prior: root.prior }
+}
+
+/// Mean over the searches of a game of the mean depth of their leaves; a search that inherited its whole budget has none.
+fn mean_depth(turns: &[Turn]) -> Option<f32> {
+    let notes = turns.iter().filter_map(|turn| turn.note.as_ref()).filter(|note| note.max_depth > 0);
+    let depths: Vec<f32> = notes.map(|note| note.mean_depth).collect();
+    (!depths.is_empty()).then(|| depths.iter().sum::<f32>() / depths.len() as f32)
 }

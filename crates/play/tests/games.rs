@@ -264,6 +264,35 @@ impl Evaluate for Biased {
 }
 
 #[test]
+fn notes_agree_with_the_turns() {
+    for overrides in [&["search.reuse=false"][..], &GUMBEL, &CAPPED] {
+        let config = config(overrides);
+        let gumbel = config.search.algorithm == config::Algorithm::Gumbel;
+        for record in selfplay(&config, 4, 0..6, None) {
+            let mut depths = Vec::new();
+            for turn in &record.turns {
+                let note = turn.note.as_ref().expect("every search has a note");
+                let most = note.top.first().expect("a move was visited");
+                assert!(note.top.windows(2).all(|two| two[0].visits >= two[1].visits) && note.top.len() <= 6);
+                assert_eq!(note.variation.first(), Some(&(most.mv, most.visits)));
+                assert!(note.variation.windows(2).all(|two| two[0].1 > two[1].1), "visits fall along a path");
+                for top in &note.top {
+                    let index = top.mv.index(record.size) as u16;
+                    assert!(gumbel || turn.visits.contains(&(index, top.visits)));
+                    assert!((-1.0..=1.0).contains(&top.value) && (0.0..=1.0).contains(&top.prior));
+                }
+                assert!(note.mean_depth <= note.max_depth as f32 && (note.max_depth == 0) == (note.mean_depth == 0.0));
+                depths.extend((note.max_depth > 0).then_some(note.mean_depth));
+            }
+            let mean = depths.iter().sum::<f32>() / depths.len() as f32;
+            assert!(record.mean_depth.is_some_and(|found| (found - mean).abs() < 1e-5 && found >= 1.0));
+            let comments = record.to_sgf();
+            assert!(["variation ", " N ", " Q ", " P ", "depth "].iter().all(|word| comments.contains(word)));
+        }
+    }
+}
+
+#[test]
 fn openings_are_drawn_from_the_policy_without_passes() {
     let config = config(&[
         "selfplay.policy_opening_share=1.0",

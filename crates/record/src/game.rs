@@ -43,6 +43,8 @@ pub struct GameRecord {
     pub would_resign_turn: Option<u16>,
     /// Worst root value the winner saw on its own turns, for the winner; `None` for a draw.
     pub bleakest_value: Option<f32>,
+    /// Mean over its searches of the mean depth of their leaves, in moves from the root; `None` without searches.
+    pub mean_depth: Option<f32>,
     /// Who won.
     pub outcome: Outcome,
     /// Black's area minus White's after komi, in points; `None` after resignation.

@@ -98,6 +98,11 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
             "worst root value, -1 to 1, that the winner saw on its own turns, for the winner; none for a draw",
             rows().map(|g| g.bleakest_value),
         ),
+        optional_numbers::<Float32Type>(
+            "mean_depth",
+            "mean over the game's searches of the mean depth of their leaves, in moves from the root; none without searches",
+            rows().map(|g| g.mean_depth),
+        ),
         numbers::<Int8Type>("outcome", "1 Black won, -1 White won, 0 draw", rows().map(|g| g.outcome.as_i8())),
         optional_numbers::<Float32Type>(
             "score",

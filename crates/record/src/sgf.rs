@@ -4,14 +4,15 @@ use go::Move;
 use go::sgf;
 
 use crate::game::scoring_name;
-use crate::{EndReason, GameRecord, Outcome, Turn};
+use crate::{EndReason, GameRecord, Outcome, SearchKind, SearchNote, TopMove, Turn};
 
 /// Moves listed in the comment of a turn, most visited first.
 const TOP_MOVES: usize = 6;
 
 impl GameRecord {
-    /// Writes the game as SGF. Comments say what the searches thought: values are for Black, moves are listed with their
-    /// visits, and a `?` marks the turn at which the mover was, or would have been, ready to resign.
+    /// Writes the game as SGF. Comments say what the searches thought: values are for Black, and a `?` marks the turn at which the mover was, or would have been, ready to resign. Where
+    /// the turns have notes there are the depth of the search, the most visited path with its visits, and N, Q and P of the
+    /// most visited moves; elsewhere the moves with their visits.
     pub fn to_sgf(&self) -> String {
         let player = |name: &str| sgf::Player { name: name.to_owned(), rank: String::new() };
         let turn = |(i, turn): (usize, &Turn)| sgf::Turn {
@@ -58,6 +59,9 @@ impl GameRecord {
         if let (Some(bleakest), Outcome::Black | Outcome::White) = (self.bleakest_value, self.outcome) {
             lines.push(format!("bleakest value of the winner {bleakest:+.3}"));
         }
+        if let Some(depth) = self.mean_depth {
+            lines.push(format!("mean depth {depth:.2}"));
+        }
         if self.holdout {
             lines.push("set aside for validation".to_owned());
         }
@@ -65,18 +69,36 @@ impl GameRecord {
     }
 
     fn turn_comment(&self, index: usize, turn: &Turn) -> String {
-        if !turn.is_searched() {
-            return String::new();
+        match turn.kind {
+            SearchKind::Given => return String::new(),
+            SearchKind::Policy => return turn.kind.as_str().to_owned(),
+            SearchKind::Full | SearchKind::Fast | SearchKind::Reduced => {}
         }
         let doubt = if self.would_resign_turn.map(usize::from) == Some(index) { " ?" } else { "" };
-        format!(
-            "value {:+.3} best {:+.3} network {:+.3} entropy {:.2}{doubt}\n{}",
-            turn.root_value,
-            turn.best_child_value,
-            turn.network_value,
-            turn.prior_entropy,
-            self.top_moves(turn)
-        )
+        let mut lines = vec![format!(
+            "value {:+.3} best {:+.3} network {:+.3} entropy {:.2}{doubt}",
+            turn.root_value, turn.best_child_value, turn.network_value, turn.prior_entropy,
+        )];
+        if turn.kind != SearchKind::Full {
+            lines.push(format!("{}, weight {}", turn.kind.as_str(), turn.weight));
+        }
+        match &turn.note {
+            Some(note) => lines.extend(self.note_lines(note)),
+            None => lines.push(self.top_moves(turn)),
+        }
+        lines.join("\n")
+    }
+
+    fn note_lines(&self, note: &SearchNote) -> Vec<String> {
+        let name = |mv: Move| mv.to_gtp(self.size);
+        let variation: Vec<String> = note.variation.iter().map(|&(mv, n)| format!("{} {n}", name(mv))).collect();
+        let mut lines = vec![
+            format!("depth {:.1}, at most {}", note.mean_depth, note.max_depth),
+            format!("variation {}", variation.join(", ")),
+        ];
+        let top = |top: &TopMove| format!("{} N {} Q {:+.3} P {:.3}", name(top.mv), top.visits, top.value, top.prior);
+        lines.extend(note.top.iter().map(top));
+        lines
     }
 
     fn top_moves(&self, turn: &Turn) -> String {

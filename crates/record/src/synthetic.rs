@@ -63,6 +63,7 @@ pub fn game(model: &str, worker: &str, index: u64, size: Size, visits: u32) -> G
         holdout: false,
         resign_threshold: (!calibration).then_some(THRESHOLD),
         would_resign_turn: would_resign(&turns),
+        mean_depth: (!calibration).then_some(2.5),
         bleakest_value: outcome.winner().and_then(|winner| bleakest(winner, &turns)),
         outcome,
         score,
@@ -98,6 +99,7 @@ fn searched(random: &mut Random, size: Size, mv: Move, choices: &[Move], visits:
         best_child_value: random.value(),
         network_value: random.value(),
         prior_entropy: random.value().abs() * (choices.len() as f32).ln(),
+        note: None,
     }
 }
 

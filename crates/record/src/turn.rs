@@ -2,6 +2,8 @@
 
 use go::{Move, Size};
 
+use crate::SearchNote;
+
 /// One move of a game and how it was found.
 ///
 /// A turn that was not searched has no visits, and its values and entropy are 0 and mean nothing; tables hold no values
@@ -28,6 +30,8 @@ pub struct Turn {
     pub network_value: f32,
     /// Entropy of the network's priors over the legal moves before noise, in nats.
     pub prior_entropy: f32,
+    /// More about the search, for readable games. Tables do not hold it, so turns that were read have none.
+    pub note: Option<Box<SearchNote>>,
 }
 
 /// How the move of a turn was found.
@@ -96,6 +100,7 @@ impl Turn {
             best_child_value: 0.0,
             network_value: 0.0,
             prior_entropy: 0.0,
+            note: None,
         }
     }
 

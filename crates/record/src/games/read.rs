@@ -27,6 +27,7 @@ pub(super) struct Headers<'a> {
     resign_threshold: &'a Float32Array,
     would_resign_turn: &'a UInt16Array,
     bleakest_value: &'a Float32Array,
+    mean_depth: &'a Float32Array,
     outcome: &'a [i8],
     score: &'a Float32Array,
     end: Strings<'a>,
@@ -51,6 +52,7 @@ impl<'a> Headers<'a> {
             resign_threshold: table.optional_numbers::<Float32Type>("resign_threshold")?,
             would_resign_turn: table.optional_numbers::<UInt16Type>("would_resign_turn")?,
             bleakest_value: table.optional_numbers::<Float32Type>("bleakest_value")?,
+            mean_depth: table.optional_numbers::<Float32Type>("mean_depth")?,
             outcome: table.numbers::<Int8Type>("outcome")?,
             score: table.optional_numbers::<Float32Type>("score")?,
             end: table.strings("end")?,
@@ -76,6 +78,7 @@ impl<'a> Headers<'a> {
             resign_threshold: optional(self.resign_threshold, row),
             would_resign_turn: optional(self.would_resign_turn, row),
             bleakest_value: optional(self.bleakest_value, row),
+            mean_depth: optional(self.mean_depth, row),
             outcome: read_outcome("outcome", row, self.outcome[row])?,
             score: optional(self.score, row),
             end: self.end.parse(row, str::parse)?,
@@ -132,6 +135,7 @@ impl<'a> Turns<'a> {
             best_child_value: best[i],
             network_value: network[i],
             prior_entropy: entropy[i],
+            note: None,
         };
         Ok(moves.into_iter().zip(visits).enumerate().map(turn).collect())
     }

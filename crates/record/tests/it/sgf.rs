@@ -1,7 +1,7 @@
 //! Games for people.
 
 use go::{Color, Move, Size, sgf};
-use record::{EndReason, GameRecord, Outcome, synthetic};
+use record::{EndReason, GameRecord, Outcome, SearchKind, SearchNote, TopMove, synthetic};
 
 fn a_game() -> GameRecord {
     let mut game = synthetic::game("run-7", "w0", 3, Size::new(9).unwrap(), 50);
@@ -42,13 +42,14 @@ fn comments_say_what_the_search_thought() {
     game.would_resign_turn = Some(1);
     game.turns[1] = record::Turn {
         mv: Move::Pass,
-        kind: record::SearchKind::Full,
+        kind: SearchKind::Full,
         weight: 1.0,
         visits: vec![(0, 5), (40, 30), (80, 5), (81, 10)],
         root_value: 0.95,
         best_child_value: -0.5,
         network_value: 0.25,
         prior_entropy: 1.5,
+        note: None,
     };
     let read = sgf::Record::parse(game.to_sgf().as_bytes()).unwrap();
     assert_eq!(
@@ -56,4 +57,43 @@ fn comments_say_what_the_search_thought() {
         "value +0.950 best -0.500 network +0.250 entropy 1.50 ?\nE5 30, pass 10, A9 5, J1 5"
     );
     assert!(read.comment.contains(&format!("game {}", game.id)), "{}", read.comment);
+}
+
+#[test]
+fn notes_show_depth_variation_and_the_best_moves() {
+    let mut game = a_game();
+    let mv = |index| Move::from_index(game.size, index).unwrap();
+    let note = SearchNote {
+        variation: vec![(mv(40), 30), (mv(81), 12), (mv(0), 3)],
+        mean_depth: 3.24,
+        max_depth: 7,
+        top: vec![
+            TopMove { mv: mv(40), visits: 30, value: -0.5, prior: 0.25 },
+            TopMove { mv: mv(81), visits: 10, value: 0.125, prior: 0.0625 },
+        ],
+    };
+    game.turns[1] = record::Turn {
+        kind: SearchKind::Reduced,
+        weight: 0.1,
+        root_value: 0.95,
+        best_child_value: -0.5,
+        network_value: 0.25,
+        prior_entropy: 1.5,
+        note: Some(Box::new(note)),
+        ..game.turns[1].clone()
+    };
+    game.turns[0] = record::Turn::unsearched(SearchKind::Policy, game.turns[0].mv);
+    game.mean_depth = Some(3.25);
+    let read = sgf::Record::parse(game.to_sgf().as_bytes()).unwrap();
+    assert_eq!(read.turns[0].comment, "policy draw");
+    let expected = [
+        "value +0.950 best -0.500 network +0.250 entropy 1.50",
+        "reduced search, weight 0.1",
+        "depth 3.2, at most 7",
+        "variation E5 30, pass 12, A9 3",
+        "E5 N 30 Q -0.500 P 0.250",
+        "pass N 10 Q +0.125 P 0.062",
+    ];
+    assert_eq!(read.turns[1].comment.lines().collect::<Vec<_>>(), expected);
+    assert!(read.comment.contains("mean depth 3.25"), "{}", read.comment);
 }
