@@ -5,7 +5,10 @@ mod blame;
 mod cycle;
 pub mod gtp;
 pub mod gtp_command;
+pub mod ladders;
 mod model;
 pub mod run_command;
+mod statistics;
+mod think;
 
 pub use blame::blame;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tengen::{bench, blame, gtp_command, run_command};
+use tengen::{bench, blame, gtp_command, ladders, run_command};
 
 /// Learns Go from nothing, and plays it.
 #[derive(Parser)]
@@ -27,6 +27,8 @@ enum Command {
     Gtp(gtp_command::Args),
     /// Measure how fast this machine searches, evaluates and plays, and how much memory that takes
     Bench(bench::Args),
+    /// See whether a model plays ladders that work, and leaves those that do not
+    Ladders(ladders::Args),
 }
 
 fn main() -> ExitCode {
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
             Command::Run(run) => run_command::run(&args.store.store, run, stop),
             Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),
             Command::Bench(bench) => bench::run(&args.store.store, bench, stop),
+            Command::Ladders(ladders) => ladders::run(&args.store.store, ladders, stop),
         };
         done.map_err(blame)
     })

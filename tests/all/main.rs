@@ -5,6 +5,7 @@
 
 mod bench;
 mod killed;
+mod ladders;
 mod programs;
 mod python;
 mod readme;

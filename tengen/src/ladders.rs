@@ -1,0 +1,202 @@
+//! `tengen ladders`: whether a search plays ladders that work and leaves those that do not.
+//!
+//! The suite is made by code and judged by an exact reader: a pattern that begins a ladder, somewhere near a corner, and
+//! stones of the hunted side elsewhere that may or may not break it. In half of the positions it is the hunter's turn,
+//! in half that of the hunted; in half of each the ladder works.
+
+mod reader;
+mod suite;
+
+use std::fmt;
+
+use cli::{Blame, PlaceArgs, Stop};
+use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
+use evaluator::Player;
+use go::{Game, Size};
+use mcts::Settings;
+use play::Budget;
+use serde::Serialize;
+use store::Store;
+
+use crate::model;
+use crate::statistics::wilson;
+use crate::think::{BATCH, Thoughts};
+use suite::{Kind, Ladder};
+
+/// What is compared: rules for first visits, and leaves of one position that wait side by side.
+const Q_INITS: [QInit; 3] = [QInit::LOSS, QInit::PARENT, QInit::Zero];
+const LEAVES: [usize; 3] = [1, 2, 8];
+
+/// Arguments of `tengen ladders`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The model: v15-330, or v15 for the newest of run v15; or a built-in one, uniform or random
+    #[arg(long, env = "TENGEN_MODEL")]
+    model: ModelRef,
+    /// The run whose settings a built-in model plays by [default: those of configs/9x9.toml]
+    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
+    run: Option<RunName>,
+    /// Visits for each position
+    #[arg(long, default_value = "400", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    visits: u32,
+    /// Positions of each of the four kinds on each board
+    #[arg(long, default_value = "50", value_name = "N")]
+    positions: usize,
+    /// Points on a side of the board; may be given several times [default: the model's board, or 9, 13 and 19]
+    #[arg(long, value_name = "N")]
+    size: Vec<usize>,
+    /// Another value for one key of the configuration: --set search.c_puct_init=1
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Show the positions of the suite instead of playing them
+    #[arg(long)]
+    show: bool,
+    /// Print one JSON object for each line of the table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// How often one way of searching was right on one board.
+#[derive(Serialize)]
+struct Row {
+    model: String,
+    board: usize,
+    visits: u32,
+    q_init: String,
+    leaves: usize,
+    /// Of every kind of position, and of all together.
+    rates: Vec<Success>,
+}
+
+/// Right answers, with the 95 % interval of their share.
+#[derive(Serialize)]
+struct Success {
+    kind: &'static str,
+    right: usize,
+    positions: usize,
+    share: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Success {
+    fn new(kind: &'static str, right: usize, positions: usize) -> Success {
+        let (low, high) = wilson(right, positions);
+        Success { kind, right, positions, share: right as f64 / positions.max(1) as f64, low, high }
+    }
+}
+
+impl fmt::Display for Success {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let percent = |share: f64| 100.0 * share;
+        let text = format!("{:.0} ({:.0}–{:.0})", percent(self.share), percent(self.low), percent(self.high));
+        write!(f, "{text:>14}")
+    }
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>5} {:>6} {:>6} {:>6}", self.board, self.visits, self.q_init, self.leaves)?;
+        self.rates.iter().try_for_each(|rate| write!(f, " {rate}"))
+    }
+}
+
+/// Plays the suite with a model and prints how often it was right.
+///
+/// # Errors
+/// A model or a configuration that cannot be used, or a device that fails.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let store = Store::open(store)?;
+    let id = model::resolve(&store, &args.model)?;
+    let own = model::configuration(&store, &id, args.run.as_ref(), &[])?.game.size;
+    let sizes = match &args.size[..] {
+        [] if matches!(id, ModelId::Trained { .. }) => vec![own],
+        [] => vec![9, 13, 19],
+        sizes => sizes.to_vec(),
+    };
+    if args.show {
+        return sizes.iter().try_for_each(|&side| suite(side, args.positions)?.iter().try_for_each(cli::print));
+    }
+    if !args.json {
+        print_head(args, &id)?;
+    }
+    for side in sizes {
+        Board::open(&store, args, &id, side)?.play(stop)?;
+    }
+    Ok(())
+}
+
+fn print_head(args: &Args, id: &ModelId) -> anyhow::Result<()> {
+    cli::print(format!("Right moves of {id} in %, with 95 % intervals; {} positions of each kind", args.positions))?;
+    let kinds: String = Kind::ALL.iter().map(|kind| format!(" {:>14}", kind.name())).collect();
+    cli::print(format!("board visits q_init leaves{kinds} {:>14}", "all"))
+}
+
+/// The suite of one board, and who plays it.
+struct Board<'a> {
+    args: &'a Args,
+    config: RunConfig,
+    player: Player,
+    ladders: Vec<Ladder>,
+    games: Vec<Game>,
+}
+
+impl<'a> Board<'a> {
+    fn open(store: &Store, args: &'a Args, id: &ModelId, side: usize) -> anyhow::Result<Board<'a>> {
+        let device = args.place.device.parse().misconfigured()?;
+        let given = [format!("game.size={side}"), "search.algorithm=puct".to_owned()];
+        let overrides = [&given[..], &args.overrides].concat();
+        let config = model::configuration(store, id, args.run.as_ref(), &overrides)?;
+        let player = Player::open(store, &config, id, device, BATCH)?;
+        let ladders = suite(side, args.positions)?;
+        let games = ladders.iter().map(|ladder| ladder.game.clone()).collect();
+        Ok(Board { args, config, player, ladders, games })
+    }
+
+    /// First with a single visit, which is to say by the policy alone.
+    fn play(&self, stop: &Stop) -> anyhow::Result<()> {
+        let rows = Q_INITS.into_iter().flat_map(|q_init| LEAVES.map(|leaves| (q_init, leaves, self.args.visits)));
+        for (q_init, leaves, visits) in [(QInit::PARENT, 1, 1)].into_iter().chain(rows) {
+            if stop.requested() {
+                break;
+            }
+            let row = self.row(q_init, Budget { visits, leaves })?;
+            if self.args.json { cli::print(serde_json::to_string(&row)?)? } else { cli::print(row)? }
+        }
+        Ok(())
+    }
+
+    fn row(&self, q_init: QInit, budget: Budget) -> anyhow::Result<Row> {
+        let search = config::Search { q_init, ..self.config.search.clone() };
+        let settings = Settings::new(&search, &self.config.game);
+        let mut evaluator = self.player.evaluator(self.args.place.cache());
+        let mut right = [0; Kind::ALL.len()];
+        let mut thoughts = Thoughts { model: &mut *evaluator, settings, budget, seed: self.config.seed };
+        thoughts.on(&self.games, &mut |index, search| {
+            let ladder = &self.ladders[index];
+            let is_right = search.best_move().is_some_and(|best| ladder.is_right(best.mv));
+            right[ladder.kind as usize] += usize::from(is_right);
+        })?;
+        let mut rates: Vec<Success> =
+            Kind::ALL.map(|kind| Success::new(kind.name(), right[kind as usize], self.args.positions)).into();
+        rates.push(Success::new("all", right.iter().sum(), self.games.len()));
+        Ok(Row {
+            model: self.player.id().to_string(),
+            board: self.config.game.size,
+            visits: budget.visits,
+            q_init: q_init.to_string(),
+            leaves: budget.leaves,
+            rates,
+        })
+    }
+}
+
+/// The positions of a board; the same every time.
+fn suite(side: usize, count: usize) -> anyhow::Result<Vec<Ladder>> {
+    let size = Size::new(side).misconfigured()?;
+    let made = suite::make(size, count);
+    made.ok_or_else(|| anyhow::anyhow!("a board of {side}x{side} is too small for ladders; try 7 or more"))
+        .misconfigured()
+}

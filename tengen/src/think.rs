@@ -1,0 +1,52 @@
+//! Searches of many positions with one model, batch after batch.
+
+use go::Game;
+use mcts::{Evaluate, Search, Settings};
+use play::{Budget, Seed, Thinker, game_seed, generator};
+
+/// Positions that are evaluated together.
+pub(crate) const BATCH: usize = 64;
+
+/// How positions are thought about: to find the best move, not to learn.
+pub(crate) struct Thoughts<'a> {
+    pub(crate) model: &'a mut dyn Evaluate,
+    pub(crate) settings: Settings,
+    pub(crate) budget: Budget,
+    pub(crate) seed: u64,
+}
+
+impl Thoughts<'_> {
+    /// Searches each of these positions and shows it with its number when its budget is spent. What is found of one
+    /// does not depend on the others.
+    ///
+    /// # Errors
+    /// The model fails.
+    pub(crate) fn on(&mut self, games: &[Game], finish: &mut dyn FnMut(usize, &Search)) -> anyhow::Result<()> {
+        let slots = (BATCH / self.budget.leaves).max(1);
+        let mut next = games.iter().enumerate();
+        let mut open: Vec<(usize, Thinker, Seed)> = Vec::with_capacity(slots);
+        loop {
+            open.extend(next.by_ref().take(slots - open.len()).map(|(index, game)| self.begin(index, game)));
+            if open.is_empty() {
+                return Ok(());
+            }
+            let mut pushed = 0;
+            open.iter_mut().for_each(|(_, thinker, rng)| thinker.push(self.model, &mut pushed, rng));
+            if pushed > 0 {
+                self.model.evaluate().map_err(|error| anyhow::anyhow!(error))?;
+            }
+            open.retain_mut(|(index, thinker, _)| {
+                thinker.take(self.model);
+                if thinker.is_done() {
+                    finish(*index, thinker.search());
+                }
+                !thinker.is_done()
+            });
+        }
+    }
+
+    fn begin(&self, index: usize, game: &Game) -> (usize, Thinker, Seed) {
+        let rng = generator(game_seed(self.seed, "", "thoughts", index as u64));
+        (index, Thinker::new(game.clone(), self.settings, self.budget, None), rng)
+    }
+}

@@ -1,0 +1,18 @@
+//! What `tengen ladders` prints.
+
+use serde_json::Value;
+use tests::{program, succeed};
+
+#[test]
+fn every_way_of_searching_has_a_line() {
+    let mut command = program("tengen");
+    command.args(["ladders", "--model", "uniform", "--size", "9", "--positions", "2", "--visits", "20", "--json"]);
+    let text = succeed(&mut command);
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), 10, "the policy alone, and three rules by three widths");
+    for row in rows {
+        // A search that knows nothing begins with the first point, which is no part of any ladder.
+        let rate = |kind: usize| row["rates"][kind]["share"].as_f64().unwrap();
+        assert_eq!([rate(0), rate(1), rate(2), rate(3)], [0.0, 1.0, 0.0, 1.0], "{row}");
+    }
+}
