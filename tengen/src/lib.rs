@@ -3,6 +3,7 @@
 pub mod bench;
 mod blame;
 mod cycle;
+pub mod depth_command;
 pub mod gtp;
 pub mod gtp_command;
 pub mod ladders;

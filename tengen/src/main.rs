@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tengen::{bench, blame, gtp_command, ladders, run_command};
+use tengen::{bench, blame, depth_command, gtp_command, ladders, run_command};
 
 /// Learns Go from nothing, and plays it.
 #[derive(Parser)]
@@ -29,6 +29,8 @@ enum Command {
     Bench(bench::Args),
     /// See whether a model plays ladders that work, and leaves those that do not
     Ladders(ladders::Args),
+    /// See how deep a model's searches go, by what a move is worth before its first visit
+    Depth(depth_command::Args),
 }
 
 fn main() -> ExitCode {
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
             Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),
             Command::Bench(bench) => bench::run(&args.store.store, bench, stop),
             Command::Ladders(ladders) => ladders::run(&args.store.store, ladders, stop),
+            Command::Depth(depth) => depth_command::run(&args.store.store, depth, stop),
         };
         done.map_err(blame)
     })

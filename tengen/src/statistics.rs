@@ -15,6 +15,14 @@ pub(crate) fn wilson(right: usize, all: usize) -> (f64, f64) {
     (((middle - half) / scale).max(0.0), ((middle + half) / scale).min(1.0))
 }
 
+/// The mean of some numbers, and half of its 95 % interval by the normal approximation.
+pub(crate) fn mean(numbers: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let count = numbers.clone().count() as f64;
+    let mean = numbers.clone().sum::<f64>() / count;
+    let variance = numbers.map(|x| (x - mean) * (x - mean)).sum::<f64>() / (count - 1.0);
+    (mean, Z * (variance / count).sqrt())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,5 +35,12 @@ mod tests {
             let (low, high) = wilson(right, all);
             assert!((low - expected.0).abs() < 1e-4 && (high - expected.1).abs() < 1e-4, "{right}/{all}: {low} {high}");
         }
+    }
+
+    #[test]
+    fn a_mean_has_the_error_of_its_spread() {
+        // Variance 2.5, five numbers.
+        let (mean, half) = mean([1.0, 2.0, 3.0, 4.0, 5.0].into_iter());
+        assert!((mean - 3.0).abs() < 1e-12 && (half - 1.959_964 * 0.5f64.sqrt()).abs() < 1e-9);
     }
 }

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bench;
+mod depth;
 mod killed;
 mod ladders;
 mod programs;

@@ -1,0 +1,231 @@
+//! `tengen depth`: how deep searches go, by what a move is worth before its first visit.
+//!
+//! Positions come from games that the model plays against itself as it does to learn, one from each game. Each is
+//! searched once with every rule, without noise.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use cli::{Blame, PlaceArgs, Stop};
+use config::{ModelRef, QInit, RunConfig, RunName};
+use evaluator::Player;
+use go::Game;
+use mcts::{Evaluate, Search, Settings};
+use play::{Budget, Selfplay, SelfplaySpec, game_seed, generator};
+use rand::RngExt;
+use record::GameRecord;
+use serde::Serialize;
+use store::Store;
+
+use crate::model;
+use crate::statistics::mean;
+use crate::think::{BATCH, Thoughts};
+
+/// What is compared; the first is what the others are compared with.
+const Q_INITS: [QInit; 3] = [QInit::PARENT, QInit::LOSS, QInit::Zero];
+
+/// Arguments of `tengen depth`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The model: v15-330, or v15 for the newest of run v15; or a built-in one, uniform or random
+    #[arg(long, env = "TENGEN_MODEL")]
+    model: ModelRef,
+    /// The run whose settings a built-in model plays by [default: those of configs/9x9.toml]
+    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
+    run: Option<RunName>,
+    /// Positions, each from a game of its own
+    #[arg(long, default_value = "200", value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    positions: u32,
+    /// Visits for each position
+    #[arg(long, default_value = "400", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    visits: u32,
+    /// Another value for one key of the configuration: --set search.leaves=8
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Print one JSON object for each line of the table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// What is seen of one search.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Seen {
+    mean_depth: f64,
+    max_depth: f64,
+    /// Moves of the root that were visited.
+    moves: f64,
+    /// What the network thinks of the position, for the side to move.
+    value: f32,
+}
+
+/// A mean and half of its 95 % interval.
+#[derive(Clone, Copy, Serialize)]
+struct Estimate {
+    mean: f64,
+    half: f64,
+}
+
+/// Means over some positions, or of differences from another rule at the same positions.
+#[derive(Serialize)]
+struct Row {
+    q_init: String,
+    /// The rule that is subtracted.
+    less: Option<String>,
+    /// All positions, or those where the side to move is ahead or behind, by the network's value.
+    side: &'static str,
+    positions: usize,
+    mean_depth: Estimate,
+    max_depth: Estimate,
+    moves: Estimate,
+}
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.less.as_ref().map_or(self.q_init.clone(), |less| format!("{} - {less}", self.q_init));
+        write!(f, "{name:<15} {:<7} {:>9}", self.side, self.positions)?;
+        [self.mean_depth, self.max_depth, self.moves]
+            .iter()
+            .try_for_each(|of| write!(f, " {:>7.2} ± {:<5.2}", of.mean, of.half))
+    }
+}
+
+/// Plays the games, searches the positions, and prints the table.
+///
+/// # Errors
+/// A model or a configuration that cannot be used, or a device that fails.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let store = Store::open(store)?;
+    let id = model::resolve(&store, &args.model)?;
+    let device = args.place.device.parse().misconfigured()?;
+    let played = model::configuration(&store, &id, args.run.as_ref(), &[])?;
+    let overrides = [&["search.algorithm=puct".to_owned()], &args.overrides[..]].concat();
+    let config = model::configuration(&store, &id, args.run.as_ref(), &overrides)?;
+    let player = Player::open(&store, &config, &id, device, BATCH)?;
+    let mut evaluator = player.evaluator(args.place.cache());
+    let games = positions(&played, &id.to_string(), args.positions, &mut *evaluator, stop)?;
+    if stop.requested() {
+        return Ok(());
+    }
+    let seen = Q_INITS.map(|q_init| searched(&config, q_init, args.visits, &games, &mut *evaluator));
+    let [parent, loss, zero] = seen;
+    report(args, &id.to_string(), &[parent?, loss?, zero?])
+}
+
+/// Positions of as many games, each at some move of its game.
+fn positions(
+    config: &RunConfig,
+    id: &str,
+    count: u32,
+    model: &mut dyn Evaluate,
+    stop: &Stop,
+) -> anyhow::Result<Vec<Game>> {
+    let mut started = (0..u64::from(count)).map(|i| Selfplay::new(SelfplaySpec::new(config, id, "depth", i, None)));
+    let mut records: Vec<GameRecord> = Vec::new();
+    let slots = BATCH / config.search.leaves;
+    play::run(&mut [model], slots, &mut || started.next(), &mut |record| records.push(record), &mut |_| {
+        if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    })
+    .map_err(|error| anyhow::anyhow!(error))?;
+    records.sort_by_key(|record| record.index);
+    records.iter().map(|record| Ok(some_position(record)?)).collect()
+}
+
+/// The position before some move, each as likely as any other.
+fn some_position(record: &GameRecord) -> Result<Game, record::RecordError> {
+    let mut rng = generator(game_seed(record.seed, "", "turn", record.index));
+    let turns = record.turns[..rng.random_range(0..record.turns.len())].to_vec();
+    GameRecord { turns, ..record.clone() }.replay()
+}
+
+fn searched(
+    config: &RunConfig,
+    q_init: QInit,
+    visits: u32,
+    games: &[Game],
+    model: &mut dyn Evaluate,
+) -> anyhow::Result<Vec<Seen>> {
+    let search = config::Search { q_init, ..config.search.clone() };
+    let settings = Settings::new(&search, &config.game);
+    let budget = Budget { visits, leaves: search.leaves };
+    let mut seen = vec![None; games.len()];
+    Thoughts { model, settings, budget, seed: config.seed }.on(games, &mut |index, search| {
+        seen[index] = Some(see(search));
+    })?;
+    Ok(seen.into_iter().map(|seen| seen.expect("every position was searched")).collect())
+}
+
+fn see(search: &Search) -> Seen {
+    Seen {
+        mean_depth: search.depth().mean().into(),
+        max_depth: search.depth().max().into(),
+        moves: search.root_moves().len() as f64,
+        value: search.network_value().mover(search.game().to_move()),
+    }
+}
+
+/// First each rule, then each less the first.
+fn report(args: &Args, id: &str, seen: &[Vec<Seen>; 3]) -> anyhow::Result<()> {
+    if !args.json {
+        let (positions, visits) = (args.positions, args.visits);
+        cli::print(format!(
+            "Depths of {id}'s searches, {visits} visits, {positions} positions; means with 95 % intervals"
+        ))?;
+        cli::print("q_init          side    positions      mean depth       max depth      root moves")?;
+    }
+    let rules = Q_INITS.iter().zip(seen).map(|(q_init, seen)| (q_init, None, seen.clone()));
+    let less = |(q_init, other): (_, &Vec<Seen>)| (q_init, Some(Q_INITS[0]), differences(other, &seen[0]));
+    let differences = Q_INITS.iter().zip(seen).skip(1).map(less);
+    for (q_init, less, seen) in rules.chain(differences) {
+        for (side, ahead) in [("all", None), ("ahead", Some(true)), ("behind", Some(false))] {
+            let those: Vec<Seen> =
+                seen.iter().filter(|seen| ahead.is_none_or(|ahead| ahead == (seen.value > 0.0))).copied().collect();
+            let row = row(*q_init, less, side, &those);
+            if args.json { cli::print(serde_json::to_string(&row)?)? } else { cli::print(row)? }
+        }
+    }
+    Ok(())
+}
+
+fn row(q_init: QInit, less: Option<QInit>, side: &'static str, seen: &[Seen]) -> Row {
+    let estimate = |of: fn(&Seen) -> f64| {
+        let (mean, half) = mean(seen.iter().map(of));
+        Estimate { mean, half }
+    };
+    Row {
+        q_init: q_init.to_string(),
+        less: less.map(|less| less.to_string()),
+        side,
+        positions: seen.len(),
+        mean_depth: estimate(|seen| seen.mean_depth),
+        max_depth: estimate(|seen| seen.max_depth),
+        moves: estimate(|seen| seen.moves),
+    }
+}
+
+/// The same positions with one rule less with another; the value is that of the position.
+fn differences(one: &[Seen], other: &[Seen]) -> Vec<Seen> {
+    let less = |(a, b): (&Seen, &Seen)| Seen {
+        mean_depth: a.mean_depth - b.mean_depth,
+        max_depth: a.max_depth - b.max_depth,
+        moves: a.moves - b.moves,
+        value: b.value,
+    };
+    one.iter().zip(other).map(less).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn differences_are_taken_position_by_position() {
+        let seen = |mean_depth, value| Seen { mean_depth, max_depth: 2.0 * mean_depth, moves: 3.0, value };
+        let (one, other) = ([seen(5.0, 0.5), seen(9.0, -0.5)], [seen(4.0, 0.5), seen(8.0, -0.5)]);
+        let row = row(QInit::LOSS, Some(QInit::PARENT), "all", &differences(&one, &other));
+        // Both are deeper by 1, though the positions themselves differ by 4.
+        assert_eq!((row.mean_depth.mean, row.mean_depth.half), (1.0, 0.0));
+        assert_eq!((row.max_depth.mean, row.moves.mean), (2.0, 0.0));
+    }
+}

@@ -1,0 +1,17 @@
+//! What `tengen depth` prints.
+
+use serde_json::Value;
+use tests::{program, succeed};
+
+/// A move that is no loss looks better than all that were not tried, where those count as lost.
+#[test]
+fn init_to_loss_goes_deeper_and_visits_fewer_moves() {
+    let mut command = program("tengen");
+    command.args(["depth", "--model", "random", "--positions", "12", "--visits", "100", "--json"]);
+    let text = succeed(&mut command);
+    let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), 15, "three rules and two differences, by three sides");
+    let loss = rows.iter().find(|row| row["q_init"] == "loss" && row["less"] == "parent" && row["side"] == "all");
+    let mean = |key: &str| loss.unwrap()[key]["mean"].as_f64().unwrap();
+    assert!(mean("mean_depth") > 0.0 && mean("moves") < 0.0, "{text}");
+}
