@@ -1,0 +1,150 @@
+//! Whole trees of a search with a network, which may not change by accident: planes, layers and search together.
+//!
+//! The network is committed (`data/5x5.safetensors`, one block of 4 filters with made-up weights), and calculates in f32
+//! on the CPU. Processors differ in the last bits of its answers, so answers are rounded before the search sees them: the
+//! trees are the same with the kernels for SSE 4.1, AVX2 and AVX-512 (`ONEDNN_MAX_CPU_ISA`).
+//!
+//! After a change that is meant to change the trees: `TENGEN_GOLDEN=write cargo test -p net golden`, and look at the
+//! difference. The same command writes the network where there is none.
+
+use std::path::PathBuf;
+
+use config::QInit;
+use go::{Game, Scoring, Size};
+use mcts::{
+    Algorithm, Draw, Evaluate, Evaluation, Exploration, FirstPlay, Gumbel, Noise, RootTemperature, Search, Selected,
+    Settings, Value,
+};
+use net::{Device, Network, Precision, Shape, Weights};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const VISITS: u32 = 200;
+const LEAVES: usize = 4;
+
+const PUCT: Settings = Settings {
+    algorithm: Algorithm::Puct,
+    q_init: QInit::PARENT,
+    first_play: FirstPlay::VirtualVisit,
+    c_puct_base: 19652.0,
+    c_puct_init: 1.25,
+    reuse: true,
+    pass_from: 10,
+    skip_decided: true,
+    answer_passes: true,
+    scoring: Scoring::PassAlive,
+    komi: 0.5,
+};
+
+fn file(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+fn writes() -> bool {
+    std::env::var("TENGEN_GOLDEN").is_ok_and(|wish| wish == "write")
+}
+
+fn weights() -> Vec<u8> {
+    let (path, size) = (file("5x5.safetensors"), Size::new(5).unwrap());
+    if writes() && !path.exists() {
+        let shape = Shape { size, blocks: 1, filters: 4, policy_planes: 2, value_planes: 1, value_hidden: 8 };
+        std::fs::write(&path, Weights::synthetic(shape, 1).to_bytes()).unwrap();
+    }
+    std::fs::read(path).unwrap()
+}
+
+/// The answers of a network in steps so coarse that the last bits of f32 hardly ever cross one: about 1e-8 of a policy
+/// and 1e-7 of a value are uncertain, and a tree has some thousand of them.
+struct Rounded {
+    network: Network,
+    policy: Vec<f32>,
+}
+
+impl Rounded {
+    fn answer(&mut self, index: usize) -> Evaluation<'_> {
+        let answer = self.network.answer(index);
+        self.policy = answer.policy.iter().map(|p| (p * 512.0).round() / 512.0).collect();
+        Evaluation { policy: &self.policy, value: Value::for_black((answer.value.black() * 64.0).round() / 64.0) }
+    }
+
+    fn search(&mut self, search: &mut Search, visits: u32) {
+        while search.visits() < visits || !search.is_expanded() {
+            let mut waiting = Vec::new();
+            while waiting.len() < LEAVES && search.visits() + (waiting.len() as u32) < visits.max(1) {
+                let select = search.select(&mut |game| _ = self.network.push(game, Draw::PLAIN));
+                match select {
+                    Selected::Leaf(leaf) => waiting.push(leaf),
+                    Selected::Ended => {}
+                    Selected::Taken | Selected::Wait => break,
+                }
+            }
+            self.network.evaluate().unwrap();
+            for (index, leaf) in waiting.into_iter().enumerate() {
+                search.expand(leaf, self.answer(index));
+            }
+        }
+    }
+}
+
+/// One line for each of the first moves of the root, the principal variation, and the policy to learn.
+fn describe(name: &str, search: &Search) -> String {
+    let size = search.game().size();
+    let depth = search.depth();
+    let mut text = format!("{name}: {} visits, value {:+.4}, ", search.visits(), search.root_value().black());
+    text += &format!("depth {:.2}, at most {}\n", depth.mean(), depth.max());
+    for root in search.root_moves().iter().take(12) {
+        let mv = root.mv.to_gtp(size);
+        text += &format!("  {mv:<4} N {:>3}  P {:.4}  Q {:+.4}\n", root.visits, root.prior, root.value.black());
+    }
+    let list = |moves: Vec<(go::Move, u32)>| {
+        moves.iter().take(12).map(|(mv, n)| format!(" {}:{n}", mv.to_gtp(size))).collect::<String>()
+    };
+    text + &format!("  line{}\n  target{}\n", list(search.principal_variation()), list(search.policy_target()))
+}
+
+fn trees() -> String {
+    let network = Network::open(&weights(), Device::Cpu, Precision::F32, LEAVES).unwrap();
+    let mut network = Rounded { network, policy: Vec::new() };
+    let explored = Exploration {
+        temperature: RootTemperature::OFF,
+        noise: Some(Noise { weight: 0.25, alpha: 0.4, shaped: 0.0 }),
+        forced_visits: 2.0,
+        prune_target: true,
+    };
+    let gumbel = Algorithm::Gumbel(Gumbel { moves: 8, c_visit: 50.0, c_scale: 0.2 });
+    let urgency = FirstPlay::Urgency { reduction: 0.2 };
+    let cases = [
+        ("parent", PUCT, None),
+        ("loss", Settings { q_init: QInit::LOSS, ..PUCT }, None),
+        ("zero", Settings { q_init: QInit::Zero, ..PUCT }, None),
+        ("urgency", Settings { first_play: urgency, ..PUCT }, None),
+        ("explored", PUCT, Some(explored)),
+        ("gumbel", Settings { algorithm: gumbel, ..PUCT }, Some(explored)),
+    ];
+    let mut text = String::new();
+    for (name, settings, exploration) in cases {
+        let mut search = Search::new(Game::new(Size::new(5).unwrap()), settings);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        for turn in 0..=8 {
+            network.search(&mut search, 0);
+            search.begin_move(VISITS, exploration, &mut rng);
+            network.search(&mut search, VISITS);
+            if turn % 4 == 0 {
+                text += &describe(&format!("{name}, move {turn}"), &search);
+            }
+            let best = search.best_move().unwrap().mv;
+            search.advance(best).unwrap();
+        }
+    }
+    text
+}
+
+#[test]
+fn golden_trees_of_a_network_have_not_changed() {
+    let (path, found) = (file("trees.txt"), trees());
+    if writes() {
+        std::fs::write(&path, &found).unwrap();
+    }
+    let expected = std::fs::read_to_string(path).unwrap();
+    assert!(found == expected, "the trees have changed; found:\n{found}");
+}
