@@ -5,8 +5,8 @@ use config::{ModelId, ModelRef, RunConfig, RunName};
 use net::Device;
 use play::{Seed, game_seed};
 use rand::SeedableRng;
-use ratings::pairing::{self, InFlight, Reason};
-use ratings::{RatingError, Ratings};
+use ratings::pairing::{self, InFlight, Question, Reason, Rule};
+use ratings::{RatingError, Ratings, Tally};
 use store::{Run, Stem, Store};
 
 use crate::meeting::{self, Meeting, Progress};
@@ -148,27 +148,58 @@ impl Arena {
         Ok(Score { games: games.into(), points })
     }
 
-    /// The pair whose games would teach the ratings most, among the run's models, `random`, and everybody who has
-    /// played; `None` when there are not two.
+    /// The pair that a rule chooses among the run's models, `random`, and everybody who has played; `None` when there
+    /// are not two.
     ///
     /// # Errors
     /// The store cannot be read, or the results cannot be rated.
-    pub fn propose(&self) -> Result<Option<Proposal>, EvaluatorError> {
+    pub fn propose(&self, rule: Rule) -> Result<Option<Proposal>, EvaluatorError> {
         let pool = self.pool()?;
-        let models = self.run.models()?;
-        let models = models.into_iter().map(|number| self.run.name().model(number));
+        let models = self.models()?.into_iter();
         let tally = pool.tally(models.chain([ModelId::Random]));
         let (ratings, _) = Ratings::of_runs(&tally, |prior| prior).map_err(|source| self.unrated(source))?;
-        let ages: Vec<u32> =
-            tally.players().iter().map(|player| pool::age(self.run.name(), player).unwrap_or(0)).collect();
-        // The games so far are part of the seed, so that the same question gets another answer when something is new.
+        let ages = self.ages(&tally);
+        // The games so far are part of the seed, so that the same question gets another answer when something is new;
+        // so is the worker, so that several at once share near-ties among them.
         let mut rng = Seed::seed_from_u64(game_seed(self.config.seed, &self.place.worker, "pair", pool.games() as u64));
         let games = u32::try_from(self.config.evaluate.games_per_pair).unwrap_or(u32::MAX);
-        let choice = pairing::pair_uncertain(&ratings, &ages, &InFlight::default(), games, &mut rng);
+        let in_flight = InFlight::default();
+        let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &|_, _| 1.0 };
         let id = |player: usize| tally.players()[player].parse().ok();
-        Ok(choice.and_then(|choice| {
+        Ok(pairing::pairs(&question, rule, 1, &mut rng).first().and_then(|choice| {
             Some(Proposal { first: id(choice.first)?, second: id(choice.second)?, reason: choice.reason })
         }))
+    }
+
+    /// The models of the run, oldest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn models(&self) -> Result<Vec<ModelId>, EvaluatorError> {
+        Ok(self.run.models()?.into_iter().map(|number| self.run.name().model(number)).collect())
+    }
+
+    /// The models that a new one meets: those at Fibonacci's distances before it that exist, and `random` where the
+    /// run is not so old.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn ancestors(&self, model: &ModelId) -> Result<Vec<ModelId>, EvaluatorError> {
+        let ModelId::Trained { run, number } = model else { return Ok(Vec::new()) };
+        let older = self.store.run(run).models()?;
+        let at = |distance: u32| {
+            number.checked_sub(distance).map(|at| if at == 0 { ModelId::Random } else { run.model(at) })
+        };
+        let known = |id: &ModelId| match id {
+            ModelId::Trained { number, .. } => older.contains(number),
+            ModelId::Uniform | ModelId::Random => true,
+        };
+        Ok(pairing::fibonacci().map_while(at).filter(known).collect())
+    }
+
+    /// By player of a tally: the number of a model of the run.
+    fn ages(&self, tally: &Tally) -> Vec<Option<u32>> {
+        tally.players().iter().map(|player| pool::age(self.run.name(), player)).collect()
     }
 
     /// Rates everybody who has played, publishes the ratings if they are new, and returns them as a table.
@@ -179,8 +210,7 @@ impl Arena {
         let tally = self.pool()?.tally([]);
         let (ratings, step) = Ratings::of_runs(&tally, |prior| prior).map_err(|source| self.unrated(source))?;
         tracing::debug!(players = tally.players().len(), step, "rated");
-        let ages: Vec<Option<u32>> = tally.players().iter().map(|player| pool::age(self.run.name(), player)).collect();
-        let table = Table::new(&tally, &ratings, &ages);
+        let table = Table::new(&tally, &ratings, &self.ages(&tally));
         let rows = table.rows();
         if !rows.is_empty() && self.run.newest_ratings()?.as_ref() != Some(&rows) {
             self.run.publish_ratings(&rows)?;

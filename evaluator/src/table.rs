@@ -49,8 +49,9 @@ impl Table {
         assert_eq!(tally.players(), ratings.players(), "the ratings are of this tally");
         assert_eq!(ages.len(), tally.players().len(), "every player has an age or none");
         let total = tally.total();
+        let places = (0..).zip(tally.records()).zip(ratings.above_pool());
         let mut lines: Vec<Line> =
-            (0..).zip(tally.records()).map(|(player, record)| line(ratings, player, record)).collect();
+            places.map(|((player, record), above_pool)| line(ratings, player, record, above_pool)).collect();
         lines.sort_by(|a, b| b.rating.elo.total_cmp(&a.rating.elo).then_with(|| a.player.cmp(&b.player)));
         Table {
             lines,
@@ -87,11 +88,11 @@ impl Line {
     }
 }
 
-fn line(ratings: &Ratings, player: usize, record: Record) -> Line {
+fn line(ratings: &Ratings, player: usize, record: Record, above_pool: Estimate) -> Line {
     Line {
         player: ratings.players()[player].clone(),
         rating: ratings.rating(player),
-        above_pool: ratings.above_pool(player),
+        above_pool,
         games: record.games,
         points: record.points,
     }

@@ -11,6 +11,7 @@ mod gamma;
 mod matrix;
 mod misfit;
 pub mod pairing;
+pub mod sprt;
 mod standing;
 mod strengths;
 mod tally;

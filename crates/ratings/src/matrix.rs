@@ -19,6 +19,22 @@ impl Matrix {
         Matrix { side, entries: vec![0.0; side * side] }
     }
 
+    /// Σ x·xᵀ over the given vectors.
+    pub(crate) fn sum_of_squares(side: usize, vectors: &[Vec<f64>]) -> Matrix {
+        // Vectors on end: a row of `wide` is one entry of all of them.
+        let wide: Vec<f64> = (0..side).flat_map(|entry| vectors.iter().map(move |vector| vector[entry])).collect();
+        let row = |entry: usize| &wide[entry * vectors.len()..][..vectors.len()];
+        let mut sum = Matrix::zero(side);
+        for a in 0..side {
+            for b in 0..=a {
+                let entry = dot(row(a), row(b));
+                sum.set(a, b, entry);
+                sum.set(b, a, entry);
+            }
+        }
+        sum
+    }
+
     /// Rows, and columns.
     pub(crate) fn side(&self) -> usize {
         self.side
@@ -73,6 +89,16 @@ impl Matrix {
             let share = weight * a;
             for (entry, &b) in self.row_mut(row).iter_mut().zip(x) {
                 *entry -= share * b;
+            }
+        }
+    }
+
+    /// Subtracts x·yᵀ + y·xᵀ.
+    pub(crate) fn subtract_both(&mut self, x: &[f64], y: &[f64]) {
+        for row in 0..self.side {
+            let (a, b) = (x[row], y[row]);
+            for ((entry, &x), &y) in self.row_mut(row).iter_mut().zip(x).zip(y) {
+                *entry -= a * y + b * x;
             }
         }
     }

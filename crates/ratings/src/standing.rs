@@ -50,9 +50,11 @@ impl Standings {
 
     /// Everybody on one scale, from ratings that are on one.
     pub fn on_one_scale(ratings: Ratings, anchored: bool, first_move: Belief) -> Standings {
-        let rate = |player| if anchored { ratings.rating(player) } else { ratings.above_pool(player) };
-        let stand = |player| Standing { group: 0, rating: Some(rate(player)), bound: None };
-        let players = (0..ratings.players().len()).map(stand).collect();
+        let players = 0..ratings.players().len();
+        let rated =
+            if anchored { players.map(|player| ratings.rating(player)).collect() } else { ratings.above_pool() };
+        let stand = |rating| Standing { group: 0, rating: Some(rating), bound: None };
+        let players = rated.into_iter().map(stand).collect();
         let first_move = (first_move != Belief::Zero).then(|| ratings.first_move());
         Standings { ratings, players, first_move }
     }
@@ -79,13 +81,13 @@ impl Standings {
         let ratings = Ratings::fit(&inside, &prior)?;
         let mut players = vec![Standing { group: 0, rating: None, bound: None }; group_of.len()];
         for (group, members) in groups.iter().enumerate() {
-            let share = if anchored(members) { 0.0 } else { 1.0 / members.len() as f64 };
-            for &player in members {
-                let weight = |other: usize| {
-                    f64::from(u8::from(other == player)) - share * f64::from(u8::from(group_of[other] == group))
-                };
-                let alone = members.len() == 1 && share > 0.0;
-                players[player] = Standing { group, rating: (!alone).then(|| ratings.contrast(weight)), bound: None };
+            let rated: Vec<Option<Estimate>> = match (anchored(members), members.len()) {
+                (true, _) => members.iter().map(|&player| Some(ratings.rating(player))).collect(),
+                (false, 1) => vec![None],
+                (false, _) => ratings.above_mean(members).into_iter().map(Some).collect(),
+            };
+            for (&player, rating) in members.iter().zip(rated) {
+                players[player] = Standing { group, rating, bound: None };
             }
         }
         bound(tally, &ratings, &mut players);

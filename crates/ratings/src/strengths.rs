@@ -124,13 +124,29 @@ impl Ratings {
 
     /// A player's rating on the scale of the prior. Its error is against what the prior fixes.
     pub fn rating(&self, player: usize) -> Estimate {
-        self.contrast(|other| f64::from(u8::from(other == player)))
+        Estimate { elo: ELO * self.strengths[player], error: ELO * self.covariance.at(player, player).sqrt() }
     }
 
-    /// A player's rating above the mean of the pool: how well its place in the pool is known.
-    pub fn above_pool(&self, player: usize) -> Estimate {
-        let share = 1.0 / self.players.len() as f64;
-        self.contrast(|other| if other == player { 1.0 - share } else { -share })
+    /// All ratings above the mean of the pool: how well each place in the pool is known.
+    pub fn above_pool(&self) -> Vec<Estimate> {
+        self.above_mean(&(0..self.players.len()).collect::<Vec<_>>())
+    }
+
+    /// The ratings of these players above their own mean.
+    pub fn above_mean(&self, players: &[usize]) -> Vec<Estimate> {
+        let share = 1.0 / players.len() as f64;
+        let mean = share * players.iter().map(|&player| self.strengths[player]).sum::<f64>();
+        let with_mean = |&player: &usize| {
+            let row = self.covariance.row(player);
+            share * players.iter().map(|&other| row[other]).sum::<f64>()
+        };
+        let with_mean: Vec<f64> = players.iter().map(with_mean).collect();
+        let of_mean = share * with_mean.iter().sum::<f64>();
+        let estimate = |(&player, with_mean): (&usize, f64)| {
+            let variance = self.covariance.at(player, player) - 2.0 * with_mean + of_mean;
+            Estimate { elo: ELO * (self.strengths[player] - mean), error: ELO * variance.max(0.0).sqrt() }
+        };
+        players.iter().zip(with_mean).map(estimate).collect()
     }
 
     /// How much stronger `first` is than `second`.

@@ -32,6 +32,8 @@ fn ids(arena: &Arena) -> BTreeSet<GameId> {
     ids
 }
 
+const BEST: Rule = Rule::Informed(pairing::About::Best);
+
 const PAIR: [&ModelId; 2] = [&ModelId::Random, &ModelId::Uniform];
 
 #[test]
@@ -109,11 +111,15 @@ fn what_was_played_is_rated_and_stored() {
 fn a_pair_is_proposed_when_there_are_two_players() {
     let store = store();
     let mut arena = arena(&store, 1);
-    assert_eq!(arena.propose().expect("the pool can be rated"), None);
+    assert_eq!(arena.propose(BEST).expect("the pool can be rated"), None);
     arena.meet(PAIR, 2, &Stop::never(), &mut |_| {}).expect("the players can play");
-    let proposal = arena.propose().expect("the pool can be rated").expect("there are two players");
+    let proposal = arena.propose(BEST).expect("the pool can be rated").expect("there are two players");
     assert_eq!(BTreeSet::from([&proposal.first, &proposal.second]), BTreeSet::from(PAIR));
-    assert_eq!(arena.propose().expect("the pool can be rated"), Some(proposal), "the same question, the same answer");
+    assert_eq!(
+        arena.propose(BEST).expect("the pool can be rated"),
+        Some(proposal),
+        "the same question, the same answer"
+    );
 }
 
 #[test]

@@ -40,6 +40,8 @@ fn knows_the_determinant_and_the_form() {
     assert!((matrix.form(&[1.0, -1.0]) - 4.0).abs() < 1e-12);
     matrix.subtract_outer(1.0, &[2.0, 1.0]);
     assert_eq!((matrix.at(0, 0), matrix.at(1, 1)), (0.0, 3.0));
+    matrix.subtract_both(&[1.0, 0.0], &[0.0, 2.0]);
+    assert_eq!((matrix.at(0, 0), matrix.at(0, 1), matrix.at(1, 0)), (0.0, -2.0, -2.0));
 }
 
 #[test]

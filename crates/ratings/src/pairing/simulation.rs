@@ -6,6 +6,7 @@ use record::Outcome;
 
 use super::*;
 use crate::strengths::Prior;
+use crate::strengths::{Chances, ELO};
 use crate::tally::Tally;
 
 const RUNS: u64 = 30;
@@ -47,15 +48,17 @@ fn error(seed: u64, choose: impl Fn(&Ratings, &mut Xoshiro256PlusPlus) -> (usize
         meet(&mut tally, &strengths, pair, &mut rng);
     }
     let (ratings, mean) = (rate(&tally), strengths.iter().sum::<f64>() / MODELS as f64);
-    let squares = (0..MODELS).map(|model| (ratings.above_pool(model).elo - (strengths[model] - mean)).powi(2));
+    let squares = (0..MODELS).map(|model| (ratings.above_pool()[model].elo - (strengths[model] - mean)).powi(2));
     (squares.sum::<f64>() / MODELS as f64).sqrt()
 }
 
 #[test]
 fn chosen_pairs_teach_more_than_random_ones() {
-    let ages: Vec<u32> = (1..=MODELS as u32).collect();
+    let ages: Vec<Option<u32>> = (1..=MODELS as u32).map(Some).collect();
     let chosen = |ratings: &Ratings, rng: &mut Xoshiro256PlusPlus| {
-        let choice = pair_uncertain(ratings, &ages, &InFlight::default(), GAMES, rng).expect("there are players");
+        let in_flight = InFlight::default();
+        let question = Question { ratings, ages: &ages, in_flight: &in_flight, games: GAMES, cost: &|_, _| 1.0 };
+        let choice = pairs(&question, Rule::Informed(About::Curve), 1, rng)[0];
         (choice.first, choice.second)
     };
     let random = |_: &Ratings, rng: &mut Xoshiro256PlusPlus| {

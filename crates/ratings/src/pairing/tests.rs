@@ -27,10 +27,16 @@ fn even(ab: u32, bc: u32, ac: u32) -> Ratings {
     Ratings::fit(&tally, &Prior::normal(&tally, 400.0)).expect("the pool can be rated")
 }
 
-/// The choice of most seeds: what is chosen when it is not drawn at random.
-fn choice(ratings: &Ratings, ages: &[u32], in_flight: &InFlight) -> Choice {
-    let choices = (0..20).filter_map(|seed| pair_uncertain(ratings, ages, in_flight, 2, &mut rng(seed)));
-    let mut instructive = choices.filter(|choice| matches!(choice.reason, Reason::Instructive { .. }));
+fn choose(ratings: &Ratings, ages: &[u32], in_flight: &InFlight, rule: Rule, count: usize, seed: u64) -> Vec<Choice> {
+    let ages: Vec<Option<u32>> = ages.iter().map(|&age| (age > 0).then_some(age)).collect();
+    let question = Question { ratings, ages: &ages, in_flight, games: 2, cost: &|_, _| 1.0 };
+    pairs(&question, rule, count, &mut rng(seed))
+}
+
+/// The choice of most seeds about all ratings: what is chosen when it is not drawn at random.
+fn choice(ratings: &Ratings, ages: &[u32], in_flight: &InFlight) -> (usize, usize) {
+    let choices = (0..20).flat_map(|seed| choose(ratings, ages, in_flight, Rule::Informed(About::Curve), 1, seed));
+    let mut instructive = choices.filter(|choice| matches!(choice.reason, Reason::Instructive { .. })).map(pair);
     let first = instructive.next().expect("nine choices in ten are not random");
     assert!(instructive.all(|other| other == first), "there is one best pair");
     first
@@ -44,20 +50,31 @@ fn pair(choice: Choice) -> (usize, usize) {
 fn the_least_known_difference_is_played() {
     let ages = [1, 2, 3];
     let idle = InFlight::default();
-    assert_eq!(pair(choice(&even(40, 40, 0), &ages, &idle)), (A, C));
-    assert_eq!(pair(choice(&even(0, 40, 40), &ages, &idle)), (A, B));
-    assert_eq!(pair(choice(&even(40, 0, 40), &ages, &idle)), (B, C));
+    assert_eq!(choice(&even(40, 40, 4), &ages, &idle), (A, C));
+    assert_eq!(choice(&even(4, 40, 40), &ages, &idle), (A, B));
+    assert_eq!(choice(&even(40, 4, 40), &ages, &idle), (B, C));
 }
 
 #[test]
 fn games_in_flight_count_as_played() {
-    let (ratings, ages) = (even(40, 40, 0), [1, 2, 5]);
-    assert_eq!(pair(choice(&ratings, &ages, &InFlight::default())), (A, C));
+    let (ratings, ages) = (even(40, 4, 40), [1, 2, 3]);
+    assert_eq!(choice(&ratings, &ages, &InFlight::default()), (B, C));
     let mut in_flight = InFlight::default();
-    in_flight.add(C, A, 200);
-    in_flight.add(A, C, 200);
-    assert_eq!(in_flight.between(A, C), 400);
-    assert_eq!(pair(choice(&ratings, &ages, &in_flight)), (B, C));
+    in_flight.add(C, B, 200);
+    in_flight.add(B, C, 200);
+    assert_eq!(in_flight.between(B, C), 400);
+    assert_ne!(choice(&ratings, &ages, &in_flight), (B, C));
+}
+
+/// A batch counts its own pairs as games in flight.
+#[test]
+fn a_batch_is_what_one_choice_after_the_other_would_be() {
+    let (ratings, ages) = (even(6, 6, 6), [1, 2, 3]);
+    let batch = choose(&ratings, &ages, &InFlight::default(), Rule::Informed(About::Curve), 60, 1);
+    let times = |wanted| batch.iter().filter(|choice| pair(**choice) == wanted).count();
+    for wanted in [(A, B), (B, C), (A, C)] {
+        assert!((8..=35).contains(&times(wanted)), "{wanted:?}: {} of 60", times(wanted));
+    }
 }
 
 #[test]
@@ -71,33 +88,85 @@ fn a_foregone_conclusion_is_not_played() {
         }
     }
     let ratings = Ratings::fit(&tally, &Prior::normal(&tally, 400.0)).expect("the pool can be rated");
-    assert_eq!(pair(choice(&ratings, &[1, 2, 3], &InFlight::default())), (B, C));
+    assert_eq!(choice(&ratings, &[1, 2, 3], &InFlight::default()), (B, C));
 }
 
+/// Workers without a coordinator have generators of their own, and must not all play the same pair.
 #[test]
-fn equal_claims_go_to_near_rating_and_distant_age() {
-    let idle = InFlight::default();
-    assert_eq!(pair(choice(&even(20, 20, 20), &[1, 2, 30], &idle)), (A, C));
-    assert_eq!(pair(choice(&even(20, 20, 20), &[1, 30, 28], &idle)), (A, B));
+fn equal_claims_are_shared_and_go_rather_to_near_rating_and_distant_age() {
     assert!(
         near_and_distant(Estimate { elo: -50.0, error: 1.0 }, 10)
             > near_and_distant(Estimate { elo: 90.0, error: 1.0 }, 10)
     );
+    // Nobody is a model, so all are asked about alike and only age could tell them apart: nothing does.
+    let even_claims = count_pairs(&[0, 0, 0]);
+    assert!(even_claims.values().all(|&times| times > 50), "{even_claims:?}");
+    let ratings = even(20, 20, 20);
+    let claim = |age| near_and_distant(ratings.difference(A, B), age);
+    assert!((claim(29) / claim(1) - 15.0).abs() < 1e-9);
+}
+
+fn count_pairs(ages: &[u32]) -> BTreeMap<(usize, usize), usize> {
+    let ratings = even(20, 20, 20);
+    let mut times = BTreeMap::new();
+    for seed in 0..300 {
+        for choice in choose(&ratings, ages, &InFlight::default(), Rule::Informed(About::Curve), 1, seed) {
+            *times.entry(pair(choice)).or_default() += 1;
+        }
+    }
+    times
 }
 
 #[test]
-fn the_choice_is_a_function_of_its_arguments() {
+fn each_question_is_answered_by_its_own_games() {
+    // D is no model; A is the oldest and far weaker than B and C, who are equal.
+    let mut tally = Tally::new(["a", "b", "c", "d"]);
+    let results = [("a", "b", 1, 9), ("a", "c", 1, 9), ("b", "c", 5, 5), ("a", "d", 5, 5), ("b", "d", 5, 5)];
+    for (one, other, wins, losses) in results {
+        (0..wins).for_each(|_| tally.add(one, other, Black));
+        (0..losses).for_each(|_| tally.add(one, other, White));
+    }
+    let ratings = Ratings::fit(&tally, &Prior::normal(&tally, 1000.0)).expect("the pool can be rated");
+    let most_often = |about| {
+        let mut times = BTreeMap::<_, usize>::new();
+        for seed in 0..50 {
+            let choices = choose(&ratings, &[1, 2, 3, 0], &InFlight::default(), Rule::Informed(about), 1, seed);
+            *times.entry(pair(choices[0])).or_default() += 1;
+        }
+        times.into_iter().max_by_key(|&(_, times)| times).expect("pairs were chosen").0
+    };
+    const D: usize = 3;
+    assert_eq!(most_often(About::Best), (B, C));
+    let (first, second) = most_often(About::Newest);
+    assert!(first == C || second == C, "{first} {second}");
+    let (_, second) = most_often(About::Anchors);
+    assert_eq!(second, D);
+}
+
+#[test]
+fn dear_games_are_played_less() {
+    let (ratings, ages) = (even(20, 20, 20), [Some(1), Some(2), Some(3)]);
+    let cost = |one, other| if (one, other) == (A, B) { 3.0 } else { 1.0 };
+    let question = Question { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 2, cost: &cost };
+    let choices = pairs(&question, Rule::Informed(About::Curve), 50, &mut rng(3));
+    let dear = choices.iter().filter(|choice| pair(**choice) == (A, B)).count();
+    assert!(dear < 10, "{dear} of 50");
+}
+
+#[test]
+fn the_choices_are_a_function_of_their_arguments() {
     let (ratings, ages, idle) = (even(8, 6, 4), [1, 2, 3], InFlight::default());
-    for seed in 0..50 {
-        let choose = || pair_uncertain(&ratings, &ages, &idle, 2, &mut rng(seed));
-        assert_eq!(choose(), choose());
+    for rule in [Rule::Informed(About::Best), Rule::Minigo, Rule::Random] {
+        let choices = |seed| choose(&ratings, &ages, &idle, rule, 3, seed);
+        assert!((0..50).all(|seed| choices(seed) == choices(seed)));
+        assert!((0..50).any(|seed| choices(seed) != choices(0)), "{rule:?}");
     }
 }
 
 #[test]
 fn one_choice_in_ten_is_random() {
     let (ratings, ages, idle) = (even(40, 40, 0), [1, 2, 3], InFlight::default());
-    let choices = (0..2000).filter_map(|seed| pair_uncertain(&ratings, &ages, &idle, 2, &mut rng(seed)));
+    let choices = (0..2000).flat_map(|seed| choose(&ratings, &ages, &idle, Rule::Informed(About::Best), 1, seed));
     let random = choices.filter(|choice| matches!(choice.reason, Reason::Random { .. })).count();
     // Three standard deviations of a binomial count are 40.
     assert!((160..=240).contains(&random), "{random} of 2000");
@@ -109,7 +178,31 @@ fn fewer_than_two_players_make_no_pair() {
         let tally = Tally::new(players.clone());
         let ratings = Ratings::fit(&tally, &Prior::normal(&tally, 400.0)).expect("the pool can be rated");
         let ages = vec![1; players.len()];
-        assert!((0..50).all(|seed| pair_uncertain(&ratings, &ages, &InFlight::default(), 2, &mut rng(seed)).is_none()));
+        for rule in [Rule::Informed(About::Best), Rule::Minigo, Rule::Random] {
+            assert!(choose(&ratings, &ages, &InFlight::default(), rule, 3, 0).is_empty());
+        }
+    }
+}
+
+/// Minigo's pairs have one of the ten least known, and a neighbour.
+#[test]
+fn minigos_rule_looks_at_the_least_known_and_their_neighbours() {
+    let mut tally = Tally::new((0..40).map(|player| player.to_string()));
+    for player in 1..40_usize {
+        for _ in 0..if player < 30 { 10 } else { 1 } {
+            for (black, white, outcome) in [
+                (player, player - 1, Black),
+                (player - 1, player, Black),
+                (player, player - 1, White),
+                (player, player - 1, Black),
+            ] {
+                tally.add(&black.to_string(), &white.to_string(), outcome);
+            }
+        }
+    }
+    let ratings = Ratings::fit(&tally, &Prior::normal(&tally, 1000.0)).expect("the pool can be rated");
+    for choice in choose(&ratings, &[1; 40], &InFlight::default(), Rule::Minigo, 30, 5) {
+        assert!(choice.second >= 30 && choice.second - choice.first < 30, "{choice:?}");
     }
 }
 
@@ -117,33 +210,53 @@ fn fewer_than_two_players_make_no_pair() {
 #[test]
 fn the_promise_is_kept() {
     let mut tally = Tally::new(["a", "b"]);
-    let prior = Prior {
-        fixed: vec![(A, 0.0)],
-        ties: vec![Tie { player: B, to: Mark::Player(A), elo: 0.0, sd: 30.0 }],
-        first_move: Belief::Normal(1.0),
-        draws: Belief::Normal(3.0),
-    };
+    let tie = Tie { player: B, to: Mark::Player(A), elo: 0.0, sd: 30.0 };
+    let prior =
+        Prior { fixed: vec![(A, 0.0)], ties: vec![tie], first_move: Belief::Zero, ..Prior::normal(&tally, 1.0) };
     let ratings = Ratings::fit(&tally, &prior).expect("the pool can be rated");
-    let chosen = (0..20).find_map(|seed| {
-        match pair_uncertain(&ratings, &[1, 2], &InFlight::default(), 100, &mut rng(seed))?.reason {
-            Reason::Instructive { before, after, .. } => Some((before, after)),
-            Reason::Random { .. } => None,
-        }
-    });
-    let (before, after) = chosen.expect("nine choices in ten are not random");
-    assert!((before.error - 30.0).abs() < 1e-9);
+    let ages = [Some(1), Some(2)];
+    let question =
+        Question { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 100, cost: &|_, _| 1.0 };
+    let promised = (0..20).flat_map(|seed| pairs(&question, Rule::Informed(About::Newest), 1, &mut rng(seed)));
+    let (known, will_be) = promised
+        .filter_map(|choice| match choice.reason {
+            Reason::Instructive { known, will_be, .. } => Some((known, will_be)),
+            _ => None,
+        })
+        .next()
+        .expect("nine choices in ten are not random");
+    assert!((known - 30.0).abs() < 1e-9);
     for game in 0..100 {
         tally.add("a", "b", if game % 2 == 0 { Black } else { White });
     }
     let played = Ratings::fit(&tally, &prior).expect("the pool can be rated").difference(A, B);
-    assert!((played.error - after).abs() < 0.1, "{played:?} after a promise of {after}");
+    assert!((played.error - will_be).abs() < 0.1, "{played:?} after a promise of {will_be}");
+}
+
+/// What is updated by rank one is what would be computed anew.
+#[test]
+fn foreseen_games_narrow_everything_alike() {
+    let ratings = even(8, 6, 4);
+    let ages = [Some(1), Some(2), Some(5)];
+    let in_flight = InFlight::default();
+    let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 2, cost: &|_, _| 1.0 };
+    for about in [About::Best, About::Curve, About::Newest] {
+        let mut outlook = Outlook::new(&question, goal::contrasts(&ratings, &ages, about));
+        for (a, b) in [(A, B), (B, C), (A, B), (A, C)] {
+            let [known, will_be] = outlook.uncertainty(a, b, 2);
+            outlook.foresee(a, b, 2);
+            let [then, _] = outlook.uncertainty(a, b, 2);
+            assert!(known > will_be && (will_be - then).abs() < 1e-9);
+            assert!(outlook.is_consistent(), "{about:?}");
+        }
+    }
 }
 
 #[test]
 fn the_normal_mean_is_exact_for_polynomials() {
     let moments = [(0, 1.0), (1, 0.0), (2, 1.0), (4, 3.0), (6, 15.0), (8, 105.0), (16, 2_027_025.0)];
     for (power, moment) in moments {
-        let found = normal_mean(|z| z.powi(power));
+        let found = outlook::normal_mean(|z| z.powi(power));
         assert!((found - moment).abs() < 1e-8 * (1.0 + moment), "{power}: {found}");
     }
 }
@@ -152,8 +265,12 @@ fn the_normal_mean_is_exact_for_polynomials() {
 fn reasons_are_sentences() {
     let before = Estimate { elo: -38.4, error: 100.0 };
     assert_eq!(
-        Reason::Instructive { before, after: 50.0, equals: 3 }.to_string(),
-        "the difference of -38 Elo is known to ±196 and will be to ±98, nearest in rating and farthest in age of 3 such pairs"
+        Reason::Instructive { before, known: 20.0, will_be: 15.0, equals: 3 }.to_string(),
+        "what was asked is known to ±39.2 Elo and will be to ±29.4; the difference is -38 ±196 Elo; one of 3 such pairs"
     );
     assert_eq!(Reason::Random { before }.to_string(), "drawn at random to test the ratings, which say -38 ±196 Elo");
+    assert_eq!(
+        Reason::LittleKnown { before }.to_string(),
+        "one of the least known players; the difference is -38 ±196 Elo"
+    );
 }

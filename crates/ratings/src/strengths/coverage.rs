@@ -7,7 +7,7 @@ use record::Outcome;
 
 use super::*;
 
-const LEAGUES: u64 = 300;
+const LEAGUES: u64 = 1000;
 const MODELS: usize = 10;
 
 /// A run whose strength walks 100 Elo a step, each model playing twice four games against those 1, 2 and 5 before it.
@@ -53,7 +53,7 @@ fn coverage(draws: Option<f64>, rate: impl Fn(&Tally) -> Ratings) -> [f64; 2] {
         };
         for i in 0..MODELS {
             (0..i).for_each(|j| check(0, ratings.difference(i, j), strengths[i] - strengths[j]));
-            check(1, ratings.above_pool(i), strengths[i] - mean);
+            check(1, ratings.above_pool()[i], strengths[i] - mean);
         }
     }
     [hits[0] / counts[0], hits[1] / counts[1]]

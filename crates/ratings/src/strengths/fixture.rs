@@ -26,7 +26,7 @@ fn check(method: &str, ratings: &Ratings) -> Vec<(String, f64, f64)> {
         let [value, error] = [2, 3].map(|i| cells[i].parse::<f64>().expect("a number"));
         match ratings.players().iter().position(|player| player == cells[1]) {
             Some(player) => {
-                let found = ratings.above_pool(player);
+                let found = ratings.above_pool()[player];
                 assert!((found.elo - value).abs() < 0.01 && (found.error - error).abs() < 0.01, "{line}: {found:?}");
             }
             None => others.push((cells[1].to_owned(), value, error)),

@@ -1,0 +1,59 @@
+//! Why two players should meet.
+
+use std::fmt;
+
+use crate::strengths::Estimate;
+
+/// Why two players should meet. It prints as a sentence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reason {
+    /// Their games teach more about the question than others.
+    Instructive {
+        /// What is known of the difference of the two, the games in flight counted as if they were over.
+        before: Estimate,
+        /// The error of what was asked: the root of its mean variance, in Elo.
+        known: f64,
+        /// The same after the games.
+        will_be: f64,
+        /// Pairs whose games teach about as much.
+        equals: usize,
+    },
+    /// One of the least known players against one of near rating, by Minigo's rule.
+    LittleKnown {
+        /// What is known of the difference of the two.
+        before: Estimate,
+    },
+    /// Drawn at random, to find out where the ratings mislead.
+    Random {
+        /// What is known of the difference of the two.
+        before: Estimate,
+    },
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let difference = |before: Estimate| format!("{:+.0} ±{:.0} Elo", before.elo, before.margin());
+        match *self {
+            Reason::Instructive { before, known, will_be, equals } => {
+                write!(
+                    f,
+                    "what was asked is known to ±{:.1} Elo and will be to ±{:.1}",
+                    margin(known),
+                    margin(will_be)
+                )?;
+                write!(f, "; the difference is {}", difference(before))?;
+                if equals > 1 { write!(f, "; one of {equals} such pairs") } else { Ok(()) }
+            }
+            Reason::LittleKnown { before } => {
+                write!(f, "one of the least known players; the difference is {}", difference(before))
+            }
+            Reason::Random { before } => {
+                write!(f, "drawn at random to test the ratings, which say {}", difference(before))
+            }
+        }
+    }
+}
+
+fn margin(error: f64) -> f64 {
+    Estimate { elo: 0.0, error }.margin()
+}
