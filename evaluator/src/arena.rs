@@ -14,6 +14,10 @@ use crate::pool::{self, Pool};
 use crate::table::Table;
 use crate::{EvaluatorError, Player};
 
+mod comparison;
+
+pub use comparison::Comparison;
+
 /// What this machine lends to the work.
 #[derive(Clone, Debug)]
 pub struct Place {

@@ -5,13 +5,15 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::{ArgGroup, Parser};
+use clap::{ArgGroup, Parser, ValueEnum};
 use cli::{Blame, Misconfigured, Stop, StoreUnreachable};
 use config::{ModelId, ModelRef, RunName};
+use ratings::pairing::{About, Rule};
+use ratings::sprt::Sprt;
 use store::{Store, StoreError};
 
 use crate::rate::{self, AnchorChoice, PriorChoice, Report, Wish};
-use crate::{Arena, EvaluatorError, Place, Progress};
+use crate::{Arena, Comparison, EvaluatorError, Place, Progress};
 
 /// Lets models of a run play each other, and rates them by everything they have played.
 ///
@@ -27,6 +29,34 @@ pub struct Args {
     /// Let the two models play whose games are expected to teach the ratings most
     #[arg(long, group = "work")]
     pair_uncertain: bool,
+    /// With --pair-uncertain: what is to be found out
+    #[arg(long, value_enum, default_value_t, value_name = "QUESTION")]
+    about: Question,
+    /// With --pair-uncertain: how pairs are chosen
+    #[arg(long, value_enum, default_value_t, value_name = "RULE")]
+    pairing: Pairing,
+    /// Let each two models of the run play
+    #[arg(long, group = "work")]
+    round_robin: bool,
+    /// Let this model play those at Fibonacci's distances before it in its run: 1, 2, 3, 5, 8 and so on
+    #[arg(long, group = "work", value_name = "MODEL")]
+    new_model: Option<ModelRef>,
+    /// Let these two play until it is decided whether the first is stronger than the second by ELO1 rather than by
+    /// ELO0: a sequential test over the pairs of games that share an opening
+    #[arg(long, group = "work", num_args = 2, value_names = ["A", "B"], requires_all = ["elo0", "elo1"])]
+    sprt: Option<Vec<ModelRef>>,
+    /// With --sprt: the lead, in Elo, that is not worth having
+    #[arg(long, value_name = "ELO0", allow_negative_numbers = true)]
+    elo0: Option<f64>,
+    /// With --sprt: the lead, in Elo, that is to be found
+    #[arg(long, value_name = "ELO1", allow_negative_numbers = true)]
+    elo1: Option<f64>,
+    /// With --sprt: the share of tests that may find for ELO1 where ELO0 is true
+    #[arg(long, default_value_t = 0.05, value_name = "SHARE")]
+    alpha: f64,
+    /// With --sprt: the share of tests that may find for ELO0 where ELO1 is true
+    #[arg(long, default_value_t = 0.05, value_name = "SHARE")]
+    beta: f64,
     /// Only rate what was played, and print the table
     #[arg(long, group = "work")]
     ratings: bool,
@@ -44,8 +74,9 @@ pub struct Args {
     /// With --rate: a player whose rating is known, as NAME=ELO, or NAME=ELO:SD if only so well; may be repeated
     #[arg(long, conflicts_with_all = ["pair", "pair_uncertain", "ratings"], value_name = "NAME=ELO")]
     anchor: Vec<AnchorChoice>,
-    /// With --pair: play until the two have met in so many games, earlier ones included; an even number
-    /// [default: as many more as the run's evaluate.games_per_pair]
+    /// With --pair, --round-robin, --new-model and --sprt: play until two have met in at most so many games, earlier ones
+    /// included; an even number [default: for a pair as many more as the run's evaluate.games_per_pair, for each pair of
+    /// several that many in all, for a test 20000]
     #[arg(long, value_name = "N", conflicts_with_all = ["pair_uncertain", "ratings", "rate"], value_parser = even)]
     games: Option<u64>,
     /// With --pair-uncertain: choose so many pairs one after the other [default: 1]
@@ -66,12 +97,57 @@ pub struct Args {
     pub log: cli::LogArgs,
 }
 
+/// What is to be found out.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Question {
+    /// Which model is best
+    #[default]
+    Best,
+    /// All ratings
+    Curve,
+    /// The newest model against its ancestors
+    Newest,
+    /// The run's models against everybody else
+    Anchors,
+}
+
+/// How pairs are chosen.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Pairing {
+    /// By what their games are expected to teach about the question
+    #[default]
+    Informed,
+    /// As Minigo did: the least known against one of near rating
+    Minigo,
+    /// Any two
+    Random,
+}
+
 /// Both colours play each opening, so a match has an even number of games.
 fn even(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(games) if games % 2 == 0 => Ok(games),
         Ok(_) => Err("an even number is needed, because each opening is played with either colour".to_owned()),
         Err(_) => Err("not a number of games".to_owned()),
+    }
+}
+
+/// Games after which a test without a verdict ends, if nothing else is said: twice what one of 10 Elo is expected to
+/// take at its worst.
+const MOST_GAMES: u64 = 20_000;
+
+impl Args {
+    fn rule(&self) -> Rule {
+        match self.pairing {
+            Pairing::Informed => Rule::Informed(match self.about {
+                Question::Best => About::Best,
+                Question::Curve => About::Curve,
+                Question::Newest => About::Newest,
+                Question::Anchors => About::Anchors,
+            }),
+            Pairing::Minigo => Rule::Minigo,
+            Pairing::Random => Rule::Random,
+        }
     }
 }
 
@@ -87,10 +163,18 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let place = Place { device, threads: args.place.threads(), cache: args.place.cache(), worker: args.worker.clone() };
     let store = Store::open(&args.store.store).map_err(|error| blame(error.into()))?;
     let mut arena = Arena::open(&store, &run_name(args)?, place).map_err(blame)?;
-    match &args.pair {
-        Some(pair) => play_pair(&mut arena, pair, args.games, stop).map_err(blame)?,
-        None if args.pair_uncertain => play_uncertain(&mut arena, args.pairs.unwrap_or(1), stop).map_err(blame)?,
-        None => {}
+    if let Some(pair) = &args.pair {
+        play_pair(&mut arena, pair, args.games, stop).map_err(blame)?;
+    } else if args.pair_uncertain {
+        play_uncertain(&mut arena, args.rule(), args.pairs.unwrap_or(1), stop).map_err(blame)?;
+    } else if args.round_robin {
+        play_round(&mut arena, args.games, stop).map_err(blame)?;
+    } else if let Some(model) = &args.new_model {
+        play_ancestors(&mut arena, model, args.games, stop).map_err(blame)?;
+    } else if let Some(pair) = &args.sprt {
+        let (elo0, elo1) = (args.elo0.unwrap_or_default(), args.elo1.unwrap_or_default());
+        let test = Sprt::new(elo0, elo1, args.alpha, args.beta).misconfigured()?;
+        return cli::print(play_test(&mut arena, pair, &test, args.games, stop).map_err(blame)?);
     }
     cli::print(arena.rate().map_err(blame)?)
 }
@@ -114,7 +198,8 @@ fn run_name(args: &Args) -> anyhow::Result<RunName> {
         ModelRef::Exact(ModelId::Trained { run, .. }) | ModelRef::Newest(run) => Some(run.clone()),
         ModelRef::Exact(_) => None,
     };
-    let of_pair = || args.pair.iter().flatten().find_map(of_model);
+    let named = || args.pair.iter().chain(&args.sprt).flatten().chain(&args.new_model);
+    let of_pair = || named().find_map(of_model);
     let nowhere = || anyhow::anyhow!("which run is meant? say it with --run NAME");
     args.run.clone().or_else(of_pair).ok_or_else(nowhere).misconfigured()
 }
@@ -125,12 +210,12 @@ fn play_pair(arena: &mut Arena, pair: &[ModelRef], games: Option<u64>, stop: &St
     play(arena, [&first, &second], games, stop)
 }
 
-fn play_uncertain(arena: &mut Arena, pairs: u64, stop: &Stop) -> Result<(), EvaluatorError> {
+fn play_uncertain(arena: &mut Arena, rule: Rule, pairs: u64, stop: &Stop) -> Result<(), EvaluatorError> {
     for _ in 0..pairs {
         if stop.requested() {
             break;
         }
-        let Some(proposal) = arena.propose()? else {
+        let Some(proposal) = arena.propose(rule)? else {
             tracing::warn!("there are not two models to pair");
             break;
         };
@@ -138,6 +223,55 @@ fn play_uncertain(arena: &mut Arena, pairs: u64, stop: &Stop) -> Result<(), Eval
         play(arena, [&proposal.first, &proposal.second], None, stop)?;
     }
     Ok(())
+}
+
+/// Every two models of the run, the newest first.
+fn play_round(arena: &mut Arena, games: Option<u64>, stop: &Stop) -> Result<(), EvaluatorError> {
+    let models = arena.models()?;
+    let pairs = (0..models.len()).rev().flat_map(|one| (0..one).rev().map(move |other| (one, other)));
+    play_all(arena, pairs.map(|(one, other)| [models[one].clone(), models[other].clone()]), games, stop)
+}
+
+fn play_ancestors(arena: &mut Arena, model: &ModelRef, games: Option<u64>, stop: &Stop) -> Result<(), EvaluatorError> {
+    let model = arena.resolve(model)?;
+    let ancestors = arena.ancestors(&model)?;
+    play_all(arena, ancestors.into_iter().map(|ancestor| [model.clone(), ancestor]), games, stop)
+}
+
+/// Lets pairs play one after the other, each until it has met in so many games.
+fn play_all(
+    arena: &mut Arena,
+    pairs: impl Iterator<Item = [ModelId; 2]>,
+    games: Option<u64>,
+    stop: &Stop,
+) -> Result<(), EvaluatorError> {
+    let games = games.unwrap_or(arena.config().evaluate.games_per_pair as u64);
+    for [one, other] in pairs {
+        if stop.requested() {
+            break;
+        }
+        play(arena, [&one, &other], Some(games), stop)?;
+    }
+    Ok(())
+}
+
+fn play_test(
+    arena: &mut Arena,
+    pair: &[ModelRef],
+    test: &Sprt,
+    games: Option<u64>,
+    stop: &Stop,
+) -> Result<Comparison, EvaluatorError> {
+    let [first, second] = pair else { unreachable!("--sprt takes two models") };
+    let (first, second) = (arena.resolve(first)?, arena.resolve(second)?);
+    let most = games.unwrap_or(MOST_GAMES);
+    let bar = cli::Progress::new(format!("{first} against {second}"), None);
+    let found = arena.compare([&first, &second], test, most, stop, &mut |so_far, progress| {
+        bar.set(2 * u64::from(so_far.outcomes.count()) + progress.finished);
+        bar.note(format!("log ratio {:.2} of {:.2} to {:.2}", so_far.log_ratio, so_far.bounds[0], so_far.bounds[1]));
+    });
+    bar.finish();
+    found
 }
 
 /// Lets two models play until they have met in `games` games, or else in as many more as the run wants.
@@ -203,6 +337,8 @@ mod tests {
             "--ratings --pairs 3",
             "--pair-uncertain --games 8",
             "--rate f.csv --ratings",
+            "--sprt v1-1 v1-2 --elo0 0",
+            "--pair-uncertain --about nothing",
             "--rate f.csv --prior flat",
             "--ratings --no-first-move --run v1",
         ] {

@@ -14,7 +14,7 @@ mod pool;
 pub mod rate;
 pub mod table;
 
-pub use arena::{Arena, Place, Proposal, Score};
+pub use arena::{Arena, Comparison, Place, Proposal, Score};
 pub use error::EvaluatorError;
 pub use meeting::{Meeting, Progress};
 pub use player::Player;

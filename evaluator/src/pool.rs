@@ -1,10 +1,11 @@
 //! Everything that was played in a run.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use config::{ModelId, RunName};
 use ratings::Tally;
-use record::{GameId, GameSummary};
+use ratings::sprt::Outcomes;
+use record::{GameId, GameSummary, Outcome};
 
 /// The results of a run, each game once.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +36,28 @@ impl Pool {
             tally.enter(&id.to_string());
         });
         tally
+    }
+
+    /// How often `one` made 0, ½, 1, 1½ and 2 points in the two games of one opening against `other`, where both are
+    /// over.
+    pub(crate) fn pairs_of_games(&self, one: &ModelId, other: &ModelId) -> Outcomes<5> {
+        let (one, other) = (one.to_string(), other.to_string());
+        let mut openings: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        for result in &self.results {
+            let as_black = result.black == one && result.white == other;
+            if as_black || (result.black == other && result.white == one) {
+                let halves = match result.outcome {
+                    Outcome::Draw => 1,
+                    outcome => 2 * usize::from((outcome == Outcome::Black) == as_black),
+                };
+                openings.entry(result.index / 2).or_default().push(halves);
+            }
+        }
+        let mut outcomes = Outcomes([0; 5]);
+        for halves in openings.values().filter(|halves| halves.len() == 2) {
+            outcomes.0[halves.iter().sum::<usize>()] += 1;
+        }
+        outcomes
     }
 
     /// The numbers of the games that two players have played, in the series of the pair.

@@ -1,11 +1,11 @@
 //! What each way of choosing pairs leaves of the error, on simulated runs of 40 models.
 //!
-//!     cargo run --release -p ratings --example pairing [SEEDS]
+//!     cargo run --release -p ratings --example pairing
 //!
 //! A run starts with each model against those 1, 2, 3, 5, 8, 13 and 21 before it, two games a pair (454 games). Then a
 //! rule chooses 30 pairs of two games at a time until 480 more games are played. Printed are means over the seeds, in
 //! Elo, after 0, 120, 240 and 480 games: the root mean squared error of all places in the pool, of those of the ten
-//! strongest, and of the steps from model to model; and the strength lost by taking the model that looks best.
+//! strongest among each other, and of the steps from model to model; and the strength lost by taking the model that looks best.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
@@ -14,6 +14,7 @@ use ratings::pairing::{About, InFlight, Question, Rule, pairs};
 use ratings::{Chances, ELO, Prior, Ratings, Tally};
 use record::Outcome;
 
+const SEEDS: u64 = 200;
 const MODELS: usize = 40;
 const BATCH: usize = 30;
 const GAMES: u32 = 2;
@@ -42,7 +43,6 @@ enum Choose {
 type Errors = [f64; 4];
 
 fn main() {
-    let seeds = std::env::args().nth(1).map_or(200, |seeds| seeds.parse().expect("a number of seeds"));
     let normal: fn(&Tally) -> Ratings =
         |tally| Ratings::fit(tally, &Prior::normal(tally, 777.0)).expect("the run can be rated");
     let walk: fn(&Tally) -> Ratings = |tally| Ratings::of_runs(tally, |prior| prior).expect("the run can be rated").0;
@@ -56,21 +56,21 @@ fn main() {
         ("about newest", Choose::By(Rule::Informed(About::Newest))),
     ];
     for (prior, fit) in [("N(0, 777 Elo) prior", normal), ("the run prior", walk)] {
-        println!("{prior}, {seeds} seeds; all / top 10 / steps / regret");
+        println!("{prior}, {SEEDS} seeds; all / top 10 / steps / regret");
         for (name, choose) in ways {
-            report(&Way { name, choose, fit }, seeds);
+            report(&Way { name, choose, fit });
         }
     }
 }
 
-fn report(way: &Way, seeds: u64) {
+fn report(way: &Way) {
     let mut sums = [[0.0; 4]; LOOKS.len()];
-    for seed in 0..seeds {
+    for seed in 0..SEEDS {
         for (sums, errors) in sums.iter_mut().zip(run(way, seed)) {
             sums.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error);
         }
     }
-    let cell = |errors: [f64; 4]| errors.map(|sum| format!("{:5.1}", sum / seeds as f64)).join(" ");
+    let cell = |errors: [f64; 4]| errors.map(|sum| format!("{:5.1}", sum / SEEDS as f64)).join(" ");
     println!("{:14} | {}", way.name, sums.map(cell).join(" | "));
 }
 

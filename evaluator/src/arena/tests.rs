@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use ratings::sprt::{Sprt, Verdict};
 use record::GameId;
 
 use super::*;
@@ -120,6 +121,38 @@ fn a_pair_is_proposed_when_there_are_two_players() {
         Some(proposal),
         "the same question, the same answer"
     );
+}
+
+#[test]
+fn a_test_ends_with_a_verdict_or_with_its_games() {
+    let store = store();
+    let mut arena = arena(&store, 2);
+    let stop = Stop::never();
+    // Whatever the two are, they are not 2000 Elo apart.
+    let test = Sprt::new(-1000.0, 1000.0, 0.05, 0.05).expect("a good test");
+    let found = arena.compare(PAIR, &test, 400, &stop, &mut |_, _| {}).expect("the players can play");
+    assert_ne!(found.verdict, Verdict::Open, "{found}");
+    let games = ids(&arena).len();
+    assert_eq!(games, 2 * found.outcomes.count() as usize);
+    let points = arena.score(PAIR).expect("memory can be read").points;
+    assert!((found.outcomes.mean() * games as f64 - points).abs() < 1e-9);
+    // Asked again it is known, and seen from the other side it is the opposite.
+    assert_eq!(arena.compare(PAIR, &test, 400, &stop, &mut |_, _| {}).expect("nothing is played"), found);
+    let turned = arena.pool().expect("memory can be read").pairs_of_games(PAIR[1], PAIR[0]);
+    assert_eq!(turned.0.iter().rev().copied().collect::<Vec<_>>(), found.outcomes.0);
+    let narrow = Sprt::new(-0.1, 0.1, 0.05, 0.05).expect("a good test");
+    let open = arena.compare(PAIR, &narrow, games as u64 + 4, &stop, &mut |_, _| {}).expect("the players can play");
+    assert_eq!((open.verdict, ids(&arena).len()), (Verdict::Open, games + 4));
+}
+
+#[test]
+fn a_new_model_meets_ancestors_that_exist() {
+    let store = store();
+    let arena = arena(&store, 1);
+    let model = name(RUN).model(5);
+    // No model was published, so only the beginning of the run is left.
+    assert_eq!(arena.ancestors(&model).expect("memory can be read"), [ModelId::Random]);
+    assert_eq!(arena.ancestors(&ModelId::Uniform).expect("memory can be read"), []);
 }
 
 #[test]
