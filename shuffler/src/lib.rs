@@ -72,10 +72,10 @@ impl Shuffler {
         if let Some(published) = self.run.shards(generation)? {
             return Ok(published);
         }
+        self.check_ready(generation)?;
         let mut bad = BTreeMap::new();
         loop {
             let window = self.window(generation, &bad)?;
-            self.check_ready(&window, generation)?;
             let size = Size::of(&self.config, generation, window.new_positions())?;
             let mut random = Random::new(self.config.seed, generation);
             match Drawn::draw(&self.run, &window, size.examples, &mut random) {
@@ -96,7 +96,7 @@ impl Shuffler {
     /// A store that cannot be reached.
     pub fn plan(&mut self, generation: u32) -> Result<Plan, ShufflerError> {
         let window = self.window(generation, &BTreeMap::new())?;
-        let ready = self.check_ready(&window, generation);
+        let ready = self.check_ready(generation);
         let size = ready.and_then(|()| Size::of(&self.config, generation, window.new_positions()));
         let calibration: usize = window.games().filter(|game| game.calibration).map(|game| game.rows).sum();
         let share = calibration as f64 / window.positions().max(1) as f64;
@@ -116,9 +116,11 @@ impl Shuffler {
         Ok(Window::choose(&mut self.catalogue, generation, self.config.window.games, bad)?)
     }
 
-    /// All games wanted of the model before the generation must be there.
-    fn check_ready(&self, window: &Window, generation: u32) -> Result<(), ShufflerError> {
-        let (model, games) = (generation - 1, window.newest_games);
+    /// All games wanted of the model before the generation must be there. Looks at the games of that model only, since
+    /// this is asked again and again while they are played.
+    fn check_ready(&mut self, generation: u32) -> Result<(), ShufflerError> {
+        let model = generation.checked_sub(1).ok_or(ShufflerError::NoGeneration)?;
+        let games = self.catalogue.count(model)?;
         let wanted = if model == 0 { self.config.selfplay.first_games } else { self.config.selfplay.games };
         if games < wanted { Err(ShufflerError::NotReady { model, games, wanted }) } else { Ok(()) }
     }

@@ -1,6 +1,6 @@
 //! The window: which games the next model learns from.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 
 use record::{GameId, GameSummary};
 use store::{FileRef, Rejected, Run, StoreError, WindowSummary};
@@ -14,8 +14,6 @@ pub(crate) struct Window {
     pub(crate) duplicates: usize,
     /// Files that could not be read.
     pub(crate) rejected: Vec<Rejected>,
-    /// Games of the newest model that are published, those set aside included.
-    pub(crate) newest_games: usize,
     /// The model before the generation.
     newest_model: u32,
 }
@@ -43,6 +41,8 @@ pub(crate) struct WindowGame {
 pub(crate) struct Catalogue {
     run: Run,
     known: BTreeMap<FileRef, Vec<GameSummary>>,
+    /// The oldest model of the last window. Windows move on, so the next needs to be looked for from here only.
+    oldest: Option<u32>,
 }
 
 impl Window {
@@ -57,14 +57,19 @@ impl Window {
         let newest_model = generation - 1;
         let mut window = Window { newest_model, rejected: bad.values().cloned().collect(), ..Window::default() };
         let mut left = games;
-        let models = catalogue.run.game_models()?;
+        let listed_from = catalogue.oldest.map_or(generation, |oldest| oldest.min(generation));
+        let mut listed = catalogue.files_since(listed_from)?;
         let mut oldest = newest_model;
-        for model in models.into_iter().filter(|&model| model < generation).rev() {
+        for model in (0..generation).rev() {
             if left == 0 {
                 break;
             }
             oldest = model;
-            let mut files = window.files_of(catalogue, model, bad)?;
+            let files = match model < listed_from {
+                true => catalogue.run.game_files(model)?,
+                false => listed.remove(&model).unwrap_or_default(),
+            };
+            let mut files = window.readable(catalogue, files, bad)?;
             for file in files.iter_mut().rev() {
                 left -= file.choose_newest(left);
             }
@@ -75,16 +80,16 @@ impl Window {
         Ok(window)
     }
 
-    /// The readable files of a model, oldest first, with no game chosen yet but none twice.
-    fn files_of(
+    /// The readable files among those of a model, oldest first, with no game chosen yet but none twice.
+    fn readable(
         &mut self,
         catalogue: &mut Catalogue,
-        model: u32,
+        listed: Vec<FileRef>,
         bad: &BTreeMap<FileRef, Rejected>,
     ) -> Result<Vec<WindowFile>, StoreError> {
         let mut files = Vec::new();
-        let mut seen = BTreeSet::new();
-        for file in catalogue.run.game_files(model)? {
+        let mut seen = HashSet::new();
+        for file in listed {
             match catalogue.games(&file) {
                 Ok(games) => {
                     let games = self.first_seen(games, &mut seen);
@@ -99,14 +104,11 @@ impl Window {
                 Err(error) => return Err(error),
             }
         }
-        if model == self.newest_model {
-            self.newest_games = seen.len();
-        }
         Ok(files)
     }
 
     /// The games of a file that have examples, those seen before marked as having none to give.
-    fn first_seen(&mut self, games: &[GameSummary], seen: &mut BTreeSet<GameId>) -> Vec<WindowGame> {
+    fn first_seen(&mut self, games: &[GameSummary], seen: &mut HashSet<GameId>) -> Vec<WindowGame> {
         let mut found = Vec::with_capacity(games.len());
         for game in games {
             let first = seen.insert(game.id);
@@ -163,7 +165,29 @@ impl WindowFile {
 
 impl Catalogue {
     pub(crate) fn new(run: &Run) -> Catalogue {
-        Catalogue { run: run.clone(), known: BTreeMap::new() }
+        Catalogue { run: run.clone(), known: BTreeMap::new(), oldest: None }
+    }
+
+    /// How many games of a model are published, those set aside included and those published again not.
+    pub(crate) fn count(&mut self, model: u32) -> Result<usize, StoreError> {
+        let mut seen = HashSet::new();
+        for file in self.run.game_files(model)? {
+            match self.games(&file) {
+                Ok(games) => seen.extend(games.iter().map(|game| game.id)),
+                // The window will say what is wrong with it.
+                Err(error) if error.is_damage() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(seen.len())
+    }
+
+    fn files_since(&self, first: u32) -> Result<BTreeMap<u32, Vec<FileRef>>, StoreError> {
+        let mut files: BTreeMap<u32, Vec<FileRef>> = BTreeMap::new();
+        for file in self.run.game_files_since(first)? {
+            files.entry(file.model).or_default().push(file);
+        }
+        Ok(files)
     }
 
     fn games(&mut self, file: &FileRef) -> Result<&[GameSummary], StoreError> {
@@ -177,5 +201,6 @@ impl Catalogue {
     /// Files that have left the window do not come back.
     fn forget_before(&mut self, model: u32) {
         self.known.retain(|file, _| file.model >= model);
+        self.oldest = Some(model);
     }
 }

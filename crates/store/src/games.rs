@@ -87,6 +87,30 @@ impl Run {
         Ok(stems.into_iter().map(|stem| FileRef { model, stem }).collect())
     }
 
+    /// The files of games of models from `first` on, oldest model and oldest file first. What this costs does not grow
+    /// with the number of models before.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn game_files_since(&self, first: u32) -> Result<Vec<FileRef>, StoreError> {
+        let before = first.checked_sub(1).map(number_name);
+        let found = self.store().after(&self.path([GAMES]), before.as_deref())?;
+        let mut files = Vec::new();
+        for (folder, names) in &found {
+            let Some(model) = parse_number(folder) else { continue };
+            let stems = names.iter().filter_map(|name| Stem::of_file(name, PARQUET));
+            files.extend(stems.map(|stem| FileRef { model, stem }));
+        }
+        files.sort_unstable();
+        Ok(files)
+    }
+
+    /// The newest model that has games; `None` before any.
+    pub(crate) fn newest_player(&self) -> Result<Option<u32>, StoreError> {
+        let newest = self.newest_name(GAMES, |name| Ok(parse_number(name).is_some()))?;
+        Ok(newest.and_then(|name| parse_number(&name)))
+    }
+
     /// The files of games of one model that have holdout examples, oldest first.
     ///
     /// # Errors

@@ -63,18 +63,15 @@ impl Run {
         Ok(published)
     }
 
-    /// The number of the newest model; `None` before the first.
+    /// The number of the newest model; `None` before the first. What this costs does not grow with the number of models:
+    /// only those newer than the newest found before are asked for.
     ///
     /// # Errors
     /// A store that cannot be reached.
     pub fn newest_model(&self) -> Result<Option<u32>, StoreError> {
         // A folder without a card is a model that is being published, or was when its writer was killed.
-        for number in self.model_folders()?.into_iter().rev() {
-            if self.has_model(number)? {
-                return Ok(Some(number));
-            }
-        }
-        Ok(None)
+        let counts = |name: &str| parse_number(name).map_or(Ok(false), |number| self.has_model(number));
+        Ok(self.newest_name(MODELS, counts)?.and_then(|name| parse_number(&name)))
     }
 
     /// Whether this model has been published.

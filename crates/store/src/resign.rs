@@ -69,9 +69,8 @@ impl Run {
     /// # Errors
     /// [`StoreError::Damaged`] when it cannot be read.
     pub fn newest_resign(&self) -> Result<Option<ResignThreshold>, StoreError> {
-        let files = self.store().files(&self.path([RESIGN]))?;
-        let newest = files.iter().filter_map(|name| parse_time(name.strip_suffix(TOML)?)).max();
-        newest.map_or(Ok(None), |time| self.store().find_toml(&self.resign_path(time)))
+        let newest = self.newest_name(RESIGN, |name| Ok(time_of(name).is_some()))?;
+        newest.and_then(|name| time_of(&name)).map_or(Ok(None), |time| self.store().find_toml(&self.resign_path(time)))
     }
 
     /// When thresholds were published, in milliseconds since 1970, ascending.
@@ -80,7 +79,7 @@ impl Run {
     /// A store that cannot be reached.
     pub fn resign_times(&self) -> Result<Vec<u64>, StoreError> {
         let files = self.store().files(&self.path([RESIGN]))?;
-        Ok(files.iter().filter_map(|name| parse_time(name.strip_suffix(TOML)?)).collect())
+        Ok(files.iter().filter_map(|name| time_of(name)).collect())
     }
 
     /// The threshold that was published at one of the [`Run::resign_times`].
@@ -92,11 +91,17 @@ impl Run {
         self.store().find_toml(&path)?.ok_or_else(|| StoreError::NotFound { path: self.store().name(&path) })
     }
 
+    /// The full name of the file of a threshold, for people.
+    pub fn resign_name(&self, time: u64) -> String {
+        self.store().name(&self.resign_path(time))
+    }
+
     /// Reads games from the newest file backwards until there are enough. The values of `random`, model 0, mean nothing,
     /// so its games say nothing about when to resign.
     fn bleakest(&self, games: usize) -> Result<Bleakest, StoreError> {
         let mut found = Bleakest::default();
-        for model in self.game_models()?.into_iter().rev().take_while(|&model| model > 0) {
+        let newest = self.newest_player()?.unwrap_or_default();
+        for model in (1..=newest).rev() {
             for file in self.game_files(model)?.into_iter().rev() {
                 let games_left = games - found.values.len();
                 if games_left == 0 {
@@ -118,6 +123,10 @@ impl Run {
     fn resign_path(&self, time: u64) -> Path {
         self.path([RESIGN]).join(format!("{}{TOML}", time_name(time)))
     }
+}
+
+fn time_of(name: &str) -> Option<u64> {
+    parse_time(name.strip_suffix(TOML)?)
 }
 
 fn describe(found: &Calibration, bleakest: &Bleakest, settings: &Resign) -> ResignThreshold {

@@ -81,9 +81,9 @@ impl Run {
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
     pub fn newest_ratings(&self) -> Result<Option<Vec<RatingRow>>, StoreError> {
-        let files = self.store().files(&self.path([RATINGS]))?;
-        let time = |name: &String| parse_time(name.strip_suffix(".parquet")?);
-        let Some(newest) = files.iter().filter_map(time).max() else { return Ok(None) };
+        let time = |name: &str| parse_time(name.strip_suffix(".parquet")?);
+        let newest = self.newest_name(RATINGS, |name| Ok(time(name).is_some()))?;
+        let Some(newest) = newest.and_then(|name| time(&name)) else { return Ok(None) };
         self.store().read_records(&self.ratings_path(newest), None, ratings::from_batch).map(Some)
     }
 

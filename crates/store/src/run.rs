@@ -1,5 +1,7 @@
 //! A run: its configuration and its folders.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
 
@@ -15,6 +17,8 @@ use crate::{Store, StoreError};
 pub struct Run {
     store: Store,
     name: RunName,
+    /// The newest name seen in each folder whose names order by time, so that only what came since is asked for.
+    newest: Arc<Mutex<BTreeMap<&'static str, String>>>,
 }
 
 /// Above the configuration in `run.toml`.
@@ -22,7 +26,7 @@ const HEADER: &str = "# The configuration this run was started with. It does not
 
 impl Run {
     pub(crate) fn new(store: Store, name: RunName) -> Run {
-        Run { store, name }
+        Run { store, name, newest: Arc::default() }
     }
 
     /// The name of the run.
@@ -91,6 +95,35 @@ impl Run {
             }
             None => Ok(0),
         }
+    }
+
+    /// The newest name in a folder of which `counts` says that it does; `None` when there is none.
+    ///
+    /// What was the newest before is asked for once more only while nothing newer counts: somebody may have deleted it.
+    pub(crate) fn newest_name(
+        &self,
+        folder: &'static str,
+        counts: impl Fn(&str) -> Result<bool, StoreError>,
+    ) -> Result<Option<String>, StoreError> {
+        let known = self.known().get(folder).cloned();
+        let later = self.store.after(&self.path([folder]), known.as_deref())?;
+        for name in later.keys().rev() {
+            if counts(name)? {
+                self.known().insert(folder, name.clone());
+                return Ok(Some(name.clone()));
+            }
+        }
+        match known {
+            Some(name) if !counts(&name)? => {
+                self.known().remove(folder);
+                self.newest_name(folder, counts)
+            }
+            known => Ok(known),
+        }
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, BTreeMap<&'static str, String>> {
+        self.newest.lock().expect("nobody panics while holding names")
     }
 
     /// A folder or file of the run.

@@ -1,6 +1,6 @@
 //! Reading, publishing, listing and deleting, each a blocking call.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt;
 use std::io;
@@ -179,6 +179,44 @@ impl Store {
         let name = |path: &Path| path.filename().map(str::to_owned);
         let files = listed.objects.iter().filter_map(|object| name(&object.location)).collect();
         Ok((files, listed.common_prefixes.iter().filter_map(name).collect()))
+    }
+
+    /// What comes after a name in a folder, without what comes before it being looked at where that can be: the names of
+    /// the files, each with nothing, and of the folders, each with its files.
+    ///
+    /// A bucket is asked for what comes after, so that an old run costs no more than a young one. A folder on this machine
+    /// is read as a whole, which takes microseconds for each name, and those of its folders that come after.
+    pub(crate) fn after(
+        &self,
+        folder: &Path,
+        after: Option<&str>,
+    ) -> Result<BTreeMap<String, BTreeSet<String>>, StoreError> {
+        if self.0.place.folder.is_some() {
+            let (files, folders) = self.list(folder)?;
+            let later = |name: &String| after.is_none_or(|after| name.as_str() > after);
+            let empty = files.into_iter().filter(later).map(|name| Ok((name, BTreeSet::new())));
+            let full = folders.into_iter().filter(later).map(|name| {
+                let inside = self.files(&folder.clone().join(name.as_str()))?;
+                Ok((name, inside))
+            });
+            return empty.chain(full).collect();
+        }
+        let at = self.full(folder);
+        // '.' and '/' order before '0', so this comes after the file or folder of that name and before the next.
+        let offset = at.clone().join(format!("{}0", after.unwrap_or_default()));
+        let list = async || match after {
+            Some(_) => self.objects().list_with_offset(Some(&at), &offset).try_collect::<Vec<_>>().await,
+            None => self.objects().list(Some(&at)).try_collect::<Vec<_>>().await,
+        };
+        let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for object in self.request(list).map_err(|e| self.error("list", folder, &e))? {
+            let mut parts =
+                object.location.prefix_match(&at).into_iter().flatten().map(|part| part.as_ref().to_owned());
+            if let Some(name) = parts.next() {
+                found.entry(name).or_default().extend(parts.next());
+            }
+        }
+        Ok(found)
     }
 
     /// Deletes everything in a folder, `first` before anything else: the file whose presence makes the others count.

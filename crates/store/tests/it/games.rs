@@ -45,6 +45,20 @@ fn files_are_listed_by_time() {
 }
 
 #[test]
+fn files_are_listed_from_a_model_on() {
+    on_every_run(|run| {
+        let file = |model, time| FileRef { model, stem: Stem::new("w", time).unwrap() };
+        let files = [file(0, 5), file(9, 1), file(9, 4), file(10, 2), file(12, 3)];
+        for (i, file) in files.iter().enumerate() {
+            run.publish_games_as(file, &some_games("w", i as u64, i as u64 + 1)).unwrap();
+        }
+        for (first, count) in [(0, 5), (1, 4), (9, 4), (10, 2), (11, 1), (13, 0)] {
+            assert_eq!(run.game_files_since(first).unwrap(), files[files.len() - count..], "from {first}");
+        }
+    });
+}
+
+#[test]
 fn a_worker_finds_what_it_has_published() {
     on_every_run(|run| {
         publish(run, &file("w", 1), 0, 3);

@@ -225,3 +225,30 @@ fn logs_are_kept_by_name() {
         }
     });
 }
+
+#[test]
+fn who_has_looked_before_sees_what_is_newer() {
+    on_every_run(|run| {
+        let publish = |number| run.publish_model(&card(number), Bytes::from("w")).unwrap();
+        publish(9);
+        assert_eq!(run.newest_model().unwrap(), Some(9));
+        publish(3);
+        assert_eq!(run.newest_model().unwrap(), Some(9), "an older one that comes later is not the newest");
+        publish(10);
+        publish(11);
+        assert_eq!(run.newest_model().unwrap(), Some(11));
+        // A process that has seen nothing before.
+        assert_eq!(run.store().run(run.name()).newest_model().unwrap(), Some(11));
+    });
+}
+
+#[test]
+fn a_newest_model_that_somebody_deletes_is_not_the_newest_any_more() {
+    let (folder, run) = crate::in_folder();
+    for number in [1, 2] {
+        run.publish_model(&card(number), Bytes::from("w")).unwrap();
+    }
+    assert_eq!(run.newest_model().unwrap(), Some(2));
+    std::fs::remove_dir_all(folder.path().join("r/models/000002")).unwrap();
+    assert_eq!(run.newest_model().unwrap(), Some(1));
+}

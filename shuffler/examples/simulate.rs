@@ -1,0 +1,116 @@
+//! Lets a run grow old, with made-up games on 5x5 and the real store, and measures what its programs ask again and again:
+//!
+//! `cargo run --release -p shuffler --example simulate -- [GAMES [GAMES_PER_MODEL]]`
+//!
+//! After every fifth of the run it prints how long it takes to look for a newer model, to see that games are missing, to
+//! choose the window of 500,000 games, and to recompute the threshold: once by a process that has just started, and once
+//! by one that has done it before.
+
+use std::env;
+use std::fmt::Display;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use config::RunConfig;
+use go::Size;
+use record::{GameRecord, synthetic};
+use shuffler::Shuffler;
+use store::{FileRef, ModelCard, Run, Stem, Store};
+use tempfile::TempDir;
+
+const GAMES_PER_FILE: u64 = 200;
+const WORKERS: u64 = 2;
+const VISITS: u32 = 8;
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+fn main() -> Result<(), Failure> {
+    let argument = |i, default: u64| env::args().nth(i).map_or(Ok(default), |text| text.parse());
+    let (games, each) = (argument(1, 1_000_000)?, argument(2, 20_000)?);
+    let overrides = [format!("selfplay.games={each}"), format!("selfplay.first_games={each}")];
+    let config = RunConfig::from_toml_with(include_str!("../../crates/config/src/template.toml"), &overrides)?;
+    let folder = TempDir::new()?;
+    let run = Store::open(&folder.path().display().to_string())?.run(&"r".parse()?);
+    run.create(&config)?;
+
+    println!("games      files  newest model   missing games   window          threshold       (ms, first and again)");
+    let mut old = Shuffler::new(&run, &config);
+    let models = (games / each) as u32;
+    for model in 0..models {
+        play(&run, model, each)?;
+        if model > 0 {
+            old.plan(model)?;
+        }
+        if (model + 1).is_multiple_of((models / 5).max(1)) {
+            measure(&run, &config, &mut old, model)?;
+        }
+        publish(&run, &config, model + 1)?;
+    }
+    Ok(())
+}
+
+/// Workers play all games of a model.
+fn play(run: &Run, model: u32, games: u64) -> Result<(), Failure> {
+    let name = if model == 0 { "random".to_owned() } else { format!("r-{model}") };
+    let work = |worker: u64| -> Result<(), Failure> {
+        let own = games / WORKERS;
+        for first in (0..own).step_by(GAMES_PER_FILE as usize) {
+            let numbers = first..own.min(first + GAMES_PER_FILE);
+            let size = Size::new(5)?;
+            let game = |index| synthetic::game(&name, &format!("w{worker}"), index, size, VISITS);
+            let made: Vec<GameRecord> = numbers.map(game).collect();
+            run.publish_games_as(&FileRef { model, stem: Stem::new(&format!("w{worker}"), first)? }, &made)?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..WORKERS).map(|worker| scope.spawn(move || work(worker))).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
+    })
+}
+
+fn publish(run: &Run, config: &RunConfig, number: u32) -> Result<(), Failure> {
+    let card = ModelCard {
+        run: run.name().clone(),
+        number,
+        parent: number.checked_sub(1).filter(|&parent| parent > 0),
+        step: number.into(),
+        size: config.game.size,
+        config_digest: config.digest(),
+        network: config.network,
+        search: config.search.clone(),
+    };
+    Ok(run.publish_model(&card, "weights".into())?)
+}
+
+fn measure(run: &Run, config: &RunConfig, old: &mut Shuffler, model: u32) -> Result<(), Failure> {
+    // As a process that has just started sees it.
+    let fresh = run.store().run(run.name());
+    let mut young = Shuffler::new(&fresh, config);
+    let files = run.game_files_since(0)?.len();
+    let newest = twice(time(|| fresh.newest_model())?, time(|| fresh.newest_model())?);
+    // One game of the newest model is missing.
+    let mut waiting = config.clone();
+    waiting.selfplay.games += 1;
+    let mut patient = Shuffler::new(&fresh, &waiting);
+    let mut missing = || time(|| Ok::<_, Failure>(patient.publish(model + 1).is_err()));
+    let poll = twice(missing()?, missing()?);
+    let window = twice(time(|| young.plan(model + 1))?, time(|| old.plan(model + 1))?);
+    let threshold = twice(time(|| fresh.update_resign(&config.resign))?, time(|| fresh.update_resign(&config.resign))?);
+    let games = u64::from(model + 1) * config.selfplay.games as u64;
+    println!("{games:<10} {files:<6} {newest:<14} {poll:<15} {window:<15} {threshold}");
+    Ok(())
+}
+
+fn time<T, E>(work: impl FnOnce() -> Result<T, E>) -> Result<Duration, Failure>
+where
+    Failure: From<E>,
+{
+    let start = Instant::now();
+    drop(work()?);
+    Ok(start.elapsed())
+}
+
+fn twice(first: Duration, again: Duration) -> impl Display {
+    format!("{:.1} {:.1}", first.as_secs_f64() * 1e3, again.as_secs_f64() * 1e3)
+}
