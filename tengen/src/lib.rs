@@ -1,5 +1,6 @@
 //! The loop on one machine, and the door for people.
 
+pub mod audit;
 pub mod bench;
 mod blame;
 mod cycle;

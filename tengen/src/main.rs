@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tengen::{bench, blame, depth_command, gtp_command, ladders, run_command};
+use tengen::{audit, bench, blame, depth_command, gtp_command, ladders, run_command};
 
 /// Learns Go from nothing, and plays it.
 #[derive(Parser)]
@@ -23,6 +23,8 @@ enum Command {
     ///
     /// Stop it with Ctrl-C, or any other way: typed again, it goes on where it was.
     Run(run_command::Args),
+    /// Read everything a run has stored, and list what is wrong with it
+    Audit(audit::Args),
     /// Play over the Go Text Protocol (GTP 2), for Sabaki, GoGui, Lizzie and the like
     Gtp(gtp_command::Args),
     /// Measure how fast this machine searches, evaluates and plays, and how much memory that takes
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
     cli::main("tengen", |stop| {
         let done = match &args.command {
             Command::Run(run) => run_command::run(&args.store.store, run, stop),
+            Command::Audit(audit) => audit::run(&args.store.store, audit, stop),
             Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),
             Command::Bench(bench) => bench::run(&args.store.store, bench, stop),
             Command::Ladders(ladders) => ladders::run(&args.store.store, ladders, stop),

@@ -1,14 +1,18 @@
-//! `tengen run` is killed at random moments and goes on, as if nothing had been.
+//! `tengen run` is killed at random moments and goes on, as if nothing had been. It plays, shuffles, trains and rates in one
+//! process, so a kill hits each of them as often as it is at work.
+//!
+//! `TENGEN_TEST_KILLS=200` asks for so many kills instead of a few.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use record::GameRecord;
 use store::{FileRef, Run, StoreError};
 use tests::{TestStore, repository, succeed};
 
-const KILLS: u64 = 20;
+/// Kills before a run is left to finish.
+const KILLS_EACH: u64 = 10;
 
 fn files(run: &Run) -> Vec<FileRef> {
     run.game_models().unwrap().into_iter().flat_map(|model| run.game_files(model).unwrap()).collect()
@@ -50,36 +54,71 @@ fn weights(store: &TestStore) -> BTreeMap<u32, Vec<u8>> {
     run.models().unwrap().into_iter().map(|number| (number, run.model(number).unwrap().1.to_vec())).collect()
 }
 
-#[test]
-fn a_run_that_is_killed_twenty_times_is_the_same_run() {
-    let config = repository().join("configs/tiny.toml");
-    let undisturbed = TestStore::new();
-    let table = succeed(undisturbed.program("tengen").arg("run").arg(&config));
-    assert!(table.contains("tiny-3"), "the ratings table names the newest model:\n{table}");
+fn command(store: &TestStore) -> Command {
+    let mut command = store.program("tengen");
+    command.arg("run").arg(repository().join("configs/tiny.toml"));
+    command
+}
 
-    let killed = TestStore::new();
-    // A linear congruential generator (Knuth, MMIX) is random enough for moments.
-    let mut moment = 1u64;
+/// Random enough for moments: a linear congruential generator (Knuth, MMIX).
+struct Moments(u64);
+
+impl Moments {
+    fn next(&mut self) -> Duration {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        Duration::from_millis(50 + (self.0 >> 33) % 600)
+    }
+}
+
+/// Starts a run again and again and kills it each time, and then lets it finish. Answers how many kills came before it
+/// was finished.
+fn disturb(store: &TestStore, kills: u64, moments: &mut Moments) -> u64 {
     let mut hits = 0;
-    for _ in 0..KILLS {
-        moment = moment.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let mut command = killed.program("tengen");
-        command.arg("run").arg(&config).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut process = command.spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(50 + (moment >> 33) % 600));
+    for _ in 0..kills {
+        let mut process = command(store).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(moments.next());
         hits += u64::from(process.try_wait().unwrap().is_none());
         process.kill().unwrap();
         process.wait().unwrap();
-        games(&killed);
+        games(store);
     }
-    assert!(hits > KILLS / 2, "only {hits} kills came before the run was finished; give it more to do");
-    succeed(killed.program("tengen").arg("run").arg(&config));
+    succeed(&mut command(store));
+    hits
+}
 
-    let (expected, found) = (games(&undisturbed), games(&killed));
-    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "no game is lost");
-    for (place, game) in &expected {
-        assert_eq!(&found[place], game, "and every game is the same: model {}, index {}", place.0, place.1);
+/// Kills runs on stores made by `new`, and compares each with one that was left alone.
+fn kill_runs(new: fn() -> TestStore, kills: u64) {
+    let kills = std::env::var("TENGEN_TEST_KILLS").map_or(kills, |text| text.parse().unwrap());
+    let undisturbed = TestStore::new();
+    let table = succeed(&mut command(&undisturbed));
+    assert!(table.contains("tiny-3"), "the ratings table names the newest model:\n{table}");
+    let expected = games(&undisturbed);
+    let (mut hits, mut moments) = (0, Moments(1));
+    while hits < kills {
+        let store = new();
+        let more = disturb(&store, KILLS_EACH.min(kills - hits), &mut moments);
+        assert!(more > 0, "no kill came before the run was finished; give it more to do");
+        hits += more;
+
+        let found = games(&store);
+        assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "no game is lost");
+        for (place, game) in &expected {
+            assert_eq!(&found[place], game, "and every game is the same: model {}, index {}", place.0, place.1);
+        }
+        assert_eq!(examples(&store), examples(&undisturbed));
+        assert!(weights(&store) == weights(&undisturbed), "training went on to the bit");
+        let said = succeed(store.program("tengen").args(["audit", "tiny"]));
+        assert!(said.contains(&format!("read {} games", expected.len())), "each game is read once:\n{said}");
     }
-    assert_eq!(examples(&killed), examples(&undisturbed));
-    assert!(weights(&killed) == weights(&undisturbed), "training went on to the bit");
+    println!("{hits} kills, nothing lost, nothing doubled");
+}
+
+#[test]
+fn a_run_that_is_killed_in_a_folder_is_the_same_run() {
+    kill_runs(TestStore::new, 20);
+}
+
+#[test]
+fn a_run_that_is_killed_on_a_server_is_the_same_run() {
+    kill_runs(TestStore::on_server, 8);
 }

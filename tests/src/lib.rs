@@ -23,30 +23,45 @@ pub fn program(name: &str) -> Command {
     command
 }
 
-/// A store in a folder that goes when this goes.
-pub struct TestStore(tempfile::TempDir);
+/// A store that goes when this goes: in a folder, or on an S3 server of its own.
+pub struct TestStore {
+    folder: tempfile::TempDir,
+    server: Option<s3::Server>,
+}
 
 impl TestStore {
-    /// An empty store.
+    /// An empty store in a folder.
     pub fn new() -> TestStore {
-        TestStore(tempfile::tempdir().expect("a temporary folder can be made"))
+        TestStore { folder: tempfile::tempdir().expect("a temporary folder can be made"), server: None }
     }
 
-    /// The folder.
+    /// An empty store on a server.
+    pub fn on_server() -> TestStore {
+        TestStore { server: Some(s3::Server::start().expect("a port is free")), ..TestStore::new() }
+    }
+
+    /// The folder. On a server, that is not where the store is.
     pub fn path(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
+    }
+
+    /// The folder or URL, as programs are given it.
+    pub fn place(&self) -> String {
+        self.server.as_ref().map_or_else(|| self.path().to_string_lossy().into_owned(), s3::Server::url)
     }
 
     /// A program that uses this store.
     pub fn program(&self, name: &str) -> Command {
         let mut command = program(name);
-        command.arg("--store").arg(self.path());
+        command.arg("--store").arg(self.place());
+        command.envs(self.server.iter().flat_map(s3::Server::env));
         command
     }
 
     /// Opens the store as a program does.
     pub fn open(&self) -> store::Store {
-        store::Store::open(&self.path().to_string_lossy()).expect("the folder is there")
+        let options = self.server.as_ref().map_or_else(Vec::new, s3::Server::options);
+        store::Store::open_with(&self.place(), &options).expect("the place is there")
     }
 
     /// A run in this store.
@@ -54,7 +69,7 @@ impl TestStore {
         self.open().run(&name.parse().expect("a good name"))
     }
 
-    /// Names of all files in the store, relative to it, sorted.
+    /// Names of all files in the store, relative to it, sorted. There are none in the folder of one on a server.
     pub fn files(&self) -> Vec<String> {
         let mut files = Vec::new();
         collect(self.path(), self.path(), &mut files);

@@ -1,0 +1,96 @@
+//! `tengen audit`: reads everything a run has stored, once, and lists what is wrong with it.
+//!
+//! The cast: [`Audit`] holds what the parts need to know of each other; `shards` notes which examples were trained on;
+//! `files` reads every file of games and compares the games with their examples and with those notes; `rules` replays a
+//! single game; `lineage` checks models, checkpoints, thresholds and results. Shards come before games and games before
+//! models, since each is made from the next: so a run may be audited while it goes on.
+
+mod files;
+mod findings;
+mod lineage;
+mod rules;
+mod shards;
+
+use std::collections::HashSet;
+
+use anyhow::anyhow;
+use cli::{Misconfigured, Stop};
+use config::{RunConfig, RunName};
+use record::GameId;
+use store::{Run, Store, StoreError};
+
+pub use findings::{Findings, Problem};
+
+use shards::Trained;
+
+/// Arguments of `tengen audit`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The run
+    run: RunName,
+}
+
+/// Audits a run and prints every problem, and then what was read.
+///
+/// # Errors
+/// There is no such run, its store cannot be reached, or there are problems.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let run = Store::open(store)?.run(&args.run);
+    let missing = || Misconfigured::new(anyhow!("there is no run {} in {store}", args.run));
+    let config = run.config()?.ok_or_else(missing)?;
+    let findings = audit(&run, &config, stop)?;
+    for problem in &findings.problems {
+        cli::print(problem)?;
+    }
+    cli::print(&findings)?;
+    match findings.problems.len() {
+        0 => Ok(()),
+        1 => Err(anyhow!("the run has a problem")),
+        count => Err(anyhow!("the run has {count} problems")),
+    }
+}
+
+/// Reads everything that `run` has stored, until `stop` is requested.
+///
+/// # Errors
+/// A store that cannot be reached; what is wrong with single files is among the findings.
+pub fn audit(run: &Run, config: &RunConfig, stop: &Stop) -> Result<Findings, StoreError> {
+    let digest = config.digest();
+    let mut audit =
+        Audit { run, config, digest, ids: HashSet::new(), trained: Trained::default(), found: Findings::default() };
+    let parts = [Audit::shards, Audit::games, Audit::leftovers, Audit::models, Audit::state, Audit::results];
+    parts.into_iter().take_while(|_| !stop.requested()).try_for_each(|part| part(&mut audit, stop))?;
+    audit.found.stopped = stop.requested();
+    Ok(audit.found)
+}
+
+/// An audit at work.
+struct Audit<'a> {
+    run: &'a Run,
+    config: &'a RunConfig,
+    digest: String,
+    /// The games read so far.
+    ids: HashSet<GameId>,
+    /// The examples in shards whose games were not read yet.
+    trained: Trained,
+    found: Findings,
+}
+
+impl Audit<'_> {
+    /// What was read; `None`, and a problem, when it cannot be used.
+    fn note<T>(&mut self, read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+        match read {
+            Ok(read) => Ok(Some(read)),
+            // These name the file themselves.
+            Err(error @ (StoreError::Damaged { .. } | StoreError::NotFound { .. })) => {
+                self.found.problems.push(Problem { place: None, what: error.to_string() });
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn problem(&mut self, place: impl Into<String>, what: impl Into<String>) {
+        self.found.problems.push(Problem { place: Some(place.into()), what: what.into() });
+    }
+}

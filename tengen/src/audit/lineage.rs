@@ -1,0 +1,105 @@
+//! Where models come from, and the files beside the games.
+
+use std::collections::BTreeMap;
+
+use cli::Stop;
+use store::{ModelCard, StoreError};
+
+use super::Audit;
+
+impl Audit<'_> {
+    /// Reads every model, and follows each to its parent.
+    pub(super) fn models(&mut self, stop: &Stop) -> Result<(), StoreError> {
+        let numbers = self.run.models()?;
+        for number in self.run.game_models()?.into_iter().filter(|number| *number > 0 && !numbers.contains(number)) {
+            self.problem(self.run.model_name(number), "it has games, and is not there");
+        }
+        let mut steps = BTreeMap::new();
+        for number in numbers.into_iter().take_while(|_| !stop.requested()) {
+            self.found.models += 1;
+            let read = self.run.model(number);
+            let card = match self.note(read)? {
+                Some((card, _)) => Some(card),
+                // The weights may be damaged and the card not.
+                None => self.run.model_card(number).ok(),
+            };
+            let Some(card) = card else { continue };
+            let name = self.run.model_name(number);
+            self.card(number, &card).into_iter().for_each(|what| self.problem(&name, what));
+            if let Some(what) = descent(&card, &steps) {
+                self.problem(&name, what);
+            }
+            steps.insert(number, card.step);
+        }
+        Ok(())
+    }
+
+    fn card(&self, number: u32, card: &ModelCard) -> Vec<String> {
+        let mut problems = Vec::new();
+        if card.number != number || card.run != *self.run.name() {
+            problems.push(format!("it says that it is {}", card.id()));
+        }
+        if card.config_digest != self.digest {
+            problems.push(format!("trained with configuration {}, not {}", card.config_digest, self.digest));
+        }
+        if card.size != self.config.game.size {
+            problems.push(format!("it plays on {0}x{0}, not {1}x{1}", card.size, self.config.game.size));
+        }
+        problems
+    }
+
+    /// Reads checkpoints and thresholds.
+    pub(super) fn state(&mut self, stop: &Stop) -> Result<(), StoreError> {
+        for step in self.run.checkpoint_steps()?.into_iter().take_while(|_| !stop.requested()) {
+            let read = self.run.checkpoint(step);
+            if let Some(Some(_)) = self.note(read)? {
+                self.found.checkpoints += 1;
+            }
+        }
+        for time in self.run.resign_times()? {
+            let read = self.run.resign_at(time);
+            let Some(resign) = self.note(read)? else { continue };
+            self.found.thresholds += 1;
+            let rates = [0.0, resign.rate_low, resign.false_positive_rate, resign.rate_high, 1.0];
+            if !(-1.0..=0.0).contains(&resign.threshold) || !rates.is_sorted() {
+                let what = format!("threshold {} with rates {rates:?} means nothing", resign.threshold);
+                self.problem(self.run.resign_name(time), what);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the results of matches and the newest ratings.
+    pub(super) fn results(&mut self, stop: &Stop) -> Result<(), StoreError> {
+        for stem in self.run.result_files()?.into_iter().take_while(|_| !stop.requested()) {
+            let read = self.run.read_result_games(&stem);
+            for game in self.note(read)?.into_iter().flatten() {
+                let place = format!("{}, game {}", self.run.results_name(&stem), game.id);
+                self.found.results += 1;
+                if !self.ids.insert(game.id) {
+                    self.problem(&place, "it is published twice");
+                }
+                if let Err(error) = game.replay() {
+                    self.problem(&place, error.to_string());
+                }
+            }
+        }
+        let read = self.run.newest_ratings();
+        self.note(read).map(drop)
+    }
+}
+
+/// A model continues one that is there, and has more steps.
+fn descent(card: &ModelCard, steps: &BTreeMap<u32, u64>) -> Option<String> {
+    match card.parent {
+        None if steps.is_empty() => None,
+        None => Some("it has no parent, and is not the first".to_owned()),
+        Some(parent) => match steps.get(&parent) {
+            None => Some(format!("its parent {parent} is not there")),
+            Some(step) if *step >= card.step => {
+                Some(format!("it has {} steps, and its parent {parent} has {step}", card.step))
+            }
+            Some(_) => None,
+        },
+    }
+}

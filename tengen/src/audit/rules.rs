@@ -1,0 +1,121 @@
+//! A single game: whether it can have been played so, and ended so.
+
+use config::RunConfig;
+use go::{Color, Game, Move};
+use mcts::Settings;
+use record::{EndReason, GameId, GameRecord, Outcome, Turn};
+
+/// Who plays the games of model 0. `human` are games that people played.
+pub(super) const BUILT_IN: [&str; 3] = ["random", "uniform", HUMAN];
+
+/// The player of games that people played: they end by agreement, with scores that people counted.
+const HUMAN: &str = "human";
+
+/// A target that is not made of visits is shares of this number.
+const SHARES: u64 = 65_536;
+
+/// Everything that is wrong with a game by itself.
+pub(super) fn check(game: &GameRecord, config: &RunConfig) -> Vec<String> {
+    let mut problems = header(game, config);
+    match replay(game, config) {
+        Err(problem) => problems.push(problem),
+        Ok(_) if game.black == HUMAN => {}
+        Ok(board) => {
+            problems.extend(ending(game, &board, config));
+            problems.extend(resignation(game));
+        }
+    }
+    problems
+}
+
+fn header(game: &GameRecord, config: &RunConfig) -> Vec<String> {
+    let mut problems = Vec::new();
+    if game.id != GameId::of(&game.black, &game.white, &game.config_digest, game.seed) {
+        problems.push("its id is not that of its players, configuration and seed".to_owned());
+    }
+    if game.size.side() != config.game.size {
+        problems.push(format!("on {0}x{0}, not {1}x{1}", game.size.side(), config.game.size));
+    }
+    if game.black == HUMAN {
+        return problems;
+    }
+    if game.komi != config.game.komi && config.selfplay.komi_deviation == 0.0 {
+        problems.push(format!("komi {}, not {}", game.komi, config.game.komi));
+    }
+    if game.seed != play::game_seed(config.seed, &game.black, &game.worker, game.index) {
+        problems.push("its seed is not that of its model, worker and index".to_owned());
+    }
+    if game.scoring != Settings::new(&config.search, &config.game).scoring {
+        problems.push("counted by other rules than the run's".to_owned());
+    }
+    problems
+}
+
+/// Plays the game again, and looks at each search on the way.
+fn replay(game: &GameRecord, config: &RunConfig) -> Result<Game, String> {
+    let mut board = Game::new(game.size);
+    let most = (u64::from(game.visits_budget) + config.search.leaves as u64).max(SHARES);
+    for (number, turn) in game.turns.iter().enumerate() {
+        let fail = |problem: String| format!("turn {number}: {problem}");
+        if board.passed_out() {
+            return Err(fail("the game goes on after two passes".to_owned()));
+        }
+        policy(&board, turn, most).map_err(fail)?;
+        board.play(turn.mv).map_err(|why| fail(format!("{}: {why}", turn.mv.to_gtp(game.size))))?;
+    }
+    Ok(board)
+}
+
+/// A policy is of legal moves, and of no more visits than a search has.
+fn policy(board: &Game, turn: &Turn, most: u64) -> Result<(), String> {
+    let sum: u64 = turn.visits.iter().map(|&(_, count)| u64::from(count)).sum();
+    if sum > most {
+        return Err(format!("{sum} visits, and a search has no more than {most}"));
+    }
+    for &(index, _) in &turn.visits {
+        let mv = Move::from_index(board.size(), index.into());
+        match mv {
+            Some(mv) if board.is_legal(mv) => {}
+            Some(mv) => return Err(format!("visits of {}, which is illegal", mv.to_gtp(board.size()))),
+            None => return Err(format!("visits of move {index}, which does not exist")),
+        }
+    }
+    Ok(())
+}
+
+/// What the record says of the end is what the board shows.
+fn ending(game: &GameRecord, board: &Game, config: &RunConfig) -> Option<String> {
+    if game.end == EndReason::Resignation {
+        let expected = Outcome::from(board.to_move().opponent());
+        let fits = game.score.is_none() && game.outcome == expected && game.resign_threshold.is_some();
+        return (!fits).then(|| "its result is not that of a resignation by the player to move".to_owned());
+    }
+    let margin = board.score(game.scoring) as f32 - game.komi;
+    if game.score != Some(margin) || game.outcome != Outcome::from_score(margin) {
+        return Some(format!("the board shows {margin:+}, and the record says {:?}, {:?}", game.score, game.outcome));
+    }
+    let over = match game.end {
+        EndReason::Passes => board.passed_out(),
+        EndReason::PassAlive => board.is_over(game.scoring),
+        _ => board.turn() >= config.selfplay.move_limit,
+    };
+    (!over).then(|| format!("the board does not show an end by {}", game.end))
+}
+
+/// What the record says of resigning follows from the values.
+fn resignation(game: &GameRecord) -> Vec<String> {
+    let mut problems = Vec::new();
+    if game.calibration && game.end == EndReason::Resignation {
+        problems.push("a calibration game that ended by resignation".to_owned());
+    }
+    let bleakest = game.outcome.winner().and_then(|winner| bleakest(winner, &game.turns));
+    if game.bleakest_value != bleakest {
+        problems.push(format!("bleakest value {:?}, and its turns have {bleakest:?}", game.bleakest_value));
+    }
+    problems
+}
+
+fn bleakest(winner: Color, turns: &[Turn]) -> Option<f32> {
+    let own = turns.iter().enumerate().filter(|(number, _)| GameRecord::to_move(*number) == winner);
+    own.filter(|(_, turn)| turn.is_searched()).map(|(_, turn)| winner.sign() * turn.root_value).min_by(f32::total_cmp)
+}

@@ -1,0 +1,119 @@
+//! What was trained on: every row of a shard must be an example of a game that is not set aside.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use cli::Stop;
+use record::{Example, GameId};
+use store::{Manifest, StoreError};
+
+use super::Audit;
+
+/// The examples in shards, by game and turn, as fingerprints: a shard may hold millions.
+#[derive(Debug, Default)]
+pub(super) struct Trained(HashMap<(GameId, u16), Row>);
+
+#[derive(Debug)]
+struct Row {
+    fingerprint: u64,
+    generation: u32,
+}
+
+impl Trained {
+    /// Notes a row; answers whether it is the same as every row of this game and turn before.
+    fn put(&mut self, example: &Example, generation: u32) -> bool {
+        let fingerprint = fingerprint(example);
+        match self.0.entry((example.game, example.turn)) {
+            Entry::Occupied(row) => row.get().fingerprint == fingerprint,
+            Entry::Vacant(place) => {
+                place.insert(Row { fingerprint, generation });
+                true
+            }
+        }
+    }
+
+    /// Takes the row that `example` should have become, if it was drawn: the generation that drew it, and whether it is
+    /// the same.
+    pub(super) fn take(&mut self, example: &Example) -> Option<(u32, bool)> {
+        let row = self.0.remove(&(example.game, example.turn))?;
+        Some((row.generation, row.fingerprint == fingerprint(example)))
+    }
+}
+
+/// A hash of all that an example says.
+fn fingerprint(example: &Example) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    format!("{example:?}").hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Audit<'_> {
+    /// Reads all shards.
+    pub(super) fn shards(&mut self, stop: &Stop) -> Result<(), StoreError> {
+        for generation in self.run.shard_generations()? {
+            let read = self.run.shards(generation);
+            // Without a manifest they are being made, or were when their maker was killed.
+            let Some(Some(manifest)) = self.note(read)? else { continue };
+            self.found.generations += 1;
+            self.manifest(generation, &manifest);
+            let mut rows = 0;
+            for part in manifest.parts.iter().take_while(|_| !stop.requested()) {
+                let read = self.run.read_shard(generation, part);
+                if matches!(read, Err(StoreError::NotFound { .. })) && self.run.shards(generation)?.is_none() {
+                    // A shuffler that is at work has just deleted them.
+                    break;
+                }
+                let Some(shard) = self.note(read)? else { continue };
+                if shard.len() != part.rows {
+                    let what = format!("{} has {} rows, not {}", part.part.file, shard.len(), part.rows);
+                    self.problem(self.run.shards_name(generation), what);
+                }
+                rows += shard.len();
+                self.rows(generation, &part.part.file, &shard.to_examples());
+            }
+            self.found.shard_rows += rows;
+        }
+        Ok(())
+    }
+
+    fn manifest(&mut self, generation: u32, manifest: &Manifest) {
+        let name = self.run.shards_name(generation);
+        if manifest.generation != generation {
+            self.problem(&name, format!("it is of generation {}", manifest.generation));
+        }
+        if manifest.config_digest != self.digest {
+            self.problem(&name, format!("made with configuration {}, not {}", manifest.config_digest, self.digest));
+        }
+        let rows: usize = manifest.parts.iter().map(|part| part.rows).sum();
+        if rows != manifest.drawn.examples {
+            self.problem(&name, format!("{} examples were drawn, and its parts have {rows}", manifest.drawn.examples));
+        }
+    }
+
+    fn rows(&mut self, generation: u32, file: &str, examples: &[Example]) {
+        for example in examples {
+            let problem = match example.stones() {
+                Err(error) => error.to_string(),
+                Ok(_) if !self.trained.put(example, generation) => {
+                    format!("game {}, turn {}: drawn twice, with different contents", example.game, example.turn)
+                }
+                Ok(_) => continue,
+            };
+            self.problem(format!("{}, {file}", self.run.shards_name(generation)), problem);
+        }
+    }
+
+    /// Rows of shards whose games are nowhere.
+    pub(super) fn leftovers(&mut self, _stop: &Stop) -> Result<(), StoreError> {
+        let mut games: BTreeMap<(u32, GameId), usize> = BTreeMap::new();
+        for (&(game, _), row) in &self.trained.0 {
+            *games.entry((row.generation, game)).or_default() += 1;
+        }
+        for ((generation, game), rows) in games {
+            let what = format!("{rows} rows of game {game}, which is not there or has no such turns");
+            self.problem(self.run.shards_name(generation), what);
+        }
+        Ok(())
+    }
+}
