@@ -8,6 +8,7 @@ mod bench;
 mod depth;
 mod killed;
 mod ladders;
+mod options;
 mod programs;
 mod python;
 mod readme;

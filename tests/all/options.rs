@@ -1,0 +1,56 @@
+//! The options of self-play, from the command line through games and shards to a model.
+
+use std::collections::BTreeSet;
+
+use record::{Example, GameRecord, SearchKind};
+use tests::{TestStore, repository, succeed};
+
+const OPTIONS: [&str; 16] = [
+    "loop.models=1",
+    "loop.final_games=0",
+    "evaluate.pairs_per_model=0",
+    "selfplay.full_share=0.5",
+    "selfplay.fast_visits=3",
+    "selfplay.policy_opening_share=0.5",
+    "selfplay.policy_opening_moves=2.0",
+    "selfplay.komi_deviation=2.0",
+    "selfplay.noise_shaped=0.5",
+    "selfplay.forced_visits=2.0",
+    "selfplay.prune_target=true",
+    "resign.decided_moves=2",
+    "resign.decided_value=0.1",
+    "resign.decided_visits=2",
+    "resign.decided_weight=0.25",
+    "train.policy_target=one-hot",
+];
+
+#[test]
+fn the_options_of_selfplay_reach_the_trainer() {
+    let store = TestStore::new();
+    let mut tengen = store.program("tengen");
+    tengen.arg("run").arg(repository().join("configs/tiny.toml"));
+    succeed(OPTIONS.iter().fold(&mut tengen, |command, option| command.args(["--set", option])));
+    let run = store.run("tiny");
+
+    let files = run.game_files(0).unwrap();
+    let games: Vec<GameRecord> = files.iter().flat_map(|file| run.read_games(file).unwrap()).collect();
+    let kinds: BTreeSet<SearchKind> = games.iter().flat_map(|game| &game.turns).map(|turn| turn.kind).collect();
+    let all = [SearchKind::Full, SearchKind::Fast, SearchKind::Reduced, SearchKind::Policy];
+    assert_eq!(kinds, BTreeSet::from(all));
+    assert!(
+        games.iter().any(|game| game.komi != games[0].komi) && games.iter().all(|game| game.mean_depth > Some(0.0))
+    );
+
+    let shards = run.shards(1).unwrap().unwrap();
+    let read = |part| run.read_shard(1, part).unwrap().to_examples();
+    let examples: Vec<Example> = shards.parts.iter().flat_map(read).collect();
+    let (light, full): (Vec<&Example>, Vec<&Example>) = examples.iter().partition(|example| example.weight == 0.25);
+    assert!(!light.is_empty() && !full.is_empty() && full.iter().all(|example| example.weight == 1.0));
+    assert_eq!(run.models().unwrap(), [1]);
+
+    let readable = store.files().into_iter().find(|file| file.ends_with(".sgf")).unwrap();
+    let readable = std::fs::read_to_string(store.path().join(readable)).unwrap();
+    for words in ["fast search", "reduced search, weight 0.25", "policy draw", "variation ", "mean depth "] {
+        assert!(readable.contains(words), "{words}");
+    }
+}
