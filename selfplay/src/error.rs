@@ -22,8 +22,8 @@ pub enum SelfplayError {
     Open {
         /// The model.
         model: ModelId,
-        /// Why not.
-        source: net::NetError,
+        /// Why not. Boxed, so that an answer that is no error stays small.
+        source: Box<net::NetError>,
     },
     /// The network failed while it was used.
     #[error("model {model} failed")]

@@ -34,7 +34,7 @@ impl Model {
             _ => source.into(),
         })?;
         let model = net::Model::open(&weights, device, Precision::Auto, batch);
-        let model = model.map_err(|source| SelfplayError::Open { model: id.clone(), source })?;
+        let model = model.map_err(|source| SelfplayError::Open { model: id.clone(), source: Box::new(source) })?;
         Ok(Model::Trained(Box::new(model)))
     }
 
