@@ -9,6 +9,7 @@ mod depth;
 mod killed;
 mod ladders;
 mod options;
+mod million;
 mod programs;
 mod python;
 mod readme;
