@@ -74,6 +74,9 @@ pub struct Args {
     /// With --rate: a player whose rating is known, as NAME=ELO, or NAME=ELO:SD if only so well; may be repeated
     #[arg(long, conflicts_with_all = ["pair", "pair_uncertain", "ratings"], value_name = "NAME=ELO")]
     anchor: Vec<AnchorChoice>,
+    /// How ratings are printed [default: table; with --rate json]
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<Format>,
     /// With --pair, --round-robin, --new-model and --sprt: play until two have met in at most so many games, earlier ones
     /// included; an even number [default: for a pair as many more as the run's evaluate.games_per_pair, for each pair of
     /// several that many in all, for a test 20000]
@@ -95,6 +98,17 @@ pub struct Args {
     /// How to log.
     #[command(flatten)]
     pub log: cli::LogArgs,
+}
+
+/// How ratings are printed.
+#[derive(Clone, Copy, Debug, PartialEq, ValueEnum)]
+enum Format {
+    /// For people
+    Table,
+    /// Comma-separated values
+    Csv,
+    /// Everything there is to say
+    Json,
 }
 
 /// What is to be found out.
@@ -157,7 +171,12 @@ impl Args {
 /// Arguments that do not fit the run, or whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if let Some(file) = &args.rate {
-        return cli::print(rate_file(args, file)?);
+        let report = rate_file(args, file)?;
+        return match args.format.unwrap_or(Format::Json) {
+            Format::Json => cli::print(report),
+            Format::Csv => cli::print(report.to_csv()),
+            Format::Table => cli::print(report.to_table()),
+        };
     }
     let device = args.place.device.parse().misconfigured()?;
     let place = Place { device, threads: args.place.threads(), cache: args.place.cache(), worker: args.worker.clone() };
@@ -176,7 +195,12 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         let test = Sprt::new(elo0, elo1, args.alpha, args.beta).misconfigured()?;
         return cli::print(play_test(&mut arena, pair, &test, args.games, stop).map_err(blame)?);
     }
-    cli::print(arena.rate().map_err(blame)?)
+    let table = arena.rate().map_err(blame)?;
+    match args.format.unwrap_or(Format::Table) {
+        Format::Table => cli::print(table),
+        Format::Csv => cli::print(table.to_csv()),
+        Format::Json => cli::print(format_args!("{:#}", table.to_json())),
+    }
 }
 
 /// Rates a table of results; no store is needed.

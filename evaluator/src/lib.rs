@@ -8,6 +8,7 @@
 mod arena;
 pub mod command;
 mod error;
+mod formats;
 mod meeting;
 mod player;
 mod pool;

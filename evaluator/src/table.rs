@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use ratings::{Doubt, Estimate, Ratings, Record, Tally, doubts};
+use ratings::{Doubt, Estimate, Ratings, Record, Tally, doubts, misfit};
 use record::RatingRow;
+
+use crate::rate::suspicion;
 
 /// Everything that is said about a pool, ready to print.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,7 +15,7 @@ pub struct Table {
     draws: u32,
     first_move: Estimate,
     newest: Option<Newest>,
-    doubts: Vec<Doubt>,
+    notes: Vec<String>,
 }
 
 /// One player, strongest first.
@@ -53,19 +55,32 @@ impl Table {
         let mut lines: Vec<Line> =
             places.map(|((player, record), above_pool)| line(ratings, player, record, above_pool)).collect();
         lines.sort_by(|a, b| b.rating.elo.total_cmp(&a.rating.elo).then_with(|| a.player.cmp(&b.player)));
+        let doubts = doubts(tally);
+        let suspicion = misfit(tally, ratings).and_then(|misfit| suspicion(tally, &misfit));
+        let notes = doubts.iter().map(Doubt::to_string).chain(suspicion).collect();
         Table {
             lines,
             games: total.games(),
             draws: total.draws,
             first_move: ratings.first_move(),
             newest: newest(ratings, ages),
-            doubts: doubts(tally),
+            notes,
         }
     }
 
     /// The players, strongest first.
     pub fn lines(&self) -> &[Line] {
         &self.lines
+    }
+
+    /// What playing Black is worth.
+    pub fn first_move(&self) -> Estimate {
+        self.first_move
+    }
+
+    /// What the numbers do not say.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// The players as they are stored.
@@ -133,7 +148,7 @@ impl fmt::Display for Table {
             self.draws,
             self.games
         )?;
-        self.doubts.iter().try_for_each(|doubt| write!(f, "\nnote: {doubt}"))
+        self.notes.iter().try_for_each(|note| write!(f, "\nnote: {note}"))
     }
 }
 

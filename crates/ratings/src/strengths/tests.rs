@@ -221,3 +221,47 @@ fn what_nothing_determines_is_not_invented() {
         Prior { fixed: vec![], ties: vec![Tie { player: 0, to: Mark::Player(1), elo: 0.0, sd: 50.0 }], ..prior };
     assert_eq!(Ratings::fit(&tally, &nowhere).unwrap_err(), RatingError::Undetermined);
 }
+
+/// A young run: 30 models on a learning curve, two games against those 1, 2, 5 and 13 before each. `examples/priors.rs`
+/// has the figures.
+#[test]
+fn the_walk_halves_the_error_of_a_young_run() {
+    use rand::{RngExt, SeedableRng};
+    const SEEDS: u64 = 60;
+    let strength = |model: usize| 1200.0 * (1.0 - (-(model as f64) / 9.0).exp());
+    let mean = (0..30).map(strength).sum::<f64>() / 30.0;
+    let mut errors = [0.0; 2];
+    for seed in 0..SEEDS {
+        let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut tally = Tally::new((1..=30).map(|number| format!("r-{number}")));
+        for model in 0..30_usize {
+            for older in [1, 2, 5, 13].into_iter().filter_map(|distance| model.checked_sub(distance)) {
+                for (black, white) in [(older, model), (model, older)] {
+                    let chance = Chances::of((strength(black) - strength(white)) / ELO, None).black;
+                    let outcome = if rng.random_bool(chance) { Black } else { White };
+                    tally.add(&format!("r-{}", black + 1), &format!("r-{}", white + 1), outcome);
+                }
+            }
+        }
+        let wide = fit(&tally, &Prior::normal(&tally, 5000.0));
+        let walk = Ratings::of_runs(&tally, |prior| prior).expect("the run can be rated").0;
+        for (error, ratings) in errors.iter_mut().zip([wide, walk]) {
+            let squares = ratings.above_pool().into_iter().enumerate();
+            let square = squares.map(|(model, place)| (place.elo - (strength(model) - mean)).powi(2)).sum::<f64>();
+            *error += (square / 30.0).sqrt() / SEEDS as f64;
+        }
+    }
+    assert!(errors[1] < 0.5 * errors[0], "{errors:?}");
+}
+
+#[test]
+fn places_in_the_pool_are_contrasts() {
+    let tally = tally(&LEAGUE);
+    let ratings = fit(&tally, &Prior::normal(&tally, 500.0));
+    for (player, place) in ratings.above_pool().into_iter().enumerate() {
+        let contrast = ratings.contrast(|other| f64::from(u8::from(other == player)) - 0.25);
+        assert_close(place.elo, contrast.elo, 1e-9);
+        assert_close(place.error, contrast.error, 1e-9);
+    }
+    assert_close(ratings.superiority(0, 1) + ratings.superiority(1, 0), 1.0, 1e-12);
+}
