@@ -5,6 +5,7 @@ mod tiles;
 
 pub(crate) use cholesky::Cholesky;
 pub(crate) use tiles::dot;
+use tiles::{BLOCK, products};
 
 /// A dense symmetric matrix, stored whole.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,11 +26,16 @@ impl Matrix {
         let wide: Vec<f64> = (0..side).flat_map(|entry| vectors.iter().map(move |vector| vector[entry])).collect();
         let row = |entry: usize| &wide[entry * vectors.len()..][..vectors.len()];
         let mut sum = Matrix::zero(side);
-        for a in 0..side {
-            for b in 0..=a {
-                let entry = dot(row(a), row(b));
-                sum.set(a, b, entry);
-                sum.set(b, a, entry);
+        for top in (0..side).step_by(BLOCK) {
+            let rows = top..(top + BLOCK).min(side);
+            for start in (0..=top).step_by(BLOCK) {
+                let columns = start..(start + BLOCK).min(side);
+                let entries = products(row, rows.clone(), row, columns.clone(), 0..vectors.len());
+                let places = rows.clone().flat_map(|row| columns.clone().map(move |column| (row, column)));
+                for ((row, column), entry) in places.zip(entries) {
+                    sum.set(row, column, entry);
+                    sum.set(column, row, entry);
+                }
             }
         }
         sum

@@ -105,11 +105,18 @@ impl Ratings {
         // The priors differ in their widths only, so they share a layout.
         let layout = Layout::new(tally, &priors[0]);
         let mut tops: Vec<Optimum> = Vec::new();
-        for prior in &priors {
+        let mut logs: Vec<f64> = Vec::new();
+        for (prior, (_, log_probability)) in priors.iter().zip(&steps) {
             let near = tops.last().map(|top| top.at.as_slice());
-            tops.push(Posterior::new(tally, prior, &layout).climb(near)?);
+            let top = Posterior::new(tally, prior, &layout).climb(near)?;
+            logs.push(top.log_evidence() + log_probability);
+            tops.push(top);
+            // Past its only peak the evidence falls, and wider steps have no weight either.
+            let highest = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            if logs.last().is_some_and(|last| (last - highest).exp() < NEGLIGIBLE) {
+                break;
+            }
         }
-        let logs: Vec<f64> = tops.iter().zip(&steps).map(|(top, step)| top.log_evidence() + step.1).collect();
         let best = (0..logs.len()).max_by(|&a, &b| logs[a].total_cmp(&logs[b])).expect("there are steps");
         let weighed = tops.iter().zip(&logs).map(|(top, log)| ((log - logs[best]).exp(), top));
         let parts = weighed.filter(|&(weight, _)| weight > NEGLIGIBLE);

@@ -18,7 +18,7 @@ impl Cholesky {
             let end = (start + BLOCK).min(side);
             for top in (start..side).step_by(BLOCK) {
                 let bottom = (top + BLOCK).min(side);
-                let known = products(&lower, top..bottom, &lower, start..end, 0..start);
+                let known = products(|i| lower.row(i), top..bottom, |i| lower.row(i), start..end, 0..start);
                 for row in top..bottom {
                     for column in start..end.min(row + 1) {
                         let inside = dot(&lower.row(row)[start..column], &lower.row(column)[start..column]);
@@ -69,7 +69,7 @@ impl Cholesky {
             for start in (0..=top).step_by(BLOCK) {
                 let end = (start + BLOCK).min(side);
                 // Column i of L⁻¹ is zero before its i-th entry, so the later of two columns says where to begin.
-                let entries = products(&columns, top..bottom, &columns, start..end, top..side);
+                let entries = products(|i| columns.row(i), top..bottom, |i| columns.row(i), start..end, top..side);
                 for row in top..bottom {
                     for column in start..end {
                         let entry = entries[(row - top) * (end - start) + column - start];
@@ -91,7 +91,8 @@ impl Cholesky {
             let end = (start + BLOCK).min(side);
             for top in (0..end).step_by(BLOCK) {
                 let bottom = (top + BLOCK).min(end);
-                let known = products(&columns, top..bottom, lower, start..end, top..start.max(top));
+                let known =
+                    products(|i| columns.row(i), top..bottom, |i| lower.row(i), start..end, top..start.max(top));
                 for i in top..bottom {
                     for entry in start.max(i)..end {
                         let inside = dot(&lower.row(entry)[start..entry], &columns.row(i)[start..entry]);

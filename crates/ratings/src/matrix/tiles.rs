@@ -1,6 +1,6 @@
 //! Products of many rows with many rows, in an order that keeps the operands near the processor.
 
-use super::Matrix;
+use std::ops::Range;
 
 /// Rows of either side of a block, and entries of each that are multiplied before the next rows are taken: 2 × 64 rows
 /// of 256 numbers are a quarter of a MiB, which fits a second-level cache.
@@ -13,21 +13,21 @@ pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
     sum
 }
 
-/// All products of rows `rows` of `a` with rows `columns` of `b`, both from entry `from` to entry `to`, row by row.
-pub(super) fn products(
-    a: &Matrix,
-    rows: std::ops::Range<usize>,
-    b: &Matrix,
-    columns: std::ops::Range<usize>,
-    within: std::ops::Range<usize>,
+/// All products of rows `rows` of `a` with rows `columns` of `b`, both with their entries `within`, row by row.
+pub(super) fn products<'a>(
+    a: impl Fn(usize) -> &'a [f64],
+    rows: Range<usize>,
+    b: impl Fn(usize) -> &'a [f64],
+    columns: Range<usize>,
+    within: Range<usize>,
 ) -> Vec<f64> {
     let width = columns.len();
     let mut sums = vec![0.0; rows.len() * width];
     let mut from = within.start;
     while from < within.end {
         let to = (from + DEPTH).min(within.end);
-        let left = |i: usize| &a.row(rows.start + i)[from..to];
-        let right = |j: usize| &b.row(columns.start + j)[from..to];
+        let left = |i: usize| &a(rows.start + i)[from..to];
+        let right = |j: usize| &b(columns.start + j)[from..to];
         for i in (0..rows.len()).step_by(2) {
             for j in (0..width).step_by(4) {
                 if i + 2 <= rows.len() && j + 4 <= width {

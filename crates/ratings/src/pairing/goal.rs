@@ -1,5 +1,7 @@
 //! What may be asked of ratings, as differences whose variances matter.
 
+use std::rc::Rc;
+
 use crate::strengths::Ratings;
 
 /// What the user wants to know.
@@ -16,13 +18,16 @@ pub enum About {
     Anchors,
 }
 
+/// Players with weights that add up to 1.
+pub(super) type Mean = Rc<[(usize, f64)]>;
+
 /// A difference, and how much its variance matters; the weights of a goal add up to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Contrast {
     pub(super) weight: f64,
     pub(super) plus: usize,
-    /// What is subtracted: a mean of players, with weights that add up to 1.
-    pub(super) minus: Vec<(usize, f64)>,
+    /// What is subtracted.
+    pub(super) minus: Mean,
 }
 
 /// A candidate for the best model that is surely weaker than the one that looks best does not matter.
@@ -63,14 +68,15 @@ fn best(ratings: &Ratings, models: &[usize]) -> Vec<Contrast> {
     let Some(&top) = models.iter().max_by(stronger) else { return Vec::new() };
     let chances = models.iter().map(|&player| (player, ratings.superiority(player, top)));
     let rivals = chances.filter(|&(player, chance)| player != top && chance > HOPELESS);
-    rivals.map(|(plus, chance)| Contrast { weight: chance.sqrt(), plus, minus: vec![(top, 1.0)] }).collect()
+    rivals.map(|(plus, chance)| Contrast { weight: chance.sqrt(), plus, minus: [(top, 1.0)].into() }).collect()
 }
 
 /// Every player against the mean of all, and every model against the one before it.
 fn curve(players: usize, models: &[usize]) -> Vec<Contrast> {
     let all = even_mean(0..players);
     let places = (0..players).map(|plus| Contrast { weight: 1.0, plus, minus: all.clone() });
-    let steps = models.windows(2).map(|two| Contrast { weight: NEIGHBOURS, plus: two[1], minus: vec![(two[0], 1.0)] });
+    let steps =
+        models.windows(2).map(|two| Contrast { weight: NEIGHBOURS, plus: two[1], minus: [(two[0], 1.0)].into() });
     places.chain(steps).collect()
 }
 
@@ -83,7 +89,10 @@ fn newest(ages: &[Option<u32>], models: &[usize]) -> Vec<Contrast> {
         .filter_map(|wanted| older.iter().copied().min_by_key(|&player| age(player).abs_diff(wanted)))
         .collect();
     nearest.dedup();
-    nearest.into_iter().map(|ancestor| Contrast { weight: 1.0, plus: newest, minus: vec![(ancestor, 1.0)] }).collect()
+    nearest
+        .into_iter()
+        .map(|ancestor| Contrast { weight: 1.0, plus: newest, minus: [(ancestor, 1.0)].into() })
+        .collect()
 }
 
 /// 1, 2, 3, 5, 8 and so on, as far as they can be counted.
@@ -101,7 +110,7 @@ fn anchors(ages: &[Option<u32>], models: &[usize]) -> Vec<Contrast> {
 }
 
 /// A mean in which all weigh the same.
-fn even_mean(players: impl Iterator<Item = usize>) -> Vec<(usize, f64)> {
+fn even_mean(players: impl Iterator<Item = usize>) -> Mean {
     let players: Vec<usize> = players.collect();
     players.iter().map(|&player| (player, 1.0 / players.len() as f64)).collect()
 }

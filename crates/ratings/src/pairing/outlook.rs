@@ -1,7 +1,9 @@
 //! The ratings as they will be known when games without a result are over.
 
+use std::rc::Rc;
+
 use super::Question;
-use super::goal::Contrast;
+use super::goal::{Contrast, Mean};
 use crate::matrix::Matrix;
 use crate::strengths::{Chances, ELO, Estimate, Ratings};
 
@@ -23,7 +25,7 @@ pub(super) struct Outlook<'a> {
 impl<'a> Outlook<'a> {
     pub(super) fn new(question: &Question<'a>, goal: Vec<Contrast>) -> Outlook<'a> {
         let covariance = question.ratings.covariance().clone();
-        let lines: Vec<Vec<f64>> = goal.iter().map(|contrast| contrast.line(&covariance)).collect();
+        let lines: Vec<Vec<f64>> = lines(&goal, &covariance);
         let relevance = Matrix::sum_of_squares(covariance.side(), &lines);
         let mut outlook = Outlook { ratings: question.ratings, covariance, goal, lines, relevance };
         for (&(a, b), &games) in &question.in_flight.0 {
@@ -75,7 +77,7 @@ impl<'a> Outlook<'a> {
     /// Whether what was updated is what the covariance says.
     #[cfg(test)]
     pub(super) fn is_consistent(&self) -> bool {
-        let lines: Vec<Vec<f64>> = self.goal.iter().map(|contrast| contrast.line(&self.covariance)).collect();
+        let lines: Vec<Vec<f64>> = lines(&self.goal, &self.covariance);
         let relevance = Matrix::sum_of_squares(self.covariance.side(), &lines);
         let near = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9);
         let rows = 0..self.covariance.side();
@@ -101,12 +103,32 @@ impl Contrast {
     fn of(&self, x: &[f64]) -> f64 {
         x[self.plus] - self.minus.iter().map(|&(player, weight)| weight * x[player]).sum::<f64>()
     }
+}
 
-    /// √ω·Σa.
-    fn line(&self, covariance: &Matrix) -> Vec<f64> {
-        let root = self.weight.sqrt();
-        (0..covariance.side()).map(|row| root * self.of(covariance.row(row))).collect()
+/// √ω·Σa of every contrast. What several subtract is computed once.
+fn lines(goal: &[Contrast], covariance: &Matrix) -> Vec<Vec<f64>> {
+    let mut subtracted: Option<(&Mean, Vec<f64>)> = None;
+    let mut lines = Vec::new();
+    for contrast in goal {
+        let mean = match subtracted.take() {
+            Some((minus, mean)) if Rc::ptr_eq(minus, &contrast.minus) => mean,
+            _ => mean_row(&contrast.minus, covariance),
+        };
+        let root = contrast.weight.sqrt();
+        lines
+            .push(covariance.row(contrast.plus).iter().zip(&mean).map(|(plus, minus)| root * (plus - minus)).collect());
+        subtracted = Some((&contrast.minus, mean));
     }
+    lines
+}
+
+/// A mean of rows, which are also columns.
+fn mean_row(players: &[(usize, f64)], covariance: &Matrix) -> Vec<f64> {
+    let mut mean = vec![0.0; covariance.side()];
+    for &(player, weight) in players {
+        mean.iter_mut().zip(covariance.row(player)).for_each(|(mean, entry)| *mean += weight * entry);
+    }
+    mean
 }
 
 /// cᵀMc with c = e_a − e_b.
