@@ -7,6 +7,7 @@ mod cycle;
 pub mod depth_command;
 pub mod gtp;
 pub mod gtp_command;
+pub mod import;
 pub mod ladders;
 mod model;
 pub mod run_command;

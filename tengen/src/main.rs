@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use tengen::{audit, bench, blame, depth_command, gtp_command, ladders, run_command};
+use tengen::{audit, bench, blame, depth_command, gtp_command, import, ladders, run_command};
 
 /// Learns Go from nothing, and plays it.
 #[derive(Parser)]
@@ -23,6 +23,8 @@ enum Command {
     ///
     /// Stop it with Ctrl-C, or any other way: typed again, it goes on where it was.
     Run(run_command::Args),
+    /// Turn collections of SGF into games of a run, to learn from or to validate with
+    ImportSgf(import::Args),
     /// Read everything a run has stored, and list what is wrong with it
     Audit(audit::Args),
     /// Play over the Go Text Protocol (GTP 2), for Sabaki, GoGui, Lizzie and the like
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
     cli::main("tengen", |stop| {
         let done = match &args.command {
             Command::Run(run) => run_command::run(&args.store.store, run, stop),
+            Command::ImportSgf(import) => import::run(&args.store.store, import, stop),
             Command::Audit(audit) => audit::run(&args.store.store, audit, stop),
             Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),
             Command::Bench(bench) => bench::run(&args.store.store, bench, stop),

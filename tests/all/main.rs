@@ -6,6 +6,7 @@
 mod audit;
 mod bench;
 mod depth;
+mod import;
 mod killed;
 mod ladders;
 mod options;

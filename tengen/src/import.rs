@@ -1,0 +1,143 @@
+//! `tengen import-sgf`: games that people played, as games of a run.
+//!
+//! They become games of model 0, played by `human`, so that a first model can be trained on them, or one be validated
+//! with them. What a record cannot say is filled in plainly: the move that was played has the one visit, and the values
+//! are the outcome. A record that cannot be used is left out, counted and listed.
+
+mod collection;
+mod convert;
+
+use std::collections::HashSet;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use cli::{Misconfigured, Stop};
+use config::{RunConfig, RunName};
+use flate2::read::GzDecoder;
+use record::{GameId, GameRecord};
+use sha2::{Digest, Sha256};
+use store::{FileRef, Run, Stem, Store};
+
+use convert::Converter;
+
+/// Arguments of `tengen import-sgf`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Collections of games: .sgf, or .sgf.gz
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The run that the games are to belong to
+    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
+    run: RunName,
+    /// Begin the run with this configuration, if it has none yet
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Another value for one key of that configuration: --set game.size=19
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+}
+
+/// What became of the records.
+#[derive(Debug, Default)]
+struct Tally {
+    games: usize,
+    positions: usize,
+    known: usize,
+    skipped: usize,
+}
+
+/// Converts the records of all files and publishes them. Killed or run again, it publishes what is missing.
+///
+/// # Errors
+/// A file that cannot be read, a run without configuration, or a store that refuses the games; records that cannot be
+/// used are no errors.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let run = Store::open(store)?.run(&args.run);
+    let config = configuration(args, &run)?;
+    let mut importer = Importer { run: &run, config: &config, seen: published(&run)?, tally: Tally::default() };
+    for path in args.files.iter().take_while(|_| !stop.requested()) {
+        importer.file(path, stop)?;
+    }
+    let Tally { games, positions, known, skipped } = importer.tally;
+    cli::print(format!("imported {games} games with {positions} positions, {known} were there, left out {skipped}"))
+}
+
+fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
+    if let Some(path) = &args.config {
+        let read = || -> anyhow::Result<RunConfig> {
+            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+            RunConfig::from_toml_with(&text, &args.overrides).with_context(|| path.display().to_string())
+        };
+        run.create(&read().map_err(Misconfigured::new)?)?;
+    }
+    let missing = || Misconfigured::new(anyhow!("there is no run {} yet; begin it with --config FILE", run.name()));
+    Ok(run.config()?.ok_or_else(missing)?)
+}
+
+/// The games that need not be imported again.
+fn published(run: &Run) -> anyhow::Result<HashSet<GameId>> {
+    let mut seen = HashSet::new();
+    for file in run.game_files(0)? {
+        seen.extend(run.read_summaries(&file)?.iter().map(|game| game.id));
+    }
+    Ok(seen)
+}
+
+struct Importer<'a> {
+    run: &'a Run,
+    config: &'a RunConfig,
+    seen: HashSet<GameId>,
+    tally: Tally,
+}
+
+impl Importer<'_> {
+    fn file(&mut self, path: &Path, stop: &Stop) -> anyhow::Result<()> {
+        let bytes = read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        // The same collection makes the same names, whatever it is called.
+        let sum = Sha256::digest(&bytes);
+        let worker = format!("sgf-{:02x}{:02x}{:02x}{:02x}", sum[0], sum[1], sum[2], sum[3]);
+        let converter = Converter::new(self.config, &worker);
+        let mut games = Vec::new();
+        for (number, found) in collection::games(&bytes).into_iter().enumerate() {
+            if stop.requested() {
+                break;
+            }
+            let converted = found.and_then(|tree| converter.convert(number as u64, &tree));
+            match converted {
+                Ok(game) if self.seen.insert(game.id) => games.push(game),
+                Ok(_) => self.tally.known += 1,
+                Err(why) => {
+                    self.tally.skipped += 1;
+                    cli::print(format!("{}, game {}: left out: {why}", path.display(), number + 1))?;
+                }
+            }
+            if games.len() == self.config.selfplay.games_per_file {
+                self.publish(&worker, &mut games)?;
+            }
+        }
+        self.publish(&worker, &mut games)
+    }
+
+    /// Publishes games under the number of the first of them: an import that goes on makes other files, and no name
+    /// twice.
+    fn publish(&mut self, worker: &str, games: &mut Vec<GameRecord>) -> anyhow::Result<()> {
+        let Some(first) = games.first() else { return Ok(()) };
+        let file = FileRef { model: 0, stem: Stem::new(worker, first.index)? };
+        self.run.publish_games_as(&file, games)?;
+        self.tally.games += games.len();
+        self.tally.positions += games.iter().map(GameRecord::positions).sum::<usize>();
+        games.clear();
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let bytes = std::fs::read(path)?;
+    if path.extension().is_none_or(|extension| extension != "gz") {
+        return Ok(bytes);
+    }
+    let mut text = Vec::new();
+    GzDecoder::new(bytes.as_slice()).read_to_end(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,82 @@
+//! The games of a collection, when some of them are broken.
+
+use go::sgf::{Fault, Tree, parse};
+
+/// The end of a game is looked for over so many lines that begin as games do: variations may begin so too.
+const REACH: usize = 200;
+
+/// Every game of a collection, or why it cannot be read. One that is broken does not take its neighbours with it: the
+/// next begins where a line begins with `(;`.
+pub(super) fn games(bytes: &[u8]) -> Vec<Result<Tree, String>> {
+    let mut starts = starts(bytes);
+    if starts.is_empty() {
+        return parse(bytes).map_or_else(|e| vec![Err(e.to_string())], |trees| trees.into_iter().map(Ok).collect());
+    }
+    starts.push(bytes.len());
+    let mut games = Vec::new();
+    let mut place = 0;
+    while place + 1 < starts.len() {
+        match read(bytes, &starts[place..]) {
+            Ok((trees, lines)) => {
+                games.extend(trees.into_iter().map(Ok));
+                place += lines;
+            }
+            Err(why) => {
+                games.push(Err(why));
+                place += 1;
+            }
+        }
+    }
+    games
+}
+
+/// The games that begin at the first of `starts`, and how many of these lines they take.
+fn read(bytes: &[u8], starts: &[usize]) -> Result<(Vec<Tree>, usize), String> {
+    let lines = |from: usize, to: usize| parse(&bytes[starts[from]..starts[to]]);
+    let mut why = String::new();
+    for end in 1..starts.len().min(REACH) {
+        match lines(0, end) {
+            Ok(trees) => return Ok((trees, end)),
+            Err(error) => {
+                let may_go_on = match error.fault {
+                    Fault::UnclosedGame => true,
+                    // A comment may quote a game, but with its brackets escaped; so what can be read is a game.
+                    Fault::UnclosedValue => end + 1 < starts.len() && lines(end, end + 1).is_err(),
+                    _ => false,
+                };
+                why = error.fault.to_string();
+                if !may_go_on {
+                    break;
+                }
+            }
+        }
+    }
+    Err(why)
+}
+
+/// Where a line begins with `(;`, blanks aside.
+fn starts(bytes: &[u8]) -> Vec<usize> {
+    let line = |at: usize| bytes[..at].iter().rev().take_while(|byte| !matches!(byte, b'\n' | b'\r'));
+    let begins = |at: &usize| bytes[*at..].starts_with(b"(;") && line(*at).all(|byte| matches!(byte, b' ' | b'\t'));
+    (0..bytes.len()).filter(begins).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn readable(text: &str) -> Vec<bool> {
+        games(text.as_bytes()).iter().map(Result::is_ok).collect()
+    }
+
+    #[test]
+    fn whole_games_are_read_around_broken_ones() {
+        assert_eq!(readable("(;SZ[9];B[aa])\n(;SZ[9];W[bb])"), [true, true]);
+        assert_eq!(readable("(;SZ[9];B[aa])\n(;SZ[9];B[aa\n(;SZ[9];W[bb])"), [true, false, true]);
+        assert_eq!(readable("(;SZ[9];B[aa]\n(;SZ[9];W[bb]))\n(;SZ[9]\n"), [true, false], "a variation, and no end");
+        assert_eq!(readable("(;C[see\n(;SZ[9\\])\nabove];B[aa])\n(;SZ[9])"), [true, true], "a game in a comment");
+        assert_eq!(readable("(;SZ[9]&&)\n(;SZ[9])(;SZ[9])"), [false, true, true]);
+        assert_eq!(readable("nothing"), [false]);
+        assert_eq!(readable(""), [false]);
+    }
+}

@@ -1,0 +1,131 @@
+//! From a record of a game between people to a record of a run.
+
+use config::RunConfig;
+use go::Move;
+use go::sgf::{self, Margin, Record, Tree};
+use mcts::Settings;
+use record::{EndReason, GameId, GameRecord, Outcome, SearchKind, Turn};
+use sha2::{Digest, Sha256};
+
+/// Who plays the games of people, as the store knows players.
+const HUMAN: &str = "human";
+
+/// Rules by which the stated score is Black's area minus White's.
+const AREA_RULES: [&str; 6] = ["chinese", "cn", "aga", "nz", "new zealand", "tromp-taylor"];
+
+/// Converts records for one run.
+pub(super) struct Converter<'a> {
+    config: &'a RunConfig,
+    digest: String,
+    worker: &'a str,
+}
+
+/// How a record says that its game ended.
+struct Ending {
+    outcome: Outcome,
+    score: Option<f32>,
+    end: EndReason,
+}
+
+impl<'a> Converter<'a> {
+    pub(super) fn new(config: &'a RunConfig, worker: &'a str) -> Converter<'a> {
+        Converter { config, digest: config.digest(), worker }
+    }
+
+    /// The game of a record, or why it is of no use.
+    pub(super) fn convert(&self, index: u64, tree: &Tree) -> Result<GameRecord, String> {
+        let record = Record::from_tree(tree).map_err(|e| e.to_string())?;
+        self.check(&record)?;
+        let komi = record.komi.ok_or("it does not say what komi is")?;
+        let ending = Ending::of(&record)?;
+        let value = f32::from(ending.outcome.as_i8());
+        let seed = seed(&record);
+        let id = GameId::of(HUMAN, HUMAN, &self.digest, seed);
+        Ok(GameRecord {
+            id,
+            black: HUMAN.to_owned(),
+            white: HUMAN.to_owned(),
+            config_digest: self.digest.clone(),
+            seed,
+            index,
+            worker: self.worker.to_owned(),
+            size: record.size,
+            komi,
+            scoring: Settings::new(&self.config.search, &self.config.game).scoring,
+            visits_budget: 1,
+            calibration: false,
+            holdout: id.share() < f64::from(self.config.selfplay.holdout),
+            resign_threshold: None,
+            would_resign_turn: None,
+            bleakest_value: None,
+            mean_depth: None,
+            outcome: ending.outcome,
+            score: ending.score,
+            end: ending.end,
+            turns: record.turns.iter().map(|turn| played(&record, turn.mv, value)).collect(),
+        })
+    }
+
+    /// A game from the empty board by players who take turns, on the board of the run, all moves legal.
+    fn check(&self, record: &Record) -> Result<(), String> {
+        let (side, wanted) = (record.size.side(), self.config.game.size);
+        if side != wanted {
+            return Err(format!("it is on {side}x{side}, and the run on {wanted}x{wanted}"));
+        }
+        if record.handicap > 0 || !record.setup.both().is_empty() {
+            return Err("stones are set up before the first move".to_owned());
+        }
+        if record.turns.is_empty() {
+            return Err("it has no moves".to_owned());
+        }
+        let turns = record.turns.iter().enumerate();
+        if let Some((number, _)) = turns.clone().find(|(i, turn)| turn.color != GameRecord::to_move(*i)) {
+            return Err(format!("move {} is out of turn", number + 1));
+        }
+        let passes = record.turns.windows(2).position(|pair| pair.iter().all(|turn| turn.mv == Move::Pass));
+        if passes.is_some_and(|first| first + 2 < record.turns.len()) {
+            return Err("it goes on after two passes".to_owned());
+        }
+        record.replay().map(drop).map_err(|e| e.to_string())
+    }
+}
+
+/// A move that was played, as if a search had had one visit. Its values are the outcome.
+fn played(record: &Record, mv: Move, value: f32) -> Turn {
+    Turn {
+        mv,
+        kind: SearchKind::Full,
+        weight: 1.0,
+        visits: vec![(mv.index(record.size) as u16, 1)],
+        root_value: value,
+        best_child_value: value,
+        network_value: value,
+        prior_entropy: 0.0,
+        note: None,
+    }
+}
+
+impl Ending {
+    /// An end that says something of the position: time and forfeits do not.
+    fn of(record: &Record) -> Result<Ending, String> {
+        let area = AREA_RULES.contains(&record.rules.trim().to_lowercase().as_str());
+        let counted = |score: f32| Some(score).filter(|_| area);
+        let ending = |outcome, score, end| Ok(Ending { outcome, score, end });
+        match record.outcome {
+            Some(sgf::Outcome::Win(winner, Margin::Resignation)) => ending(winner.into(), None, EndReason::Resignation),
+            Some(sgf::Outcome::Win(winner, Margin::Points(points))) => {
+                ending(winner.into(), counted(winner.sign() * points), EndReason::Passes)
+            }
+            Some(sgf::Outcome::Draw) => ending(Outcome::Draw, counted(0.0), EndReason::Passes),
+            Some(other) => Err(format!("its result, {other}, says nothing of the position")),
+            None => Err("it has no result".to_owned()),
+        }
+    }
+}
+
+/// A number that is the same for the same game in another collection: a hash of moves, komi and result.
+fn seed(record: &Record) -> u64 {
+    let moves: Vec<usize> = record.turns.iter().map(|turn| turn.mv.index(record.size)).collect();
+    let sum = Sha256::digest(format!("{moves:?}\n{:?}\n{:?}\n", record.komi, record.outcome));
+    u64::from_be_bytes(std::array::from_fn(|i| sum[i]))
+}

@@ -1,0 +1,85 @@
+//! Games of people become games of a run.
+
+use std::fs;
+use std::io::{Write, stderr};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tests::{TestStore, repository, succeed};
+
+const SAMPLE: &str = "crates/go/tests/data/human-9d-sample.sgf";
+
+/// `tengen import-sgf` of some files into a run on 19x19.
+fn import(store: &TestStore, files: &[&Path]) -> Command {
+    let mut command = store.program("tengen");
+    command.args(["import-sgf", "--run", "human", "--set", "game.size=19", "--set", "selfplay.first_games=20"]);
+    command.arg("--config").arg(repository().join("configs/tiny.toml")).args(files);
+    command
+}
+
+fn sound(store: &TestStore) {
+    let said = succeed(store.program("tengen").args(["audit", "human"]));
+    assert!(said.contains(": 0 problems"), "{said}");
+}
+
+#[test]
+fn games_of_people_become_games_of_a_run() {
+    let store = TestStore::new();
+    let sample = repository().join(SAMPLE);
+    let said = succeed(&mut import(&store, &[&sample]));
+    assert_eq!(said, "imported 20 games with 4627 positions, 0 were there, left out 0\n");
+    sound(&store);
+    // Again, and under another name.
+    let copy = store.path().join("copy.sgf");
+    fs::copy(&sample, &copy).unwrap();
+    let said = succeed(&mut import(&store, &[&sample, &copy]));
+    assert_eq!(said, "imported 0 games with 0 positions, 40 were there, left out 0\n");
+    let shuffled = succeed(store.program("shuffler").args(["--run", "human", "--once"]));
+    assert!(shuffled.contains("640 examples for model 1"), "{shuffled}");
+    sound(&store);
+}
+
+#[test]
+fn records_that_are_of_no_use_are_listed() {
+    let store = TestStore::new();
+    let sample = fs::read_to_string(repository().join(SAMPLE)).unwrap();
+    let (first, rest) = sample.split_at(sample.find("\n(;").unwrap() + 1);
+    let broken = [
+        ("(;SZ[9]KM[6.5]RE[B+R];B[aa];W[bb])", "it is on 9x9, and the run on 19x19"),
+        ("(;SZ[19]KM[6.5]RE[B+T];B[aa];W[bb])", "its result, B+T, says nothing of the position"),
+        ("(;SZ[19]KM[6.5];B[aa];W[bb])", "it has no result"),
+        ("(;SZ[19]RE[B+R];B[aa];W[bb])", "it does not say what komi is"),
+        ("(;SZ[19]KM[6.5]RE[B+R])", "it has no moves"),
+        ("(;SZ[19]KM[6.5]RE[B+R]HA[2]AB[dd][pp];W[aa])", "stones are set up before the first move"),
+        ("(;SZ[19]KM[6.5]RE[B+R];B[aa];B[bb])", "move 2 is out of turn"),
+        ("(;SZ[19]KM[6.5]RE[B+R];B[aa];W[aa])", "move 2 (white A19)"),
+        ("(;SZ[19]KM[6.5]RE[B+R];B[];W[];B[aa])", "it goes on after two passes"),
+        ("(;GM[2];B[aa])", "GM[2] is not Go"),
+        ("(;SZ[19]KM[6.5]RE[B+R];B[aa", "has no end"),
+    ];
+    let lines: String = broken.iter().map(|(text, _)| format!("{text}\n")).collect();
+    let file = store.path().join("mixed.sgf");
+    fs::write(&file, format!("{first}{lines}{rest}")).unwrap();
+    let said = succeed(&mut import(&store, &[&file]));
+    for (number, (_, why)) in broken.iter().enumerate() {
+        let line = format!("mixed.sgf, game {}: left out: ", number + 2);
+        let found = said.lines().find(|said| said.contains(&line));
+        assert!(found.is_some_and(|found| found.contains(why)), "{line}{why}:\n{said}");
+    }
+    assert!(said.contains("imported 20 games") && said.contains("left out 11"), "{said}");
+    sound(&store);
+}
+
+#[test]
+fn four_thousand_games_become_games_of_a_run() {
+    let beside = || repository().join("../shared/data/human-9d-19x19.sgf.gz");
+    let path = std::env::var_os("TENGEN_HUMAN_SGF").map_or_else(beside, PathBuf::from);
+    if !path.exists() {
+        // Not by `eprintln!`, which the test runner swallows.
+        let skipped = format!("SKIPPED: {} is not there; TENGEN_HUMAN_SGF can name another place", path.display());
+        return writeln!(stderr(), "{skipped}").unwrap();
+    }
+    let store = TestStore::new();
+    let said = succeed(import(&store, &[&path]).args(["--set", "selfplay.games_per_file=200"]));
+    assert_eq!(said, "imported 4000 games with 834893 positions, 0 were there, left out 0\n");
+}
