@@ -5,6 +5,7 @@
 
 mod audit;
 mod bench;
+mod data;
 mod depth;
 mod import;
 mod killed;

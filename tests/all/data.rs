@@ -1,0 +1,95 @@
+//! `docs/DATA.md` says what every column is, and what it tells people to type works.
+
+use std::fs;
+use std::process::Command;
+
+use record::{examples, games, ratings};
+use tests::{TestStore, repository, succeed};
+
+fn document() -> String {
+    fs::read_to_string(repository().join("docs/DATA.md")).unwrap()
+}
+
+/// The rows of a schema as the document has them.
+macro_rules! columns {
+    ($schema:expr) => {
+        $schema.fields().iter().map(|field| {
+            let none = if field.is_nullable() { ", or none" } else { "" };
+            let doc = field.metadata().get("doc").map(ToString::to_string).unwrap_or_default();
+            assert!(doc.len() > 10, "{} says what it holds", field.name());
+            format!("| {} | {}{none} | {doc} |\n", field.name(), plain(&field.data_type().to_string()))
+        })
+    };
+}
+
+/// A type in words: `List(non-null UInt16)` is a list of UInt16.
+fn plain(name: &str) -> String {
+    let inside = name.strip_prefix("List(").and_then(|rest| rest.strip_suffix(')'));
+    match inside {
+        None => name.to_owned(),
+        Some(item) => match item.strip_prefix("non-null ") {
+            Some(item) => format!("list of {}", plain(item)),
+            None => format!("list of {}, or none", plain(item)),
+        },
+    }
+}
+
+#[test]
+fn every_column_of_every_table_is_documented() {
+    let document = document();
+    let tables = [
+        ("Games", games::VERSION, columns!(games::schema()).collect::<String>()),
+        ("Examples", examples::VERSION, columns!(examples::schema()).collect()),
+        ("Ratings", ratings::VERSION, columns!(ratings::schema()).collect()),
+    ];
+    let mut missing = String::new();
+    for (heading, version, rows) in tables {
+        let table = format!("Version `{version}`:\n\n| column | type | what it is |\n|---|---|---|\n{rows}");
+        let section = document.split("\n## ").find(|section| section.starts_with(heading)).unwrap();
+        if !section.contains(&table) {
+            missing += &format!("{heading} is to have this table:\n\n{table}\n");
+        }
+    }
+    assert!(missing.is_empty(), "docs/DATA.md: {missing}");
+}
+
+/// The blocks of the document in one language.
+fn blocks(language: &str) -> Vec<String> {
+    let text = document();
+    let fence = format!("```{language}\n");
+    text.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_questions_have_answers() {
+    let site = repository().join(".venv/site");
+    if !site.exists() {
+        eprintln!("not checked: the Python libraries are not set up; `make test` does it with scripts/setup-python");
+        return;
+    }
+    let store = TestStore::new();
+    fs::create_dir(store.path().join("store")).unwrap();
+    let larger = ["--set", "loop.models=3", "--set", "resign.games=10", "--set", "loop.final_games=2"];
+    let mut tengen = tests::program("tengen");
+    tengen.arg("--store").arg(store.path().join("store")).arg("run").arg(repository().join("configs/tiny.toml"));
+    succeed(tengen.args(larger));
+    let python = |script: &str| {
+        let mut python = Command::new("python3");
+        succeed(python.env("PYTHONPATH", &site).current_dir(store.path()).args(["-c", script]))
+    };
+    let scripts = blocks("python");
+    assert_eq!(scripts.len(), 3);
+    for (script, expected) in scripts.iter().zip(["black_wins", "pass", "bleakest_value: worst root value"]) {
+        let said = python(script);
+        assert!(said.contains(expected), "{script}\n{said}");
+    }
+
+    let [sql] = &blocks("sql")[..] else { panic!("one statement gives the threshold") };
+    let said = python(&format!("import duckdb; print(duckdb.sql(r'''{sql}''').fetchall()[0][0])"));
+    let found: f64 = said.trim().parse().unwrap();
+    let place = store.path().join("store");
+    let run = store::Store::open(&place.to_string_lossy()).unwrap().run(&"tiny".parse().unwrap());
+    let published = run.newest_resign().unwrap().unwrap();
+    assert_eq!(published.games, 10, "the newest of more");
+    assert!((found - f64::from(published.threshold)).abs() < 1e-6, "DuckDB: {found}, published: {published:?}");
+}
