@@ -3,8 +3,10 @@
 //! D. B. Benson, "Life in the game of Go", Information Sciences 10 (1976).
 
 use crate::color::Color;
+use crate::point::Point;
 use crate::point_set::PointSet;
 use crate::position::Position;
+use crate::size::Size;
 use crate::stones::Stones;
 
 impl Position {
@@ -54,68 +56,64 @@ impl Position {
     }
 
     fn pass_alive_of(&self, color: Color) -> PointSet {
-        let regions = self.regions(color);
-        let eyes = self.eyes(color, &regions);
         let mut alive = *self.stones().of(color);
         // Benson's loop: a chain needs two vital regions with nothing but living chains around them.
         loop {
-            let mut counts = vec![0; eyes.chains.len()];
-            let sound = eyes.pairs.iter().filter(|eye| regions[eye.region].border.is_subset(&alive));
-            sound.for_each(|eye| counts[eye.chain] += 1);
-            let living = eyes.chains.iter().zip(counts).filter(|(_, count)| *count >= 2);
-            let next = living.fold(PointSet::EMPTY, |points, (chain, _)| points | *chain) & alive;
+            let next = self.with_two_eyes(color, &alive);
             if next == alive {
                 break;
             }
             alive = next;
         }
-        let safe = regions
-            .iter()
-            .filter(|region| region.interior <= 1 && !region.border.is_empty() && region.border.is_subset(&alive));
+        let safe = self.regions(color).filter(|region| region.interior <= 1 && region.is_enclosed_by(&alive));
         safe.fold(alive, |points, region| points | region.points)
     }
 
-    /// The connected parts of what is left of the board without the stones of a colour.
-    fn regions(&self, color: Color) -> Vec<Region> {
-        let own = *self.stones().of(color);
-        let empty = self.empty_points();
-        let interior = empty - own.neighbours(self.size());
-        let mut rest = PointSet::full(self.size()) - own;
-        let mut regions = Vec::with_capacity(16);
-        while let Some(point) = rest.first() {
-            let points = PointSet::from_iter([point]).reach(&rest, self.size());
-            regions.push(Region {
-                points,
-                empty: points & empty,
-                border: points.neighbours(self.size()) & own,
-                interior: (interior & points).len(),
-            });
-            rest -= points;
+    /// The chains among `alive` that have two vital regions enclosed by `alive`.
+    ///
+    /// The regions are found anew in every round of Benson's loop, and the eyes counted at each chain's first stone:
+    /// there are two or three rounds, and nothing has to be allocated, which matters where a search asks at every leaf.
+    fn with_two_eyes(&self, color: Color, alive: &PointSet) -> PointSet {
+        let mut eyes = [0u16; Size::MAX.area()];
+        let enclosed = self.regions(color).filter(|region| region.interior == 0 && region.is_enclosed_by(alive));
+        enclosed.for_each(|region| self.count_eyes(color, &region, &mut eyes));
+        let mut living = PointSet::EMPTY;
+        for first in (0..self.size().area()).filter(|&point| eyes[point] >= 2) {
+            living |= self.chain(Point::from_index(self.size(), first).expect("eyes are counted at stones"));
         }
-        regions
+        living
     }
 
-    /// Every pair of a chain and a region vital to it: one whose empty points are all liberties of the chain.
-    fn eyes(&self, color: Color, regions: &[Region]) -> Eyes {
-        let mut eyes = Eyes { chains: Vec::with_capacity(16), pairs: Vec::with_capacity(16) };
-        let mut around = Vec::with_capacity(16);
-        for (r, region) in regions.iter().enumerate().filter(|(_, region)| region.interior == 0) {
-            // Every region has an empty point, for chains have liberties; a chain not beside it is out of question.
-            let Some(first) = region.empty.first() else { continue };
-            let mut beside = PointSet::from_iter([first]).neighbours(self.size()) & *self.stones().of(color);
-            while let Some(stone) = beside.first() {
-                let chain = eyes.chains.iter().position(|chain| chain.contains(stone)).unwrap_or_else(|| {
-                    eyes.chains.push(self.chain(stone));
-                    around.push(self.chain(stone).neighbours(self.size()));
-                    eyes.chains.len() - 1
-                });
-                if region.empty.is_subset(&around[chain]) {
-                    eyes.pairs.push(Eye { chain, region: r });
-                }
-                beside -= eyes.chains[chain];
+    /// Counts a region as an eye of every chain that it is vital to: all its empty points are liberties of the chain.
+    fn count_eyes(&self, color: Color, region: &Region, eyes: &mut [u16]) {
+        // Every region has an empty point, for chains have liberties; a chain not beside it is out of question.
+        let Some(first) = region.empty.first() else { return };
+        let mut beside = PointSet::from_iter([first]).neighbours(self.size()) & *self.stones().of(color);
+        while let Some(stone) = beside.first() {
+            let chain = self.chain(stone);
+            if region.empty.is_subset(&chain.neighbours(self.size())) {
+                eyes[chain.first().expect("a chain has stones").index()] += 1;
             }
+            beside -= chain;
         }
-        eyes
+    }
+
+    /// The connected parts of what is left of the board without the stones of a colour.
+    fn regions(&self, color: Color) -> impl Iterator<Item = Region> {
+        let (own, size) = (*self.stones().of(color), self.size());
+        let empty = self.empty_points();
+        let interior = empty - own.neighbours(size);
+        let mut rest = PointSet::full(size) - own;
+        std::iter::from_fn(move || {
+            let points = PointSet::from_iter([rest.first()?]).reach(&rest, size);
+            rest -= points;
+            Some(Region {
+                points,
+                empty: points & empty,
+                border: points.neighbours(size) & own,
+                interior: (interior & points).len(),
+            })
+        })
     }
 }
 
@@ -128,14 +126,8 @@ struct Region {
     interior: usize,
 }
 
-/// The chains that have any vital region, and which.
-struct Eyes {
-    chains: Vec<PointSet>,
-    pairs: Vec<Eye>,
-}
-
-/// A region, by index, and a chain, by index, that it is vital to.
-struct Eye {
-    chain: usize,
-    region: usize,
+impl Region {
+    fn is_enclosed_by(&self, stones: &PointSet) -> bool {
+        !self.border.is_empty() && self.border.is_subset(stones)
+    }
 }
