@@ -40,7 +40,8 @@ fn read(bytes: &[u8], starts: &[usize]) -> Result<(Vec<Tree>, usize), String> {
             Err(error) => {
                 let may_go_on = match error.fault {
                     Fault::UnclosedGame => true,
-                    // A comment may quote a game, but with its brackets escaped; so what can be read is a game.
+                    // A comment may quote a game. With both its brackets escaped it cannot be read as one; what can be read
+                    // is taken for a game.
                     Fault::UnclosedValue => end + 1 < starts.len() && lines(end, end + 1).is_err(),
                     _ => false,
                 };
@@ -74,7 +75,7 @@ mod tests {
         assert_eq!(readable("(;SZ[9];B[aa])\n(;SZ[9];W[bb])"), [true, true]);
         assert_eq!(readable("(;SZ[9];B[aa])\n(;SZ[9];B[aa\n(;SZ[9];W[bb])"), [true, false, true]);
         assert_eq!(readable("(;SZ[9];B[aa]\n(;SZ[9];W[bb]))\n(;SZ[9]\n"), [true, false], "a variation, and no end");
-        assert_eq!(readable("(;C[see\n(;SZ[9\\])\nabove];B[aa])\n(;SZ[9])"), [true, true], "a game in a comment");
+        assert_eq!(readable("(;C[see\n(;SZ\\[9\\])\nabove];B[aa])\n(;SZ[9])"), [true, true], "a game in a comment");
         assert_eq!(readable("(;SZ[9]&&)\n(;SZ[9])(;SZ[9])"), [false, true, true]);
         assert_eq!(readable("nothing"), [false]);
         assert_eq!(readable(""), [false]);
