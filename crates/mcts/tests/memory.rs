@@ -6,7 +6,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
 use config::QInit;
-use go::{Game, Scoring, Size};
+use go::{Game, Move, Scoring, Size};
 use mcts::{Algorithm, Evaluation, FirstPlay, Gumbel, Search, Selected, Settings, Value};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -70,13 +70,25 @@ fn searched(search: &mut Search, policy: &[f32]) {
     }
 }
 
-/// Once the room for a tree is there, visits allocate nothing.
+/// An empty board with room for the moves of long paths.
+fn with_room(size: Size) -> Game {
+    let mut game = Game::new(size);
+    let start = game.mark();
+    for _ in 0..150 {
+        let next = game.legal_points().first().map_or(Move::Pass, Move::Play);
+        game.play(next).unwrap();
+    }
+    game.rewind(&start);
+    game
+}
+
+/// Once the room for a tree and its paths is there, visits allocate nothing.
 #[test]
 fn a_visit_allocates_nothing() {
     for (settings, side) in [SETTINGS, GUMBEL].into_iter().flat_map(|settings| [(settings, 9), (settings, 19)]) {
         let size = Size::new(side).unwrap();
         let policy = vec![1.0 / size.moves() as f32; size.moves()];
-        let mut search = Search::new(Game::new(size), settings);
+        let mut search = Search::new(with_room(size), settings);
         searched(&mut search, &policy);
         // A position with fewer moves: its tree fits into the room of the one before.
         let best = search.best_move().unwrap().mv;
