@@ -48,7 +48,7 @@ pub enum EvaluatorError {
         /// The model.
         model: ModelId,
         /// Why not.
-        source: net::NetError,
+        source: Box<net::NetError>,
     },
     /// A network failed while it was used.
     #[error("the match of {first} and {second} failed")]

@@ -45,7 +45,8 @@ impl Player {
                     return Err(EvaluatorError::OtherBoard { model, found, wanted });
                 }
                 let model = net::Model::open(&weights, device, Precision::Auto, batch);
-                let model = model.map_err(|source| EvaluatorError::Open { model: id.clone(), source })?;
+                let model =
+                    model.map_err(|source| EvaluatorError::Open { model: id.clone(), source: Box::new(source) })?;
                 (card.search, Model::Trained(Box::new(model)))
             }
         };
