@@ -76,7 +76,7 @@ fn with_room(size: Size) -> Game {
     let start = game.mark();
     for _ in 0..150 {
         let next = game.legal_points().first().map_or(Move::Pass, Move::Play);
-        game.play(next).unwrap();
+        game.play(next).expect("a legal move");
     }
     game.rewind(&start);
     game
