@@ -12,6 +12,7 @@
 //! 8 bytes for each example; the examples of one file at a time; and a summary of some 200 bytes for each game of the
 //! window. A window of 10,000 games on 9x9, all 600,000 positions drawn, takes 240 MiB (`examples/measure.rs`).
 
+pub mod command;
 mod draw;
 mod error;
 mod follow;

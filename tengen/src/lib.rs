@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod bench;
 mod blame;
+pub mod command;
 mod cycle;
 pub mod depth_command;
 pub mod gtp;
@@ -10,6 +11,7 @@ pub mod gtp_command;
 pub mod import;
 pub mod ladders;
 mod model;
+pub mod options;
 pub mod run_command;
 mod statistics;
 mod think;

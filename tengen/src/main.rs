@@ -2,54 +2,11 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use tengen::{audit, bench, blame, depth_command, gtp_command, import, ladders, run_command};
-
-/// Learns Go from nothing, and plays it.
-#[derive(Parser)]
-#[command(version, max_term_width = 100)]
-struct Args {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    store: cli::StoreArgs,
-    #[command(flatten)]
-    log: cli::LogArgs,
-}
-
-#[derive(Subcommand)]
-enum Command {
-    /// Play, shuffle, train and rate, generation after generation, on this machine
-    ///
-    /// Stop it with Ctrl-C, or any other way: typed again, it goes on where it was.
-    Run(run_command::Args),
-    /// Turn collections of SGF into games of a run, to learn from or to validate with
-    ImportSgf(import::Args),
-    /// Read everything a run has stored, and list what is wrong with it
-    Audit(audit::Args),
-    /// Play over the Go Text Protocol (GTP 2), for Sabaki, GoGui, Lizzie and the like
-    Gtp(gtp_command::Args),
-    /// Measure how fast this machine searches, evaluates and plays, and how much memory that takes
-    Bench(bench::Args),
-    /// See whether a model plays ladders that work, and leaves those that do not
-    Ladders(ladders::Args),
-    /// See how deep a model's searches go, by what a move is worth before its first visit
-    Depth(depth_command::Args),
-}
+use clap::Parser;
+use tengen::command::{Args, run};
 
 fn main() -> ExitCode {
     let args = Args::parse();
     args.log.start();
-    cli::main("tengen", |stop| {
-        let done = match &args.command {
-            Command::Run(run) => run_command::run(&args.store.store, run, stop),
-            Command::ImportSgf(import) => import::run(&args.store.store, import, stop),
-            Command::Audit(audit) => audit::run(&args.store.store, audit, stop),
-            Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),
-            Command::Bench(bench) => bench::run(&args.store.store, bench, stop),
-            Command::Ladders(ladders) => ladders::run(&args.store.store, ladders, stop),
-            Command::Depth(depth) => depth_command::run(&args.store.store, depth, stop),
-        };
-        done.map_err(blame)
-    })
+    cli::main("tengen", |stop| run(&args, stop))
 }

@@ -6,6 +6,7 @@
 
 mod check;
 mod error;
+pub mod manual;
 mod model_id;
 mod q_init;
 mod read;

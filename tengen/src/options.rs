@@ -1,0 +1,146 @@
+//! The reference of all options, written by the code that has them: every key of a run's configuration, and every
+//! argument of every program.
+
+use std::fmt::Write;
+
+use clap::{Arg, CommandFactory};
+use config::RunConfig;
+use config::manual::{Key, Section, manual, template};
+
+use crate::model::PLAIN;
+
+const HEAD: &str = "\
+# Options
+
+This page is written by the programs themselves: `cargo run --release -p tengen -- options > docs/OPTIONS.md`
+writes it anew, and a test fails where it is stale.
+
+What affects learning is in a run's configuration, one TOML file in which every key is given. What belongs to the place
+(store, device, threads) is an argument or an environment variable.
+
+## The configuration of a run
+
+`--set section.key=value` changes a key where a program takes `--set`; words need no quotes there. Behind each key are
+its value in `configs/9x9.toml` and, where Minigo published it, in Minigo's run on 19x19 (`crates/config/src/template.toml`).
+";
+
+/// The page, as Markdown.
+pub fn page() -> String {
+    let examples = [RunConfig::from_toml(PLAIN).expect("the configuration that ships is good"), template()];
+    let mut page = HEAD.to_owned();
+    for section in manual() {
+        page += &of_section(&section, &examples);
+    }
+    page += "\n## The programs\n";
+    let programs = [
+        crate::command::Args::command().name("tengen"),
+        selfplay::command::Args::command().name("selfplay"),
+        shuffler::command::Args::command().name("shuffler"),
+        trainer::command::Args::command().name("trainer"),
+        evaluator::command::Args::command().name("evaluator"),
+    ];
+    for program in &programs {
+        page += &of_command(program, program.get_name());
+    }
+    page
+}
+
+fn of_section(section: &Section, examples: &[RunConfig; 2]) -> String {
+    let name = if section.name.is_empty() { "Above all sections".to_owned() } else { format!("[{}]", section.name) };
+    let about = if section.name.is_empty() { "" } else { &section.about };
+    let keys: String = section.keys.iter().map(|key| of_key(key, examples)).collect();
+    format!("\n### {name}\n\n{about}{}{keys}", if about.is_empty() { "" } else { "\n\n" })
+}
+
+fn of_key(key: &Key, examples: &[RunConfig; 2]) -> String {
+    let rules: String = key.rules.iter().map(|rule| format!("; {rule}")).collect();
+    let [small, large] = examples.each_ref().map(|config| key.value(config).replace('\n', " "));
+    let words: String = key.words.iter().map(|(word, about)| format!("  - `\"{word}\"`: {}\n", plain(about))).collect();
+    let (name, kind, about) = (&key.name, &key.kind, plain(&key.about));
+    format!("- **`{name}`** ({}{rules}): 9x9 `{small}`, 19x19 `{large}`<br>{about}\n{words}", plain(kind))
+}
+
+/// Without the brackets of links to code.
+fn plain(text: &str) -> String {
+    text.replace("[`", "`").replace("`]", "`")
+}
+
+/// A program or one of its commands, and what is below it.
+fn of_command(command: &clap::Command, name: &str) -> String {
+    let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
+    let mut text = format!("\n### {name}\n\n{}\n\n", about.trim());
+    for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+        text += &of_argument(argument);
+    }
+    for inner in command.get_subcommands() {
+        text += &of_command(inner, &format!("{name} {}", inner.get_name()));
+    }
+    text
+}
+
+fn of_argument(argument: &Arg) -> String {
+    let values: Vec<String> =
+        argument.get_value_names().unwrap_or_default().iter().map(|name| format!("<{name}>")).collect();
+    let takes_values = argument.get_action().takes_values();
+    let named = match argument.get_long() {
+        Some(long) if takes_values && values.is_empty() => format!("--{long} <{}>", long.to_uppercase()),
+        Some(long) if takes_values => format!("--{long} {}", values.join(" ")),
+        Some(long) => format!("--{long}"),
+        None => format!("<{}>", argument.get_id().as_str().to_uppercase()),
+    };
+    let mut text = format!("- **`{named}`**");
+    if let Some(variable) = argument.get_env() {
+        // A string takes all text.
+        let _ = write!(text, " or `{}`", variable.to_string_lossy());
+    }
+    let defaults: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
+    if takes_values && !defaults.is_empty() {
+        let _ = write!(text, " (default `{}`)", defaults.join(" "));
+    }
+    let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
+    let possible: Vec<String> =
+        argument.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
+    let possible =
+        if takes_values && !possible.is_empty() { format!(": {}", possible.join(", ")) } else { String::new() };
+    format!("{text}<br>{}{possible}\n", help.trim().replace('\n', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After a change of an option: `cargo run --release -p tengen -- options > docs/OPTIONS.md`, or this test with
+    /// TENGEN_GOLDEN=write.
+    #[test]
+    fn the_reference_is_what_the_programs_say() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/OPTIONS.md");
+        let found = format!("{}\n", page());
+        if std::env::var("TENGEN_GOLDEN").is_ok_and(|wish| wish == "write") {
+            std::fs::write(path, &found).unwrap();
+        }
+        let written = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(
+            written == found,
+            "docs/OPTIONS.md is stale: cargo run --release -p tengen -- options > docs/OPTIONS.md"
+        );
+    }
+
+    #[test]
+    fn every_argument_is_explained() {
+        for line in page().lines().filter(|line| line.starts_with("- **`")) {
+            let (_, help) = line.split_once("<br>").unwrap_or((line, ""));
+            assert!(help.len() > 5, "{line}");
+        }
+    }
+
+    #[test]
+    fn all_programs_and_their_commands_are_there() {
+        let page = page();
+        for name in ["tengen", "tengen bench search", "selfplay", "shuffler", "trainer", "evaluator"] {
+            assert!(page.contains(&format!("\n### {name}\n")), "{name}");
+        }
+        for option in ["`search.q_init`", "`loop.models`", "`--set <KEY=VALUE>`", "`TENGEN_STORE`"] {
+            assert!(page.contains(option), "{option}");
+        }
+    }
+}
