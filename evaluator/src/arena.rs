@@ -1,7 +1,9 @@
 //! A run, and what is done to measure it.
 
 use cli::Stop;
-use config::{ModelId, ModelRef, RunConfig, RunName};
+use config::{ModelId, PlayerId, PlayerRef, RunConfig, RunName};
+use engines::{Declarations, Identity};
+use go::Size;
 use net::Device;
 use play::{Seed, game_seed};
 use rand::SeedableRng;
@@ -12,7 +14,7 @@ use store::{Run, Stem, Store};
 use crate::meeting::{self, Meeting, Progress};
 use crate::pool::{self, Pool};
 use crate::table::Table;
-use crate::{EvaluatorError, Player};
+use crate::{EvaluatorError, Player, Source};
 
 mod comparison;
 
@@ -27,6 +29,8 @@ pub struct Place {
     pub threads: usize,
     /// Bytes for evaluations that are needed again, for each side in each thread.
     pub cache: usize,
+    /// The programs that may play here.
+    pub engines: Declarations,
     /// Who writes the results; evaluators of one run have different names.
     pub worker: String,
 }
@@ -54,9 +58,9 @@ pub struct Score {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proposal {
     /// One of them.
-    pub first: ModelId,
+    pub first: PlayerId,
     /// The other.
-    pub second: ModelId,
+    pub second: PlayerId,
     /// Why these two.
     pub reason: Reason,
 }
@@ -80,16 +84,21 @@ impl Arena {
         &self.config
     }
 
-    /// The model that a person means: the one they name, or the newest of the run they name.
+    /// The programs that may play.
+    pub fn engines(&self) -> &Declarations {
+        &self.place.engines
+    }
+
+    /// The player that a person means: the one they name, or the newest model of the run they name.
     ///
     /// # Errors
     /// The run has no model yet, or the store cannot be read.
-    pub fn resolve(&self, model: &ModelRef) -> Result<ModelId, EvaluatorError> {
-        match model {
-            ModelRef::Exact(id) => Ok(id.clone()),
-            ModelRef::Newest(run) => {
-                let newest = self.store.run(run).newest_model()?;
-                newest.map(|number| run.model(number)).ok_or_else(|| EvaluatorError::NoModel(run.clone()))
+    pub fn resolve(&self, player: &PlayerRef) -> Result<PlayerId, EvaluatorError> {
+        match player {
+            PlayerRef::Exact(id) => Ok(id.clone()),
+            PlayerRef::Newest(run, settings) => {
+                let newest = self.store.run(run).newest_model()?.ok_or_else(|| EvaluatorError::NoModel(run.clone()))?;
+                Ok(PlayerId::Model { id: run.model(newest), settings: settings.clone() })
             }
         }
     }
@@ -102,20 +111,20 @@ impl Arena {
         Ok(Pool::new(self.run.results()?))
     }
 
-    /// Lets two models meet until they have played `wanted` games against each other, those of earlier meetings
+    /// Lets two players meet until they have played `wanted` games against each other, those of earlier meetings
     /// included, so that a meeting that was interrupted can be repeated. Points are those of `one`.
     ///
     /// # Errors
-    /// A model cannot be opened or fails, or the store refuses the results. Results that were published stay.
+    /// A player cannot be opened or fails, or the store refuses the results. Results that were published stay.
     pub fn meet(
         &mut self,
-        [one, other]: [&ModelId; 2],
+        [one, other]: [&PlayerId; 2],
         wanted: u64,
         stop: &Stop,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Progress, EvaluatorError> {
         if one == other {
-            return Err(EvaluatorError::Itself(one.clone()));
+            return Err(EvaluatorError::Itself(one.to_string()));
         }
         // Either order of the two is one series of games.
         let (first, second) = (one.min(other), one.max(other));
@@ -124,7 +133,7 @@ impl Arena {
             return Ok(Progress::default());
         }
         self.seat([first, second])?;
-        let player = |id: &ModelId| self.players.iter().find(|player| player.id() == id).expect("both were seated");
+        let player = |id: &PlayerId| self.players.iter().find(|player| player.id() == id).expect("both were seated");
         let Place { threads, cache, ref worker, .. } = self.place;
         let config = &self.config;
         let meeting = Meeting {
@@ -141,26 +150,28 @@ impl Arena {
         meeting.play(stop, &mut |progress| watch(seen_by_one(progress))).map(seen_by_one)
     }
 
-    /// How two models have done against each other so far.
+    /// How two players have done against each other so far.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn score(&self, [one, other]: [&ModelId; 2]) -> Result<Score, EvaluatorError> {
+    pub fn score(&self, [one, other]: [&PlayerId; 2]) -> Result<Score, EvaluatorError> {
         let tally = self.pool()?.tally([one.clone(), other.clone()]);
-        let place = |id: &ModelId| tally.place(&id.to_string()).expect("both are in the tally");
+        let place = |id: &PlayerId| tally.place(&id.to_string()).expect("both are in the tally");
         let (games, points) = tally.between(place(one), place(other));
         Ok(Score { games: games.into(), points })
     }
 
-    /// The pair that a rule chooses among the run's models, `random`, and everybody who has played; `None` when there
+    /// The pair that a rule chooses among the run's models, `random`, the programs of this place, and everybody who has
+    /// played; `None` when there
     /// are not two.
     ///
     /// # Errors
     /// The store cannot be read, or the results cannot be rated.
     pub fn propose(&self, rule: Rule) -> Result<Option<Proposal>, EvaluatorError> {
         let pool = self.pool()?;
-        let models = self.models()?.into_iter();
-        let tally = pool.tally(models.chain([ModelId::Random]));
+        let models = self.models()?.into_iter().chain([ModelId::Random]).map(PlayerId::from);
+        let engines = self.place.engines.engine.iter().map(|engine| PlayerId::Engine(engine.name.clone()));
+        let tally = pool.tally(models.chain(engines).collect::<Vec<_>>());
         let (ratings, _) = Ratings::of_runs(&tally, |prior| prior).map_err(|source| self.unrated(source))?;
         let ages = self.ages(&tally);
         // The games so far are part of the seed, so that the same question gets another answer when something is new;
@@ -188,8 +199,8 @@ impl Arena {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn ancestors(&self, model: &ModelId) -> Result<Vec<ModelId>, EvaluatorError> {
-        let ModelId::Trained { run, number } = model else { return Ok(Vec::new()) };
+    pub fn ancestors(&self, player: &PlayerId) -> Result<Vec<ModelId>, EvaluatorError> {
+        let PlayerId::Model { id: ModelId::Trained { run, number }, .. } = player else { return Ok(Vec::new()) };
         let older = self.store.run(run).models()?;
         let at = |distance: u32| {
             number.checked_sub(distance).map(|at| if at == 0 { ModelId::Random } else { run.model(at) })
@@ -227,17 +238,40 @@ impl Arena {
     }
 
     /// Opens the players that are not open, and closes those that are not asked for.
-    fn seat(&mut self, ids: [&ModelId; 2]) -> Result<(), EvaluatorError> {
+    fn seat(&mut self, ids: [&PlayerId; 2]) -> Result<(), EvaluatorError> {
         self.players.retain(|player| ids.contains(&player.id()));
         for id in ids {
             if !self.players.iter().any(|player| player.id() == id) {
-                let batch = meeting::batch(&self.config);
-                self.players.push(Player::open(&self.store, &self.config, id, self.place.device, batch)?);
+                let source = Source {
+                    store: &self.store,
+                    config: &self.config,
+                    engines: &self.place.engines,
+                    device: self.place.device,
+                    batch: meeting::batch(&self.config),
+                };
+                let player = Player::open(&source, id)?;
+                self.introduce(&player)?;
+                self.players.push(player);
             }
         }
         Ok(())
+    }
+
+    /// Sees whether a program works, and that it is the one that has played under its name before.
+    fn introduce(&self, player: &Player) -> Result<(), EvaluatorError> {
+        let Some(engine) = player.engine() else { return Ok(()) };
+        let size = Size::new(self.config.game.size).expect("the configuration was checked");
+        let Some(found) = engine.identify(size)? else { return Ok(()) };
+        let known: Identity = self.run.remember_engine(engine.name(), &found)?;
+        if known == found {
+            return Ok(());
+        }
+        Err(EvaluatorError::OtherEngine { name: engine.name().clone(), known: Box::new(known), found: Box::new(found) })
     }
 }
 
 #[cfg(test)]
 mod tests;
+
+#[cfg(test)]
+mod engine_tests;

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{ArgGroup, Parser, ValueEnum};
 use cli::{Blame, Misconfigured, Stop, StoreUnreachable};
-use config::{ModelId, ModelRef, RunName};
+use config::{ModelId, PlayerId, PlayerRef, RunName};
+use engines::{Declarations, Engine};
 use ratings::pairing::{About, Rule};
 use ratings::sprt::Sprt;
 use store::{Store, StoreError};
@@ -23,9 +24,11 @@ use crate::{Arena, Comparison, EvaluatorError, Place, Progress};
 #[command(version, max_term_width = 100)]
 #[command(group(ArgGroup::new("work").required(true)))]
 pub struct Args {
-    /// Let these two models play: v15-330, or v15 for the newest of run v15, or uniform, or random
+    /// Let these two play: a model (v15-330, or v15 for the newest of run v15, or uniform, or random), a model with other
+    /// settings (v15-330+visits=400+q_init=loss), or an engine (GnuGo-10, declared with --engines, or Random or Captures,
+    /// which are built in)
     #[arg(long, group = "work", num_args = 2, value_names = ["A", "B"])]
-    pair: Option<Vec<ModelRef>>,
+    pair: Option<Vec<PlayerRef>>,
     /// Let the two models play whose games are expected to teach the ratings most
     #[arg(long, group = "work")]
     pair_uncertain: bool,
@@ -40,11 +43,11 @@ pub struct Args {
     round_robin: bool,
     /// Let this model play those at Fibonacci's distances before it in its run: 1, 2, 3, 5, 8 and so on
     #[arg(long, group = "work", value_name = "MODEL")]
-    new_model: Option<ModelRef>,
+    new_model: Option<PlayerRef>,
     /// Let these two play until it is decided whether the first is stronger than the second by ELO1 rather than by
     /// ELO0: a sequential test over the pairs of games that share an opening
     #[arg(long, group = "work", num_args = 2, value_names = ["A", "B"], requires_all = ["elo0", "elo1"])]
-    sprt: Option<Vec<ModelRef>>,
+    sprt: Option<Vec<PlayerRef>>,
     /// With --sprt: the lead, in Elo, that is not worth having
     #[arg(long, value_name = "ELO0", allow_negative_numbers = true)]
     elo0: Option<f64>,
@@ -57,6 +60,9 @@ pub struct Args {
     /// With --sprt: the share of tests that may find for ELO0 where ELO1 is true
     #[arg(long, default_value_t = 0.05, value_name = "SHARE")]
     beta: f64,
+    /// Let this player meet every engine: those that are built in, and those of --engines
+    #[arg(long, group = "work", value_name = "PLAYER")]
+    against_anchors: Option<PlayerRef>,
     /// Only rate what was played, and print the table
     #[arg(long, group = "work")]
     ratings: bool,
@@ -88,6 +94,10 @@ pub struct Args {
     /// The run to measure [default: the run of the first model of --pair that has one]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
+    /// Programs that may play, as [[engine]] tables: each with a name that begins with a capital letter, a command, and what
+    /// configs/engines/gnugo.toml shows
+    #[arg(long, env = "TENGEN_ENGINES", value_name = "FILE")]
+    engines: Option<PathBuf>,
     /// Name of this worker; workers of one run need different ones
     #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME")]
     worker: String,
@@ -179,7 +189,13 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         };
     }
     let device = args.place.device.parse().misconfigured()?;
-    let place = Place { device, threads: args.place.threads(), cache: args.place.cache(), worker: args.worker.clone() };
+    let place = Place {
+        device,
+        threads: args.place.threads(),
+        cache: args.place.cache(),
+        engines: engines(args)?,
+        worker: args.worker.clone(),
+    };
     let store = Store::open(&args.store.store).map_err(|error| blame(error.into()))?;
     let mut arena = Arena::open(&store, &run_name(args)?, place).map_err(blame)?;
     if let Some(pair) = &args.pair {
@@ -190,6 +206,8 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         play_round(&mut arena, args.games, stop).map_err(blame)?;
     } else if let Some(model) = &args.new_model {
         play_ancestors(&mut arena, model, args.games, stop).map_err(blame)?;
+    } else if let Some(player) = &args.against_anchors {
+        play_anchors(&mut arena, player, args.games, stop).map_err(blame)?;
     } else if let Some(pair) = &args.sprt {
         let (elo0, elo1) = (args.elo0.unwrap_or_default(), args.elo1.unwrap_or_default());
         let test = Sprt::new(elo0, elo1, args.alpha, args.beta).misconfigured()?;
@@ -201,6 +219,13 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Format::Csv => cli::print(table.to_csv()),
         Format::Json => cli::print(format_args!("{:#}", table.to_json())),
     }
+}
+
+/// The programs that may play.
+fn engines(args: &Args) -> anyhow::Result<Declarations> {
+    let Some(path) = &args.engines else { return Ok(Declarations::default()) };
+    let read = || -> anyhow::Result<Declarations> { Ok(Declarations::from_toml(&std::fs::read_to_string(path)?)?) };
+    read().with_context(|| path.display().to_string()).misconfigured()
 }
 
 /// Rates a table of results; no store is needed.
@@ -218,9 +243,11 @@ fn rate_file(args: &Args, file: &Path) -> anyhow::Result<Report> {
 
 /// The run to measure.
 fn run_name(args: &Args) -> anyhow::Result<RunName> {
-    let of_model = |model: &ModelRef| match model {
-        ModelRef::Exact(ModelId::Trained { run, .. }) | ModelRef::Newest(run) => Some(run.clone()),
-        ModelRef::Exact(_) => None,
+    let of_model = |player: &PlayerRef| match player {
+        PlayerRef::Exact(PlayerId::Model { id: ModelId::Trained { run, .. }, .. }) | PlayerRef::Newest(run, _) => {
+            Some(run.clone())
+        }
+        PlayerRef::Exact(_) => None,
     };
     let named = || args.pair.iter().chain(&args.sprt).flatten().chain(&args.new_model);
     let of_pair = || named().find_map(of_model);
@@ -228,7 +255,7 @@ fn run_name(args: &Args) -> anyhow::Result<RunName> {
     args.run.clone().or_else(of_pair).ok_or_else(nowhere).misconfigured()
 }
 
-fn play_pair(arena: &mut Arena, pair: &[ModelRef], games: Option<u64>, stop: &Stop) -> Result<(), EvaluatorError> {
+fn play_pair(arena: &mut Arena, pair: &[PlayerRef], games: Option<u64>, stop: &Stop) -> Result<(), EvaluatorError> {
     let [first, second] = pair else { unreachable!("--pair takes two models") };
     let (first, second) = (arena.resolve(first)?, arena.resolve(second)?);
     play(arena, [&first, &second], games, stop)
@@ -251,21 +278,29 @@ fn play_uncertain(arena: &mut Arena, rule: Rule, pairs: u64, stop: &Stop) -> Res
 
 /// Every two models of the run, the newest first.
 fn play_round(arena: &mut Arena, games: Option<u64>, stop: &Stop) -> Result<(), EvaluatorError> {
-    let models = arena.models()?;
+    let models: Vec<PlayerId> = arena.models()?.into_iter().map(PlayerId::from).collect();
     let pairs = (0..models.len()).rev().flat_map(|one| (0..one).rev().map(move |other| (one, other)));
     play_all(arena, pairs.map(|(one, other)| [models[one].clone(), models[other].clone()]), games, stop)
 }
 
-fn play_ancestors(arena: &mut Arena, model: &ModelRef, games: Option<u64>, stop: &Stop) -> Result<(), EvaluatorError> {
+fn play_ancestors(arena: &mut Arena, model: &PlayerRef, games: Option<u64>, stop: &Stop) -> Result<(), EvaluatorError> {
     let model = arena.resolve(model)?;
-    let ancestors = arena.ancestors(&model)?;
-    play_all(arena, ancestors.into_iter().map(|ancestor| [model.clone(), ancestor]), games, stop)
+    let ancestors = arena.ancestors(&model)?.into_iter().map(PlayerId::from);
+    play_all(arena, ancestors.map(|ancestor| [model.clone(), ancestor]), games, stop)
+}
+
+fn play_anchors(arena: &mut Arena, player: &PlayerRef, games: Option<u64>, stop: &Stop) -> Result<(), EvaluatorError> {
+    let player = arena.resolve(player)?;
+    let engines = Engine::names(arena.engines()).into_iter().map(|name| name.parse().map(PlayerId::Engine));
+    let engines: Vec<PlayerId> = engines.collect::<Result<_, _>>().expect("the names of engines were read as such");
+    let others = engines.into_iter().filter(|engine| *engine != player);
+    play_all(arena, others.map(|engine| [player.clone(), engine]), games, stop)
 }
 
 /// Lets pairs play one after the other, each until it has met in so many games.
 fn play_all(
     arena: &mut Arena,
-    pairs: impl Iterator<Item = [ModelId; 2]>,
+    pairs: impl Iterator<Item = [PlayerId; 2]>,
     games: Option<u64>,
     stop: &Stop,
 ) -> Result<(), EvaluatorError> {
@@ -281,7 +316,7 @@ fn play_all(
 
 fn play_test(
     arena: &mut Arena,
-    pair: &[ModelRef],
+    pair: &[PlayerRef],
     test: &Sprt,
     games: Option<u64>,
     stop: &Stop,
@@ -299,14 +334,15 @@ fn play_test(
 }
 
 /// Lets two models play until they have met in `games` games, or else in as many more as the run wants.
-fn play(arena: &mut Arena, [a, b]: [&ModelId; 2], games: Option<u64>, stop: &Stop) -> Result<(), EvaluatorError> {
+fn play(arena: &mut Arena, [a, b]: [&PlayerId; 2], games: Option<u64>, stop: &Stop) -> Result<(), EvaluatorError> {
     let met = arena.score([a, b])?.games;
     let wanted = games.unwrap_or(met + arena.config().evaluate.games_per_pair as u64);
     if met < wanted {
         let bar = cli::Progress::new(format!("{a} against {b}"), Some(wanted - met));
         arena.meet([a, b], wanted, stop, &mut |progress: Progress| {
             bar.set(progress.finished);
-            bar.note(format!("{} : {}", progress.points, progress.finished as f64 - progress.points));
+            let void = if progress.void == 0 { String::new() } else { format!(", {} void", progress.void) };
+            bar.note(format!("{} : {}{void}", progress.points, progress.finished as f64 - progress.points));
         })?;
         bar.finish();
     }
@@ -329,6 +365,9 @@ fn blame(error: EvaluatorError) -> anyhow::Error {
         | EvaluatorError::Missing { .. }
         | EvaluatorError::NoModel(_)
         | EvaluatorError::Itself(_)
+        | EvaluatorError::Settings { .. }
+        | EvaluatorError::Engine(_)
+        | EvaluatorError::OtherEngine { .. }
         | EvaluatorError::OtherBoard { .. } => Misconfigured::new(error).into(),
         _ => error.into(),
     }

@@ -1,6 +1,7 @@
 //! What can go wrong while models are measured.
 
-use config::{ModelId, RunName};
+use config::{ConfigError, EngineName, ModelId, RunName};
+use engines::{EngineError, Identity};
 use mcts::EvaluateError;
 use ratings::RatingError;
 
@@ -31,7 +32,7 @@ pub enum EvaluatorError {
     NoModel(RunName),
     /// A model was to play itself.
     #[error("{0} cannot play itself: the result would say nothing")]
-    Itself(ModelId),
+    Itself(String),
     /// A model plays on another board than the run.
     #[error("{model} plays on {found}x{found} boards, and this run on {wanted}x{wanted}")]
     OtherBoard {
@@ -41,6 +42,41 @@ pub enum EvaluatorError {
         found: usize,
         /// The side of the run's board.
         wanted: usize,
+    },
+    /// Settings that a player cannot have.
+    #[error("{player} cannot play")]
+    Settings {
+        /// The player.
+        player: String,
+        /// What is wrong with them.
+        source: ConfigError,
+    },
+    /// Another program cannot be used.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Another program than the one that played under this name before.
+    #[error(
+        "{name} is not the {name} that has played in this run: that was {known:?}, and this is {found:?}; give it another name"
+    )]
+    OtherEngine {
+        /// The name.
+        name: EngineName,
+        /// Who played before.
+        known: Box<Identity>,
+        /// Who is here now.
+        found: Box<Identity>,
+    },
+    /// One game after the other came to nothing.
+    #[error("{games} games of {first} and {second} in a row came to nothing, the last one because {reason}")]
+    Voids {
+        /// One of the players.
+        first: String,
+        /// The other.
+        second: String,
+        /// Games in a row.
+        games: u32,
+        /// Why the last one did.
+        reason: String,
     },
     /// The weights of a model cannot be used.
     #[error("cannot open model {model}")]
@@ -54,9 +90,9 @@ pub enum EvaluatorError {
     #[error("the match of {first} and {second} failed")]
     Evaluate {
         /// One of the players.
-        first: ModelId,
+        first: String,
         /// The other.
-        second: ModelId,
+        second: String,
         /// What the network said.
         source: EvaluateError,
     },

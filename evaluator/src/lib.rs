@@ -1,7 +1,7 @@
 //! The evaluator stage: decides who plays whom, and rates every model.
 //!
-//! The cast: an [`Arena`] holds a run and what this machine lends to it. It opens [`Player`]s, lets two of them meet
-//! over openings that both play with either colour, and publishes the results. A [`Pool`] is everything that was ever
+//! The cast: an [`Arena`] holds a run and what this machine lends to it. It opens [`Player`]s, models or
+//! other programs, lets two of them meet over openings that both play with either colour, and publishes the results. A [`Pool`] is everything that was ever
 //! played; `ratings` turns it into strengths with errors and into the pair that should meet next, and a [`table`] shows
 //! it to people. [`rate`] does the same for any table of results.
 
@@ -14,9 +14,10 @@ mod player;
 mod pool;
 pub mod rate;
 pub mod table;
+mod tries;
 
 pub use arena::{Arena, Comparison, Place, Proposal, Score};
 pub use error::EvaluatorError;
 pub use meeting::{Meeting, Progress};
-pub use player::Player;
+pub use player::{Player, Searcher, Source};
 pub use pool::Pool;

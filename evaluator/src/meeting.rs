@@ -1,7 +1,7 @@
 //! Two players meet.
 
-use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -10,12 +10,14 @@ use std::time::{Duration, Instant};
 
 use cli::Stop;
 use config::RunConfig;
-use mcts::EvaluateError;
-use play::{Match, MatchSpec, Side};
+use go::{Color, Size};
+use mcts::Evaluate;
+use play::{Guest, Match, MatchSpec, Void, game_seed};
 use record::{GameRecord, Outcome};
 use store::Run;
 
-use crate::{EvaluatorError, Player};
+use crate::tries::Tries;
+use crate::{EvaluatorError, Player, Searcher};
 
 /// A result waits this long for others to share its file with; a process that is killed loses no more.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -57,6 +59,8 @@ pub struct Progress {
     pub moves: u64,
     /// Positions evaluated.
     pub evaluations: u64,
+    /// Times that a game came to nothing.
+    pub void: u64,
 }
 
 impl Progress {
@@ -76,10 +80,12 @@ pub(crate) fn batch(config: &RunConfig) -> usize {
 impl Meeting<'_> {
     /// Plays the games and publishes their results as they come, until all are played or `stop` is requested.
     ///
-    /// `watch` is told several times a second how far the meeting is.
+    /// A game that comes to nothing because a program breaks is played again, and given up at the third time: who makes
+    /// an opponent crash has not won. `watch` is told several times a second how far the meeting is.
     ///
     /// # Errors
-    /// A network fails, or the store refuses the results. Results that were published stay.
+    /// A network fails, several games in a row come to nothing, or the store refuses the results. Results that were
+    /// published stay.
     pub fn play(&self, stop: &Stop, watch: &mut dyn FnMut(Progress)) -> Result<Progress, EvaluatorError> {
         let evaluations = AtomicU64::new(0);
         let threads = self.threads.clamp(1, self.games.len().max(1));
@@ -90,59 +96,90 @@ impl Meeting<'_> {
                     let (sender, evaluations) = (sender.clone(), &evaluations);
                     // Which thread plays a game is fixed beforehand, so that it does not depend on timing.
                     let games = self.games.iter().copied().skip(thread).step_by(threads);
-                    scope.spawn(move || self.work(games, &sender, evaluations, stop))
+                    scope.spawn(move || self.work(games.collect(), &sender, evaluations, stop))
                 })
                 .collect();
             drop(sender);
             let progress = self.collect(&finished, &evaluations, watch);
             // A store that refuses results makes the workers give up, because nobody hears them any more.
             drop(finished);
-            let failed = |source| EvaluatorError::Evaluate {
-                first: self.first.id().clone(),
-                second: self.second.id().clone(),
-                source,
-            };
             let worked = workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"));
-            progress.and_then(|progress| worked.map_err(failed).map(|()| progress))
+            progress.and_then(|progress| worked.map(|()| progress))
         })
     }
 
     /// One thread: its own networks, its own games.
     fn work(
         &self,
-        mut games: impl Iterator<Item = u64>,
-        finished: &Sender<GameRecord>,
+        games: VecDeque<u64>,
+        finished: &Sender<Result<GameRecord, Void>>,
         evaluations: &AtomicU64,
         stop: &Stop,
-    ) -> Result<(), EvaluateError> {
-        let (mut first, mut second) = (self.first.evaluator(self.cache), self.second.evaluator(self.cache));
-        let (black, white) = (self.first.side(0), self.second.side(1));
+    ) -> Result<(), EvaluatorError> {
+        let players = [self.first, self.second];
+        let searchers = players.map(Player::searcher);
+        let mut models: Vec<Box<dyn Evaluate>> =
+            searchers.iter().flatten().map(|searcher| searcher.evaluator(self.cache)).collect();
+        let places = [0, usize::from(searchers[0].is_some())];
+        let (first, second) = (self.first.side(places[0]), self.second.side(places[1]));
         let heard = Cell::new(true);
         let mut counted = 0;
+        let tries = RefCell::new(Tries::new(games));
         play::run(
-            &mut [&mut *first, &mut *second],
-            self.slots([&black, &white]),
-            &mut || games.next().map(|index| Match::new(MatchSpec::new(self.config, &black, &white, index))),
-            &mut |record| heard.set(heard.get() && finished.send(record).is_ok()),
+            &mut models.iter_mut().map(|model| &mut **model as &mut dyn Evaluate).collect::<Vec<_>>(),
+            &mut Vec::new(),
+            self.slots(),
+            &mut || {
+                let (index, attempt) = tries.borrow_mut().next()?;
+                let spec = MatchSpec::new(self.config, &first, &second, index);
+                Some(Match::new(spec, &mut |spec, color| self.guest(spec, color, attempt)))
+            },
+            &mut |game| {
+                tries.borrow_mut().finished(&game);
+                heard.set(heard.get() && finished.send(game).is_ok());
+            },
             &mut |counts| {
                 evaluations.fetch_add(counts.evaluations - counted, Ordering::Relaxed);
                 counted = counts.evaluations;
-                if stop.requested() || !heard.get() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                let leave = stop.requested() || !heard.get() || tries.borrow().is_hopeless();
+                if leave { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
         )
-        .map(drop)
+        .map_err(|source| {
+            let (first, second) = (self.first.id().to_string(), self.second.id().to_string());
+            EvaluatorError::Evaluate { first, second, source }
+        })?;
+        match tries.into_inner().hopeless() {
+            None => Ok(()),
+            Some((games, reason)) => {
+                let (first, second) = (self.first.id().to_string(), self.second.id().to_string());
+                Err(EvaluatorError::Voids { first, second, games, reason })
+            }
+        }
     }
 
-    /// Games that one thread keeps going: enough for a batch of each player.
-    fn slots(&self, sides: [&Side; 2]) -> usize {
-        let leaves = sides.map(|side| side.leaves).into_iter().max().unwrap_or(1);
-        (2 * batch(self.config) / leaves).max(1)
+    /// The program that plays a colour of a game, with chances of its own at each attempt.
+    fn guest(&self, spec: &MatchSpec, color: Color, attempt: u64) -> Box<dyn Guest> {
+        let first = (color == Color::Black) == spec.index().is_multiple_of(2);
+        let player = if first { self.first } else { self.second };
+        let engine = player.engine().expect("models are no guests");
+        let seed = game_seed(spec.seed(), engine.name().as_str(), "guest", attempt);
+        let size = Size::new(self.config.game.size).expect("the configuration was checked");
+        engine.guest(size, self.config.game.komi, seed)
+    }
+
+    /// Games that one thread keeps going: enough for a batch of each player, and no more than programs can play at once.
+    fn slots(&self) -> usize {
+        let players = [self.first, self.second];
+        let leaves = players.iter().filter_map(|player| player.searcher()).map(Searcher::leaves).max().unwrap_or(1);
+        let programs = players.iter().filter_map(|player| player.engine()?.games()).min();
+        (2 * batch(self.config) / leaves).min(programs.unwrap_or(usize::MAX)).max(1)
     }
 
     /// Publishes what the workers finish.
     fn collect(
         &self,
-        finished: &Receiver<GameRecord>,
+        finished: &Receiver<Result<GameRecord, Void>>,
         evaluations: &AtomicU64,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Progress, EvaluatorError> {
@@ -151,11 +188,16 @@ impl Meeting<'_> {
         let mut published = Instant::now();
         loop {
             match finished.recv_timeout(BEAT) {
-                Ok(record) => {
+                Ok(Ok(record)) => {
                     progress.finished += 1;
                     progress.moves += record.turns.len() as u64;
                     progress.points += self.points(&record);
                     waiting.push(record);
+                }
+                Ok(Err(void)) => {
+                    progress.void += 1;
+                    let (first, second) = (self.first.id(), self.second.id());
+                    tracing::warn!(%first, %second, game = void.index, reason = void.reason, "a game does not count");
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,

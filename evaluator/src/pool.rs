@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use config::{ModelId, RunName};
+use config::{ModelId, PlayerId, RunName};
 use ratings::Tally;
 use ratings::sprt::Outcomes;
 use record::{GameId, GameSummary, Outcome};
@@ -27,7 +27,7 @@ impl Pool {
     }
 
     /// The results of everybody who has played, and of `others` who have not.
-    pub fn tally(&self, others: impl IntoIterator<Item = ModelId>) -> Tally {
+    pub fn tally(&self, others: impl IntoIterator<Item = PlayerId>) -> Tally {
         let mut tally = Tally::default();
         for result in &self.results {
             tally.add(&result.black, &result.white, result.outcome);
@@ -40,7 +40,7 @@ impl Pool {
 
     /// How often `one` made 0, ½, 1, 1½ and 2 points in the two games of one opening against `other`, where both are
     /// over.
-    pub(crate) fn pairs_of_games(&self, one: &ModelId, other: &ModelId) -> Outcomes<5> {
+    pub(crate) fn pairs_of_games(&self, one: &PlayerId, other: &PlayerId) -> Outcomes<5> {
         let (one, other) = (one.to_string(), other.to_string());
         let mut openings: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
         for result in &self.results {
@@ -61,7 +61,7 @@ impl Pool {
     }
 
     /// The numbers of the games that two players have played, in the series of the pair.
-    pub(crate) fn played(&self, one: &ModelId, other: &ModelId) -> BTreeSet<u64> {
+    pub(crate) fn played(&self, one: &PlayerId, other: &PlayerId) -> BTreeSet<u64> {
         let (one, other) = (one.to_string(), other.to_string());
         let met = |result: &&GameSummary| {
             (result.black == one && result.white == other) || (result.black == other && result.white == one)

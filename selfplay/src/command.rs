@@ -11,9 +11,9 @@ use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
 use net::Device;
 use store::{Run, Store, StoreError};
 
-use crate::{Job, Model, SelfplayError, play, rates};
+use crate::{Job, Model, SelfplayError, Threshold, Unfinished, play, rates};
 
-/// How often a worker that follows a run looks for a newer model.
+/// How often a worker looks for a newer model and a newer resign threshold.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// Plays games with a model against itself and publishes them in the run's store, many to a file.
@@ -76,7 +76,7 @@ fn work(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     let worker = Worker { args, run: &run, config: &config, stop };
     match &args.model {
-        ModelRef::Exact(model) => worker.play(model, &mut || Ok(true)),
+        ModelRef::Exact(model) => worker.play(model, &mut Unfinished::default(), &mut || Ok(true)),
         ModelRef::Newest(name) => worker.follow(name),
     }
 }
@@ -126,10 +126,11 @@ struct Worker<'a> {
 impl Worker<'_> {
     /// Plays with the newest model, and with the next when it appears; with `random` before there is any.
     fn follow(&self, name: &RunName) -> anyhow::Result<()> {
+        let mut unfinished = Unfinished::default();
         while !self.stop.requested() {
             let number = self.run.newest_model()?;
             let model = number.map_or(ModelId::Random, |number| name.model(number));
-            self.play(&model, &mut || Ok(self.run.newest_model()? == number))?;
+            self.play(&model, &mut unfinished, &mut || Ok(self.run.newest_model()? == number))?;
             while !self.stop.requested() && self.run.newest_model()? == number {
                 tracing::info!(%model, "all games are published; waiting for a newer model");
                 self.stop.wait(LOOK);
@@ -139,7 +140,12 @@ impl Worker<'_> {
     }
 
     /// Plays with one model as long as `current` says that it is the right one.
-    fn play(&self, model: &ModelId, current: &mut dyn FnMut() -> anyhow::Result<bool>) -> anyhow::Result<()> {
+    fn play(
+        &self,
+        model: &ModelId,
+        unfinished: &mut Unfinished,
+        current: &mut dyn FnMut() -> anyhow::Result<bool>,
+    ) -> anyhow::Result<()> {
         let device: Device = self.args.place.device.parse().misconfigured()?;
         let job = Job {
             config: self.config.clone(),
@@ -148,21 +154,25 @@ impl Worker<'_> {
             games: self.args.games.unwrap_or(u64::MAX),
             threads: self.args.place.threads(),
             cache: self.args.place.cache(),
-            threshold: self.threshold(model)?,
+            threshold: Threshold::new(self.threshold(model)?),
         };
         let opened = Model::open(self.run, model, device, self.config.selfplay.batch)?;
-        tracing::info!(%model, threshold = job.threshold, threads = job.threads, "playing");
+        tracing::info!(%model, threshold = job.threshold.get(), threads = job.threads, "playing");
         let bar = cli::Progress::new(model.to_string(), self.args.games);
         let mut looked = Instant::now();
         let mut failed = Ok(());
-        let done = play(self.run, &job, &opened, self.stop, &mut |progress| {
+        let done = play(self.run, &job, &opened, unfinished, self.stop, &mut |progress| {
             bar.set(progress.games);
             bar.note(rates(&progress));
             if looked.elapsed() < LOOK {
                 return ControlFlow::Continue(());
             }
             looked = Instant::now();
-            match current() {
+            let mut look = || -> anyhow::Result<bool> {
+                job.threshold.set(self.threshold(model)?);
+                current()
+            };
+            match look() {
                 Ok(true) => ControlFlow::Continue(()),
                 Ok(false) => ControlFlow::Break(()),
                 Err(error) => {

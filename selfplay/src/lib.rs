@@ -4,11 +4,15 @@
 //! a network of its own; finished records come back over one channel to the calling thread, which publishes them
 //! (`shelf`). Which games are wanted follows from what is published already, so the work can be killed and started
 //! again at any time, and goes on where it was.
+//!
+//! A worker that follows a run plays one job after the other. Between them games are finished first, or handed to the
+//! newer model where they are ([`Unfinished`]), as the run's configuration says.
 
 pub mod command;
 mod error;
 mod models;
 mod shelf;
+mod threshold;
 mod worker;
 
 use std::collections::BTreeSet;
@@ -19,11 +23,13 @@ use std::time::{Duration, Instant};
 
 use cli::{Stop, human};
 use config::{ModelId, RunConfig};
+use play::Selfplay;
 use record::Totals;
 use store::Run;
 
 pub use error::SelfplayError;
 pub use models::Model;
+pub use threshold::Threshold;
 
 use shelf::Shelf;
 
@@ -42,9 +48,13 @@ pub struct Job {
     pub threads: usize,
     /// Bytes for evaluations that are needed again, for each thread.
     pub cache: usize,
-    /// Root value for the mover below which it resigns, if anybody may.
-    pub threshold: Option<f32>,
+    /// Root value for the mover below which it resigns, if anybody may, in the games that are still to be started.
+    pub threshold: Threshold,
 }
+
+/// Games that a job left to the next one, for each worker thread.
+#[derive(Debug, Default)]
+pub struct Unfinished(Vec<Vec<Selfplay>>);
 
 /// How far a job is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -81,7 +91,9 @@ pub(crate) struct Shared<'a> {
 /// Plays until the wanted games are published, or `stop` is requested; then games in progress are given up, and what is
 /// finished is published all the same.
 ///
-/// `watch` is told several times a second how far the job is; when it breaks no more games are started.
+/// `watch` is told several times a second how far the job is; when it breaks no more games are started, and those in
+/// progress are finished, or left in `unfinished` if the configuration says so. Games in `unfinished` are gone on with
+/// first; they count for the model that began them.
 ///
 /// # Errors
 /// The model cannot be opened or fails, or the store refuses the games. Games that were published stay published.
@@ -89,6 +101,7 @@ pub fn play(
     run: &Run,
     job: &Job,
     model: &Model,
+    unfinished: &mut Unfinished,
     stop: &Stop,
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Progress, SelfplayError> {
@@ -98,7 +111,9 @@ pub fn play(
     let done = published.range(..job.games).count() as u64;
     let mut totals = Totals::default();
     let mut progress = Progress { games: done, wanted: job.games, ..Progress::default() };
-    let mut shelf = Shelf::new(run, number, &series, job.config.selfplay.games_per_file);
+    let mut shelf = Shelf::new(run, &job.worker, job.config.selfplay.games_per_file);
+    let name = job.model.to_string();
+    unfinished.0.resize_with(job.threads, Vec::new);
     let shared = Shared {
         job,
         series: &series,
@@ -110,10 +125,10 @@ pub fn play(
     };
     std::thread::scope(|scope| {
         let (sender, finished) = mpsc::channel();
-        let threads: Vec<_> = (0..job.threads)
-            .map(|thread| {
+        let threads: Vec<_> = (unfinished.0.iter_mut().enumerate())
+            .map(|(thread, games)| {
                 let (shared, sender) = (&shared, sender.clone());
-                scope.spawn(move || worker::play(shared, thread, model, &sender))
+                scope.spawn(move || worker::play(shared, thread, model, games, &sender))
             })
             .collect();
         drop(sender);
@@ -121,10 +136,12 @@ pub fn play(
             match finished.recv_timeout(Duration::from_millis(200)) {
                 Ok(record) => {
                     let record: record::GameRecord = record;
-                    progress.games += 1;
+                    if record.black == name {
+                        progress.games += 1;
+                        totals.add(&record);
+                    }
                     progress.finished += 1;
                     progress.moves += record.turns.len() as u64;
-                    totals.add(&record);
                     shelf.put(record)?;
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => shelf.publish_if_old()?,

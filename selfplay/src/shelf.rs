@@ -1,54 +1,72 @@
 //! Finished games that are not published yet.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use config::ModelId;
 use record::GameRecord;
 use store::Run;
 
-use crate::SelfplayError;
+use crate::{SelfplayError, models};
 
 /// A finished game waits this long for others to share its file with. On a large board a file can take hours to fill,
 /// and what is not published is lost when the process is killed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Collects games and publishes them in files of a given number.
+/// Collects games and publishes them in files of a given number, each file with the games that one model began.
 pub(crate) struct Shelf<'a> {
     run: &'a Run,
-    model: u32,
     worker: &'a str,
     games_per_file: usize,
+    /// By the id of the model that began the games.
+    piles: BTreeMap<String, Pile>,
+}
+
+/// Games that wait for others; there is at least one.
+struct Pile {
     games: Vec<GameRecord>,
-    oldest: Instant,
+    since: Instant,
 }
 
 impl<'a> Shelf<'a> {
-    pub(crate) fn new(run: &'a Run, model: u32, worker: &'a str, games_per_file: usize) -> Shelf<'a> {
-        Shelf { run, model, worker, games_per_file, games: Vec::new(), oldest: Instant::now() }
+    pub(crate) fn new(run: &'a Run, worker: &'a str, games_per_file: usize) -> Shelf<'a> {
+        Shelf { run, worker, games_per_file, piles: BTreeMap::new() }
     }
 
     /// Adds a game, and publishes when there are enough for a file.
     pub(crate) fn put(&mut self, game: GameRecord) -> Result<(), SelfplayError> {
-        if self.games.is_empty() {
-            self.oldest = Instant::now();
-        }
-        self.games.push(game);
-        if self.games.len() >= self.games_per_file { self.publish() } else { self.publish_if_old() }
+        let model = game.black.clone();
+        let pile = self.piles.entry(model).or_insert_with(|| Pile { games: Vec::new(), since: Instant::now() });
+        pile.games.push(game);
+        let full = self.games_per_file;
+        self.publish_those(|pile| pile.games.len() >= full || pile.is_old())
     }
 
-    /// Publishes when the oldest game has waited long enough.
+    /// Publishes games of which one has waited long enough.
     pub(crate) fn publish_if_old(&mut self) -> Result<(), SelfplayError> {
-        if !self.games.is_empty() && self.oldest.elapsed() >= PATIENCE { self.publish() } else { Ok(()) }
+        self.publish_those(Pile::is_old)
     }
 
-    /// Publishes all games there are, in the order of their index, whichever finished first.
+    /// Publishes all games there are.
     pub(crate) fn publish(&mut self) -> Result<(), SelfplayError> {
-        if self.games.is_empty() {
-            return Ok(());
+        self.publish_those(|_| true)
+    }
+
+    /// Games go into a file in the order of their index, whichever finished first.
+    fn publish_those(&mut self, due: impl Fn(&Pile) -> bool) -> Result<(), SelfplayError> {
+        for (model, mut pile) in self.piles.extract_if(.., |_, pile| due(pile)) {
+            pile.games.sort_by_key(|game| game.index);
+            let id: ModelId = model.parse().expect("the name of a model that played");
+            let (number, series) = models::series(&id, self.worker);
+            let file = self.run.publish_games(number, &series, &pile.games)?;
+            tracing::debug!(games = pile.games.len(), file = self.run.games_name(&file), "published games");
         }
-        self.games.sort_by_key(|game| game.index);
-        let file = self.run.publish_games(self.model, self.worker, &self.games)?;
-        tracing::debug!(games = self.games.len(), file = self.run.games_name(&file), "published games");
-        self.games.clear();
         Ok(())
+    }
+}
+
+impl Pile {
+    fn is_old(&self) -> bool {
+        self.since.elapsed() >= PATIENCE
     }
 }

@@ -5,44 +5,74 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 
-use play::{Selfplay, SelfplaySpec};
+use play::{Selfplay, SelfplaySpec, is_calibration};
 use record::GameRecord;
 
 use crate::{Model, SelfplayError, Shared};
 
-/// Plays every `threads`-th game that is wanted and not published, and sends the records.
+/// Plays every `threads`-th game that is wanted and not published, and sends the records. `games` are those to go on with
+/// first, and are left unfinished when the model is to be followed within games and no more are to be started.
 ///
 /// The share of a thread is fixed beforehand, so that which thread plays a game does not depend on timing.
 pub(crate) fn play(
     shared: &Shared<'_>,
     thread: usize,
     model: &Model,
+    games: &mut Vec<Selfplay>,
     finished: &Sender<GameRecord>,
 ) -> Result<(), SelfplayError> {
     let job = shared.job;
-    let wanted = (0..job.games).filter(|index| !shared.published.contains(index));
-    let mut wanted = wanted.skip(thread).step_by(job.threads);
     let (name, config) = (job.model.to_string(), &job.config);
+    let order = calibration_first(config.resign.calibration, config.selfplay.games as u64, job.games);
+    let wanted = order.filter(|index| !shared.published.contains(index));
+    let mut wanted = wanted.skip(thread).step_by(job.threads);
     let slots = config.selfplay.batch / config.search.leaves;
     let mut evaluator = model.evaluator(job.cache);
     let mut counted = play::Counts::default();
+    games.iter_mut().for_each(|game| game.take_over(&name));
     // Nobody listens any more when a game could not be published.
     let heard = Cell::new(true);
     play::run(
         &mut [&mut *evaluator],
+        games,
         slots,
         &mut || {
             let index = wanted.next().filter(|_| !shared.enough.load(Ordering::Relaxed))?;
-            Some(Selfplay::new(SelfplaySpec::new(config, &name, shared.series, index, job.threshold)))
+            Some(Selfplay::new(SelfplaySpec::new(config, &name, shared.series, index, job.threshold.get())))
         },
         &mut |record| heard.set(heard.get() && finished.send(record).is_ok()),
         &mut |counts| {
             shared.evaluations.fetch_add(counts.evaluations - counted.evaluations, Ordering::Relaxed);
             shared.recalled.fetch_add(counts.recalled - counted.recalled, Ordering::Relaxed);
             counted = counts;
-            if shared.stop.requested() || !heard.get() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            let hand_over = config.selfplay.follow_within_games && shared.enough.load(Ordering::Relaxed);
+            let leave = hand_over || shared.stop.requested() || !heard.get();
+            if leave { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         },
     )
     .map_err(|source| SelfplayError::Evaluate { model: job.model.clone(), source })?;
     Ok(())
+}
+
+/// The games 0 to `games`, in each `block` of them the calibration games first: the sooner they are over, the sooner the
+/// threshold is that of the present model.
+fn calibration_first(share: f32, block: u64, games: u64) -> impl Iterator<Item = u64> {
+    (0..games).step_by(block as usize).flat_map(move |first| {
+        let block = first..games.min(first.saturating_add(block));
+        let others = block.clone().filter(move |&index| !is_calibration(index, share));
+        block.filter(move |&index| is_calibration(index, share)).chain(others)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_game_is_played_once_and_calibration_games_come_first() {
+        let order: Vec<u64> = calibration_first(0.2, 10, 25).collect();
+        assert_eq!(order, [0, 5, 1, 2, 3, 4, 6, 7, 8, 9, 10, 15, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24]);
+        assert_eq!(calibration_first(0.2, 10, u64::MAX).nth(1000), Some(1000));
+        assert_eq!(calibration_first(0.2, 10, 0).count(), 0);
+    }
 }

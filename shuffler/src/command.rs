@@ -6,10 +6,11 @@ use cli::{Blame, Stop};
 use config::RunName;
 use store::{Run, Store, StoreError};
 
+use crate::calibrate::Calibrator;
 use crate::{Shuffler, ShufflerError};
 
 /// Makes training data: takes the newest self-play games of a run, draws positions from them, mixes them, and writes
-/// them as shards for the trainer.
+/// them as shards for the trainer. Computes the resign threshold from the newest calibration games.
 ///
 /// Without further options it goes on for as long as the run lasts: it waits until all games of the newest model are
 /// there, makes the shards that the next model is trained on, waits for that model, and so on. It can be stopped, killed
@@ -60,6 +61,7 @@ fn once(args: &Args, run: &Run) -> anyhow::Result<()> {
     if args.dry_run {
         return cli::print(shuffler.plan(generation).or_else(blame)?);
     }
+    Calibrator::new(run, &config.resign).look().map_err(ShufflerError::from).or_else(blame)?;
     let manifest = shuffler.publish(generation).or_else(blame).context("no shards were made")?;
     cli::print(format!("{} examples for model {}", manifest.drawn.examples, manifest.generation))
 }

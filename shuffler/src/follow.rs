@@ -8,6 +8,7 @@ use cli::Stop;
 use config::RunConfig;
 use store::{Manifest, Run};
 
+use crate::calibrate::Calibrator;
 use crate::{Shuffler, ShufflerError};
 
 /// The shortest time between two looks at the store.
@@ -32,7 +33,7 @@ enum Look {
     Finished,
 }
 
-/// Makes the shards for each new model as soon as the games for it are there, until the run has all its models or `stop`
+/// Makes the shards for each new model as soon as the games for it are there, and keeps the resign threshold up to date, until the run has all its models or `stop`
 /// is requested. Waits for a run that does not exist yet.
 ///
 /// # Errors
@@ -44,8 +45,10 @@ pub fn follow(run: &Run, stop: &Stop) -> Result<(), ShufflerError> {
         tracing::info!(files = swept, "deleted what killed writers had left behind");
     }
     let mut shuffler = Shuffler::new(run, &config);
+    let mut calibrator = Calibrator::new(run, &config.resign);
     let mut patience = Patience::new();
     while !stop.requested() {
+        calibrator.look()?;
         match look(&mut shuffler, run, &config)? {
             Look::Published(manifest) => log(&manifest),
             Look::Waiting(waiting) => patience.wait(waiting, stop),

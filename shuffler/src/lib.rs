@@ -2,7 +2,8 @@
 //!
 //! The cast: the `window` is chosen from the summaries of the games, newest first; the `draw` decides how often each of
 //! its positions is taken, reads those rows and mixes them; the store publishes them in parts with a manifest that says
-//! where they come from. `follow` does that for one model after the other.
+//! where they come from. `follow` does that for one model after the other, and `calibrate` has the resign threshold computed
+//! anew when games arrive, for the workers that play.
 //!
 //! Generation g is what model g is trained on. It is made when all games of model g − 1 are there (model 0 is `random`),
 //! and from games of models before g only. What is drawn depends on nothing but the games in the store, the run's
@@ -12,6 +13,7 @@
 //! 8 bytes for each example; the examples of one file at a time; and a summary of some 200 bytes for each game of the
 //! window. A window of 10,000 games on 9x9, all 600,000 positions drawn, takes 240 MiB (`examples/measure.rs`).
 
+mod calibrate;
 pub mod command;
 mod draw;
 mod error;

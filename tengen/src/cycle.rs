@@ -7,10 +7,11 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use cli::{Progress, Stop};
-use config::{ModelId, RunConfig};
+use config::{ModelId, PlayerId, RunConfig};
+use engines::Declarations;
 use evaluator::Arena;
 use net::{Device, Precision, Workshop};
-use selfplay::{Job, Model};
+use selfplay::{Job, Model, Threshold, Unfinished};
 use store::{Run, Store};
 use tracing::info;
 
@@ -73,12 +74,12 @@ impl Cycle<'_> {
             games: games as u64,
             threads: self.threads,
             cache: self.cache,
-            threshold,
+            threshold: Threshold::new(threshold),
         };
         let opened = Model::open(self.run, &model, self.device, self.config.selfplay.batch)?;
         let resigning = threshold.map_or("nobody resigns".to_owned(), |bound| format!("resigns below {bound:.2}"));
         let bar = Progress::new(format!("{model} plays"), Some(job.games));
-        let done = selfplay::play(self.run, &job, &opened, self.stop, &mut |progress| {
+        let done = selfplay::play(self.run, &job, &opened, &mut Unfinished::default(), self.stop, &mut |progress| {
             bar.set(progress.games);
             bar.note(format!("{}, {resigning}", selfplay::rates(&progress)));
             ControlFlow::Continue(())
@@ -124,6 +125,7 @@ impl Cycle<'_> {
             device: self.device,
             threads: self.threads,
             cache: self.cache,
+            engines: Declarations::default(),
             worker: WORKER.to_owned(),
         };
         Ok(Arena::open(self.store, self.run.name(), place)?)
@@ -148,7 +150,7 @@ impl Cycle<'_> {
     }
 
     fn meet(&self, arena: &mut Arena, one: u32, other: u32, games: usize) -> anyhow::Result<()> {
-        let (one, other) = (self.model(one), self.model(other));
+        let (one, other) = (PlayerId::from(self.model(one)), PlayerId::from(self.model(other)));
         let before = arena.score([&one, &other])?.games;
         if before >= games as u64 || self.stop.requested() {
             return Ok(());
@@ -175,7 +177,7 @@ impl Cycle<'_> {
         }
         cli::print(arena.rate()?)?;
         for other in [0, newest / 2] {
-            let (one, other) = (self.model(newest), self.model(other));
+            let (one, other) = (PlayerId::from(self.model(newest)), PlayerId::from(self.model(other)));
             let score = arena.score([&one, &other])?;
             cli::print(format!("{one} won {} of {} games against {other}", score.points, score.games))?;
         }

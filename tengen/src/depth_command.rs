@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use cli::{Blame, PlaceArgs, Stop};
 use config::{ModelRef, QInit, RunConfig, RunName};
-use evaluator::Player;
+use evaluator::Searcher;
 use go::Game;
 use mcts::{Evaluate, Search, Settings};
 use play::{Budget, Selfplay, SelfplaySpec, game_seed, generator};
@@ -102,7 +102,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let played = model::configuration(&store, &id, args.run.as_ref(), &[])?;
     let overrides = [&["search.algorithm=puct".to_owned()], &args.overrides[..]].concat();
     let config = model::configuration(&store, &id, args.run.as_ref(), &overrides)?;
-    let player = Player::open(&store, &config, &id, device, BATCH)?;
+    let player = Searcher::open(&store, &config, &id, device, BATCH)?;
     let mut evaluator = player.evaluator(args.place.cache());
     let games = positions(&played, &id.to_string(), args.positions, &mut *evaluator, stop)?;
     if stop.requested() {
@@ -124,9 +124,16 @@ fn positions(
     let mut started = (0..u64::from(count)).map(|i| Selfplay::new(SelfplaySpec::new(config, id, "depth", i, None)));
     let mut records: Vec<GameRecord> = Vec::new();
     let slots = BATCH / config.search.leaves;
-    play::run(&mut [model], slots, &mut || started.next(), &mut |record| records.push(record), &mut |_| {
-        if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })
+    play::run(
+        &mut [model],
+        &mut Vec::new(),
+        slots,
+        &mut || started.next(),
+        &mut |record| records.push(record),
+        &mut |_| {
+            if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        },
+    )
     .map_err(|error| anyhow::anyhow!(error))?;
     records.sort_by_key(|record| record.index);
     records.iter().map(|record| Ok(some_position(record)?)).collect()

@@ -2,7 +2,7 @@
 
 use cli::{Blame, PlaceArgs, Stop};
 use config::{ModelId, ModelRef, RunName};
-use evaluator::Player as Opened;
+use evaluator::Searcher as Opened;
 use go::{Game, Move, Scoring, Size};
 use mcts::Evaluate;
 use play::{Budget, Seed, Thinker, game_seed, generator};

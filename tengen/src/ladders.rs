@@ -11,7 +11,7 @@ use std::fmt;
 
 use cli::{Blame, PlaceArgs, Stop};
 use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
-use evaluator::Player;
+use evaluator::Searcher;
 use go::{Game, Size};
 use mcts::Settings;
 use play::Budget;
@@ -138,7 +138,7 @@ fn print_head(args: &Args, id: &ModelId) -> anyhow::Result<()> {
 struct Board<'a> {
     args: &'a Args,
     config: RunConfig,
-    player: Player,
+    player: Searcher,
     ladders: Vec<Ladder>,
     games: Vec<Game>,
 }
@@ -149,7 +149,7 @@ impl<'a> Board<'a> {
         let given = [format!("game.size={side}"), "search.algorithm=puct".to_owned()];
         let overrides = [&given[..], &args.overrides].concat();
         let config = model::configuration(store, id, args.run.as_ref(), &overrides)?;
-        let player = Player::open(store, &config, id, device, BATCH)?;
+        let player = Searcher::open(store, &config, id, device, BATCH)?;
         let ladders = suite(side, args.positions)?;
         let games = ladders.iter().map(|ladder| ladder.game.clone()).collect();
         Ok(Board { args, config, player, ladders, games })

@@ -7,6 +7,7 @@ mod audit;
 mod bench;
 mod data;
 mod depth;
+mod handover;
 mod import;
 mod killed;
 mod ladders;

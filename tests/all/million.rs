@@ -38,6 +38,7 @@ fn play(moves: usize, side: usize, overrides: &[&str]) {
     let mut specs = (0..).map(|index| SelfplaySpec::new(&config, "random", "million", index, Some(-0.97)));
     play::run(
         &mut [&mut RandomModel::new()],
+        &mut Vec::new(),
         32,
         &mut || specs.next().map(Selfplay::new).filter(|_| done.get() < moves),
         &mut |record| {
@@ -86,6 +87,7 @@ fn check_result(record: &GameRecord, game: &Game) {
             return assert_eq!(record.outcome, Outcome::from(game.to_move().opponent()));
         }
         EndReason::Passes => game.passed_out(),
+        EndReason::Forfeit => false,
         EndReason::PassAlive => game.all_pass_alive() && !game.passed_out(),
         EndReason::MoveLimit => !game.is_over(record.scoring),
     };

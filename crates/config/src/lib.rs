@@ -8,12 +8,14 @@ mod check;
 mod error;
 pub mod manual;
 mod model_id;
+mod player;
 mod q_init;
 mod read;
 mod sections;
 
 pub use error::ConfigError;
 pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
+pub use player::{EngineName, Overrides, PlayerId, PlayerIdError, PlayerRef};
 pub use q_init::QInit;
 pub use sections::{
     Algorithm, Evaluate, Game, LearningRate, Loop, Network, PolicyTarget, Resign, RunConfig, Scoring, Search, Selfplay,

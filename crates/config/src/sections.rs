@@ -137,7 +137,8 @@ pub struct Selfplay {
     /// Share of the searches that are full: `search.visits` visits, with exploration, learned from. Each move draws anew.
     /// The others are fast: `fast_visits`, nothing explored, nothing learned, only to get on with the game
     /// (playout-cap randomisation; KataGo has 0.25). The tree is kept between both. 1 is off. With Gumbel search a fast
-    /// search takes the most probable moves for its sample.
+    /// search takes the most probable moves for its sample. A game has so many examples fewer, so the same window needs more
+    /// games.
     pub full_share: f32,
     /// Visits of a fast search, counting those inherited; below `search.visits`. KataGo has a sixth of them.
     pub fast_visits: u32,
@@ -181,6 +182,9 @@ pub struct Selfplay {
     pub move_limit: usize,
     /// Share of games set aside for validation and never trained on, 0 to 0.5.
     pub holdout: f32,
+    /// What a worker that follows the newest model does with its games in progress when a newer one appears: it lets the
+    /// newer one go on with them, or finishes them first. A game says from which move on which model played.
+    pub follow_within_games: bool,
     /// Games written to one file.
     pub games_per_file: usize,
 }

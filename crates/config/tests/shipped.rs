@@ -9,8 +9,8 @@ use config::RunConfig;
 fn every_shipped_configuration_is_complete_and_in_range() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs");
     let mut read = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    for path in paths.filter(|path| path.is_file()) {
         let text = std::fs::read_to_string(&path).unwrap();
         RunConfig::from_toml(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         read += 1;

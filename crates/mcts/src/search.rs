@@ -77,6 +77,11 @@ impl Search {
         &self.settings
     }
 
+    /// Forgets the tree: the present position is as if nobody had searched it.
+    pub fn start_over(&mut self) {
+        *self = Search::new(self.game.clone(), self.settings);
+    }
+
     /// Walks down to a position that was never evaluated and shows it to `see`, with all its history.
     ///
     /// Every node of the path gets a virtual loss until the leaf is expanded.

@@ -6,6 +6,7 @@
 //! depends on its model, its settings and its seed, never on the games beside it.
 
 mod built_in;
+mod guest;
 mod matches;
 mod plan;
 mod round;
@@ -16,7 +17,8 @@ mod thinker;
 mod variety;
 
 pub use built_in::{RandomModel, Uniform};
-pub use matches::{Match, MatchSpec, Side};
+pub use guest::{Guest, Reply, Trouble};
+pub use matches::{By, Match, MatchSpec, Side, Void};
 pub use round::{Contest, Counts, run};
 pub use seed::{Seed, game_seed, generator};
 pub use selfplay::{Selfplay, SelfplaySpec, is_calibration};

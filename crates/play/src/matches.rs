@@ -1,38 +1,53 @@
-//! A game between two models, played to measure them.
+//! A game between two players, played to measure them.
 
 use config::RunConfig;
-use go::{Color, Game, Move, Point, PointSet};
+use go::{Color, Game, Move, Point, PointSet, Scoring};
 use mcts::{Evaluate, Settings};
 use rand::RngExt;
 use record::{GameRecord, SearchKind, Turn};
 
+use crate::guest::{Guest, Reply, Trouble};
 use crate::rules::{Ending, Header, finished, searched};
 use crate::seed::{Seed, game_seed, generator};
 use crate::{Budget, Contest, Thinker};
 
-/// One player of a match: which model, and how it searches.
+/// One player of a match.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// The model's id, for the record.
+    /// The player's name, for the record.
     pub name: String,
-    /// Its place in the list of models given to [`crate::run`].
-    pub model: usize,
-    /// How it searches.
-    pub settings: Settings,
-    /// Leaves that may wait for the same batch.
-    pub leaves: usize,
+    /// Who finds its moves.
+    pub by: By,
 }
 
-/// Everything a match game depends on, besides the models' answers.
+/// Who finds a side's moves.
+#[derive(Clone, Copy, Debug)]
+pub enum By {
+    /// A model.
+    Model {
+        /// Its place in the list of models given to [`crate::run`].
+        place: usize,
+        /// How it searches.
+        settings: Settings,
+        /// Visits for each move, and leaves that may wait for the same batch.
+        budget: Budget,
+    },
+    /// A [`Guest`].
+    Guest,
+}
+
+/// Everything a match game depends on, besides the players' answers.
 #[derive(Clone, Debug)]
 pub struct MatchSpec {
     header: Header,
     black: Side,
     white: Side,
-    visits: u32,
     opening: u64,
     opening_moves: usize,
     move_limit: usize,
+    /// How the referee counts.
+    scoring: Scoring,
+    komi: f32,
 }
 
 impl MatchSpec {
@@ -40,23 +55,37 @@ impl MatchSpec {
     pub fn new(config: &RunConfig, first: &Side, second: &Side, index: u64) -> MatchSpec {
         let (black, white) = if index.is_multiple_of(2) { (first, second) } else { (second, first) };
         let series = format!("{} {}", first.name, second.name);
-        let visits = config.evaluate.visits;
+        let visits = [first, second].map(Side::visits).into_iter().max().unwrap_or(0);
         let seed = game_seed(config.seed, &series, "match", index);
+        let Settings { scoring, komi, .. } = Settings::new(&config.search, &config.game);
         MatchSpec {
             header: Header::new(config, [&black.name, &white.name], "match", index, seed, visits),
             black: black.clone(),
             white: white.clone(),
-            visits,
             opening: game_seed(config.seed, &series, "opening", index / 2),
             opening_moves: config.evaluate.opening_moves,
             move_limit: config.selfplay.move_limit,
+            scoring,
+            komi,
         }
     }
 
-    fn side(&self, color: Color) -> &Side {
-        match color {
-            Color::Black => &self.black,
-            Color::White => &self.white,
+    /// The number of the game among those of its two players.
+    pub fn index(&self) -> u64 {
+        self.header.index()
+    }
+
+    /// The seed of the game.
+    pub fn seed(&self) -> u64 {
+        self.header.seed()
+    }
+}
+
+impl Side {
+    fn visits(&self) -> u32 {
+        match self.by {
+            By::Model { budget, .. } => budget.visits,
+            By::Guest => 0,
         }
     }
 }
@@ -78,82 +107,207 @@ fn opening(mut game: Game, moves: usize, rng: &mut Seed) -> Game {
     game
 }
 
-/// A match game in progress. No noise, no drawing of moves, nobody resigns; variety comes from the opening and from
+/// A match game in progress. No noise, no drawing of moves, and no model resigns; variety comes from the opening and from
 /// the symmetry that each evaluation draws.
+///
+/// The match keeps the board and decides what is legal, when the game is over and how it is counted. A guest who breaks
+/// the rules has lost; a game whose guest breaks down is void, and so is one that ends by two passes after which a guest
+/// names another winner.
 #[derive(Debug)]
 pub struct Match {
     spec: MatchSpec,
     rng: Seed,
-    black: Thinker,
-    white: Thinker,
+    game: Game,
+    black: Seat,
+    white: Seat,
     turns: Vec<Turn>,
+    /// The game is over, and guests are asked what they make of it.
+    ending: Option<Ending>,
+}
+
+/// Who sits at one side of the board.
+#[derive(Debug)]
+enum Seat {
+    Model { place: usize, thinker: Box<Thinker> },
+    Guest { guest: Box<dyn Guest>, asked: Asked },
+}
+
+/// What a guest is thinking about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Asked {
+    Nothing,
+    Move,
+    Score,
+    /// It was asked for the score and has answered.
+    Done,
+}
+
+/// A game that came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Void {
+    /// Its number among those of its two players.
+    pub index: u64,
+    /// Why it does not count.
+    pub reason: String,
 }
 
 impl Match {
-    /// Sets up the board and plays the opening.
-    pub fn new(spec: MatchSpec) -> Match {
+    /// Sets up the board and plays the opening. `guests` are asked for those of Black and White that are no models.
+    pub fn new(spec: MatchSpec, guests: &mut dyn FnMut(&MatchSpec, Color) -> Box<dyn Guest>) -> Match {
         let game = opening(Game::new(spec.header.size()), spec.opening_moves, &mut generator(spec.opening));
-        let thinker = |side: &Side| {
-            let budget = Budget { visits: spec.visits, leaves: side.leaves };
-            Thinker::new(game.clone(), side.settings, budget, None)
+        let mut seat = |color: Color, side: &Side| match side.by {
+            By::Model { place, settings, budget } => {
+                Seat::Model { place, thinker: Box::new(Thinker::new(game.clone(), settings, budget, None)) }
+            }
+            By::Guest => Seat::Guest { guest: guests(&spec, color), asked: Asked::Nothing },
         };
+        let (black, white) = (seat(Color::Black, &spec.black), seat(Color::White, &spec.white));
         Match {
             rng: generator(spec.header.seed()),
             turns: game.moves().iter().map(|&mv| Turn::unsearched(SearchKind::Given, mv)).collect(),
-            black: thinker(&spec.black),
-            white: thinker(&spec.white),
+            black,
+            white,
+            game,
             spec,
+            ending: None,
         }
     }
 
-    fn mover(&self) -> Color {
-        self.black.search().game().to_move()
-    }
-
-    fn thinker(&self, color: Color) -> &Thinker {
-        match color {
-            Color::Black => &self.black,
-            Color::White => &self.white,
-        }
-    }
-
-    fn thinker_mut(&mut self, color: Color) -> &mut Thinker {
-        match color {
+    /// The seat of the player to move.
+    fn mover(&mut self) -> &mut Seat {
+        match self.game.to_move() {
             Color::Black => &mut self.black,
             Color::White => &mut self.white,
         }
     }
 
-    fn play_best(&mut self) -> Option<Ending> {
-        let mover = self.mover();
-        let thinker = self.thinker(mover);
-        let mv = thinker.search().best_move().map_or(Move::Pass, |root| root.mv);
-        self.turns.push(searched(thinker, SearchKind::Full, 1.0, mv));
-        for color in [Color::Black, Color::White] {
-            self.thinker_mut(color).advance(mv).expect("the search holds legal moves only");
+    /// The turn that the player to move has decided on; `None` while it is thinking.
+    fn decision(&mut self) -> Option<Result<Turn, Early>> {
+        let mover = self.game.to_move();
+        match self.mover() {
+            Seat::Model { thinker, .. } => thinker.is_done().then(|| {
+                let mv = thinker.search().best_move().map_or(Move::Pass, |root| root.mv);
+                Ok(searched(thinker, SearchKind::Full, 1.0, mv))
+            }),
+            Seat::Guest { guest, asked } => guest.answer().map(|reply| {
+                *asked = Asked::Nothing;
+                match reply {
+                    Ok(Reply::Move(mv)) => Ok(Turn::unsearched(SearchKind::Given, mv)),
+                    Ok(Reply::Resign) => Err(Early::Ending(Ending::Resignation { by: mover })),
+                    Ok(Reply::Score(_)) => Err(Early::Void("it was asked for a move and named a score".to_owned())),
+                    Err(Trouble::Forfeit(_)) => Err(Early::Ending(Ending::Forfeit { by: mover })),
+                    Err(Trouble::Broken(reason)) => Err(Early::Void(reason)),
+                }
+            }),
         }
-        let settings = &self.spec.side(mover).settings;
-        Ending::of_board(self.black.search().game(), settings, self.spec.move_limit)
+    }
+
+    /// Plays what the player to move has decided on.
+    fn play(&mut self, turn: Turn) -> Result<(), Early> {
+        let (mover, mv) = (self.game.to_move(), turn.mv);
+        if self.game.play(mv).is_err() {
+            return Err(Early::Ending(Ending::Forfeit { by: mover }));
+        }
+        self.turns.push(turn);
+        for seat in [&mut self.black, &mut self.white] {
+            if let Seat::Model { thinker, .. } = seat {
+                thinker.advance(mv).expect("the move is legal");
+            }
+        }
+        match Ending::of_board(&self.game, self.spec.scoring, self.spec.komi, self.spec.move_limit) {
+            Some(ending) => Err(Early::Ending(ending)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether everybody who is asked for the score of a finished game has answered; an error if somebody has another
+    /// winner.
+    fn agreed(&mut self, margin: f32) -> Option<Result<(), String>> {
+        for (seat, side) in [(&mut self.black, &self.spec.black), (&mut self.white, &self.spec.white)] {
+            let Seat::Guest { guest, asked } = seat else { continue };
+            if *asked == Asked::Nothing {
+                guest.ask_score(&self.game);
+                *asked = Asked::Score;
+            }
+            if *asked == Asked::Score {
+                let answer = guest.answer()?;
+                *asked = Asked::Done;
+                let sign = |score: f32| score.partial_cmp(&0.0);
+                match answer {
+                    Ok(Reply::Score(Some(score))) if sign(score) != sign(margin) => {
+                        return Some(Err(format!("{} counts {score:+}, and the board shows {margin:+}", side.name)));
+                    }
+                    Ok(_) => {}
+                    Err(trouble) => return Some(Err(trouble.to_string())),
+                }
+            }
+        }
+        Some(Ok(()))
+    }
+
+    /// The end of the game, once everybody is heard.
+    fn close(&mut self) -> Option<Result<GameRecord, Void>> {
+        let ending = self.ending?;
+        if let Some(margin) = ending.passed_out()
+            && let Err(reason) = self.agreed(margin)?
+        {
+            return Some(Err(self.void(reason)));
+        }
+        Some(Ok(finished(&self.spec.header, ending, std::mem::take(&mut self.turns), None, None)))
+    }
+
+    fn void(&self, reason: String) -> Void {
+        Void { index: self.spec.index(), reason }
     }
 }
 
+/// How a game ends before the next move.
+enum Early {
+    Ending(Ending),
+    Void(String),
+}
+
 impl Contest for Match {
+    type Finished = Result<GameRecord, Void>;
+
     fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) {
-        let mover = self.mover();
-        let model = self.spec.side(mover).model;
-        let mut rng = self.rng.clone();
-        self.thinker_mut(mover).push(models[model], &mut pushed[model], &mut rng);
-        self.rng = rng;
+        if self.ending.is_some() {
+            return;
+        }
+        let mover = match self.game.to_move() {
+            Color::Black => &mut self.black,
+            Color::White => &mut self.white,
+        };
+        match mover {
+            Seat::Model { place, thinker } => thinker.push(models[*place], &mut pushed[*place], &mut self.rng),
+            Seat::Guest { guest, asked } if *asked == Asked::Nothing => {
+                guest.ask_move(&self.game);
+                *asked = Asked::Move;
+            }
+            Seat::Guest { .. } => {}
+        }
     }
 
-    fn take(&mut self, models: &[&mut dyn Evaluate]) -> Option<GameRecord> {
-        let mover = self.mover();
-        let model = self.spec.side(mover).model;
-        self.thinker_mut(mover).take(models[model]);
-        if !self.thinker(mover).is_done() {
-            return None;
+    fn take(&mut self, models: &[&mut dyn Evaluate]) -> Option<Result<GameRecord, Void>> {
+        if self.ending.is_none() {
+            if let Seat::Model { place, thinker } = self.mover() {
+                thinker.take(models[*place]);
+            }
+            let decided = self.decision()?;
+            match decided.and_then(|turn| self.play(turn)) {
+                Ok(()) => return None,
+                Err(Early::Void(reason)) => return Some(Err(self.void(reason))),
+                Err(Early::Ending(ending)) => self.ending = Some(ending),
+            }
         }
-        let ending = self.play_best()?;
-        Some(finished(&self.spec.header, ending, std::mem::take(&mut self.turns), None, None))
+        self.close()
+    }
+
+    fn waits(&self) -> bool {
+        let mover = match self.game.to_move() {
+            Color::Black => &self.black,
+            Color::White => &self.white,
+        };
+        self.ending.is_some() || matches!(mover, Seat::Guest { .. })
     }
 }

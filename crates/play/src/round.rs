@@ -1,17 +1,28 @@
 //! The loop that keeps many games going.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use mcts::{Evaluate, EvaluateError};
-use record::GameRecord;
+
+/// How long to sleep when every game waits for a player outside.
+const NAP: Duration = Duration::from_micros(200);
 
 /// A game in progress, between rounds of evaluation.
 pub trait Contest {
+    /// What a game leaves behind.
+    type Finished;
+
     /// Hands positions to the models; `pushed[i]` counts those in the batch of `models[i]`, and is kept up to date.
     fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]);
 
-    /// Takes the answers, makes all moves that are due, and returns the record when the game is over.
-    fn take(&mut self, models: &[&mut dyn Evaluate]) -> Option<GameRecord>;
+    /// Takes the answers, makes all moves that are due, and returns what the game leaves behind when it is over.
+    fn take(&mut self, models: &[&mut dyn Evaluate]) -> Option<Self::Finished>;
+
+    /// Whether it is somebody outside that the game waits for now, and no model.
+    fn waits(&self) -> bool {
+        false
+    }
 }
 
 /// What a [`run`] has done so far.
@@ -25,21 +36,23 @@ pub struct Counts {
     pub recalled: u64,
 }
 
-/// Plays games until `start` has no more and all are finished, or `watch` breaks; unfinished games are given up then.
+/// Plays `games`, and those that `start` adds, until there are none, or `watch` breaks; unfinished games are left in `games`
+/// then, none of them waiting for an answer.
 ///
-/// At most `slots` games are in progress. `finish` gets every record; `watch` is asked once in each round.
+/// `start` is asked when fewer than `slots` games are in progress. `finish` gets what every game leaves behind; `watch` is asked once in
+/// each round.
 ///
 /// # Errors
 /// A model failed.
 pub fn run<G: Contest>(
     models: &mut [&mut dyn Evaluate],
+    games: &mut Vec<G>,
     slots: usize,
     start: &mut dyn FnMut() -> Option<G>,
-    finish: &mut dyn FnMut(GameRecord),
+    finish: &mut dyn FnMut(G::Finished),
     watch: &mut dyn FnMut(Counts) -> ControlFlow<()>,
 ) -> Result<Counts, EvaluateError> {
     let mut counts = Counts::default();
-    let mut games: Vec<G> = Vec::with_capacity(slots);
     let mut pushed = vec![0; models.len()];
     loop {
         while games.len() < slots {
@@ -51,6 +64,9 @@ pub fn run<G: Contest>(
         }
         pushed.fill(0);
         games.iter_mut().for_each(|game| game.push(models, &mut pushed));
+        if pushed.iter().all(|&pushed| pushed == 0) && games.iter().all(Contest::waits) {
+            std::thread::sleep(NAP);
+        }
         for (model, _) in models.iter_mut().zip(&pushed).filter(|(_, pushed)| **pushed > 0) {
             model.evaluate()?;
         }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use config::RunConfig;
-use go::{Color, Game, Move, Size};
+use go::{Color, Game, Move, Scoring, Size};
 use mcts::{RootMove, Search, Settings};
 use record::{EndReason, GameId, GameRecord, Outcome, SearchKind, SearchNote, TopMove, Turn};
 
@@ -49,6 +49,7 @@ impl Header {
                 outcome: Outcome::Draw,
                 score: None,
                 end: EndReason::MoveLimit,
+                takeovers: Vec::new(),
                 turns: Vec::new(),
             },
         }
@@ -78,6 +79,10 @@ impl Header {
         self.record.size
     }
 
+    pub(crate) fn index(&self) -> u64 {
+        self.record.index
+    }
+
     pub(crate) fn seed(&self) -> u64 {
         self.record.seed
     }
@@ -94,27 +99,39 @@ pub(crate) enum Ending {
     Resignation {
         by: Color,
     },
+    /// Somebody broke the rules.
+    Forfeit {
+        by: Color,
+    },
 }
 
 impl Ending {
     /// The ending that the board shows, if it shows one.
-    pub(crate) fn of_board(game: &Game, settings: &Settings, move_limit: usize) -> Option<Ending> {
+    pub(crate) fn of_board(game: &Game, scoring: Scoring, komi: f32, move_limit: usize) -> Option<Ending> {
         let end = if game.passed_out() {
             EndReason::Passes
-        } else if game.is_over(settings.scoring) {
+        } else if game.is_over(scoring) {
             EndReason::PassAlive
         } else if game.turn() >= move_limit {
             EndReason::MoveLimit
         } else {
             return None;
         };
-        Some(Ending::Counted { margin: game.score(settings.scoring) as f32 - settings.komi, end })
+        Some(Ending::Counted { margin: game.score(scoring) as f32 - komi, end })
+    }
+
+    /// Black's margin, if two passes have ended the game.
+    pub(crate) fn passed_out(self) -> Option<f32> {
+        match self {
+            Ending::Counted { margin, end: EndReason::Passes } => Some(margin),
+            _ => None,
+        }
     }
 
     fn outcome(self) -> Outcome {
         match self {
             Ending::Counted { margin, .. } => Outcome::from_score(margin),
-            Ending::Resignation { by } => by.opponent().into(),
+            Ending::Resignation { by } | Ending::Forfeit { by } => by.opponent().into(),
         }
     }
 }
@@ -131,6 +148,7 @@ pub(crate) fn finished(
     let (score, end) = match ending {
         Ending::Counted { margin, end } => (Some(margin), end),
         Ending::Resignation { .. } => (None, EndReason::Resignation),
+        Ending::Forfeit { .. } => (None, EndReason::Forfeit),
     };
     GameRecord {
         resign_threshold: threshold,

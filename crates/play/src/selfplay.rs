@@ -3,7 +3,7 @@
 use config::RunConfig;
 use go::{Color, Game, Move};
 use mcts::{Evaluate, RootMove, Settings, choice};
-use record::{GameRecord, SearchKind, Turn};
+use record::{GameRecord, SearchKind, Takeover, Turn};
 
 use crate::plan::{Plan, Planner};
 use crate::rules::{Ending, Header, finished, searched};
@@ -69,10 +69,13 @@ pub fn is_calibration(index: u64, share: f32) -> bool {
 pub struct Selfplay {
     spec: SelfplaySpec,
     rng: Seed,
+    /// The generator as it was when the search of the present move began.
+    rng_before: Seed,
     thinker: Thinker,
     /// How the present move is being found.
     plan: Plan,
     turns: Vec<Turn>,
+    takeovers: Vec<Takeover>,
     would_resign: Option<u16>,
 }
 
@@ -83,13 +86,25 @@ impl Selfplay {
         let plan = spec.planner.next(&[], &mut rng);
         let budget = Budget { visits: plan.visits, leaves: spec.leaves };
         Selfplay {
+            rng_before: rng.clone(),
             rng,
             thinker: Thinker::new(Game::new(spec.header.size()), spec.settings, budget, plan.exploration),
             plan,
             turns: Vec::new(),
+            takeovers: Vec::new(),
             would_resign: None,
             spec,
         }
+    }
+
+    /// Lets a newer model go on with the game. It searches the present move from the beginning, as if the older one had
+    /// not begun it: each move is one model's, and the game still follows from its models and its seed.
+    pub fn take_over(&mut self, model: &str) {
+        self.rng = self.rng_before.clone();
+        self.thinker.start_over();
+        let turn = self.turns.len() as u16;
+        self.takeovers.retain(|takeover| takeover.turn < turn);
+        self.takeovers.push(Takeover { turn, model: model.to_owned() });
     }
 
     /// Moves made so far.
@@ -111,7 +126,9 @@ impl Selfplay {
         self.turns.push(turn);
         self.plan = self.spec.planner.next(&self.turns, &mut self.rng);
         self.thinker.set_out(self.plan.visits, self.plan.exploration);
-        Ending::of_board(self.thinker.search().game(), &self.spec.settings, self.spec.move_limit)
+        self.rng_before = self.rng.clone();
+        let Settings { scoring, komi, .. } = self.spec.settings;
+        Ending::of_board(self.thinker.search().game(), scoring, komi, self.spec.move_limit)
     }
 
     /// The mover, if it gives up. In calibration games nobody does; it is written down when somebody would have.
@@ -150,6 +167,8 @@ impl Selfplay {
 }
 
 impl Contest for Selfplay {
+    type Finished = GameRecord;
+
     fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) {
         self.thinker.push(models[0], &mut pushed[0], &mut self.rng);
     }
@@ -161,7 +180,9 @@ impl Contest for Selfplay {
         }
         let ending = self.decide()?;
         let turns = std::mem::take(&mut self.turns);
-        Some(finished(&self.spec.header, ending, turns, self.spec.threshold, self.would_resign))
+        let takeovers = std::mem::take(&mut self.takeovers);
+        let record = finished(&self.spec.header, ending, turns, self.spec.threshold, self.would_resign);
+        Some(GameRecord { takeovers, ..record })
     }
 }
 

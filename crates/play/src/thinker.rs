@@ -142,6 +142,14 @@ impl Thinker {
         self.exploration = exploration;
     }
 
+    /// Forgets all that was searched of the present position, so that it is searched from the beginning. Leaves must not be
+    /// waiting.
+    pub fn start_over(&mut self) {
+        debug_assert!(self.waiting.is_empty(), "no leaf waits for an answer");
+        self.prior_entropy = None;
+        self.search.start_over();
+    }
+
     /// Plays a move, of either side.
     ///
     /// # Errors

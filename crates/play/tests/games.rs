@@ -5,7 +5,10 @@ use std::ops::ControlFlow;
 use config::RunConfig;
 use go::{Color, Game, Move, Size};
 use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Exploration, Pushed, Settings, Value};
-use play::{Budget, Contest, Match, MatchSpec, RandomModel, Seed, Selfplay, SelfplaySpec, Side, Thinker, Uniform, run};
+use play::{
+    Budget, By, Contest, Guest, Match, MatchSpec, RandomModel, Reply, Seed, Selfplay, SelfplaySpec, Side, Thinker,
+    Trouble, Uniform, Void, run,
+};
 use rand::SeedableRng;
 use record::{EndReason, GameRecord, Outcome, SearchKind, Turn};
 
@@ -15,18 +18,27 @@ fn config(overrides: &[&str]) -> RunConfig {
     RunConfig::from_toml_with(text, &overrides).expect("the configuration that ships is good")
 }
 
-fn play<G: Contest>(models: &mut [&mut dyn Evaluate], slots: usize, games: impl Iterator<Item = G>) -> Vec<GameRecord> {
+fn play<G: Contest>(
+    models: &mut [&mut dyn Evaluate],
+    slots: usize,
+    games: impl Iterator<Item = G>,
+) -> Vec<G::Finished> {
     let mut games = games;
     let mut records = Vec::new();
     let finish = &mut |record| records.push(record);
-    run(models, slots, &mut || games.next(), finish, &mut |_| ControlFlow::Continue(())).expect("these models work");
+    let watch = &mut |_| ControlFlow::Continue(());
+    run(models, &mut Vec::new(), slots, &mut || games.next(), finish, watch).expect("these models work");
+    records
+}
+
+fn sorted(mut records: Vec<GameRecord>) -> Vec<GameRecord> {
     records.sort_by_key(|record| record.index);
     records
 }
 
 fn selfplay(config: &RunConfig, slots: usize, games: std::ops::Range<u64>, threshold: Option<f32>) -> Vec<GameRecord> {
     let start = |index| Selfplay::new(SelfplaySpec::new(config, "random", "0", index, threshold));
-    play(&mut [&mut RandomModel::new()], slots, games.map(start))
+    sorted(play(&mut [&mut RandomModel::new()], slots, games.map(start)))
 }
 
 /// Says the same of every position.
@@ -231,7 +243,7 @@ fn fast_searches_have_no_noise_whatever_came_before() {
 fn the_side_that_is_lost_resigns_except_in_calibration_games() {
     let config = config(&["resign.calibration=0.25"]);
     let start = |index| Selfplay::new(SelfplaySpec::new(&config, "uniform", "0", index, Some(-0.8)));
-    let records = play(&mut [&mut Opinion::new(-0.9)], 4, (0..8).map(start));
+    let records = sorted(play(&mut [&mut Opinion::new(-0.9)], 4, (0..8).map(start)));
     for record in &records {
         assert_eq!(record.calibration, record.index % 4 == 0);
         assert_eq!(record.would_resign_turn, Some(0), "Black is lost from the start");
@@ -323,7 +335,7 @@ fn openings_are_drawn_from_the_policy_without_passes() {
 fn each_game_is_searched_and_counted_with_its_own_komi() {
     let config = config(&["selfplay.komi_deviation=100.0", "search.visits=60", "search.pass_from=0"]);
     let start = |index| Selfplay::new(SelfplaySpec::new(&config, "uniform", "0", index, None));
-    let records = play(&mut [&mut Uniform::new()], 8, (0..40).map(start));
+    let records = sorted(play(&mut [&mut Uniform::new()], 8, (0..40).map(start)));
     assert!(records.iter().all(|record| (record.komi - config.game.komi).fract() == 0.0));
     // The model knows nothing. What the first search finds is that White can answer a pass by ending the game, and who
     // wins an empty board is a matter of komi.
@@ -389,11 +401,14 @@ fn drawn_moves_come_first_and_are_never_passes() {
 fn a_pair_of_match_games_shares_its_opening_and_swaps_the_colours() {
     let config = config(&["evaluate.opening_moves=4"]);
     let settings = Settings::new(&config.search, &config.game);
-    let side = |name: &str, model| Side { name: name.to_owned(), model, settings, leaves: 2 };
+    let by = |place| By::Model { place, settings, budget: Budget { visits: 20, leaves: 2 } };
+    let side = |name: &str, place| Side { name: name.to_owned(), by: by(place) };
     let (first, second) = (side("uniform", 0), side("random", 1));
-    let game = |index| Match::new(MatchSpec::new(&config, &first, &second, index));
+    let nobody = &mut |_: &MatchSpec, _| panic!("models are no guests");
+    let game = |index| Match::new(MatchSpec::new(&config, &first, &second, index), nobody);
     let (mut uniform, mut random) = (Uniform::new(), RandomModel::new());
     let records = play(&mut [&mut uniform, &mut random], 3, (0..6).map(game));
+    let records = sorted(records.into_iter().collect::<Result<_, _>>().expect("models do not break"));
     for pair in records.chunks(2) {
         let opening = |record: &GameRecord| record.turns[..4].iter().map(|turn| turn.mv).collect::<Vec<_>>();
         assert_eq!(opening(&pair[0]), opening(&pair[1]));
@@ -406,12 +421,14 @@ fn a_pair_of_match_games_shares_its_opening_and_swaps_the_colours() {
 }
 
 #[test]
-fn a_broken_run_gives_its_games_up() {
+fn a_broken_run_leaves_its_games_to_go_on_with() {
     let config = config(&[]);
     let mut started = 0..100;
     let mut records = Vec::new();
+    let mut games = Vec::new();
     let counts = run(
         &mut [&mut RandomModel::new()],
+        &mut games,
         4,
         &mut || started.next().map(|index| Selfplay::new(SelfplaySpec::new(&config, "random", "0", index, None))),
         &mut |record| records.push(record),
@@ -420,4 +437,152 @@ fn a_broken_run_gives_its_games_up() {
     .expect("the model works");
     assert_eq!(counts.rounds, 10);
     assert!(counts.evaluations > 10 && records.is_empty());
+    assert_eq!(games.len(), 4);
+    let watch = &mut |_| ControlFlow::Continue(());
+    let model: &mut dyn Evaluate = &mut RandomModel::new();
+    run(&mut [model], &mut games, 4, &mut || None, &mut |record| records.push(record), watch).expect("the model works");
+    records.sort_by_key(|record: &GameRecord| record.index);
+    assert_eq!(records, selfplay(&config, 1, 0..4, None), "an interruption changes nothing");
+}
+
+/// Plays some rounds with `random` and goes on with `uniform`.
+fn taken_over(config: &RunConfig, rounds: u64) -> Vec<GameRecord> {
+    let mut started = 0..6;
+    let mut start = || started.next().map(|index| Selfplay::new(SelfplaySpec::new(config, "random", "0", index, None)));
+    let mut games = Vec::new();
+    let mut stop = |counts: play::Counts| {
+        if counts.rounds < rounds { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let nothing = &mut |_| panic!("no game is over so soon");
+    run(&mut [&mut RandomModel::new()], &mut games, 6, &mut start, nothing, &mut stop).expect("the model works");
+    games.iter_mut().for_each(|game| game.take_over("uniform"));
+    let mut records = Vec::new();
+    let finish = &mut |record| records.push(record);
+    let watch = &mut |_| ControlFlow::Continue(());
+    run(&mut [&mut Uniform::new()], &mut games, 6, &mut || None, finish, watch).expect("the model works");
+    records.sort_by_key(|record: &GameRecord| record.index);
+    records
+}
+
+/// However far the search was that the newer model found, the game is the same: it follows from its models and its seed.
+#[test]
+fn a_newer_model_goes_on_with_a_game_at_the_present_move() {
+    for search in ["search.algorithm=puct", "search.algorithm=gumbel"] {
+        let config = config(&[search, "search.reuse=false", "selfplay.choice_moves=0", "search.leaves=1"]);
+        let records = taken_over(&config, 20);
+        // A search of 16 visits takes 17 rounds.
+        assert_eq!(records, taken_over(&config, 22), "{search}");
+        for (record, alone) in records.iter().zip(selfplay(&config, 1, 0..6, None)) {
+            let takeovers = [record::Takeover { turn: 1, model: "uniform".to_owned() }];
+            assert_eq!(record.takeovers, takeovers);
+            assert_eq!((record.id, &record.black, &record.turns[0]), (alone.id, &alone.black, &alone.turns[0]));
+            assert!(record.turns[1..].iter().all(|turn| turn.network_value == 0.0), "uniform says nothing else");
+            let models: Vec<String> = record.examples().expect("good turns").into_iter().map(|e| e.model).collect();
+            assert_eq!((&models[0][..], &models[1][..]), ("random", "uniform"));
+            assert!(record.to_sgf().contains("from move 2 on played by uniform"));
+        }
+    }
+}
+
+/// Plays the first legal point until there are few left, then passes; at a turn of its own choice it does something else.
+#[derive(Clone, Debug)]
+struct Scripted {
+    /// From its n-th answer on this is what it says.
+    later: Option<(usize, Result<Reply, Trouble>)>,
+    score: Option<f32>,
+    asked: usize,
+    answer: Option<Result<Reply, Trouble>>,
+    /// Looks for an answer before there is one.
+    delay: usize,
+}
+
+impl Scripted {
+    fn new(later: Option<(usize, Result<Reply, Trouble>)>, score: Option<f32>) -> Scripted {
+        Scripted { later, score, asked: 0, answer: None, delay: 0 }
+    }
+}
+
+impl Guest for Scripted {
+    fn ask_move(&mut self, game: &Game) {
+        assert!(self.answer.is_none(), "one question at a time");
+        self.asked += 1;
+        self.delay = self.asked % 4;
+        let point = game.legal_points().first().filter(|_| game.position().empty_points().len() > 8);
+        let reply = Ok(Reply::Move(point.map_or(Move::Pass, Move::Play)));
+        self.answer = Some(match &self.later {
+            Some((turn, later)) if self.asked >= *turn => later.clone(),
+            _ => reply,
+        });
+    }
+
+    fn ask_score(&mut self, game: &Game) {
+        assert!(game.passed_out() && self.answer.is_none());
+        self.answer = Some(Ok(Reply::Score(self.score)));
+    }
+
+    fn answer(&mut self) -> Option<Result<Reply, Trouble>> {
+        self.delay = self.delay.saturating_sub(1);
+        if self.delay > 0 { None } else { self.answer.take() }
+    }
+}
+
+/// Games of `uniform` against a guest, who is Black in the even ones.
+fn against(guest: &Scripted, games: u64) -> Vec<Result<GameRecord, Void>> {
+    let config = config(&["evaluate.opening_moves=2"]);
+    let settings = Settings::new(&config.search, &config.game);
+    let model = By::Model { place: 0, settings, budget: Budget { visits: 8, leaves: 1 } };
+    let (guests, uniform) =
+        (Side { name: "Guest".to_owned(), by: By::Guest }, Side { name: "uniform".to_owned(), by: model });
+    let seat = &mut |_: &MatchSpec, _| -> Box<dyn Guest> { Box::new(guest.clone()) };
+    let game = |index| Match::new(MatchSpec::new(&config, &guests, &uniform, index), seat);
+    play(&mut [&mut Uniform::new()], 3, (0..games).map(game))
+}
+
+#[test]
+fn a_guest_plays_to_the_end() {
+    for game in against(&Scripted::new(None, None), 6) {
+        let record = game.unwrap();
+        let guest = if record.index % 2 == 0 { Color::Black } else { Color::White };
+        assert_eq!(if guest == Color::Black { &record.black } else { &record.white }, "Guest");
+        assert!(record.replay().is_ok());
+        for (turn, played) in record.turns.iter().enumerate().skip(2) {
+            assert_eq!(played.is_searched(), GameRecord::to_move(turn) != guest);
+        }
+    }
+}
+
+#[test]
+fn a_guest_who_breaks_the_rules_has_lost_and_one_who_breaks_down_has_not() {
+    let occupied = Ok(Reply::Move(Move::from_index(Size::new(5).unwrap(), 0).unwrap()));
+    let forfeit = Err(Trouble::Forfeit("it refuses a legal move".to_owned()));
+    for (later, end) in
+        [(occupied, EndReason::Forfeit), (forfeit, EndReason::Forfeit), (Ok(Reply::Resign), EndReason::Resignation)]
+    {
+        for game in against(&Scripted::new(Some((4, later)), None), 4) {
+            let record = game.unwrap();
+            let guest = if record.index % 2 == 0 { Color::Black } else { Color::White };
+            assert_eq!((record.end, record.outcome), (end, Outcome::from(guest.opponent())));
+            assert_eq!(record.score, None);
+        }
+    }
+    let broken = Err(Trouble::Broken("it has ended".to_owned()));
+    let mut voids: Vec<Void> =
+        against(&Scripted::new(Some((2, broken)), None), 4).into_iter().map(Result::unwrap_err).collect();
+    voids.sort_by_key(|void| void.index);
+    let expected = |index| Void { index, reason: "it has ended".to_owned() };
+    assert_eq!(voids, (0..4).map(expected).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_game_about_whose_winner_they_disagree_is_void() {
+    let honest = against(&Scripted::new(None, None), 8);
+    let sign = |record: &GameRecord| record.score.unwrap().signum();
+    for score in [1.0, -1.0] {
+        for (game, honest) in against(&Scripted::new(None, Some(score)), 8).iter().zip(&honest) {
+            let honest = honest.as_ref().unwrap();
+            let disputed = honest.end == EndReason::Passes && sign(honest) != score;
+            assert_eq!(game.is_err(), disputed, "{honest:?}");
+        }
+    }
+    assert!(honest.iter().any(|game| game.as_ref().unwrap().end == EndReason::Passes));
 }

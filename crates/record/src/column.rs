@@ -98,6 +98,16 @@ pub(crate) fn lists_of_lists<T: ArrowPrimitiveType>(
     Column::new(name, doc, Arc::new(list_of(Arc::new(inner), outer_offsets, false)))
 }
 
+/// A list of strings for each row.
+pub(crate) fn lists_of_strings<S: AsRef<str>>(
+    name: &'static str,
+    doc: &'static str,
+    rows: impl Iterator<Item = impl Iterator<Item = S>>,
+) -> Column {
+    let (values, offsets) = flatten(rows);
+    Column::new(name, doc, Arc::new(list_of(Arc::new(StringArray::from_iter_values(values)), offsets, false)))
+}
+
 /// Visits as two columns of lists that go side by side: the moves and their counts.
 pub(crate) fn move_indices(visits: &[(u16, u32)]) -> impl Iterator<Item = u16> {
     visits.iter().map(|&(mv, _)| mv)

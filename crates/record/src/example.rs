@@ -67,10 +67,7 @@ impl Example {
             score: record.score,
             weight: played.weight,
             calibration: record.calibration,
-            model: match to_move {
-                Color::Black => record.black.clone(),
-                Color::White => record.white.clone(),
-            },
+            model: record.model_at(turn.into()).to_owned(),
         }
     }
 

@@ -47,12 +47,23 @@ pub struct GameRecord {
     pub mean_depth: Option<f32>,
     /// Who won.
     pub outcome: Outcome,
-    /// Black's area minus White's after komi, in points; `None` after resignation.
+    /// Black's area minus White's after komi, in points; `None` when the board was not counted.
     pub score: Option<f32>,
     /// Why the game ended.
     pub end: EndReason,
+    /// Models that went on with both sides after `black` and `white` had begun, earliest first; as a rule there are none.
+    pub takeovers: Vec<Takeover>,
     /// The moves from the empty board, Black first.
     pub turns: Vec<Turn>,
+}
+
+/// A newer model goes on with a game that another one began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Takeover {
+    /// The first turn of the newer model.
+    pub turn: u16,
+    /// Its id.
+    pub model: String,
 }
 
 /// Who won.
@@ -77,12 +88,23 @@ pub enum EndReason {
     Resignation,
     /// The move limit was reached and the board counted as it stood.
     MoveLimit,
+    /// A player broke the rules; it happens in matches with other programs only.
+    Forfeit,
 }
 
 impl GameRecord {
     /// Whose turn it is after `turn` moves.
     pub fn to_move(turn: usize) -> Color {
         if turn.is_multiple_of(2) { Color::Black } else { Color::White }
+    }
+
+    /// Id of the model that is to move after `turn` moves.
+    pub fn model_at(&self, turn: usize) -> &str {
+        match self.takeovers.iter().rfind(|takeover| usize::from(takeover.turn) <= turn) {
+            Some(takeover) => &takeover.model,
+            None if GameRecord::to_move(turn) == Color::Black => &self.black,
+            None => &self.white,
+        }
     }
 
     /// The number of turns that are examples.
@@ -180,8 +202,8 @@ impl From<Color> for Outcome {
 
 impl EndReason {
     /// Every reason.
-    pub const ALL: [EndReason; 4] =
-        [EndReason::Passes, EndReason::PassAlive, EndReason::Resignation, EndReason::MoveLimit];
+    pub const ALL: [EndReason; 5] =
+        [EndReason::Passes, EndReason::PassAlive, EndReason::Resignation, EndReason::MoveLimit, EndReason::Forfeit];
 
     /// The word that tables use.
     pub fn as_str(self) -> &'static str {
@@ -190,6 +212,7 @@ impl EndReason {
             EndReason::PassAlive => "pass-alive",
             EndReason::Resignation => "resignation",
             EndReason::MoveLimit => "move-limit",
+            EndReason::Forfeit => "forfeit",
         }
     }
 }

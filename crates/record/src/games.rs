@@ -9,8 +9,8 @@ use arrow_array::types::{Float32Type, Int8Type, UInt8Type, UInt16Type, UInt32Typ
 use arrow_schema::Schema;
 
 use crate::column::{
-    Column, counts, flags, lists, lists_of_lists, lists_of_optional, move_indices, numbers, optional_numbers, strings,
-    table,
+    Column, counts, flags, lists, lists_of_lists, lists_of_optional, lists_of_strings, move_indices, numbers,
+    optional_numbers, strings, table,
 };
 use crate::game::scoring_name;
 use crate::table::Table;
@@ -19,7 +19,7 @@ use crate::{GameRecord, RecordError, SearchKind, Turn};
 use read::{Headers, Turns};
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
-pub const VERSION: &str = "games/2";
+pub const VERSION: &str = "games/3";
 
 /// The columns, each with a `doc` in its metadata, and the version.
 pub fn schema() -> Arc<Schema> {
@@ -106,14 +106,28 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
         numbers::<Int8Type>("outcome", "1 Black won, -1 White won, 0 draw", rows().map(|g| g.outcome.as_i8())),
         optional_numbers::<Float32Type>(
             "score",
-            "Black's area minus White's after komi, in points; none after resignation",
+            "Black's area minus White's after komi, in points; none after resignation or forfeit",
             rows().map(|g| g.score),
         ),
-        strings("end", "passes, pass-alive, resignation or move-limit", rows().map(|g| g.end.as_str())),
+        strings(
+            "end",
+            "passes, pass-alive, resignation, move-limit, or in matches forfeit: the loser broke the rules",
+            rows().map(|g| g.end.as_str()),
+        ),
         numbers::<UInt32Type>(
             "positions",
             "turns to learn from: rows of this game among the examples",
             rows().map(|g| g.positions() as u32),
+        ),
+        lists::<UInt16Type>(
+            "takeover_turns",
+            "turns, from 0, at which a newer model took both sides over from black and white; as a rule there are none",
+            rows().map(|g| g.takeovers.iter().map(|takeover| takeover.turn)),
+        ),
+        lists_of_strings(
+            "takeover_models",
+            "ids of those models, in the same order",
+            rows().map(|g| g.takeovers.iter().map(|takeover| &takeover.model)),
         ),
     ]
 }

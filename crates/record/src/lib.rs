@@ -31,7 +31,7 @@ mod turn;
 
 pub use error::RecordError;
 pub use example::{Example, ExampleError};
-pub use game::{EndReason, GameRecord, Outcome};
+pub use game::{EndReason, GameRecord, Outcome, Takeover};
 pub use game_id::{GameId, GameIdError};
 pub use note::{SearchNote, TopMove};
 pub use ratings::RatingRow;

@@ -4,7 +4,7 @@ use go::Move;
 use go::sgf;
 
 use crate::game::scoring_name;
-use crate::{EndReason, GameRecord, Outcome, SearchKind, SearchNote, TopMove, Turn};
+use crate::{EndReason, GameRecord, Outcome, SearchKind, SearchNote, Takeover, TopMove, Turn};
 
 /// Moves listed in the comment of a turn, most visited first.
 const TOP_MOVES: usize = 6;
@@ -38,6 +38,7 @@ impl GameRecord {
     fn sgf_outcome(&self) -> sgf::Outcome {
         let margin = match (self.end, self.score) {
             (EndReason::Resignation, _) => sgf::Margin::Resignation,
+            (EndReason::Forfeit, _) => sgf::Margin::Forfeit,
             (_, Some(score)) => sgf::Margin::Points(score.abs()),
             (_, None) => sgf::Margin::Unknown,
         };
@@ -58,6 +59,9 @@ impl GameRecord {
         }
         if let (Some(bleakest), Outcome::Black | Outcome::White) = (self.bleakest_value, self.outcome) {
             lines.push(format!("bleakest value of the winner {bleakest:+.3}"));
+        }
+        for Takeover { turn, model } in &self.takeovers {
+            lines.push(format!("from move {} on played by {model}", turn + 1));
         }
         if let Some(depth) = self.mean_depth {
             lines.push(format!("mean depth {depth:.2}"));

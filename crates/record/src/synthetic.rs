@@ -68,6 +68,7 @@ pub fn game(model: &str, worker: &str, index: u64, size: Size, visits: u32) -> G
         outcome,
         score,
         end,
+        takeovers: Vec::new(),
         turns,
     }
 }

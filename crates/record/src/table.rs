@@ -94,6 +94,16 @@ impl<'a> Table<'a> {
         Ok(NestedLists { outer, inner })
     }
 
+    pub(crate) fn lists_of_strings(&self, name: &'static str) -> Result<StringLists<'a>, RecordError> {
+        let column = self.column(name)?;
+        let wrong = || wrong_type(name, list_of("strings"), column);
+        let lists = column.as_list_opt::<i32>().ok_or_else(wrong)?;
+        no_nulls(name, lists)?;
+        let values = lists.values().as_string_opt::<i32>().ok_or_else(wrong)?;
+        no_nulls(name, values)?;
+        Ok(StringLists { lists, values })
+    }
+
     fn column(&self, name: &'static str) -> Result<&'a ArrayRef, RecordError> {
         self.batch.column_by_name(name).ok_or(RecordError::MissingColumn { column: name })
     }
@@ -168,6 +178,19 @@ impl<'a, T: ArrowPrimitiveType> NestedLists<'a, T> {
     pub(crate) fn row(&self, row: usize) -> impl ExactSizeIterator<Item = &'a [T::Native]> {
         let offsets = self.outer.value_offsets();
         (offsets[row].as_usize()..offsets[row + 1].as_usize()).map(|i| self.inner.row(i))
+    }
+}
+
+/// A column of lists of strings.
+pub(crate) struct StringLists<'a> {
+    lists: &'a ListArray,
+    values: &'a StringArray,
+}
+
+impl<'a> StringLists<'a> {
+    pub(crate) fn row(&self, row: usize) -> impl ExactSizeIterator<Item = &'a str> {
+        let offsets = self.lists.value_offsets();
+        (offsets[row].as_usize()..offsets[row + 1].as_usize()).map(|i| self.values.value(i))
     }
 }
 

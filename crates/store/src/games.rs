@@ -105,6 +105,15 @@ impl Run {
         Ok(files)
     }
 
+    /// The newest file of games of the newest model that has any; `None` before there is one.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn newest_games(&self) -> Result<Option<FileRef>, StoreError> {
+        let newest = self.newest_player()?.map(|model| self.game_files(model));
+        Ok(newest.transpose()?.and_then(|mut files| files.pop()))
+    }
+
     /// The newest model that has games; `None` before any.
     pub(crate) fn newest_player(&self) -> Result<Option<u32>, StoreError> {
         let newest = self.newest_name(GAMES, |name| Ok(parse_number(name).is_some()))?;

@@ -1,13 +1,17 @@
 //! Results of matches, and the ratings fitted to them.
 
 use bytes::Bytes;
+use config::EngineName;
 use object_store::path::Path;
 use record::{GameRecord, GameSummary, RatingRow, games, ratings};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::names::{now, parse_time, time_name};
 use crate::{Run, Stem, StoreError};
 
 const MATCHES: &str = "matches";
+const ENGINES: &str = "engines";
 const RATINGS: &str = "ratings";
 const PARQUET: &str = "parquet";
 
@@ -66,6 +70,29 @@ impl Run {
         let files = self.result_files()?;
         let read: Result<Vec<_>, _> = files.iter().map(|stem| self.read_results(stem)).collect();
         Ok(read?.into_iter().flatten().collect())
+    }
+
+    /// Keeps what is known of a program that plays matches under this name, unless something is known already; returns what
+    /// is known now.
+    ///
+    /// # Errors
+    /// A store that cannot be used, or [`StoreError::Damaged`].
+    pub fn remember_engine<T: Serialize + DeserializeOwned>(
+        &self,
+        name: &EngineName,
+        found: &T,
+    ) -> Result<T, StoreError> {
+        let path = self.path([ENGINES]).join(format!("{name}.toml"));
+        if let Some(known) = self.store().find_toml(&path)? {
+            return Ok(known);
+        }
+        match self.store().publish_toml(&path, found) {
+            // Somebody else was quicker, perhaps with something else.
+            Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let missing = || StoreError::NotFound { path: self.store().name(&path) };
+        self.store().find_toml(&path)?.ok_or_else(missing)
     }
 
     /// Publishes ratings fitted now.

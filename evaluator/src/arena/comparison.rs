@@ -3,7 +3,7 @@
 use std::fmt;
 
 use cli::Stop;
-use config::ModelId;
+use config::PlayerId;
 use ratings::sprt::{Outcomes, Sprt, Verdict};
 
 use super::Arena;
@@ -13,9 +13,9 @@ use crate::{EvaluatorError, Progress};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     /// Who was tested.
-    pub first: ModelId,
+    pub first: PlayerId,
     /// Against whom.
-    pub second: ModelId,
+    pub second: PlayerId,
     /// Pairs of games on one opening, by the points of the first: 0, ½, 1, 1½, 2.
     pub outcomes: Outcomes<5>,
     /// ln of the likelihood ratio of the upper hypothesis to the lower one.
@@ -27,7 +27,7 @@ pub struct Comparison {
 }
 
 impl Arena {
-    /// Lets two models play until a test of the first's lead over the second has a verdict, or they have played `most`
+    /// Lets two players meet until a test of the first's lead over the second has a verdict, or they have played `most`
     /// games. Games of earlier meetings count. It looks when a batch is over, all of its games included, so that short
     /// games do not count for more.
     ///
@@ -35,7 +35,7 @@ impl Arena {
     /// As [`Arena::meet`].
     pub fn compare(
         &mut self,
-        [one, other]: [&ModelId; 2],
+        [one, other]: [&PlayerId; 2],
         test: &Sprt,
         most: u64,
         stop: &Stop,
@@ -53,7 +53,7 @@ impl Arena {
         }
     }
 
-    fn look(&self, [one, other]: [&ModelId; 2], test: &Sprt) -> Result<Comparison, EvaluatorError> {
+    fn look(&self, [one, other]: [&PlayerId; 2], test: &Sprt) -> Result<Comparison, EvaluatorError> {
         let outcomes = self.pool()?.pairs_of_games(one, other);
         Ok(Comparison {
             first: one.clone(),

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use config::Overrides;
 use ratings::sprt::{Sprt, Verdict};
 use record::GameId;
 
@@ -22,7 +23,13 @@ fn name(run: &str) -> RunName {
 }
 
 fn arena(store: &Store, threads: usize) -> Arena {
-    let place = Place { device: Device::Cpu, cache: 1 << 20, threads, worker: "test".to_owned() };
+    let place = Place {
+        device: Device::Cpu,
+        cache: 1 << 20,
+        threads,
+        engines: Declarations::default(),
+        worker: "test".to_owned(),
+    };
     Arena::open(store, &name(RUN), place).expect("the run is there")
 }
 
@@ -35,7 +42,10 @@ fn ids(arena: &Arena) -> BTreeSet<GameId> {
 
 const BEST: Rule = Rule::Informed(pairing::About::Best);
 
-const PAIR: [&ModelId; 2] = [&ModelId::Random, &ModelId::Uniform];
+const PAIR: [&PlayerId; 2] = [
+    &PlayerId::Model { id: ModelId::Random, settings: Overrides::NONE },
+    &PlayerId::Model { id: ModelId::Uniform, settings: Overrides::NONE },
+];
 
 #[test]
 fn a_meeting_is_played_once() {
@@ -151,8 +161,8 @@ fn a_new_model_meets_ancestors_that_exist() {
     let arena = arena(&store, 1);
     let model = name(RUN).model(5);
     // No model was published, so only the beginning of the run is left.
-    assert_eq!(arena.ancestors(&model).expect("memory can be read"), [ModelId::Random]);
-    assert_eq!(arena.ancestors(&ModelId::Uniform).expect("memory can be read"), []);
+    assert_eq!(arena.ancestors(&model.into()).expect("memory can be read"), [ModelId::Random]);
+    assert_eq!(arena.ancestors(&ModelId::Uniform.into()).expect("memory can be read"), []);
 }
 
 #[test]
@@ -162,13 +172,25 @@ fn impossible_meetings_are_refused() {
     let stop = Stop::never();
     let itself = arena.meet([PAIR[0], PAIR[0]], 2, &stop, &mut |_| {}).unwrap_err();
     assert_eq!(itself.to_string(), "random cannot play itself: the result would say nothing");
-    let missing = arena.meet([PAIR[0], &name(RUN).model(7)], 2, &stop, &mut |_| {}).unwrap_err();
+    let missing = arena.meet([PAIR[0], &name(RUN).model(7).into()], 2, &stop, &mut |_| {}).unwrap_err();
     assert_eq!(missing.to_string(), "there is no model tiny-7");
     let none = arena.resolve(&RUN.parse().expect("a run")).unwrap_err();
     assert_eq!(none.to_string(), "run tiny has no model yet");
-    let place = Place { device: Device::Cpu, cache: 1 << 20, threads: 1, worker: "test".to_owned() };
+    let place = Place {
+        device: Device::Cpu,
+        cache: 1 << 20,
+        threads: 1,
+        engines: Declarations::default(),
+        worker: "test".to_owned(),
+    };
     let nowhere = Arena::open(&store, &name("other"), place).map(drop).unwrap_err();
     assert!(nowhere.to_string().starts_with("there is no run other in "), "{nowhere}");
-    let place = Place { device: Device::Cpu, cache: 1 << 20, threads: 1, worker: "a/b".to_owned() };
+    let place = Place {
+        device: Device::Cpu,
+        cache: 1 << 20,
+        threads: 1,
+        engines: Declarations::default(),
+        worker: "a/b".to_owned(),
+    };
     assert!(Arena::open(&store, &name(RUN), place).is_err());
 }

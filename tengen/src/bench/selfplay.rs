@@ -171,6 +171,8 @@ struct Counted<'a> {
 }
 
 impl Contest for Counted<'_> {
+    type Finished = GameRecord;
+
     fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) {
         self.game.push(models, pushed);
     }
@@ -196,6 +198,7 @@ fn play(model: &Model, config: &RunConfig, cache: usize, thread: usize, time: Du
     let mut end = None;
     play::run(
         &mut [&mut network],
+        &mut Vec::new(),
         config.selfplay.batch / config.search.leaves,
         &mut start,
         &mut |_| games.set(games.get() + 1),

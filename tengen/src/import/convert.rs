@@ -62,6 +62,7 @@ impl<'a> Converter<'a> {
             outcome: ending.outcome,
             score: ending.score,
             end: ending.end,
+            takeovers: Vec::new(),
             turns: record.turns.iter().map(|turn| played(&record, turn.mv, value)).collect(),
         })
     }

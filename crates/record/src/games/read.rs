@@ -5,9 +5,11 @@ use arrow_array::{BooleanArray, Float32Array, UInt16Array};
 use go::{Move, Size};
 
 use crate::game::scoring_from_name;
-use crate::table::{Lists, NestedLists, Strings, Table, optional, read_outcome, read_size, read_visits, value_error};
+use crate::table::{
+    Lists, NestedLists, StringLists, Strings, Table, optional, read_outcome, read_size, read_visits, value_error,
+};
 use crate::turn::{check_entropy, check_kind, check_value, check_weight};
-use crate::{GameRecord, RecordError, SearchKind, Turn};
+use crate::{GameRecord, RecordError, SearchKind, Takeover, Turn};
 
 /// The columns with one value for each game.
 pub(super) struct Headers<'a> {
@@ -31,6 +33,8 @@ pub(super) struct Headers<'a> {
     outcome: &'a [i8],
     score: &'a Float32Array,
     end: Strings<'a>,
+    takeover_turns: Lists<'a, UInt16Type>,
+    takeover_models: StringLists<'a>,
 }
 
 impl<'a> Headers<'a> {
@@ -56,6 +60,8 @@ impl<'a> Headers<'a> {
             outcome: table.numbers::<Int8Type>("outcome")?,
             score: table.optional_numbers::<Float32Type>("score")?,
             end: table.strings("end")?,
+            takeover_turns: table.lists("takeover_turns")?,
+            takeover_models: table.lists_of_strings("takeover_models")?,
         })
     }
 
@@ -82,8 +88,21 @@ impl<'a> Headers<'a> {
             outcome: read_outcome("outcome", row, self.outcome[row])?,
             score: optional(self.score, row),
             end: self.end.parse(row, str::parse)?,
+            takeovers: self.takeovers(row)?,
             turns: Vec::new(),
         })
+    }
+
+    fn takeovers(&self, row: usize) -> Result<Vec<Takeover>, RecordError> {
+        let fail = |problem: String| value_error("takeover_turns", row, problem);
+        let (turns, models) = (self.takeover_turns.row(row), self.takeover_models.row(row));
+        if turns.len() != models.len() {
+            return Err(fail(format!("{} turns have {} models", turns.len(), models.len())));
+        }
+        if !turns.is_sorted_by(|earlier, later| earlier < later) {
+            return Err(fail(format!("{turns:?} are not in order")));
+        }
+        Ok(turns.iter().zip(models).map(|(&turn, model)| Takeover { turn, model: model.to_owned() }).collect())
     }
 }
 

@@ -2,11 +2,19 @@
 
 use go::{Color, Game, Size, Stones};
 use proptest::prelude::*;
-use record::{GameRecord, GameSummary, examples, games, synthetic};
+use record::{GameRecord, GameSummary, Takeover, examples, games, synthetic};
 
 fn a_game() -> impl Strategy<Value = GameRecord> {
     (2_usize..=13, any::<u32>(), 1_u32..300)
         .prop_map(|(side, index, visits)| synthetic::game("run-1", "w", index.into(), Size::new(side).unwrap(), visits))
+}
+
+/// A game that newer models went on with at these turns.
+fn a_game_taken_over() -> impl Strategy<Value = GameRecord> {
+    (a_game(), prop::collection::btree_set(0_u16..60, 0..3)).prop_map(|(game, turns)| {
+        let takeover = |(i, turn)| Takeover { turn, model: format!("run-{}", i + 2) };
+        GameRecord { takeovers: turns.into_iter().enumerate().map(takeover).collect(), ..game }
+    })
 }
 
 /// The boards of a game before each of its moves.
@@ -42,7 +50,7 @@ proptest! {
     }
 
     #[test]
-    fn games_survive_the_table(games in prop::collection::vec(a_game(), 0..4)) {
+    fn games_survive_the_table(games in prop::collection::vec(a_game_taken_over(), 0..4)) {
         let batch = games::to_batch(&games);
         prop_assert_eq!(games::from_batch(&batch).unwrap(), games);
     }

@@ -1,0 +1,274 @@
+//! Names of players: models with their settings, and other programs.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{ConfigError, ModelId, ModelIdError, ModelRef, RunConfig, RunName};
+
+/// The name of another program that plays Go: letters, digits, `.`, `_` and `-`, 64 at most, starting with a capital
+/// letter, which no model's name does.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct EngineName(String);
+
+/// Somebody who plays in matches. The name tells everything about how they play.
+///
+/// Printed and parsed as a model's id, followed by what is set otherwise than the model was published with, as in
+/// `v15-330+visits=400+q_init=loss`; or as the name of an engine, such as `GnuGo-10`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum PlayerId {
+    /// A model that searches.
+    Model {
+        /// The model.
+        id: ModelId,
+        /// What is set otherwise.
+        settings: Overrides,
+    },
+    /// Another program.
+    Engine(EngineName),
+}
+
+/// What a person may type for a player: its id, or with a run instead of a model the newest model of that run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlayerRef {
+    /// Exactly this player.
+    Exact(PlayerId),
+    /// The newest model of this run.
+    Newest(RunName, Overrides),
+}
+
+/// Settings of a search that differ from those a model was published with: keys of `[search]`, and `visits`, the visits
+/// for each move of a match. Ordered by key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Overrides(BTreeMap<String, String>);
+
+/// A name that is no player.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PlayerIdError {
+    /// It is no model either.
+    #[error(transparent)]
+    Model(#[from] ModelIdError),
+    /// Not a possible name of an engine.
+    #[error(
+        "\"{0}\" is no engine: a name has 1 to 64 letters, digits, '.', '_' or '-', and begins with a capital letter"
+    )]
+    Engine(String),
+    /// Not `key=value`.
+    #[error("\"{0}\": a setting is key=value, as in v15-330+visits=400+q_init=loss")]
+    Setting(String),
+}
+
+/// The key for the visits of a match, which are no key of `[search]`.
+const VISITS: &str = "visits";
+
+impl EngineName {
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PlayerId {
+    /// The model, if that is all there is to say of the player.
+    pub fn as_plain_model(&self) -> Option<&ModelId> {
+        match self {
+            PlayerId::Model { id, settings } if settings.is_empty() => Some(id),
+            _ => None,
+        }
+    }
+}
+
+impl Overrides {
+    /// Everything as published.
+    pub const NONE: Overrides = Overrides(BTreeMap::new());
+
+    /// Whether everything is as published.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The configuration with these settings, checked.
+    ///
+    /// # Errors
+    /// An unknown key, or a value of the wrong type or out of range.
+    pub fn apply(&self, config: &RunConfig) -> Result<RunConfig, ConfigError> {
+        let path = |key: &str| if key == VISITS { "evaluate.visits".to_owned() } else { format!("search.{key}") };
+        let overrides: Vec<String> = self.0.iter().map(|(key, value)| format!("{}={value}", path(key))).collect();
+        RunConfig::from_toml_with(&config.to_toml(), &overrides)
+    }
+}
+
+impl From<ModelId> for PlayerId {
+    fn from(id: ModelId) -> PlayerId {
+        PlayerId::Model { id, settings: Overrides::default() }
+    }
+}
+
+impl FromStr for EngineName {
+    type Err = PlayerIdError;
+
+    fn from_str(text: &str) -> Result<EngineName, PlayerIdError> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let good = text.len() <= 64 && text.chars().all(allowed) && text.starts_with(|c: char| c.is_ascii_uppercase());
+        if good { Ok(EngineName(text.to_owned())) } else { Err(PlayerIdError::Engine(text.to_owned())) }
+    }
+}
+
+impl FromStr for PlayerRef {
+    type Err = PlayerIdError;
+
+    fn from_str(text: &str) -> Result<PlayerRef, PlayerIdError> {
+        if text.starts_with(|c: char| c.is_ascii_uppercase()) {
+            return Ok(PlayerRef::Exact(PlayerId::Engine(text.parse()?)));
+        }
+        let (model, settings) = text.split_once('+').map_or((text, None), |(model, rest)| (model, Some(rest)));
+        let settings = settings.map_or(Ok(Overrides::default()), str::parse)?;
+        Ok(match model.parse()? {
+            ModelRef::Exact(id) => PlayerRef::Exact(PlayerId::Model { id, settings }),
+            ModelRef::Newest(run) => PlayerRef::Newest(run, settings),
+        })
+    }
+}
+
+impl FromStr for PlayerId {
+    type Err = PlayerIdError;
+
+    fn from_str(text: &str) -> Result<PlayerId, PlayerIdError> {
+        match text.parse()? {
+            PlayerRef::Exact(id) => Ok(id),
+            // The error is that of a model's name without a number.
+            PlayerRef::Newest(run, _) => Err(run
+                .as_str()
+                .parse::<ModelId>()
+                .map_or_else(PlayerIdError::Model, |id| unreachable!("{id} would have been read as a model"))),
+        }
+    }
+}
+
+impl FromStr for Overrides {
+    type Err = PlayerIdError;
+
+    /// What comes after the first plus sign.
+    fn from_str(text: &str) -> Result<Overrides, PlayerIdError> {
+        let setting = |text: &str| {
+            let known = |part: &str| part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'));
+            let pair = text.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty());
+            let (key, value) = pair.filter(|(key, value)| known(key) && known(value))?;
+            Some((key.to_owned(), value.to_owned()))
+        };
+        let read = |text: &str| setting(text).ok_or_else(|| PlayerIdError::Setting(text.to_owned()));
+        text.split('+').map(read).collect::<Result<_, _>>().map(Overrides)
+    }
+}
+
+impl fmt::Display for EngineName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Overrides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(key, value)| write!(f, "+{key}={value}"))
+    }
+}
+
+impl fmt::Display for PlayerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlayerId::Model { id, settings } => write!(f, "{id}{settings}"),
+            PlayerId::Engine(name) => name.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for PlayerRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlayerRef::Exact(id) => id.fmt(f),
+            PlayerRef::Newest(run, settings) => write!(f, "{run}{settings}"),
+        }
+    }
+}
+
+impl TryFrom<String> for EngineName {
+    type Error = PlayerIdError;
+
+    fn try_from(text: String) -> Result<EngineName, PlayerIdError> {
+        text.parse()
+    }
+}
+
+impl From<EngineName> for String {
+    fn from(name: EngineName) -> String {
+        name.0
+    }
+}
+
+impl TryFrom<String> for PlayerId {
+    type Error = PlayerIdError;
+
+    fn try_from(text: String) -> Result<PlayerId, PlayerIdError> {
+        text.parse()
+    }
+}
+
+impl From<PlayerId> for String {
+    fn from(id: PlayerId) -> String {
+        id.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn player(text: &str) -> PlayerId {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_player_is_a_model_with_settings_or_an_engine() {
+        assert_eq!(player("v15-330").as_plain_model(), Some(&"v15-330".parse().unwrap()));
+        assert_eq!(player("v15-330+visits=400").as_plain_model(), None);
+        assert!(matches!(player("GnuGo-10"), PlayerId::Engine(name) if name.as_str() == "GnuGo-10"));
+        assert_eq!(player("uniform"), ModelId::Uniform.into());
+        for text in ["v15-330", "v15-330+q_init=loss+visits=400", "random+leaves=4", "GnuGo-10", "X"] {
+            assert_eq!(player(text).to_string(), text);
+        }
+        assert_eq!(player("v15-3+visits=4+leaves=2").to_string(), "v15-3+leaves=2+visits=4", "there is one spelling");
+    }
+
+    #[test]
+    fn a_run_means_its_newest_model() {
+        let run: RunName = "v15".parse().unwrap();
+        assert_eq!("v15".parse(), Ok(PlayerRef::Newest(run.clone(), Overrides::default())));
+        assert_eq!("v15+visits=4".parse(), Ok(PlayerRef::Newest(run, "visits=4".parse().unwrap())));
+        assert!("v15".parse::<PlayerId>().is_err());
+    }
+
+    #[test]
+    fn refuses_what_is_neither() {
+        for text in ["", "v15-330+", "v15-330+visits", "v15-330+visits=", "v15-330+=4", "v15-330+a b=4", "Gnu Go", "É"]
+        {
+            assert!(text.parse::<PlayerRef>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn settings_change_the_search_and_are_checked() {
+        let config = RunConfig::from_toml(include_str!("template.toml")).unwrap();
+        let settings: Overrides = "visits=33+q_init=loss+leaves=2".parse().unwrap();
+        let changed = settings.apply(&config).unwrap();
+        assert_eq!((changed.evaluate.visits, changed.search.leaves), (33, 2));
+        assert_eq!(changed.search.visits, config.search.visits, "visits are those of matches");
+        assert_eq!(Overrides::default().apply(&config).unwrap(), config);
+        let error = "leafs=2".parse::<Overrides>().unwrap().apply(&config).unwrap_err().to_string();
+        assert!(error.contains("search.leafs") && error.contains("leaves"), "{error}");
+        assert!("leaves=99".parse::<Overrides>().unwrap().apply(&config).is_err());
+    }
+}

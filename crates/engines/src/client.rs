@@ -1,0 +1,118 @@
+//! One conversation by the Go Text Protocol.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use crate::answers::{Answers, Flood};
+use crate::process::{Nothing, Process};
+
+/// A program that speaks GTP. After an error other than [`ClientError::Refused`] it is of no use any more.
+#[derive(Debug)]
+pub struct Client {
+    process: Process,
+    answers: Answers,
+    commands: u32,
+}
+
+/// What can go wrong with a program.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// It cannot be started.
+    #[error("cannot start {program}")]
+    Start {
+        /// The program.
+        program: String,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// It ended.
+    #[error("it ended at \"{command}\": {obituary}")]
+    Ended {
+        /// What it was asked.
+        command: String,
+        /// How it ended, and its last words.
+        obituary: String,
+    },
+    /// It did not answer in time.
+    #[error("no answer to \"{command}\" in {seconds} s")]
+    Silent {
+        /// What it was asked.
+        command: String,
+        /// How long was waited.
+        seconds: f64,
+    },
+    /// It wrote and wrote, and no answer came of it.
+    #[error("no end of output after \"{command}\"")]
+    Flood {
+        /// What it was asked.
+        command: String,
+    },
+    /// It answered another command than it was asked.
+    #[error("\"{command}\" had the number {expected}, and the answer has {found}")]
+    OutOfStep {
+        /// What it was asked.
+        command: String,
+        /// The number of the command.
+        expected: u32,
+        /// The number in the answer.
+        found: u32,
+    },
+    /// It says that it cannot do this.
+    #[error("\"{command}\" was refused: {said}")]
+    Refused {
+        /// What it was asked.
+        command: String,
+        /// What it said.
+        said: String,
+    },
+}
+
+impl Client {
+    /// Starts a program, given as its name and arguments. Nothing is asked of it yet.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(command: &[String]) -> Result<Client, ClientError> {
+        let fail = |source| ClientError::Start { program: command.first().cloned().unwrap_or_default(), source };
+        Ok(Client { process: Process::start(command).map_err(fail)?, answers: Answers::default(), commands: 0 })
+    }
+
+    /// Sends a command and waits for the answer, for so long at most.
+    ///
+    /// # Errors
+    /// It is refused, or the program is broken.
+    pub fn ask(&mut self, command: &str, patience: Duration) -> Result<String, ClientError> {
+        self.commands += 1;
+        let until = Instant::now() + patience;
+        let mut line = String::new();
+        write!(line, "{} {command}", self.commands).expect("a string takes all text");
+        if self.process.write(&line).is_err() {
+            return Err(self.ended(command));
+        }
+        loop {
+            let line = match self.process.line(until) {
+                Ok(line) => line,
+                Err(Nothing::InTime) => {
+                    return Err(ClientError::Silent { command: command.to_owned(), seconds: patience.as_secs_f64() });
+                }
+                Err(Nothing::Evermore) => return Err(self.ended(command)),
+            };
+            let answer = match self.answers.line(&line) {
+                Ok(None) => continue,
+                Ok(Some(answer)) => answer,
+                Err(Flood) => return Err(ClientError::Flood { command: command.to_owned() }),
+            };
+            return match answer.id {
+                // Some programs leave the number out.
+                Some(found) if found != self.commands => {
+                    Err(ClientError::OutOfStep { command: command.to_owned(), expected: self.commands, found })
+                }
+                _ => answer.text.map_err(|said| ClientError::Refused { command: command.to_owned(), said }),
+            };
+        }
+    }
+
+    fn ended(&mut self, command: &str) -> ClientError {
+        ClientError::Ended { command: command.to_owned(), obituary: self.process.obituary() }
+    }
+}

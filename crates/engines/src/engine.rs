@@ -1,0 +1,146 @@
+//! Programs and weak players, ready to sit down at boards.
+
+use std::sync::{Arc, PoisonError};
+
+use config::EngineName;
+use go::Size;
+use play::Guest;
+use serde::{Deserialize, Serialize};
+
+use crate::guest::{GtpGuest, Idle, Terms};
+use crate::weak::{Weak, WeakGuest};
+use crate::{Client, ClientError, Declaration, Declarations};
+
+/// Games that a program plays at once, each with a process of its own.
+const PROCESSES: usize = 4;
+
+/// An opponent, ready for any number of boards and threads.
+#[derive(Clone, Debug)]
+pub struct Engine {
+    name: EngineName,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Weak(Weak),
+    Program { declaration: Arc<Declaration>, idle: Idle },
+}
+
+/// Everything about an opponent that affects how it plays, to be kept beside its results.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Identity {
+    /// What the program calls itself.
+    pub program: String,
+    /// The version it names.
+    pub version: String,
+    /// Its arguments. Where it lies is left out: that may differ from machine to machine.
+    pub arguments: Vec<String>,
+    /// GTP commands before each game.
+    pub before_game: Vec<String>,
+    /// Share of random moves.
+    pub random_moves: f64,
+}
+
+/// An opponent that cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// Nobody has declared it.
+    #[error("there is no engine {name}; known are {}", known.join(", "))]
+    Unknown {
+        /// Its name.
+        name: EngineName,
+        /// The names that there are.
+        known: Vec<String>,
+    },
+    /// It does not do what every program that speaks GTP does.
+    #[error("engine {name} does not work")]
+    Client {
+        /// Its name.
+        name: EngineName,
+        /// What it does.
+        source: ClientError,
+    },
+    /// It speaks another version of the protocol.
+    #[error("engine {name} speaks version \"{version}\" of GTP, and 2 is wanted")]
+    Protocol {
+        /// Its name.
+        name: EngineName,
+        /// The version.
+        version: String,
+    },
+}
+
+impl Engine {
+    /// The opponent of this name: built in, or one of the declared programs, which is not started yet.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn find(name: &EngineName, declared: &Declarations) -> Result<Engine, EngineError> {
+        if let Some(weak) = Weak::named(name) {
+            return Ok(Engine { name: name.clone(), kind: Kind::Weak(weak) });
+        }
+        match declared.engine.iter().find(|engine| engine.name == *name) {
+            Some(declaration) => {
+                let kind = Kind::Program { declaration: Arc::new(declaration.clone()), idle: Idle::default() };
+                Ok(Engine { name: name.clone(), kind })
+            }
+            None => Err(EngineError::Unknown { name: name.clone(), known: Engine::names(declared) }),
+        }
+    }
+
+    /// The names of all opponents, built-in ones first.
+    pub fn names(declared: &Declarations) -> Vec<String> {
+        let built_in = Weak::ALL.iter().map(|weak| weak.name().to_owned());
+        built_in.chain(declared.engine.iter().map(|engine| engine.name.to_string())).collect()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &EngineName {
+        &self.name
+    }
+
+    /// How many games a thread should have it play at once; `None` when it does not matter.
+    pub fn games(&self) -> Option<usize> {
+        match self.kind {
+            Kind::Weak(_) => None,
+            Kind::Program { .. } => Some(PROCESSES),
+        }
+    }
+
+    /// Starts it, sees whether it works on such a board, and says who it is; `None` for a player that is built in.
+    ///
+    /// # Errors
+    /// It cannot be started, ends, stays silent, or refuses what every program has to take.
+    pub fn identify(&self, size: Size) -> Result<Option<Identity>, EngineError> {
+        let Kind::Program { declaration, idle } = &self.kind else { return Ok(None) };
+        let fail = |source| EngineError::Client { name: self.name.clone(), source };
+        let mut client = Client::start(&declaration.command).map_err(fail)?;
+        let mut ask = |command: &str| client.ask(command, declaration.start_time()).map_err(fail);
+        let protocol = ask("protocol_version")?;
+        if protocol.trim() != "2" {
+            return Err(EngineError::Protocol { name: self.name.clone(), version: protocol });
+        }
+        let (program, version) = (ask("name")?, ask("version")?);
+        ask(&format!("boardsize {}", size.side()))?;
+        ask("clear_board")?;
+        idle.lock().unwrap_or_else(PoisonError::into_inner).push(client);
+        Ok(Some(Identity {
+            program,
+            version,
+            arguments: declaration.command[1..].to_vec(),
+            before_game: declaration.before_game.clone(),
+            random_moves: declaration.random_moves,
+        }))
+    }
+
+    /// Sits down at a board, with a seed for what it leaves to chance.
+    pub fn guest(&self, size: Size, komi: f32, seed: u64) -> Box<dyn Guest> {
+        match &self.kind {
+            Kind::Weak(weak) => Box::new(WeakGuest::new(*weak, seed)),
+            Kind::Program { declaration, idle } => {
+                Box::new(GtpGuest::new(declaration, idle, Terms { size, komi, seed }))
+            }
+        }
+    }
+}

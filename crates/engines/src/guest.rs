@@ -1,0 +1,254 @@
+//! A program at a board.
+
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use go::{Color, Game, Move, Size};
+use play::{Guest, Reply, Seed, Trouble, generator};
+use rand::RngExt;
+
+use crate::weak::random_move;
+use crate::{Client, ClientError, Declaration};
+
+/// Programs that have finished a game and wait for the next.
+pub(crate) type Idle = Arc<Mutex<Vec<Client>>>;
+
+/// What a program is told before a game.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) size: Size,
+    pub(crate) komi: f32,
+    pub(crate) seed: u64,
+}
+
+/// A program at a board, and the thread that talks to it.
+#[derive(Debug)]
+pub(crate) struct GtpGuest {
+    requests: Sender<Request>,
+    answers: Receiver<Result<Reply, Trouble>>,
+    /// What it says at once, because it is not the program that has to find it.
+    reply: Option<Reply>,
+    random_moves: f64,
+    rng: Seed,
+}
+
+#[derive(Debug)]
+enum Request {
+    /// The moves so far.
+    Move(Vec<Move>),
+    Score(Vec<Move>),
+}
+
+impl GtpGuest {
+    /// A program that is idle, or a new one, sits down at a board.
+    pub(crate) fn new(declaration: &Arc<Declaration>, idle: &Idle, terms: Terms) -> GtpGuest {
+        let (requests, to_do) = mpsc::channel();
+        let (done, answers) = mpsc::channel();
+        let (declaration, idle) = (Arc::clone(declaration), Arc::clone(idle));
+        let (random_moves, rng) = (declaration.random_moves, generator(terms.seed));
+        thread::spawn(move || serve(&declaration, &idle, terms, &to_do, &done));
+        GtpGuest { requests, answers, reply: None, random_moves, rng }
+    }
+
+    fn request(&self, request: Request) {
+        // Without a listener the next look for an answer says so.
+        drop(self.requests.send(request));
+    }
+}
+
+impl Guest for GtpGuest {
+    fn ask_move(&mut self, game: &Game) {
+        if self.random_moves > 0.0 && self.rng.random::<f64>() < self.random_moves {
+            self.reply = Some(Reply::Move(random_move(game, &mut self.rng)));
+        } else {
+            self.request(Request::Move(game.moves().to_vec()));
+        }
+    }
+
+    fn ask_score(&mut self, game: &Game) {
+        self.request(Request::Score(game.moves().to_vec()));
+    }
+
+    fn answer(&mut self) -> Option<Result<Reply, Trouble>> {
+        if let Some(reply) = self.reply.take() {
+            return Some(Ok(reply));
+        }
+        match self.answers.try_recv() {
+            Ok(answer) => Some(answer),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err(Trouble::Broken("it has left the board".to_owned()))),
+        }
+    }
+}
+
+/// Answers the requests of one game. A program that did nothing wrong waits for the next game then.
+fn serve(
+    declaration: &Declaration,
+    idle: &Idle,
+    terms: Terms,
+    requests: &Receiver<Request>,
+    answers: &Sender<Result<Reply, Trouble>>,
+) {
+    let mut board: Option<Board<'_>> = None;
+    for request in requests {
+        let seated = board.take().map_or_else(|| sit_down(declaration, idle, terms), Ok);
+        let answer = seated.and_then(|seated| board.insert(seated).answer(&request));
+        let broken = answer.is_err();
+        if answers.send(answer).is_err() || broken {
+            // Whatever became of the game, a program with trouble is not used again.
+            if broken {
+                return;
+            }
+            break;
+        }
+    }
+    if let Some(board) = board {
+        idle.lock().unwrap_or_else(PoisonError::into_inner).push(board.client);
+    }
+}
+
+/// Takes a program that waits for a game, if it still works, or starts one.
+fn sit_down<'a>(declaration: &'a Declaration, idle: &Idle, terms: Terms) -> Result<Board<'a>, Trouble> {
+    let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    if let Some(board) = waiting.and_then(|client| Board::set_up(client, declaration, terms).ok()) {
+        return Ok(board);
+    }
+    let client = Client::start(&declaration.command).map_err(broken)?;
+    Board::set_up(client, declaration, terms).map_err(broken)
+}
+
+/// What a program knows of a game.
+struct Board<'a> {
+    client: Client,
+    declaration: &'a Declaration,
+    size: Size,
+    told: Vec<Move>,
+}
+
+impl Board<'_> {
+    fn set_up(client: Client, declaration: &Declaration, terms: Terms) -> Result<Board<'_>, ClientError> {
+        let mut board = Board { client, declaration, size: terms.size, told: Vec::new() };
+        board.tell(&format!("boardsize {}", terms.size.side()))?;
+        board.tell("clear_board")?;
+        board.tell(&format!("komi {}", terms.komi))?;
+        // A number that every program takes for one: most read a C int.
+        let seed = (terms.seed % 0x7fff_fffe + 1).to_string();
+        for command in &declaration.before_game {
+            board.tell(&command.replace("{seed}", &seed))?;
+        }
+        Ok(board)
+    }
+
+    fn tell(&mut self, command: &str) -> Result<String, ClientError> {
+        self.client.ask(command, self.declaration.start_time())
+    }
+
+    fn answer(&mut self, request: &Request) -> Result<Reply, Trouble> {
+        match request {
+            Request::Move(moves) => {
+                self.show(moves)?;
+                self.genmove()
+            }
+            Request::Score(moves) => {
+                self.show(moves)?;
+                self.score()
+            }
+        }
+    }
+
+    /// Tells it the moves that it does not know.
+    fn show(&mut self, moves: &[Move]) -> Result<(), Trouble> {
+        if !moves.starts_with(&self.told) {
+            self.tell("clear_board").map_err(broken)?;
+            self.told.clear();
+        }
+        for &mv in &moves[self.told.len()..] {
+            let play = format!("play {} {}", color(self.told.len()), mv.to_gtp(self.size));
+            self.tell(&play).map_err(|error| match error {
+                // The referee has found the move to be legal.
+                ClientError::Refused { .. } => Trouble::Forfeit(error.to_string()),
+                error => broken(error),
+            })?;
+            self.told.push(mv);
+        }
+        Ok(())
+    }
+
+    fn genmove(&mut self) -> Result<Reply, Trouble> {
+        let command = format!("genmove {}", color(self.told.len()));
+        let said = self.client.ask(&command, self.declaration.move_time()).map_err(broken)?;
+        let said = said.trim();
+        if said.eq_ignore_ascii_case("resign") {
+            return Ok(Reply::Resign);
+        }
+        let mv = Move::from_gtp(self.size, said);
+        let mv = mv.ok_or_else(|| Trouble::Broken(format!("it answered \"{command}\" with \"{}\"", short(said))))?;
+        self.told.push(mv);
+        Ok(Reply::Move(mv))
+    }
+
+    /// A program that cannot count, or not now, has no objection.
+    fn score(&mut self) -> Result<Reply, Trouble> {
+        match self.client.ask("final_score", self.declaration.move_time()) {
+            Ok(said) => Ok(Reply::Score(margin(said.trim()))),
+            Err(ClientError::Refused { .. }) => Ok(Reply::Score(None)),
+            Err(error) => Err(broken(error)),
+        }
+    }
+}
+
+/// Who plays the move of this number.
+fn color(turn: usize) -> Color {
+    if turn.is_multiple_of(2) { Color::Black } else { Color::White }
+}
+
+/// Black's margin, from `B+3.5`, `W+12` or `0`.
+fn margin(text: &str) -> Option<f32> {
+    let text = text.split_whitespace().next()?;
+    if text.parse() == Ok(0.0_f32) {
+        return Some(0.0);
+    }
+    let (sign, points) = match text.split_at_checked(2)? {
+        ("B+" | "b+", points) => (1.0, points),
+        ("W+" | "w+", points) => (-1.0, points),
+        _ => return None,
+    };
+    points.parse().ok().filter(|points: &f32| points.is_finite()).map(|points| sign * points)
+}
+
+/// The beginning of a text that somebody else chose.
+fn short(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+fn broken(error: ClientError) -> Trouble {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    Trouble::Broken(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scores_are_read_as_the_protocol_writes_them() {
+        for (text, expected) in [
+            ("B+3.5", Some(3.5)),
+            ("W+12.0 (upper bound: -12)", Some(-12.0)),
+            ("w+0.5", Some(-0.5)),
+            ("0", Some(0.0)),
+            ("", None),
+            ("B+R", None),
+            ("é", None),
+            ("unknown", None),
+        ] {
+            assert_eq!(margin(text), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Other programs as opponents, and the weak players that need no program.
+//!
+//! The cast: a [`Declaration`] says how a program is started and what else decides how it plays. An [`Engine`] is a
+//! declared program, or one of the weak players built in, ready to sit down at any number of boards. At each board it is
+//! a [`play::Guest`]; behind it a thread talks to a process of its own by the Go Text Protocol (`client`), which outlives
+//! the game and serves the next one. What a process does wrong costs its own game and nothing else.
+
+mod answers;
+mod client;
+mod declaration;
+mod engine;
+mod guest;
+mod process;
+mod weak;
+
+pub use client::{Client, ClientError};
+pub use declaration::{Declaration, DeclarationError, Declarations};
+pub use engine::{Engine, EngineError, Identity};

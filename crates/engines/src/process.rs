@@ -1,0 +1,133 @@
+//! A child process with its pipes.
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// Bytes at the end of its standard error that are kept, to quote when it fails.
+const LAST_WORDS: usize = 600;
+/// Bytes of a line that are looked at.
+const MOST_OF_LINE: u64 = 1 << 16;
+/// Lines that wait to be read; a program that writes more is held up.
+const LINES: usize = 256;
+/// How long a program that has closed its output may take to exit.
+const EXITING: Duration = Duration::from_secs(1);
+
+/// A running program. When this goes the program is killed, and whatever it has started.
+#[derive(Debug)]
+pub(crate) struct Process {
+    child: Child,
+    input: ChildStdin,
+    lines: Receiver<Vec<u8>>,
+    errors: Arc<Mutex<VecDeque<u8>>>,
+}
+
+/// Nothing came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nothing {
+    /// In the given time.
+    InTime,
+    /// And nothing will: the program has closed its output.
+    Evermore,
+}
+
+impl Process {
+    /// Starts a program, in a process group of its own: a Ctrl-C that is meant for us does not reach it.
+    pub(crate) fn start(command: &[String]) -> io::Result<Process> {
+        let (program, arguments) = command.split_first().ok_or_else(|| io::Error::other("there is no program"))?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (Some(input), Some(output), Some(error)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            return Err(io::Error::other("the pipes were asked for"));
+        };
+        let (sender, lines) = mpsc::sync_channel(LINES);
+        let errors = Arc::new(Mutex::new(VecDeque::new()));
+        let kept = Arc::clone(&errors);
+        thread::spawn(move || read_lines(output, &sender));
+        // Unread, it would fill its pipe, and the program would stand still.
+        thread::spawn(move || keep_last(error, &kept));
+        Ok(Process { child, input, lines, errors })
+    }
+
+    pub(crate) fn write(&mut self, line: &str) -> io::Result<()> {
+        self.input.write_all(line.as_bytes())?;
+        self.input.write_all(b"\n")?;
+        self.input.flush()
+    }
+
+    /// The next line without its end.
+    pub(crate) fn line(&mut self, until: Instant) -> Result<Vec<u8>, Nothing> {
+        self.lines.recv_timeout(until.saturating_duration_since(Instant::now())).map_err(|error| match error {
+            RecvTimeoutError::Timeout => Nothing::InTime,
+            RecvTimeoutError::Disconnected => Nothing::Evermore,
+        })
+    }
+
+    /// How it ended, and what it last said on its standard error, in one line.
+    pub(crate) fn obituary(&mut self) -> String {
+        let until = Instant::now() + EXITING;
+        let mut status = self.child.try_wait();
+        while matches!(status, Ok(None)) && Instant::now() < until {
+            thread::sleep(Duration::from_millis(5));
+            status = self.child.try_wait();
+        }
+        let status = match status {
+            Ok(Some(status)) => status.to_string(),
+            Ok(None) => "its output is closed".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let words: Vec<u8> = self.errors.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        let words = String::from_utf8_lossy(&words).split_whitespace().collect::<Vec<_>>().join(" ");
+        if words.is_empty() { status } else { format!("{status}; it said: {words}") }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // There may be nobody left to kill, which is as good.
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        drop(self.child.wait());
+    }
+}
+
+fn read_lines(output: ChildStdout, lines: &SyncSender<Vec<u8>>) {
+    let mut output = BufReader::new(output);
+    loop {
+        let mut line = Vec::new();
+        match output.by_ref().take(MOST_OF_LINE).read_until(b'\n', &mut line) {
+            Ok(0) | Err(_) => return,
+            Ok(_) => {}
+        }
+        if line.last() == Some(&b'\n') {
+            line.pop();
+        }
+        if lines.send(line).is_err() {
+            return;
+        }
+    }
+}
+
+fn keep_last(mut error: ChildStderr, kept: &Mutex<VecDeque<u8>>) {
+    let mut buffer = [0; 4096];
+    while let Ok(count @ 1..) = error.read(&mut buffer) {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(&buffer[..count]);
+        let surplus = kept.len().saturating_sub(LAST_WORDS);
+        kept.drain(..surplus);
+    }
+}

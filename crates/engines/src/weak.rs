@@ -1,0 +1,181 @@
+//! Players so weak that they need no program: the lowest rungs of a ladder.
+
+use config::EngineName;
+use go::{Color, Game, Move, Point, PointSet};
+use play::{Guest, Reply, Seed, Trouble, generator};
+use rand::RngExt;
+
+/// A weak player.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Weak {
+    /// Any legal point, all alike, but its own one-point eyes; passes when there is none.
+    Random,
+    /// Takes what can be taken, the most first; saves its own stones from being taken; otherwise as `Random`, but puts
+    /// no stones where they could be taken at once if there is another point.
+    Captures,
+}
+
+impl Weak {
+    pub(crate) const ALL: [Weak; 2] = [Weak::Random, Weak::Captures];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Weak::Random => "Random",
+            Weak::Captures => "Captures",
+        }
+    }
+
+    pub(crate) fn named(name: &EngineName) -> Option<Weak> {
+        Weak::ALL.into_iter().find(|weak| weak.name() == name.as_str())
+    }
+
+    fn choose(self, game: &Game, rng: &mut Seed) -> Move {
+        match self {
+            Weak::Random => random_move(game, rng),
+            Weak::Captures => capturing_move(game, rng),
+        }
+    }
+}
+
+/// A weak player at a board.
+#[derive(Debug)]
+pub(crate) struct WeakGuest {
+    weak: Weak,
+    rng: Seed,
+    reply: Option<Reply>,
+}
+
+impl WeakGuest {
+    pub(crate) fn new(weak: Weak, seed: u64) -> WeakGuest {
+        WeakGuest { weak, rng: generator(seed), reply: None }
+    }
+}
+
+impl Guest for WeakGuest {
+    fn ask_move(&mut self, game: &Game) {
+        self.reply = Some(Reply::Move(self.weak.choose(game, &mut self.rng)));
+    }
+
+    /// It does not count.
+    fn ask_score(&mut self, _: &Game) {
+        self.reply = Some(Reply::Score(None));
+    }
+
+    fn answer(&mut self) -> Option<Result<Reply, Trouble>> {
+        self.reply.take().map(Ok)
+    }
+}
+
+/// A legal point that is no one-point eye of the player to move, all alike; a pass when there is none.
+pub(crate) fn random_move(game: &Game, rng: &mut Seed) -> Move {
+    drawn(sensible(game), rng)
+}
+
+fn capturing_move(game: &Game, rng: &mut Seed) -> Move {
+    let (size, mover) = (game.size(), game.to_move());
+    let mut best = (0, PointSet::default());
+    let (mut saving, mut safe) = (PointSet::default(), PointSet::default());
+    let endangered = in_atari(game, mover);
+    for point in sensible(game).iter() {
+        let mut after = game.position().clone();
+        let Ok(taken) = after.play(Move::Play(point)) else { continue };
+        let at = PointSet::from_iter([point]);
+        if taken >= best.0.max(1) {
+            best = if taken > best.0 { (taken, at) } else { (taken, best.1 | at) };
+        }
+        if after.liberties(point) >= 2 {
+            safe |= at;
+            if !(after.chain(point) & endangered).is_empty() {
+                saving |= at;
+            }
+        }
+    }
+    debug_assert!(size.area() >= best.1.len(), "points are of this board");
+    let choices = [best.1, saving, safe, sensible(game)];
+    drawn(choices.into_iter().find(|points| !points.is_empty()).unwrap_or_default(), rng)
+}
+
+/// The stones of a player whose chains have one liberty.
+fn in_atari(game: &Game, color: Color) -> PointSet {
+    let position = game.position();
+    position.stones().of(color).iter().filter(|&point| position.liberties(point) == 1).collect()
+}
+
+fn sensible(game: &Game) -> PointSet {
+    let (size, own) = (game.size(), *game.position().stones().of(game.to_move()));
+    let eye = |point: Point| PointSet::from_iter([point]).neighbours(size).is_subset(&own);
+    game.legal_points().iter().filter(|&point| !eye(point)).collect()
+}
+
+fn drawn(points: PointSet, rng: &mut Seed) -> Move {
+    let points: Vec<Point> = points.iter().collect();
+    if points.is_empty() { Move::Pass } else { Move::Play(points[rng.random_range(0..points.len())]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use go::{Position, Size, Stones};
+
+    use super::*;
+
+    fn game(diagram: &str, to_move: Color) -> Game {
+        let rows: Vec<&str> = diagram.split_whitespace().collect();
+        let size = Size::new(rows.len()).unwrap();
+        let mut stones = Stones { black: PointSet::default(), white: PointSet::default() };
+        for (row, text) in rows.iter().enumerate() {
+            for (col, stone) in text.chars().enumerate() {
+                let at = PointSet::from_iter([Point::new(size, row, col).unwrap()]);
+                match stone {
+                    'X' => stones.black |= at,
+                    'O' => stones.white |= at,
+                    _ => {}
+                }
+            }
+        }
+        Game::from_position(Position::from_stones(size, &stones, to_move).unwrap())
+    }
+
+    /// All that a player chooses in 200 tries.
+    fn choices(weak: Weak, game: &Game) -> BTreeSet<String> {
+        let mut rng = generator(1);
+        (0..200).map(|_| weak.choose(game, &mut rng).to_gtp(game.size())).collect()
+    }
+
+    #[test]
+    fn random_plays_everywhere_but_in_its_own_eyes() {
+        let game = game(".XO XXO OO.", Color::Black);
+        assert_eq!(choices(Weak::Random, &game), BTreeSet::from(["C1".to_owned()]), "A3 is an eye");
+        let full = self::game(".X. XXX .X.", Color::Black);
+        assert_eq!(choices(Weak::Random, &full), BTreeSet::from(["pass".to_owned()]));
+        assert_eq!(choices(Weak::Random, &self::game("... ... ...", Color::Black)).len(), 9);
+    }
+
+    #[test]
+    fn captures_takes_the_most() {
+        let game = game("XO... X.... .XX.. XOO.. .XX..", Color::Black);
+        // B4 takes nothing, D2 takes two, and C5 takes one.
+        assert_eq!(choices(Weak::Captures, &game), BTreeSet::from(["D2".to_owned()]));
+    }
+
+    #[test]
+    fn captures_saves_its_own_and_does_not_put_stones_in_danger() {
+        let danger = game("XO... ..... ..... ..... .....", Color::Black);
+        assert_eq!(choices(Weak::Captures, &danger), BTreeSet::from(["A4".to_owned()]));
+        let corner = game(".OX.. OXX.. XX... ..... .....", Color::White);
+        assert!(!choices(Weak::Captures, &corner).contains("A5") || choices(Weak::Captures, &corner).len() == 1);
+    }
+
+    #[test]
+    fn games_of_weak_players_come_to_an_end() {
+        for weak in Weak::ALL {
+            let mut game = Game::new(Size::new(7).unwrap());
+            let mut rng = generator(3);
+            while !game.passed_out() {
+                game.play(weak.choose(&game, &mut rng)).unwrap();
+                assert!(game.turn() < 2000, "{weak:?} does not end");
+            }
+        }
+    }
+}

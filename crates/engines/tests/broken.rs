@@ -1,0 +1,202 @@
+//! Programs that do everything wrong, and one that does it right: small shell scripts.
+
+// All of this is tests, and a panic is how a test fails.
+#![allow(clippy::unwrap_used)]
+
+use std::time::{Duration, Instant};
+
+use config::EngineName;
+use engines::{Client, ClientError, Declarations, Engine};
+use go::{Game, Move, Size};
+use play::{Guest, Reply, Trouble};
+
+/// The beginning of a script that answers a command with its number; `$command` is what was asked.
+const LOOP: &str = r#"
+say() { printf '=%s %s\n\n' "$id" "$1"; }
+while read -r id command arguments; do
+    case $command in
+"#;
+const END: &str = r#"
+        protocol_version) say 2 ;;
+        *) say '' ;;
+    esac
+done
+"#;
+
+fn script(cases: &str) -> Vec<String> {
+    ["sh", "-c", &format!("{LOOP}{cases}{END}")].map(str::to_owned).to_vec()
+}
+
+fn client(cases: &str) -> Client {
+    Client::start(&script(cases)).unwrap()
+}
+
+const SOON: Duration = Duration::from_millis(300);
+const LATER: Duration = Duration::from_secs(20);
+
+/// A declared engine that runs this script.
+fn engine(cases: &str, more: &str) -> Engine {
+    let command: Vec<String> = script(cases).iter().map(|word| format!("{word:?}")).collect();
+    let text = format!(
+        "[[engine]]\nname = 'Script'\ncommand = [{}]\nseconds_per_move = 0.5\nseconds_to_start = 5\n{more}",
+        command.join(", ").replace("\\'", "'")
+    );
+    let name: EngineName = "Script".parse().unwrap();
+    Engine::find(&name, &Declarations::from_toml(&text).unwrap()).unwrap()
+}
+
+fn size() -> Size {
+    Size::new(5).unwrap()
+}
+
+/// What it answers, waited for.
+fn answer(guest: &mut dyn Guest) -> Result<Reply, Trouble> {
+    let until = Instant::now() + LATER;
+    loop {
+        if let Some(answer) = guest.answer() {
+            return answer;
+        }
+        assert!(Instant::now() < until, "a guest always answers");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// What such a program answers when it is asked for the second move of a game.
+fn second_move(cases: &str) -> Result<Reply, Trouble> {
+    let mut guest = engine(cases, "").guest(size(), 7.5, 1);
+    let mut game = Game::new(size());
+    game.play(Move::from_gtp(size(), "C3").unwrap()).unwrap();
+    guest.ask_move(&game);
+    answer(&mut *guest)
+}
+
+fn broken(cases: &str) -> String {
+    match second_move(cases) {
+        Err(Trouble::Broken(reason)) => reason,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_conversation() {
+    let mut client = client(r#"name) say Script ;; fail) printf '?%s no such luck\n\n' "$id" ;;"#);
+    assert_eq!(client.ask("name", LATER).unwrap(), "Script");
+    let error = client.ask("fail now", LATER).unwrap_err();
+    assert!(matches!(error, ClientError::Refused { .. }));
+    assert_eq!(error.to_string(), "\"fail now\" was refused: no such luck");
+    assert_eq!(client.ask("boardsize 9", LATER).unwrap(), "", "a refusal is not the end");
+}
+
+#[test]
+fn a_program_that_is_not_there() {
+    let error = Client::start(&["/no/such/program".to_owned()]).unwrap_err();
+    assert_eq!(error.to_string(), "cannot start /no/such/program");
+}
+
+#[test]
+fn chatter_and_missing_numbers_are_put_up_with() {
+    let mut client = client(
+        r#"
+        name) printf 'Welcome!\r\n\r\n\r\n= Script\r\n\r\n' ;;
+        version) i=0; while [ $i -lt 3000 ]; do echo "on standard error, line $i" >&2; i=$((i+1)); done; say 1 ;;
+        "#,
+    );
+    assert_eq!(client.ask("name", LATER).unwrap(), "Script");
+    assert_eq!(client.ask("version", LATER).unwrap(), "1", "what it says on standard error does not stop it");
+}
+
+#[test]
+fn silence_crashes_floods_and_wrong_numbers_are_told_apart() {
+    let error = client("name) sleep 100 ;;").ask("name", SOON).unwrap_err();
+    assert_eq!(error.to_string(), "no answer to \"name\" in 0.3 s");
+    let error = client("name) echo 'segmentation fault, I fear' >&2; exit 3 ;;").ask("name", LATER).unwrap_err();
+    assert_eq!(error.to_string(), "it ended at \"name\": exit status: 3; it said: segmentation fault, I fear");
+    let error = client("name) while :; do echo blah blah blah blah blah blah blah blah; done ;;").ask("name", LATER);
+    assert!(matches!(error.unwrap_err(), ClientError::Flood { .. }));
+    let error = client(r#"name) printf '=77 Script\n\n' ;;"#).ask("name", LATER).unwrap_err();
+    assert_eq!(error.to_string(), "\"name\" had the number 1, and the answer has 77");
+    let error = client("name) printf '= Script' ; exec sleep 100 ;;").ask("name", SOON).unwrap_err();
+    assert!(matches!(error, ClientError::Silent { .. }), "an answer ends with an empty line");
+}
+
+#[test]
+fn what_a_program_starts_goes_with_it() {
+    let mut client = client(r#"name) sleep 1000 & say $! ;;"#);
+    let child = client.ask("name", LATER).unwrap();
+    let alive = || std::fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    assert!(alive());
+    drop(client);
+    let until = Instant::now() + LATER;
+    while alive() {
+        assert!(Instant::now() < until, "process {child} is still there");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_program_at_a_board() {
+    assert_eq!(second_move("genmove) say d4 ;;"), Ok(Reply::Move(Move::from_gtp(size(), "D4").unwrap())));
+    assert_eq!(second_move("genmove) say PASS ;;"), Ok(Reply::Move(Move::Pass)));
+    assert_eq!(second_move("genmove) say Resign ;;"), Ok(Reply::Resign));
+    let refused = second_move(r#"play) printf '?%s illegal move\n\n' "$id" ;;"#);
+    assert_eq!(refused, Err(Trouble::Forfeit("\"play black C3\" was refused: illegal move".to_owned())));
+    assert_eq!(broken("genmove) say Z99 ;;"), "it answered \"genmove white\" with \"Z99\"");
+    assert_eq!(broken("genmove) sleep 100 ;;"), "no answer to \"genmove white\" in 0.5 s");
+    assert!(broken("genmove) exit 1 ;;").starts_with("it ended at \"genmove white\": exit status: 1"));
+    assert!(broken("boardsize) exit 1 ;;").starts_with("it ended at \"boardsize 5\""));
+}
+
+/// A program is started once and plays many games; each begins with an empty board and the commands that were declared.
+#[test]
+fn a_process_serves_many_games() {
+    let cases = r#"
+        clear_board) games=$((games + 1)); moves=0; say '' ;;
+        seed) seeds="$seeds $arguments"; say '' ;;
+        play) moves=$((moves + 1)); say '' ;;
+        genmove) if [ "$games" = 3 ] && [ "$moves" = 1 ] && [ "$seeds" != "${seeds% * *}" ]; then say B2; else say A1; fi ;;
+        final_score) say W+2.5 ;;
+    "#;
+    let engine = engine(cases, "before_game = ['seed {seed}']");
+    let identity = engine.identify(size()).unwrap().unwrap();
+    assert_eq!((identity.before_game.len(), identity.random_moves), (1, 0.0));
+    let mut game = Game::new(size());
+    game.play(Move::from_gtp(size(), "C3").unwrap()).unwrap();
+    let mut replies = Vec::new();
+    for seed in [5, 6] {
+        let mut guest = engine.guest(size(), 7.5, seed);
+        guest.ask_move(&game);
+        replies.push(answer(&mut *guest).unwrap());
+        if seed == 6 {
+            guest.ask_score(&game);
+            assert_eq!(answer(&mut *guest), Ok(Reply::Score(Some(-2.5))));
+        }
+        drop(guest);
+        // Its thread hands the process on when it sees that the game is over.
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let moves = ["A1", "B2"].map(|name| Reply::Move(Move::from_gtp(size(), name).unwrap()));
+    assert_eq!(replies, moves);
+}
+
+/// The program never sees a question that chance answers, but learns of the moves.
+#[test]
+fn some_moves_are_drawn_at_random() {
+    let cases = r#"genmove) say pass ;;"#;
+    let engine = engine(cases, "random_moves = 0.25");
+    let mut drawn = 0;
+    for seed in 0..200 {
+        let mut guest = engine.guest(size(), 7.5, seed);
+        guest.ask_move(&Game::new(size()));
+        drawn += u32::from(answer(&mut *guest) != Ok(Reply::Move(Move::Pass)));
+    }
+    // Three standard deviations of 200 draws are 18.
+    assert!((32..=68).contains(&drawn), "{drawn}");
+}
+
+#[test]
+fn who_is_not_declared_is_named_with_those_who_are() {
+    let error = Engine::find(&"Gnu".parse().unwrap(), &Declarations::default()).unwrap_err();
+    assert_eq!(error.to_string(), "there is no engine Gnu; known are Random, Captures");
+    let old = engine("protocol_version) say 1 ;;", "").identify(size()).unwrap_err();
+    assert_eq!(old.to_string(), "engine Script speaks version \"1\" of GTP, and 2 is wanted");
+}

@@ -1,0 +1,41 @@
+//! Players that are no models: they find their moves by themselves, in their own time.
+
+use std::fmt;
+
+use go::{Game, Move};
+
+/// A player of one game who is asked and answers later.
+///
+/// What it is asked is asked one after the other: nothing is asked while an answer is outstanding.
+pub trait Guest: fmt::Debug {
+    /// Asks for a move in the present position of `game`, which the player to move has to find.
+    fn ask_move(&mut self, game: &Game);
+
+    /// Asks for the score of `game`, which two passes have ended.
+    fn ask_score(&mut self, game: &Game);
+
+    /// The answer; `None` while there is none.
+    fn answer(&mut self) -> Option<Result<Reply, Trouble>>;
+}
+
+/// What a guest says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Reply {
+    /// It plays this.
+    Move(Move),
+    /// It gives up.
+    Resign,
+    /// Black's area minus White's after komi, as it counts; `None` when it does not count.
+    Score(Option<f32>),
+}
+
+/// What is wrong with a guest.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Trouble {
+    /// It broke the rules, so it has lost.
+    #[error("{0}")]
+    Forfeit(String),
+    /// It fell silent, crashed or talked nonsense; who would have won, nobody knows.
+    #[error("{0}")]
+    Broken(String),
+}

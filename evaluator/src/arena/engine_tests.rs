@@ -1,0 +1,154 @@
+//! Meetings with players that are no models.
+
+use std::path::Path;
+
+use config::Overrides;
+use record::{EndReason, GameRecord, Outcome};
+
+use super::*;
+
+const RANDOM_MODEL: PlayerId = PlayerId::Model { id: ModelId::Random, settings: Overrides::NONE };
+
+fn store() -> Store {
+    let changes = ["search.visits=4", "evaluate.visits=4", "evaluate.games_per_pair=4"].map(str::to_owned);
+    let text = include_str!("../../../configs/tiny.toml");
+    let config = RunConfig::from_toml_with(text, &changes).expect("the configuration is complete");
+    let store = Store::in_memory().expect("there is memory");
+    store.run(&"tiny".parse().expect("a name")).create(&config).expect("the run is new");
+    store
+}
+
+fn arena(store: &Store, engines: &str) -> Arena {
+    let place = Place {
+        device: Device::Cpu,
+        cache: 1 << 20,
+        threads: 2,
+        engines: Declarations::from_toml(engines).expect("the declarations are good"),
+        worker: "test".to_owned(),
+    };
+    Arena::open(store, &"tiny".parse().expect("a name"), place).expect("the run is there")
+}
+
+fn player(name: &str) -> PlayerId {
+    name.parse().expect("a name")
+}
+
+fn meet(arena: &mut Arena, pair: [&PlayerId; 2], games: u64) -> Result<Progress, EvaluatorError> {
+    arena.meet(pair, games, &Stop::never(), &mut |_| {})
+}
+
+fn played(arena: &Arena) -> Vec<GameRecord> {
+    let files = arena.run.result_files().expect("memory can be read");
+    let mut games: Vec<GameRecord> = files
+        .iter()
+        .flat_map(|file| arena.run.read_result_games(file).expect("memory can be read"))
+        .map(|game| GameRecord { turns: game.turns.into_iter().collect(), ..game })
+        .collect();
+    games.sort_by_key(|game| (game.black.clone().min(game.white.clone()), game.index));
+    games
+}
+
+/// A declaration of a shell script that answers GTP commands by `cases`.
+fn script(name: &str, cases: &str) -> String {
+    let text = format!(
+        "while read -r id command arguments; do said=''; case $command in {cases} protocol_version) said=2 ;; esac; \
+         printf '=%s %s\\n\\n' \"$id\" \"$said\"; done"
+    );
+    format!("[[engine]]\nname = '{name}'\nseconds_per_move = 2\ncommand = ['sh', '-c', {text:?}]\n")
+}
+
+#[test]
+fn players_without_a_program_meet_models_and_each_other() {
+    let (one, other) = (store(), store());
+    let (mut first, mut second) = (arena(&one, ""), arena(&other, ""));
+    for arena in [&mut first, &mut second] {
+        for pair in [[&player("Random"), &player("Captures")], [&RANDOM_MODEL, &player("Random")]] {
+            let met = meet(arena, pair, 8).expect("they can play");
+            assert_eq!((met.finished, met.void), (8, 0));
+        }
+    }
+    assert_eq!(played(&first), played(&second), "the same games, move by move");
+    assert!(played(&first).iter().all(|game| game.replay().is_ok() && game.end != EndReason::Forfeit));
+    let table = first.rate().expect("the results can be rated");
+    assert_eq!(table.lines().len(), 3);
+    let met = meet(&mut first, [&player("Captures"), &player("Random")], 108).expect("they can play");
+    // Of 100 games by equals 65 are won once in a thousand tries.
+    assert!(met.finished == 100 && met.points >= 65.0, "who takes stones beats who does not: {}", met.points);
+}
+
+#[test]
+fn a_model_with_other_settings_is_another_player() {
+    let store = store();
+    let mut arena = arena(&store, "");
+    let deeper = player("uniform+visits=32+leaves=2");
+    let met = meet(&mut arena, [&deeper, &player("uniform")], 4).expect("they can play");
+    assert_eq!(met.finished, 4);
+    assert!(played(&arena).iter().all(|game| game.visits_budget == 32));
+    let wrong = meet(&mut arena, [&player("uniform+visits=0"), &player("random")], 2).expect_err("0 is too few");
+    assert_eq!(wrong.to_string(), "uniform+visits=0 cannot play");
+}
+
+#[test]
+fn a_program_that_breaks_every_time_ends_the_meeting_and_loses_nothing() {
+    let store = store();
+    let mut arena = arena(&store, &script("Crash", "genmove) exit 1 ;;"));
+    meet(&mut arena, [&player("Random"), &player("Captures")], 2).expect("they can play");
+    let error = meet(&mut arena, [&player("Crash"), &player("Captures")], 8).expect_err("it cannot play");
+    assert!(matches!(error, EvaluatorError::Voids { games: 6.., .. }), "{error}");
+    assert!(error.to_string().contains("it ended at \"genmove"), "{error}");
+    assert_eq!(played(&arena).len(), 2);
+}
+
+#[test]
+fn a_program_that_breaks_once_plays_on() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let mark = folder.path().join("mark");
+    let crash_once = |mark: &Path| format!("genmove) if mkdir {}; then exit 1; fi; said=pass ;;", mark.display());
+    let store = store();
+    let mut arena = arena(&store, &script("Once", &crash_once(&mark)));
+    let met = meet(&mut arena, [&player("Captures"), &player("Once")], 6).expect("it can play");
+    assert_eq!((met.finished, met.void), (6, 1));
+    assert_eq!(met.points, 6.0, "passing all the time is no way to win");
+}
+
+#[test]
+fn an_illegal_move_loses_the_game() {
+    let store = store();
+    let mut arena = arena(&store, &script("Cheat", "genmove) said=C3 ;;"));
+    meet(&mut arena, [&player("Cheat"), &player("Captures")], 4).expect("it plays, if badly");
+    for game in played(&arena) {
+        let winner = if game.black == "Captures" { Outcome::Black } else { Outcome::White };
+        assert_eq!((game.end, game.outcome), (EndReason::Forfeit, winner));
+        assert!(game.replay().is_ok(), "the illegal move is no move of the game");
+    }
+}
+
+#[test]
+fn a_name_means_one_program_for_ever() {
+    let store = store();
+    let first = script("Fish", "genmove) said=pass ;;");
+    meet(&mut arena(&store, &first), [&player("Fish"), &player("Random")], 2).expect("it can play");
+    meet(&mut arena(&store, &first), [&player("Fish"), &player("Captures")], 2).expect("it is the same");
+    let other = script("Fish", "genmove) said=pass ;; name) said=Other ;;");
+    let error = meet(&mut arena(&store, &other), [&player("Fish"), &player("Random")], 4).expect_err("it is not");
+    assert!(error.to_string().starts_with("Fish is not the Fish that has played in this run"), "{error}");
+    let error = meet(&mut arena(&store, ""), [&player("Fish"), &player("Random")], 4).expect_err("it is not there");
+    assert_eq!(error.to_string(), "there is no engine Fish; known are Random, Captures");
+}
+
+/// GNU Go is not there everywhere; where it is, the declarations that ship have to work.
+#[test]
+fn gnu_go_plays_without_a_dispute() {
+    let engines = include_str!("../../../configs/engines/gnugo.toml");
+    if !Path::new("/usr/games/gnugo").exists() {
+        println!("SKIPPED: GNU Go is not there (apt-get install gnugo)");
+        return;
+    }
+    let store = store();
+    let mut arena = arena(&store, engines);
+    let met = meet(&mut arena, [&player("GnuGo-0"), &player("Captures")], 6).expect("GNU Go plays");
+    assert_eq!((met.finished, met.void), (6, 0));
+    let met = meet(&mut arena, [&player("GnuGo-0-random-50"), &player("uniform")], 4).expect("GNU Go plays");
+    assert_eq!((met.finished, met.void), (4, 0));
+    assert!(played(&arena).iter().all(|game| game.end != EndReason::Forfeit));
+}

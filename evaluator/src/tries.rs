@@ -1,0 +1,100 @@
+//! Which game is played next, and how often one that comes to nothing is tried.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use play::Void;
+use record::GameRecord;
+
+/// Times that a game is begun before it is given up.
+const TRIES: u64 = 3;
+/// Games in a row that may come to nothing.
+const VOIDS: u32 = 6;
+
+/// The games that are still to be played.
+#[derive(Debug)]
+pub(crate) struct Tries {
+    waiting: VecDeque<u64>,
+    /// By game: how often it has come to nothing.
+    failed: BTreeMap<u64, u64>,
+    /// How many games have come to nothing one after the other, and why the last one did.
+    in_a_row: u32,
+    reason: String,
+}
+
+impl Tries {
+    pub(crate) fn new(games: VecDeque<u64>) -> Tries {
+        Tries { waiting: games, failed: BTreeMap::new(), in_a_row: 0, reason: String::new() }
+    }
+
+    /// The next game, and how often it was tried before.
+    pub(crate) fn next(&mut self) -> Option<(u64, u64)> {
+        let index = self.waiting.pop_front()?;
+        Some((index, self.failed.get(&index).copied().unwrap_or(0)))
+    }
+
+    pub(crate) fn finished(&mut self, game: &Result<GameRecord, Void>) {
+        let Err(void) = game else {
+            self.in_a_row = 0;
+            return;
+        };
+        self.in_a_row += 1;
+        void.reason.clone_into(&mut self.reason);
+        let failed = self.failed.entry(void.index).or_default();
+        *failed += 1;
+        if *failed < TRIES {
+            self.waiting.push_back(void.index);
+        }
+    }
+
+    /// Whether so many games in a row came to nothing that the next ones will too.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        self.in_a_row >= VOIDS
+    }
+
+    /// How many those were, and why.
+    pub(crate) fn hopeless(self) -> Option<(u32, String)> {
+        self.is_hopeless().then_some((self.in_a_row, self.reason))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+    use record::synthetic;
+
+    use super::*;
+
+    fn void(index: u64) -> Result<GameRecord, Void> {
+        Err(Void { index, reason: format!("game {index} broke") })
+    }
+
+    fn good() -> Result<GameRecord, Void> {
+        Ok(synthetic::game("a", "w", 0, Size::new(5).unwrap(), 1))
+    }
+
+    #[test]
+    fn a_game_that_comes_to_nothing_is_tried_three_times() {
+        let mut tries = Tries::new(VecDeque::from([7, 8]));
+        let mut played = Vec::new();
+        while let Some((index, attempt)) = tries.next() {
+            played.push((index, attempt));
+            tries.finished(&if index == 7 { void(7) } else { good() });
+        }
+        assert_eq!(played, [(7, 0), (8, 0), (7, 1), (7, 2)]);
+        assert!(!tries.is_hopeless());
+    }
+
+    #[test]
+    fn many_in_a_row_are_too_many() {
+        let mut tries = Tries::new(VecDeque::new());
+        for index in 0..10 {
+            tries.finished(&void(index % 5));
+            if index == 4 {
+                tries.finished(&good());
+            }
+            assert!(!tries.is_hopeless());
+        }
+        tries.finished(&void(99));
+        assert_eq!(tries.hopeless(), Some((6, "game 99 broke".to_owned())));
+    }
+}

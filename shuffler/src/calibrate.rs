@@ -1,0 +1,48 @@
+//! Keeping the resign threshold up to date.
+
+use config::Resign;
+use store::{FileRef, Run, StoreError};
+
+/// Computes the resign threshold anew whenever there are new games.
+pub(crate) struct Calibrator<'a> {
+    run: &'a Run,
+    settings: &'a Resign,
+    /// The newest games that were looked at.
+    seen: Option<FileRef>,
+}
+
+impl Calibrator<'_> {
+    pub(crate) fn new<'a>(run: &'a Run, settings: &'a Resign) -> Calibrator<'a> {
+        Calibrator { run, settings, seen: None }
+    }
+
+    /// Publishes the threshold of the games that are there now, if it is another than before. Games that cannot be read
+    /// leave it as it is, and are complained of once.
+    ///
+    /// # Errors
+    /// A store that cannot be reached or written.
+    pub(crate) fn look(&mut self) -> Result<(), StoreError> {
+        let newest = self.run.newest_games()?;
+        if newest == self.seen {
+            return Ok(());
+        }
+        match self.update() {
+            Err(error @ StoreError::Damaged { .. }) => {
+                tracing::error!(%error, "the resign threshold stays as it is");
+            }
+            other => other?,
+        }
+        self.seen = newest;
+        Ok(())
+    }
+
+    fn update(&self) -> Result<(), StoreError> {
+        let before = self.run.newest_resign()?;
+        let found = self.run.update_resign(self.settings)?.filter(|found| before.as_ref() != Some(found));
+        if let Some(found) = found {
+            let (threshold, games) = (found.threshold, found.games);
+            tracing::info!(threshold, games, false_positive_rate = found.false_positive_rate, "resign threshold");
+        }
+        Ok(())
+    }
+}
