@@ -18,6 +18,6 @@ mod tries;
 
 pub use arena::{Arena, Comparison, Place, Proposal, Score};
 pub use error::EvaluatorError;
-pub use meeting::{Meeting, Progress};
+pub use meeting::{Meeting, Progress, batch};
 pub use player::{Player, Searcher, Source};
 pub use pool::Pool;

@@ -73,7 +73,7 @@ impl Progress {
 /// Positions in a batch of a match. In a round about half of the games are the other player's, and in most matches
 /// there are fewer games than in self-play. It follows from the configuration alone, because a network may answer
 /// a little differently in batches of another size.
-pub(crate) fn batch(config: &RunConfig) -> usize {
+pub fn batch(config: &RunConfig) -> usize {
     config.selfplay.batch.div_ceil(4)
 }
 

@@ -4,6 +4,7 @@
 //! what is to be compared is measured in turns in one run.
 
 mod clock;
+mod matches;
 mod memory;
 mod network;
 mod search;
@@ -40,6 +41,8 @@ enum What {
     Network(network::Args),
     /// Games, positions and evaluations a second of self-play, and the share of the bare network's rate
     Selfplay(selfplay::Args),
+    /// Games a second of matches between two models, and their share of self-play's at equal visits
+    Match(matches::Args),
     /// Bytes for each node of a tree and for each game
     Memory(memory::Args),
 }
@@ -74,6 +77,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         What::Search(args) => search::run(&bench, args),
         What::Network(args) => network::run(&bench, args),
         What::Selfplay(args) => selfplay::run(&bench, args),
+        What::Match(args) => matches::run(&bench, args),
         What::Memory(args) => memory::run(&bench, args),
     }
 }

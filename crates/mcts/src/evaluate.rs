@@ -66,6 +66,11 @@ pub trait Evaluate {
         unreachable!("nothing is known before it is evaluated")
     }
 
+    /// Positions that cost as much to evaluate together as one by itself; no limit as a rule.
+    fn batch(&self) -> usize {
+        usize::MAX
+    }
+
     /// Positions that were [`Pushed::Known`] so far.
     fn recalled(&self) -> u64 {
         0

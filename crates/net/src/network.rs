@@ -178,6 +178,10 @@ impl Evaluate for Network {
         Evaluation { policy: &self.known.0, value: self.known.1 }
     }
 
+    fn batch(&self) -> usize {
+        self.layers.batch()
+    }
+
     fn recalled(&self) -> u64 {
         self.recalled
     }

@@ -270,6 +270,17 @@ enum Early {
 impl Contest for Match {
     type Finished = Result<GameRecord, Void>;
 
+    fn model(&self) -> Option<usize> {
+        let mover = match self.game.to_move() {
+            Color::Black => &self.black,
+            Color::White => &self.white,
+        };
+        match mover {
+            Seat::Model { place, .. } if self.ending.is_none() => Some(*place),
+            _ => None,
+        }
+    }
+
     fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) {
         if self.ending.is_some() {
             return;
@@ -301,13 +312,5 @@ impl Contest for Match {
             }
         }
         self.close()
-    }
-
-    fn waits(&self) -> bool {
-        let mover = match self.game.to_move() {
-            Color::Black => &self.black,
-            Color::White => &self.white,
-        };
-        self.ending.is_some() || matches!(mover, Seat::Guest { .. })
     }
 }

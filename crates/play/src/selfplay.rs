@@ -169,6 +169,10 @@ impl Selfplay {
 impl Contest for Selfplay {
     type Finished = GameRecord;
 
+    fn model(&self) -> Option<usize> {
+        Some(0)
+    }
+
     fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) {
         self.thinker.push(models[0], &mut pushed[0], &mut self.rng);
     }

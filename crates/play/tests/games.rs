@@ -586,3 +586,55 @@ fn a_game_about_whose_winner_they_disagree_is_void() {
     }
     assert!(honest.iter().any(|game| game.as_ref().unwrap().end == EndReason::Passes));
 }
+
+/// Says the same of every position, and counts how full its batches are.
+struct Batched {
+    opinion: Opinion,
+    waiting: usize,
+    batches: Vec<usize>,
+}
+
+impl Batched {
+    fn new() -> Batched {
+        Batched { opinion: Opinion::new(0.1), waiting: 0, batches: Vec::new() }
+    }
+}
+
+impl Evaluate for Batched {
+    fn batch(&self) -> usize {
+        8
+    }
+
+    fn push(&mut self, game: &Game, draw: Draw) -> Pushed {
+        self.waiting += 1;
+        self.opinion.push(game, draw)
+    }
+
+    fn evaluate(&mut self) -> Result<(), EvaluateError> {
+        self.batches.push(std::mem::take(&mut self.waiting));
+        Ok(())
+    }
+
+    fn answer(&self, index: usize) -> Evaluation<'_> {
+        self.opinion.answer(index)
+    }
+}
+
+#[test]
+fn two_models_with_games_enough_have_full_batches() {
+    let config = config(&["evaluate.opening_moves=2", "search.leaves=1"]);
+    let settings = Settings::new(&config.search, &config.game);
+    let side = |name: &str, place| {
+        let by = By::Model { place, settings, budget: Budget { visits: 8, leaves: 1 } };
+        Side { name: name.to_owned(), by }
+    };
+    let nobody = &mut |_: &MatchSpec, _| panic!("models are no guests");
+    let game = |index| Match::new(MatchSpec::new(&config, &side("a", 0), &side("b", 1), index), nobody);
+    let (mut one, mut other) = (Batched::new(), Batched::new());
+    let games = play(&mut [&mut one, &mut other], 16, (0..400).map(game));
+    assert_eq!(games.len(), 400);
+    let batches: Vec<usize> = one.batches.into_iter().chain(other.batches).collect();
+    assert!(batches.iter().all(|&size| size <= 8), "no batch has more than its places");
+    let full = batches.iter().filter(|&&size| size == 8).count();
+    assert!(full * 100 > batches.len() * 96, "{full} of {}: only the last games leave places", batches.len());
+}

@@ -130,7 +130,10 @@ fn total(rates: &[Rate]) -> Rate {
     })
 }
 
-fn on_threads<T: Send>(threads: usize, work: impl Fn(usize) -> anyhow::Result<T> + Sync) -> anyhow::Result<Vec<T>> {
+pub(super) fn on_threads<T: Send>(
+    threads: usize,
+    work: impl Fn(usize) -> anyhow::Result<T> + Sync,
+) -> anyhow::Result<Vec<T>> {
     std::thread::scope(|scope| {
         let work = &work;
         let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || work(thread))).collect();
@@ -172,6 +175,10 @@ struct Counted<'a> {
 
 impl Contest for Counted<'_> {
     type Finished = GameRecord;
+
+    fn model(&self) -> Option<usize> {
+        self.game.model()
+    }
 
     fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) {
         self.game.push(models, pushed);
