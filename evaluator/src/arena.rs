@@ -8,17 +8,23 @@ use net::Device;
 use play::{Seed, game_seed};
 use rand::SeedableRng;
 use ratings::pairing::{self, InFlight, Question, Reason, Rule};
-use ratings::{RatingError, Ratings, Tally};
+use ratings::{Prior, RatingError, Ratings, Tally};
 use store::{Run, Stem, Store};
 
 use crate::meeting::{self, Meeting, Progress};
 use crate::pool::{self, Pool};
+use crate::rate::{self, AnchorChoice, RateError};
 use crate::table::Table;
 use crate::{EvaluatorError, Player, Source};
 
 mod comparison;
+mod retirement;
 
 pub use comparison::Comparison;
+pub use retirement::Retirement;
+
+/// Pairs that are drawn before it is believed that all have a retired model.
+const DRAWS: usize = 1000;
 
 /// What this machine lends to the work.
 #[derive(Clone, Debug)]
@@ -179,11 +185,23 @@ impl Arena {
         let mut rng = Seed::seed_from_u64(game_seed(self.config.seed, &self.place.worker, "pair", pool.games() as u64));
         let games = u32::try_from(self.config.evaluate.games_per_pair).unwrap_or(u32::MAX);
         let in_flight = InFlight::default();
-        let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &|_, _| 1.0 };
+        let retired = self.run.retired_models()?;
+        let is_retired = |player: usize| ages[player].is_some_and(|age| retired.contains(&age));
+        // Nothing is learned for what it costs; rules that do not look at the cost are asked again.
+        let cost = |one: usize, other: usize| if is_retired(one) || is_retired(other) { f64::INFINITY } else { 1.0 };
+        let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
         let id = |player: usize| tally.players()[player].parse().ok();
-        Ok(pairing::pairs(&question, rule, 1, &mut rng).first().and_then(|choice| {
-            Some(Proposal { first: id(choice.first)?, second: id(choice.second)?, reason: choice.reason })
-        }))
+        for _ in 0..DRAWS {
+            let Some(choice) = pairing::pairs(&question, rule, 1, &mut rng).into_iter().next() else { break };
+            if !is_retired(choice.first) && !is_retired(choice.second) {
+                return Ok(id(choice.first).zip(id(choice.second)).map(|(first, second)| Proposal {
+                    first,
+                    second,
+                    reason: choice.reason,
+                }));
+            }
+        }
+        Ok(None)
     }
 
     /// The models of the run, oldest first.
@@ -222,15 +240,31 @@ impl Arena {
     /// # Errors
     /// The store cannot be used, or the results cannot be rated.
     pub fn rate(&self) -> Result<Table, EvaluatorError> {
-        let tally = self.pool()?.tally([]);
-        let (ratings, step) = Ratings::of_runs(&tally, |prior| prior).map_err(|source| self.unrated(source))?;
-        tracing::debug!(players = tally.players().len(), step, "rated");
-        let table = Table::new(&tally, &ratings, &self.ages(&tally));
+        let table = self.rate_by(&[])?;
         let rows = table.rows();
         if !rows.is_empty() && self.run.newest_ratings()?.as_ref() != Some(&rows) {
             self.run.publish_ratings(&rows)?;
         }
         Ok(table)
+    }
+
+    /// Rates everybody who has played on the scale of some whose ratings are known. That is not published: what is stored
+    /// of a run is on one scale for ever.
+    ///
+    /// # Errors
+    /// The store cannot be used, an anchor has not played, or the results cannot be rated.
+    pub fn rate_by(&self, anchors: &[AnchorChoice]) -> Result<Table, EvaluatorError> {
+        let tally = self.pool()?.tally([]);
+        let known = rate::anchors(&tally, anchors).map_err(|source| self.without_anchor(source))?;
+        let change = |prior: Prior| prior.anchored(&known);
+        let (ratings, step) = Ratings::of_runs(&tally, change).map_err(|source| self.unrated(source))?;
+        tracing::debug!(players = tally.players().len(), step, "rated");
+        let names = anchors.iter().map(|anchor| format!("{} = {}", anchor.player, anchor.elo));
+        Ok(Table::new(&tally, &ratings, &self.ages(&tally)).anchored(names.collect()))
+    }
+
+    fn without_anchor(&self, source: RateError) -> EvaluatorError {
+        EvaluatorError::Anchor { run: self.run.name().clone(), source: Box::new(source) }
     }
 
     fn unrated(&self, source: RatingError) -> EvaluatorError {

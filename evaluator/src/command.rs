@@ -63,6 +63,10 @@ pub struct Args {
     /// Let this player meet every engine: those that are built in, and those of --engines
     #[arg(long, group = "work", value_name = "PLAYER")]
     against_anchors: Option<PlayerRef>,
+    /// Retire the models of the run that are surely, with 97.5 %, more than so many Elo behind its best: --pair-uncertain does
+    /// not choose them any more. Never the newest, and none with fewer than 16 games
+    #[arg(long, group = "work", value_name = "ELO")]
+    retire: Option<f64>,
     /// Only rate what was played, and print the table
     #[arg(long, group = "work")]
     ratings: bool,
@@ -77,8 +81,9 @@ pub struct Args {
     /// With --rate: take the colours to be equal
     #[arg(long, conflicts_with_all = ["pair", "pair_uncertain", "ratings"])]
     no_first_move: bool,
-    /// With --rate: a player whose rating is known, as NAME=ELO, or NAME=ELO:SD if only so well; may be repeated
-    #[arg(long, conflicts_with_all = ["pair", "pair_uncertain", "ratings"], value_name = "NAME=ELO")]
+    /// A player whose rating is known, as NAME=ELO, or NAME=ELO:SD if only so well; may be repeated. The table is on the
+    /// scale of these players then
+    #[arg(long, conflicts_with = "sprt", value_name = "NAME=ELO")]
     anchor: Vec<AnchorChoice>,
     /// How ratings are printed [default: table; with --rate json]
     #[arg(long, value_enum, value_name = "FORMAT")]
@@ -206,6 +211,8 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         play_round(&mut arena, args.games, stop).map_err(blame)?;
     } else if let Some(model) = &args.new_model {
         play_ancestors(&mut arena, model, args.games, stop).map_err(blame)?;
+    } else if let Some(bound) = args.retire {
+        arena.retire(bound).map_err(blame)?.iter().try_for_each(cli::print)?;
     } else if let Some(player) = &args.against_anchors {
         play_anchors(&mut arena, player, args.games, stop).map_err(blame)?;
     } else if let Some(pair) = &args.sprt {
@@ -213,7 +220,8 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         let test = Sprt::new(elo0, elo1, args.alpha, args.beta).misconfigured()?;
         return cli::print(play_test(&mut arena, pair, &test, args.games, stop).map_err(blame)?);
     }
-    let table = arena.rate().map_err(blame)?;
+    let stored = arena.rate().map_err(blame)?;
+    let table = if args.anchor.is_empty() { stored } else { arena.rate_by(&args.anchor).map_err(blame)? };
     match args.format.unwrap_or(Format::Table) {
         Format::Table => cli::print(table),
         Format::Csv => cli::print(table.to_csv()),
@@ -366,6 +374,7 @@ fn blame(error: EvaluatorError) -> anyhow::Error {
         | EvaluatorError::NoModel(_)
         | EvaluatorError::Itself(_)
         | EvaluatorError::Settings { .. }
+        | EvaluatorError::Anchor { .. }
         | EvaluatorError::Engine(_)
         | EvaluatorError::OtherEngine { .. }
         | EvaluatorError::OtherBoard { .. } => Misconfigured::new(error).into(),

@@ -96,6 +96,14 @@ pub enum EvaluatorError {
         /// What the network said.
         source: EvaluateError,
     },
+    /// The results cannot be rated on the scale that was asked for.
+    #[error("cannot rate run {run} so")]
+    Anchor {
+        /// The run.
+        run: RunName,
+        /// Why not.
+        source: Box<crate::rate::RateError>,
+    },
     /// The results cannot be turned into ratings.
     #[error("cannot rate run {run}")]
     Rating {

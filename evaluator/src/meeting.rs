@@ -19,8 +19,9 @@ use store::Run;
 use crate::tries::Tries;
 use crate::{EvaluatorError, Player, Searcher};
 
-/// A result waits this long for others to share its file with; a process that is killed loses no more.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A result waits this long for others to share its file with; a process that is killed loses no more, and the games in
+/// progress.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How often the waiting thread looks up.
 const BEAT: Duration = Duration::from_millis(200);

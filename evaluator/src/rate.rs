@@ -86,7 +86,7 @@ pub fn rate(table: &str, wish: &Wish) -> Result<Report, RateError> {
     Ok(report)
 }
 
-fn anchors(tally: &Tally, wanted: &[AnchorChoice]) -> Result<Vec<Anchor>, RateError> {
+pub(crate) fn anchors(tally: &Tally, wanted: &[AnchorChoice]) -> Result<Vec<Anchor>, RateError> {
     let mut anchors: Vec<Anchor> = Vec::new();
     for AnchorChoice { player: name, elo, sd } in wanted {
         let player = tally.place(name).ok_or_else(|| RateError::NoAnchor(name.clone()))?;

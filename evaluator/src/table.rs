@@ -15,6 +15,8 @@ pub struct Table {
     draws: u32,
     first_move: Estimate,
     newest: Option<Newest>,
+    /// Whose ratings were given, if any were.
+    anchors: Vec<String>,
     notes: Vec<String>,
 }
 
@@ -64,8 +66,15 @@ impl Table {
             draws: total.draws,
             first_move: ratings.first_move(),
             newest: newest(ratings, ages),
+            anchors: Vec::new(),
             notes,
         }
+    }
+
+    /// The same table on the scale of these players: errors are then told against them.
+    #[must_use]
+    pub fn anchored(self, anchors: Vec<String>) -> Table {
+        Table { anchors, ..self }
     }
 
     /// The players, strongest first.
@@ -130,10 +139,13 @@ impl fmt::Display for Table {
                 0 => "    -".to_owned(),
                 games => format!("{:4.0}%", 100.0 * line.points / f64::from(games)),
             };
-            let (elo, margin) = (line.rating.elo, line.above_pool.margin());
+            let (elo, error) = (line.rating.elo, if self.anchors.is_empty() { line.above_pool } else { line.rating });
+            let margin = error.margin();
             writeln!(f, "{rank:4}  {:width$}  {elo:5.0}  {margin:5.0}  {:6}  {score}", line.player, line.games)?;
         }
-        if let Some(zero) = self.lines.iter().find(|line| line.rating.error == 0.0) {
+        if !self.anchors.is_empty() {
+            writeln!(f, "On the scale of {}; ± is against that, with 95 %.", self.anchors.join(", "))?;
+        } else if let Some(zero) = self.lines.iter().find(|line| line.rating.error == 0.0) {
             writeln!(f, "Elo above {}; ± is against the mean of the pool, with 95 %.", zero.player)?;
         }
         if let Some(Newest { newest, first, gain }) = &self.newest {

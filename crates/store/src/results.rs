@@ -1,5 +1,7 @@
 //! Results of matches, and the ratings fitted to them.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use config::EngineName;
 use object_store::path::Path;
@@ -7,11 +9,12 @@ use record::{GameRecord, GameSummary, RatingRow, games, ratings};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::names::{now, parse_time, time_name};
+use crate::names::{now, number_name, parse_number, parse_time, time_name};
 use crate::{Run, Stem, StoreError};
 
 const MATCHES: &str = "matches";
 const ENGINES: &str = "engines";
+const RETIRED: &str = "retired";
 const RATINGS: &str = "ratings";
 const PARQUET: &str = "parquet";
 
@@ -93,6 +96,27 @@ impl Run {
         }
         let missing = || StoreError::NotFound { path: self.store().name(&path) };
         self.store().find_toml(&path)?.ok_or_else(missing)
+    }
+
+    /// The models that are not paired any more.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn retired_models(&self) -> Result<BTreeSet<u32>, StoreError> {
+        let files = self.store().files(&self.path([RETIRED]))?;
+        Ok(files.iter().filter_map(|name| parse_number(name.strip_suffix(".toml")?)).collect())
+    }
+
+    /// Keeps for ever that a model is not to be paired any more, and why.
+    ///
+    /// # Errors
+    /// A store that cannot be written. A model that is retired already is no error.
+    pub fn retire_model(&self, number: u32, why: &impl Serialize) -> Result<(), StoreError> {
+        let path = self.path([RETIRED]).join(format!("{}.toml", number_name(number)));
+        match self.store().publish_toml(&path, why) {
+            Ok(()) | Err(StoreError::AlreadyExists { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Publishes ratings fitted now.

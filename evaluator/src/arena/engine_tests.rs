@@ -71,6 +71,14 @@ fn players_without_a_program_meet_models_and_each_other() {
     assert!(played(&first).iter().all(|game| game.replay().is_ok() && game.end != EndReason::Forfeit));
     let table = first.rate().expect("the results can be rated");
     assert_eq!(table.lines().len(), 3);
+    let anchors = ["Random=-1534", "Captures=-1267"].map(|text| text.parse().expect("an anchor"));
+    let anchored = first.rate_by(&anchors).expect("both have played");
+    let elo = |name: &str| anchored.lines().iter().find(|line| line.player == name).map(|line| line.rating.elo);
+    assert_eq!((elo("Random"), elo("Captures")), (Some(-1534.0), Some(-1267.0)));
+    assert!(anchored.to_string().contains("On the scale of Random = -1534, Captures = -1267; ± is against that"));
+    assert_eq!(first.rate().expect("the results can be rated"), table, "what is stored keeps its scale");
+    let stranger = first.rate_by(&["GnuGo-10=0".parse().expect("an anchor")]).expect_err("it has not played");
+    assert_eq!(stranger.to_string(), "cannot rate run tiny so");
     let met = meet(&mut first, [&player("Captures"), &player("Random")], 108).expect("they can play");
     // Of 100 games by equals 65 are won once in a thousand tries.
     assert!(met.finished == 100 && met.points >= 65.0, "who takes stones beats who does not: {}", met.points);

@@ -194,3 +194,53 @@ fn impossible_meetings_are_refused() {
     };
     assert!(Arena::open(&store, &name(RUN), place).is_err());
 }
+
+/// Model cards without weights: these models never play.
+fn publish_models(arena: &Arena, count: u32) {
+    for number in 1..=count {
+        let config = arena.config();
+        let card = store::ModelCard {
+            run: name(RUN),
+            number,
+            parent: None,
+            step: 0,
+            size: config.game.size,
+            config_digest: config.digest(),
+            network: config.network,
+            search: config.search.clone(),
+        };
+        arena.run.publish_model(&card, bytes::Bytes::from_static(b"none")).expect("memory can be written");
+    }
+}
+
+#[test]
+fn models_far_behind_are_retired_once_and_paired_no_more() {
+    let store = store();
+    let arena = arena(&store, 1);
+    publish_models(&arena, 5);
+    let mut games = Vec::new();
+    // Model 4 beats models 1 and 5 forty times each with either colour, and shares the points with 2.
+    for index in 0..40 {
+        for (winner, loser) in [(4, 1), (4, 5), if index % 4 < 2 { (4, 2) } else { (2, 4) }] {
+            let [winner, loser] = [winner, loser].map(|number| name(RUN).model(number).to_string());
+            let (black, white, outcome) = match index % 2 {
+                0 => (winner, loser, record::Outcome::Black),
+                _ => (loser, winner, record::Outcome::White),
+            };
+            let game = record::synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
+            let id = GameId::of(&black, &white, "", index);
+            games.push(record::GameRecord { id, black, white, outcome, ..game });
+        }
+    }
+    arena.run.publish_results("test", &games).expect("memory can be written");
+    let retired = arena.retire(200.0).expect("the results can be rated");
+    let models: Vec<String> = retired.iter().map(|retirement| retirement.model.to_string()).collect();
+    assert_eq!(models, ["tiny-1"], "5 is the newest, 3 has not played, 2 is as good");
+    assert!(retired[0].to_string().starts_with("tiny-1 is retired: "), "{}", retired[0]);
+    assert_eq!(arena.retire(200.0).expect("the results can be rated"), []);
+    let outcast = PlayerId::from(name(RUN).model(1));
+    for rule in [BEST, Rule::Minigo, Rule::Random] {
+        let proposal = arena.propose(rule).expect("the pool can be rated").expect("there are others");
+        assert!(proposal.first != outcast && proposal.second != outcast, "{rule:?}");
+    }
+}
