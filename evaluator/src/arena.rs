@@ -1,5 +1,7 @@
 //! A run, and what is done to measure it.
 
+use std::time::Duration;
+
 use cli::Stop;
 use config::{ModelId, PlayerId, PlayerRef, RunConfig, RunName};
 use engines::{Declarations, Identity};
@@ -9,7 +11,7 @@ use play::{Seed, game_seed};
 use rand::SeedableRng;
 use ratings::pairing::{self, InFlight, Question, Reason, Rule};
 use ratings::{Prior, RatingError, Ratings, Tally};
-use store::{Run, Stem, Store};
+use store::{Claim, Run, Stem, Store};
 
 use crate::meeting::{self, Meeting, Progress};
 use crate::pool::{self, Pool};
@@ -22,6 +24,9 @@ mod retirement;
 
 pub use comparison::Comparison;
 pub use retirement::Retirement;
+
+/// What was claimed this long ago is not being played any more.
+const CLAIM_LASTS: Duration = Duration::from_secs(1800);
 
 /// Pairs that are drawn before it is believed that all have a retired model.
 const DRAWS: usize = 1000;
@@ -184,7 +189,7 @@ impl Arena {
         // so is the worker, so that several at once share near-ties among them.
         let mut rng = Seed::seed_from_u64(game_seed(self.config.seed, &self.place.worker, "pair", pool.games() as u64));
         let games = u32::try_from(self.config.evaluate.games_per_pair).unwrap_or(u32::MAX);
-        let in_flight = InFlight::default();
+        let in_flight = self.in_flight(&tally)?;
         let retired = self.run.retired_models()?;
         let is_retired = |player: usize| ages[player].is_some_and(|age| retired.contains(&age));
         // Nothing is learned for what it costs; rules that do not look at the cost are asked again.
@@ -202,6 +207,41 @@ impl Arena {
             }
         }
         Ok(None)
+    }
+
+    /// What other evaluators are playing now.
+    fn in_flight(&self, tally: &Tally) -> Result<InFlight, EvaluatorError> {
+        let mut in_flight = InFlight::default();
+        for Claim { first, second, games } in self.run.claims(CLAIM_LASTS)? {
+            if let (Some(first), Some(second)) = (tally.place(&first), tally.place(&second)) {
+                in_flight.add(first, second, games);
+            }
+        }
+        Ok(in_flight)
+    }
+
+    /// Lets a proposed pair play as many more games as the run wants, and lets other evaluators know.
+    ///
+    /// # Errors
+    /// As [`Arena::meet`].
+    pub fn meet_proposed(
+        &mut self,
+        proposal: &Proposal,
+        stop: &Stop,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<Progress, EvaluatorError> {
+        let Proposal { first, second, .. } = proposal;
+        let games = self.config.evaluate.games_per_pair as u64;
+        let claim = Claim {
+            first: first.to_string(),
+            second: second.to_string(),
+            games: u32::try_from(games).unwrap_or(u32::MAX),
+        };
+        let claimed = self.run.claim(&self.place.worker, &claim)?;
+        let met = self.score([first, second])?.games;
+        let played = self.meet([first, second], met + games, stop, watch);
+        self.run.release(&claimed)?;
+        played
     }
 
     /// The models of the run, oldest first.

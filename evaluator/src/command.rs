@@ -279,7 +279,11 @@ fn play_uncertain(arena: &mut Arena, rule: Rule, pairs: u64, stop: &Stop) -> Res
             break;
         };
         tracing::info!(first = %proposal.first, second = %proposal.second, "paired: {}", proposal.reason);
-        play(arena, [&proposal.first, &proposal.second], None, stop)?;
+        let games = arena.config().evaluate.games_per_pair as u64;
+        let bar = cli::Progress::new(format!("{} against {}", proposal.first, proposal.second), Some(games));
+        arena.meet_proposed(&proposal, stop, &mut |progress| show(&bar, progress))?;
+        bar.finish();
+        tell_score(arena, [&proposal.first, &proposal.second])?;
     }
     Ok(())
 }
@@ -347,13 +351,19 @@ fn play(arena: &mut Arena, [a, b]: [&PlayerId; 2], games: Option<u64>, stop: &St
     let wanted = games.unwrap_or(met + arena.config().evaluate.games_per_pair as u64);
     if met < wanted {
         let bar = cli::Progress::new(format!("{a} against {b}"), Some(wanted - met));
-        arena.meet([a, b], wanted, stop, &mut |progress: Progress| {
-            bar.set(progress.finished);
-            let void = if progress.void == 0 { String::new() } else { format!(", {} void", progress.void) };
-            bar.note(format!("{} : {}{void}", progress.points, progress.finished as f64 - progress.points));
-        })?;
+        arena.meet([a, b], wanted, stop, &mut |progress| show(&bar, progress))?;
         bar.finish();
     }
+    tell_score(arena, [a, b])
+}
+
+fn show(bar: &cli::Progress, progress: Progress) {
+    bar.set(progress.finished);
+    let void = if progress.void == 0 { String::new() } else { format!(", {} void", progress.void) };
+    bar.note(format!("{} : {}{void}", progress.points, progress.finished as f64 - progress.points));
+}
+
+fn tell_score(arena: &Arena, [a, b]: [&PlayerId; 2]) -> Result<(), EvaluatorError> {
     let score = arena.score([a, b])?;
     tracing::info!(games = score.games, "{a} has made {} points against {b}", score.points);
     Ok(())

@@ -1,6 +1,6 @@
 //! What each way of choosing pairs leaves of the error, on simulated runs of 40 models.
 //!
-//!     cargo run --release -p ratings --example pairing
+//!     cargo run --release -p ratings --example pairing [FIRST_SEED]
 //!
 //! A run starts with each model against those 1, 2, 3, 5, 8, 13 and 21 before it, two games a pair (454 games). Then a
 //! rule chooses 30 pairs of two games at a time until 480 more games are played. Printed are means over the seeds, in
@@ -43,6 +43,7 @@ enum Choose {
 type Errors = [f64; 4];
 
 fn main() {
+    let first: u64 = std::env::args().nth(1).map_or(0, |text| text.parse().expect("the first seed is a number"));
     let normal: fn(&Tally) -> Ratings =
         |tally| Ratings::fit(tally, &Prior::normal(tally, 777.0)).expect("the run can be rated");
     let walk: fn(&Tally) -> Ratings = |tally| Ratings::of_runs(tally, |prior| prior).expect("the run can be rated").0;
@@ -56,16 +57,16 @@ fn main() {
         ("about newest", Choose::By(Rule::Informed(About::Newest))),
     ];
     for (prior, fit) in [("N(0, 777 Elo) prior", normal), ("the run prior", walk)] {
-        println!("{prior}, {SEEDS} seeds; all / top 10 / steps / regret");
+        println!("{prior}, {SEEDS} seeds from {first}; all / top 10 / steps / regret");
         for (name, choose) in ways {
-            report(&Way { name, choose, fit });
+            report(&Way { name, choose, fit }, first);
         }
     }
 }
 
-fn report(way: &Way) {
+fn report(way: &Way, first: u64) {
     let mut sums = [[0.0; 4]; LOOKS.len()];
-    for seed in 0..SEEDS {
+    for seed in first..first + SEEDS {
         for (sums, errors) in sums.iter_mut().zip(run(way, seed)) {
             sums.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error);
         }

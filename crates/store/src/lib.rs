@@ -13,6 +13,9 @@
 //!         logs/…                                           losses by step: JSON lines, and events for TensorBoard
 //!         matches/<worker>-<time>.parquet                  results (record::games)
 //!         ratings/<time>.parquet                           fitted ratings (record::ratings)
+//!         engines/<name>.toml                              other programs that have played matches
+//!         retired/000007.toml                              models that are not paired any more
+//!         claims/<worker>-<time>.toml                      what evaluators are playing now
 //! ```
 //!
 //! What holds for all of it:
@@ -24,7 +27,7 @@
 //!    their hashes, so that two writers cannot spoil each other's.
 //! 3. Publishing the same thing again is no error, so that a process may be started again or run twice; publishing
 //!    another thing under a name that is taken is one.
-//! 4. Only derived data are deleted: shards and checkpoints that newer ones replace.
+//! 4. Only derived data are deleted: shards and checkpoints that newer ones replace, and claims on what is being played.
 //! 5. Something passing in the way (a lost connection, a server that stumbles) is waited for, with pauses that grow and
 //!    not for longer than half a minute; then the caller is told.
 //! 6. What is read has been checked, against hashes and schemas, and an error names the file.
@@ -32,6 +35,7 @@
 //! This is the only crate that knows object stores and Parquet.
 
 mod checkpoints;
+mod claims;
 mod columns;
 mod error;
 mod games;
@@ -51,6 +55,7 @@ mod store;
 mod trouble;
 
 pub use checkpoints::Checkpoint;
+pub use claims::Claim;
 pub use error::StoreError;
 pub use games::FileRef;
 pub use models::ModelCard;

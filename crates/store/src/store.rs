@@ -243,11 +243,11 @@ impl Store {
         }
     }
 
-    fn delete(&self, path: &Path) -> Result<(), StoreError> {
+    /// Deletes a file; one that is gone already is no error.
+    pub(crate) fn delete(&self, path: &Path) -> Result<(), StoreError> {
         self.delete_full(&self.full(path)).map_err(|e| self.error("delete", path, &e))
     }
 
-    /// Deletes a file; one that is gone already is no error.
     fn delete_full(&self, at: &Path) -> object_store::Result<()> {
         match self.request(async || self.objects().delete(at).await) {
             Err(object_store::Error::NotFound { .. }) => Ok(()),

@@ -244,3 +244,22 @@ fn models_far_behind_are_retired_once_and_paired_no_more() {
         assert!(proposal.first != outcast && proposal.second != outcast, "{rule:?}");
     }
 }
+
+#[test]
+fn what_others_are_playing_counts_as_played() {
+    let store = store();
+    let mut arena = arena(&store, 1);
+    publish_models(&arena, 6);
+    for _ in 0..3 {
+        let proposal = arena.propose(BEST).expect("the pool can be rated").expect("there are players");
+        let claim = Claim { first: proposal.first.to_string(), second: proposal.second.to_string(), games: 1000 };
+        arena.run.claim("another", &claim).expect("memory can be written");
+        let next = arena.propose(BEST).expect("the pool can be rated").expect("there are players");
+        assert_ne!((&next.first, &next.second), (&proposal.first, &proposal.second));
+    }
+    let reason = arena.propose(BEST).expect("the pool can be rated").expect("there are players").reason;
+    let proposal = Proposal { first: PAIR[0].clone(), second: PAIR[1].clone(), reason };
+    let played = arena.meet_proposed(&proposal, &Stop::never(), &mut |_| {}).expect("they can play");
+    assert_eq!(played.finished, 4);
+    assert_eq!(arena.run.claims(CLAIM_LASTS).expect("memory can be read").len(), 3, "its own is released");
+}
