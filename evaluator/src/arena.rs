@@ -280,7 +280,7 @@ impl Arena {
     /// # Errors
     /// The store cannot be used, or the results cannot be rated.
     pub fn rate(&self) -> Result<Table, EvaluatorError> {
-        let table = self.rate_by(&[])?;
+        let table = self.rate_with(&[], &[])?;
         let rows = table.rows();
         if !rows.is_empty() && self.run.newest_ratings()?.as_ref() != Some(&rows) {
             self.run.publish_ratings(&rows)?;
@@ -288,13 +288,23 @@ impl Arena {
         Ok(table)
     }
 
-    /// Rates everybody who has played on the scale of some whose ratings are known. That is not published: what is stored
-    /// of a run is on one scale for ever.
+    /// Rates everybody who has played, in the matches of other runs too, on the scale of some whose ratings are known. That is
+    /// not published: what is stored of a run is on one scale for ever.
+    ///
+    /// Runs are tied by players who have played in both, such as engines.
     ///
     /// # Errors
-    /// The store cannot be used, an anchor has not played, or the results cannot be rated.
-    pub fn rate_by(&self, anchors: &[AnchorChoice]) -> Result<Table, EvaluatorError> {
-        let tally = self.pool()?.tally([]);
+    /// A run does not exist, the store cannot be used, an anchor has not played, or the results cannot be rated.
+    pub fn rate_with(&self, others: &[RunName], anchors: &[AnchorChoice]) -> Result<Table, EvaluatorError> {
+        let mut results = self.run.results()?;
+        for name in others {
+            let run = self.store.run(name);
+            if !run.exists()? {
+                return Err(EvaluatorError::NoRun { run: name.clone(), store: self.store.root().to_owned() });
+            }
+            results.extend(run.results()?);
+        }
+        let tally = Pool::new(results).tally([]);
         let known = rate::anchors(&tally, anchors).map_err(|source| self.without_anchor(source))?;
         let change = |prior: Prior| prior.anchored(&known);
         let (ratings, step) = Ratings::of_runs(&tally, change).map_err(|source| self.unrated(source))?;

@@ -81,6 +81,9 @@ pub struct Args {
     /// With --rate: take the colours to be equal
     #[arg(long, conflicts_with_all = ["pair", "pair_uncertain", "ratings"])]
     no_first_move: bool,
+    /// Rate together with what was played in this run; may be repeated. Runs are tied by players who have played in both
+    #[arg(long, conflicts_with_all = ["sprt", "rate"], value_name = "RUN")]
+    with: Vec<RunName>,
     /// A player whose rating is known, as NAME=ELO, or NAME=ELO:SD if only so well; may be repeated. The table is on the
     /// scale of these players then
     #[arg(long, conflicts_with = "sprt", value_name = "NAME=ELO")]
@@ -221,7 +224,10 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         return cli::print(play_test(&mut arena, pair, &test, args.games, stop).map_err(blame)?);
     }
     let stored = arena.rate().map_err(blame)?;
-    let table = if args.anchor.is_empty() { stored } else { arena.rate_by(&args.anchor).map_err(blame)? };
+    let table = match (&args.with[..], &args.anchor[..]) {
+        ([], []) => stored,
+        (others, anchors) => arena.rate_with(others, anchors).map_err(blame)?,
+    };
     match args.format.unwrap_or(Format::Table) {
         Format::Table => cli::print(table),
         Format::Csv => cli::print(table.to_csv()),

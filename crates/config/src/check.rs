@@ -205,6 +205,8 @@ impl RunConfig {
         let evaluate = &self.evaluate;
         rule(evaluate.visits >= 1, "evaluate.visits", evaluate.visits, "must be at least 1")?;
         even("evaluate.opening_moves", evaluate.opening_moves)?;
+        let bound = evaluate.resign_below;
+        rule((-1.0..=0.0).contains(&bound), "evaluate.resign_below", bound, "must be from -1 to 0")?;
         even("evaluate.games_per_pair", evaluate.games_per_pair)?;
         at_least_one("evaluate.games_per_pair", evaluate.games_per_pair)?;
         rule(self.cycle.models >= 1, "loop.models", self.cycle.models, "must be at least 1")?;

@@ -282,6 +282,9 @@ pub struct LearningRate {
 pub struct Evaluate {
     /// Visits for each move of a match game.
     pub visits: u32,
+    /// A model gives up a match game when its root value is below this, -1 to 0; -1: none does. It saves time, and costs
+    /// results where the values are wrong.
+    pub resign_below: f32,
     /// Random moves at the start of a game; both colours play each opening once.
     pub opening_moves: usize,
     /// Games between two models each time they are paired; even.

@@ -45,6 +45,8 @@ pub struct MatchSpec {
     opening: u64,
     opening_moves: usize,
     move_limit: usize,
+    /// A model gives up when its root value is below this.
+    resign_below: f32,
     /// How the referee counts.
     scoring: Scoring,
     komi: f32,
@@ -65,6 +67,7 @@ impl MatchSpec {
             opening: game_seed(config.seed, &series, "opening", index / 2),
             opening_moves: config.evaluate.opening_moves,
             move_limit: config.selfplay.move_limit,
+            resign_below: config.evaluate.resign_below,
             scoring,
             komi,
         }
@@ -107,8 +110,8 @@ fn opening(mut game: Game, moves: usize, rng: &mut Seed) -> Game {
     game
 }
 
-/// A match game in progress. No noise, no drawing of moves, and no model resigns; variety comes from the opening and from
-/// the symmetry that each evaluation draws.
+/// A match game in progress. No noise and no drawing of moves; variety comes from the opening and from the symmetry that
+/// each evaluation draws.
 ///
 /// The match keeps the board and decides what is legal, when the game is over and how it is counted. A guest who breaks
 /// the rules has lost; a game whose guest breaks down is void, and so is one that ends by two passes after which a guest
@@ -183,9 +186,12 @@ impl Match {
 
     /// The turn that the player to move has decided on; `None` while it is thinking.
     fn decision(&mut self) -> Option<Result<Turn, Early>> {
-        let mover = self.game.to_move();
+        let (mover, resign_below) = (self.game.to_move(), self.spec.resign_below);
         match self.mover() {
             Seat::Model { thinker, .. } => thinker.is_done().then(|| {
+                if thinker.search().root_value().mover(mover) < resign_below {
+                    return Err(Early::Ending(Ending::Resignation { by: mover }));
+                }
                 let mv = thinker.search().best_move().map_or(Move::Pass, |root| root.mv);
                 Ok(searched(thinker, SearchKind::Full, 1.0, mv))
             }),

@@ -72,12 +72,12 @@ fn players_without_a_program_meet_models_and_each_other() {
     let table = first.rate().expect("the results can be rated");
     assert_eq!(table.lines().len(), 3);
     let anchors = ["Random=-1534", "Captures=-1267"].map(|text| text.parse().expect("an anchor"));
-    let anchored = first.rate_by(&anchors).expect("both have played");
+    let anchored = first.rate_with(&[], &anchors).expect("both have played");
     let elo = |name: &str| anchored.lines().iter().find(|line| line.player == name).map(|line| line.rating.elo);
     assert_eq!((elo("Random"), elo("Captures")), (Some(-1534.0), Some(-1267.0)));
     assert!(anchored.to_string().contains("On the scale of Random = -1534, Captures = -1267; ± is against that"));
     assert_eq!(first.rate().expect("the results can be rated"), table, "what is stored keeps its scale");
-    let stranger = first.rate_by(&["GnuGo-10=0".parse().expect("an anchor")]).expect_err("it has not played");
+    let stranger = first.rate_with(&[], &["GnuGo-10=0".parse().expect("an anchor")]).expect_err("it has not played");
     assert_eq!(stranger.to_string(), "cannot rate run tiny so");
     let met = meet(&mut first, [&player("Captures"), &player("Random")], 108).expect("they can play");
     // Of 100 games by equals 65 are won once in a thousand tries.
@@ -159,4 +159,29 @@ fn gnu_go_plays_without_a_dispute() {
     let met = meet(&mut arena, [&player("GnuGo-0-random-50"), &player("uniform")], 4).expect("GNU Go plays");
     assert_eq!((met.finished, met.void), (4, 0));
     assert!(played(&arena).iter().all(|game| game.end != EndReason::Forfeit));
+}
+
+#[test]
+fn runs_are_tied_by_those_who_have_played_in_both() {
+    let store = store();
+    let config = store.run(&"tiny".parse().expect("a name")).config().expect("memory can be read").expect("a run");
+    let other: RunName = "other".parse().expect("a name");
+    store.run(&other).create(&config).expect("the run is new");
+    let place = || Place {
+        device: Device::Cpu,
+        cache: 1 << 20,
+        threads: 1,
+        engines: Declarations::default(),
+        worker: "test".to_owned(),
+    };
+    let mut first = arena(&store, "");
+    let mut second = Arena::open(&store, &other, place()).expect("the run is there");
+    meet(&mut first, [&RANDOM_MODEL, &player("Captures")], 8).expect("they can play");
+    meet(&mut second, [&player("uniform"), &player("Captures")], 8).expect("they can play");
+    let alone = first.rate().expect("the results can be rated");
+    let both = first.rate_with(std::slice::from_ref(&other), &[]).expect("the results can be rated");
+    assert_eq!((alone.lines().len(), both.lines().len()), (2, 3));
+    assert!(both.lines().iter().any(|line| line.player == "Captures" && line.games == 16));
+    let missing = first.rate_with(&["nowhere".parse().expect("a name")], &[]).expect_err("there is no such run");
+    assert!(missing.to_string().starts_with("there is no run nowhere"), "{missing}");
 }
