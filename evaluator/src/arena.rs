@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cli::Stop;
-use config::{ModelId, PlayerId, PlayerRef, RunConfig, RunName};
+use config::{ModelId, ModelRef, PlayerId, PlayerRef, RunConfig, RunName};
 use engines::{Declarations, Identity};
 use go::Size;
 use net::Device;
@@ -20,9 +20,11 @@ use crate::table::Table;
 use crate::{EvaluatorError, Player, Source};
 
 mod comparison;
+mod gate;
 mod retirement;
 
 pub use comparison::Comparison;
+pub use gate::Promotion;
 pub use retirement::Retirement;
 
 /// What was claimed this long ago is not being played any more.
@@ -100,6 +102,20 @@ impl Arena {
         &self.place.engines
     }
 
+    /// The model that a person means: the one they name, or the newest of the run they name.
+    ///
+    /// # Errors
+    /// The run has no model yet, or the store cannot be read.
+    pub fn resolve_model(&self, model: &ModelRef) -> Result<ModelId, EvaluatorError> {
+        match model {
+            ModelRef::Exact(id) => Ok(id.clone()),
+            ModelRef::Newest(run) => {
+                let newest = self.store.run(run).newest_model()?;
+                newest.map(|number| run.model(number)).ok_or_else(|| EvaluatorError::NoModel(run.clone()))
+            }
+        }
+    }
+
     /// The player that a person means: the one they name, or the newest model of the run they name.
     ///
     /// # Errors
@@ -108,8 +124,8 @@ impl Arena {
         match player {
             PlayerRef::Exact(id) => Ok(id.clone()),
             PlayerRef::Newest(run, settings) => {
-                let newest = self.store.run(run).newest_model()?.ok_or_else(|| EvaluatorError::NoModel(run.clone()))?;
-                Ok(PlayerId::Model { id: run.model(newest), settings: settings.clone() })
+                let id = self.resolve_model(&ModelRef::Newest(run.clone()))?;
+                Ok(PlayerId::Model { id, settings: settings.clone() })
             }
         }
     }

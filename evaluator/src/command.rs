@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::{ArgGroup, Parser, ValueEnum};
 use cli::{Blame, Misconfigured, Stop, StoreUnreachable};
-use config::{ModelId, PlayerId, PlayerRef, RunName};
+use config::{ModelId, ModelRef, PlayerId, PlayerRef, RunName};
 use engines::{Declarations, Engine};
 use ratings::pairing::{About, Rule};
 use ratings::sprt::Sprt;
 use store::{Store, StoreError};
 
 use crate::rate::{self, AnchorChoice, PriorChoice, Report, Wish};
-use crate::{Arena, Comparison, EvaluatorError, Place, Progress};
+use crate::{Arena, Comparison, EvaluatorError, Place, Progress, Promotion};
 
 /// Lets models of a run play each other, and rates them by everything they have played.
 ///
@@ -48,16 +48,20 @@ pub struct Args {
     /// ELO0: a sequential test over the pairs of games that share an opening
     #[arg(long, group = "work", num_args = 2, value_names = ["A", "B"], requires_all = ["elo0", "elo1"])]
     sprt: Option<Vec<PlayerRef>>,
-    /// With --sprt: the lead, in Elo, that is not worth having
+    /// Promotion test: let this model of the run play its champion, and make it the champion if it is stronger, by --elo1
+    /// rather than by --elo0 [0 and 35]. The first champion is random. Self-play does not depend on it
+    #[arg(long, group = "work", value_name = "MODEL")]
+    gate: Option<ModelRef>,
+    /// With --sprt and --gate: the lead, in Elo, that is not worth having
     #[arg(long, value_name = "ELO0", allow_negative_numbers = true)]
     elo0: Option<f64>,
-    /// With --sprt: the lead, in Elo, that is to be found
+    /// With --sprt and --gate: the lead, in Elo, that is to be found
     #[arg(long, value_name = "ELO1", allow_negative_numbers = true)]
     elo1: Option<f64>,
-    /// With --sprt: the share of tests that may find for ELO1 where ELO0 is true
+    /// With --sprt and --gate: the share of tests that may find for ELO1 where ELO0 is true
     #[arg(long, default_value_t = 0.05, value_name = "SHARE")]
     alpha: f64,
-    /// With --sprt: the share of tests that may find for ELO0 where ELO1 is true
+    /// With --sprt and --gate: the share of tests that may find for ELO0 where ELO1 is true
     #[arg(long, default_value_t = 0.05, value_name = "SHARE")]
     beta: f64,
     /// Let this player meet every engine: those that are built in, and those of --engines
@@ -91,7 +95,7 @@ pub struct Args {
     /// How ratings are printed [default: table; with --rate json]
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
-    /// With --pair, --round-robin, --new-model and --sprt: play until two have met in at most so many games, earlier ones
+    /// With --pair, --round-robin, --new-model, --against-anchors, --sprt and --gate: play until two have met in at most so many games, earlier ones
     /// included; an even number [default: for a pair as many more as the run's evaluate.games_per_pair, for each pair of
     /// several that many in all, for a test 20000]
     #[arg(long, value_name = "N", conflicts_with_all = ["pair_uncertain", "ratings", "rate"], value_parser = even)]
@@ -168,6 +172,9 @@ fn even(text: &str) -> Result<u64, String> {
 /// take at its worst.
 const MOST_GAMES: u64 = 20_000;
 
+/// The lead, in Elo, for which a new champion is worth having.
+const WORTH: f64 = 35.0;
+
 impl Args {
     fn rule(&self) -> Rule {
         match self.pairing {
@@ -222,6 +229,10 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         let (elo0, elo1) = (args.elo0.unwrap_or_default(), args.elo1.unwrap_or_default());
         let test = Sprt::new(elo0, elo1, args.alpha, args.beta).misconfigured()?;
         return cli::print(play_test(&mut arena, pair, &test, args.games, stop).map_err(blame)?);
+    } else if let Some(model) = &args.gate {
+        let (elo0, elo1) = (args.elo0.unwrap_or_default(), args.elo1.unwrap_or(WORTH));
+        let test = Sprt::new(elo0, elo1, args.alpha, args.beta).misconfigured()?;
+        return cli::print(play_gate(&mut arena, model, &test, args.games, stop).map_err(blame)?);
     }
     let stored = arena.rate().map_err(blame)?;
     let table = match (&args.with[..], &args.anchor[..]) {
@@ -263,8 +274,12 @@ fn run_name(args: &Args) -> anyhow::Result<RunName> {
         }
         PlayerRef::Exact(_) => None,
     };
-    let named = || args.pair.iter().chain(&args.sprt).flatten().chain(&args.new_model);
-    let of_pair = || named().find_map(of_model);
+    let named = || args.pair.iter().chain(&args.sprt).flatten().chain(&args.new_model).chain(&args.against_anchors);
+    let of_gate = || match &args.gate {
+        Some(ModelRef::Exact(ModelId::Trained { run, .. }) | ModelRef::Newest(run)) => Some(run.clone()),
+        _ => None,
+    };
+    let of_pair = || named().find_map(of_model).or_else(of_gate);
     let nowhere = || anyhow::anyhow!("which run is meant? say it with --run NAME");
     args.run.clone().or_else(of_pair).ok_or_else(nowhere).misconfigured()
 }
@@ -344,11 +359,30 @@ fn play_test(
     let most = games.unwrap_or(MOST_GAMES);
     let bar = cli::Progress::new(format!("{first} against {second}"), None);
     let found = arena.compare([&first, &second], test, most, stop, &mut |so_far, progress| {
-        bar.set(2 * u64::from(so_far.outcomes.count()) + progress.finished);
-        bar.note(format!("log ratio {:.2} of {:.2} to {:.2}", so_far.log_ratio, so_far.bounds[0], so_far.bounds[1]));
+        show_test(&bar, so_far, progress);
     });
     bar.finish();
     found
+}
+
+fn play_gate(
+    arena: &mut Arena,
+    model: &ModelRef,
+    test: &Sprt,
+    games: Option<u64>,
+    stop: &Stop,
+) -> Result<Promotion, EvaluatorError> {
+    let candidate = arena.resolve_model(model)?;
+    let bar = cli::Progress::new(format!("{candidate} against {}", arena.champion()?), None);
+    let most = games.unwrap_or(MOST_GAMES);
+    let found = arena.promote(&candidate, test, most, stop, &mut |so_far, progress| show_test(&bar, so_far, progress));
+    bar.finish();
+    found
+}
+
+fn show_test(bar: &cli::Progress, so_far: &Comparison, progress: Progress) {
+    bar.set(2 * u64::from(so_far.outcomes.count()) + progress.finished);
+    bar.note(format!("log ratio {:.2} of {:.2} to {:.2}", so_far.log_ratio, so_far.bounds[0], so_far.bounds[1]));
 }
 
 /// Lets two models play until they have met in `games` games, or else in as many more as the run wants.
@@ -389,6 +423,7 @@ fn blame(error: EvaluatorError) -> anyhow::Error {
         | EvaluatorError::Missing { .. }
         | EvaluatorError::NoModel(_)
         | EvaluatorError::Itself(_)
+        | EvaluatorError::NoCandidate { .. }
         | EvaluatorError::Settings { .. }
         | EvaluatorError::Anchor { .. }
         | EvaluatorError::Engine(_)

@@ -33,6 +33,14 @@ pub enum EvaluatorError {
     /// A model was to play itself.
     #[error("{0} cannot play itself: the result would say nothing")]
     Itself(String),
+    /// A model that cannot be the champion of the run.
+    #[error("{model} cannot be the next champion of run {run}: it is no model of the run that is newer than the last")]
+    NoCandidate {
+        /// The model.
+        model: ModelId,
+        /// The run.
+        run: RunName,
+    },
     /// A model plays on another board than the run.
     #[error("{model} plays on {found}x{found} boards, and this run on {wanted}x{wanted}")]
     OtherBoard {

@@ -16,7 +16,7 @@ pub mod rate;
 pub mod table;
 mod tries;
 
-pub use arena::{Arena, Comparison, Place, Proposal, Retirement, Score};
+pub use arena::{Arena, Comparison, Place, Promotion, Proposal, Retirement, Score};
 pub use error::EvaluatorError;
 pub use meeting::{Meeting, Progress, batch};
 pub use player::{Player, Searcher, Source};

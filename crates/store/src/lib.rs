@@ -15,6 +15,7 @@
 //!         ratings/<time>.parquet                           fitted ratings (record::ratings)
 //!         engines/<name>.toml                              other programs that have played matches
 //!         retired/000007.toml                              models that are not paired any more
+//!         champions/000019.toml                            models that passed a promotion test
 //!         claims/<worker>-<time>.toml                      what evaluators are playing now
 //! ```
 //!

@@ -15,6 +15,7 @@ use crate::{Run, Stem, StoreError};
 const MATCHES: &str = "matches";
 const ENGINES: &str = "engines";
 const RETIRED: &str = "retired";
+const CHAMPIONS: &str = "champions";
 const RATINGS: &str = "ratings";
 const PARQUET: &str = "parquet";
 
@@ -114,6 +115,27 @@ impl Run {
     pub fn retire_model(&self, number: u32, why: &impl Serialize) -> Result<(), StoreError> {
         let path = self.path([RETIRED]).join(format!("{}.toml", number_name(number)));
         match self.store().publish_toml(&path, why) {
+            Ok(()) | Err(StoreError::AlreadyExists { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The model that passed the last promotion test; `None` before there is one. Only newer models follow it.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn champion(&self) -> Result<Option<u32>, StoreError> {
+        let files = self.store().files(&self.path([CHAMPIONS]))?;
+        Ok(files.iter().filter_map(|name| parse_number(name.strip_suffix(".toml")?)).max())
+    }
+
+    /// Keeps that a model has passed a promotion test, and how.
+    ///
+    /// # Errors
+    /// A store that cannot be written. A model that has passed one before is no error.
+    pub fn crown(&self, number: u32, how: &impl Serialize) -> Result<(), StoreError> {
+        let path = self.path([CHAMPIONS]).join(format!("{}.toml", number_name(number)));
+        match self.store().publish_toml(&path, how) {
             Ok(()) | Err(StoreError::AlreadyExists { .. }) => Ok(()),
             Err(error) => Err(error),
         }

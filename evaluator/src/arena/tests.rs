@@ -263,3 +263,37 @@ fn what_others_are_playing_counts_as_played() {
     assert_eq!(played.finished, 4);
     assert_eq!(arena.run.claims(CLAIM_LASTS).expect("memory can be read").len(), 3, "its own is released");
 }
+
+#[test]
+fn only_a_newer_and_stronger_model_becomes_the_champion() {
+    let store = store();
+    let mut arena = arena(&store, 1);
+    publish_models(&arena, 3);
+    let model = |number| name(RUN).model(number);
+    let test = Sprt::new(0.0, 100.0, 0.05, 0.05).expect("a test");
+    let stop = Stop::never();
+    // Enough games for a verdict are there already: model 2 beats `random`, and model 3 shares the points with model 2.
+    let mut games = Vec::new();
+    for index in 0..200 {
+        for (one, other, one_wins) in [(2, 0, true), (3, 2, index % 4 < 2)] {
+            let player = |number: u32| if number == 0 { "random".to_owned() } else { model(number).to_string() };
+            let (black, white) =
+                if index % 2 == 0 { (player(one), player(other)) } else { (player(other), player(one)) };
+            let outcome = if one_wins == (index % 2 == 0) { record::Outcome::Black } else { record::Outcome::White };
+            let game = record::synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
+            let id = GameId::of(&black, &white, "", index);
+            games.push(record::GameRecord { id, black, white, outcome, ..game });
+        }
+    }
+    arena.run.publish_results("test", &games).expect("memory can be written");
+    assert_eq!(arena.champion().expect("memory can be read"), ModelId::Random);
+    let passed = arena.promote(&model(2), &test, 0, &stop, &mut |_, _| {}).expect("the games are there");
+    assert!(passed.promoted && passed.to_string().ends_with("tiny-2 is the champion now"), "{passed}");
+    assert_eq!(arena.champion().expect("memory can be read"), model(2));
+    let failed = arena.promote(&model(3), &test, 0, &stop, &mut |_, _| {}).expect("the games are there");
+    assert!(!failed.promoted && failed.to_string().ends_with("tiny-2 stays the champion"), "{failed}");
+    for wrong in [model(1), model(2), ModelId::Uniform] {
+        let error = arena.promote(&wrong, &test, 0, &stop, &mut |_, _| {}).expect_err("it cannot follow");
+        assert!(matches!(error, EvaluatorError::NoCandidate { .. }), "{wrong}");
+    }
+}
