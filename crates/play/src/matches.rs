@@ -176,6 +176,11 @@ impl Match {
         }
     }
 
+    /// Moves made so far, the opening included.
+    pub fn turns(&self) -> usize {
+        self.turns.len()
+    }
+
     /// The seat of the player to move.
     fn mover(&mut self) -> &mut Seat {
         match self.game.to_move() {

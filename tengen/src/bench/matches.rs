@@ -1,5 +1,6 @@
 //! Matches of two different models beside self-play of one of them, at equal visits.
 
+use std::cell::Cell;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -8,12 +9,13 @@ use cli::{Blame, PlaceArgs};
 use config::RunConfig;
 use mcts::{Evaluate, Settings};
 use net::{Model, Precision, Weights};
-use play::{Budget, By, Contest, Counts, Match, MatchSpec, Selfplay, SelfplaySpec, Side};
+use play::{Budget, By, Contest, Counts, Match, MatchSpec, Selfplay, SelfplaySpec, Side, Void};
+use record::GameRecord;
 use serde::Serialize;
 
 use super::Bench;
 use super::network::model;
-use super::selfplay::on_threads;
+use super::selfplay::{ENOUGH_GAMES, on_threads};
 use super::subject::{Subject, SubjectArgs};
 
 /// Arguments of `tengen bench match`.
@@ -37,14 +39,14 @@ struct Case {
     batch: usize,
     visits: u32,
     threads: usize,
-    games_per_s: f64,
+    /// None where too few games ended to say.
+    games_per_s: Option<f64>,
     positions_per_s: f64,
-    selfplay_games_per_s: f64,
+    /// None where too few games ended to say.
+    selfplay_games_per_s: Option<f64>,
     selfplay_positions_per_s: f64,
-    /// Of the games a second.
+    /// Of the positions a second; games of matches and of self-play differ in length.
     share: f64,
-    /// Of the moves a second; games of matches and of self-play differ in length.
-    share_of_positions: f64,
     /// Positions in the rows of the batches that were evaluated.
     fill: f64,
 }
@@ -56,15 +58,13 @@ impl fmt::Display for Case {
             f,
             "match {board}x{board} {blocks}x{filters}, {visits} visits, {threads} threads with batches of {batch}: "
         )?;
-        write!(f, "{:.2} games/s, {:.0} positions/s, ", self.games_per_s, self.positions_per_s)?;
-        write!(f, "{:.1} % of self-play's {:.2} games/s, ", 100.0 * self.share, self.selfplay_games_per_s)?;
-        write!(
-            f,
-            "{:.1} % of its {:.0} positions/s, ",
-            100.0 * self.share_of_positions,
-            self.selfplay_positions_per_s
-        )?;
-        write!(f, "batches {:.1} % full", 100.0 * self.fill)
+        let games = |rate: Option<f64>| match rate {
+            Some(rate) => format!("{rate:.2} games/s"),
+            None => "too few games to count".to_owned(),
+        };
+        write!(f, "{}, {:.0} positions/s, ", games(self.games_per_s), self.positions_per_s)?;
+        write!(f, "{:.1} % of self-play's {:.0} ", 100.0 * self.share, self.selfplay_positions_per_s)?;
+        write!(f, "({}); batches {:.1} % full", games(self.selfplay_games_per_s), 100.0 * self.fill)
     }
 }
 
@@ -98,6 +98,7 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject, batch: usize) -> a
         all.iter().map(of).sum::<f64>() / seconds
     };
     let (games, positions): (Count, Count) = (|played| played.games, |played| played.moves);
+    let enough = |all: &[Played]| all.iter().map(games).sum::<f64>() >= ENOUGH_GAMES;
     let evaluations: u64 = met.iter().map(|played| played.counts.evaluations).sum();
     let rounds: u64 = met.iter().map(|played| played.counts.rounds).sum();
     Ok(Case {
@@ -108,12 +109,11 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject, batch: usize) -> a
         batch,
         visits: config.search.visits,
         threads,
-        games_per_s: rate(games, &met),
+        games_per_s: enough(&met).then(|| rate(games, &met)),
         positions_per_s: rate(positions, &met),
-        selfplay_games_per_s: rate(games, &own),
+        selfplay_games_per_s: enough(&own).then(|| rate(games, &own)),
         selfplay_positions_per_s: rate(positions, &own),
-        share: rate(games, &met) / rate(games, &own),
-        share_of_positions: rate(positions, &met) / rate(positions, &own),
+        share: rate(positions, &met) / rate(positions, &own),
         fill: evaluations as f64 / rounds as f64 / batch as f64,
     })
 }
@@ -133,7 +133,7 @@ fn selfplay(model: &Model, config: &RunConfig, cache: usize, thread: usize, time
     let mut started = (0..).map(|index| SelfplaySpec::new(config, "made-up", &thread.to_string(), index, None));
     let mut start = || started.next().map(Selfplay::new);
     let slots = config.selfplay.batch / config.search.leaves;
-    play(&mut [&mut model.network(cache)], slots, &mut start, &|record| record.turns.len(), time)
+    play(&mut [&mut model.network(cache)], slots, &mut start, time)
 }
 
 fn matches(
@@ -151,53 +151,100 @@ fn matches(
     let mut started = (0..).map(|index| MatchSpec::new(config, &first, &second, index));
     let mut nobody = |_: &MatchSpec, _| unreachable!("both sides are models");
     let mut start = || started.next().map(|spec| Match::new(spec, &mut nobody));
-    let moves = |game: &Result<record::GameRecord, play::Void>| game.as_ref().map_or(0, |record| record.turns.len());
     let [mut one, mut other] = models.map(|model| model.network(cache));
     let slots = 2 * batch / config.search.leaves;
-    play(&mut [&mut one, &mut other], slots, &mut start, &moves, time)
+    play(&mut [&mut one, &mut other], slots, &mut start, time)
 }
 
-/// Plays for a quarter of the time to get the games apart from each other, and then for the time that counts; counts the
-/// games that end in it, and all of their moves.
-fn play<G: Contest>(
+/// A game whose moves can be counted.
+trait Turns: Contest {
+    /// Moves made so far.
+    fn turns(&self) -> usize;
+    /// Moves of a game that is over.
+    fn turns_of(finished: &Self::Finished) -> usize;
+}
+
+impl Turns for Selfplay {
+    fn turns(&self) -> usize {
+        self.turns()
+    }
+
+    fn turns_of(finished: &GameRecord) -> usize {
+        finished.turns.len()
+    }
+}
+
+impl Turns for Match {
+    fn turns(&self) -> usize {
+        self.turns()
+    }
+
+    fn turns_of(finished: &Result<GameRecord, Void>) -> usize {
+        finished.as_ref().map_or(0, |record| record.turns.len())
+    }
+}
+
+/// Counts moves as they are made.
+struct Counted<'a, G> {
+    game: G,
+    moves: &'a Cell<usize>,
+}
+
+impl<G: Turns> Contest for Counted<'_, G> {
+    type Finished = G::Finished;
+
+    fn model(&self) -> Option<usize> {
+        self.game.model()
+    }
+
+    fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) {
+        self.game.push(models, pushed);
+    }
+
+    fn take(&mut self, models: &[&mut dyn Evaluate]) -> Option<G::Finished> {
+        let before = self.game.turns();
+        let finished = self.game.take(models);
+        let after = finished.as_ref().map_or(self.game.turns(), G::turns_of);
+        self.moves.set(self.moves.get() + after - before);
+        finished
+    }
+}
+
+/// Plays for a quarter of the time to get the games apart from each other, and then for the time that counts.
+fn play<G: Turns>(
     models: &mut [&mut dyn Evaluate],
     slots: usize,
     start: &mut dyn FnMut() -> Option<G>,
-    moves: &dyn Fn(&G::Finished) -> usize,
     time: Duration,
 ) -> anyhow::Result<Played> {
-    let done = std::cell::Cell::new((0, 0));
+    let (games, moves) = (Cell::new(0), Cell::new(0));
+    let mut start = || start().map(|game| Counted { game, moves: &moves });
     let began = Instant::now();
-    let mut measured: Option<(Instant, Counts, (usize, usize))> = None;
+    let mut measured: Option<(Instant, Counts)> = None;
     let mut end = None;
-    play::run(
-        models,
-        &mut Vec::new(),
-        slots,
-        start,
-        &mut |game| done.set((done.get().0 + 1, done.get().1 + moves(&game))),
-        &mut |counts| {
-            if measured.is_none() && began.elapsed() >= time / 4 {
-                measured = Some((Instant::now(), counts, done.get()));
-            }
-            let Some((since, before, games)) = &measured else { return ControlFlow::Continue(()) };
-            if since.elapsed() < time {
-                return ControlFlow::Continue(());
-            }
-            let counts = Counts {
-                rounds: counts.rounds - before.rounds,
-                evaluations: counts.evaluations - before.evaluations,
-                recalled: counts.recalled - before.recalled,
-            };
-            end.get_or_insert(Played {
-                games: (done.get().0 - games.0) as f64,
-                moves: (done.get().1 - games.1) as f64,
-                counts,
-                seconds: since.elapsed().as_secs_f64(),
-            });
-            ControlFlow::Break(())
-        },
-    )
+    play::run(models, &mut Vec::new(), slots, &mut start, &mut |_| games.set(games.get() + 1), &mut |counts| {
+        if measured.is_none() && began.elapsed() >= time / 4 {
+            games.set(0);
+            moves.set(0);
+            measured = Some((Instant::now(), counts));
+        }
+        let Some((since, before)) = &measured else { return ControlFlow::Continue(()) };
+        if since.elapsed() < time {
+            return ControlFlow::Continue(());
+        }
+        let counts = Counts {
+            rounds: counts.rounds - before.rounds,
+            evaluations: counts.evaluations - before.evaluations,
+            recalled: counts.recalled - before.recalled,
+        };
+        end.get_or_insert(Played {
+            games: f64::from(games.get()),
+            moves: moves.get() as f64,
+            counts,
+            seconds: since.elapsed().as_secs_f64(),
+        });
+        ControlFlow::Break(())
+    })
     .map_err(|error| anyhow::anyhow!(error))?;
     Ok(end.expect("the loop ends when the time is over"))
 }

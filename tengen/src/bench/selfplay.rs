@@ -18,7 +18,7 @@ use super::network::model;
 use super::subject::{Subject, SubjectArgs};
 
 /// With fewer games ended their rate says little: its error is then more than a fifth.
-const ENOUGH_GAMES: f64 = 25.0;
+pub(super) const ENOUGH_GAMES: f64 = 25.0;
 
 /// Arguments of `tengen bench selfplay`.
 #[derive(clap::Args, Debug)]
