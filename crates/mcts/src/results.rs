@@ -7,7 +7,7 @@ use crate::puct::Puct;
 use crate::search::Search;
 use crate::settings::Algorithm;
 use crate::target::shares;
-use crate::tree::{Child, View};
+use crate::tree::{Child, NodeId, View};
 use crate::{Depth, Value};
 
 /// A followed edge of the root.
@@ -140,8 +140,25 @@ impl Search {
 
     /// The most visited path from the root, with the visits of each move.
     pub fn principal_variation(&self) -> Vec<(Move, u32)> {
+        self.tree.root().map_or_else(Vec::new, |root| self.most_visited_below(root))
+    }
+
+    /// The most visited path from the root that begins with this move, with the visits of each move; empty when the
+    /// move was not visited.
+    pub fn variation(&self, first: Move) -> Vec<(Move, u32)> {
+        let index = first.index(self.game.size());
+        let follow = |root| {
+            let slot = self.tree.moves(root).iter().position(|&mv| usize::from(mv) == index)?;
+            self.tree.children(root).get(slot).filter(|child| child.visits > 0)
+        };
+        let Some(child) = self.tree.root().and_then(follow) else { return Vec::new() };
+        let below = child.node.map_or_else(Vec::new, |node| self.most_visited_below(node));
+        std::iter::once((first, child.visits)).chain(below).collect()
+    }
+
+    fn most_visited_below(&self, top: NodeId) -> Vec<(Move, u32)> {
         let mut path = Vec::new();
-        let mut at = self.tree.root();
+        let mut at = Some(top);
         while let Some(id) = at {
             let moves = self.tree.moves(id).iter();
             let best = moves.zip(self.tree.children(id)).max_by_key(|(mv, child)| (child.visits, u16::MAX - **mv));

@@ -150,6 +150,11 @@ impl Thinker {
         self.search.start_over();
     }
 
+    /// Goes on with the search of the present position, in the way in which it began, until it has so many visits.
+    pub fn extend(&mut self, visits: u32) {
+        self.budget.visits = visits;
+    }
+
     /// Plays a move, of either side.
     ///
     /// # Errors

@@ -26,6 +26,24 @@ pub enum Failure {
     /// The file is missing, is no SGF, or its game cannot be played here.
     #[error("cannot load file")]
     CannotLoad,
+    /// Handicap stones are for an empty board.
+    #[error("board not empty")]
+    BoardNotEmpty,
+    /// There is no handicap of so many stones on this board.
+    #[error("invalid number of stones")]
+    BadStones,
+    /// These points cannot all get a stone.
+    #[error("bad vertex list")]
+    BadVertices,
+    /// There is no stone on the point.
+    #[error("vertex must not be empty")]
+    NoStone,
+    /// Nobody has moved yet.
+    #[error("no previous move known")]
+    NoMove,
+    /// What is asked for is known, and not to be had here.
+    #[error("{0}")]
+    Unsupported(&'static str),
     /// The player has no answer.
     #[error("{0}")]
     Player(String),
@@ -47,6 +65,11 @@ pub(super) fn format(id: Option<u32>, answer: &Result<String, Failure>) -> Strin
     sent + &text + "\n\n"
 }
 
+/// The beginning of an answer that is sent line by line. The empty line at its end is all that comes after the lines.
+pub(super) fn begin(id: Option<u32>) -> String {
+    id.map_or_else(|| "=\n".to_owned(), |id| format!("={id}\n"))
+}
+
 /// Without line breaks or other control characters, which would end an answer before its time.
 fn one_line(text: &str) -> String {
     text.split(char::is_control).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
@@ -61,6 +84,7 @@ mod tests {
         assert_eq!(format(None, &Ok(String::new())), "=\n\n");
         assert_eq!(format(Some(7), &Ok("D4".to_owned())), "=7 D4\n\n");
         assert_eq!(format(Some(0), &Ok("\nA\nB".to_owned())), "=0\nA\nB\n\n");
+        assert_eq!([begin(None), begin(Some(3))], ["=\n", "=3\n"]);
         assert_eq!(format(None, &Err(Failure::Player("no\n\nmodel\r".to_owned()))), "? no model\n\n");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use go::{Color, Game, Move, Point};
+use go::{Color, Game, Move, Point, Size};
 
 /// The board with its coordinates, the last move in parentheses, and what else is known, in lines of which the first
 /// is empty.
@@ -55,6 +55,11 @@ fn column(game: &Game, col: usize) -> String {
     Move::Play(at(game, 0, col)).to_gtp(game.size()).chars().filter(char::is_ascii_alphabetic).collect()
 }
 
+/// Points as vertices.
+pub(super) fn names(size: Size, points: impl IntoIterator<Item = Point>) -> String {
+    points.into_iter().map(|point| Move::Play(point).to_gtp(size)).collect::<Vec<_>>().join(" ")
+}
+
 /// `B+3.5`, `W+12` or `0`: Black's margin after komi, to a hundredth of a point.
 pub(super) fn score(margin: f64) -> String {
     let margin = (margin * 100.0).round() / 100.0;
@@ -67,8 +72,6 @@ pub(super) fn score(margin: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use go::Size;
-
     use super::*;
 
     #[test]

@@ -5,28 +5,47 @@ use proptest::prelude::*;
 use go::{Game, Move};
 
 use super::tests::setup;
+use super::voice::tests::voice;
 use super::*;
 
 /// Plays the middle one of the legal points, and fails now and then.
 struct Moody(usize);
 
 impl Player for Moody {
-    fn genmove(&mut self, game: &Game, _komi: f32) -> Result<Decision, PlayerError> {
+    fn genmove(&mut self, task: &Task<'_>, watch: &mut Watch<'_>) -> Result<Decision, PlayerError> {
         self.0 += 1;
-        let points: Vec<_> = game.legal_points().iter().collect();
+        let points: Vec<_> = task.game.legal_points().iter().collect();
         match self.0 % 7 {
             0 => Err("not\nnow".into()),
             1 => Ok(Decision::Resign),
+            2 => voice("gumbel", 3).genmove(task, watch),
             _ => Ok(Decision::Move(points.get(points.len() / 2).map_or(Move::Pass, |&point| Move::Play(point)))),
         }
+    }
+
+    fn think(&mut self, game: &Game, komi: f32, watch: &mut Watch<'_>) -> Result<(), PlayerError> {
+        self.0 += 1;
+        if self.0.is_multiple_of(7) { Err("not\nnow".into()) } else { voice("puct", 3).think(game, komi, watch) }
+    }
+
+    fn play_on(&mut self, game: &Game, komi: f32) -> Result<Vec<Game>, PlayerError> {
+        self.0 += 1;
+        if self.0.is_multiple_of(7) { Err("not\nnow".into()) } else { voice("puct", 3).play_on(game, komi) }
     }
 }
 
 /// Words that a controller might send, in any order.
 fn word() -> impl Strategy<Value = String> {
     let commands = "play genmove undo boardsize clear_board komi loadsgf showboard final_score all_legal list_stones \
-                    known_command list_commands name version protocol_version time_settings time_left";
-    let others = "b w black WHITE A1 b2 c3 D4 e5 t19 z25 i3 pass resign 0 1 2 3 5 9 19 -1 7.5 1e40 nan 2147483648 \
+                    known_command list_commands name version protocol_version time_settings time_left clear_cache \
+                    get_komi fixed_handicap place_free_handicap set_free_handicap gogui-play_sequence gg-undo \
+                    reg_genmove kgs-genmove_cleanup lz-genmove_analyze kata-genmove_analyze genmove_analyze lz-analyze \
+                    kata-analyze analyze kgs-time_settings final_status_list kgs-game_over is_legal color countlib \
+                    captures last_move move_history get_handicap query_boardsize gogui-interrupt \
+                    gogui-analyze_commands tengen-policy tengen-visits tengen-variation tengen-value \
+                    tengen-pass_alive tengen-status";
+    let others = "alive dead seki none absolute byoyomi canadian interval maxmoves ownership true avoid b w black WHITE A1 b2 c3 \
+                  D4 e5 t19 z25 i3 pass resign 0 1 2 3 5 9 19 -1 7.5 1e40 nan 2147483648 1e308 \
                   /dev/zero / . # #x \u{0} \u{7f} \u{e9}";
     let known: Vec<&str> =
         commands.split_whitespace().chain(others.split(' ').filter(|word| !word.is_empty())).collect();
@@ -55,7 +74,7 @@ fn wants_answer(line: &[u8]) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// 40 sessions of up to 50 lines, 1,000 lines and more in all.
+    /// 40 sessions of 25 to 50 lines, 1,000 lines at least.
     #[test]
     fn every_command_gets_one_answer(lines in proptest::collection::vec(line(), 25..50)) {
         let mut player = Moody(0);
@@ -63,7 +82,7 @@ proptest! {
         for bytes in &lines {
             let input = [bytes.as_slice(), b"\n"].concat();
             let mut output = Vec::new();
-            serve(Line::all(&input[..]), &mut output, &mut session).expect("memory can be written");
+            serve(Inbox::holding(Line::all(&input[..])), &mut output, &mut session).expect("memory can be written");
             let answer = String::from_utf8(output).expect("answers are text");
             if wants_answer(bytes) {
                 let well_formed = answer.starts_with(['=', '?']) && answer.ends_with("\n\n");

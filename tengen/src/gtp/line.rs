@@ -41,6 +41,11 @@ impl Line {
         }
     }
 
+    /// Whether this is the comment with which GoGui asks a program to come to an end with what it does.
+    pub(super) fn is_interrupt(&self) -> bool {
+        self.bytes.trim_ascii() == b"# interrupt"
+    }
+
     /// Every line of an input.
     pub fn all(mut input: impl BufRead) -> impl Iterator<Item = io::Result<Line>> {
         std::iter::from_fn(move || Line::read(&mut input).transpose())

@@ -1,9 +1,15 @@
 //! Who thinks of the moves.
 
+use std::ops::ControlFlow;
+
 use go::{Game, Move};
+use mcts::Search;
 
 /// Why a player has no move, in a sentence for the person at the other end.
 pub type PlayerError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Is shown what a search has found out so far, again and again, and says whether to go on.
+pub type Watch<'a> = dyn FnMut(&Search) -> ControlFlow<()> + 'a;
 
 /// What a player wants to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,13 +20,36 @@ pub enum Decision {
     Resign,
 }
 
+/// A move that is wanted.
+#[derive(Clone, Copy, Debug)]
+pub struct Task<'a> {
+    /// The position, which is no end of a game.
+    pub game: &'a Game,
+    /// What White receives.
+    pub komi: f32,
+    /// Whether there is a clock: it is the watcher then who says when there has been enough thinking.
+    pub timed: bool,
+}
+
 /// Thinks of moves in games that somebody else plays.
 pub trait Player {
-    /// A move for the player to move in `game`, which is not over. `komi` is what White receives.
+    /// A move for the player to move, or the best that is known when `watch` says that it is enough.
     ///
     /// # Errors
     /// When there is no move to be had; the session goes on.
-    fn genmove(&mut self, game: &Game, komi: f32) -> Result<Decision, PlayerError>;
+    fn genmove(&mut self, task: &Task<'_>, watch: &mut Watch<'_>) -> Result<Decision, PlayerError>;
+
+    /// Thinks about the position that `game` is in until `watch` says that it is enough.
+    ///
+    /// # Errors
+    /// When it cannot; the session goes on.
+    fn think(&mut self, game: &Game, komi: f32, watch: &mut Watch<'_>) -> Result<(), PlayerError>;
+
+    /// Games that go on from here to their end, quickly played: what may become of the stones. None when it has no idea.
+    ///
+    /// # Errors
+    /// When it cannot; the session goes on.
+    fn play_on(&mut self, game: &Game, komi: f32) -> Result<Vec<Game>, PlayerError>;
 
     /// What follows has nothing to do with what was before.
     fn new_game(&mut self) {}

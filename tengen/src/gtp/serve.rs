@@ -1,89 +1,115 @@
 //! From input to output.
 
 use std::io::{self, Write};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
 
 use cli::Stop;
 
-use super::{Line, Session};
-
-/// Lines read ahead of the one being answered. Some controllers send many commands at once.
-const AHEAD: usize = 64;
-
-/// How soon a request to stop is noticed.
-const PATIENCE: Duration = Duration::from_millis(100);
+use super::answer::{self, Failure};
+use super::parse::Request;
+use super::{Inbox, Session};
 
 /// Answers standard input on standard output until `quit`, the end of the input, or a request to stop.
 ///
 /// # Errors
 /// When the input cannot be read or the output not be written. A controller that has gone is not an error.
 pub fn run(session: &mut Session<'_>, stop: &Stop) -> io::Result<()> {
-    serve(from_stdin(stop.clone())?, io::stdout().lock(), session)
+    serve(Inbox::stdin(stop.clone())?, io::stdout().lock(), session)
 }
 
 /// Answers lines one by one, each before the next is taken.
 ///
 /// # Errors
 /// When a line cannot be read or an answer not be written. A controller that has gone is not an error.
-pub fn serve(
-    lines: impl IntoIterator<Item = io::Result<Line>>,
-    mut output: impl Write,
-    session: &mut Session<'_>,
-) -> io::Result<()> {
-    for line in lines {
-        let Some(answer) = session.answer(&line?) else { continue };
-        match output.write_all(answer.as_bytes()).and_then(|()| output.flush()) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
-            written => written?,
-        }
-        if session.is_over() {
-            return Ok(());
-        }
+pub fn serve(inbox: Inbox, output: impl Write, session: &mut Session<'_>) -> io::Result<()> {
+    match (Talk { inbox, output, id: None, begun: false, failed: None }).go(session) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        done => done,
     }
-    Ok(())
 }
 
-/// The lines of standard input until somebody asks to stop. They are read by a thread of their own, since nothing can
-/// wake a thread that waits for input.
-fn from_stdin(stop: Stop) -> io::Result<impl Iterator<Item = io::Result<Line>>> {
-    let (sender, receiver) = mpsc::sync_channel(AHEAD);
-    thread::Builder::new().name("gtp-input".to_owned()).spawn(move || {
-        for line in Line::all(io::stdin().lock()) {
-            let broken = line.is_err();
-            if sender.send(line).is_err() || broken {
-                return;
+/// The controller, as a command sees it that takes its time.
+pub(super) trait Controller {
+    /// Says that there will be an answer. Commands that answer line by line say so as soon as they know it.
+    fn begin(&mut self);
+
+    /// Sends one line of an answer that was begun.
+    fn say(&mut self, line: &str);
+
+    /// Whether anything came in: whatever it is, it ends an analysis.
+    fn called(&mut self) -> bool;
+
+    /// Waits until something came in, but no longer than this; answers [`Controller::called`].
+    fn wait(&mut self, time: Duration) -> bool;
+
+    /// Whether the controller wants the answer at once.
+    fn interrupted(&mut self) -> bool;
+}
+
+/// A conversation: what comes in, where answers go, and the answer being given.
+struct Talk<W> {
+    inbox: Inbox,
+    output: W,
+    /// What the answer is labelled with.
+    id: Option<u32>,
+    begun: bool,
+    /// Why the output takes no more.
+    failed: Option<io::Error>,
+}
+
+impl<W: Write> Talk<W> {
+    fn go(mut self, session: &mut Session<'_>) -> io::Result<()> {
+        while !session.is_over() {
+            session.ponder(&mut self);
+            let Some(line) = self.inbox.next() else { return Ok(()) };
+            let line = line?;
+            let Some(Request { id, words }) = Request::of(&line) else { continue };
+            (self.id, self.begun) = (id, false);
+            let answer = session.perform(words, &mut self);
+            if let Err(failure) = &answer {
+                tracing::debug!(line = %String::from_utf8_lossy(&line.bytes), %failure, "command failed");
             }
+            self.end(&answer)?;
         }
-    })?;
-    Ok(std::iter::from_fn(move || next(&receiver, &stop)))
-}
+        Ok(())
+    }
 
-fn next<T>(receiver: &Receiver<T>, stop: &Stop) -> Option<T> {
-    while !stop.requested() {
-        match receiver.recv_timeout(PATIENCE) {
-            Ok(item) => return Some(item),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return None,
+    fn end(&mut self, answer: &Result<String, Failure>) -> io::Result<()> {
+        let text = if self.begun { "\n".to_owned() } else { answer::format(self.id, answer) };
+        self.send(&text);
+        self.failed.take().map_or(Ok(()), Err)
+    }
+
+    fn send(&mut self, text: &str) {
+        if self.failed.is_none() {
+            self.failed = self.output.write_all(text.as_bytes()).and_then(|()| self.output.flush()).err();
         }
     }
-    None
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+impl<W: Write> Controller for Talk<W> {
+    fn begin(&mut self) {
+        if !self.begun {
+            self.begun = true;
+            let begin = answer::begin(self.id);
+            self.send(&begin);
+        }
+    }
 
-    #[test]
-    fn waiting_for_input_ends_when_asked_to_stop() {
-        let (sender, receiver) = mpsc::sync_channel(1);
-        let stop = Stop::never();
-        sender.send(1).expect("the receiver is there");
-        assert_eq!(next(&receiver, &stop), Some(1));
-        stop.request();
-        assert_eq!(next(&receiver, &stop), None);
-        drop(sender);
-        assert_eq!(next::<i32>(&receiver, &Stop::never()), None);
+    fn say(&mut self, line: &str) {
+        self.begin();
+        self.send(&format!("{line}\n"));
+    }
+
+    fn called(&mut self) -> bool {
+        self.failed.is_some() || self.inbox.called()
+    }
+
+    fn wait(&mut self, time: Duration) -> bool {
+        self.failed.is_some() || self.inbox.wait(time)
+    }
+
+    fn interrupted(&mut self) -> bool {
+        self.failed.is_some() || self.inbox.interrupted()
     }
 }

@@ -1,11 +1,16 @@
 //! The game that a controller and we talk about.
 
+use std::ops::ControlFlow;
+use std::time::Instant;
+
 use go::{Color, Game, Move, Scoring, Size};
 
-use super::answer::{self, Failure};
-use super::commands::COMMANDS;
-use super::parse::Request;
-use super::{Decision, Line, Player};
+use super::analysis::{Ticker, Wish};
+use super::answer::Failure;
+use super::clock::{Clock, System};
+use super::commands;
+use super::serve::Controller;
+use super::{Decision, Player, PlayerError, Task};
 
 /// What the session begins with and keeps to.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +27,10 @@ pub struct Setup {
     pub name: String,
     /// Its version, and what else tells it from others.
     pub version: String,
+    /// Visits that a position is shown with where no time is said.
+    pub visits: u32,
+    /// Whether to think while the opponent does.
+    pub ponder: bool,
 }
 
 /// One conversation.
@@ -29,24 +38,18 @@ pub struct Session<'a> {
     pub(super) setup: Setup,
     pub(super) game: Game,
     pub(super) komi: f32,
+    pub(super) clock: Clock,
     pub(super) player: &'a mut dyn Player,
     pub(super) over: bool,
+    /// Whether we have moved and the opponent has not.
+    waits: bool,
 }
 
 impl<'a> Session<'a> {
     /// Begins with an empty board.
     pub fn new(setup: Setup, player: &'a mut dyn Player) -> Session<'a> {
-        Session { game: Game::new(setup.size), komi: setup.komi, setup, player, over: false }
-    }
-
-    /// The answer to a line, as it is to be sent; `None` when there is nothing on the line to answer.
-    pub fn answer(&mut self, line: &Line) -> Option<String> {
-        let Request { id, words } = Request::of(line)?;
-        let answer = words.and_then(|words| self.perform(&words));
-        if let Err(failure) = &answer {
-            tracing::debug!(line = %String::from_utf8_lossy(&line.bytes), %failure, "command failed");
-        }
-        Some(answer::format(id, &answer))
+        let (game, clock) = (Game::new(setup.size), Clock::new(System::Unlimited));
+        Session { game, komi: setup.komi, clock, setup, player, over: false, waits: false }
     }
 
     /// Whether the controller said `quit`.
@@ -54,16 +57,36 @@ impl<'a> Session<'a> {
         self.over
     }
 
-    fn perform(&mut self, words: &[String]) -> Result<String, Failure> {
+    /// The answer to a command, or what is still to be said of it when its answer was begun.
+    pub(super) fn perform(
+        &mut self,
+        words: Result<Vec<String>, Failure>,
+        controller: &mut dyn Controller,
+    ) -> Result<String, Failure> {
+        let words = words?;
         let (command, arguments) = words.split_first().ok_or(Failure::UnknownCommand)?;
-        let (_, perform) = COMMANDS.iter().find(|(name, _)| name == command).ok_or(Failure::UnknownCommand)?;
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        perform(self, &arguments)
+        commands::perform(self, command, &arguments, controller)
+    }
+
+    /// Thinks about what the opponent may do, until something comes in; only after a move of ours, and if that is
+    /// wanted.
+    pub(super) fn ponder(&mut self, controller: &mut dyn Controller) {
+        if !self.setup.ponder || !self.waits || self.game.is_over(self.setup.scoring) {
+            return;
+        }
+        let thought = self.player.think(&self.game, self.komi, &mut |_| enough(controller.called()));
+        if let Err(error) = thought {
+            tracing::error!(%error, "cannot think ahead");
+            self.waits = false;
+        }
     }
 
     /// Puts a game in the place of the present one.
     pub(super) fn begin(&mut self, game: Game) {
         self.game = game;
+        self.waits = false;
+        self.clock.restart();
         self.player.new_game();
     }
 
@@ -74,24 +97,96 @@ impl<'a> Session<'a> {
 
     /// Plays a move for `color`, whoever's turn it is. An illegal move changes nothing.
     pub(super) fn play(&mut self, color: Color, mv: Move) -> Result<(), Failure> {
-        let turn = self.game.to_move();
-        self.game.set_to_move(color);
-        self.game.play(mv).map_err(|_| {
-            self.game.set_to_move(turn);
-            Failure::IllegalMove
-        })
+        play(&mut self.game, color, mv)?;
+        self.waits = false;
+        Ok(())
     }
 
-    /// What the player does for `color`. In a game that is over it passes: there is nothing left to think about.
-    pub(super) fn decide(&mut self, color: Color) -> Result<Decision, Failure> {
+    /// Goes on with a game that follows from the present one.
+    pub(super) fn continue_with(&mut self, game: Game) {
+        self.game = game;
+        self.waits = false;
+    }
+
+    /// Takes the last move back.
+    pub(super) fn undo(&mut self) -> Result<(), Failure> {
+        self.waits = false;
+        self.game.undo().map(drop).ok_or(Failure::CannotUndo)
+    }
+
+    /// The position with `color` to move.
+    pub(super) fn seen_by(&self, color: Option<Color>) -> Game {
+        let mut game = self.game.clone();
+        game.set_to_move(color.unwrap_or(game.to_move()));
+        game
+    }
+
+    /// What the player does for `color`, shown as `wish` says. In a game that is over it passes: there is nothing left to
+    /// think about. With `timed` the clock of `color` runs.
+    pub(super) fn decide(
+        &mut self,
+        color: Color,
+        timed: bool,
+        wish: Option<&Wish>,
+        controller: &mut dyn Controller,
+    ) -> Result<Decision, Failure> {
         if self.game.is_over(self.setup.scoring) {
             return Ok(Decision::Move(Move::Pass));
         }
-        let mut game = self.game.clone();
-        game.set_to_move(color);
-        self.player.genmove(&game, self.komi).map_err(|error| {
-            tracing::error!(%error, "the player has no move");
-            Failure::Player(error.to_string())
-        })
+        let game = self.seen_by(Some(color));
+        let began = Instant::now();
+        let until = self.clock.budget(color, &game).filter(|_| timed).map(|time| began + time);
+        let task = Task { game: &game, komi: self.komi, timed: until.is_some() };
+        let mut ticker = wish.map(Ticker::new);
+        let mut last = None;
+        let decision = self.player.genmove(&task, &mut |search| {
+            if let Some(ticker) = &mut ticker {
+                ticker.tick(controller, search);
+            }
+            last = wish.and_then(|wish| wish.line(search)).or(last.take());
+            enough(controller.interrupted() || until.is_some_and(|until| Instant::now() >= until))
+        });
+        last.iter().for_each(|line| controller.say(line));
+        if timed {
+            self.clock.spend(color, began.elapsed());
+        }
+        decision.map_err(|error| failed(&error))
     }
+
+    /// Plays what the player decided on, and answers how GTP writes it.
+    pub(super) fn carry_out(&mut self, color: Color, decision: Decision) -> Result<String, Failure> {
+        let Decision::Move(mv) = decision else { return Ok("resign".to_owned()) };
+        self.play(color, mv).map_err(|_| Failure::Player("the player chose an illegal move".to_owned()))?;
+        self.waits = true;
+        Ok(mv.to_gtp(self.game.size()))
+    }
+
+    /// Lets the player think about the position as `color` sees it until `watch` breaks.
+    pub(super) fn think(
+        &mut self,
+        color: Option<Color>,
+        watch: &mut super::Watch<'_>,
+    ) -> Result<(), Failure> {
+        let game = self.seen_by(color);
+        self.player.think(&game, self.komi, watch).map_err(|error| failed(&error))
+    }
+}
+
+/// Plays a move for `color`, whoever's turn it is. An illegal move changes nothing.
+pub(super) fn play(game: &mut Game, color: Color, mv: Move) -> Result<(), Failure> {
+    let turn = game.to_move();
+    game.set_to_move(color);
+    game.play(mv).map_err(|_| {
+        game.set_to_move(turn);
+        Failure::IllegalMove
+    })
+}
+
+pub(super) fn enough(is_enough: bool) -> ControlFlow<()> {
+    if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+pub(super) fn failed(error: &PlayerError) -> Failure {
+    tracing::error!(%error, "the player has no answer");
+    Failure::Player(error.to_string())
 }

@@ -14,8 +14,16 @@ struct First {
 }
 
 impl Player for First {
-    fn genmove(&mut self, game: &Game, _komi: f32) -> Result<Decision, PlayerError> {
-        Ok(Decision::Move(game.legal_points().iter().next().map_or(Move::Pass, Move::Play)))
+    fn genmove(&mut self, task: &Task<'_>, _: &mut Watch<'_>) -> Result<Decision, PlayerError> {
+        Ok(Decision::Move(task.game.legal_points().iter().next().map_or(Move::Pass, Move::Play)))
+    }
+
+    fn think(&mut self, _: &Game, _: f32, _: &mut Watch<'_>) -> Result<(), PlayerError> {
+        Ok(())
+    }
+
+    fn play_on(&mut self, _: &Game, _: f32) -> Result<Vec<Game>, PlayerError> {
+        Ok(Vec::new())
     }
 
     fn new_game(&mut self) {
@@ -27,8 +35,16 @@ impl Player for First {
 struct Always(Result<Decision, &'static str>);
 
 impl Player for Always {
-    fn genmove(&mut self, _game: &Game, _komi: f32) -> Result<Decision, PlayerError> {
+    fn genmove(&mut self, _: &Task<'_>, _: &mut Watch<'_>) -> Result<Decision, PlayerError> {
         self.0.map_err(PlayerError::from)
+    }
+
+    fn think(&mut self, _: &Game, _: f32, _: &mut Watch<'_>) -> Result<(), PlayerError> {
+        self.0.map(drop).map_err(PlayerError::from)
+    }
+
+    fn play_on(&mut self, _: &Game, _: f32) -> Result<Vec<Game>, PlayerError> {
+        self.0.map(|_| Vec::new()).map_err(PlayerError::from)
     }
 }
 
@@ -40,12 +56,14 @@ pub(super) fn setup(side: usize) -> Setup {
         scoring: Scoring::PassAlive,
         name: "Tengen".to_owned(),
         version: "1.2.3".to_owned(),
+        visits: 20,
+        ponder: false,
     }
 }
 
-fn talk_with(player: &mut dyn Player, setup: Setup, input: &[u8]) -> String {
+pub(super) fn talk_with(player: &mut dyn Player, setup: Setup, input: &[u8]) -> String {
     let mut output = Vec::new();
-    serve(Line::all(input), &mut output, &mut Session::new(setup, player)).expect("memory can be written");
+    serve(Inbox::holding(Line::all(input)), &mut output, &mut Session::new(setup, player)).expect("memory can be written");
     String::from_utf8(output).expect("answers are text")
 }
 
@@ -58,11 +76,18 @@ fn check(transcript: &str) {
     check_with(&mut First::default(), setup(5), transcript);
 }
 
-fn check_with(player: &mut dyn Player, setup: Setup, transcript: &str) {
+pub(super) fn check_with(player: &mut dyn Player, setup: Setup, transcript: &str) {
     let transcript: Vec<&str> = transcript.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let input: String =
         transcript.iter().filter_map(|line| line.strip_prefix("> ")).map(|line| format!("{line}\n")).collect();
-    let expected: Vec<&str> = transcript.iter().filter(|line| !line.starts_with('>')).copied().collect();
+    let mut expected: Vec<String> = Vec::new();
+    for line in transcript.iter().filter(|line| !line.starts_with('>')) {
+        // What does not begin an answer goes on with the one above.
+        match expected.last_mut().filter(|_| !line.starts_with(['=', '?'])) {
+            Some(answer) => answer.extend(["\n", line]),
+            None => expected.push((*line).to_owned()),
+        }
+    }
     let output = talk_with(player, setup, input.as_bytes());
     let found: Vec<&str> = output.split("\n\n").filter(|answer| !answer.is_empty()).collect();
     assert_eq!(found, expected);
@@ -318,7 +343,7 @@ fn scores_are_counted_with_komi() {
 }
 
 #[test]
-fn clocks_are_accepted() {
+fn clocks_are_read() {
     check(
         "> time_settings 300 30 5
          =
@@ -326,13 +351,137 @@ fn clocks_are_accepted() {
          ? syntax error
          > time_settings 300 x 5
          ? syntax error
+         > time_settings -1 30 5
+         ? syntax error
+         > time_settings 1e300 0 0
+         =
          > time_left b 12 0
          =
          > time_left w -3 0
          =
+         > time_left w nan 0
+         ? syntax error
          > time_left red 12 0
+         ? syntax error
+         > kgs-time_settings none
+         =
+         > kgs-time_settings absolute 300
+         =
+         > kgs-time_settings byoyomi 300 30.5 5
+         =
+         > kgs-time_settings canadian 300 30 25
+         =
+         > kgs-time_settings canadian 300 30
+         ? syntax error
+         > kgs-time_settings fischer 300 5
          ? syntax error",
     );
+}
+
+#[test]
+fn handicaps_are_for_empty_boards() {
+    check(
+        "> fixed_handicap 2
+         ? invalid number of stones
+         > boardsize 9
+         =
+         > fixed_handicap 3
+         = C3 G7 C7
+         > get_handicap
+         = 3
+         > fixed_handicap 3
+         ? board not empty
+         > undo
+         ? cannot undo
+         > genmove w
+         = A9
+         > clear_board
+         =
+         > place_free_handicap 11
+         = C3 G7 C7 G3 C5 G5 E3 E7 E5 A9 C9
+         > clear_board
+         =
+         > place_free_handicap 1
+         ? invalid number of stones
+         > place_free_handicap 81
+         ? invalid number of stones
+         > set_free_handicap A1 B2 A1
+         ? bad vertex list
+         > set_free_handicap A1
+         ? bad vertex list
+         > set_free_handicap A1 pass
+         ? bad vertex list
+         > set_free_handicap A1 T19
+         ? bad vertex list
+         > set_free_handicap A1 B2 J9
+         =
+         > list_stones b
+         = J9 B2 A1
+         > clear_board
+         =
+         > play b pass
+         =
+         > set_free_handicap A1 B2
+         ? board not empty",
+    );
+}
+
+#[test]
+fn several_moves_are_played_and_taken_back_at_once() {
+    check(
+        "> gogui-play_sequence b A1 w B2 b pass
+         =
+         > move_history
+         = black pass
+         white B2
+         black A1
+         > gogui-play_sequence w C3 b C3
+         ? illegal move
+         > gogui-play_sequence w C3 b
+         ? syntax error
+         > last_move
+         = black pass
+         > gg-undo 4
+         ? cannot undo
+         > gg-undo 2
+         =
+         > last_move
+         = black A1
+         > gg-undo
+         =
+         > last_move
+         ? no previous move known
+         > gg-undo x
+         ? syntax error
+         > gogui-play_sequence
+         =",
+    );
+}
+
+/// Stones that are pass-alive live, what is inside is dead; without an idea of how games go on all others live.
+#[test]
+fn the_certain_is_known_without_a_player() {
+    check(
+        "> gogui-play_sequence b A4 b B4 b C4 b D4 b E4 b B5 w E5 w A1
+         =
+         > final_status_list dead
+         = E5
+         > final_status_list alive
+         = B5 A4 B4 C4 D4 E4
+         A1
+         > final_status_list seki
+         =
+         > final_status_list dame
+         ? syntax error
+         > kgs-genmove_cleanup w
+         = pass",
+    );
+}
+
+#[test]
+fn a_move_that_is_only_asked_for_is_not_played() {
+    check("> reg_genmove b\n= A5\n> reg_genmove w\n= A5\n> list_stones b\n=");
+    check_with(&mut Always(Ok(Decision::Resign)), setup(5), "> reg_genmove w\n= resign");
 }
 
 #[test]
@@ -421,7 +570,7 @@ fn a_controller_that_has_gone_is_no_error() {
         }
     }
     let mut player = First::default();
-    assert!(serve(Line::all(&b"name\n"[..]), Gone, &mut Session::new(setup(5), &mut player)).is_ok());
+    assert!(serve(Inbox::holding(Line::all(&b"name\n"[..])), Gone, &mut Session::new(setup(5), &mut player)).is_ok());
 }
 
 /// Nothing is held back: each answer is flushed before the next line is read.
@@ -445,6 +594,7 @@ fn every_answer_is_flushed() {
     }
     let (mut player, mut output) = (First::default(), Counting::default());
     let input = b"name\n# nothing\nnonsense\nversion\n";
-    serve(Line::all(&input[..]), &mut output, &mut Session::new(setup(5), &mut player)).expect("counting never fails");
+    let inbox = Inbox::holding(Line::all(&input[..]));
+    serve(inbox, &mut output, &mut Session::new(setup(5), &mut player)).expect("counting never fails");
     assert_eq!((output.flushed, output.pending), (3, 0));
 }

@@ -89,6 +89,10 @@ proptest! {
         let line = search.principal_variation();
         let best = search.best_move().unwrap();
         prop_assert_eq!(line[0], (best.mv, best.visits));
+        prop_assert_eq!(&search.variation(best.mv), &line);
+        for root in search.root_moves() {
+            prop_assert_eq!(search.variation(root.mv)[0], (root.mv, root.visits));
+        }
         search.advance(best.mv).unwrap();
         prop_assert_eq!(&search.principal_variation()[..], &line[1..]);
         if search.is_expanded() {

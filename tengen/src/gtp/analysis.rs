@@ -1,0 +1,211 @@
+//! What is shown of a search while it goes on.
+
+use std::time::{Duration, Instant};
+
+use go::{Color, Move};
+use mcts::{RootMove, Search};
+
+use super::parse::color;
+use super::serve::Controller;
+use super::Failure;
+
+/// Who is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dialect {
+    /// Leela Zero's: whole numbers, of 10,000.
+    LeelaZero,
+    /// KataGo's, and Sabaki's own: shares, from 0 to 1.
+    KataGo,
+}
+
+/// What is to be shown, and how often.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Wish {
+    pub(super) dialect: Dialect,
+    /// The player whose move it is, if that is said.
+    pub(super) color: Option<Color>,
+    interval: Duration,
+    most_moves: usize,
+    path_visits: bool,
+    root: bool,
+}
+
+/// The shortest interval: faster than a screen shows it helps nobody.
+const SHORTEST: u64 = 1;
+
+/// The interval where nobody asks for one.
+const DEFAULT: u64 = 100;
+
+impl Wish {
+    /// Reads `[COLOR] [INTERVAL] [KEY VALUE]…`, the interval in hundredths of a second.
+    pub(super) fn parse(dialect: Dialect, arguments: &[&str]) -> Result<Wish, Failure> {
+        let mut wish = Wish {
+            dialect,
+            color: None,
+            interval: Duration::from_millis(10 * DEFAULT),
+            most_moves: usize::MAX,
+            path_visits: false,
+            root: false,
+        };
+        let mut words = arguments.iter().copied().peekable();
+        wish.color = words.next_if(|word| color(word).is_ok()).map(color).transpose()?;
+        if let Some(interval) = words.next_if(|word| word.parse::<f64>().is_ok()) {
+            wish.interval = duration(interval)?;
+        }
+        while let Some(key) = words.next() {
+            if matches!(key, "avoid" | "allow") {
+                return Err(Failure::Unsupported("avoid and allow are not supported"));
+            }
+            wish.put(key, words.next().ok_or(Failure::Syntax)?)?;
+        }
+        Ok(wish)
+    }
+
+    fn put(&mut self, key: &str, value: &str) -> Result<(), Failure> {
+        let flag = || match value {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            _ => Err(Failure::Syntax),
+        };
+        match key {
+            "interval" => self.interval = duration(value)?,
+            "maxmoves" => self.most_moves = value.parse().map_err(|_| Failure::Syntax)?,
+            "pvVisits" => self.path_visits = flag()?,
+            "rootInfo" => self.root = flag()?,
+            // Moves that were never visited have nothing to show.
+            "minmoves" => value.parse::<usize>().map(drop).map_err(|_| Failure::Syntax)?,
+            // Models know nothing of whom points will belong to.
+            "ownership" | "ownershipStdev" | "movesOwnership" | "movesOwnershipStdev" => flag().map(drop)?,
+            _ => return Err(Failure::Syntax),
+        }
+        Ok(())
+    }
+
+    /// One line with all moves that were visited, the best first; `None` before there is any.
+    pub(super) fn line(&self, search: &Search) -> Option<String> {
+        if !search.is_expanded() {
+            return None;
+        }
+        let best = search.best_move()?.mv;
+        let mut moves = search.root_moves();
+        let mover = search.game().to_move();
+        let by_value = |a: &RootMove, b: &RootMove| b.value.mover(mover).total_cmp(&a.value.mover(mover));
+        moves.sort_by(|a, b| (b.mv == best).cmp(&(a.mv == best)).then(b.visits.cmp(&a.visits)).then(by_value(a, b)));
+        let shown = moves.iter().take(self.most_moves).enumerate();
+        let infos: Vec<String> = shown.map(|(order, root)| self.info(search, order, root)).collect();
+        Some(infos.join(" ") + &self.root_info(search))
+    }
+
+    fn info(&self, search: &Search, order: usize, root: &RootMove) -> String {
+        let size = search.game().size();
+        let share = winning(root.value.mover(search.game().to_move()));
+        let (mv, visits) = (root.mv.to_gtp(size), root.visits);
+        let [winrate, prior, lcb] = [share, root.prior, cautious(share, visits)].map(|share| self.number(share));
+        let path: Vec<(Move, u32)> = search.variation(root.mv);
+        let pv: String = path.iter().map(|(mv, _)| format!(" {}", mv.to_gtp(size))).collect();
+        let mut info =
+            format!("info move {mv} visits {visits} winrate {winrate} prior {prior} lcb {lcb} order {order} pv{pv}");
+        if self.path_visits {
+            info.push_str(" pvVisits");
+            info.extend(path.iter().map(|(_, visits)| format!(" {visits}")));
+        }
+        info
+    }
+
+    fn root_info(&self, search: &Search) -> String {
+        if !self.root {
+            return String::new();
+        }
+        let winrate = self.number(winning(search.root_value().mover(search.game().to_move())));
+        format!(" rootInfo visits {} winrate {winrate}", search.visits())
+    }
+
+    fn number(&self, share: f32) -> String {
+        match self.dialect {
+            Dialect::LeelaZero => format!("{:.0}", 10_000.0 * share),
+            // Clients tell the two apart by the point.
+            Dialect::KataGo => format!("{share:.6}"),
+        }
+    }
+}
+
+fn duration(centiseconds: &str) -> Result<Duration, Failure> {
+    let number: f64 = centiseconds.parse().map_err(|_| Failure::Syntax)?;
+    // An hour: beyond it nobody waits for a line.
+    let number = Some(number).filter(|number| (0.0..=360_000.0).contains(number)).ok_or(Failure::Syntax)?;
+    Ok(Duration::from_millis((10.0 * number) as u64).max(Duration::from_millis(10 * SHORTEST)))
+}
+
+/// The share of games won, for a value.
+fn winning(value: f32) -> f32 {
+    (1.0 + value) / 2.0
+}
+
+/// What the share of games won is at least, with 97.5 %: games that are won or lost differ most from each other, so their
+/// spread bounds that of all values with this mean.
+fn cautious(share: f32, visits: u32) -> f32 {
+    (share - 1.96 * (share * (1.0 - share) / visits.max(1) as f32).max(0.0).sqrt()).max(0.0)
+}
+
+/// Shows a search now and then.
+pub(super) struct Ticker<'a> {
+    wish: &'a Wish,
+    next: Instant,
+}
+
+impl<'a> Ticker<'a> {
+    pub(super) fn new(wish: &'a Wish) -> Ticker<'a> {
+        Ticker { wish, next: Instant::now() + wish.interval }
+    }
+
+    /// Shows the search if it is time.
+    pub(super) fn tick(&mut self, controller: &mut dyn Controller, search: &Search) {
+        let now = Instant::now();
+        if now < self.next {
+            return;
+        }
+        // A line that was late is not made up for.
+        self.next = now + self.wish.interval;
+        if let Some(line) = self.wish.line(search) {
+            controller.say(&line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<Wish, Failure> {
+        Wish::parse(Dialect::KataGo, &text.split_whitespace().collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn wishes_are_read_as_clients_write_them() {
+        let plain = parse("").expect("nothing has to be said");
+        assert_eq!((plain.color, plain.interval.as_millis(), plain.most_moves), (None, 1000, usize::MAX));
+        for (text, color, milliseconds) in [
+            ("B 10", Some(Color::Black), 100),
+            ("white", Some(Color::White), 1000),
+            ("25", None, 250),
+            ("W interval 5", Some(Color::White), 50),
+            ("interval 50 maxmoves 3 minmoves 2 ownership true", None, 500),
+            ("0", None, 10),
+        ] {
+            let wish = parse(text).expect(text);
+            assert_eq!((wish.color, wish.interval.as_millis()), (color, milliseconds), "{text}");
+        }
+        let all = parse("b 10 rootInfo true pvVisits true maxmoves 2").expect("a wish");
+        assert!(all.root && all.path_visits && all.most_moves == 2);
+        for text in ["red 10", "b -1", "b nan", "b 10 ownership", "ownership maybe", "b 10 20", "b 10 colour red"] {
+            assert_eq!(parse(text), Err(Failure::Syntax), "{text}");
+        }
+        assert!(matches!(parse("10 avoid b D4 1"), Err(Failure::Unsupported(_))));
+    }
+
+    #[test]
+    fn caution_is_for_few_visits() {
+        assert_eq!((cautious(0.5, 0), cautious(1.0, 1), cautious(0.0, 9)), (0.0, 1.0, 0.0));
+        assert!((cautious(0.5, 100) - 0.402).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,46 @@
+//! Thinking aloud.
+
+use std::time::Duration;
+
+use super::{Answer, done};
+use crate::gtp::Session;
+use crate::gtp::analysis::{Dialect, Ticker, Wish};
+use crate::gtp::serve::Controller;
+use crate::gtp::session::enough;
+
+/// How often a player that has come to an end looks for the controller.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Thinks about the position and shows what is found until anything comes in.
+pub(super) fn analyze(
+    session: &mut Session<'_>,
+    dialect: Dialect,
+    arguments: &[&str],
+    controller: &mut dyn Controller,
+) -> Answer {
+    let wish = Wish::parse(dialect, arguments)?;
+    controller.begin();
+    let mut ticker = Ticker::new(&wish);
+    session.think(wish.color, &mut |search| {
+        ticker.tick(controller, search);
+        enough(controller.called())
+    })?;
+    while !controller.wait(PAUSE) {}
+    done()
+}
+
+/// As `genmove`, and shows what is found meanwhile and in the end. Only GoGui's interruption makes it hurry.
+pub(super) fn genmove_analyze(
+    session: &mut Session<'_>,
+    dialect: Dialect,
+    arguments: &[&str],
+    controller: &mut dyn Controller,
+) -> Answer {
+    let wish = Wish::parse(dialect, arguments)?;
+    let color = wish.color.unwrap_or(session.game.to_move());
+    controller.begin();
+    let decision = session.decide(color, true, Some(&wish), controller)?;
+    let played = session.carry_out(color, decision)?;
+    controller.say(&format!("play {played}"));
+    done()
+}

@@ -1,0 +1,126 @@
+//! What GoGui shows on the board: the chapter on analyze commands of its manual.
+
+use std::fmt::Write;
+
+use go::{Game, Move, Point};
+use mcts::Search;
+
+use super::scoring::{estimate, letter};
+use super::{Answer, none};
+use crate::gtp::serve::Controller;
+use crate::gtp::session::enough;
+use crate::gtp::{Failure, Session};
+
+/// What there is to see: how it is drawn, its name, and the command.
+const SHOWN: [&str; 6] = [
+    "pspairs/Policy of the network, %/tengen-policy",
+    "pspairs/Visits/tengen-visits",
+    "var/Most visited variation/tengen-variation",
+    "string/Value/tengen-value",
+    "sboard/Pass-alive points/tengen-pass_alive",
+    "sboard/Status of the stones (s seki, d dead)/tengen-status",
+];
+
+pub(super) fn analyze_commands(_: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    none(arguments)?;
+    Ok(SHOWN.join("\n"))
+}
+
+/// Each point where the network would play, with its probability in percent, if that rounds to 1 at least.
+pub(super) fn policy(session: &mut Session<'_>, arguments: &[&str], controller: &mut dyn Controller) -> Answer {
+    none(arguments)?;
+    let mut priors = Vec::new();
+    session.think(None, &mut |search| {
+        if search.is_expanded() {
+            priors = search.priors();
+        }
+        enough(search.is_expanded() || controller.interrupted())
+    })?;
+    priors.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let percent = priors.iter().map(|(mv, prior)| (*mv, (100.0 * prior).round() as u32));
+    Ok(pairs(&session.game, percent.filter(|&(_, percent)| percent > 0)))
+}
+
+/// Each point that a search visits, with how often.
+pub(super) fn visits(session: &mut Session<'_>, arguments: &[&str], controller: &mut dyn Controller) -> Answer {
+    none(arguments)?;
+    let mut moves = Vec::new();
+    searched(session, controller, &mut |search| moves = search.root_moves())?;
+    moves.sort_by_key(|root| std::cmp::Reverse(root.visits));
+    Ok(pairs(&session.game, moves.iter().map(|root| (root.mv, root.visits))))
+}
+
+/// The moves that a search expects, as `COLOR VERTEX COLOR VERTEX…`.
+pub(super) fn variation(session: &mut Session<'_>, arguments: &[&str], controller: &mut dyn Controller) -> Answer {
+    none(arguments)?;
+    let mut path = Vec::new();
+    searched(session, controller, &mut |search| path = search.principal_variation())?;
+    let mut color = session.game.to_move();
+    let mut words = Vec::new();
+    for (mv, _) in path {
+        words.push(format!("{color} {}", mv.to_gtp(session.game.size())));
+        color = color.opponent();
+    }
+    Ok(words.join(" "))
+}
+
+/// What a search expects, for Black.
+pub(super) fn value(session: &mut Session<'_>, arguments: &[&str], controller: &mut dyn Controller) -> Answer {
+    none(arguments)?;
+    let mut text = String::new();
+    searched(session, controller, &mut |search| {
+        let (root, network) = (search.root_value().black(), search.network_value().black());
+        text = format!("{root:+.3} for Black after {} visits; the network alone says {network:+.3}", search.visits());
+    })?;
+    Ok(text)
+}
+
+/// Whose the pass-alive points are.
+pub(super) fn pass_alive(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    none(arguments)?;
+    let alive = session.game.pass_alive();
+    Ok(board(&session.game, |point| match (alive.black.contains(point), alive.white.contains(point)) {
+        (true, _) => 'X',
+        (_, true) => 'O',
+        _ => '.',
+    }))
+}
+
+/// What becomes of the stones.
+pub(super) fn status(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    none(arguments)?;
+    let fates = estimate(session)?;
+    Ok(board(&session.game, |point| fates.iter().find(|fate| fate.stones.contains(point)).map_or('.', letter)))
+}
+
+/// Shows `see` a search with the visits of a move.
+fn searched(
+    session: &mut Session<'_>,
+    controller: &mut dyn Controller,
+    see: &mut dyn FnMut(&Search),
+) -> Result<(), Failure> {
+    let visits = session.setup.visits;
+    session.think(None, &mut |search| {
+        let done = search.is_expanded() && (search.visits() >= visits || controller.interrupted());
+        if done {
+            see(search);
+        }
+        enough(done)
+    })
+}
+
+/// Moves on the board with what is written on them.
+fn pairs(game: &Game, numbers: impl Iterator<Item = (Move, u32)>) -> String {
+    let points = numbers.filter(|(mv, _)| *mv != Move::Pass);
+    points.map(|(mv, number)| format!("{} {number}", mv.to_gtp(game.size()))).collect::<Vec<_>>().join(" ")
+}
+
+/// A board of letters, beginning on a line of its own.
+fn board(game: &Game, letter: impl Fn(Point) -> char) -> String {
+    let mut text = String::new();
+    for point in Point::all(game.size()) {
+        let gap = if point.col(game.size()) == 0 { '\n' } else { ' ' };
+        write!(text, "{gap}{}", letter(point)).expect("a string takes all text");
+    }
+    text
+}

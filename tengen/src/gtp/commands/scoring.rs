@@ -1,0 +1,91 @@
+//! The end of a game, and what is dead.
+
+use go::{Color, Game, Move, Point, PointSet};
+
+use super::moves::genmove;
+use super::{Answer, none, one};
+use crate::gtp::board;
+use crate::gtp::parse::color;
+use crate::gtp::serve::Controller;
+use crate::gtp::session::failed;
+use crate::gtp::status::{Fate, Status, fates, is_certain};
+use crate::gtp::{Failure, Session};
+
+/// The score of the board as it stands, whether the game has ended or not.
+pub(super) fn final_score(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    none(arguments)?;
+    let margin = f64::from(session.game.score(session.setup.scoring)) - f64::from(session.komi);
+    Ok(board::score(margin))
+}
+
+/// `final_status_list alive|seki|dead`: the stones with that status, each chain on a line of its own. What is not
+/// certain is estimated.
+pub(super) fn final_status_list(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    let wanted = match one(arguments)? {
+        "alive" => Status::Alive,
+        "seki" => Status::Seki,
+        "dead" => Status::Dead,
+        _ => return Err(Failure::Syntax),
+    };
+    let fates = estimate(session)?;
+    let chains = fates.iter().filter(|fate| fate.status == wanted);
+    Ok(chains.map(|fate| board::names(session.game.size(), fate.stones)).collect::<Vec<_>>().join("\n"))
+}
+
+/// What becomes of every chain.
+pub(super) fn estimate(session: &mut Session<'_>) -> Result<Vec<Fate>, Failure> {
+    let ends = if is_certain(&session.game) {
+        Vec::new()
+    } else {
+        session.player.play_on(&session.game, session.komi).map_err(|error| failed(&error))?
+    };
+    Ok(fates(&session.game, &ends))
+}
+
+/// KGS's: a move where the players did not agree on what is dead. As long as the opponent has dead stones, one that
+/// helps to capture them; then a pass.
+pub(super) fn genmove_cleanup(
+    session: &mut Session<'_>,
+    arguments: &[&str],
+    controller: &mut dyn Controller,
+) -> Answer {
+    let player = color(one(arguments)?)?;
+    let fates = estimate(session)?;
+    let dead = fates.iter().filter(|fate| fate.color != player && fate.status == Status::Dead);
+    let dead = dead.fold(PointSet::EMPTY, |dead, fate| dead | fate.stones);
+    let game = session.seen_by(Some(player));
+    let mv = match capture(&game, dead) {
+        Some(point) => Move::Play(point),
+        None if dead.is_empty() => Move::Pass,
+        None => return genmove(session, arguments, controller),
+    };
+    session.play(player, mv)?;
+    Ok(mv.to_gtp(session.game.size()))
+}
+
+/// A move on a liberty of dead stones that gives up nothing: it leaves what is pass-alive so, and its own chain two
+/// liberties unless it captures. The one that captures most, and then the one that leaves the most liberties.
+fn capture(game: &Game, dead: PointSet) -> Option<Point> {
+    let color = game.to_move();
+    let safe = *game.pass_alive().of(color) & *game.position().stones().of(color);
+    let candidates = dead.neighbours(game.size()) & game.legal_points();
+    let worth = |point: Point| {
+        let mut after = game.clone();
+        after.play(Move::Play(point)).ok()?;
+        let captured = after.captures(color) - game.captures(color);
+        let liberties = after.position().liberties(point);
+        let keeps = safe.is_subset(after.pass_alive().of(color));
+        (keeps && (captured > 0 || liberties > 1)).then_some((captured, liberties))
+    };
+    candidates.iter().filter_map(|point| Some((worth(point)?, point))).max_by_key(|&(worth, _)| worth).map(|(_, at)| at)
+}
+
+/// The letter of a fate on a board.
+pub(super) fn letter(fate: &Fate) -> char {
+    match (fate.status, fate.color) {
+        (Status::Alive, Color::Black) => 'X',
+        (Status::Alive, Color::White) => 'O',
+        (Status::Seki, _) => 's',
+        (Status::Dead, _) => 'd',
+    }
+}

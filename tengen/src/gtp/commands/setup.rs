@@ -1,0 +1,59 @@
+//! Before the first move.
+
+use go::{Game, Size};
+
+use super::{Answer, done, none, number, one};
+use crate::gtp::{Failure, Session, sgf};
+
+pub(super) fn quit(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    none(arguments)?;
+    session.over = true;
+    done()
+}
+
+/// Also clears the board, which the protocol leaves open.
+pub(super) fn boardsize(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    let side: i64 = number(one(arguments)?)?;
+    let size = usize::try_from(side).ok().and_then(|side| Size::new(side).ok()).filter(|&size| session.accepts(size));
+    session.begin(Game::new(size.ok_or(Failure::UnacceptableSize)?));
+    done()
+}
+
+pub(super) fn clear_board(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    none(arguments)?;
+    session.begin(Game::new(session.game.size()));
+    done()
+}
+
+/// KataGo's: forgets what was thought.
+pub(super) fn clear_cache(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    none(arguments)?;
+    session.player.new_game();
+    done()
+}
+
+pub(super) fn komi(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    let komi: f32 = number(one(arguments)?)?;
+    // The protocol wants every komi to be accepted, however ridiculous; infinity is not a number of points.
+    session.komi = Some(komi).filter(|komi| komi.is_finite()).ok_or(Failure::Syntax)?;
+    done()
+}
+
+/// `loadsgf FILE [MOVE]`: the game as it was before that move, counted from 1, or at its end.
+pub(super) fn loadsgf(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    let (path, before) = match *arguments {
+        [path] => (path, None),
+        [path, before] => (path, Some(number(before)?)),
+        _ => return Err(Failure::Syntax),
+    };
+    let loaded = sgf::load(path.as_ref(), before).and_then(|(game, komi)| {
+        if session.accepts(game.size()) { Ok((game, komi)) } else { Err(sgf::LoadError::Size(game.size().side())) }
+    });
+    let (game, komi) = loaded.map_err(|error| {
+        tracing::warn!(path, %error, "cannot load a game");
+        Failure::CannotLoad
+    })?;
+    session.begin(game);
+    session.komi = komi.unwrap_or(session.komi);
+    done()
+}

@@ -1,0 +1,146 @@
+//! What the controller has said, and whether it has said anything.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cli::Stop;
+
+use super::Line;
+
+/// Lines read ahead of the one being answered. Some controllers send many commands at once.
+const AHEAD: usize = 64;
+
+/// How soon a request to stop is noticed.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+type Heard = io::Result<Line>;
+
+/// The lines of an input in their order, and a glance at the next one while something else is being done.
+///
+/// They are read by a thread of their own, since nothing can wake a thread that waits for input.
+pub struct Inbox {
+    lines: Receiver<Heard>,
+    /// The next line, if it was looked at.
+    next: VecDeque<Heard>,
+    /// There is nothing after `next`.
+    over: bool,
+    stop: Stop,
+}
+
+impl Inbox {
+    /// The lines of standard input until somebody asks to stop.
+    ///
+    /// # Errors
+    /// There can be no thread.
+    pub fn stdin(stop: Stop) -> io::Result<Inbox> {
+        let (sender, lines) = mpsc::sync_channel(AHEAD);
+        thread::Builder::new().name("gtp-input".to_owned()).spawn(move || {
+            for line in Line::all(io::stdin().lock()) {
+                let broken = line.is_err();
+                if sender.send(line).is_err() || broken {
+                    return;
+                }
+            }
+        })?;
+        Ok(Inbox::of(lines, stop))
+    }
+
+    /// Lines that have all arrived, and no more to come.
+    pub fn holding(lines: impl IntoIterator<Item = Heard>) -> Inbox {
+        let (_, none) = mpsc::channel();
+        Inbox { next: lines.into_iter().collect(), ..Inbox::of(none, Stop::never()) }
+    }
+
+    pub(super) fn of(lines: Receiver<Heard>, stop: Stop) -> Inbox {
+        Inbox { lines, next: VecDeque::new(), over: false, stop }
+    }
+
+    /// The next line, when it comes; `None` at the end of the input, or when asked to stop.
+    pub(super) fn next(&mut self) -> Option<Heard> {
+        while !self.wait(PATIENCE) {}
+        if self.stop.requested() { None } else { self.next.pop_front() }
+    }
+
+    /// Whether there is something to attend to: a line, the end of the input, or a request to stop.
+    pub(super) fn called(&mut self) -> bool {
+        self.wait(Duration::ZERO)
+    }
+
+    /// Whether the next line asks to hurry with what is being done (GoGui's `# interrupt`), or somebody asks to stop.
+    pub(super) fn interrupted(&mut self) -> bool {
+        self.called();
+        self.stop.requested() || matches!(self.next.front(), Some(Ok(line)) if line.is_interrupt())
+    }
+
+    /// Waits for so long, or until there is something to attend to, and answers [`Inbox::called`].
+    pub(super) fn wait(&mut self, time: Duration) -> bool {
+        let until = Instant::now() + time;
+        while !self.stop.requested() && !self.over && self.next.is_empty() {
+            let left = until.saturating_duration_since(Instant::now()).min(PATIENCE);
+            let heard = if left.is_zero() {
+                self.lines.try_recv().map_err(|error| error == TryRecvError::Disconnected)
+            } else {
+                self.lines.recv_timeout(left).map_err(|error| error == RecvTimeoutError::Disconnected)
+            };
+            match heard {
+                Ok(line) => self.next.push_back(line),
+                Err(over) => self.over = over,
+            }
+            if left.is_zero() {
+                break;
+            }
+        }
+        self.stop.requested() || self.over || !self.next.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Heard {
+        Ok(Line { bytes: text.as_bytes().to_vec(), cut: false })
+    }
+
+    fn text(heard: Option<Heard>) -> Option<String> {
+        heard.map(|line| String::from_utf8(line.expect("memory can be read").bytes).expect("text"))
+    }
+
+    #[test]
+    fn a_glance_takes_nothing() {
+        let (sender, lines) = mpsc::channel();
+        let mut inbox = Inbox::of(lines, Stop::never());
+        assert!(!inbox.called() && !inbox.interrupted() && !inbox.wait(Duration::from_millis(1)));
+        sender.send(line(" # interrupt")).expect("the inbox is there");
+        assert!(inbox.called() && inbox.interrupted());
+        assert_eq!(text(inbox.next()).as_deref(), Some(" # interrupt"));
+        sender.send(line("name")).expect("the inbox is there");
+        assert!(inbox.called() && !inbox.interrupted());
+        assert_eq!(text(inbox.next()).as_deref(), Some("name"));
+        drop(sender);
+        assert!(inbox.called() && !inbox.interrupted());
+        assert_eq!(text(inbox.next()), None);
+    }
+
+    #[test]
+    fn waiting_for_input_ends_when_asked_to_stop() {
+        let (sender, lines) = mpsc::channel();
+        let stop = Stop::never();
+        let mut inbox = Inbox::of(lines, stop.clone());
+        sender.send(line("name")).expect("the inbox is there");
+        stop.request();
+        assert!(inbox.interrupted());
+        assert_eq!(text(inbox.next()), None);
+    }
+
+    #[test]
+    fn lines_that_arrived_come_in_their_order() {
+        let mut inbox = Inbox::holding([line("a"), line("b")]);
+        assert!(inbox.called());
+        assert_eq!([text(inbox.next()), text(inbox.next())], [Some("a".to_owned()), Some("b".to_owned())]);
+        assert_eq!(text(inbox.next()), None);
+    }
+}

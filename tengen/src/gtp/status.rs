@@ -1,0 +1,164 @@
+//! What becomes of the stones: alive, dead, or in seki.
+//!
+//! Stones that are pass-alive live, and stones in regions that are pass-alive for the opponent are dead: that is certain.
+//! Of the others, games that go on from here tell (see [`super::playouts`]): a chain is dead if in most of them its
+//! points belong to the opponent in the end, and in seki if in most of them it stands beside a point that belongs to
+//! nobody, and is not pass-alive. Without such games it is taken to live.
+
+use go::{Color, Game, PointSet, Stones};
+
+/// What becomes of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Status {
+    Alive,
+    Seki,
+    Dead,
+}
+
+/// A chain and what becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Fate {
+    pub(super) color: Color,
+    pub(super) stones: PointSet,
+    pub(super) status: Status,
+}
+
+/// Whether every chain's fate is certain, so that nobody has to play on.
+pub(super) fn is_certain(game: &Game) -> bool {
+    game.position().stones().both().is_subset(&game.pass_alive().both())
+}
+
+/// The fate of every chain, by its first stone.
+pub(super) fn fates(game: &Game, ends: &[Game]) -> Vec<Fate> {
+    let alive = game.pass_alive();
+    let ends: Vec<End> = ends.iter().map(End::of).collect();
+    let mut left = game.position().stones().both();
+    let mut fates = Vec::new();
+    while let Some(first) = left.first() {
+        let stones = game.position().chain(first);
+        left -= stones;
+        let color = game.position().stone(first).unwrap_or(Color::Black);
+        let status = if stones.is_subset(alive.of(color)) {
+            Status::Alive
+        } else if stones.is_subset(alive.of(color.opponent())) {
+            Status::Dead
+        } else {
+            likely(color, &stones, &ends)
+        };
+        fates.push(Fate { color, stones, status });
+    }
+    fates
+}
+
+fn likely(color: Color, stones: &PointSet, ends: &[End]) -> Status {
+    let lost = ends.iter().filter(|end| end.takes(color, stones)).count();
+    let seki = ends.iter().filter(|end| end.leaves_in_seki(color, stones)).count();
+    match ends.len() {
+        games if 2 * lost > games => Status::Dead,
+        games if 2 * seki > games => Status::Seki,
+        _ => Status::Alive,
+    }
+}
+
+/// How a game ended.
+struct End {
+    stones: Stones,
+    /// What belongs to whom.
+    area: Stones,
+    alive: Stones,
+    /// Points that belong to nobody, and those next to them.
+    beside_nobody: PointSet,
+}
+
+impl End {
+    fn of(game: &Game) -> End {
+        let (area, alive, size) = (game.position().area(), game.pass_alive(), game.size());
+        let area = Stones {
+            black: (area.black - alive.white) | alive.black,
+            white: (area.white - alive.black) | alive.white,
+        };
+        let nobody = PointSet::full(size) - area.both();
+        End { stones: *game.position().stones(), area, alive, beside_nobody: nobody.neighbours(size) }
+    }
+
+    /// Whether most points of a chain belong to the opponent.
+    fn takes(&self, color: Color, stones: &PointSet) -> bool {
+        2 * (*stones & *self.area.of(color.opponent())).len() > stones.len()
+    }
+
+    fn leaves_in_seki(&self, color: Color, stones: &PointSet) -> bool {
+        stones.is_subset(self.stones.of(color))
+            && (*stones & *self.alive.of(color)).is_empty()
+            && !(*stones & self.beside_nobody).is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use go::{Move, Position, Scoring, Size};
+    use play::{Uniform, generator};
+
+    use super::*;
+    use crate::gtp::playouts::play_on;
+
+    fn check(diagram: &str, scoring: Scoring, expected: &[(&str, Status)]) {
+        let size = Size::new(diagram.lines().count()).expect("a size");
+        let position = Position::from_diagram(size, diagram, Color::Black).expect("a board");
+        let game = Game::from_position(position);
+        let ends = play_on(&game, &mut Uniform::new(), scoring, &mut generator(5)).expect("nothing can fail");
+        let fates = fates(&game, &ends);
+        for (vertex, status) in expected {
+            let point = Move::from_gtp(size, vertex).and_then(Move::point).expect("a point");
+            let found = fates.iter().find(|fate| fate.stones.contains(point)).expect("there is a stone");
+            assert_eq!(found.status, *status, "{vertex}");
+        }
+    }
+
+    #[test]
+    fn two_eyes_live_and_what_is_inside_is_dead() {
+        let board = ". X . . O
+                     X X X X X
+                     . . . . .
+                     . . . . .
+                     O . . . .";
+        check(board, Scoring::PassAlive, &[("B5", Status::Alive), ("E5", Status::Dead)]);
+    }
+
+    /// Nothing is pass-alive here, but everybody sees who owns what.
+    #[test]
+    fn a_stone_in_a_territory_is_dead() {
+        let board = ". . X O .
+                     . . X O .
+                     O . X O X
+                     . . X O .
+                     . . X O .";
+        let fates =
+            [("C3", Status::Alive), ("D3", Status::Alive), ("E3", Status::Dead), ("A3", Status::Dead)];
+        check(board, Scoring::PassAlive, &fates);
+    }
+
+    /// The chains in the middle share the liberties D7 and D1; who fills one is captured.
+    #[test]
+    fn a_seki_is_seen() {
+        let board = ". X O . X O .
+                     X X O O X O O
+                     . X O O X O .
+                     X X O O X O O
+                     X X O X X O O
+                     X X O X X O O
+                     X X O . X O O";
+        for scoring in [Scoring::Area, Scoring::PassAlive] {
+            let expected =
+                [("B1", Status::Alive), ("C1", Status::Seki), ("E1", Status::Seki), ("F1", Status::Alive)];
+            check(board, scoring, &expected);
+        }
+    }
+
+    #[test]
+    fn without_games_only_what_is_certain_is_said() {
+        let size = Size::new(5).expect("a size");
+        let game = Game::from_position(Position::from_diagram(size, "X", Color::Black).expect("a board"));
+        assert!(!is_certain(&game));
+        assert_eq!(fates(&game, &[])[0].status, Status::Alive);
+    }
+}

@@ -1,0 +1,286 @@
+//! Answers that come line by line, and what ends them.
+
+use std::io::{self, Write};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cli::Stop;
+
+use super::tests::{check_with, setup, talk_with};
+use super::voice::tests::voice;
+use super::*;
+
+/// A conversation with `uniform` that somebody has while it thinks.
+struct Conversation {
+    input: Sender<io::Result<Line>>,
+    output: Receiver<String>,
+    /// What was said and not looked at.
+    said: String,
+}
+
+/// Passes on what is written.
+struct Passing(Sender<String>);
+
+impl Write for Passing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8(bytes.to_vec()).map_err(io::Error::other)?;
+        self.0.send(text).map_or(Err(io::ErrorKind::BrokenPipe.into()), |()| Ok(bytes.len()))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Conversation {
+    fn new(algorithm: &'static str, visits: u32, setup: Setup, stop: Stop) -> Conversation {
+        let (input, lines) = mpsc::channel();
+        let (passing, output) = mpsc::channel();
+        thread::spawn(move || {
+            let mut voice = voice(algorithm, visits);
+            serve(Inbox::of(lines, stop), Passing(passing), &mut Session::new(setup, &mut voice))
+        });
+        Conversation { input, output, said: String::new() }
+    }
+
+    fn say(&self, line: &str) {
+        let line = Line { bytes: line.as_bytes().to_vec(), cut: false };
+        self.input.send(Ok(line)).expect("the session is there");
+    }
+
+    /// The next line of an answer.
+    fn hear(&mut self) -> String {
+        loop {
+            if let Some((line, rest)) = self.said.split_once('\n') {
+                let (line, rest) = (line.to_owned(), rest.to_owned());
+                self.said = rest;
+                return line;
+            }
+            let more = self.output.recv_timeout(Duration::from_secs(60)).expect("an answer comes within a minute");
+            self.said.push_str(&more);
+        }
+    }
+
+    /// The lines up to the end of an answer.
+    fn rest(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            let line = self.hear();
+            if line.is_empty() {
+                return lines;
+            }
+            lines.push(line);
+        }
+    }
+}
+
+/// The fields of the first move of a line.
+fn field<'a>(line: &'a str, name: &str) -> &'a str {
+    let mut words = line.split(' ');
+    words.find(|word| *word == name).and_then(|_| words.next()).unwrap_or_else(|| panic!("no {name} in {line}"))
+}
+
+fn conversation() -> Conversation {
+    Conversation::new("puct", 20, setup(5), Stop::never())
+}
+
+#[test]
+fn an_analysis_goes_on_until_anything_comes_in() {
+    for (command, point) in [("lz-analyze", false), ("kata-analyze", true), ("analyze", true)] {
+        for end in ["name", "", "# comment"] {
+            let mut talk = conversation();
+            talk.say(&format!("7 {command} b 1"));
+            assert_eq!(talk.hear(), "=7", "at once");
+            let lines = [talk.hear(), talk.hear(), talk.hear()];
+            let visits = lines.each_ref().map(|line| field(line, "visits").parse::<u32>().expect("a number"));
+            assert!(visits[0] <= visits[1] && visits[1] <= visits[2], "{visits:?}");
+            for line in &lines {
+                assert!(line.starts_with("info move ") && !line.contains("ownership"), "{line}");
+                for number in ["winrate", "prior", "lcb"] {
+                    assert_eq!(field(line, number).contains('.'), point, "{line}");
+                }
+            }
+            talk.say(end);
+            let rest = talk.rest();
+            assert!(rest.iter().all(|line| line.starts_with("info move ")), "{rest:?}");
+            if end == "name" {
+                assert_eq!(talk.rest(), ["= Tengen"]);
+            }
+            talk.say("9 protocol_version");
+            assert_eq!(talk.rest(), ["=9 2"]);
+        }
+    }
+}
+
+#[test]
+fn moves_are_shown_best_first_with_what_follows_them() {
+    let mut talk = conversation();
+    talk.say("play b C3");
+    talk.rest();
+    talk.say("kata-analyze w 3 maxmoves 2 rootInfo true pvVisits true ownership true");
+    assert_eq!(talk.hear(), "=");
+    let line = talk.hear();
+    talk.say("name");
+    let infos: Vec<&str> = line.split("info ").filter(|info| !info.is_empty()).collect();
+    assert_eq!(infos.len(), 2, "{line}");
+    let [first, second] = [infos[0], infos[1]].map(|info| field(info, "visits").parse::<u32>().expect("a number"));
+    assert!(first >= second && field(infos[0], "order") == "0" && field(infos[1], "order") == "1", "{line}");
+    assert_eq!(field(infos[0], "move"), field(infos[0], "pv"));
+    assert!(line.contains(" pvVisits ") && line.contains(" rootInfo visits "), "{line}");
+}
+
+/// A command that cannot be understood gets a plain answer, and so does one that comes to no analysis.
+#[test]
+fn streams_that_cannot_be_begun_fail() {
+    check_with(
+        &mut voice("puct", 5),
+        setup(5),
+        "> 4 lz-analyze red 10
+         ?4 syntax error
+         > analyze b 10 avoid w C3 1
+         ? avoid and allow are not supported
+         > lz-genmove_analyze b colour
+         ? syntax error",
+    );
+}
+
+#[test]
+fn a_move_that_is_thought_about_aloud_is_played() {
+    for command in ["lz-genmove_analyze", "kata-genmove_analyze", "genmove_analyze"] {
+        let mut talk = Conversation::new("gumbel", 60, setup(5), Stop::never());
+        // Whatever follows does not disturb it.
+        talk.say(&format!("{command} b 1"));
+        talk.say("list_stones black");
+        let answer = talk.rest();
+        assert_eq!(answer[0], "=");
+        let (last, infos) = answer[1..].split_last().expect("a move");
+        let played = last.strip_prefix("play ").expect("the last line is the move");
+        assert!(!infos.is_empty() && infos.iter().all(|line| line.starts_with("info move ")), "{answer:?}");
+        assert_eq!(field(infos.last().expect("a line"), "move"), played, "what was shown best is played");
+        assert_eq!(talk.rest(), [format!("= {played}")]);
+    }
+}
+
+#[test]
+fn the_clock_decides_how_long_a_move_takes() {
+    let mut talk = conversation();
+    for (settings, least, most) in [
+        ("kgs-time_settings byoyomi 0 0.4 5", 200, 3000),
+        // 20 moves of 1 s each, less the lag.
+        ("time_settings 12.5 0 0", 700, 4000),
+        ("time_settings 0 0.8 2", 200, 3000),
+    ] {
+        talk.say(settings);
+        assert_eq!(talk.rest(), ["="]);
+        talk.say("clear_board");
+        talk.rest();
+        let began = Instant::now();
+        talk.say("genmove b");
+        talk.rest();
+        let took = began.elapsed().as_millis();
+        assert!((least..most).contains(&took), "{settings}: {took} ms");
+    }
+    // The controller knows better what is left.
+    talk.say("time_settings 3600 0 0");
+    talk.say("time_left w 0 0");
+    talk.say("genmove w");
+    let began = Instant::now();
+    let answers = [talk.rest(), talk.rest(), talk.rest()];
+    assert!(answers[2][0].len() > 2 && began.elapsed() < Duration::from_secs(5), "{answers:?}");
+}
+
+/// GoGui's comment ends what takes long, and what is known is played; other lines do not.
+#[test]
+fn thinking_is_interrupted_by_the_comment_that_asks_for_it() {
+    let mut talk = conversation();
+    talk.say("time_settings 0 3600 1");
+    assert_eq!(talk.rest(), ["="]);
+    talk.say("genmove b");
+    talk.say("# interrupt");
+    let answer = talk.rest();
+    assert!(answer[0].starts_with("= ") && answer[0] != "= pass", "{answer:?}");
+}
+
+#[test]
+fn a_request_to_stop_ends_everything() {
+    for command in ["lz-analyze b 10", "genmove b"] {
+        let stop = Stop::never();
+        let mut talk = Conversation::new("puct", 20, setup(5), stop.clone());
+        talk.say("time_settings 0 3600 1");
+        talk.rest();
+        talk.say(command);
+        thread::sleep(Duration::from_millis(50));
+        stop.request();
+        talk.rest();
+        // The session is over: nobody writes any more.
+        let left = talk.output.recv_timeout(Duration::from_secs(60));
+        assert_eq!(left, Err(mpsc::RecvTimeoutError::Disconnected));
+    }
+}
+
+/// The end of the input ends an analysis, and what has arrived already never lets it begin to show anything.
+#[test]
+fn an_analysis_ends_with_the_input() {
+    let said = talk_with(&mut voice("puct", 5), setup(5), b"lz-analyze 1\nkata-analyze\nname\nanalyze b 1");
+    assert_eq!(said, "=\n\n=\n\n= Tengen\n\n=\n\n");
+}
+
+/// What was thought while the opponent did is there when the opponent has moved.
+#[test]
+fn pondering_is_thinking_ahead() {
+    let visits_of_reply = |ponder: bool| {
+        let mut talk = Conversation::new("puct", 10, Setup { ponder, ..setup(5) }, Stop::never());
+        talk.say("genmove b");
+        talk.rest();
+        thread::sleep(Duration::from_millis(400));
+        talk.say("kata-analyze w 1 rootInfo true");
+        talk.hear();
+        let line = talk.hear();
+        let root = line.split("rootInfo").nth(1).expect("it was asked for").to_owned();
+        field(&root, "visits").parse::<u32>().expect("a number")
+    };
+    let (with, without) = (visits_of_reply(true), visits_of_reply(false));
+    assert!(with > 3 * without, "{with} visits with pondering, {without} without");
+}
+
+#[test]
+fn gogui_is_shown_boards_and_moves() {
+    let said = talk_with(
+        &mut voice("puct", 30),
+        setup(5),
+        b"play b C3\ntengen-policy\ntengen-visits\ntengen-variation\ntengen-value\ntengen-pass_alive\ntengen-status\n",
+    );
+    let answers: Vec<&str> = said.split("\n\n").collect();
+    assert_eq!(answers[1].split(' ').filter(|word| *word == "4").count(), 24, "{}", answers[1]);
+    assert!(answers[2].starts_with("= ") && answers[2].split(' ').count() > 10, "{}", answers[2]);
+    assert!(answers[3].starts_with("= white "), "{}", answers[3]);
+    assert!(answers[4].contains("for Black after 2") || answers[4].contains("for Black after 3"), "{}", answers[4]);
+    assert_eq!(answers[5], "=\n. . . . .\n. . . . .\n. . . . .\n. . . . .\n. . . . .");
+    assert_eq!(answers[6], "=\n. . . . .\n. . . . .\n. . X . .\n. . . . .\n. . . . .");
+}
+
+#[test]
+fn dead_stones_are_captured_when_asked_for() {
+    let board = "gogui-play_sequence b A4 b B4 b C4 b D4 b E4 b B5 b D5 w E5 w A5";
+    check_with(
+        &mut voice("puct", 10),
+        setup(5),
+        &format!(
+            "> {board}
+             ? illegal move
+             > gogui-play_sequence b A3 b B3 b C3 b D3 b E3 b B4 b B5 b D4 w E5
+             =
+             > final_status_list dead
+             = E5
+             > kgs-genmove_cleanup b
+             = E4
+             > kgs-genmove_cleanup b
+             = D5
+             > list_stones w
+             =
+             > kgs-genmove_cleanup b
+             = pass"
+        ),
+    );
+}
