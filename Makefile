@@ -5,14 +5,14 @@ CONFIG ?= configs/9x9.toml
 help:
 	@echo "make run    set up libtorch, build, and learn Go: tengen run $(CONFIG)"
 	@echo "            another run: make run CONFIG=configs/tiny.toml"
-	@echo "make test   set up libtorch and the Python libraries, then check the format, the lints and every test"
+	@echo "make test   set up libtorch and what the tests use, then check the format, the lints and every test"
 	@echo "make setup  only set up libtorch, so that plain cargo commands work"
 
 run: setup
 	cargo run --locked --release --package tengen -- run $(CONFIG)
 
 # First what is quick to fail.
-test: setup python
+test: setup python node
 	python3 -B scripts/test_setup.py
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
@@ -25,4 +25,7 @@ setup:
 python:
 	@scripts/setup-python
 
-.PHONY: help run test setup python
+node:
+	@scripts/setup-node
+
+.PHONY: help run test setup python node

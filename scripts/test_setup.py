@@ -207,5 +207,22 @@ class LibtorchTest(unittest.TestCase):
             self.assertEqual((said.returncode, "was not made by this script" in said.stderr), (1, True))
 
 
+class NodeTest(unittest.TestCase):
+    def test_a_machine_without_node_does_without(self):
+        with tempfile.TemporaryDirectory() as folder:
+            scripts = Path(folder, "scripts")
+            scripts.mkdir()
+            Path(folder, "tests", "gtp").mkdir(parents=True)
+            for name in ("package.json", "package-lock.json"):
+                Path(folder, "tests", "gtp", name).write_text("{}")
+            for name in ("setup-node", "cache.py"):
+                (scripts / name).write_bytes((SCRIPTS / name).read_bytes())
+            said = subprocess.run(
+                [sys.executable, "-B", scripts / "setup-node"], env={"PATH": folder}, capture_output=True, text=True
+            )
+            self.assertEqual((said.returncode, "there is no node" in said.stderr), (0, True), said.stderr)
+            self.assertFalse(Path(folder, ".venv").exists())
+
+
 if __name__ == "__main__":
     unittest.main()

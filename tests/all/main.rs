@@ -8,6 +8,7 @@ mod bench;
 mod data;
 mod depth;
 mod handover;
+mod gtp;
 mod import;
 mod killed;
 mod ladders;

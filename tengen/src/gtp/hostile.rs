@@ -18,7 +18,8 @@ impl Player for Moody {
         match self.0 % 7 {
             0 => Err("not\nnow".into()),
             1 => Ok(Decision::Resign),
-            2 => voice("gumbel", 3).genmove(task, watch),
+            // No clock: a random one may have hours.
+            2 => voice("gumbel", 3).genmove(&Task { timed: false, ..*task }, watch),
             _ => Ok(Decision::Move(points.get(points.len() / 2).map_or(Move::Pass, |&point| Move::Play(point)))),
         }
     }
