@@ -92,6 +92,11 @@ impl Arena {
         Ok(Arena { store: store.clone(), run, config, place, players: Vec::new() })
     }
 
+    /// The run.
+    pub(crate) fn run(&self) -> &Run {
+        &self.run
+    }
+
     /// The configuration of the run.
     pub fn config(&self) -> &RunConfig {
         &self.config

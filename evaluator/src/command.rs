@@ -14,7 +14,7 @@ use ratings::sprt::Sprt;
 use store::{Store, StoreError};
 
 use crate::rate::{self, AnchorChoice, PriorChoice, Report, Wish};
-use crate::{Arena, Comparison, EvaluatorError, Place, Progress, Promotion};
+use crate::{Arena, Comparison, EvaluatorError, Place, Progress, Promotion, report};
 
 /// Lets models of a run play each other, and rates them by everything they have played.
 ///
@@ -74,6 +74,9 @@ pub struct Args {
     /// Only rate what was played, and print the table
     #[arg(long, group = "work")]
     ratings: bool,
+    /// Rate what was played, and write everything that is known of the run as one page for a browser
+    #[arg(long, group = "work", value_name = "FILE", num_args = 0..=1, default_missing_value = "report.html")]
+    report: Option<PathBuf>,
     /// Rate a table of results and print JSON: comma-separated values with the columns game_id, black, white and
     /// result (B, W or D); - for standard input
     #[arg(long, group = "work", value_name = "FILE")]
@@ -233,6 +236,11 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         let (elo0, elo1) = (args.elo0.unwrap_or_default(), args.elo1.unwrap_or(WORTH));
         let test = Sprt::new(elo0, elo1, args.alpha, args.beta).misconfigured()?;
         return cli::print(play_gate(&mut arena, model, &test, args.games, stop).map_err(blame)?);
+    }
+    if let Some(file) = &args.report {
+        let facts = report::gather(&arena).map_err(blame)?;
+        report::write(file, &facts).with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
+        return cli::print(format_args!("{}: {facts}", file.display()));
     }
     let stored = arena.rate().map_err(blame)?;
     let table = match (&args.with[..], &args.anchor[..]) {
@@ -447,6 +455,8 @@ mod tests {
             "--pair v1-1 v1-2 --games 40",
             "--pair-uncertain --pairs 3 --run v1",
             "--ratings --run v1",
+            "--report --run v1",
+            "--report page.html --run v1",
             "--rate f.csv --prior gauss:400 --no-first-move --anchor a=1 --anchor b=2:30",
         ] {
             assert!(args(text).is_ok(), "{text}");
@@ -464,6 +474,7 @@ mod tests {
             "--pair-uncertain --about nothing",
             "--rate f.csv --prior flat",
             "--ratings --no-first-move --run v1",
+            "--report --ratings --run v1",
         ] {
             assert!(args(text).is_err(), "{text}");
         }

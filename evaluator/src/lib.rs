@@ -3,7 +3,8 @@
 //! The cast: an [`Arena`] holds a run and what this machine lends to it. It opens [`Player`]s, models or
 //! other programs, lets two of them meet over openings that both play with either colour, and publishes the results. A [`Pool`] is everything that was ever
 //! played; `ratings` turns it into strengths with errors and into the pair that should meet next, and a [`table`] shows
-//! it to people. [`rate`] does the same for any table of results.
+//! it to people, a [`report`] as a page with everything else that is known of the run. [`rate`] does the same for any
+//! table of results.
 
 mod arena;
 pub mod command;
@@ -13,6 +14,7 @@ mod meeting;
 mod player;
 mod pool;
 pub mod rate;
+pub mod report;
 pub mod table;
 mod tries;
 

@@ -26,7 +26,8 @@ fn every_command_answers_as_the_suite_says() {
 #[test]
 fn the_suite_asks_for_every_command() {
     let mut tengen = program("tengen");
-    let mut tengen = tengen.args(["gtp", "--model", "uniform"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut tengen =
+        tengen.args(["gtp", "--model", "uniform"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     tengen.stdin.take().unwrap().write_all(b"list_commands\n").unwrap();
     let said = String::from_utf8(tengen.wait_with_output().unwrap().stdout).unwrap();
     let listed: BTreeSet<&str> = said.trim_start_matches("= ").lines().filter(|line| !line.is_empty()).collect();
@@ -46,7 +47,9 @@ fn the_suite_asks_for_every_command() {
 fn sabakis_client_plays_whole_games() {
     let modules = repository().join(".venv/node/node_modules");
     if !modules.exists() {
-        eprintln!("not checked: Sabaki's GTP client is not set up; `make test` does it with scripts/setup-node, given npm");
+        eprintln!(
+            "not checked: Sabaki's GTP client is not set up; `make test` does it with scripts/setup-node, given npm"
+        );
         return;
     }
     let mut node = Command::new("node");

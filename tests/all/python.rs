@@ -35,4 +35,11 @@ fn python_opens_every_file_of_a_run() {
     for kind in ["games:", "examples:", "shards:", "matches:", "ratings:", "weights.safetensors:"] {
         assert!(said.contains(kind), "{said}");
     }
+
+    let page = store.path().join("report.html");
+    succeed(store.program("evaluator").args(["--run", "tiny", "--report"]).arg(&page));
+    let mut python = Command::new("python3");
+    python.env("PYTHONPATH", &site).arg(repository().join("python/check_report.py"));
+    let said = succeed(python.arg(&page).arg(store.path().join("tiny")));
+    assert!(said.contains("numbers of the page are those of the store"), "{said}");
 }

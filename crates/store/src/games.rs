@@ -9,7 +9,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use object_store::path::Path;
-use record::{Example, ExampleRows, GameRecord, GameSummary, RecordError, examples, games};
+use record::{Example, ExampleRows, GameOutline, GameRecord, GameSummary, RecordError, examples, games};
 
 use crate::names::{number_name, parse_number};
 use crate::{Run, Stem, StoreError};
@@ -158,6 +158,14 @@ impl Run {
     /// [`StoreError::Damaged`] when they cannot be read.
     pub fn read_summaries(&self, file: &FileRef) -> Result<Vec<GameSummary>, StoreError> {
         self.read(GAMES, file, Some(&GameSummary::COLUMNS), GameSummary::from_batch)
+    }
+
+    /// The games of a file with their lengths, but without their turns.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when they cannot be read.
+    pub fn read_outlines(&self, file: &FileRef) -> Result<Vec<GameOutline>, StoreError> {
+        self.read(GAMES, file, Some(&GameOutline::COLUMNS), GameOutline::from_batch)
     }
 
     /// The examples of a file of games, those of its holdout games left out: game after game in order.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use config::EngineName;
 use object_store::path::Path;
-use record::{GameRecord, GameSummary, RatingRow, games, ratings};
+use record::{GameOutline, GameRecord, GameSummary, RatingRow, games, ratings};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -51,6 +51,15 @@ impl Run {
     pub fn read_results(&self, stem: &Stem) -> Result<Vec<GameSummary>, StoreError> {
         let path = self.match_path(stem);
         self.store().read_records(&path, Some(&GameSummary::COLUMNS), GameSummary::from_batch)
+    }
+
+    /// The results in one file with the lengths of the games.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when they cannot be read.
+    pub fn read_result_outlines(&self, stem: &Stem) -> Result<Vec<GameOutline>, StoreError> {
+        let path = self.match_path(stem);
+        self.store().read_records(&path, Some(&GameOutline::COLUMNS), GameOutline::from_batch)
     }
 
     /// The games of one file of results, with all their turns.

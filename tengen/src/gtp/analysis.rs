@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use go::{Color, Move};
 use mcts::{RootMove, Search};
 
+use super::Failure;
 use super::parse::color;
 use super::serve::Controller;
-use super::Failure;
 
 /// Who is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -162,11 +162,7 @@ impl<'a> Session<'a> {
     }
 
     /// Lets the player think about the position as `color` sees it until `watch` breaks.
-    pub(super) fn think(
-        &mut self,
-        color: Option<Color>,
-        watch: &mut super::Watch<'_>,
-    ) -> Result<(), Failure> {
+    pub(super) fn think(&mut self, color: Option<Color>, watch: &mut super::Watch<'_>) -> Result<(), Failure> {
         let game = self.seen_by(color);
         self.player.think(&game, self.komi, watch).map_err(|error| failed(&error))
     }

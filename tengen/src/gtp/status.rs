@@ -73,10 +73,8 @@ struct End {
 impl End {
     fn of(game: &Game) -> End {
         let (area, alive, size) = (game.position().area(), game.pass_alive(), game.size());
-        let area = Stones {
-            black: (area.black - alive.white) | alive.black,
-            white: (area.white - alive.black) | alive.white,
-        };
+        let area =
+            Stones { black: (area.black - alive.white) | alive.black, white: (area.white - alive.black) | alive.white };
         let nobody = PointSet::full(size) - area.both();
         End { stones: *game.position().stones(), area, alive, beside_nobody: nobody.neighbours(size) }
     }
@@ -132,8 +130,7 @@ mod tests {
                      O . X O X
                      . . X O .
                      . . X O .";
-        let fates =
-            [("C3", Status::Alive), ("D3", Status::Alive), ("E3", Status::Dead), ("A3", Status::Dead)];
+        let fates = [("C3", Status::Alive), ("D3", Status::Alive), ("E3", Status::Dead), ("A3", Status::Dead)];
         check(board, Scoring::PassAlive, &fates);
     }
 
@@ -148,8 +145,7 @@ mod tests {
                      X X O X X O O
                      X X O . X O O";
         for scoring in [Scoring::Area, Scoring::PassAlive] {
-            let expected =
-                [("B1", Status::Alive), ("C1", Status::Seki), ("E1", Status::Seki), ("F1", Status::Alive)];
+            let expected = [("B1", Status::Alive), ("C1", Status::Seki), ("E1", Status::Seki), ("F1", Status::Alive)];
             check(board, scoring, &expected);
         }
     }

@@ -63,7 +63,8 @@ pub(super) fn setup(side: usize) -> Setup {
 
 pub(super) fn talk_with(player: &mut dyn Player, setup: Setup, input: &[u8]) -> String {
     let mut output = Vec::new();
-    serve(Inbox::holding(Line::all(input)), &mut output, &mut Session::new(setup, player)).expect("memory can be written");
+    serve(Inbox::holding(Line::all(input)), &mut output, &mut Session::new(setup, player))
+        .expect("memory can be written");
     String::from_utf8(output).expect("answers are text")
 }
 

@@ -229,7 +229,11 @@ pub(super) mod tests {
                 ControlFlow::Break(())
             };
             voice.think(&game(&["C3", &reply]), 7.5, &mut first).expect("it thinks");
-            assert_eq!(kept, Some(best.visits - 1), "{algorithm}: all that was known below the move, but its own visit");
+            assert_eq!(
+                kept,
+                Some(best.visits - 1),
+                "{algorithm}: all that was known below the move, but its own visit"
+            );
             voice.think(&game(&["C3", &reply]), 6.5, &mut until(1)).expect("it thinks");
             assert!(visits(&voice) < 5, "another komi is another game");
             voice.new_game();
@@ -272,10 +276,11 @@ pub(super) mod tests {
             assert!(to.is_legal(mv));
         }
         other.set_to_move(go::Color::Black);
-        voice.think(&other, 7.5, &mut |search| {
-            assert_eq!(search.game().to_move(), go::Color::Black);
-            if search.visits() > 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })
-        .expect("it thinks");
+        voice
+            .think(&other, 7.5, &mut |search| {
+                assert_eq!(search.game().to_move(), go::Color::Black);
+                if search.visits() > 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+            .expect("it thinks");
     }
 }

@@ -1,0 +1,81 @@
+//! A game as plots see it.
+
+use arrow_array::RecordBatch;
+use arrow_array::types::{Float32Type, UInt16Type};
+
+use crate::games::VERSION;
+use crate::table::{Table, optional};
+use crate::{GameSummary, RecordError};
+
+/// A game with how long it was, but without its turns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GameOutline {
+    /// Who played, and how it ended.
+    pub summary: GameSummary,
+    /// Moves of the game, passes included.
+    pub moves: u32,
+    /// Mean over its searches of the mean depth of their leaves, in moves from the root; `None` without searches.
+    pub mean_depth: Option<f32>,
+}
+
+impl GameOutline {
+    /// The columns of a table of games that an outline needs; a reader may leave out the others.
+    pub const COLUMNS: [&str; 15] = [
+        "id",
+        "black",
+        "white",
+        "index",
+        "calibration",
+        "holdout",
+        "resign_threshold",
+        "would_resign_turn",
+        "bleakest_value",
+        "outcome",
+        "score",
+        "end",
+        "positions",
+        "moves",
+        "mean_depth",
+    ];
+
+    /// The outlines of a table of games.
+    ///
+    /// # Errors
+    /// Another version, a missing column or one of another type, or a row that makes no game.
+    pub fn from_batch(batch: &RecordBatch) -> Result<Vec<GameOutline>, RecordError> {
+        let summaries = GameSummary::from_batch(batch)?;
+        let table = Table::open(batch, VERSION)?;
+        let moves = table.lists::<UInt16Type>("moves")?;
+        let mean_depth = table.optional_numbers::<Float32Type>("mean_depth")?;
+        let outline = |(row, summary)| GameOutline {
+            summary,
+            moves: moves.row(row).len() as u32,
+            mean_depth: optional(mean_depth, row),
+        };
+        Ok(summaries.into_iter().enumerate().map(outline).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+
+    use super::*;
+    use crate::{games, synthetic};
+
+    #[test]
+    fn outlines_are_what_the_games_are() {
+        let size = Size::new(5).unwrap();
+        let played: Vec<_> = (0..12).map(|index| synthetic::game("a-1", "w", index, size, 8)).collect();
+        let batch = games::to_batch(&played);
+        let columns: Vec<usize> =
+            GameOutline::COLUMNS.iter().map(|name| batch.schema_ref().index_of(name).unwrap()).collect();
+        let outlines = GameOutline::from_batch(&batch.project(&columns).unwrap()).unwrap();
+        assert_eq!(outlines.len(), played.len());
+        assert!(GameSummary::COLUMNS.iter().all(|name| GameOutline::COLUMNS.contains(name)));
+        for (outline, game) in outlines.iter().zip(&played) {
+            assert_eq!((outline.summary.id, outline.moves as usize), (game.id, game.turns.len()));
+            assert_eq!(outline.mean_depth, game.mean_depth);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Games to look at: the newest matches, and self-play from the beginning of the run to its end.
+
+use go::Color;
+use record::{EndReason, GameRecord, Outcome};
+use store::{FileRef, Run, StoreError};
+
+use super::facts::Game;
+
+/// Matches to show.
+const MATCHES: usize = 12;
+
+/// Games of the newest model to show; of the others there is one each.
+const NEWEST: usize = 3;
+
+/// Models of which self-play is shown, evenly from the first to the newest.
+const MODELS: usize = 5;
+
+pub(super) fn games(run: &Run) -> Result<Vec<Game>, StoreError> {
+    let mut shown = matches(run)?;
+    let models = run.game_models()?;
+    for place in (0..MODELS.min(models.len())).rev() {
+        let number = models[place * (models.len() - 1) / (MODELS.min(models.len()) - 1).max(1)];
+        let wanted = if Some(&number) == models.last() { NEWEST } else { 1 };
+        shown.extend(selfplay(run, number, wanted)?);
+    }
+    Ok(shown)
+}
+
+/// The newest first.
+fn matches(run: &Run) -> Result<Vec<Game>, StoreError> {
+    let mut shown = Vec::new();
+    for stem in run.result_files()?.iter().rev() {
+        if shown.len() >= MATCHES {
+            break;
+        }
+        let games = run.read_result_games(stem)?;
+        shown.extend(games.iter().rev().take(MATCHES - shown.len()).map(|game| show("match", game)));
+    }
+    Ok(shown)
+}
+
+fn selfplay(run: &Run, model: u32, wanted: usize) -> Result<Vec<Game>, StoreError> {
+    let newest: Option<FileRef> = run.game_files(model)?.pop();
+    let games = newest.map_or(Ok(Vec::new()), |file| run.read_games(&file))?;
+    Ok(games.iter().rev().take(wanted).map(|game| show("self-play", game)).collect())
+}
+
+fn show(kind: &'static str, game: &GameRecord) -> Game {
+    Game {
+        kind,
+        id: game.id.to_string(),
+        black: game.black.clone(),
+        white: game.white.clone(),
+        size: game.size.side(),
+        komi: game.komi,
+        result: result(game.outcome, game.score, game.end),
+        end: game.end.as_str(),
+        moves: game.turns.iter().map(|turn| turn.mv.index(game.size)).collect(),
+        values: game.turns.iter().map(|turn| turn.is_searched().then_some(turn.root_value)).collect(),
+    }
+}
+
+/// As SGF writes it: `B+3.5`, `W+R` or `0`.
+fn result(outcome: Outcome, score: Option<f32>, end: EndReason) -> String {
+    let Some(winner) = outcome.winner() else { return "0".to_owned() };
+    let letter = if winner == Color::Black { 'B' } else { 'W' };
+    match (score, end) {
+        (_, EndReason::Resignation) => format!("{letter}+R"),
+        (_, EndReason::Forfeit) => format!("{letter}+F"),
+        (Some(score), _) => format!("{letter}+{}", score.abs()),
+        (None, _) => format!("{letter}+"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_read_as_in_sgf() {
+        for (outcome, score, end, text) in [
+            (Outcome::Black, Some(3.5), EndReason::Passes, "B+3.5"),
+            (Outcome::White, Some(-12.0), EndReason::PassAlive, "W+12"),
+            (Outcome::White, None, EndReason::Resignation, "W+R"),
+            (Outcome::Black, None, EndReason::Forfeit, "B+F"),
+            (Outcome::Draw, Some(0.0), EndReason::Passes, "0"),
+        ] {
+            assert_eq!(result(outcome, score, end), text);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! What training wrote down.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use store::{Run, StoreError};
+
+use super::facts::Curve;
+
+/// Points of a curve: more than a screen can show.
+const POINTS: usize = 600;
+
+/// The losses of training and of holdout, and the number of lines that were none. A step that was made again counts as
+/// it was made last; of a long run every so many steps are taken.
+pub(super) fn curves(run: &Run) -> Result<(Vec<Curve>, usize), StoreError> {
+    let mut sets: BTreeMap<String, BTreeMap<u64, [f64; 3]>> = BTreeMap::new();
+    let mut unread = 0;
+    for name in run.logs()?.iter().filter(|name| name.ends_with(".jsonl")) {
+        let log = run.log(name)?;
+        for line in String::from_utf8_lossy(&log).lines() {
+            match read(line) {
+                Some((set, step, losses)) => drop(sets.entry(set).or_default().insert(step, losses)),
+                None => unread += 1,
+            }
+        }
+    }
+    // Training first.
+    Ok((sets.into_iter().rev().map(|(set, steps)| curve(set, &steps)).collect(), unread))
+}
+
+fn read(line: &str) -> Option<(String, u64, [f64; 3])> {
+    let line: Value = serde_json::from_str(line).ok()?;
+    let number = |name: &str| line[name].as_f64();
+    let losses = [number("policy")?, number("value")?, number("accuracy")?];
+    Some((line["set"].as_str()?.to_owned(), line["step"].as_u64()?, losses))
+}
+
+fn curve(set: String, steps: &BTreeMap<u64, [f64; 3]>) -> Curve {
+    let every = steps.len().div_ceil(POINTS).max(1);
+    // The last step is always among them.
+    let skip = (steps.len() + every - 1) % every;
+    let kept = || steps.iter().skip(skip).step_by(every);
+    let of = |loss: usize| kept().map(|(_, losses)| losses[loss]).collect();
+    Curve { set, step: kept().map(|(&step, _)| step).collect(), policy: of(0), value: of(1), accuracy: of(2) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_has_its_last_step_and_no_more_points_than_are_shown() {
+        for length in [1, 2, 599, 600, 601, 5000] {
+            let steps = (1..=length).map(|step| (step, [step as f64, 0.5, 0.25])).collect();
+            let curve = curve("train".to_owned(), &steps);
+            assert!(curve.step.len() <= POINTS, "{}", curve.step.len());
+            assert_eq!((curve.step.last(), curve.policy.last()), (Some(&length), Some(&(length as f64))));
+            assert_eq!(curve.step.len(), curve.value.len());
+        }
+    }
+
+    #[test]
+    fn lines_that_are_no_losses_are_known() {
+        let good = r#"{"accuracy":0.5,"policy":1.5,"set":"train","step":10,"value":0.25,"other":1}"#;
+        assert_eq!(read(good), Some(("train".to_owned(), 10, [1.5, 0.25, 0.5])));
+        for bad in ["", "{}", "[1]", &good.replace("1.5", "\"1.5\""), &good.replace("10", "-1")] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+}

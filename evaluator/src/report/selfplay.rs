@@ -1,0 +1,32 @@
+//! What self-play and matches were like.
+
+use std::collections::HashSet;
+
+use record::GameId;
+use store::{Run, StoreError};
+
+use super::facts::{Counter, Model, Pool};
+
+/// Self-play by model, oldest first. A game that was published twice counts once.
+pub(super) fn models(run: &Run) -> Result<Vec<Model>, StoreError> {
+    let mut models = Vec::new();
+    for number in run.game_models()? {
+        let (mut counter, mut known) = (Counter::default(), HashSet::<GameId>::new());
+        for file in run.game_files(number)? {
+            let games = run.read_outlines(&file)?;
+            games.iter().filter(|game| known.insert(game.summary.id)).for_each(|game| counter.add(game));
+        }
+        models.push(Model { number, games: counter.games(), counts: counter.finish() });
+    }
+    Ok(models)
+}
+
+/// All matches together.
+pub(super) fn pool(run: &Run) -> Result<Pool, StoreError> {
+    let (mut counter, mut known) = (Counter::default(), HashSet::<GameId>::new());
+    for stem in run.result_files()? {
+        let games = run.read_result_outlines(&stem)?;
+        games.iter().filter(|game| known.insert(game.summary.id)).for_each(|game| counter.add(game));
+    }
+    Ok(Pool { counts: counter.finish(), ..Pool::default() })
+}

@@ -1,0 +1,161 @@
+use bytes::Bytes;
+use cli::Stop;
+use config::{ModelId, PlayerId, RunConfig};
+use engines::Declarations;
+use go::Size;
+use net::Device;
+use record::{EndReason, Outcome, synthetic};
+use serde_json::Value;
+use store::{ResignThreshold, Store};
+
+use super::*;
+use crate::Place;
+
+/// A store with a run in which models played, met and learned a little.
+fn arena(text: &str) -> Arena {
+    let store = Store::in_memory().expect("there is memory");
+    let run = store.run(&"tiny".parse().expect("a name"));
+    run.create(&RunConfig::from_toml(text).expect("the configuration is complete")).expect("the run is new");
+    let (device, engines, worker) = (Device::Cpu, Declarations::default(), "test".to_owned());
+    let place = Place { device, cache: 1 << 20, threads: 1, engines, worker };
+    Arena::open(&store, run.name(), place).expect("the run is there")
+}
+
+const TINY: &str = include_str!("../../../configs/tiny.toml");
+
+fn resign(threshold: f32) -> ResignThreshold {
+    ResignThreshold {
+        threshold,
+        quantile: 0.05,
+        games: 40,
+        from_model: 1,
+        to_model: 2,
+        false_positive_rate: 0.05,
+        rate_low: 0.01,
+        rate_high: 0.16,
+    }
+}
+
+fn run_of_three() -> Arena {
+    let mut arena = arena(TINY);
+    let size = Size::new(5).expect("a size");
+    for model in 0..3 {
+        let name = if model == 0 { "random".to_owned() } else { format!("tiny-{model}") };
+        let games: Vec<_> = (0..30).map(|index| synthetic::game(&name, "w", index, size, 8)).collect();
+        arena.run().publish_games(model, "w", &games).expect("memory can be written");
+        // Published twice, as by a worker that was started anew.
+        arena.run().publish_games(model, "w", &games[..5]).expect("memory can be written");
+    }
+    let [random, uniform] = [ModelId::Random, ModelId::Uniform].map(PlayerId::from);
+    arena.meet([&random, &uniform], 6, &Stop::never(), &mut |_| {}).expect("the built-in models can play");
+    for threshold in [-0.9, -0.8] {
+        arena.run().publish_resign(&resign(threshold)).expect("memory can be written");
+    }
+    let log = "{\"set\":\"train\",\"step\":10,\"policy\":1.5,\"value\":0.5,\"accuracy\":0.25}\nnonsense\n";
+    arena.run().publish_log("000001-1.jsonl", Bytes::from(log)).expect("memory can be written");
+    arena
+}
+
+/// The facts as a script in the page finds them.
+fn embedded(page: &str) -> Value {
+    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"facts\">").expect("facts are in the page");
+    let (json, _) = rest.split_once("</script>").expect("the element ends");
+    serde_json::from_str(json).expect("facts are JSON")
+}
+
+#[test]
+fn what_the_page_shows_is_in_the_store() {
+    let arena = run_of_three();
+    let run = arena.run();
+    let facts = embedded(&page(&gather(&arena).expect("memory can be read")));
+
+    let rows = run.newest_ratings().expect("memory can be read").expect("there are ratings");
+    assert_eq!(facts["players"].as_array().map(Vec::len), Some(rows.len()));
+    for (player, row) in facts["players"].as_array().expect("players").iter().zip(&rows) {
+        assert_eq!((player["player"].as_str(), player["elo"].as_f64()), (Some(row.player.as_str()), Some(row.elo)));
+        assert_eq!(player["above_pool_error"].as_f64(), Some(row.above_pool_error));
+        assert_eq!((player["games"].as_u64(), player["points"].as_f64()), (Some(row.games.into()), Some(row.points)));
+    }
+    let results = run.results().expect("memory can be read");
+    let won = |outcome| results.iter().filter(|result| result.outcome == outcome).count() as u64;
+    assert_eq!(facts["pool"]["black_won"].as_u64(), Some(won(Outcome::Black)));
+    assert_eq!(facts["pool"]["white_won"].as_u64(), Some(won(Outcome::White)));
+    let met: u64 = facts["pairings"].as_array().expect("pairings").iter().map(games_of).sum();
+    assert_eq!(met, results.len() as u64);
+
+    for model in facts["models"].as_array().expect("models") {
+        let number = model["number"].as_u64().expect("a number") as u32;
+        let first = &run.game_files(number).expect("memory can be read")[0];
+        let games = run.read_games(first).expect("memory can be read");
+        assert_eq!((model["games"].as_u64(), games_of(model)), (Some(30), 30), "each game counts once");
+        let moves: usize = games.iter().map(|game| game.turns.len()).sum();
+        assert!((model["lengths"]["mean"].as_f64().expect("a mean") - moves as f64 / 30.0).abs() < 1e-9);
+        assert_eq!(model["lengths"]["longest"].as_u64(), games.iter().map(|game| game.turns.len() as u64).max());
+        let resigned = games.iter().filter(|game| game.end == EndReason::Resignation).count() as u64;
+        assert_eq!(model["ends"]["resignation"].as_u64(), Some(resigned));
+        assert_eq!(model["calibration"].as_u64(), Some(games.iter().filter(|game| game.calibration).count() as u64));
+    }
+    let newest = run.newest_resign().expect("memory can be read").expect("there is one");
+    assert_eq!(facts["thresholds"][1]["threshold"].as_f64().map(|number| number as f32), Some(newest.threshold));
+    assert_eq!(facts["losses"][0]["policy"][0].as_f64(), Some(1.5));
+    assert!(facts["notes"].to_string().contains("1 lines of the logs"), "{}", facts["notes"]);
+    assert_eq!(facts["run"]["config_digest"].as_str(), Some(arena.config().digest().as_str()));
+}
+
+fn games_of(counted: &Value) -> u64 {
+    ["black_won", "white_won", "drawn"].iter().filter_map(|name| counted[name].as_u64()).sum()
+}
+
+#[test]
+fn games_can_be_played_again() {
+    let arena = run_of_three();
+    let facts = gather(&arena).expect("memory can be read");
+    let kinds = |kind: &str| facts.games.iter().filter(|game| game.kind == kind).count();
+    assert_eq!((kinds("match"), kinds("self-play")), (6, 5));
+    for shown in &facts.games {
+        let size = Size::new(shown.size).expect("a size");
+        let mut game = go::Game::new(size);
+        for &mv in &shown.moves {
+            game.play(go::Move::from_index(size, mv).expect("a move")).expect("a legal move");
+        }
+        assert_eq!(shown.values.len(), shown.moves.len());
+    }
+}
+
+/// Nothing is fetched from anywhere, and no name breaks out of its place.
+#[test]
+fn the_page_is_whole_in_itself() {
+    let mut facts = gather(&run_of_three()).expect("memory can be read");
+    facts.notes.push("</script><script>alert(1)</script> [[SCRIPTS]]".to_owned());
+    let page = page(&facts);
+    assert_eq!(
+        embedded(&page)["notes"].as_array().and_then(|notes| notes.last()).and_then(Value::as_str),
+        facts.notes.last().map(String::as_str)
+    );
+    assert_eq!(page.matches("<script").count(), 2);
+    for outside in ["src=", "@import", "url(", "fetch(", "href=\"http", "<link"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn a_run_that_has_just_begun_has_a_page_too() {
+    let facts = gather(&arena(TINY)).expect("memory can be read");
+    assert_eq!(facts.to_string(), "0 players in 0 games, and 0 models in 0 games of self-play");
+    assert_eq!(embedded(&page(&facts))["games"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn a_page_takes_the_place_of_the_one_before() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("report.html");
+    fs::write(&file, "old").expect("the folder can be written");
+    write(&file, &gather(&arena(TINY)).expect("memory can be read")).expect("the folder can be written");
+    let left: Vec<_> =
+        fs::read_dir(folder.path()).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["report.html"]);
+    assert!(fs::read_to_string(&file).expect("text").starts_with("<!doctype html>"));
+    assert!(
+        write(&folder.path().join("none/report.html"), &gather(&arena(TINY)).expect("memory can be read")).is_err()
+    );
+}
