@@ -3,13 +3,14 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use go::{Color, Game, Move, Scoring, Size};
+use go::{Color, Game, Move, Scoring, Size, Stones};
 
 use super::analysis::{Ticker, Wish};
 use super::answer::Failure;
 use super::clock::{Clock, System};
 use super::commands;
 use super::serve::Controller;
+use super::status::Fate;
 use super::{Decision, Player, PlayerError, Task};
 
 /// What the session begins with and keeps to.
@@ -41,6 +42,9 @@ pub struct Session<'a> {
     pub(super) clock: Clock,
     pub(super) player: &'a mut dyn Player,
     pub(super) over: bool,
+    /// What becomes of the stones of a board, after so many moves: so that all questions about one board get answers
+    /// that agree.
+    pub(super) judged: Option<((Stones, usize), Vec<Fate>)>,
     /// Whether we have moved and the opponent has not.
     waits: bool,
 }
@@ -49,7 +53,7 @@ impl<'a> Session<'a> {
     /// Begins with an empty board.
     pub fn new(setup: Setup, player: &'a mut dyn Player) -> Session<'a> {
         let (game, clock) = (Game::new(setup.size), Clock::new(System::Unlimited));
-        Session { game, komi: setup.komi, clock, setup, player, over: false, waits: false }
+        Session { game, komi: setup.komi, clock, setup, player, over: false, judged: None, waits: false }
     }
 
     /// Whether the controller said `quit`.

@@ -284,3 +284,20 @@ fn dead_stones_are_captured_when_asked_for() {
         ),
     );
 }
+
+/// However the games go on, each stone is in one of the lists.
+#[test]
+fn the_lists_of_one_board_agree() {
+    let said = talk_with(
+        &mut voice("puct", 10),
+        setup(5),
+        b"gogui-play_sequence b A1 w B2 b C3 w D4 b E5 w A5 b E1 w C1\nfinal_status_list dead\nfinal_status_list alive\n\
+          final_status_list seki\nfinal_status_list dead\n",
+    );
+    let answers: Vec<&str> = said.split("\n\n").collect();
+    assert_eq!(answers[1], answers[4]);
+    let mut listed: Vec<&str> =
+        answers[1..4].iter().flat_map(|answer| answer.trim_start_matches('=').split_whitespace()).collect();
+    listed.sort_unstable();
+    assert_eq!(listed, ["A1", "A5", "B2", "C1", "C3", "D4", "E1", "E5"], "{said}");
+}

@@ -168,13 +168,13 @@ function selfplay() {
   const kinds = [
     { name: 'two passes', colour: 'var(--one)' }, { name: 'all pass-alive', colour: 'var(--three)' },
     { name: 'resignation', colour: 'var(--two)' }, { name: 'move limit', colour: 'var(--five)' },
-    { name: 'forfeit', colour: 'var(--four)' },
   ];
   columns('ends', {
     kinds,
     rows: models.map(model => {
-      const { passes, pass_alive, resignation, move_limit, forfeit } = model.ends;
-      const ends = [passes, pass_alive, resignation, move_limit, forfeit];
+      // Nobody forfeits a game against itself.
+      const { passes, pass_alive, resignation, move_limit } = model.ends;
+      const ends = [passes, pass_alive, resignation, move_limit];
       const text = [name(model), ...ends.map((count, kind) => `${kinds[kind].name}: ${whole(count)}`)].join('\n');
       return { x: model.number, parts: ends.map(count => count / games(model)), text };
     }),
