@@ -17,12 +17,14 @@ impl ExampleRows {
     /// # Errors
     /// As [`examples::from_batch`].
     pub fn from_batch(batch: &RecordBatch) -> Result<ExampleRows, RecordError> {
-        let decoded = examples::from_batch(batch)?;
+        examples::check(batch)?;
         let schema = examples::schema();
         let known = schema.fields().iter().filter_map(|field| batch.column_by_name(field.name()).cloned()).collect();
         // Other writers may name the items of lists differently; rows that are to be mixed must agree in that too.
-        let batch = RecordBatch::try_new(schema, known).unwrap_or_else(|_| examples::to_batch(&decoded));
-        Ok(ExampleRows(batch))
+        match RecordBatch::try_new(schema, known) {
+            Ok(batch) => Ok(ExampleRows(batch)),
+            Err(_) => Ok(ExampleRows(examples::to_batch(&examples::from_batch(batch)?))),
+        }
     }
 
     /// The columns of these examples.
