@@ -54,7 +54,8 @@ impl Size {
         let wanted = config.train.steps * batch;
         let new_positions = window.new_positions();
         let bounded = |rate: f32, things: usize| (rate > 0.0).then(|| (f64::from(rate) * things as f64) as usize);
-        let room = past.map(|past| window.games().map(|game| room(past, game, settings.most_draws).sum::<usize>()).sum());
+        let room =
+            past.map(|past| window.games().map(|game| room(past, game, settings.most_draws).sum::<usize>()).sum());
         let bounds = [
             bounded(settings.samples_per_position, new_positions),
             bounded(settings.samples_per_game, window.games().count()),
@@ -129,7 +130,7 @@ impl Drawn {
             first_row += game.rows;
         }
         if !taken.is_empty() {
-            self.rows.push(read(run, file)?.take(&taken));
+            self.rows.push(read(run, file, &taken)?);
         }
         Ok(())
     }
@@ -148,7 +149,8 @@ impl Drawn {
             for game in file.games.iter().filter(|game| game.chosen) {
                 age.games += 1;
                 age.positions += game.usable;
-                age.examples += self.shares.get(&game.id).map_or(0, |share| share.iter().map(|&count| count as usize).sum());
+                age.examples +=
+                    self.shares.get(&game.id).map_or(0, |share| share.iter().map(|&count| count as usize).sum());
             }
         }
         ages.into_values().rev().collect()
@@ -247,11 +249,7 @@ fn weights(
 const LEAST_SURPRISE: f32 = 0.01;
 
 /// The surprises of the positions of each game of the window, where weights depend on them.
-fn surprises(
-    run: &Run,
-    settings: &config::Window,
-    window: &Window,
-) -> Result<BTreeMap<GameId, Vec<f32>>, BadFile> {
+fn surprises(run: &Run, settings: &config::Window, window: &Window) -> Result<BTreeMap<GameId, Vec<f32>>, BadFile> {
     let mut found = BTreeMap::new();
     if settings.surprise == 0.0 {
         return Ok(found);
@@ -280,9 +278,10 @@ fn by_id(window: &Window) -> impl Iterator<Item = &WindowGame> {
     games.into_iter()
 }
 
-/// The examples of a file, which must be those of its games.
-fn read(run: &Run, file: &WindowFile) -> Result<ExampleRows, StoreError> {
-    let rows = run.read_examples(&file.file)?;
+/// Rows of the examples of a file, which must be those of its games.
+fn read(run: &Run, file: &WindowFile, taken: &[u32]) -> Result<ExampleRows, StoreError> {
+    let damaged = |reason: String| StoreError::Damaged { path: run.examples_name(&file.file), reason };
+    let rows = run.open_examples(&file.file)?;
     let mut expected: Vec<_> = file.games.iter().map(|game| (game.id, game.rows)).filter(|run| run.1 > 0).collect();
     // The same game twice in a row has its rows in one run.
     expected.dedup_by(|next, run| {
@@ -290,9 +289,8 @@ fn read(run: &Run, file: &WindowFile) -> Result<ExampleRows, StoreError> {
         run.1 += if same { next.1 } else { 0 };
         same
     });
-    if rows.runs() == expected {
-        return Ok(rows);
+    if rows.runs().map_err(|e| damaged(e.to_string()))? != expected {
+        return Err(damaged("its rows are not those of the games of the same name".to_owned()));
     }
-    let reason = "its rows are not those of the games of the same name".to_owned();
-    Err(StoreError::Damaged { path: run.examples_name(&file.file), reason })
+    rows.pick(taken).map_err(|e| damaged(e.to_string()))
 }

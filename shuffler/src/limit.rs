@@ -29,7 +29,9 @@ impl Limit {
         let most = if in_positions { settings.positions } else { settings.games };
         let size = match settings.growth {
             Growth::None => most,
-            Growth::Slow => (generation as usize - 1 + settings.slow_offset).saturating_mul(settings.slow_step).min(most),
+            Growth::Slow => {
+                (generation as usize - 1 + settings.slow_offset).saturating_mul(settings.slow_step).min(most)
+            }
             Growth::PowerLaw => {
                 let played = played()?;
                 power_law(settings, if in_positions { played.positions } else { played.games }).min(most)

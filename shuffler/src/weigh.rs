@@ -48,7 +48,8 @@ impl Urn {
         while left > 0 {
             let before = left;
             for &position in &positions {
-                let free = self.room.as_ref().is_none_or(|room| counts[position as usize] < room[position as usize].into());
+                let free =
+                    self.room.as_ref().is_none_or(|room| counts[position as usize] < room[position as usize].into());
                 if left > 0 && free {
                     counts[position as usize] += 1;
                     left -= 1;

@@ -71,12 +71,8 @@ impl Window {
     ) -> Result<Window, StoreError> {
         let newest_model = generation - 1;
         let mut limit = Limit::of(settings, generation, || catalogue.played_before(generation))?;
-        let mut window = Window {
-            newest_model,
-            limit: Some(limit),
-            rejected: bad.values().cloned().collect(),
-            ..Window::default()
-        };
+        let mut window =
+            Window { newest_model, limit: Some(limit), rejected: bad.values().cloned().collect(), ..Window::default() };
         let listed_from = catalogue.oldest.map_or(generation, |oldest| oldest.min(generation));
         let mut listed = catalogue.files_since(listed_from)?;
         let mut oldest = newest_model;

@@ -73,6 +73,8 @@ impl Victim {
         change(&mut parts[0]);
         fs::remove_dir_all(self.store.path().join("tiny/shards/000002")).unwrap();
         manifest.drawn.examples = parts.iter().map(Vec::len).sum();
+        manifest.ages.iter_mut().for_each(|age| age.examples = 0);
+        manifest.ages[0].examples = manifest.drawn.examples;
         self.run.publish_shards(parts.iter().map(|part| ExampleRows::from_examples(part)), manifest).unwrap();
     }
 
@@ -291,7 +293,10 @@ fn an_audit_reads_archives() {
     let sound = sound();
     succeed(sound.program("shuffler").args(["--run", "tiny", "--compact=1"]));
     let said = succeed(sound.program("tengen").args(["audit", "tiny"]));
-    assert!(said.contains("read 80 games in") && said.contains(" 1 archives,") && said.ends_with(": 0 problems\n"), "{said}");
+    assert!(
+        said.contains("read 80 games in") && said.contains(" 1 archives,") && said.ends_with(": 0 problems\n"),
+        "{said}"
+    );
     for (what, plant, expected) in ARCHIVED {
         let victim = Victim::of(&sound);
         plant(&victim);

@@ -28,7 +28,8 @@ impl Ready {
         assert!(symmetries.len() >= examples.len(), "a symmetry for each example");
         let batch = Batch::encode(size, examples, targets, symmetries)?;
         let planes = Tensor::f_from_slice(&batch.planes)?.f_to_kind(Kind::Float)?;
-        let [policies, values, weights] = [&batch.policies, &batch.values, &batch.weights].map(|n| Tensor::f_from_slice(n));
+        let [policies, values, weights] =
+            [&batch.policies, &batch.values, &batch.weights].map(|n| Tensor::f_from_slice(n));
         Ok(Ready([planes, policies?, values?, weights?]))
     }
 
@@ -49,7 +50,8 @@ mod tests {
     fn a_batch_has_every_number_of_every_example() {
         let size = Size::new(5).unwrap();
         let examples = synthetic::game("random", "w", 1, size, 20).examples().unwrap();
-        let targets = Targets { choice_moves: 0, policy: PolicyTarget::Visits, policy_exponent: 1.0, outcome_share: 1.0 };
+        let targets =
+            Targets { choice_moves: 0, policy: PolicyTarget::Visits, policy_exponent: 1.0, outcome_share: 1.0 };
         let symmetries = vec![Symmetry::Rot90; examples.len()];
         let ready = Ready::new(size, &examples, &targets, &symmetries).unwrap();
         assert_eq!(ready.numbers(), examples.len() * (17 * 25 + 26 + 2));

@@ -118,10 +118,17 @@ pub(crate) fn check(batch: &RecordBatch) -> Result<(), RecordError> {
     (0..batch.num_rows()).try_for_each(|row| columns.check(row))
 }
 
-/// The game of each row of a table that was checked.
-pub(crate) fn game_ids(batch: &RecordBatch) -> Vec<GameId> {
-    let columns = Columns::new(batch).expect("the table was checked");
-    (0..batch.num_rows()).map(|row| columns.game.parse(row, str::parse).expect("the rows were checked")).collect()
+/// The games of a table, each with its number of consecutive rows.
+pub(crate) fn runs(batch: &RecordBatch) -> Result<Vec<(GameId, usize)>, RecordError> {
+    let games = Table::open(batch, VERSION)?.strings("game")?;
+    let mut runs: Vec<(GameId, usize)> = Vec::new();
+    for row in 0..batch.num_rows() {
+        match runs.last_mut() {
+            Some(run) if games.row(row) == games.row(row - 1) => run.1 += 1,
+            _ => runs.push((games.parse(row, str::parse)?, 1)),
+        }
+    }
+    Ok(runs)
 }
 
 /// The columns of a table of examples, found and of the right types.
@@ -175,7 +182,8 @@ impl<'a> Columns<'a> {
         self.base(row, size)?;
         self.recent(row, size)?;
         read_color("to_move", row, self.to_move[row])?;
-        read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row))?;
+        let visits = read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row));
+        visits.map(drop)?;
         value("root_value", row, self.root_value[row])?;
         value("network_value", row, self.network_value[row])?;
         read_outcome("outcome", row, self.outcome[row])?;

@@ -36,7 +36,7 @@ pub use game::{EndReason, GameRecord, Outcome, Takeover};
 pub use game_id::{GameId, GameIdError};
 pub use note::{SearchNote, TopMove};
 pub use ratings::RatingRow;
-pub use rows::ExampleRows;
+pub use rows::{ExampleRows, UncheckedRows};
 pub use summary::GameSummary;
 pub use table::VERSION_KEY;
 pub use totals::Totals;

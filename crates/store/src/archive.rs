@@ -274,7 +274,9 @@ mod tests {
         let source: Source = text.parse().unwrap();
         assert_eq!((source.to_string().as_str(), source.file.model), (text, 330));
         assert_eq!(source.examples, Place { group: 3, first: 40, rows: 5 });
-        for other in ["", "000330/w0-1700000000000", "x 1 0 200 3 40 5 0 0 0", &text.replace("40", "-4"), &format!("{text} 1")] {
+        for other in
+            ["", "000330/w0-1700000000000", "x 1 0 200 3 40 5 0 0 0", &text.replace("40", "-4"), &format!("{text} 1")]
+        {
             assert!(other.parse::<Source>().is_err(), "{other}");
         }
     }

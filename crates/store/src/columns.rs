@@ -19,8 +19,8 @@ use parquet::arrow::arrow_writer::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::reader::ChunkReader;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use parquet::file::reader::ChunkReader;
 use parquet::schema::types::ColumnPath;
 use record::{RecordError, VERSION_KEY};
 

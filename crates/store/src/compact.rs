@@ -128,7 +128,9 @@ impl Run {
                 done.files += files;
                 Ok(Some(true))
             }
-            Err(StoreError::AlreadyExists { path }) if path.ends_with(&format!("{}.{PARQUET}", number_name(number))) => {
+            Err(StoreError::AlreadyExists { path })
+                if path.ends_with(&format!("{}.{PARQUET}", number_name(number))) =>
+            {
                 Ok(Some(false))
             }
             Err(error) => Err(error),
@@ -251,8 +253,11 @@ impl Builder {
         if loaded.games.table.num_rows() == 0 {
             return Err("it has no games".to_owned());
         }
-        let pairs =
-            [(&self.games, Some(&loaded.games)), (&self.examples, loaded.examples.as_ref()), (&self.holdout, loaded.holdout.as_ref())];
+        let pairs = [
+            (&self.games, Some(&loaded.games)),
+            (&self.examples, loaded.examples.as_ref()),
+            (&self.holdout, loaded.holdout.as_ref()),
+        ];
         if pairs.iter().any(|(table, next)| next.is_some_and(|next| !table.fits(&next.table))) {
             return Err("its columns are not those of the files before it".to_owned());
         }

@@ -13,7 +13,7 @@ use std::str::FromStr;
 use arrow_array::RecordBatch;
 use bytes::Bytes;
 use object_store::path::Path;
-use record::{Example, ExampleRows, GameRecord, GameSummary, RecordError, examples, games};
+use record::{Example, ExampleRows, GameRecord, GameSummary, RecordError, UncheckedRows, examples, games};
 
 use crate::names::{number_name, parse_number};
 use crate::{Run, Stem, StoreError};
@@ -228,6 +228,14 @@ impl Run {
         self.read(EXAMPLES, file, None, ExampleRows::from_batch)
     }
 
+    /// As [`Run::read_examples`], for those who want a few rows: nothing is checked but the file's seal.
+    ///
+    /// # Errors
+    /// As [`Run::read_examples`].
+    pub fn open_examples(&self, file: &FileRef) -> Result<UncheckedRows, StoreError> {
+        self.read(EXAMPLES, file, None, |batch| Ok(UncheckedRows::new(batch)))
+    }
+
     /// The examples of the holdout games of a file.
     ///
     /// # Errors
@@ -268,8 +276,7 @@ impl Run {
         from_batch: impl Fn(&RecordBatch) -> Result<T, RecordError>,
     ) -> Result<T, StoreError> {
         let table = self.read_wherever(folder, file, columns)?;
-        from_batch(&table)
-            .map_err(|e| StoreError::Damaged { path: self.name_of(folder, file), reason: e.to_string() })
+        from_batch(&table).map_err(|e| StoreError::Damaged { path: self.name_of(folder, file), reason: e.to_string() })
     }
 
     /// Reads a file from its folder, or from the archive that it has gone into, even if it went just now.

@@ -73,8 +73,8 @@ impl Store {
     ) -> Result<RecordBatch, StoreError> {
         let damaged = |reason| StoreError::Damaged { path: self.name(path), reason };
         let schema = table.metadata.parquet_schema();
-        let mask =
-            columns.map_or_else(ProjectionMask::all, |columns| ProjectionMask::columns(schema, columns.iter().copied()));
+        let mask = columns
+            .map_or_else(ProjectionMask::all, |columns| ProjectionMask::columns(schema, columns.iter().copied()));
         let wanted = table.wanted(&mask, &groups);
         let ranges: Vec<Range<u64>> = wanted.iter().map(|(range, _)| range.clone()).collect();
         let mut parts = BTreeMap::new();

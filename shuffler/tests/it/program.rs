@@ -65,7 +65,11 @@ fn games_go_into_archives_when_asked_to() {
     let (folder, run) = a_run();
     play(&run, 0, 0, 40);
     ended(&shuffler(&folder, &["--run", "r", "--compact"]), 0, "0 new archives of 0 games in 0 files");
-    ended(&shuffler(&folder, &["--run", "r", "--compact=40"]), 0, "1 new archives of 40 games in 4 files, 4 files of games");
+    ended(
+        &shuffler(&folder, &["--run", "r", "--compact=40"]),
+        0,
+        "1 new archives of 40 games in 4 files, 4 files of games",
+    );
     assert_eq!(run.game_files(0).unwrap().len(), 4);
     ended(&shuffler(&folder, &["--run", "other", "--compact"]), 2, "there is no run other in ");
     ended(&shuffler(&folder, &["--run", "r", "--compact", "--once"]), 2, "cannot be used with");

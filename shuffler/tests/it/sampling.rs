@@ -175,7 +175,8 @@ fn surprising_positions_are_drawn_more_often() {
         let own = game.examples().unwrap();
         let surprise = |example: &Example| f64::from((example.root_value - example.network_value).abs());
         let mean = own.iter().map(surprise).sum::<f64>() / own.len() as f64;
-        let total: usize = own.iter().map(|example| counts.get(&(example.game, example.turn)).copied().unwrap_or(0)).sum();
+        let total: usize =
+            own.iter().map(|example| counts.get(&(example.game, example.turn)).copied().unwrap_or(0)).sum();
         for example in &own {
             let count = counts.get(&(example.game, example.turn)).copied().unwrap_or(0) as f64;
             let expected = (0.5 + 0.5 * surprise(example) / mean) * total as f64 / own.len() as f64;

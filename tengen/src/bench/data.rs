@@ -106,7 +106,10 @@ impl fmt::Display for Load {
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Bytes { games, board, positions, games_bytes, examples_bytes, npz_bytes } = self;
-        write!(f, "bytes for each of {positions} positions on {board}x{board}, {games}: games {games_bytes:.1} + examples ")?;
+        write!(
+            f,
+            "bytes for each of {positions} positions on {board}x{board}, {games}: games {games_bytes:.1} + examples "
+        )?;
         write!(f, "{examples_bytes:.1} = {:.1}; examples as npz {npz_bytes:.1}", games_bytes + examples_bytes)
     }
 }
@@ -114,7 +117,8 @@ impl fmt::Display for Bytes {
 pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
     if let Some(name) = &args.run {
         let run = Store::open(bench.store)?.run(name);
-        let config = run.config()?.with_context(|| format!("there is no run {name} in {}", bench.store)).misconfigured()?;
+        let config =
+            run.config()?.with_context(|| format!("there is no run {name} in {}", bench.store)).misconfigured()?;
         return bench.report(&bytes(&run, format!("run {name}"), config.game.size)?);
     }
     for &board in &args.size {

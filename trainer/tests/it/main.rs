@@ -48,11 +48,11 @@ fn publish(run: &Run, generation: u32, examples: &[Example], part: usize) {
         positions: examples.len(),
         new_positions: examples.len(),
         duplicate_games: 0,
-            limit: 10,
-            in_positions: false,
-            calibration_share: 0.0,
-            short_games: 0,
-            late_positions: 0,
+        limit: 10,
+        in_positions: false,
+        calibration_share: 0.0,
+        short_games: 0,
+        late_positions: 0,
     };
     let drawn = DrawSummary {
         wanted: examples.len(),

@@ -151,7 +151,8 @@ fn a_compaction_that_was_killed_is_gone_on_with() {
     publish(&run, 0..4);
     let before = view(&run);
     let root = folder.path().join("r");
-    let loose: Vec<(PathBuf, Vec<u8>)> = files(&root).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    let loose: Vec<(PathBuf, Vec<u8>)> =
+        files(&root).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
     run.compact(1, 1000).unwrap();
     for kept in 0..=loose.len() {
         for (path, bytes) in &loose[..kept] {
@@ -249,8 +250,10 @@ fn compactors_writers_and_readers_do_not_disturb_each_other() {
         thread::scope(|scope| {
             let writer = scope.spawn(|| publish(&fresh(run), 0..FILES));
             for _ in 0..2 {
-                scope.spawn(|| while fresh(run).game_files_since(0).unwrap().len() < FILES as usize {
-                    fresh(run).compact(4, 9).unwrap();
+                scope.spawn(|| {
+                    while fresh(run).game_files_since(0).unwrap().len() < FILES as usize {
+                        fresh(run).compact(4, 9).unwrap();
+                    }
                 });
             }
             let mut seen = 0;
@@ -275,8 +278,11 @@ const KILLS: u64 = 12;
 fn compactor() {
     let Ok(place) = env::var(PLACE) else { return };
     let (place, options) = place.split_once('|').unwrap();
-    let options: Vec<(String, String)> =
-        options.split('|').filter_map(|option| option.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())).collect();
+    let options: Vec<(String, String)> = options
+        .split('|')
+        .filter_map(|option| option.split_once('='))
+        .map(|(k, v)| (k.to_owned(), v.to_owned()))
+        .collect();
     let run = Store::open_with(place, &options).unwrap().run(&name("r"));
     loop {
         let next = run.game_files_since(0).unwrap().len() as u64;
