@@ -245,7 +245,7 @@ fn weights(
 }
 
 /// Games in which search and network agree better than this, on average, are not searched for what little surprise there is:
-/// KataGo's bound, `cpp/program/play.cpp`.
+/// KataGo's bound.
 const LEAST_SURPRISE: f32 = 0.01;
 
 /// The surprises of the positions of each game of the window, where weights depend on them.

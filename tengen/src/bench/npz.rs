@@ -12,7 +12,7 @@ use record::{Example, ExampleError};
 const HEADERS: usize = 250;
 
 /// Bytes of an npz file with these examples, compressed as numpy does: planes packed to bits, visits of all moves as 16 bits,
-/// and what else is known as numbers of 32 bits (KataGo, `cpp/dataio/trainingwrite.h`; without its targets that are not
+/// and what else is known as numbers of 32 bits (KataGo, `trainingwrite.h`; without its targets that are not
 /// known here).
 pub(super) fn bytes(examples: &[Example]) -> Result<usize, ExampleError> {
     let (mut inputs, mut policies, mut globals) = (Array::new(), Array::new(), Array::new());
