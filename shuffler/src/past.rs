@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use config::{Growth, RunConfig};
 use record::GameId;
+use record::draws::Draws;
 use store::Run;
 
 use crate::ShufflerError;
@@ -36,8 +37,8 @@ impl Past {
         config: &RunConfig,
         window: &Window,
         drawn: impl Fn(GameId) -> Option<Vec<u32>>,
-    ) -> Vec<(GameId, Vec<u8>)> {
-        let mut known: Vec<(GameId, Vec<u8>)> = Vec::new();
+    ) -> Vec<Draws> {
+        let mut known: Vec<Draws> = Vec::new();
         for game in window.games() {
             let mut draws = self.0.remove(&game.id).unwrap_or_default();
             draws.resize(game.rows, 0);

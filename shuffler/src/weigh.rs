@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(drawn(&[1.0, 0.0], Some(&[2, 9]), 5, 1), [2, 3]);
         for seed in 0..200 {
             let room: Vec<u8> = (0..50).map(|i| i % 4).collect();
-            let counts = drawn(&vec![1.0; 50], Some(&room), 60, seed);
+            let counts = drawn(&[1.0; 50], Some(&room), 60, seed);
             assert_eq!(counts.iter().sum::<u32>(), 60);
             assert!(counts.iter().zip(&room).all(|(&count, &room)| count <= room.into()));
         }
@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn neighbours_are_drawn_independently() {
         // Half of many alike: taken in order they would alternate.
-        let counts = drawn(&vec![1.0; 10_000], None, 5_000, 3);
+        let counts = drawn(&[1.0; 10_000], None, 5_000, 3);
         let same = counts.windows(2).filter(|pair| pair[0] == pair[1]).count();
         // Binomial, with a standard deviation of 50.
         assert!(same.abs_diff(5_000) < 250, "{same}");

@@ -129,7 +129,7 @@ impl Run {
         if contents.format != FORMAT {
             return Err(damaged(format!("it has format {}, and this program reads {FORMAT}", contents.format)));
         }
-        let sources = contents.sources.iter().map(|line| Ok(line.parse::<Source>()?));
+        let sources = contents.sources.iter().map(|line| line.parse::<Source>());
         let sources: Result<BTreeMap<FileRef, Source>, StoreError> =
             sources.map(|source| source.map(|source| (source.file.clone(), source))).collect();
         let sources = sources.map_err(|e| damaged(e.to_string()))?;

@@ -1,7 +1,8 @@
 //! Shards: the examples that one model is trained on, mixed.
 
 use object_store::path::Path;
-use record::{ExampleRows, GameId, draws};
+use record::ExampleRows;
+use record::draws::{self, Draws};
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{self, encode};
@@ -159,7 +160,7 @@ impl Run {
     ///
     /// # Errors
     /// A store that cannot be written.
-    pub fn publish_draws(&self, generation: u32, draws: &[(GameId, Vec<u8>)]) -> Result<Part, StoreError> {
+    pub fn publish_draws(&self, generation: u32, draws: &[Draws]) -> Result<Part, StoreError> {
         let bytes = encode(&draws::to_batch(draws));
         self.store().publish_part(&self.numbered(SHARDS, generation), "draws", "parquet", bytes)
     }
@@ -168,7 +169,7 @@ impl Run {
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when it is not what was published.
-    pub fn read_draws(&self, manifest: &Manifest) -> Result<Option<Vec<(GameId, Vec<u8>)>>, StoreError> {
+    pub fn read_draws(&self, manifest: &Manifest) -> Result<Option<Vec<Draws>>, StoreError> {
         let Some(part) = &manifest.draws else { return Ok(None) };
         let folder = self.numbered(SHARDS, manifest.generation);
         let bytes = self.store().read_part(&folder, part)?;
