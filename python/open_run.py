@@ -22,7 +22,8 @@ import safetensors.numpy
 def tables(run: Path) -> None:
     """Every Parquet file of each kind, read three ways."""
     for kind in ["games", "examples", "holdout", "shards", "matches", "ratings"]:
-        files = sorted(glob.glob(str(run / kind / "**" / "*.parquet"), recursive=True))
+        name = "part-*.parquet" if kind == "shards" else "*.parquet"
+        files = sorted(glob.glob(str(run / kind / "**" / name), recursive=True))
         if not files:
             continue
         arrow = sum(pyarrow.parquet.read_table(file).num_rows for file in files)

@@ -4,7 +4,7 @@ use anyhow::{Context, anyhow};
 use clap::Parser;
 use cli::{Blame, Stop};
 use config::RunName;
-use store::{Run, Store, StoreError};
+use store::{Compaction, Run, Store, StoreError};
 
 use crate::calibrate::Calibrator;
 use crate::{Shuffler, ShufflerError};
@@ -34,6 +34,13 @@ pub struct Args {
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
     generation: Option<u32>,
 
+    /// Put the files of games into archives of at least so many games, and exit
+    ///
+    /// Readers see the same games before, while and after. An archive is made of up to 100,000 games and never made larger,
+    /// so few games for one make many archives. Without this option an archive is made whenever there are 100,000 games.
+    #[arg(long, value_name = "GAMES", num_args = 0..=1, default_missing_value = "50000", conflicts_with_all = ["once", "dry_run", "generation"])]
+    compact: Option<usize>,
+
     #[command(flatten)]
     store: cli::StoreArgs,
 
@@ -49,13 +56,30 @@ pub struct Args {
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let store = Store::open(&args.store.store).map_err(ShufflerError::from).or_else(blame)?;
     let run = store.run(&args.run);
-    if args.once || args.dry_run { once(args, &run) } else { crate::follow(&run, stop).or_else(blame) }
+    match args.compact {
+        Some(least) => compact(args, &run, least),
+        None if args.once || args.dry_run => once(args, &run),
+        None => crate::follow(&run, stop).or_else(blame),
+    }
+}
+
+fn compact(args: &Args, run: &Run, least: usize) -> anyhow::Result<()> {
+    if !run.exists().map_err(ShufflerError::from).or_else(blame)? {
+        return Err(missing(args, run)).misconfigured();
+    }
+    let Compaction { archives, games, files, deleted, left } =
+        crate::compact(run, least).map_err(ShufflerError::from).or_else(blame)?;
+    cli::print(format!("{archives} new archives of {games} games in {files} files, {deleted} files of games deleted"))?;
+    if left.is_empty() { Ok(()) } else { Err(anyhow!("{} files of games were left where they are", left.len())) }
+}
+
+fn missing(args: &Args, run: &Run) -> anyhow::Error {
+    anyhow!("there is no run {} in {}", args.run, run.store().root())
 }
 
 fn once(args: &Args, run: &Run) -> anyhow::Result<()> {
     let config = run.config().map_err(ShufflerError::from).or_else(blame)?;
-    let missing = || anyhow!("there is no run {} in {}", args.run, run.store().root());
-    let config = config.ok_or_else(missing).misconfigured()?;
+    let config = config.ok_or_else(|| missing(args, run)).misconfigured()?;
     let generation = args.generation.map_or_else(|| crate::next_generation(run), Ok).or_else(blame)?;
     let mut shuffler = Shuffler::new(run, &config);
     if args.dry_run {

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use config::RunConfig;
+use config::{DrawBy, RunConfig};
 use record::{ExampleRows, GameId};
-use store::{DrawSummary, Run, StoreError};
+use store::{AgeSummary, DrawSummary, Run, StoreError};
 
 use crate::ShufflerError;
+use crate::past::Past;
 use crate::random::Random;
+use crate::weigh::Urn;
 use crate::window::{Window, WindowFile, WindowGame};
 
 /// How many examples a generation draws.
@@ -21,11 +23,13 @@ pub(crate) struct Size {
 pub(crate) struct Drawn {
     pub(crate) rows: Vec<ExampleRows>,
     pub(crate) places: Vec<(u32, u32)>,
+    /// How often each position of each game was drawn.
+    pub(crate) shares: Shares,
     calibration: usize,
 }
 
 /// How often each position of each game is drawn.
-type Shares = BTreeMap<GameId, Vec<usize>>;
+pub(crate) type Shares = BTreeMap<GameId, Vec<u32>>;
 
 /// A file of examples that could not be read.
 pub(crate) struct BadFile {
@@ -35,15 +39,30 @@ pub(crate) struct BadFile {
 }
 
 impl Size {
-    /// As many examples as the training of a model takes, unless a position would be drawn too often in its life.
+    /// As many examples as the training of a model takes, unless positions or games would be drawn too often.
     ///
     /// A position is drawn examples / positions times from each of the windows it is in, and it is in as many windows as
     /// the window is larger than what is new in it. So over its life it is drawn examples / new positions times, on
     /// average, and that is what is bounded. Only whole batches are drawn.
-    pub(crate) fn of(config: &RunConfig, generation: u32, new_positions: usize) -> Result<Size, ShufflerError> {
-        let batch = config.train.batch;
+    pub(crate) fn of(
+        config: &RunConfig,
+        generation: u32,
+        window: &Window,
+        past: Option<&Past>,
+    ) -> Result<Size, ShufflerError> {
+        let (settings, batch) = (&config.window, config.train.batch);
         let wanted = config.train.steps * batch;
-        let allowed = (f64::from(config.window.samples_per_position) * new_positions as f64) as usize;
+        let new_positions = window.new_positions();
+        let bounded = |rate: f32, things: usize| (rate > 0.0).then(|| (f64::from(rate) * things as f64) as usize);
+        let room =
+            past.map(|past| window.games().map(|game| room(past, game, settings.most_draws).sum::<usize>()).sum());
+        let bounds = [
+            bounded(settings.samples_per_position, new_positions),
+            bounded(settings.samples_per_game, window.games().count()),
+            bounded(settings.sample_share, window.positions()),
+            room,
+        ];
+        let allowed = bounds.into_iter().flatten().min().unwrap_or(wanted);
         if wanted <= allowed {
             return Ok(Size { wanted, examples: wanted });
         }
@@ -67,18 +86,24 @@ impl Size {
 }
 
 impl Drawn {
-    /// Draws examples from the positions of a window: each position as often as every other, or once more, and mixes
-    /// them.
-    pub(crate) fn draw(run: &Run, window: &Window, examples: usize, random: &mut Random) -> Result<Drawn, BadFile> {
-        let positions = window.positions();
-        let often = examples / positions;
-        let once_more = random.choose(examples % positions, positions);
-        let mut copies = once_more.into_iter().map(|more| often + usize::from(more));
-        let shares: Shares = by_id(window).map(|game| (game.id, copies.by_ref().take(game.rows).collect())).collect();
-        let mut drawn = Drawn { rows: Vec::new(), places: Vec::with_capacity(examples), calibration: 0 };
+    /// Draws examples from the positions of a window, and mixes them.
+    pub(crate) fn draw(
+        run: &Run,
+        config: &config::Window,
+        window: &Window,
+        past: Option<&Past>,
+        examples: usize,
+        random: &mut Random,
+    ) -> Result<Drawn, BadFile> {
+        let shares = if is_even(config) {
+            even(window, examples, random)
+        } else {
+            weighted(run, config, window, past, examples, random)?
+        };
+        let mut drawn = Drawn { rows: Vec::new(), places: Vec::with_capacity(examples), shares, calibration: 0 };
         let mut places = BTreeMap::new();
         for (index, file) in window.files.iter().enumerate() {
-            drawn.take(run, file, &shares, &mut places).map_err(|error| BadFile { index, error })?;
+            drawn.take(run, file, &mut places).map_err(|error| BadFile { index, error })?;
         }
         drawn.places.extend(places.into_values().flatten());
         random.shuffle(&mut drawn.places);
@@ -90,23 +115,22 @@ impl Drawn {
         &mut self,
         run: &Run,
         file: &WindowFile,
-        shares: &Shares,
         places: &mut BTreeMap<GameId, Vec<(u32, u32)>>,
     ) -> Result<(), StoreError> {
         let part = self.rows.len() as u32;
         let (mut first_row, mut taken) = (0, Vec::new());
         for game in &file.games {
-            let share = shares.get(&game.id).filter(|_| game.chosen);
+            let share = self.shares.get(&game.id).filter(|_| game.chosen);
             for (row, &count) in share.into_iter().flatten().enumerate().filter(|(_, count)| **count > 0) {
                 let place = (part, taken.len() as u32);
-                places.entry(game.id).or_default().extend(std::iter::repeat_n(place, count));
+                places.entry(game.id).or_default().extend(std::iter::repeat_n(place, count as usize));
                 taken.push((first_row + row) as u32);
-                self.calibration += if game.calibration { count } else { 0 };
+                self.calibration += if game.calibration { count as usize } else { 0 };
             }
             first_row += game.rows;
         }
         if !taken.is_empty() {
-            self.rows.push(read(run, file)?.take(&taken));
+            self.rows.push(read(run, file, &taken)?);
         }
         Ok(())
     }
@@ -114,6 +138,22 @@ impl Drawn {
     /// Share of the examples that come from calibration games.
     pub(crate) fn calibration_share(&self) -> f64 {
         self.calibration as f64 / self.places.len() as f64
+    }
+
+    /// What each model has in the window and among the examples, the newest model first.
+    pub(crate) fn ages(&self, window: &Window) -> Vec<AgeSummary> {
+        let mut ages: BTreeMap<u32, AgeSummary> = BTreeMap::new();
+        for file in &window.files {
+            let model = file.file.model;
+            let age = ages.entry(model).or_insert(AgeSummary { model, games: 0, positions: 0, examples: 0 });
+            for game in file.games.iter().filter(|game| game.chosen) {
+                age.games += 1;
+                age.positions += game.usable;
+                age.examples +=
+                    self.shares.get(&game.id).map_or(0, |share| share.iter().map(|&count| count as usize).sum());
+            }
+        }
+        ages.into_values().rev().collect()
     }
 
     /// The examples in their mixed order, `rows` at a time.
@@ -125,6 +165,111 @@ impl Drawn {
     }
 }
 
+/// Whether every position of the window is as likely as every other.
+fn is_even(settings: &config::Window) -> bool {
+    settings.draw == DrawBy::Positions
+        && settings.calibration_share == 0.0
+        && settings.halflife == 0.0
+        && settings.surprise == 0.0
+        && settings.most_draws == 0
+}
+
+/// Draws each position as often as every other, or once more.
+fn even(window: &Window, examples: usize, random: &mut Random) -> Shares {
+    let positions = window.positions();
+    let often = (examples / positions) as u32;
+    let once_more = random.choose(examples % positions, positions);
+    let mut copies = once_more.into_iter().map(|more| often + u32::from(more));
+    by_id(window).map(|game| (game.id, copies.by_ref().take(game.usable).collect())).collect()
+}
+
+/// Draws positions by their weights.
+fn weighted(
+    run: &Run,
+    settings: &config::Window,
+    window: &Window,
+    past: Option<&Past>,
+    examples: usize,
+    random: &mut Random,
+) -> Result<Shares, BadFile> {
+    let surprises = surprises(run, settings, window)?;
+    let ages: BTreeMap<GameId, u32> = window.ages();
+    let mut urn = Urn { weights: Vec::new(), room: past.map(|_| Vec::new()) };
+    let (mut calibration, mut others) = (Vec::new(), Vec::new());
+    for game in by_id(window) {
+        let first = urn.weights.len() as u32;
+        urn.weights.extend(weights(settings, game, ages[&game.id], surprises.get(&game.id)));
+        if let (Some(past), Some(rooms)) = (past, &mut urn.room) {
+            rooms.extend(room(past, game, settings.most_draws).map(|room| room as u8));
+        }
+        let kind = if game.calibration { &mut calibration } else { &mut others };
+        kind.extend(first..urn.weights.len() as u32);
+    }
+    let mut counts = vec![0; urn.weights.len()];
+    if settings.calibration_share > 0.0 {
+        let wanted = (f64::from(settings.calibration_share) * examples as f64).round() as usize;
+        let rest = (examples - wanted.min(urn.room_of(&calibration))).min(urn.room_of(&others));
+        urn.draw(calibration, examples - rest, &mut counts, random);
+        urn.draw(others, rest, &mut counts, random);
+    } else {
+        calibration.extend(others);
+        calibration.sort_unstable();
+        urn.draw(calibration, examples, &mut counts, random);
+    }
+    let mut counts = counts.into_iter();
+    Ok(by_id(window).map(|game| (game.id, counts.by_ref().take(game.usable).collect())).collect())
+}
+
+/// How often each position of a game may still be drawn.
+fn room(past: &Past, game: &WindowGame, most: usize) -> impl Iterator<Item = usize> {
+    let drawn = past.of(game.id);
+    (0..game.usable).map(move |row| most.saturating_sub(drawn.get(row).copied().unwrap_or_default().into()))
+}
+
+/// The weights of the positions of a game of some age.
+fn weights(
+    settings: &config::Window,
+    game: &WindowGame,
+    age: u32,
+    surprises: Option<&Vec<f32>>,
+) -> impl Iterator<Item = f32> {
+    let share = settings.surprise;
+    let age = if settings.halflife > 0.0 { (-(age as f32) / settings.halflife).exp2() } else { 1.0 };
+    let game_weight = if settings.draw == DrawBy::Games { age / game.usable.max(1) as f32 } else { age };
+    let mean = surprises.map(|all| all.iter().take(game.usable).sum::<f32>() / game.usable.max(1) as f32);
+    (0..game.usable).map(move |row| {
+        let surprise = surprises.and_then(|all| all.get(row)).zip(mean);
+        let surprise = surprise.map_or(1.0, |(own, mean)| own / mean.max(LEAST_SURPRISE));
+        game_weight * (1.0 - share + share * surprise)
+    })
+}
+
+/// Games in which search and network agree better than this, on average, are not searched for what little surprise there is:
+/// KataGo's bound.
+const LEAST_SURPRISE: f32 = 0.01;
+
+/// The surprises of the positions of each game of the window, where weights depend on them.
+fn surprises(run: &Run, settings: &config::Window, window: &Window) -> Result<BTreeMap<GameId, Vec<f32>>, BadFile> {
+    let mut found = BTreeMap::new();
+    if settings.surprise == 0.0 {
+        return Ok(found);
+    }
+    for (index, file) in window.files.iter().enumerate() {
+        if file.games.iter().all(|game| game.rows == 0) {
+            continue;
+        }
+        let all = run.read_surprises(&file.file).map_err(|error| BadFile { index, error })?;
+        let mut rows = all.into_iter();
+        for game in &file.games {
+            let own: Vec<f32> = rows.by_ref().take(game.rows).collect();
+            if game.chosen {
+                found.insert(game.id, own);
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// The games of a window in the order of their ids. Which file a game is in, and where, depends on when its worker was
 /// stopped; what is drawn must not.
 fn by_id(window: &Window) -> impl Iterator<Item = &WindowGame> {
@@ -133,9 +278,10 @@ fn by_id(window: &Window) -> impl Iterator<Item = &WindowGame> {
     games.into_iter()
 }
 
-/// The examples of a file, which must be those of its games.
-fn read(run: &Run, file: &WindowFile) -> Result<ExampleRows, StoreError> {
-    let rows = run.read_examples(&file.file)?;
+/// Rows of the examples of a file, which must be those of its games.
+fn read(run: &Run, file: &WindowFile, taken: &[u32]) -> Result<ExampleRows, StoreError> {
+    let damaged = |reason: String| StoreError::Damaged { path: run.examples_name(&file.file), reason };
+    let rows = run.open_examples(&file.file)?;
     let mut expected: Vec<_> = file.games.iter().map(|game| (game.id, game.rows)).filter(|run| run.1 > 0).collect();
     // The same game twice in a row has its rows in one run.
     expected.dedup_by(|next, run| {
@@ -143,9 +289,8 @@ fn read(run: &Run, file: &WindowFile) -> Result<ExampleRows, StoreError> {
         run.1 += if same { next.1 } else { 0 };
         same
     });
-    if rows.runs() == expected {
-        return Ok(rows);
+    if rows.runs().map_err(|e| damaged(e.to_string()))? != expected {
+        return Err(damaged("its rows are not those of the games of the same name".to_owned()));
     }
-    let reason = "its rows are not those of the games of the same name".to_owned();
-    Err(StoreError::Damaged { path: run.examples_name(&file.file), reason })
+    rows.pick(taken).map_err(|e| damaged(e.to_string()))
 }

@@ -2,6 +2,8 @@
 
 use store::StoreError;
 
+use crate::Arrival;
+
 /// Why shards were not made.
 #[derive(Debug, thiserror::Error)]
 pub enum ShufflerError {
@@ -9,7 +11,11 @@ pub enum ShufflerError {
     #[error(transparent)]
     Store(#[from] StoreError),
     /// Games are still being played.
-    #[error("model {model} has {games} of the {wanted} games that generation {} needs", model + 1)]
+    #[error(
+        "model {model} has {games} of the {wanted} games that generation {} needs{}",
+        model + 1,
+        expected.map_or_else(String::new, |expected| format!("; the others are {expected}"))
+    )]
     NotReady {
         /// The model that plays them; 0 is `random`.
         model: u32,
@@ -17,14 +23,17 @@ pub enum ShufflerError {
         games: usize,
         /// Games wanted.
         wanted: usize,
+        /// When they will be there, at the rate at which the model's games have arrived.
+        expected: Option<Arrival>,
     },
     /// There is no generation 0: model 0 is `random` and is not trained.
     #[error("generations are numbered from 1")]
     NoGeneration,
     /// The window is too small for a single batch.
     #[error(
-        "generation {generation} may draw {allowed} examples from {new_positions} new positions, and a batch takes \
-         {batch}: raise selfplay.games or window.samples_per_position, or lower train.batch"
+        "generation {generation} may draw {allowed} examples from a window with {new_positions} new positions, and a batch \
+         takes {batch}: raise selfplay.games or window.samples_per_position (or another bound of [window]), or lower \
+         train.batch"
     )]
     TooFew {
         /// The generation.
@@ -35,5 +44,15 @@ pub enum ShufflerError {
         new_positions: usize,
         /// Examples in a batch.
         batch: usize,
+    },
+    /// Nobody knows how often positions have been drawn.
+    #[error(
+        "generation {generation} cannot be drawn: window.most_draws needs to know how often each position was drawn before, \
+         and the shards of generation {} are gone or do not say",
+        generation - 1
+    )]
+    NoPast {
+        /// The generation.
+        generation: u32,
     },
 }

@@ -9,7 +9,7 @@ use config::RunConfig;
 use store::{Manifest, Run};
 
 use crate::calibrate::Calibrator;
-use crate::{Shuffler, ShufflerError};
+use crate::{Arrival, Shuffler, ShufflerError, compact_when_due};
 
 /// The shortest time between two looks at the store.
 const SOON: Duration = Duration::from_secs(1);
@@ -22,7 +22,7 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Waiting {
     Run,
-    Games { model: u32, games: usize, wanted: usize },
+    Games { model: u32, games: usize, wanted: usize, expected: Option<Arrival> },
     Model(u32),
 }
 
@@ -50,7 +50,10 @@ pub fn follow(run: &Run, stop: &Stop) -> Result<(), ShufflerError> {
     while !stop.requested() {
         calibrator.look()?;
         match look(&mut shuffler, run, &config)? {
-            Look::Published(manifest) => log(&manifest),
+            Look::Published(manifest) => {
+                log(&manifest);
+                compact_when_due(run, &config)?;
+            }
             Look::Waiting(waiting) => patience.wait(waiting, stop),
             Look::Finished => {
                 tracing::info!(models = config.cycle.models, "the run has all its models");
@@ -71,8 +74,8 @@ fn look(shuffler: &mut Shuffler, run: &Run, config: &RunConfig) -> Result<Look, 
     }
     match shuffler.publish(generation) {
         Ok(manifest) => Ok(Look::Published(Box::new(manifest))),
-        Err(ShufflerError::NotReady { model, games, wanted }) => {
-            Ok(Look::Waiting(Waiting::Games { model, games, wanted }))
+        Err(ShufflerError::NotReady { model, games, wanted, expected }) => {
+            Ok(Look::Waiting(Waiting::Games { model, games, wanted, expected }))
         }
         Err(error) => Err(error),
     }
@@ -125,7 +128,7 @@ impl Patience {
     }
 
     fn wait(&mut self, waiting: Waiting, stop: &Stop) {
-        if self.waiting.as_ref() == Some(&waiting) {
+        if self.waiting.as_ref().is_some_and(|before| before.is_still(&waiting)) {
             self.pause = (self.pause * 2).min(LATE);
         } else {
             self.pause = SOON;
@@ -145,12 +148,25 @@ impl Patience {
     }
 }
 
+impl Waiting {
+    /// Whether nothing has happened since, but that time has gone by.
+    fn is_still(&self, later: &Waiting) -> bool {
+        match (self, later) {
+            (Waiting::Games { model, games, .. }, Waiting::Games { model: later, games: more, .. }) => {
+                (model, games) == (later, more)
+            }
+            _ => self == later,
+        }
+    }
+}
+
 impl fmt::Display for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Waiting::Run => f.write_str("the run to be created"),
-            Waiting::Games { model, games, wanted } => {
-                write!(f, "{} more games of model {model}: {games} of {wanted} are there", wanted - games)
+            Waiting::Games { model, games, wanted, expected } => {
+                write!(f, "{} more games of model {model}: {games} of {wanted} are there", wanted - games)?;
+                expected.map_or(Ok(()), |expected| write!(f, ", the others are {expected}"))
             }
             Waiting::Model(number) => write!(f, "model {number} to be trained on the shards"),
         }

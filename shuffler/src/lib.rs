@@ -1,37 +1,47 @@
 //! The shuffler stage: turns the newest games into the examples that the next model is trained on.
 //!
-//! The cast: the `window` is chosen from the summaries of the games, newest first; the `draw` decides how often each of
-//! its positions is taken, reads those rows and mixes them; the store publishes them in parts with a manifest that says
-//! where they come from. `follow` does that for one model after the other, and `calibrate` has the resign threshold computed
-//! anew when games arrive, for the workers that play.
+//! The cast: the `window` is chosen from the summaries of the games, newest first, up to its `limit`; the `draw` decides how
+//! often each of its positions is taken, all alike or as an urn of the module `weigh` says, in which the `past` may leave less
+//! room for some; it reads those rows and mixes them; the store publishes them in parts with a manifest that says where they
+//! come from. `follow` does that for one model after the other, and `calibrate` has the resign threshold computed anew when
+//! games arrive, for the workers that play.
 //!
 //! Generation g is what model g is trained on. It is made when all games of model g − 1 are there (model 0 is `random`),
 //! and from games of models before g only. What is drawn depends on nothing but the games in the store, the run's
-//! configuration and g: made again, the shards are the same, byte for byte.
+//! configuration and g: made again, the shards are the same, byte for byte. With `window.most_draws` it depends on the shards
+//! of generation g − 1, too.
 //!
-//! Memory: the rows that are drawn, each once, as columns: about 350 bytes for a position on 9x9 with 18 moves visited;
-//! 8 bytes for each example; the examples of one file at a time; and a summary of some 200 bytes for each game of the
-//! window. A window of 10,000 games on 9x9, all 600,000 positions drawn, takes 240 MiB (`examples/measure.rs`).
+//! Memory, at most: twice the columns of the rows that are drawn, each once; 16 bytes for each position of the window; 400
+//! bytes for each of its games; and 64 MiB for the file that is read and the part that is written. `tengen bench data` compares.
 
+mod archive;
+mod arrival;
 mod calibrate;
 pub mod command;
 mod draw;
 mod error;
 mod follow;
+mod limit;
+mod past;
 mod plan;
 mod random;
+mod weigh;
 mod window;
 
 use std::collections::BTreeMap;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::RunConfig;
 use store::{FileRef, Manifest, Rejected, Run, StoreError};
 
+pub use archive::{compact, compact_when_due};
+pub use arrival::Arrival;
 pub use error::ShufflerError;
 pub use follow::{follow, next_generation};
 pub use plan::Plan;
 
 use draw::{BadFile, Drawn, Size};
+use past::Past;
 use random::Random;
 use window::{Catalogue, Window};
 
@@ -79,10 +89,12 @@ impl Shuffler {
         let mut bad = BTreeMap::new();
         loop {
             let window = self.window(generation, &bad)?;
-            let size = Size::of(&self.config, generation, window.new_positions())?;
+            let past = self.past(generation)?;
+            let size = Size::of(&self.config, generation, &window, past.as_ref())?;
             let mut random = Random::new(self.config.seed, generation);
-            match Drawn::draw(&self.run, &window, size.examples, &mut random) {
-                Ok(drawn) => return self.publish_drawn(generation, window, size, &drawn),
+            let settings = &self.config.window;
+            match Drawn::draw(&self.run, settings, &window, past.as_ref(), size.examples, &mut random) {
+                Ok(drawn) => return self.publish_drawn(generation, window, past, size, &drawn),
                 Err(BadFile { index, error }) if error.is_damage() => {
                     let file = window.files[index].file.clone();
                     let rejected = Rejected { path: self.run.examples_name(&file), reason: error.to_string() };
@@ -100,9 +112,10 @@ impl Shuffler {
     pub fn plan(&mut self, generation: u32) -> Result<Plan, ShufflerError> {
         let window = self.window(generation, &BTreeMap::new())?;
         let ready = self.check_ready(generation);
-        let size = ready.and_then(|()| Size::of(&self.config, generation, window.new_positions()));
-        let calibration: usize = window.games().filter(|game| game.calibration).map(|game| game.rows).sum();
-        let share = calibration as f64 / window.positions().max(1) as f64;
+        let past = ready.and_then(|()| self.past(generation));
+        let size = past.and_then(|past| Size::of(&self.config, generation, &window, past.as_ref()));
+        let asked = f64::from(self.config.window.calibration_share);
+        let share = if asked > 0.0 { asked } else { window.summary().calibration_share };
         Ok(Plan {
             generation,
             published: self.run.shards(generation)?.is_some(),
@@ -116,32 +129,48 @@ impl Shuffler {
         if generation == 0 {
             return Err(ShufflerError::NoGeneration);
         }
-        Ok(Window::choose(&mut self.catalogue, generation, self.config.window.games, bad)?)
+        Ok(Window::choose(&mut self.catalogue, generation, &self.config.window, bad)?)
+    }
+
+    /// How often positions have been drawn, where that matters.
+    fn past(&self, generation: u32) -> Result<Option<Past>, ShufflerError> {
+        let counted = self.config.window.most_draws > 0;
+        counted.then(|| Past::before(&self.run, generation)).transpose()
     }
 
     /// All games wanted of the model before the generation must be there. Looks at the games of that model only, since
     /// this is asked again and again while they are played.
     fn check_ready(&mut self, generation: u32) -> Result<(), ShufflerError> {
         let model = generation.checked_sub(1).ok_or(ShufflerError::NoGeneration)?;
-        let games = self.catalogue.count(model)?;
+        let files = self.catalogue.arrived(model)?;
+        let games = files.iter().map(|(_, games)| games).sum();
         let wanted = if model == 0 { self.config.selfplay.first_games } else { self.config.selfplay.games };
-        if games < wanted { Err(ShufflerError::NotReady { model, games, wanted }) } else { Ok(()) }
+        if games >= wanted {
+            return Ok(());
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
+        let expected = Arrival::expected(&files, wanted - games, now);
+        Err(ShufflerError::NotReady { model, games, wanted, expected })
     }
 
     fn publish_drawn(
         &self,
         generation: u32,
         window: Window,
+        past: Option<Past>,
         size: Size,
         drawn: &Drawn,
     ) -> Result<Manifest, ShufflerError> {
+        let draws = past.map(|past| past.after(&self.config, &window, |game| drawn.shares.get(&game).cloned()));
         let manifest = Manifest {
             generation,
             seed: self.config.seed,
             config_digest: self.config.digest(),
             window: window.summary(),
             drawn: size.summary(&window, drawn.calibration_share()),
+            ages: drawn.ages(&window),
             rejected: window.rejected,
+            draws: draws.map(|draws| self.run.publish_draws(generation, &draws)).transpose()?,
             parts: Vec::new(),
         };
         let published = match self.run.publish_shards(drawn.parts(ROWS_PER_PART), manifest) {

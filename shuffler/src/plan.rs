@@ -28,13 +28,18 @@ impl fmt::Display for Plan {
         writeln!(f, "generation {}{published}", self.generation)?;
         writeln!(
             f,
-            "window: {} games of models {} to {}, {} positions, {} of them new; {} games published twice",
+            "window of up to {} {}: {} games of models {} to {}, {} positions, {} of them new; {} games published twice, {} \
+             too short, {} positions too late",
+            window.limit,
+            if window.in_positions { "positions" } else { "games" },
             window.games,
             window.from_model,
             window.to_model,
             window.positions,
             window.new_positions,
-            window.duplicate_games
+            window.duplicate_games,
+            window.short_games,
+            window.late_positions
         )?;
         for rejected in &self.rejected {
             writeln!(f, "rejected: {}", rejected.reason)?;
@@ -48,7 +53,7 @@ impl fmt::Display for Plan {
                 drawn.wanted,
                 drawn.mean_per_position,
                 drawn.mean_per_new_position,
-                if drawn.bounded { " (bounded by window.samples_per_position)" } else { "" },
+                if drawn.bounded { " (bounded by [window])" } else { "" },
                 100.0 * drawn.calibration_share
             ),
             Err(error) => write!(f, "no draw: {error}"),

@@ -1,7 +1,7 @@
 //! `tengen audit`: reads everything a run has stored, once, and lists what is wrong with it.
 //!
 //! The cast: [`Audit`] holds what the parts need to know of each other; `shards` notes which examples were trained on;
-//! `files` reads every file of games and compares the games with their examples and with those notes; `rules` replays a
+//! `files` reads every archive and every file of games and compares the games with their examples and with those notes; `rules` replays a
 //! single game; `lineage` checks models, checkpoints, thresholds and results. Shards come before games and games before
 //! models, since each is made from the next: so a run may be audited while it goes on.
 
@@ -58,7 +58,8 @@ pub fn audit(run: &Run, config: &RunConfig, stop: &Stop) -> Result<Findings, Sto
     let digest = config.digest();
     let mut audit =
         Audit { run, config, digest, ids: HashSet::new(), trained: Trained::default(), found: Findings::default() };
-    let parts = [Audit::shards, Audit::games, Audit::leftovers, Audit::models, Audit::state, Audit::results];
+    let parts =
+        [Audit::shards, Audit::archives, Audit::games, Audit::leftovers, Audit::models, Audit::state, Audit::results];
     parts.into_iter().take_while(|_| !stop.requested()).try_for_each(|part| part(&mut audit, stop))?;
     audit.found.stopped = stop.requested();
     Ok(audit.found)
@@ -83,7 +84,11 @@ impl Audit<'_> {
             Ok(read) => Ok(Some(read)),
             // These name the file themselves.
             Err(error @ (StoreError::Damaged { .. } | StoreError::NotFound { .. })) => {
-                self.found.problems.push(Problem { place: None, what: error.to_string() });
+                let problem = Problem { place: None, what: error.to_string() };
+                // An archive that cannot be opened is in the way of all that ask for games.
+                if !self.found.problems.contains(&problem) {
+                    self.found.problems.push(problem);
+                }
                 Ok(None)
             }
             Err(error) => Err(error),

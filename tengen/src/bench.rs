@@ -4,9 +4,11 @@
 //! what is to be compared is measured in turns in one run.
 
 mod clock;
+mod data;
 mod matches;
 mod memory;
 mod network;
+mod npz;
 mod search;
 mod selfplay;
 mod subject;
@@ -45,6 +47,10 @@ enum What {
     Match(matches::Args),
     /// Bytes for each node of a tree and for each game
     Memory(memory::Args),
+    /// Rows a second from games to shards and from shards to tensors, memory, and bytes for each position
+    ///
+    /// With made-up games in a folder of its own; and with the games of a run, if one is named.
+    Data(data::Args),
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
@@ -79,5 +85,6 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         What::Selfplay(args) => selfplay::run(&bench, args),
         What::Match(args) => matches::run(&bench, args),
         What::Memory(args) => memory::run(&bench, args),
+        What::Data(args) => data::run(&bench, args),
     }
 }

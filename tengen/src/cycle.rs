@@ -111,7 +111,7 @@ impl Cycle<'_> {
             rejected = made.rejected.len(),
             "shuffled for model {generation}"
         );
-        Ok(())
+        Ok(shuffler::compact_when_due(self.run, self.config)?)
     }
 
     fn train(&self) -> anyhow::Result<()> {

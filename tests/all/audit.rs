@@ -73,7 +73,13 @@ impl Victim {
         change(&mut parts[0]);
         fs::remove_dir_all(self.store.path().join("tiny/shards/000002")).unwrap();
         manifest.drawn.examples = parts.iter().map(Vec::len).sum();
+        manifest.ages.iter_mut().for_each(|age| age.examples = 0);
+        manifest.ages[0].examples = manifest.drawn.examples;
         self.run.publish_shards(parts.iter().map(|part| ExampleRows::from_examples(part)), manifest).unwrap();
+    }
+
+    fn archive(&self, path: &str) -> PathBuf {
+        self.store.path().join("tiny").join(path)
     }
 
     fn audit(&self) -> Output {
@@ -252,6 +258,52 @@ fn an_audit_finds_planted_damage_and_nothing_else() {
         let line = said.lines().find(|line| line.contains(expected));
         let line = line.unwrap_or_else(|| panic!("{what}: nothing says \"{expected}\":\n{said}"));
         assert!(line.starts_with(&*victim.store.path().to_string_lossy()), "it says where: {line}");
+    }
+}
+
+/// Ways to spoil archives.
+const ARCHIVED: [Damage; 4] = [
+    (
+        "the examples of an archive are gone",
+        |v| fs::remove_file(v.archive("examples/archive/000001.parquet")).unwrap(),
+        "examples/archive/000001.parquet does not exist",
+    ),
+    (
+        "a byte of the games of an archive",
+        |v| flip_a_byte(&v.archive("games/archive/000001.parquet")),
+        "games/archive/000001.parquet is damaged: its contents are not the ones",
+    ),
+    (
+        "a byte of the readable games of an archive",
+        |v| flip_a_byte(&v.archive("sgf/archive/000001.sgf.gz")),
+        "sgf/archive/000001.sgf.gz is damaged: its SHA-256",
+    ),
+    (
+        "an archived game is published again",
+        |v| {
+            let again = FileRef { model: 1, stem: Stem::new("again", 5).unwrap() };
+            v.run.publish_games_as(&again, &v.run.read_games(&v.file).unwrap()).unwrap();
+        },
+        "it is published twice",
+    ),
+];
+
+#[test]
+fn an_audit_reads_archives() {
+    let sound = sound();
+    succeed(sound.program("shuffler").args(["--run", "tiny", "--compact=1"]));
+    let said = succeed(sound.program("tengen").args(["audit", "tiny"]));
+    assert!(
+        said.contains("read 80 games in") && said.contains(" 1 archives,") && said.ends_with(": 0 problems\n"),
+        "{said}"
+    );
+    for (what, plant, expected) in ARCHIVED {
+        let victim = Victim::of(&sound);
+        plant(&victim);
+        let output = victim.audit();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{what}: {said}\n{}", String::from_utf8_lossy(&output.stderr));
+        assert!(said.lines().any(|line| line.contains(expected)), "{what}: nothing says \"{expected}\":\n{said}");
     }
 }
 

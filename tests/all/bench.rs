@@ -25,6 +25,13 @@ fn a_case_is_a_json_object() {
     let memory = bench("memory", &["--size", "5"]);
     assert!(memory.iter().all(|case| case["bench"] == "memory" && number(case, "bytes_per_node") > 50.0));
 
+    let data = bench("data", &["--size", "5", "--window", "3000", "--draw", "512", "--visits", "20"]);
+    let names: Vec<&Value> = data.iter().map(|case| &case["bench"]).collect();
+    assert_eq!(names, ["shuffle", "load", "bytes"]);
+    assert!(number(&data[0], "examples") == 512.0 && number(&data[0], "window_positions") >= 3000.0, "{data:?}");
+    assert!(number(&data[1], "examples_per_s_per_core") > 0.0);
+    assert!(number(&data[2], "npz_bytes") > number(&data[2], "examples_bytes"), "{data:?}");
+
     let network = bench("network", &[&TOWER[..], &["--batch", "4", "--positions", "64"]].concat());
     let names: Vec<&Value> = network.iter().map(|case| &case["bench"]).collect();
     assert_eq!(names, ["network", "agreement"]);

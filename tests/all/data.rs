@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use record::{examples, games, ratings};
+use record::{draws, examples, games, ratings};
 use tests::{TestStore, repository, succeed};
 
 fn document() -> String {
@@ -40,6 +40,7 @@ fn every_column_of_every_table_is_documented() {
     let tables = [
         ("Games", games::VERSION, columns!(games::schema()).collect::<String>()),
         ("Examples", examples::VERSION, columns!(examples::schema()).collect()),
+        ("Draws", draws::VERSION, columns!(draws::schema()).collect()),
         ("Ratings", ratings::VERSION, columns!(ratings::schema()).collect()),
     ];
     let mut missing = String::new();
@@ -85,11 +86,20 @@ fn the_questions_have_answers() {
     }
 
     let [sql] = &blocks("sql")[..] else { panic!("one statement gives the threshold") };
-    let said = python(&format!("import duckdb; print(duckdb.sql(r'''{sql}''').fetchall()[0][0])"));
-    let found: f64 = said.trim().parse().unwrap();
+    let ask = || -> f64 {
+        let said = python(&format!("import duckdb; print(duckdb.sql(r'''{sql}''').fetchall()[0][0])"));
+        said.trim().parse().unwrap()
+    };
+    let found = ask();
     let place = store.path().join("store");
     let run = store::Store::open(&place.to_string_lossy()).unwrap().run(&"tiny".parse().unwrap());
     let published = run.newest_resign().unwrap().unwrap();
     assert_eq!(published.games, 10, "the newest of more");
     assert!((found - f64::from(published.threshold)).abs() < 1e-6, "DuckDB: {found}, published: {published:?}");
+
+    // The same from archives.
+    let mut shuffler = tests::program("shuffler");
+    succeed(shuffler.arg("--store").arg(&place).args(["--run", "tiny", "--compact=1"]));
+    assert!(run.loose_files().unwrap().is_empty());
+    assert_eq!(ask(), found);
 }

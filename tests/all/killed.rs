@@ -1,5 +1,6 @@
 //! `tengen run` is killed at random moments and goes on, as if nothing had been. It plays, shuffles, trains and rates in one
-//! process, so a kill hits each of them as often as it is at work.
+//! process, so a kill hits each of them as often as it is at work. After each of them `shuffler --compact` is killed, too, so
+//! that the games lie now here and now there.
 //!
 //! `TENGEN_TEST_KILLS=200` asks for so many kills instead of a few.
 
@@ -81,9 +82,21 @@ fn disturb(store: &TestStore, kills: u64, moments: &mut Moments) -> u64 {
         process.kill().unwrap();
         process.wait().unwrap();
         games(store);
+        let mut compaction = compact(store).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(moments.next() / 5);
+        compaction.kill().unwrap();
+        compaction.wait().unwrap();
+        games(store);
     }
     succeed(&mut command(store));
+    succeed(&mut compact(store));
     hits
+}
+
+fn compact(store: &TestStore) -> Command {
+    let mut command = store.program("shuffler");
+    command.args(["--run", "tiny", "--compact=1"]);
+    command
 }
 
 /// Kills runs on stores made by `new`, and compares each with one that was left alone.

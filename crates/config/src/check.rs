@@ -37,6 +37,7 @@ impl RunConfig {
         self.check_search()?;
         self.check_selfplay()?;
         self.check_resign()?;
+        self.check_window()?;
         self.check_train()?;
         self.check_evaluate()
     }
@@ -160,9 +161,25 @@ impl RunConfig {
             "must be from 1 to resign.games",
         )?;
         share("resign.jitter", resign.jitter)?;
-        self.check_decided()?;
-        at_least_one("window.games", self.window.games)?;
-        positive("window.samples_per_position", self.window.samples_per_position)
+        self.check_decided()
+    }
+
+    fn check_window(&self) -> Result<(), ConfigError> {
+        let window = &self.window;
+        at_least_one("window.games", window.games)?;
+        at_least_one("window.slow_step", window.slow_step)?;
+        at_least_one("window.power_start", window.power_start)?;
+        at_least_one("window.power_scale", window.power_scale)?;
+        let exponent = window.power_exponent;
+        rule(exponent > 0.0 && exponent <= 1.0, "window.power_exponent", exponent, "must be above 0, up to 1")?;
+        share("window.power_slope", window.power_slope)?;
+        not_negative("window.samples_per_game", window.samples_per_game)?;
+        not_negative("window.sample_share", window.sample_share)?;
+        positive("window.samples_per_position", window.samples_per_position)?;
+        rule(window.most_draws <= 255, "window.most_draws", window.most_draws, "must be from 0 to 255")?;
+        share("window.calibration_share", window.calibration_share)?;
+        not_negative("window.halflife", window.halflife)?;
+        share("window.surprise", window.surprise)
     }
 
     fn check_decided(&self) -> Result<(), ConfigError> {

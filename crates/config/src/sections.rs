@@ -218,10 +218,72 @@ pub struct Resign {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Window {
-    /// Games in the window, newest first.
+    /// Games in the window, newest first; where the window grows, the most it grows to.
     pub games: usize,
+    /// The same counted in positions: whole games, newest first, until there are so many positions; 0: the window is
+    /// counted in games.
+    pub positions: usize,
+    /// Whether the window is smaller at first. What follows is in games or positions, as the window is counted.
+    pub growth: Growth,
+    /// Slow growth: added to the number of the model before. Minigo has 5.
+    pub slow_offset: usize,
+    /// Slow growth: for each model, the offset included. Minigo has 10,000 games.
+    pub slow_step: usize,
+    /// Power law: the window is everything until there is so much. KataGo has 250,000 positions.
+    pub power_start: usize,
+    /// Power law: the scale on which growth slows down. KataGo has 250,000 positions.
+    pub power_scale: usize,
+    /// Power law: the exponent e of the growth. KataGo has 0.65.
+    pub power_exponent: f32,
+    /// Power law: how much of what is new the window grows by at its start. KataGo has 0.4.
+    pub power_slope: f32,
+    /// Games with fewer moves are left out. Minigo has 30 on 19x19; 0: none are.
+    pub shortest_game: usize,
+    /// Positions after so many moves of a game are left out. Minigo has 400 on 19x19; 0: none are.
+    pub last_move: usize,
+    /// What is drawn as often as any other of its kind: positions, or games whatever their length.
+    pub draw: DrawBy,
+    /// At most so many examples for each game of the window, on average; with draws by game from each. Minigo had 4, with
+    /// the training taking all of them; 0: no bound.
+    pub samples_per_game: f32,
+    /// At most this share of the window's positions, as a number of examples. Minigo had 0.02; 0: no bound.
+    pub sample_share: f32,
     /// How often one position may be drawn while it stays in the window, on average.
     pub samples_per_position: f32,
+    /// No position is drawn more often than this in its life, up to 255; 0: only the average is bounded. How often each
+    /// was drawn is kept with the shards.
+    pub most_draws: usize,
+    /// Share of the examples that come from calibration games, exactly, as long as there are any; 0: as it comes.
+    pub calibration_share: f32,
+    /// Models after which a position is drawn half as often as a new one; 0: age does not matter.
+    pub halflife: f32,
+    /// Share of a position's chance that goes by surprise: by how far the search's root value was from the network's, in
+    /// proportion to the mean of its game; the rest is the same for all. KataGo has 0.1 by such a surprise of values. Its
+    /// surprise of policies cannot be had: the priors are not stored, only their entropy.
+    pub surprise: f32,
+}
+
+/// Whether the window is smaller at first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Growth {
+    /// It has its full size from the beginning.
+    None,
+    /// (model + slow_offset) · slow_step: the first games leave it early (Minigo).
+    Slow,
+    /// W(n) = ((n − m + o)^e − o^e) / (e·o^(e − 1)) · k + m of all n that there are, with m `power_start`, o `power_scale`,
+    /// e `power_exponent` and k `power_slope` (KataGo).
+    PowerLaw,
+}
+
+/// What is drawn as often as any other of its kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DrawBy {
+    /// Each position, so that long games give more.
+    Positions,
+    /// Each game, so that positions of long games are drawn less often.
+    Games,
 }
 
 /// `[train]`

@@ -6,7 +6,11 @@ use rand::{Rng, RngExt};
 pub fn weights(visits: &[u32], exponent: f32) -> Vec<f32> {
     // Relative to the most visited, so that no exponent is too large.
     let most = f64::from(visits.iter().copied().max().unwrap_or(0).max(1));
-    let power = |n: u32| if n == 0 { 0.0 } else { (f64::from(n) / most).powf(exponent.into()) };
+    let power = |n: u32| match f64::from(n) / most {
+        // The usual exponent needs no power, which takes longer than all the rest.
+        share if exponent == 1.0 || n == 0 => share,
+        share => share.powf(exponent.into()),
+    };
     let powers: Vec<f64> = visits.iter().map(|&n| power(n)).collect();
     let sum: f64 = powers.iter().sum();
     let scale = if sum > 0.0 { 1.0 / sum } else { 0.0 };

@@ -94,10 +94,41 @@ pub fn from_batch(batch: &RecordBatch) -> Result<Vec<Example>, RecordError> {
     (0..batch.num_rows()).map(|row| columns.row(row)).collect()
 }
 
-/// The game of each row of a table that was checked.
-pub(crate) fn game_ids(batch: &RecordBatch) -> Vec<GameId> {
-    let columns = Columns::new(batch).expect("the table was checked");
-    (0..batch.num_rows()).map(|row| columns.game.parse(row, str::parse).expect("the rows were checked")).collect()
+/// The columns that [`surprises`] needs.
+pub const SURPRISE_COLUMNS: [&str; 2] = ["root_value", "network_value"];
+
+/// How far the search's value of each position was from the network's, 0 to 2.
+///
+/// # Errors
+/// Another version, a missing column or one of another type, or a value out of range.
+pub fn surprises(batch: &RecordBatch) -> Result<Vec<f32>, RecordError> {
+    let table = Table::open(batch, VERSION)?;
+    let values = |name| {
+        let values = table.numbers::<Float32Type>(name)?;
+        let bad = |(row, &value)| check_value(value).err().map(|problem| value_error(name, row, problem));
+        values.iter().enumerate().find_map(bad).map_or(Ok(values), Err)
+    };
+    let (root, network) = (values("root_value")?, values("network_value")?);
+    Ok(root.iter().zip(network).map(|(root, network)| (root - network).abs()).collect())
+}
+
+/// Checks every row as [`from_batch`] does, without making examples of them.
+pub(crate) fn check(batch: &RecordBatch) -> Result<(), RecordError> {
+    let columns = Columns::new(batch)?;
+    (0..batch.num_rows()).try_for_each(|row| columns.check(row))
+}
+
+/// The games of a table, each with its number of consecutive rows.
+pub(crate) fn runs(batch: &RecordBatch) -> Result<Vec<(GameId, usize)>, RecordError> {
+    let games = Table::open(batch, VERSION)?.strings("game")?;
+    let mut runs: Vec<(GameId, usize)> = Vec::new();
+    for row in 0..batch.num_rows() {
+        match runs.last_mut() {
+            Some(run) if games.row(row) == games.row(row - 1) => run.1 += 1,
+            _ => runs.push((games.parse(row, str::parse)?, 1)),
+        }
+    }
+    Ok(runs)
 }
 
 /// The columns of a table of examples, found and of the right types.
@@ -145,23 +176,34 @@ impl<'a> Columns<'a> {
         })
     }
 
+    fn check(&self, row: usize) -> Result<(), RecordError> {
+        let size = read_size("size", row, self.size[row])?;
+        self.game.parse(row, str::parse::<GameId>)?;
+        self.base(row, size)?;
+        self.recent(row, size)?;
+        read_color("to_move", row, self.to_move[row])?;
+        let visits = read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row));
+        visits.map(drop)?;
+        value("root_value", row, self.root_value[row])?;
+        value("network_value", row, self.network_value[row])?;
+        read_outcome("outcome", row, self.outcome[row])?;
+        self.weight(row).map(drop)
+    }
+
     fn row(&self, row: usize) -> Result<Example, RecordError> {
         let size = read_size("size", row, self.size[row])?;
-        let value = |column, value: f32| match check_value(value) {
-            Ok(()) => Ok(value),
-            Err(problem) => Err(value_error(column, row, problem)),
-        };
         Ok(Example {
             game: self.game.parse(row, str::parse)?,
             turn: self.turn[row],
             size,
             komi: self.komi[row],
             base: self.base(row, size)?,
-            recent: self.recent(row, size)?,
+            recent: self.recent(row, size)?.to_vec(),
             to_move: read_color("to_move", row, self.to_move[row])?,
-            visits: read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row))?,
-            root_value: value("root_value", self.root_value[row])?,
-            network_value: value("network_value", self.network_value[row])?,
+            visits: read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row))?
+                .collect(),
+            root_value: value("root_value", row, self.root_value[row])?,
+            network_value: value("network_value", row, self.network_value[row])?,
             outcome: read_outcome("outcome", row, self.outcome[row])?,
             score: optional(self.score, row),
             weight: self.weight(row)?,
@@ -189,16 +231,23 @@ impl<'a> Columns<'a> {
         }
     }
 
-    fn recent(&self, row: usize, size: Size) -> Result<Vec<u16>, RecordError> {
+    fn recent(&self, row: usize, size: Size) -> Result<&'a [u16], RecordError> {
         let moves = self.recent.row(row);
         let expected = usize::from(self.turn[row]).min(Example::HISTORY);
         if moves.len() != expected {
             return Err(value_error("recent", row, format!("{} moves, expected {expected}", moves.len())));
         }
         match moves.iter().find(|&&mv| usize::from(mv) >= size.moves()) {
-            None => Ok(moves.to_vec()),
+            None => Ok(moves),
             Some(mv) => Err(value_error("recent", row, format!("move {mv} does not exist on {size}x{size}"))),
         }
+    }
+}
+
+fn value(column: &'static str, row: usize, value: f32) -> Result<f32, RecordError> {
+    match check_value(value) {
+        Ok(()) => Ok(value),
+        Err(problem) => Err(value_error(column, row, problem)),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Games as a table: one row a game.
 
 mod read;
+mod span;
 
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ use crate::table::Table;
 use crate::{GameRecord, RecordError, SearchKind, Turn};
 
 use read::{Headers, Turns};
+
+pub use span::Span;
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
 pub const VERSION: &str = "games/3";

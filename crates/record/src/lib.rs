@@ -4,7 +4,7 @@
 //! the move and the search that chose it. It is the source of truth. An [`Example`] is one searched position cut out
 //! of a game, with enough boards to build a network's input without replaying the game.
 //!
-//! [`games`], [`examples`] and [`ratings`] turn records into columns and back. Every column says in its metadata what it holds, in
+//! [`games`], [`examples`], [`draws`] and [`ratings`] turn records into columns and back. Every column says in its metadata what it holds, in
 //! which unit and from whose point of view; a schema has a version, and a reader refuses what it does not understand,
 //! naming column and row. Columns that it does not know are allowed.
 //!
@@ -12,6 +12,7 @@
 //! policies; outcome and search value, not a mixture); what a network learns from them is the trainer's business.
 
 mod column;
+pub mod draws;
 mod error;
 mod example;
 pub mod examples;
@@ -37,7 +38,7 @@ pub use game_id::{GameId, GameIdError};
 pub use note::{SearchNote, TopMove};
 pub use outline::GameOutline;
 pub use ratings::RatingRow;
-pub use rows::ExampleRows;
+pub use rows::{ExampleRows, UncheckedRows};
 pub use summary::GameSummary;
 pub use table::VERSION_KEY;
 pub use totals::Totals;

@@ -11,18 +11,55 @@ use crate::{Example, GameId, RecordError, examples};
 #[derive(Clone, Debug, PartialEq)]
 pub struct ExampleRows(RecordBatch);
 
+/// A table of examples of which nothing was checked yet, for those who want a few of its rows.
+#[derive(Clone, Debug)]
+pub struct UncheckedRows(RecordBatch);
+
+impl UncheckedRows {
+    /// The table.
+    pub fn new(batch: &RecordBatch) -> UncheckedRows {
+        UncheckedRows(batch.clone())
+    }
+
+    /// The games that the rows come from, in order, each with its number of consecutive rows.
+    ///
+    /// # Errors
+    /// Another version, or names of games that are none.
+    pub fn runs(&self) -> Result<Vec<(GameId, usize)>, RecordError> {
+        examples::runs(&self.0)
+    }
+
+    /// Some rows, checked, in the given order; a row may be named again.
+    ///
+    /// # Errors
+    /// As [`examples::from_batch`], of those rows.
+    ///
+    /// # Panics
+    /// When a row does not exist.
+    pub fn pick(&self, rows: &[u32]) -> Result<ExampleRows, RecordError> {
+        ExampleRows::from_batch(&take(&self.0, rows))
+    }
+}
+
+fn take(batch: &RecordBatch, rows: &[u32]) -> RecordBatch {
+    let rows = UInt32Array::from_iter_values(rows.iter().copied());
+    take_record_batch(batch, &rows).expect("the rows exist")
+}
+
 impl ExampleRows {
     /// Takes a table of examples and checks every row. Columns it does not know are left behind.
     ///
     /// # Errors
     /// As [`examples::from_batch`].
     pub fn from_batch(batch: &RecordBatch) -> Result<ExampleRows, RecordError> {
-        let decoded = examples::from_batch(batch)?;
+        examples::check(batch)?;
         let schema = examples::schema();
         let known = schema.fields().iter().filter_map(|field| batch.column_by_name(field.name()).cloned()).collect();
         // Other writers may name the items of lists differently; rows that are to be mixed must agree in that too.
-        let batch = RecordBatch::try_new(schema, known).unwrap_or_else(|_| examples::to_batch(&decoded));
-        Ok(ExampleRows(batch))
+        match RecordBatch::try_new(schema, known) {
+            Ok(batch) => Ok(ExampleRows(batch)),
+            Err(_) => Ok(ExampleRows(examples::to_batch(&examples::from_batch(batch)?))),
+        }
     }
 
     /// The columns of these examples.
@@ -57,7 +94,7 @@ impl ExampleRows {
 
     /// The games that the rows come from, in order, each with its number of consecutive rows.
     pub fn runs(&self) -> Vec<(GameId, usize)> {
-        examples::game_ids(&self.0).chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect()
+        examples::runs(&self.0).expect("the rows were checked")
     }
 
     /// A copy of some rows, in the given order; a row may be named again.
@@ -65,8 +102,7 @@ impl ExampleRows {
     /// # Panics
     /// When a row does not exist.
     pub fn take(&self, rows: &[u32]) -> ExampleRows {
-        let rows = UInt32Array::from_iter_values(rows.iter().copied());
-        ExampleRows(take_record_batch(&self.0, &rows).expect("the rows exist"))
+        ExampleRows(take(&self.0, rows))
     }
 
     /// The rows at `places`, each a part and a row in it, in that order.

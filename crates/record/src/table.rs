@@ -212,18 +212,18 @@ pub(crate) fn read_outcome(column: &'static str, row: usize, number: i8) -> Resu
 }
 
 /// Moves and counts, two lists that go side by side, as pairs.
-pub(crate) fn read_visits(
+pub(crate) fn read_visits<'a>(
     column: &'static str,
     row: usize,
     size: Size,
-    moves: &[u16],
-    counts: &[u32],
-) -> Result<Vec<(u16, u32)>, RecordError> {
+    moves: &'a [u16],
+    counts: &'a [u32],
+) -> Result<impl Iterator<Item = (u16, u32)> + use<'a>, RecordError> {
     if moves.len() != counts.len() {
         return Err(value_error(column, row, format!("{} moves have {} counts", moves.len(), counts.len())));
     }
-    let visits: Vec<(u16, u32)> = moves.iter().copied().zip(counts.iter().copied()).collect();
-    check_visits(size, &visits).map_err(|problem| value_error(column, row, problem))?;
+    let visits = moves.iter().copied().zip(counts.iter().copied());
+    check_visits(size, visits.clone()).map_err(|problem| value_error(column, row, problem))?;
     Ok(visits)
 }
 

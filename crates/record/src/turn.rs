@@ -118,7 +118,7 @@ impl Turn {
     pub(crate) fn check(&self, size: Size) -> Result<(), String> {
         check_kind(self.kind, &self.visits)?;
         check_weight(self.kind, self.weight)?;
-        check_visits(size, &self.visits)?;
+        check_visits(size, self.visits.iter().copied())?;
         for value in [self.root_value, self.best_child_value, self.network_value] {
             check_value(value)?;
         }
@@ -147,9 +147,9 @@ pub(crate) fn check_weight(kind: SearchKind, weight: f32) -> Result<(), String> 
 }
 
 /// Visits are of moves that exist, in order, and above 0.
-pub(crate) fn check_visits(size: Size, visits: &[(u16, u32)]) -> Result<(), String> {
+pub(crate) fn check_visits(size: Size, visits: impl Iterator<Item = (u16, u32)>) -> Result<(), String> {
     let mut next = 0;
-    for &(mv, count) in visits {
+    for (mv, count) in visits {
         if usize::from(mv) >= size.moves() {
             return Err(format!("move {mv} does not exist on {size}x{size}"));
         }

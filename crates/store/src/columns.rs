@@ -1,13 +1,15 @@
 //! Tables as Parquet files.
 //!
 //! The same table gives the same bytes. Parquet readers hardly notice altered data, and a damaged footer can make them
-//! panic or ask for all the memory there is. So every file carries a seal: the SHA-256 of its bytes, in the footer's
-//! metadata, computed with zeros in its own place. It is checked before anything is decoded, and a file without one is
-//! refused.
+//! panic or ask for all the memory there is. So every file carries seals (see `seal`), which are checked before anything is
+//! decoded, and a file without them is refused.
 
+use std::collections::BTreeMap;
+use std::io;
 use std::sync::Arc;
 
 use arrow_array::{RecordBatch, RecordBatchReader};
+use arrow_schema::SchemaRef;
 use arrow_select::concat::concat_batches;
 use bytes::Bytes;
 use object_store::path::Path;
@@ -18,8 +20,9 @@ use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
+use parquet::file::reader::ChunkReader;
 use parquet::schema::types::ColumnPath;
-use record::RecordError;
+use record::{RecordError, VERSION_KEY};
 
 use crate::seal;
 use crate::{Store, StoreError};
@@ -48,9 +51,17 @@ impl Store {
     }
 
     /// Reads a Parquet file, or only some of its columns.
+    ///
+    /// Of a file in a folder only those columns are read. In a bucket one request for all of a file costs less than three
+    /// for little.
     pub(crate) fn read_table(&self, path: &Path, columns: Option<&[&str]>) -> Result<RecordBatch, StoreError> {
-        let bytes = self.get(path)?;
-        decode(bytes, columns).map_err(|reason| StoreError::Damaged { path: self.name(path), reason })
+        match columns {
+            Some(columns) if self.folder().is_some() => self.read_columns(path, &*self.open_table(path)?, columns),
+            _ => {
+                let bytes = self.get(path)?;
+                decode(bytes, columns).map_err(|reason| StoreError::Damaged { path: self.name(path), reason })
+            }
+        }
     }
 
     /// Reads records from a Parquet file.
@@ -67,21 +78,58 @@ impl Store {
 
 /// The bytes of a Parquet file with this table.
 pub(crate) fn encode(table: &RecordBatch) -> Bytes {
-    let mut bytes = write(table).expect("writing to memory a table of supported types cannot fail");
-    seal::close(&mut bytes);
-    bytes.into()
+    let mut writer = TableWriter::new(&table.schema());
+    writer.put(table);
+    writer.finish(&[])
 }
 
-fn write(table: &RecordBatch) -> Result<Vec<u8>, ParquetError> {
-    let mut writer = ArrowWriter::try_new(Vec::new(), table.schema(), Some(properties(table)))?;
-    writer.write(table)?;
-    writer.into_inner()
+/// A Parquet file that is made in memory, one row group after the other.
+pub(crate) struct TableWriter(ArrowWriter<Vec<u8>>);
+
+/// What writing to memory a table of supported types cannot do.
+const FAILS: &str = "writing a table to memory does not fail";
+
+impl TableWriter {
+    pub(crate) fn new(schema: &SchemaRef) -> TableWriter {
+        TableWriter(ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties(schema))).expect(FAILS))
+    }
+
+    /// Adds a row group, unless the table is empty.
+    pub(crate) fn put(&mut self, table: &RecordBatch) {
+        self.0.write(table).and_then(|()| self.0.flush()).expect(FAILS);
+    }
+
+    /// The bytes of the file, with more entries in the footer's metadata.
+    pub(crate) fn finish(self, entries: &[(&str, String)]) -> Bytes {
+        let mut bytes = self.close(entries).expect(FAILS);
+        seal::close(&mut bytes);
+        bytes.into()
+    }
+
+    fn close(mut self, entries: &[(&str, String)]) -> Result<Vec<u8>, ParquetError> {
+        self.0.sync().map_err(|e: io::Error| ParquetError::External(e.into()))?;
+        let groups = self.0.flushed_row_groups().iter();
+        let chunks: String = groups
+            .flat_map(|group| group.columns())
+            .map(|column| {
+                let (start, length) = column.byte_range();
+                seal::short(&self.0.inner()[start as usize..][..length as usize])
+            })
+            .collect();
+        let blank = || seal::BLANK.to_owned();
+        for (key, value) in [(seal::FILE, blank()), (seal::FOOTER, blank()), (seal::CHUNKS, chunks)] {
+            self.0.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+        }
+        for (key, value) in entries {
+            self.0.append_key_value_metadata(KeyValue::new((*key).to_owned(), value.clone()));
+        }
+        self.0.into_inner()
+    }
 }
 
-fn properties(table: &RecordBatch) -> WriterProperties {
-    let schema = table.schema();
+fn properties(schema: &SchemaRef) -> WriterProperties {
     let entries = schema.metadata().iter().map(|(key, value)| KeyValue::new(key.to_string(), value.to_string()));
-    let entries = entries.chain([KeyValue::new(seal::KEY.to_owned(), seal::BLANK.to_owned())]).collect();
+    let entries = entries.collect();
     let builder = WriterProperties::builder()
         // Which version of which library wrote a file is no reason for other bytes.
         .set_created_by("tengen".to_owned())
@@ -111,10 +159,19 @@ fn read(bytes: Bytes, columns: Option<&[&str]>) -> Result<RecordBatch, ParquetEr
         Some(columns) => ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied()),
         None => ProjectionMask::all(),
     };
-    // Readers of batches forget the metadata, which has the version.
-    let metadata = builder.schema().metadata().clone();
-    let reader = builder.with_projection(mask).with_batch_size(ROWS).build()?;
-    let schema = Arc::new(reader.schema().as_ref().clone().with_metadata(metadata));
+    collect(builder.with_projection(mask))
+}
+
+/// The table that a reader was set up for.
+pub(crate) fn collect<T: ChunkReader + 'static>(
+    builder: ParquetRecordBatchReaderBuilder<T>,
+) -> Result<RecordBatch, ParquetError> {
+    // Readers of batches forget the metadata. Of what is in it only the version belongs to the table and not to its file.
+    let version = builder.schema().metadata().get(VERSION_KEY).map(ToString::to_string);
+    let reader = builder.with_batch_size(ROWS).build()?;
+    let entries: BTreeMap<String, String> =
+        version.map(|version| (VERSION_KEY.to_owned(), version)).into_iter().collect();
+    let schema = Arc::new(reader.schema().as_ref().clone().with_metadata(entries));
     let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>()?;
     Ok(concat_batches(&schema, &batches)?)
 }

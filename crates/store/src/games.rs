@@ -3,22 +3,26 @@
 //! A worker publishes many games at a time. The examples, the holdout examples and the readable games come first, under
 //! the same stem, and the file of the games last: the games count from then on, and everything of another folder counts
 //! only when the file of that stem is among the games.
+//!
+//! Files that have gone into an archive are listed and read as before (see `archive`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::str::FromStr;
 
+use arrow_array::RecordBatch;
 use bytes::Bytes;
 use object_store::path::Path;
-use record::{Example, ExampleRows, GameOutline, GameRecord, GameSummary, RecordError, examples, games};
+use record::{Example, ExampleRows, GameOutline, GameRecord, GameSummary, RecordError, UncheckedRows, examples, games};
 
 use crate::names::{number_name, parse_number};
 use crate::{Run, Stem, StoreError};
 
-const GAMES: &str = "games";
-const EXAMPLES: &str = "examples";
-const HOLDOUT: &str = "holdout";
-const SGF: &str = "sgf";
-const PARQUET: &str = "parquet";
+pub(crate) const GAMES: &str = "games";
+pub(crate) const EXAMPLES: &str = "examples";
+pub(crate) const HOLDOUT: &str = "holdout";
+pub(crate) const SGF: &str = "sgf";
+pub(crate) const PARQUET: &str = "parquet";
 
 /// A published file of games.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,6 +31,25 @@ pub struct FileRef {
     pub model: u32,
     /// The name of the file.
     pub stem: Stem,
+}
+
+impl FileRef {
+    /// The files among the names in one of the folders of games. Names that are no [`Stem`]s are not ours.
+    pub(crate) fn all_in<'a>(folder: &str, names: &'a BTreeSet<String>) -> impl Iterator<Item = FileRef> + use<'a> {
+        let model = parse_number(folder);
+        let stems = names.iter().filter_map(|name| Stem::of_file(name, PARQUET));
+        stems.filter_map(move |stem| Some(FileRef { model: model?, stem }))
+    }
+}
+
+impl FromStr for FileRef {
+    type Err = StoreError;
+
+    fn from_str(text: &str) -> Result<FileRef, StoreError> {
+        let bad = || StoreError::BadName(text.to_owned());
+        let (model, stem) = text.split_once('/').ok_or_else(bad)?;
+        Ok(FileRef { model: parse_number(model).ok_or_else(bad)?, stem: stem.parse()? })
+    }
 }
 
 impl fmt::Display for FileRef {
@@ -44,7 +67,7 @@ impl Run {
     /// A game that could not be replayed: then nothing is published.
     pub fn publish_games(&self, model: u32, worker: &str, games: &[GameRecord]) -> Result<FileRef, StoreError> {
         let file = FileRef { model, stem: Stem::now(worker)? };
-        self.publish_games_as(&file, games)?;
+        self.publish_new_games(&file, games)?;
         Ok(file)
     }
 
@@ -53,6 +76,16 @@ impl Run {
     /// # Errors
     /// [`StoreError::AlreadyExists`] when there are other games of this name; the same ones are no error.
     pub fn publish_games_as(&self, file: &FileRef, games: &[GameRecord]) -> Result<(), StoreError> {
+        if self.archive_of(file)?.is_none() {
+            return self.publish_new_games(file, games);
+        }
+        match self.read_games(file)? == games {
+            true => Ok(()),
+            false => Err(StoreError::AlreadyExists { path: self.games_name(file) }),
+        }
+    }
+
+    fn publish_new_games(&self, file: &FileRef, games: &[GameRecord]) -> Result<(), StoreError> {
         let (holdout, training): (Vec<&GameRecord>, Vec<&GameRecord>) = games.iter().partition(|game| game.holdout);
         let training = self.examples_of(file, &training)?;
         let holdout = self.examples_of(file, &holdout)?;
@@ -72,9 +105,9 @@ impl Run {
     /// A store that cannot be reached.
     pub fn game_models(&self) -> Result<Vec<u32>, StoreError> {
         let folders = self.store().folders(&self.path([GAMES]))?;
-        let mut models: Vec<u32> = folders.iter().filter_map(|name| parse_number(name)).collect();
-        models.sort_unstable();
-        Ok(models)
+        let mut models: BTreeSet<u32> = folders.iter().filter_map(|name| parse_number(name)).collect();
+        models.extend(self.archived_from(0)?.iter().map(|file| file.model));
+        Ok(models.into_iter().collect())
     }
 
     /// The files of games of one model, oldest first. Files whose names are no [`Stem`]s are not ours and not listed.
@@ -82,9 +115,10 @@ impl Run {
     /// # Errors
     /// A store that cannot be reached.
     pub fn game_files(&self, model: u32) -> Result<Vec<FileRef>, StoreError> {
-        let files = self.store().files(&self.numbered(GAMES, model))?;
-        let stems: BTreeSet<Stem> = files.iter().filter_map(|name| Stem::of_file(name, PARQUET)).collect();
-        Ok(stems.into_iter().map(|stem| FileRef { model, stem }).collect())
+        let names = self.store().files(&self.numbered(GAMES, model))?;
+        let mut files: BTreeSet<FileRef> = FileRef::all_in(&number_name(model), &names).collect();
+        files.extend(self.archived_from(model)?.into_iter().take_while(|file| file.model == model));
+        Ok(files.into_iter().collect())
     }
 
     /// The files of games of models from `first` on, oldest model and oldest file first. What this costs does not grow
@@ -94,15 +128,18 @@ impl Run {
     /// A store that cannot be reached.
     pub fn game_files_since(&self, first: u32) -> Result<Vec<FileRef>, StoreError> {
         let before = first.checked_sub(1).map(number_name);
-        let found = self.store().after(&self.path([GAMES]), before.as_deref())?;
-        let mut files = Vec::new();
-        for (folder, names) in &found {
-            let Some(model) = parse_number(folder) else { continue };
-            let stems = names.iter().filter_map(|name| Stem::of_file(name, PARQUET));
-            files.extend(stems.map(|stem| FileRef { model, stem }));
-        }
-        files.sort_unstable();
-        Ok(files)
+        let found: BTreeMap<String, BTreeSet<String>> = self.store().after(&self.path([GAMES]), before.as_deref())?;
+        let mut files: BTreeSet<FileRef> =
+            found.iter().flat_map(|(folder, names)| FileRef::all_in(folder, names)).collect();
+        files.extend(self.archived_from(first)?);
+        Ok(files.into_iter().collect())
+    }
+
+    /// The files in archives, of models from `first` on, in order.
+    fn archived_from(&self, first: u32) -> Result<BTreeSet<FileRef>, StoreError> {
+        let archives = self.archives()?;
+        let files = archives.iter().flat_map(|archive| archive.sources.keys());
+        Ok(files.filter(|file| file.model >= first).cloned().collect())
     }
 
     /// The newest file of games of the newest model that has any; `None` before there is one.
@@ -117,7 +154,10 @@ impl Run {
     /// The newest model that has games; `None` before any.
     pub(crate) fn newest_player(&self) -> Result<Option<u32>, StoreError> {
         let newest = self.newest_name(GAMES, |name| Ok(parse_number(name).is_some()))?;
-        Ok(newest.and_then(|name| parse_number(&name)))
+        let loose = newest.and_then(|name| parse_number(&name));
+        let archives = self.archives()?;
+        let archived = archives.iter().filter_map(|archive| Some(archive.sources.last_key_value()?.0.model));
+        Ok(loose.into_iter().chain(archived).max())
     }
 
     /// The files of games of one model that have holdout examples, oldest first.
@@ -127,7 +167,11 @@ impl Run {
     pub fn holdout_files(&self, model: u32) -> Result<Vec<FileRef>, StoreError> {
         let files = self.store().files(&self.numbered(HOLDOUT, model))?;
         let mut counting = self.game_files(model)?;
-        counting.retain(|file| files.contains(&format!("{}.{PARQUET}", file.stem)));
+        let archived = |file: &FileRef| {
+            let archive = self.known_archive_of(file);
+            archive.is_some_and(|archive| archive.sources[file].holdout.rows > 0)
+        };
+        counting.retain(|file| files.contains(&format!("{}.{PARQUET}", file.stem)) || archived(file));
         Ok(counting)
     }
 
@@ -168,12 +212,36 @@ impl Run {
         self.read(GAMES, file, Some(&GameOutline::COLUMNS), GameOutline::from_batch)
     }
 
+    /// How long the games of a file are, and how many examples their first `turns` turns have.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when they cannot be read.
+    pub fn read_spans(&self, file: &FileRef, turns: usize) -> Result<Vec<games::Span>, StoreError> {
+        self.read(GAMES, file, Some(&games::Span::COLUMNS), |batch| games::Span::from_batch(batch, turns))
+    }
+
+    /// How far search and network disagreed about each example of a file: see [`examples::surprises`].
+    ///
+    /// # Errors
+    /// As [`Run::read_examples`].
+    pub fn read_surprises(&self, file: &FileRef) -> Result<Vec<f32>, StoreError> {
+        self.read(EXAMPLES, file, Some(&examples::SURPRISE_COLUMNS), examples::surprises)
+    }
+
     /// The examples of a file of games, those of its holdout games left out: game after game in order.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when there are none, [`StoreError::Damaged`] when they cannot be read.
     pub fn read_examples(&self, file: &FileRef) -> Result<ExampleRows, StoreError> {
         self.read(EXAMPLES, file, None, ExampleRows::from_batch)
+    }
+
+    /// As [`Run::read_examples`], for those who want a few rows: nothing is checked but the file's seal.
+    ///
+    /// # Errors
+    /// As [`Run::read_examples`].
+    pub fn open_examples(&self, file: &FileRef) -> Result<UncheckedRows, StoreError> {
+        self.read(EXAMPLES, file, None, |batch| Ok(UncheckedRows::new(batch)))
     }
 
     /// The examples of the holdout games of a file.
@@ -186,28 +254,59 @@ impl Run {
 
     /// The full name of a file of games, for people.
     pub fn games_name(&self, file: &FileRef) -> String {
-        self.store().name(&self.file(GAMES, file, PARQUET))
+        self.name_of(GAMES, file)
     }
 
     /// The full name of a file of examples, for people.
     pub fn examples_name(&self, file: &FileRef) -> String {
-        self.store().name(&self.file(EXAMPLES, file, PARQUET))
+        self.name_of(EXAMPLES, file)
     }
 
     /// The full name of a file of holdout examples, for people.
     pub fn holdout_name(&self, file: &FileRef) -> String {
-        self.store().name(&self.file(HOLDOUT, file, PARQUET))
+        self.name_of(HOLDOUT, file)
+    }
+
+    /// Where a file is, as far as is known, and where it was before it went into an archive.
+    fn name_of(&self, folder: &str, file: &FileRef) -> String {
+        let archive = self.known_archive_of(file).and_then(|archive| archive.path(self, folder));
+        match archive {
+            Some(archive) => format!("{} ({file})", self.store().name(&archive)),
+            None => self.store().name(&self.file(folder, file, PARQUET)),
+        }
     }
 
     fn read<T>(
         &self,
-        folder: &str,
+        folder: &'static str,
         file: &FileRef,
         columns: Option<&[&str]>,
-        from_batch: impl Fn(&arrow_array::RecordBatch) -> Result<T, RecordError>,
+        from_batch: impl Fn(&RecordBatch) -> Result<T, RecordError>,
     ) -> Result<T, StoreError> {
-        let path = self.file(folder, file, PARQUET);
-        self.store().read_records(&path, columns, from_batch)
+        let table = self.read_wherever(folder, file, columns)?;
+        from_batch(&table).map_err(|e| StoreError::Damaged { path: self.name_of(folder, file), reason: e.to_string() })
+    }
+
+    /// Reads a file from its folder, or from the archive that it has gone into, even if it went just now.
+    fn read_wherever(
+        &self,
+        folder: &'static str,
+        file: &FileRef,
+        columns: Option<&[&str]>,
+    ) -> Result<RecordBatch, StoreError> {
+        let loose = || self.store().read_table(&self.file(folder, file, PARQUET), columns);
+        if let Some(archive) = self.known_archive_of(file) {
+            let archived = self.read_archived(&archive, folder, file, columns);
+            // While the file is still there, an archive that is damaged does no harm.
+            return archived.or_else(|error| if error.is_damage() { loose().map_err(|_| error) } else { Err(error) });
+        }
+        match loose() {
+            Err(StoreError::NotFound { path }) => match self.archive_of(file)? {
+                Some(archive) => self.read_archived(&archive, folder, file, columns),
+                None => Err(StoreError::NotFound { path }),
+            },
+            read => read,
+        }
     }
 
     fn examples_of(&self, file: &FileRef, games: &[&GameRecord]) -> Result<Vec<Example>, StoreError> {
@@ -220,7 +319,7 @@ impl Run {
         Ok(rows)
     }
 
-    fn file(&self, folder: &str, file: &FileRef, extension: &str) -> Path {
+    pub(crate) fn file(&self, folder: &str, file: &FileRef, extension: &str) -> Path {
         self.numbered(folder, file.model).join(format!("{}.{extension}", file.stem))
     }
 }

@@ -7,6 +7,7 @@
 //!         examples/000330/<worker>-<time>.parquet          positions of these games (record::examples)
 //!         holdout/000330/<worker>-<time>.parquet           positions of the games set aside, which are nowhere else
 //!         sgf/000330/<worker>-<time>.sgf                   the games for people
+//!         {games,examples,holdout,sgf}/archive/000001.…    many such files in one, and the games say which
 //!         resign/<time>.toml                               a resignation threshold and what it comes from
 //!         shards/000331/part-0000.parquet…, manifest.toml  what model 331 is trained on (record::examples)
 //!         checkpoints/000000168960/…, manifest.toml        a trainer's state after so many steps
@@ -28,16 +29,19 @@
 //!    their hashes, so that two writers cannot spoil each other's.
 //! 3. Publishing the same thing again is no error, so that a process may be started again or run twice; publishing
 //!    another thing under a name that is taken is one.
-//! 4. Only derived data are deleted: shards and checkpoints that newer ones replace, and claims on what is being played.
+//! 4. Only derived data are deleted: shards and checkpoints that newer ones replace, and claims on what is being played; and
+//!    files of games that have gone into an archive, each after a comparison with what the archive has.
 //! 5. Something passing in the way (a lost connection, a server that stumbles) is waited for, with pauses that grow and
 //!    not for longer than half a minute; then the caller is told.
 //! 6. What is read has been checked, against hashes and schemas, and an error names the file.
 //!
 //! This is the only crate that knows object stores and Parquet.
 
+mod archive;
 mod checkpoints;
 mod claims;
 mod columns;
+mod compact;
 mod error;
 mod games;
 mod logs;
@@ -45,6 +49,7 @@ mod metadata;
 mod models;
 mod names;
 mod open;
+mod partial;
 mod parts;
 mod patience;
 mod resign;
@@ -57,6 +62,7 @@ mod trouble;
 
 pub use checkpoints::Checkpoint;
 pub use claims::Claim;
+pub use compact::Compaction;
 pub use error::StoreError;
 pub use games::FileRef;
 pub use models::ModelCard;
@@ -65,5 +71,5 @@ pub use parts::Part;
 pub use record::RatingRow;
 pub use resign::ResignThreshold;
 pub use run::Run;
-pub use shards::{DrawSummary, Manifest, Rejected, ShardPart, WindowSummary};
+pub use shards::{AgeSummary, DrawSummary, Manifest, Rejected, ShardPart, WindowSummary};
 pub use store::Store;

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use config::{RunConfig, RunName};
 use object_store::path::Path;
 
+use crate::archive::Archives;
 use crate::names::number_name;
 use crate::{Store, StoreError};
 
@@ -19,6 +20,8 @@ pub struct Run {
     name: RunName,
     /// The newest name seen in each folder whose names order by time, so that only what came since is asked for.
     newest: Arc<Mutex<BTreeMap<&'static str, String>>>,
+    /// The archives that were opened.
+    pub(crate) archives: Arc<Mutex<Archives>>,
 }
 
 /// Above the configuration in `run.toml`.
@@ -26,7 +29,7 @@ const HEADER: &str = "# The configuration this run was started with. It does not
 
 impl Run {
     pub(crate) fn new(store: Store, name: RunName) -> Run {
-        Run { store, name, newest: Arc::default() }
+        Run { store, name, newest: Arc::default(), archives: Arc::default() }
     }
 
     /// The name of the run.

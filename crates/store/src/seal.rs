@@ -1,49 +1,106 @@
-//! The seal of a Parquet file: its hash, in its own footer.
+//! The seals of a Parquet file: hashes of the file, of its footer and of every column in it, in its own footer.
+//!
+//! Whoever reads the whole file checks the first. Whoever wants a few columns of some rows reads the footer, which may then
+//! be believed, and checks only what is read.
 
 use sha2::{Digest, Sha256};
 
 use crate::parts::{hex, sha256};
 
-/// The entry of the footer's metadata.
-pub(crate) const KEY: &str = "tengen.sha256";
+/// The entry of the footer's metadata with the SHA-256 of the file.
+pub(crate) const FILE: &str = "tengen.sha256";
 
-/// What stands in its place while the hash is computed.
+/// The entry with the SHA-256 of the footer.
+pub(crate) const FOOTER: &str = "tengen.footer";
+
+/// The entry with the [`short`] hashes of the columns: of the first row group, then of the second, ….
+pub(crate) const CHUNKS: &str = "tengen.chunks";
+
+/// What stands in the place of a hash while it is computed.
 pub(crate) const BLANK: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
-/// How the footer has the entry, up to its value: the key, then in Thrift's compact protocol the header of the next field,
-/// a string, and its length of 64.
-const MARK: &[u8] = b"tengen.sha256\x18\x40";
+/// How the footer has the entries, up to their values: the key, then in Thrift's compact protocol the header of the next
+/// field, a string, and its length of 64.
+const FILE_MARK: &[u8] = b"tengen.sha256\x18\x40";
+const FOOTER_MARK: &[u8] = b"tengen.footer\x18\x40";
 
-/// Puts the hash in its place.
+/// Digits of a short hash.
+pub(crate) const SHORT: usize = 16;
+
+/// The length of the footer and `PAR1`: the last bytes of a Parquet file.
+pub(crate) const TAIL: usize = 8;
+
+/// A hash of a column: 64 bits are enough against accidents.
+pub(crate) fn short(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes)[..SHORT / 2])
+}
+
+/// Puts the hashes of footer and file in their places.
 ///
 /// # Panics
-/// When the bytes are no Parquet file with a blank seal.
+/// When the bytes are no Parquet file with blank seals.
 pub(crate) fn close(bytes: &mut [u8]) {
-    let at = find(bytes).expect("the footer has an entry for the seal");
+    let footer = footer_start(bytes).expect("a Parquet file has a footer");
+    let at = |bytes: &[u8], mark| footer + find(&bytes[footer..], mark).expect("the footer has entries for the seals");
+    let footer_at = at(bytes, FOOTER_MARK);
+    let hash = sha256(&bytes[footer..bytes.len() - TAIL]);
+    bytes[footer_at..footer_at + BLANK.len()].copy_from_slice(hash.as_bytes());
+    let file_at = at(bytes, FILE_MARK);
     let hash = sha256(bytes);
-    bytes[at..at + BLANK.len()].copy_from_slice(hash.as_bytes());
+    bytes[file_at..file_at + BLANK.len()].copy_from_slice(hash.as_bytes());
 }
 
-/// Compares the seal with the bytes.
+/// Compares the seal of a whole file with its bytes.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
-    let Some(at) = find(bytes) else { return Err("it is cut off, or was not written by Tengen".to_owned()) };
-    let (seal, after) = bytes[at..].split_at(BLANK.len());
-    let hash = Sha256::new().chain_update(&bytes[..at]).chain_update(BLANK).chain_update(after).finalize();
-    if hex(&hash).as_bytes() == seal {
-        Ok(())
-    } else {
-        Err("its contents are not the ones it was written with".to_owned())
-    }
+    let footer = footer_start(bytes).ok_or_else(cut_off)?;
+    let at = footer + find(&bytes[footer..], FILE_MARK).ok_or_else(cut_off)?;
+    compare(bytes, &[at], at)
 }
 
-/// Where the seal is. The last eight bytes of a Parquet file are the length of its footer and `PAR1`.
-fn find(bytes: &[u8]) -> Option<usize> {
-    let body = bytes.strip_suffix(b"PAR1")?;
-    let (body, length) = body.split_last_chunk()?;
-    let start = body.len().checked_sub(u32::from_le_bytes(*length) as usize)?;
-    let mark = body[start..].windows(MARK.len()).position(|window| window == MARK)?;
-    let at = start + mark + MARK.len();
-    (at + BLANK.len() <= body.len()).then_some(at)
+/// Compares the seal of a footer with its bytes: those between the last column and the [`TAIL`].
+pub(crate) fn check_footer(footer: &[u8]) -> Result<(), String> {
+    let file = find(footer, FILE_MARK).ok_or_else(cut_off)?;
+    let own = find(footer, FOOTER_MARK).ok_or_else(cut_off)?;
+    compare(footer, &[file.min(own), file.max(own)], own)
+}
+
+/// Whether the hash of the bytes, with blanks at some places, is the one that stands at `seal`.
+fn compare(bytes: &[u8], blanks: &[usize], seal: usize) -> Result<(), String> {
+    let mut hash = Sha256::new();
+    let mut done = 0;
+    for &blank in blanks {
+        hash.update(&bytes[done..blank]);
+        hash.update(BLANK);
+        done = blank + BLANK.len();
+    }
+    hash.update(&bytes[done..]);
+    if hex(&hash.finalize()).as_bytes() == &bytes[seal..seal + BLANK.len()] { Ok(()) } else { Err(altered()) }
+}
+
+pub(crate) fn cut_off() -> String {
+    "it is cut off, or was not written by Tengen".to_owned()
+}
+
+pub(crate) fn altered() -> String {
+    "its contents are not the ones it was written with".to_owned()
+}
+
+/// Where the footer begins.
+fn footer_start(bytes: &[u8]) -> Option<usize> {
+    let tail = bytes.last_chunk::<TAIL>()?;
+    (bytes.len() - TAIL).checked_sub(footer_length(tail)?)
+}
+
+/// The length of the footer, as the last bytes of a file tell.
+pub(crate) fn footer_length(tail: &[u8; TAIL]) -> Option<usize> {
+    let length = tail.strip_suffix(b"PAR1")?.first_chunk()?;
+    usize::try_from(u32::from_le_bytes(*length)).ok()
+}
+
+/// Where the value after a mark is.
+fn find(footer: &[u8], mark: &[u8]) -> Option<usize> {
+    let at = footer.windows(mark.len()).position(|window| window == mark)? + mark.len();
+    (at + BLANK.len() <= footer.len()).then_some(at)
 }
 
 #[cfg(test)]
@@ -70,15 +127,29 @@ mod tests {
     }
 
     #[test]
+    fn every_altered_bit_of_a_footer_but_the_other_seal_is_noticed() {
+        let whole = encode(&examples::to_batch(&[])).to_vec();
+        let start = footer_start(&whole).unwrap();
+        let footer = &whole[start..whole.len() - TAIL];
+        assert_eq!(check_footer(footer), Ok(()));
+        let seal = find(footer, FILE_MARK).unwrap();
+        for at in (0..footer.len()).filter(|at| !(seal..seal + BLANK.len()).contains(at)) {
+            let mut bytes = footer.to_vec();
+            bytes[at] ^= 1 << (at % 8);
+            assert!(check_footer(&bytes).is_err(), "altered at {at}");
+        }
+    }
+
+    #[test]
     fn the_seal_is_the_hash_of_the_file_without_it() {
         let whole = encode(&examples::to_batch(&[])).to_vec();
         let text = String::from_utf8_lossy(&whole).into_owned();
-        let at = text.find("tengen.sha256").unwrap();
-        let seal: String =
-            text[at..].chars().skip("tengen.sha256".len()).filter(char::is_ascii_hexdigit).take(64).collect();
+        let at = text.find(FILE).unwrap();
+        let seal: String = text[at..].chars().skip(FILE.len()).filter(char::is_ascii_hexdigit).take(64).collect();
         let blank = text.replace(&seal, BLANK);
         assert_eq!(blank.len(), text.len());
-        let at = find(&whole).unwrap();
+        let at = footer_start(&whole).unwrap();
+        let at = at + find(&whole[at..], FILE_MARK).unwrap();
         let mut bytes = whole;
         bytes[at..at + 64].copy_from_slice(BLANK.as_bytes());
         assert_eq!(seal, sha256(&bytes));

@@ -2,6 +2,7 @@
 
 use object_store::path::Path;
 use record::ExampleRows;
+use record::draws::{self, Draws};
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{self, encode};
@@ -27,6 +28,10 @@ pub struct Manifest {
     pub drawn: DrawSummary,
     /// Files of games or examples that could not be read, and why. Their games are not in the window.
     pub rejected: Vec<Rejected>,
+    /// How the games of each model were drawn, the newest model first.
+    pub ages: Vec<AgeSummary>,
+    /// The table of how often each position has been drawn so far (`record::draws`), where that is kept.
+    pub draws: Option<Part>,
     /// The files, in the order in which they are to be read. Filled in when they are published.
     pub parts: Vec<ShardPart>,
 }
@@ -46,6 +51,29 @@ pub struct WindowSummary {
     pub new_positions: usize,
     /// Games that were published more than once, beyond their first appearance.
     pub duplicate_games: usize,
+    /// What the window was to hold at most: games, or positions if `in_positions`.
+    pub limit: usize,
+    /// Whether the window is counted in positions.
+    pub in_positions: bool,
+    /// Share of the positions that are of calibration games.
+    pub calibration_share: f64,
+    /// Games that were left out because they are too short.
+    pub short_games: usize,
+    /// Positions of the window's games that were left out because they are too late in their games.
+    pub late_positions: usize,
+}
+
+/// The part of one model in a window and in what was drawn from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgeSummary {
+    /// The model that played; 0 is `random`.
+    pub model: u32,
+    /// Its games in the window.
+    pub games: usize,
+    /// Positions in these games.
+    pub positions: usize,
+    /// Examples drawn from them.
+    pub examples: usize,
 }
 
 /// What was drawn from a window.
@@ -55,7 +83,7 @@ pub struct DrawSummary {
     pub wanted: usize,
     /// Examples drawn, some of them more than once: as wanted, or fewer when that would have been too often.
     pub examples: usize,
-    /// Whether the bound on how often a position is drawn made it fewer than wanted.
+    /// Whether the bounds on how often positions or games are drawn made it fewer than wanted.
     pub bounded: bool,
     /// How often a position of the window was drawn, on average.
     pub mean_per_position: f64,
@@ -126,6 +154,28 @@ impl Run {
         };
         let batch = columns::decode(bytes, None).map_err(damaged)?;
         ExampleRows::from_batch(&batch).map_err(|e| damaged(e.to_string()))
+    }
+
+    /// Publishes how often each position has been drawn so far, for the manifest of a generation to name.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn publish_draws(&self, generation: u32, draws: &[Draws]) -> Result<Part, StoreError> {
+        let bytes = encode(&draws::to_batch(draws));
+        self.store().publish_part(&self.numbered(SHARDS, generation), "draws", "parquet", bytes)
+    }
+
+    /// How often each position had been drawn with a generation, if that was kept.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when it is not what was published.
+    pub fn read_draws(&self, manifest: &Manifest) -> Result<Option<Vec<Draws>>, StoreError> {
+        let Some(part) = &manifest.draws else { return Ok(None) };
+        let folder = self.numbered(SHARDS, manifest.generation);
+        let bytes = self.store().read_part(&folder, part)?;
+        let read = columns::decode(bytes, None).and_then(|batch| draws::from_batch(&batch).map_err(|e| e.to_string()));
+        let path = || self.store().name(&folder.clone().join(part.file.as_str()));
+        read.map(Some).map_err(|reason| StoreError::Damaged { path: path(), reason })
     }
 
     /// The full name of a generation's manifest, for people.

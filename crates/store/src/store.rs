@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -129,6 +130,29 @@ impl Store {
             Err(StoreError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// The length of a file.
+    pub(crate) fn size(&self, path: &Path) -> Result<u64, StoreError> {
+        let at = self.full(path);
+        let found = self.request(async || self.objects().head(&at).await);
+        found.map(|found| found.size).map_err(|e| self.error("read", path, &e))
+    }
+
+    /// Some bytes of a file.
+    pub(crate) fn range(&self, path: &Path, range: Range<u64>) -> Result<Bytes, StoreError> {
+        let mut parts = self.ranges(path, &[range])?;
+        Ok(parts.pop().unwrap_or_default())
+    }
+
+    /// Some bytes of a file, for each range; what lies close together is read at once.
+    pub(crate) fn ranges(&self, path: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>, StoreError> {
+        if ranges.iter().all(|range| range.is_empty()) {
+            return Ok(vec![Bytes::new(); ranges.len()]);
+        }
+        let at = self.full(path);
+        let read = async || self.objects().get_ranges(&at, ranges).await;
+        self.request(read).map_err(|e| self.error("read", path, &e))
     }
 
     /// Whether there is such a file.

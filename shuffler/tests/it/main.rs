@@ -4,6 +4,7 @@
 
 mod mixing;
 mod program;
+mod sampling;
 mod trouble;
 mod windows;
 

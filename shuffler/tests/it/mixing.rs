@@ -74,9 +74,90 @@ fn place_in_the_shards_says_nothing_of_age_or_turn() {
     let ages: Vec<f64> = examples.iter().map(|e| age[&(e.game, e.turn)]).collect();
     let turns: Vec<f64> = examples.iter().map(|e| f64::from(e.turn)).collect();
     let places: Vec<f64> = (0..examples.len()).map(|i| i as f64).collect();
-    // A correlation of n independent pairs has a standard deviation of 1 / sqrt(n).
+    // A correlation of n independent pairs, of numbers or ranks, has a standard deviation of 1 / sqrt(n).
     let bound = 4.0 / (examples.len() as f64).sqrt();
-    assert!(correlation(&places, &ages).abs() < bound && correlation(&places, &turns).abs() < bound);
+    for others in [&ages, &turns] {
+        assert!(correlation(&places, others).abs() < bound);
+        assert!(correlation(&places, &ranks(others)).abs() < bound);
+    }
+}
+
+/// The rank of each number; equals have the mean of theirs.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by(|&a, &b| values[a].total_cmp(&values[b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut first = 0;
+    for equals in order.chunk_by(|&a, &b| values[a] == values[b]) {
+        equals.iter().for_each(|&i| ranks[i] = first as f64 + (equals.len() - 1) as f64 / 2.0);
+        first += equals.len();
+    }
+    ranks
+}
+
+/// A whole run of five models as the trainer reads it: every draw, mixed by whatever options.
+#[test]
+fn shards_of_a_run_are_mixed_whatever_the_options() {
+    let run = a_run();
+    play(&run, 0, 0, 200);
+    (1..5).for_each(|model| play(&run, model, 0, 200));
+    let plain = ["selfplay.first_games=200", "selfplay.games=200", "window.games=600", "train.steps=30"];
+    let options: [&[&str]; 3] = [&[], &["window.most_draws=2"], &["window.draw=games", "window.calibration_share=0.1"]];
+    for options in options {
+        let mut turns_and_places = (Vec::new(), Vec::new());
+        for generation in 1..=5 {
+            let manifest = shuffler::run(&run, &config(&[&plain[..], options].concat()), generation).unwrap();
+            let examples = read(&run, &manifest);
+            assert_eq!(examples.len(), 3000);
+            same_game_neighbours(&examples, options);
+            turns_and_places.0.extend(examples.iter().map(|e| f64::from(e.turn)));
+            turns_and_places.1.extend((0..examples.len()).map(|i| i as f64));
+        }
+        // Spearman's rank correlation of n independent pairs has a standard deviation of 1 / sqrt(n - 1).
+        let (turns, places) = turns_and_places;
+        let rho = correlation(&ranks(&turns), &ranks(&places));
+        assert!(rho.abs() < 4.0 / (turns.len() as f64).sqrt(), "{options:?}: {rho}");
+        run.prune_shards(6).unwrap();
+    }
+}
+
+/// Chi-square of how many games a block of 20 examples has from each, against what chance gives: two examples of a block
+/// are of the same game as often as any two of the shards.
+fn same_game_neighbours(examples: &[Example], options: &[&str]) {
+    let n = examples.len() as f64;
+    let by_chance: f64 = count(examples, |e| e.game).values().map(|k| k * (k - 1.0)).sum::<f64>() / (n * (n - 1.0));
+    let blocks = examples.chunks_exact(20);
+    let pairs = 190.0 * by_chance;
+    let mut seen = [0.0; 5];
+    let blocks_count = blocks.len() as f64;
+    for block in blocks {
+        let same: f64 = count(block, |e| e.game).values().map(|k| k * (k - 1.0) / 2.0).sum();
+        seen[(same as usize).min(4)] += 1.0;
+    }
+    // The number of such pairs in a block is nearly Poisson.
+    let mut expected = [0.0; 5];
+    let mut poisson = (-pairs).exp();
+    for (k, expected) in expected.iter_mut().take(4).enumerate() {
+        *expected = blocks_count * poisson;
+        poisson *= pairs / (k + 1) as f64;
+    }
+    expected[4] = blocks_count - expected[..4].iter().sum::<f64>();
+    let classes: Vec<(f64, f64)> = merge_small(&seen, &expected);
+    let square: f64 = classes.iter().map(|(seen, expected)| (seen - expected).powi(2) / expected).sum();
+    // Chi-square with up to 4 degrees of freedom is above 23.5 once in 10,000 times.
+    assert!(square < 23.5, "{options:?}: {seen:?} against {expected:?}");
+}
+
+/// Puts classes together of which fewer than five are expected.
+fn merge_small(seen: &[f64], expected: &[f64]) -> Vec<(f64, f64)> {
+    let mut classes: Vec<(f64, f64)> = Vec::new();
+    for (&seen, &expected) in seen.iter().zip(expected) {
+        match classes.last_mut() {
+            Some(last) if last.1 < 5.0 || expected < 5.0 => *last = (last.0 + seen, last.1 + expected),
+            _ => classes.push((seen, expected)),
+        }
+    }
+    classes
 }
 
 fn correlation(a: &[f64], b: &[f64]) -> f64 {

@@ -59,3 +59,22 @@ fn help_is_for_newcomers() {
         ended(&shuffler(&folder, &["--help"]), 0, word);
     }
 }
+
+#[test]
+fn games_go_into_archives_when_asked_to() {
+    let (folder, run) = a_run();
+    play(&run, 0, 0, 40);
+    ended(&shuffler(&folder, &["--run", "r", "--compact"]), 0, "0 new archives of 0 games in 0 files");
+    ended(
+        &shuffler(&folder, &["--run", "r", "--compact=40"]),
+        0,
+        "1 new archives of 40 games in 4 files, 4 files of games",
+    );
+    assert_eq!(run.game_files(0).unwrap().len(), 4);
+    ended(&shuffler(&folder, &["--run", "other", "--compact"]), 2, "there is no run other in ");
+    ended(&shuffler(&folder, &["--run", "r", "--compact", "--once"]), 2, "cannot be used with");
+    play(&run, 0, 40, 60);
+    let damaged = folder.path().join("r/examples/000000/w-0000000000050.parquet");
+    std::fs::write(damaged, "PAR1").unwrap();
+    ended(&shuffler(&folder, &["--run", "r", "--compact=1"]), 1, "1 files of games were left where they are");
+}

@@ -7,12 +7,22 @@ use store::{FileRef, StoreError};
 use super::{Audit, rules};
 
 impl Audit<'_> {
+    /// Reads every archive as a whole; what is in it is read with the games.
+    pub(super) fn archives(&mut self, _stop: &Stop) -> Result<(), StoreError> {
+        let read = self.run.check_archives();
+        let Some((archives, problems)) = self.note(read)? else { return Ok(()) };
+        self.found.archives = archives;
+        for problem in problems {
+            self.note::<()>(Err(problem))?;
+        }
+        Ok(())
+    }
+
     /// Reads every published game, exactly once.
     pub(super) fn games(&mut self, stop: &Stop) -> Result<(), StoreError> {
-        for model in self.run.game_models()? {
-            for file in self.run.game_files(model)?.iter().take_while(|_| !stop.requested()) {
-                self.file(file)?;
-            }
+        let files = self.run.game_files_since(0);
+        for file in self.note(files)?.iter().flatten().take_while(|_| !stop.requested()) {
+            self.file(file)?;
         }
         Ok(())
     }

@@ -18,6 +18,8 @@ pub struct Findings {
     pub problems: Vec<Problem>,
     /// Files of games.
     pub files: usize,
+    /// Archives that such files have gone into.
+    pub archives: usize,
     /// Games in them, each counted once.
     pub games: usize,
     /// Examples of these games.
@@ -54,10 +56,11 @@ impl fmt::Display for Findings {
         let unfinished = if self.stopped { "stopped before the end; so far " } else { "" };
         write!(
             f,
-            "{unfinished}read {} games in {} files, {} examples, {} set aside, {} in the shards of {} generations, {} \
+            "{unfinished}read {} games in {} files, {} archives, {} examples, {} set aside, {} in the shards of {} generations, {} \
              models, {} checkpoints, {} thresholds, {} games of matches: {} problems",
             self.games,
             self.files,
+            self.archives,
             self.examples,
             self.holdout,
             self.shard_rows,

@@ -11,7 +11,9 @@ impl Audit<'_> {
     /// Reads every model, and follows each to its parent.
     pub(super) fn models(&mut self, stop: &Stop) -> Result<(), StoreError> {
         let numbers = self.run.models()?;
-        for number in self.run.game_models()?.into_iter().filter(|number| *number > 0 && !numbers.contains(number)) {
+        let played = self.run.game_models();
+        let played = self.note(played)?.unwrap_or_default();
+        for number in played.into_iter().filter(|number| *number > 0 && !numbers.contains(number)) {
             self.problem(self.run.model_name(number), "it has games, and is not there");
         }
         let mut steps = BTreeMap::new();

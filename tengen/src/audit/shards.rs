@@ -57,6 +57,7 @@ impl Audit<'_> {
             let Some(Some(manifest)) = self.note(read)? else { continue };
             self.found.generations += 1;
             self.manifest(generation, &manifest);
+            self.draws(&manifest)?;
             let mut rows = 0;
             for part in manifest.parts.iter().take_while(|_| !stop.requested()) {
                 let read = self.run.read_shard(generation, part);
@@ -85,10 +86,23 @@ impl Audit<'_> {
         if manifest.config_digest != self.digest {
             self.problem(&name, format!("made with configuration {}, not {}", manifest.config_digest, self.digest));
         }
+        let aged: usize = manifest.ages.iter().map(|age| age.examples).sum();
+        if aged != manifest.drawn.examples {
+            self.problem(&name, format!("{} examples were drawn, and {aged} by age", manifest.drawn.examples));
+        }
         let rows: usize = manifest.parts.iter().map(|part| part.rows).sum();
         if rows != manifest.drawn.examples {
             self.problem(&name, format!("{} examples were drawn, and its parts have {rows}", manifest.drawn.examples));
         }
+    }
+
+    /// How often positions were drawn so far, where that is kept.
+    fn draws(&mut self, manifest: &Manifest) -> Result<(), StoreError> {
+        let read = self.run.read_draws(manifest);
+        if matches!(read, Err(StoreError::NotFound { .. })) && self.run.shards(manifest.generation)?.is_none() {
+            return Ok(());
+        }
+        self.note(read).map(drop)
     }
 
     fn rows(&mut self, generation: u32, file: &str, examples: &[Example]) {

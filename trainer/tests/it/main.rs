@@ -48,6 +48,11 @@ fn publish(run: &Run, generation: u32, examples: &[Example], part: usize) {
         positions: examples.len(),
         new_positions: examples.len(),
         duplicate_games: 0,
+        limit: 10,
+        in_positions: false,
+        calibration_share: 0.0,
+        short_games: 0,
+        late_positions: 0,
     };
     let drawn = DrawSummary {
         wanted: examples.len(),
@@ -58,7 +63,17 @@ fn publish(run: &Run, generation: u32, examples: &[Example], part: usize) {
         calibration_share: 0.1,
     };
     let (seed, config_digest) = (3, config().digest());
-    let manifest = Manifest { generation, seed, config_digest, window, drawn, rejected: vec![], parts: vec![] };
+    let manifest = Manifest {
+        generation,
+        seed,
+        config_digest,
+        window,
+        drawn,
+        rejected: vec![],
+        ages: vec![],
+        draws: None,
+        parts: vec![],
+    };
     run.publish_shards(examples.chunks(part).map(ExampleRows::from_examples), manifest).unwrap();
 }
 

@@ -189,7 +189,8 @@ impl<'a> Turns<'a> {
         let (moves, counts) = (self.visit_moves.row(row), self.visit_counts.row(row));
         check_length("visit_moves", row, moves.len(), turns)?;
         check_length("visit_counts", row, counts.len(), turns)?;
-        moves.zip(counts).map(|(moves, counts)| read_visits("visit_moves", row, size, moves, counts)).collect()
+        let visits = moves.zip(counts).map(|(moves, counts)| read_visits("visit_moves", row, size, moves, counts));
+        visits.map(|visits| visits.map(Iterator::collect)).collect()
     }
 }
 

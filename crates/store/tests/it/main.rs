@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect, in its helpers too")]
 
+mod archives;
 mod damage;
 mod folder;
 mod games;

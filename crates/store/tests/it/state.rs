@@ -79,6 +79,11 @@ fn manifest(generation: u32) -> Manifest {
             positions: 100,
             new_positions: 50,
             duplicate_games: 0,
+            limit: 10,
+            in_positions: false,
+            calibration_share: 0.0,
+            short_games: 0,
+            late_positions: 0,
         },
         drawn: DrawSummary {
             wanted: 10,
@@ -89,6 +94,8 @@ fn manifest(generation: u32) -> Manifest {
             calibration_share: 0.0,
         },
         rejected: Vec::new(),
+        ages: Vec::new(),
+        draws: None,
         parts: Vec::new(),
     }
 }

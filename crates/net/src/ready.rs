@@ -1,0 +1,60 @@
+//! Examples as the tensors that a trainer works with.
+
+use go::{Size, Symmetry};
+use record::Example;
+use tch::{Kind, Tensor};
+
+use crate::batch::Batch;
+use crate::{NetError, Targets};
+
+/// A batch of examples in tensors on the CPU: planes, policies, values and weights, all as f32.
+#[derive(Debug)]
+pub struct Ready([Tensor; 4]);
+
+impl Ready {
+    /// Encodes examples, each seen through its symmetry.
+    ///
+    /// # Errors
+    /// No examples, one for another board, or one that makes no sense.
+    ///
+    /// # Panics
+    /// When there are fewer symmetries than examples.
+    pub fn new(
+        size: Size,
+        examples: &[Example],
+        targets: &Targets,
+        symmetries: &[Symmetry],
+    ) -> Result<Ready, NetError> {
+        assert!(symmetries.len() >= examples.len(), "a symmetry for each example");
+        let batch = Batch::encode(size, examples, targets, symmetries)?;
+        let planes = Tensor::f_from_slice(&batch.planes)?.f_to_kind(Kind::Float)?;
+        let [policies, values, weights] =
+            [&batch.policies, &batch.values, &batch.weights].map(|n| Tensor::f_from_slice(n));
+        Ok(Ready([planes, policies?, values?, weights?]))
+    }
+
+    /// Numbers in all tensors.
+    pub fn numbers(&self) -> usize {
+        self.0.iter().map(Tensor::numel).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::PolicyTarget;
+    use record::synthetic;
+
+    use super::*;
+
+    #[test]
+    fn a_batch_has_every_number_of_every_example() {
+        let size = Size::new(5).unwrap();
+        let examples = synthetic::game("random", "w", 1, size, 20).examples().unwrap();
+        let targets =
+            Targets { choice_moves: 0, policy: PolicyTarget::Visits, policy_exponent: 1.0, outcome_share: 1.0 };
+        let symmetries = vec![Symmetry::Rot90; examples.len()];
+        let ready = Ready::new(size, &examples, &targets, &symmetries).unwrap();
+        assert_eq!(ready.numbers(), examples.len() * (17 * 25 + 26 + 2));
+        assert!(matches!(Ready::new(size, &[], &targets, &[]), Err(NetError::NoExamples)));
+    }
+}

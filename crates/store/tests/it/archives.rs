@@ -1,0 +1,332 @@
+//! Compaction: readers see the same before, while and after it, wherever it is killed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use record::{Example, GameRecord};
+use s3::Server;
+use store::{Compaction, FileRef, Run, Stem, Store, StoreError};
+use tempfile::TempDir;
+
+use crate::{in_folder, name, on_every_run, on_server, some_games};
+
+fn file(model: u32, time: u64) -> FileRef {
+    FileRef { model, stem: Stem::new(if time.is_multiple_of(2) { "w" } else { "v" }, time).unwrap() }
+}
+
+/// Games in a file.
+const EACH: u64 = 3;
+
+/// Publishes file after file of two models.
+fn publish(run: &Run, numbers: std::ops::Range<u64>) {
+    for number in numbers {
+        let games = some_games("w", EACH * number, EACH * (number + 1));
+        run.publish_games_as(&file(1 + (number / 10) as u32, number), &games).unwrap();
+    }
+}
+
+/// All that readers can see of a run.
+#[derive(Debug, PartialEq)]
+struct View {
+    files: Vec<FileRef>,
+    models: Vec<u32>,
+    games: BTreeMap<FileRef, Vec<GameRecord>>,
+    examples: BTreeMap<FileRef, Vec<Example>>,
+    holdout: BTreeMap<FileRef, Vec<Example>>,
+    indices: BTreeSet<u64>,
+}
+
+fn view(run: &Run) -> View {
+    let files = run.game_files_since(0).unwrap();
+    let models: Vec<u32> = run.game_models().unwrap();
+    let listed: BTreeSet<FileRef> = models.iter().flat_map(|&model| run.game_files(model).unwrap()).collect();
+    assert!(files.iter().all(|file| listed.contains(file)), "{files:?} and then {listed:?}");
+    let examples = |file: &FileRef| match run.read_examples(file) {
+        Err(StoreError::NotFound { .. }) => None,
+        rows => Some((file.clone(), rows.unwrap().to_examples())),
+    };
+    let holdout = models.iter().flat_map(|&model| run.holdout_files(model).unwrap());
+    let view = View {
+        games: files.iter().map(|file| (file.clone(), run.read_games(file).unwrap())).collect(),
+        examples: files.iter().filter_map(examples).collect(),
+        holdout: holdout.map(|file| (file.clone(), run.read_holdout(&file).unwrap().to_examples())).collect(),
+        indices: models.iter().flat_map(|&model| run.published_indices(model, "w").unwrap()).collect(),
+        files,
+        models,
+    };
+    let read = view.games.values().flatten();
+    for (file, games) in &view.games {
+        let ids: Vec<_> = run.read_summaries(file).unwrap().iter().map(|game| game.id).collect();
+        assert!(ids.iter().eq(games.iter().map(|game| &game.id)));
+    }
+    let ids: BTreeSet<_> = read.clone().map(|game| game.id).collect();
+    assert_eq!(ids.len(), read.count(), "no game twice");
+    view
+}
+
+/// The same run, seen by a process that has just started.
+fn fresh(run: &Run) -> Run {
+    run.store().run(run.name())
+}
+
+#[test]
+fn readers_see_the_same_before_and_after() {
+    on_every_run(|run| {
+        publish(run, 0..25);
+        let before = view(run);
+        assert!(!before.holdout.is_empty() && before.examples.len() > 20);
+        let done = run.compact(1, 30).unwrap();
+        assert_eq!((done.archives, done.games, done.files, done.deleted, done.left.len()), (3, 75, 25, 25, 0));
+        assert_eq!(view(run), before);
+        assert_eq!(view(&fresh(run)), before);
+        assert_eq!(run.loose_files().unwrap(), []);
+        assert_eq!(run.compact(1, 30).unwrap(), Compaction::default());
+        assert!((1..4).all(|model| run.game_files(model).unwrap().iter().all(|file| file.model == model)));
+        publish(run, 25..27);
+        assert_eq!(view(run).files.len(), 27);
+        assert_eq!(run.check_archives().unwrap().0, 3);
+        assert!(run.check_archives().unwrap().1.is_empty());
+    });
+}
+
+#[test]
+fn a_file_may_go_into_an_archive_between_listing_and_reading() {
+    on_every_run(|run| {
+        publish(run, 0..6);
+        let reader = fresh(run);
+        let expected = view(run);
+        let listed = reader.game_files(1).unwrap();
+        run.compact(1, 1000).unwrap();
+        for file in &listed {
+            assert_eq!(reader.read_games(file).unwrap(), expected.games[file]);
+        }
+    });
+}
+
+#[test]
+fn little_waits_for_more() {
+    let (_folder, run) = in_folder();
+    publish(&run, 0..5);
+    assert_eq!(run.compact(16, 100).unwrap(), Compaction::default());
+    publish(&run, 5..7);
+    // Two files more would be more than 18.
+    let done = run.compact(16, 19).unwrap();
+    assert_eq!((done.archives, done.games, run.loose_files().unwrap().len()), (1, 18, 1));
+}
+
+#[test]
+fn files_after_compaction_are_few() {
+    let (folder, run) = in_folder();
+    publish(&run, 0..40);
+    run.compact(1, 1000).unwrap();
+    assert_eq!(files(folder.path()).len(), 4, "{:?}", files(folder.path()));
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn the_readable_games_are_all_there() {
+    let (folder, run) = in_folder();
+    publish(&run, 0..7);
+    let read = |time| fs::read_to_string(folder.path().join(format!("r/sgf/{}.sgf", file(1, time)))).unwrap();
+    let before: String = (0..7).map(read).collect();
+    run.compact(1, 1000).unwrap();
+    let packed = fs::File::open(folder.path().join("r/sgf/archive/000001.sgf.gz")).unwrap();
+    let after = std::io::read_to_string(flate2::read::GzDecoder::new(packed)).unwrap();
+    assert_eq!(after, before);
+}
+
+/// Every state in which a compaction may be killed: some of the files deleted, and some not.
+#[test]
+fn a_compaction_that_was_killed_is_gone_on_with() {
+    let (folder, run) = in_folder();
+    publish(&run, 0..4);
+    let before = view(&run);
+    let root = folder.path().join("r");
+    let loose: Vec<(PathBuf, Vec<u8>)> =
+        files(&root).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    run.compact(1, 1000).unwrap();
+    for kept in 0..=loose.len() {
+        for (path, bytes) in &loose[..kept] {
+            fs::write(path, bytes).unwrap();
+        }
+        let run = fresh(&run);
+        assert_eq!(view(&run), before, "{kept} files left");
+        run.compact(1, 1000).unwrap();
+        assert_eq!(view(&run), before, "{kept} files left");
+        let games = loose[..kept].iter().filter(|(path, _)| path.starts_with(root.join("games"))).count();
+        assert!(games == 0 || run.loose_files().unwrap().is_empty());
+        loose.iter().for_each(|(path, _)| drop(fs::remove_file(path)));
+    }
+}
+
+#[test]
+fn parts_without_their_archive_count_for_nothing_and_go() {
+    let (folder, run) = in_folder();
+    publish(&run, 0..4);
+    let before = view(&run);
+    for (kind, name) in [("examples", "000001.parquet"), ("holdout", "000001.parquet"), ("sgf", "000001.sgf.gz")] {
+        let archive = folder.path().join("r").join(kind).join("archive");
+        fs::create_dir_all(&archive).unwrap();
+        fs::write(archive.join(name), "of an archive that never was").unwrap();
+    }
+    assert_eq!(view(&run), before);
+    run.compact(1, 1000).unwrap();
+    assert_eq!(view(&fresh(&run)), before);
+    let left = files(folder.path());
+    assert_eq!(left.len(), 4, "{left:?}");
+}
+
+#[test]
+fn what_cannot_be_read_stays_where_it_is() {
+    let (folder, run) = in_folder();
+    publish(&run, 0..4);
+    let damaged = file(1, 2);
+    fs::write(folder.path().join(format!("r/examples/{damaged}.parquet")), "PAR1").unwrap();
+    let done = run.compact(1, 1000).unwrap();
+    assert_eq!((done.files, done.left.len()), (3, 1));
+    assert!(done.left[0].0 == damaged && done.left[0].1.contains("is damaged: it is cut off"), "{:?}", done.left);
+    assert_eq!(run.loose_files().unwrap(), [damaged]);
+}
+
+#[test]
+fn nothing_is_deleted_that_the_archive_does_not_have() {
+    let (folder, run) = in_folder();
+    publish(&run, 0..2);
+    let other = some_games("w", 100, 103);
+    run.compact(1, 1000).unwrap();
+    let stem = run.publish_results("forged", &other).unwrap();
+    let games = folder.path().join(format!("r/games/{}.parquet", file(1, 0)));
+    fs::rename(folder.path().join(format!("r/matches/{stem}.parquet")), &games).unwrap();
+    let error = run.compact(1, 1000).unwrap_err();
+    assert!(error.to_string().contains("it is another in archive 000001"), "{error}");
+    assert!(games.exists());
+}
+
+#[test]
+fn games_in_an_archive_cannot_be_published_as_others() {
+    on_every_run(|run| {
+        publish(run, 0..2);
+        run.compact(1, 1000).unwrap();
+        publish(run, 0..2);
+        assert_eq!(run.loose_files().unwrap(), []);
+        let error = run.publish_games_as(&file(1, 0), &some_games("w", 50, 53)).unwrap_err();
+        assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
+    });
+}
+
+#[test]
+fn a_damaged_archive_is_named() {
+    let (folder, run) = in_folder();
+    publish(&run, 0..4);
+    run.compact(1, 1000).unwrap();
+    let path = folder.path().join("r/examples/archive/000001.parquet");
+    let whole = fs::read(&path).unwrap();
+    let mut bytes = whole.clone();
+    bytes[whole.len() / 3] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let (_, problems) = run.check_archives().unwrap();
+    assert_eq!(problems.len(), 1);
+    let said = format!("{} is damaged: its SHA-256", path.display());
+    assert!(problems[0].to_string().starts_with(&said), "{}", problems[0]);
+    fs::write(folder.path().join("r/games/archive/000001.parquet"), "PAR1").unwrap();
+    let error = fresh(&run).game_files(1).unwrap_err();
+    assert!(error.to_string().contains("games/archive/000001.parquet is damaged: it is cut off"), "{error}");
+}
+
+/// Writers, two compactors and a reader at once: the reader sees every game once, and more and more of them.
+#[test]
+fn compactors_writers_and_readers_do_not_disturb_each_other() {
+    on_every_run(|run| {
+        const FILES: u64 = 20;
+        thread::scope(|scope| {
+            let writer = scope.spawn(|| publish(&fresh(run), 0..FILES));
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while fresh(run).game_files_since(0).unwrap().len() < FILES as usize {
+                        fresh(run).compact(4, 9).unwrap();
+                    }
+                });
+            }
+            let mut seen = 0;
+            while !writer.is_finished() {
+                let found = view(&fresh(run)).indices.len();
+                assert!(found >= seen, "{found} games after {seen}");
+                seen = found;
+            }
+        });
+        run.compact(1, 1000).unwrap();
+        let found = view(run);
+        assert_eq!((found.files.len(), run.loose_files().unwrap().len()), (FILES as usize, 0));
+    });
+}
+
+/// Where the compactor works; the test is only a compactor where this is set.
+const PLACE: &str = "STORE_TEST_COMPACT";
+const KILLS: u64 = 12;
+
+/// Not a test of its own: the process that the next ones start and kill.
+#[test]
+fn compactor() {
+    let Ok(place) = env::var(PLACE) else { return };
+    let (place, options) = place.split_once('|').unwrap();
+    let options: Vec<(String, String)> = options
+        .split('|')
+        .filter_map(|option| option.split_once('='))
+        .map(|(k, v)| (k.to_owned(), v.to_owned()))
+        .collect();
+    let run = Store::open_with(place, &options).unwrap().run(&name("r"));
+    loop {
+        let next = run.game_files_since(0).unwrap().len() as u64;
+        publish(&run, next..next + 4);
+        run.compact(6, 9).unwrap();
+    }
+}
+
+/// Kills it again and again, `slow` times later where it works so much more slowly.
+fn kill(place: &str, options: &[(String, String)], run: &Run, slow: u32) {
+    let options: Vec<String> = options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let place = format!("{place}|{}", options.join("|"));
+    let mut seen = 0;
+    for kill in 0..KILLS {
+        let mut child = Command::new(env::current_exe().unwrap());
+        child.args(["--exact", "archives::compactor"]).env(PLACE, &place).stdout(Stdio::null());
+        let mut child = child.spawn().unwrap();
+        // In a folder a process is at work after some 50 ms, and then for some 20 ms at every step.
+        thread::sleep(Duration::from_millis(60 + 67 * kill % 400) * slow);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let found = view(&fresh(run));
+        let numbers: Vec<u64> = found.files.iter().map(|file| file.stem.time()).collect();
+        assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>(), "every file is there");
+        assert!(numbers.len() >= seen, "files were lost");
+        for (file, games) in &found.games {
+            let number = file.stem.time();
+            assert_eq!(*games, some_games("w", EACH * number, EACH * (number + 1)));
+        }
+        seen = numbers.len();
+    }
+    let (archives, problems) = fresh(run).check_archives().unwrap();
+    assert!(archives > 1 && problems.is_empty(), "{archives} archives, {problems:?}");
+}
+
+#[test]
+fn killed_compactors_lose_and_double_nothing_in_a_folder() {
+    let folder = TempDir::new().unwrap();
+    let place = folder.path().to_str().unwrap();
+    kill(place, &[], &Store::open(place).unwrap().run(&name("r")), 1);
+}
+
+#[test]
+fn killed_compactors_lose_and_double_nothing_on_a_server() {
+    let server = Server::start().unwrap();
+    kill(&server.url(), &server.options(), &on_server(&server).run(&name("r")), 5);
+}

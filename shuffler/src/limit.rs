@@ -1,0 +1,120 @@
+//! How large the window is.
+
+use config::{Growth, Window};
+
+/// What a window holds at most, and what it holds already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limit {
+    /// Games, or positions.
+    pub(crate) size: usize,
+    pub(crate) in_positions: bool,
+    used: usize,
+}
+
+/// All that a run has played, those games left out that are set aside.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Played {
+    pub(crate) games: usize,
+    pub(crate) positions: usize,
+}
+
+impl Limit {
+    /// The size of the window of a generation, of a run that has played so much.
+    pub(crate) fn of<E>(
+        settings: &Window,
+        generation: u32,
+        played: impl FnOnce() -> Result<Played, E>,
+    ) -> Result<Limit, E> {
+        let in_positions = settings.positions > 0;
+        let most = if in_positions { settings.positions } else { settings.games };
+        let size = match settings.growth {
+            Growth::None => most,
+            Growth::Slow => {
+                (generation as usize - 1 + settings.slow_offset).saturating_mul(settings.slow_step).min(most)
+            }
+            Growth::PowerLaw => {
+                let played = played()?;
+                power_law(settings, if in_positions { played.positions } else { played.games }).min(most)
+            }
+        };
+        Ok(Limit { size, in_positions, used: 0 })
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.used >= self.size
+    }
+
+    /// Counts a game of so many positions.
+    pub(crate) fn take(&mut self, positions: usize) {
+        self.used += if self.in_positions { positions } else { 1 };
+    }
+}
+
+/// W(n) = ((n − m + o)^e − o^e) / (e·o^(e − 1)) · k + m, and n up to m: KataGo, `python/shuffle.py`.
+fn power_law(settings: &Window, n: usize) -> usize {
+    let (m, o) = (settings.power_start, settings.power_scale as f64);
+    if n <= m {
+        return n;
+    }
+    let (e, k) = (f64::from(settings.power_exponent), f64::from(settings.power_slope));
+    let grown = (((n - m) as f64 + o).powf(e) - o.powf(e)) / (e * o.powf(e - 1.0)) * k;
+    m + grown as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use config::RunConfig;
+
+    use super::*;
+
+    fn settings(overrides: &[&str]) -> Window {
+        let overrides: Vec<String> = overrides.iter().map(|text| format!("window.{text}")).collect();
+        let template = include_str!("../../crates/config/src/template.toml");
+        RunConfig::from_toml_with(template, &overrides).unwrap().window
+    }
+
+    fn size(settings: &Window, generation: u32, games: usize, positions: usize) -> (usize, bool) {
+        let limit = Limit::of(settings, generation, || Ok::<_, ()>(Played { games, positions })).unwrap();
+        (limit.size, limit.in_positions)
+    }
+
+    #[test]
+    fn a_window_has_its_size_from_the_beginning() {
+        assert_eq!(size(&settings(&["games=70"]), 1, 5, 900), (70, false));
+        assert_eq!(size(&settings(&["games=70", "positions=800"]), 9, 5, 900), (800, true));
+    }
+
+    /// min(500k, (n + 5) · 10k), with n the model before: Minigo.
+    #[test]
+    fn slow_growth_is_minigos() {
+        let settings = settings(&["growth=slow"]);
+        let sizes: Vec<usize> = [1, 2, 45, 46, 47, 1000].map(|generation| size(&settings, generation, 0, 0).0).to_vec();
+        assert_eq!(sizes, [50_000, 60_000, 490_000, 500_000, 500_000, 500_000]);
+    }
+
+    /// The table of sizes that KataGo's documentation gives, with 250,000 rows at least.
+    #[test]
+    fn the_power_law_is_katagos() {
+        let settings = settings(&["growth=power-law", "positions=100000000"]);
+        for (rows, expected) in [
+            (100, 100.0),
+            (250_000, 250_000.0),
+            (500_000, 338e3),
+            (1_000_000, 475e3),
+            (2_000_000, 691e3),
+            (5_000_000, 1.17e6),
+            (10_000_000, 1.79e6),
+            (100_000_000, 7.65e6),
+        ] {
+            let (found, in_positions) = size(&settings, 3, 0, rows);
+            assert!(in_positions && (found as f64 / expected - 1.0).abs() < 0.006, "{rows}: {found}");
+        }
+    }
+
+    #[test]
+    fn the_power_law_starts_with_the_slope_that_it_is_given() {
+        let settings = settings(&["growth=power-law", "power_start=1000", "power_scale=100000", "power_slope=0.25"]);
+        let (before, after) = (size(&settings, 3, 1000, 0).0, size(&settings, 3, 1400, 0).0);
+        assert_eq!((before, after), (1000, 1099));
+    }
+}

@@ -1,0 +1,297 @@
+//! The way of examples: from games to shards, and from shards to tensors.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use cli::Blame;
+use config::{RunConfig, RunName};
+use go::{Size, Symmetry};
+use net::{Ready, Targets};
+use record::{Example, GameRecord, synthetic};
+use serde::Serialize;
+use store::{FileRef, Manifest, Run, Stem, Store, StoreError};
+use tempfile::TempDir;
+
+use super::Bench;
+use super::clock::Rate;
+use super::npz;
+use crate::model;
+
+/// Games that are published together.
+const GAMES_PER_FILE: u64 = 200;
+
+/// Examples in a batch.
+const BATCH: usize = 256;
+
+/// Arguments of `tengen bench data`.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    /// Points on a side of the board; may be given several times
+    #[arg(long, default_values = ["9", "19"], value_name = "N")]
+    size: Vec<usize>,
+    /// Positions in the window; may be given several times
+    #[arg(long, default_values = ["100000", "1000000"], value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    window: Vec<u64>,
+    /// Examples that are drawn from it
+    #[arg(long, default_value = "100000", value_name = "N", value_parser = clap::value_parser!(u32).range(256..))]
+    draw: u32,
+    /// Visits of each made-up search
+    #[arg(long, default_value = "200", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    visits: u32,
+    /// Measure the bytes of the games of this run, and nothing else
+    #[arg(long, value_name = "NAME")]
+    run: Option<RunName>,
+}
+
+/// A draw from a window.
+#[derive(Serialize)]
+#[serde(tag = "bench", rename = "shuffle")]
+struct Shuffle {
+    board: usize,
+    window_positions: usize,
+    examples: usize,
+    seconds: f64,
+    /// Of all threads of the process.
+    cpu_seconds: f64,
+    rows_per_cpu_s: f64,
+    /// At most, beyond what the process had before.
+    memory_mib: f64,
+    /// What the shuffler says that it takes at most.
+    bound_mib: f64,
+}
+
+/// From shards to tensors.
+#[derive(Serialize)]
+#[serde(tag = "bench", rename = "load")]
+struct Load {
+    board: usize,
+    batch: usize,
+    examples_per_s_per_core: f64,
+}
+
+/// Bytes on disk.
+#[derive(Serialize)]
+#[serde(tag = "bench", rename = "bytes")]
+struct Bytes {
+    /// Where the games are from.
+    games: String,
+    board: usize,
+    positions: usize,
+    games_bytes: f64,
+    examples_bytes: f64,
+    npz_bytes: f64,
+}
+
+impl fmt::Display for Shuffle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Shuffle { board, window_positions, examples, seconds, cpu_seconds, rows_per_cpu_s, memory_mib, bound_mib } =
+            self;
+        write!(f, "shuffle {board}x{board}, {examples} examples of {window_positions} positions: {seconds:.2} s, ")?;
+        write!(f, "{cpu_seconds:.2} s on cores, {rows_per_cpu_s:.0} rows/s on a core, ")?;
+        write!(f, "{memory_mib:.0} MiB of up to {bound_mib:.0}")
+    }
+}
+
+impl fmt::Display for Load {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &Load { board, batch, examples_per_s_per_core } = self;
+        write!(f, "load {board}x{board}, from shards into tensors, batches of {batch}, any symmetry: ")?;
+        write!(f, "{examples_per_s_per_core:.0} examples/s on a core")
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Bytes { games, board, positions, games_bytes, examples_bytes, npz_bytes } = self;
+        write!(
+            f,
+            "bytes for each of {positions} positions on {board}x{board}, {games}: games {games_bytes:.1} + examples "
+        )?;
+        write!(f, "{examples_bytes:.1} = {:.1}; examples as npz {npz_bytes:.1}", games_bytes + examples_bytes)
+    }
+}
+
+pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
+    if let Some(name) = &args.run {
+        let run = Store::open(bench.store)?.run(name);
+        let config =
+            run.config()?.with_context(|| format!("there is no run {name} in {}", bench.store)).misconfigured()?;
+        return bench.report(&bytes(&run, format!("run {name}"), config.game.size)?);
+    }
+    for &board in &args.size {
+        let size = Size::new(board).misconfigured()?;
+        let mut made = MadeUp::new(size, args.visits)?;
+        let mut windows = args.window.clone();
+        windows.sort_unstable();
+        for (i, &window) in windows.iter().enumerate() {
+            made.grow(window)?;
+            if bench.stop.requested() {
+                return Ok(());
+            }
+            let generation = i as u32 + 1;
+            bench.report(&made.shuffle(args.draw as usize, generation)?)?;
+            if i == 0 {
+                bench.report(&made.load(bench.time, generation)?)?;
+                bench.report(&bytes(&made.run, format!("made up, {} visits", args.visits), board)?)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A run of made-up games by the model `random`, in a folder that is gone afterwards.
+struct MadeUp {
+    _folder: TempDir,
+    run: Run,
+    size: Size,
+    visits: u32,
+    games: u64,
+    positions: u64,
+}
+
+impl MadeUp {
+    fn new(size: Size, visits: u32) -> anyhow::Result<MadeUp> {
+        let folder = TempDir::new()?;
+        let run = Store::open(&folder.path().display().to_string())?.run(&"bench".parse()?);
+        Ok(MadeUp { _folder: folder, run, size, visits, games: 0, positions: 0 })
+    }
+
+    /// Makes up games until there are so many positions.
+    fn grow(&mut self, positions: u64) -> anyhow::Result<()> {
+        while self.positions < positions {
+            let numbers = self.games..self.games + GAMES_PER_FILE;
+            let game = |index| synthetic::game("random", "w", index, self.size, self.visits);
+            let games: Vec<GameRecord> = numbers.map(game).collect();
+            self.run.publish_games_as(&FileRef { model: 0, stem: Stem::new("w", self.games)? }, &games)?;
+            self.games += GAMES_PER_FILE;
+            self.positions += games.iter().map(GameRecord::positions).sum::<usize>() as u64;
+        }
+        Ok(())
+    }
+
+    fn config(&self, draw: usize) -> anyhow::Result<RunConfig> {
+        let overrides = [
+            format!("game.size={}", self.size.side()),
+            format!("window.games={}", self.games),
+            "selfplay.first_games=1".to_owned(),
+            "selfplay.games=1".to_owned(),
+            "window.samples_per_position=1000000".to_owned(),
+            format!("train.batch={BATCH}"),
+            format!("train.steps={}", draw / BATCH),
+        ];
+        Ok(RunConfig::from_toml_with(model::PLAIN, &overrides)?)
+    }
+
+    /// Draws from all that there is.
+    fn shuffle(&self, draw: usize, generation: u32) -> anyhow::Result<Shuffle> {
+        // A generation wants games of the model before it.
+        let latest = synthetic::game("bench-0", "late", generation.into(), self.size, self.visits);
+        let file = FileRef { model: generation - 1, stem: Stem::new("late", generation.into())? };
+        self.run.publish_games_as(&file, &[latest])?;
+        let config = self.config(draw)?;
+        let (before, watch, cpu) = (forget_peak()?, std::time::Instant::now(), cpu_time()?);
+        let manifest = shuffler::run(&self.run, &config, generation)?;
+        let (seconds, cpu_seconds) = (watch.elapsed().as_secs_f64(), (cpu_time()? - cpu).as_secs_f64());
+        let memory_mib = peak()?.saturating_sub(before) as f64 / 1024.0;
+        let examples = manifest.drawn.examples;
+        Ok(Shuffle {
+            board: self.size.side(),
+            window_positions: manifest.window.positions,
+            examples,
+            seconds,
+            cpu_seconds,
+            rows_per_cpu_s: examples as f64 / cpu_seconds,
+            memory_mib,
+            bound_mib: self.bound(&manifest)? / f64::from(1 << 20),
+        })
+    }
+
+    /// The bound that the shuffler's documentation states, in bytes.
+    fn bound(&self, manifest: &Manifest) -> anyhow::Result<f64> {
+        let mut rows = 0;
+        for part in &manifest.parts {
+            rows += self.run.read_shard(manifest.generation, part)?.memory();
+        }
+        let window = &manifest.window;
+        Ok(2.0 * rows as f64 + 16.0 * window.positions as f64 + 400.0 * window.games as f64 + f64::from(64 << 20))
+    }
+
+    fn load(&self, time: Duration, generation: u32) -> anyhow::Result<Load> {
+        let manifest = self.run.shards(generation)?.context("the shards were made just now")?;
+        let config = self.config(BATCH)?;
+        let targets = Targets::new(&config.selfplay, &config.train);
+        let symmetries: Vec<Symmetry> = Symmetry::ALL.into_iter().cycle().take(BATCH).collect();
+        let mut parts = manifest.parts.iter().cycle();
+        let rate = Rate::measure(time, || {
+            let Some(part) = parts.next() else { return Ok(1.0) };
+            let rows = self.run.read_shard(generation, part)?;
+            for first in (0..rows.len()).step_by(BATCH) {
+                let wanted: Vec<u32> = (first..rows.len().min(first + BATCH)).map(|row| row as u32).collect();
+                Ready::new(self.size, &rows.take(&wanted).to_examples(), &targets, &symmetries)?;
+            }
+            Ok(rows.len() as f64)
+        })?;
+        Ok(Load { board: self.size.side(), batch: BATCH, examples_per_s_per_core: rate.per_core() })
+    }
+}
+
+/// Positions whose bytes are counted: more tell nothing more.
+const COUNTED: usize = 200_000;
+
+/// The bytes of the games of a run, its newest first, and of their examples.
+fn bytes(run: &Run, games: String, board: usize) -> anyhow::Result<Bytes> {
+    let (mut games_bytes, mut examples_bytes, mut npz_bytes, mut positions) = (0, 0, 0, 0);
+    let loose = run.loose_files()?;
+    for file in loose.iter().rev() {
+        let examples: Vec<Example> = match run.read_examples(file) {
+            Err(StoreError::NotFound { .. }) => continue,
+            read => read?.to_examples(),
+        };
+        // Games that are set aside have their examples elsewhere.
+        let summaries = run.read_summaries(file)?;
+        let all: u32 = summaries.iter().map(|game| game.positions).sum();
+        games_bytes += length(&run.games_name(file))? * examples.len() / (all as usize).max(1);
+        examples_bytes += length(&run.examples_name(file))?;
+        npz_bytes += npz::bytes(&examples)?;
+        positions += examples.len();
+        if positions >= COUNTED {
+            break;
+        }
+    }
+    anyhow::ensure!(positions > 0, "run {} has no games outside of archives", run.name());
+    let each = |bytes: usize| bytes as f64 / positions as f64;
+    let [games_bytes, examples_bytes, npz_bytes] = [games_bytes, examples_bytes, npz_bytes].map(each);
+    Ok(Bytes { games, board, positions, games_bytes, examples_bytes, npz_bytes })
+}
+
+fn length(name: &str) -> anyhow::Result<usize> {
+    Ok(fs::metadata(Path::new(name)).with_context(|| format!("cannot measure {name}"))?.len() as usize)
+}
+
+/// The memory this process has now, in KiB; from here on [`peak`] looks. Linux, proc(5).
+fn forget_peak() -> anyhow::Result<u64> {
+    fs::write("/proc/self/clear_refs", "5").context("the peak of memory cannot be reset")?;
+    status("VmRSS:")
+}
+
+/// The most memory this process had since then, in KiB.
+fn peak() -> anyhow::Result<u64> {
+    status("VmHWM:")
+}
+
+fn status(key: &str) -> anyhow::Result<u64> {
+    let text = fs::read_to_string("/proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key)).context("the system does not say")?;
+    Ok(line.trim().trim_end_matches(" kB").parse()?)
+}
+
+/// Time on cores of all threads so far; proc(5), `/proc/[pid]/stat`, in the ticks of 10 ms that Linux has on x86.
+fn cpu_time() -> anyhow::Result<Duration> {
+    let text = fs::read_to_string("/proc/self/stat")?;
+    let (_, rest) = text.rsplit_once(')').context("the system does not say")?;
+    let ticks: u64 = rest.split_whitespace().skip(11).take(2).map(str::parse::<u64>).sum::<Result<_, _>>()?;
+    Ok(Duration::from_millis(10 * ticks))
+}
