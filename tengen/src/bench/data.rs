@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use cli::Blame;
@@ -57,7 +57,7 @@ struct Shuffle {
     /// Of all threads of the process.
     cpu_seconds: f64,
     rows_per_cpu_s: f64,
-    /// At most, beyond what the process had before.
+    /// At most, beyond what the process had before there were games: with what making them up has left free.
     memory_mib: f64,
     /// What the shuffler says that it takes at most.
     bound_mib: f64,
@@ -121,9 +121,10 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
             run.config()?.with_context(|| format!("there is no run {name} in {}", bench.store)).misconfigured()?;
         return bench.report(&bytes(&run, format!("run {name}"), config.game.size)?);
     }
+    let before = status("VmRSS:")?;
     for &board in &args.size {
         let size = Size::new(board).misconfigured()?;
-        let mut made = MadeUp::new(size, args.visits)?;
+        let mut made = MadeUp::new(size, args.visits, before)?;
         let mut windows = args.window.clone();
         windows.sort_unstable();
         for (i, &window) in windows.iter().enumerate() {
@@ -150,13 +151,15 @@ struct MadeUp {
     visits: u32,
     games: u64,
     positions: u64,
+    /// Memory of the process before it made up any game, in KiB.
+    before: u64,
 }
 
 impl MadeUp {
-    fn new(size: Size, visits: u32) -> anyhow::Result<MadeUp> {
+    fn new(size: Size, visits: u32, before: u64) -> anyhow::Result<MadeUp> {
         let folder = TempDir::new()?;
         let run = Store::open(&folder.path().display().to_string())?.run(&"bench".parse()?);
-        Ok(MadeUp { _folder: folder, run, size, visits, games: 0, positions: 0 })
+        Ok(MadeUp { _folder: folder, run, size, visits, games: 0, positions: 0, before })
     }
 
     /// Makes up games until there are so many positions.
@@ -192,10 +195,11 @@ impl MadeUp {
         let file = FileRef { model: generation - 1, stem: Stem::new("late", generation.into())? };
         self.run.publish_games_as(&file, &[latest])?;
         let config = self.config(draw)?;
-        let (before, watch, cpu) = (forget_peak()?, std::time::Instant::now(), cpu_time()?);
+        forget_peak()?;
+        let (watch, cpu) = (Instant::now(), cpu_time()?);
         let manifest = shuffler::run(&self.run, &config, generation)?;
         let (seconds, cpu_seconds) = (watch.elapsed().as_secs_f64(), (cpu_time()? - cpu).as_secs_f64());
-        let memory_mib = peak()?.saturating_sub(before) as f64 / 1024.0;
+        let memory_mib = peak()?.saturating_sub(self.before) as f64 / 1024.0;
         let examples = manifest.drawn.examples;
         Ok(Shuffle {
             board: self.size.side(),
@@ -271,10 +275,9 @@ fn length(name: &str) -> anyhow::Result<usize> {
     Ok(fs::metadata(Path::new(name)).with_context(|| format!("cannot measure {name}"))?.len() as usize)
 }
 
-/// The memory this process has now, in KiB; from here on [`peak`] looks. Linux, proc(5).
-fn forget_peak() -> anyhow::Result<u64> {
-    fs::write("/proc/self/clear_refs", "5").context("the peak of memory cannot be reset")?;
-    status("VmRSS:")
+/// From here on [`peak`] looks. Linux, proc(5).
+fn forget_peak() -> anyhow::Result<()> {
+    fs::write("/proc/self/clear_refs", "5").context("the peak of memory cannot be reset")
 }
 
 /// The most memory this process had since then, in KiB.
