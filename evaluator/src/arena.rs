@@ -1,6 +1,6 @@
 //! A run, and what is done to measure it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cli::Stop;
 use config::{ModelId, ModelRef, PlayerId, PlayerRef, RunConfig, RunName};
@@ -21,11 +21,14 @@ use crate::{EvaluatorError, Player, Source};
 
 mod comparison;
 mod gate;
+mod pace;
 mod retirement;
 
 pub use comparison::Comparison;
 pub use gate::Promotion;
 pub use retirement::Retirement;
+
+use pace::Pace;
 
 /// What was claimed this long ago is not being played any more.
 const CLAIM_LASTS: Duration = Duration::from_secs(1800);
@@ -56,6 +59,8 @@ pub struct Arena {
     place: Place,
     /// The last two players that met; the next pair often has one of them.
     players: Vec<Player>,
+    /// How long games take.
+    pace: Pace,
 }
 
 /// How one player has done against another.
@@ -89,7 +94,7 @@ impl Arena {
         let run = store.run(name);
         let no_run = || EvaluatorError::NoRun { run: name.clone(), store: store.root().to_owned() };
         let config = run.config()?.ok_or_else(no_run)?;
-        Ok(Arena { store: store.clone(), run, config, place, players: Vec::new() })
+        Ok(Arena { store: store.clone(), run, config, place, players: Vec::new(), pace: Pace::default() })
     }
 
     /// The run.
@@ -179,7 +184,10 @@ impl Arena {
             worker,
         };
         let seen_by_one = |progress: Progress| if first == one { progress } else { progress.turned() };
-        meeting.play(stop, &mut |progress| watch(seen_by_one(progress))).map(seen_by_one)
+        let began = Instant::now();
+        let played = meeting.play(stop, &mut |progress| watch(seen_by_one(progress)))?;
+        self.pace.note([first, second], played.finished, began.elapsed());
+        Ok(seen_by_one(played))
     }
 
     /// How two players have done against each other so far.
@@ -214,7 +222,11 @@ impl Arena {
         let retired = self.run.retired_models()?;
         let is_retired = |player: usize| ages[player].is_some_and(|age| retired.contains(&age));
         // Nothing is learned for what it costs; rules that do not look at the cost are asked again.
-        let cost = |one: usize, other: usize| if is_retired(one) || is_retired(other) { f64::INFINITY } else { 1.0 };
+        let players: Vec<Option<PlayerId>> = tally.players().iter().map(|name| name.parse().ok()).collect();
+        let seconds = |player: usize| self.pace.of(players[player].as_ref());
+        let cost = |one: usize, other: usize| {
+            if is_retired(one) || is_retired(other) { f64::INFINITY } else { seconds(one) + seconds(other) }
+        };
         let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
         let id = |player: usize| tally.players()[player].parse().ok();
         for _ in 0..DRAWS {

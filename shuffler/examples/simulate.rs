@@ -4,7 +4,7 @@
 //!
 //! After every fifth of the run it prints how long it takes to look for a newer model, to see that games are missing, to
 //! choose the window of 500,000 games, and to recompute the threshold: once by a process that has just started, and once
-//! by one that has done it before.
+//! by one that has done it before. Last it puts the files of games into archives, and measures once more.
 
 use std::env;
 use std::fmt::Display;
@@ -46,7 +46,24 @@ fn main() -> Result<(), Failure> {
         }
         publish(&run, &config, model + 1)?;
     }
-    Ok(())
+    let began = Instant::now();
+    let done = shuffler::compact(&run, 100_000)?;
+    let (took, files) = (began.elapsed().as_secs_f64(), files_below(&folder.path().join("r"))?);
+    let (archives, games, before) = (done.archives, done.games, done.files);
+    println!(
+        "compaction: {games} games of {before} files of games in {archives} archives, {took:.0} s; the run has {files} files now"
+    );
+    measure(&run, &config, &mut Shuffler::new(&run, &config), models - 1)
+}
+
+/// Files of every kind in a folder.
+fn files_below(folder: &std::path::Path) -> Result<usize, Failure> {
+    let mut files = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        files += if path.is_dir() { files_below(&path)? } else { 1 };
+    }
+    Ok(files)
 }
 
 /// Workers play all games of a model.
