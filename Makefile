@@ -1,6 +1,8 @@
 # Two commands: `make run` and `make test`. Each sets up what it needs, and does only what is still to be done.
 
 CONFIG ?= configs/9x9.toml
+# Many tests wait for a server that is made to stumble, so there are more of them at a time than cores.
+TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
 
 help:
 	@echo "make run    set up libtorch, build, and learn Go: tengen run $(CONFIG)"
@@ -17,7 +19,7 @@ test: setup python node
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo build --locked --workspace
-	cargo test --locked --workspace --no-fail-fast
+	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --no-fail-fast
 
 setup:
 	@scripts/setup-libtorch

@@ -77,18 +77,18 @@ fn fresh(run: &Run) -> Run {
 #[test]
 fn readers_see_the_same_before_and_after() {
     on_every_run(|run| {
-        publish(run, 0..25);
+        publish(run, 0..10);
         let before = view(run);
-        assert!(!before.holdout.is_empty() && before.examples.len() > 20);
-        let done = run.compact(1, 30).unwrap();
-        assert_eq!((done.archives, done.games, done.files, done.deleted, done.left.len()), (3, 75, 25, 25, 0));
+        assert!(!before.holdout.is_empty() && before.examples.len() > 8);
+        let done = run.compact(1, 12).unwrap();
+        assert_eq!((done.archives, done.games, done.files, done.deleted, done.left.len()), (3, 30, 10, 10, 0));
         assert_eq!(view(run), before);
         assert_eq!(view(&fresh(run)), before);
         assert_eq!(run.loose_files().unwrap(), []);
-        assert_eq!(run.compact(1, 30).unwrap(), Compaction::default());
+        assert_eq!(run.compact(1, 12).unwrap(), Compaction::default());
         assert!((1..4).all(|model| run.game_files(model).unwrap().iter().all(|file| file.model == model)));
-        publish(run, 25..27);
-        assert_eq!(view(run).files.len(), 27);
+        publish(run, 10..12);
+        assert_eq!(view(run).files.len(), 12);
         assert_eq!(run.check_archives().unwrap().0, 3);
         assert!(run.check_archives().unwrap().1.is_empty());
     });
@@ -246,7 +246,7 @@ fn a_damaged_archive_is_named() {
 #[test]
 fn compactors_writers_and_readers_do_not_disturb_each_other() {
     on_every_run(|run| {
-        const FILES: u64 = 20;
+        const FILES: u64 = 10;
         thread::scope(|scope| {
             let writer = scope.spawn(|| publish(&fresh(run), 0..FILES));
             for _ in 0..2 {
@@ -271,7 +271,8 @@ fn compactors_writers_and_readers_do_not_disturb_each_other() {
 
 /// Where the compactor works; the test is only a compactor where this is set.
 const PLACE: &str = "STORE_TEST_COMPACT";
-const KILLS: u64 = 12;
+/// How often, unless TENGEN_TEST_KILLS says otherwise.
+const KILLS: u64 = 4;
 
 /// Not a test of its own: the process that the next ones start and kill.
 #[test]
@@ -296,7 +297,8 @@ fn kill(place: &str, options: &[(String, String)], run: &Run, slow: u32) {
     let options: Vec<String> = options.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let place = format!("{place}|{}", options.join("|"));
     let mut seen = 0;
-    for kill in 0..KILLS {
+    let kills = env::var("TENGEN_TEST_KILLS").map_or(KILLS, |text| text.parse().unwrap());
+    for kill in 0..kills {
         let mut child = Command::new(env::current_exe().unwrap());
         child.args(["--exact", "archives::compactor"]).env(PLACE, &place).stdout(Stdio::null());
         let mut child = child.spawn().unwrap();
