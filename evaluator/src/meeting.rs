@@ -171,6 +171,10 @@ impl Meeting<'_> {
 
     /// Games that one thread keeps going: enough for a batch of each player, and no more than programs can play at once.
     fn slots(&self) -> usize {
+        if self.config.evaluate.seconds_per_move > 0.0 {
+            // Others would take from the time of each.
+            return 1;
+        }
         let players = [self.first, self.second];
         let leaves = players.iter().filter_map(|player| player.searcher()).map(Searcher::leaves).max().unwrap_or(1);
         let programs = players.iter().filter_map(|player| player.engine()?.games()).min();

@@ -222,7 +222,9 @@ impl RunConfig {
         let evaluate = &self.evaluate;
         rule(evaluate.visits >= 1, "evaluate.visits", evaluate.visits, "must be at least 1")?;
         even("evaluate.opening_moves", evaluate.opening_moves)?;
-        let bound = evaluate.resign_below;
+        let (bound, seconds) = (evaluate.resign_below, evaluate.seconds_per_move);
+        let in_range = (0.0..=86_400.0).contains(&seconds);
+        rule(in_range, "evaluate.seconds_per_move", seconds, "must be from 0 to 86400")?;
         rule((-1.0..=0.0).contains(&bound), "evaluate.resign_below", bound, "must be from -1 to 0")?;
         even("evaluate.games_per_pair", evaluate.games_per_pair)?;
         at_least_one("evaluate.games_per_pair", evaluate.games_per_pair)?;

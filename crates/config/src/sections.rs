@@ -344,6 +344,9 @@ pub struct LearningRate {
 pub struct Evaluate {
     /// Visits for each move of a match game.
     pub visits: u32,
+    /// Seconds after which a model plays in a match, however many of its visits are left; 0: no bound. Then a thread plays one
+    /// game at a time, and games are no longer the same when they are played again.
+    pub seconds_per_move: f32,
     /// A model gives up a match game when its root value is below this, -1 to 0; -1: none does. It saves time, and costs
     /// results where the values are wrong.
     pub resign_below: f32,

@@ -1,5 +1,7 @@
 //! A game between two players, played to measure them.
 
+use std::time::{Duration, Instant};
+
 use config::RunConfig;
 use go::{Color, Game, Move, Point, PointSet, Scoring};
 use mcts::{Evaluate, Settings};
@@ -47,6 +49,8 @@ pub struct MatchSpec {
     move_limit: usize,
     /// A model gives up when its root value is below this.
     resign_below: f32,
+    /// A model plays after so long, if there is such a bound.
+    patience: Option<Duration>,
     /// How the referee counts.
     scoring: Scoring,
     komi: f32,
@@ -68,6 +72,9 @@ impl MatchSpec {
             opening_moves: config.evaluate.opening_moves,
             move_limit: config.selfplay.move_limit,
             resign_below: config.evaluate.resign_below,
+            patience: Some(config.evaluate.seconds_per_move)
+                .filter(|&seconds| seconds > 0.0)
+                .map(Duration::from_secs_f32),
             scoring,
             komi,
         }
@@ -124,6 +131,8 @@ pub struct Match {
     black: Seat,
     white: Seat,
     turns: Vec<Turn>,
+    /// When the player to move was asked first.
+    since: Option<Instant>,
     /// The game is over, and guests are asked what they make of it.
     ending: Option<Ending>,
 }
@@ -172,6 +181,7 @@ impl Match {
             white,
             game,
             spec,
+            since: None,
             ending: None,
         }
     }
@@ -189,11 +199,18 @@ impl Match {
         }
     }
 
+    /// Whether the time of the player to move is over.
+    fn is_late(&self) -> bool {
+        let late = |patience: Duration| self.since.is_some_and(|since| since.elapsed() >= patience);
+        self.spec.patience.is_some_and(late)
+    }
+
     /// The turn that the player to move has decided on; `None` while it is thinking.
     fn decision(&mut self) -> Option<Result<Turn, Early>> {
         let (mover, resign_below) = (self.game.to_move(), self.spec.resign_below);
+        let late = self.is_late();
         match self.mover() {
-            Seat::Model { thinker, .. } => thinker.is_done().then(|| {
+            Seat::Model { thinker, .. } => (thinker.is_done() || late && thinker.may_stop()).then(|| {
                 if thinker.search().root_value().mover(mover) < resign_below {
                     return Err(Early::Ending(Ending::Resignation { by: mover }));
                 }
@@ -220,6 +237,7 @@ impl Match {
             return Err(Early::Ending(Ending::Forfeit { by: mover }));
         }
         self.turns.push(turn);
+        self.since = None;
         for seat in [&mut self.black, &mut self.white] {
             if let Seat::Model { thinker, .. } = seat {
                 thinker.advance(mv).expect("the move is legal");
@@ -295,6 +313,9 @@ impl Contest for Match {
     fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) {
         if self.ending.is_some() {
             return;
+        }
+        if self.spec.patience.is_some() {
+            self.since.get_or_insert_with(Instant::now);
         }
         let mover = match self.game.to_move() {
             Color::Black => &mut self.black,

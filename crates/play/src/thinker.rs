@@ -66,6 +66,11 @@ impl Thinker {
         self.waiting.is_empty() && self.search.is_expanded() && self.search.visits() >= self.budget.visits
     }
 
+    /// Whether it could play now if it had to: nothing waits for an answer, and some move has been visited.
+    pub fn may_stop(&self) -> bool {
+        self.waiting.is_empty() && self.search.is_expanded() && self.search.visits() > 0
+    }
+
     /// Pushes the leaves of one round to `model`, whose batch holds `pushed` positions so far, and counts them. Rounds
     /// whose answers are all known take no evaluation, and the next begins at once.
     pub fn push(&mut self, model: &mut dyn Evaluate, pushed: &mut usize, rng: &mut Seed) {
