@@ -18,7 +18,7 @@ pub(crate) struct Place {
     pub(crate) kind: Kind,
 }
 
-/// A network that is ready to evaluate batches of a fixed size.
+/// A network that is ready to evaluate batches, fastest those of one size.
 pub(crate) struct Layers {
     place: Place,
     size: Size,
@@ -83,9 +83,22 @@ impl Layers {
         }
     }
 
-    /// Positions in a batch.
+    /// Positions in a batch of the size that kernels are laid out for.
     pub(crate) fn batch(&self) -> usize {
         self.batch
+    }
+
+    /// How many rows it takes to evaluate so many positions, of a batch at most.
+    ///
+    /// On a CPU convolutions, which take nearly all the time, answer a row the same bit for bit in a batch of any size, so
+    /// a smaller one does for few positions; the sizes are few, because oneDNN prepares itself for each. On a GPU the size
+    /// decides which kernel computes a row, and it is always the whole batch.
+    pub(crate) fn rows(&self, positions: usize) -> usize {
+        if self.place.device.is_cuda() {
+            return self.batch;
+        }
+        let step = (positions.next_power_of_two() / 4).max(1);
+        positions.next_multiple_of(step).min(self.batch)
     }
 
     /// Evaluates a batch, given as the planes of its positions one after the other.
@@ -96,6 +109,7 @@ impl Layers {
             x = second.forward(&y)?.f_add_(&x)?.f_relu_()?;
         }
         let heads = to_plain(&self.heads.forward(&x)?)?.f_relu_()?.f_flatten(1, -1)?;
+        let heads = self.whole(heads)?;
         let both = self.dense.forward(&heads)?;
         let moves = self.size.moves() as i64;
         let policies = both.f_narrow(1, 0, moves)?.f_softmax(-1, Kind::Float)?;
@@ -105,10 +119,19 @@ impl Layers {
         Ok(Output { policies: home(policies)?, values: home(values)? })
     }
 
+    /// With rows of zeros up to a whole batch: unlike convolutions, matrix products sum in another order for a row of a
+    /// batch of another size.
+    fn whole(&self, rows: Tensor) -> Result<Tensor, NetError> {
+        match self.batch as i64 - rows.size()[0] {
+            0 => Ok(rows),
+            missing => Ok(rows.f_constant_pad_nd([0, 0, 0, missing])?),
+        }
+    }
+
     fn input(&self, planes: &[u8]) -> Result<Tensor, NetError> {
         let side = self.size.side() as i64;
         let bytes = Tensor::f_from_slice(planes)?.f_to_device(self.place.device)?;
-        let x = bytes.f_view([self.batch as i64, planes::COUNT as i64, side, side])?.f_to_kind(self.place.kind)?;
+        let x = bytes.f_view([-1, planes::COUNT as i64, side, side])?.f_to_kind(self.place.kind)?;
         to_fast(&x)
     }
 }

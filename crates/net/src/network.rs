@@ -18,11 +18,12 @@ pub struct Model {
     layers: Mutex<Layers>,
 }
 
-/// A network that scores positions in batches of a fixed size.
+/// A network that scores positions in batches of one size, the last perhaps smaller.
 ///
-/// A batch is always evaluated whole, the rows that are not asked for being filled with whatever was there before, so
-/// that the answer to a position does not depend on how many others are asked for. It does not depend on their
-/// contents or on its place among them either: on a CPU it is the same bit for bit.
+/// The answer to a position does not depend on how many others are asked for, on their contents, or on its place among
+/// them: on a CPU it is the same bit for bit. So a CPU evaluates a few rows more than it is asked for at most; a GPU, which
+/// would compute with other kernels in a batch of another size, always the whole batch. Rows that are not asked for are
+/// filled with whatever was there before.
 pub struct Network {
     shape: Shape,
     layers: Layers,
@@ -136,7 +137,8 @@ impl Network {
         let rows = self.layers.batch();
         let numbers = rows * planes::len(self.shape.size);
         for (planes, pushed) in self.planes.chunks_exact(numbers).zip(self.pushed.chunks(rows)) {
-            let output = self.layers.forward(planes)?;
+            let asked = self.layers.rows(pushed.len()) * planes::len(self.shape.size);
+            let output = self.layers.forward(&planes[..asked])?;
             let policies = &mut self.policies[self.values.len() * self.shape.size.moves()..];
             turn_back(self.shape.size, &output, pushed, policies, &mut self.values, self.cache.as_mut())?;
         }

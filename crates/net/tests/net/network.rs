@@ -13,7 +13,11 @@ const SEED: u64 = 3;
 const BOTH: [Precision; 2] = [Precision::F32, Precision::Bf16];
 
 fn network(precision: Precision, batch: usize) -> Network {
-    Network::open(&Weights::synthetic(tiny(), SEED).to_bytes(), Device::Cpu, precision, batch).unwrap()
+    Network::open(&weights(tiny()), Device::Cpu, precision, batch).unwrap()
+}
+
+fn weights(shape: Shape) -> Vec<u8> {
+    Weights::synthetic(shape, SEED).to_bytes()
 }
 
 fn games(count: usize) -> Vec<Game> {
@@ -79,8 +83,7 @@ fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
     for (precision, shape) in BOTH.into_iter().flat_map(|precision| [(precision, tiny()), (precision, wide)]) {
         let games = games_on(shape.size, 24);
         let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
-        let weights = Weights::synthetic(shape, SEED).to_bytes();
-        let mut network = Network::open(&weights, Device::Cpu, precision, 8).unwrap();
+        let mut network = Network::open(&weights(shape), Device::Cpu, precision, 8).unwrap();
         let together = answers(&mut network, &positions);
         let reversed: Vec<_> = positions.iter().rev().copied().collect();
         let backwards: Vec<_> = answers(&mut network, &reversed).into_iter().rev().collect();
@@ -108,6 +111,30 @@ fn equal_positions_have_equal_answers_in_batches_of_any_size() {
         let model = Model::new(&Weights::synthetic(shape, seed as u64), Device::Cpu, Precision::F32, batch).unwrap();
         let answers = answers(&mut model.network(0), &vec![(game, Symmetry::Flip); batch]);
         assert!(answers.iter().all(|answer| answer == &answers[0]), "batch of {batch}");
+    }
+}
+
+#[test]
+fn an_answer_does_not_depend_on_how_many_are_asked_for() {
+    let wide = |side, filters| Shape {
+        size: Size::new(side).unwrap(),
+        blocks: 2,
+        filters,
+        policy_planes: 4,
+        value_planes: 4,
+        value_hidden: 64,
+    };
+    for shape in [tiny(), wide(9, 32), wide(9, 48), wide(13, 16), wide(19, 16)] {
+        let games = games_on(shape.size, 64);
+        let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
+        for (precision, batch) in BOTH.into_iter().flat_map(|precision| [(precision, 64), (precision, 21)]) {
+            let mut network = Network::open(&weights(shape), Device::Cpu, precision, batch).unwrap();
+            let expected = answers(&mut network, &positions);
+            for count in [1, 2, 3, 5, 9, 15, 17, 33, 63] {
+                let few = answers(&mut network, &positions[..count]);
+                assert_eq!(few, expected[..count], "{count} in batches of {batch}, {precision:?}, {shape}");
+            }
+        }
     }
 }
 
