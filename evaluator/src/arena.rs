@@ -364,7 +364,7 @@ impl Arena {
                     config: &self.config,
                     engines: &self.place.engines,
                     device: self.place.device,
-                    batch: meeting::batch(&self.config),
+                    batch: self.config.selfplay.batch,
                 };
                 let player = Player::open(&source, id)?;
                 self.introduce(&player)?;

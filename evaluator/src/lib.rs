@@ -20,6 +20,6 @@ mod tries;
 
 pub use arena::{Arena, Comparison, Place, Promotion, Proposal, Retirement, Score};
 pub use error::EvaluatorError;
-pub use meeting::{Meeting, Progress, batch};
+pub use meeting::{Meeting, Progress};
 pub use player::{Player, Searcher, Source};
 pub use pool::Pool;

@@ -12,18 +12,15 @@ use cli::Stop;
 use config::RunConfig;
 use go::{Color, Size};
 use mcts::Evaluate;
-use play::{Guest, Match, MatchSpec, Void, game_seed};
+use play::{Finish, Guest, Match, MatchSpec, Void, game_seed};
 use record::{GameRecord, Outcome};
 use store::Run;
 
 use crate::tries::Tries;
 use crate::{EvaluatorError, Player, Searcher};
 
-/// A result waits this long for others to share its file with; a process that is killed loses no more, and the games in
-/// progress.
-const PATIENCE: Duration = Duration::from_secs(2);
-
-/// How often the waiting thread looks up.
+/// How often the waiting thread looks up. A result waits no longer for others to share its file with, so that a process
+/// that is killed loses hardly more than the games in progress.
 const BEAT: Duration = Duration::from_millis(200);
 
 /// Games between two players, by their numbers in the series of the pair: 2k and 2k + 1 share an opening and swap the
@@ -71,13 +68,6 @@ impl Progress {
     }
 }
 
-/// Positions in a batch of a match. In a round about half of the games are the other player's, and in most matches
-/// there are fewer games than in self-play. It follows from the configuration alone, because a network may answer
-/// a little differently in batches of another size.
-pub fn batch(config: &RunConfig) -> usize {
-    config.selfplay.batch.div_ceil(4)
-}
-
 impl Meeting<'_> {
     /// Plays the games and publishes their results as they come, until all are played or `stop` is requested.
     ///
@@ -113,7 +103,7 @@ impl Meeting<'_> {
     fn work(
         &self,
         games: VecDeque<u64>,
-        finished: &Sender<Result<GameRecord, Void>>,
+        finished: &Sender<Result<Finish, Void>>,
         evaluations: &AtomicU64,
         stop: &Stop,
     ) -> Result<(), EvaluatorError> {
@@ -178,13 +168,13 @@ impl Meeting<'_> {
         let players = [self.first, self.second];
         let leaves = players.iter().filter_map(|player| player.searcher()).map(Searcher::leaves).max().unwrap_or(1);
         let programs = players.iter().filter_map(|player| player.engine()?.games()).min();
-        (2 * batch(self.config) / leaves).min(programs.unwrap_or(usize::MAX)).max(1)
+        (2 * self.config.selfplay.batch / leaves).min(programs.unwrap_or(usize::MAX)).max(1)
     }
 
     /// Publishes what the workers finish.
     fn collect(
         &self,
-        finished: &Receiver<Result<GameRecord, Void>>,
+        finished: &Receiver<Result<Finish, Void>>,
         evaluations: &AtomicU64,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Progress, EvaluatorError> {
@@ -193,7 +183,11 @@ impl Meeting<'_> {
         let mut published = Instant::now();
         loop {
             match finished.recv_timeout(BEAT) {
-                Ok(Ok(record)) => {
+                Ok(Ok(Finish { record, breach })) => {
+                    if let Some(breach) = breach {
+                        let GameRecord { black, white, index, .. } = &record;
+                        tracing::warn!(%black, %white, game = index, reason = breach, "a game is lost by forfeit");
+                    }
                     progress.finished += 1;
                     progress.moves += record.turns.len() as u64;
                     progress.points += self.points(&record);
@@ -207,7 +201,7 @@ impl Meeting<'_> {
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            if published.elapsed() >= PATIENCE {
+            if published.elapsed() >= BEAT {
                 self.publish(&mut waiting)?;
                 published = Instant::now();
             }

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use play::Void;
-use record::GameRecord;
+use play::{Finish, Void};
 
 /// Times that a game is begun before it is given up.
 const TRIES: u64 = 3;
@@ -32,7 +31,7 @@ impl Tries {
         Some((index, self.failed.get(&index).copied().unwrap_or(0)))
     }
 
-    pub(crate) fn finished(&mut self, game: &Result<GameRecord, Void>) {
+    pub(crate) fn finished(&mut self, game: &Result<Finish, Void>) {
         let Err(void) = game else {
             self.in_a_row = 0;
             return;
@@ -64,12 +63,12 @@ mod tests {
 
     use super::*;
 
-    fn void(index: u64) -> Result<GameRecord, Void> {
+    fn void(index: u64) -> Result<Finish, Void> {
         Err(Void { index, reason: format!("game {index} broke") })
     }
 
-    fn good() -> Result<GameRecord, Void> {
-        Ok(synthetic::game("a", "w", 0, Size::new(5).unwrap(), 1))
+    fn good() -> Result<Finish, Void> {
+        Ok(Finish { record: synthetic::game("a", "w", 0, Size::new(5).unwrap(), 1), breach: None })
     }
 
     #[test]

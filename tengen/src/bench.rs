@@ -9,6 +9,7 @@ mod matches;
 mod memory;
 mod network;
 mod npz;
+mod played;
 mod search;
 mod selfplay;
 mod subject;

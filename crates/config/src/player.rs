@@ -113,7 +113,7 @@ impl FromStr for EngineName {
 
     fn from_str(text: &str) -> Result<EngineName, PlayerIdError> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
-        let good = text.len() <= 64 && text.chars().all(allowed) && text.starts_with(|c: char| c.is_ascii_uppercase());
+        let good = text.len() <= 64 && text.chars().all(allowed) && is_engine(text);
         if good { Ok(EngineName(text.to_owned())) } else { Err(PlayerIdError::Engine(text.to_owned())) }
     }
 }
@@ -122,11 +122,10 @@ impl FromStr for PlayerRef {
     type Err = PlayerIdError;
 
     fn from_str(text: &str) -> Result<PlayerRef, PlayerIdError> {
-        if text.starts_with(|c: char| c.is_ascii_uppercase()) {
+        if is_engine(text) {
             return Ok(PlayerRef::Exact(PlayerId::Engine(text.parse()?)));
         }
-        let (model, settings) = text.split_once('+').map_or((text, None), |(model, rest)| (model, Some(rest)));
-        let settings = settings.map_or(Ok(Overrides::default()), str::parse)?;
+        let (model, settings) = model_and_settings(text)?;
         Ok(match model.parse()? {
             ModelRef::Exact(id) => PlayerRef::Exact(PlayerId::Model { id, settings }),
             ModelRef::Newest(run) => PlayerRef::Newest(run, settings),
@@ -138,14 +137,24 @@ impl FromStr for PlayerId {
     type Err = PlayerIdError;
 
     fn from_str(text: &str) -> Result<PlayerId, PlayerIdError> {
-        match text.parse()? {
-            PlayerRef::Exact(id) => Ok(id),
-            // The error is that of a model's name without a number.
-            PlayerRef::Newest(run, _) => Err(run
-                .as_str()
-                .parse::<ModelId>()
-                .map_or_else(PlayerIdError::Model, |id| unreachable!("{id} would have been read as a model"))),
+        if is_engine(text) {
+            return Ok(PlayerId::Engine(text.parse()?));
         }
+        let (model, settings) = model_and_settings(text)?;
+        Ok(PlayerId::Model { id: model.parse()?, settings })
+    }
+}
+
+/// Whether a player's name is that of another program.
+fn is_engine(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_uppercase())
+}
+
+/// What comes before the first plus sign, and what comes after it.
+fn model_and_settings(text: &str) -> Result<(&str, Overrides), PlayerIdError> {
+    match text.split_once('+') {
+        Some((model, settings)) => Ok((model, settings.parse()?)),
+        None => Ok((text, Overrides::default())),
     }
 }
 

@@ -18,7 +18,7 @@ mod variety;
 
 pub use built_in::{RandomModel, Uniform};
 pub use guest::{Guest, Reply, Trouble};
-pub use matches::{By, Match, MatchSpec, Side, Void};
+pub use matches::{By, Finish, Match, MatchSpec, Side, Void};
 pub use round::{Contest, Counts, run};
 pub use seed::{Seed, game_seed, generator};
 pub use selfplay::{Selfplay, SelfplaySpec, is_calibration};

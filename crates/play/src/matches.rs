@@ -128,13 +128,24 @@ pub struct Match {
     spec: MatchSpec,
     rng: Seed,
     game: Game,
-    black: Seat,
-    white: Seat,
+    /// Black's and White's.
+    seats: [Seat; 2],
     turns: Vec<Turn>,
     /// When the player to move was asked first.
     since: Option<Instant>,
     /// The game is over, and guests are asked what they make of it.
     ending: Option<Ending>,
+    /// How the loser broke the rules.
+    breach: Option<String>,
+}
+
+/// A match game that counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finish {
+    /// The game.
+    pub record: GameRecord,
+    /// What the loser did, of a game that ended by [`record::EndReason::Forfeit`].
+    pub breach: Option<String>,
 }
 
 /// Who sits at one side of the board.
@@ -173,30 +184,22 @@ impl Match {
             }
             By::Guest => Seat::Guest { guest: guests(&spec, color), asked: Asked::Nothing },
         };
-        let (black, white) = (seat(Color::Black, &spec.black), seat(Color::White, &spec.white));
+        let seats = [seat(Color::Black, &spec.black), seat(Color::White, &spec.white)];
         Match {
             rng: generator(spec.header.seed()),
             turns: game.moves().iter().map(|&mv| Turn::unsearched(SearchKind::Given, mv)).collect(),
-            black,
-            white,
+            seats,
             game,
             spec,
             since: None,
             ending: None,
+            breach: None,
         }
     }
 
     /// Moves made so far, the opening included.
     pub fn turns(&self) -> usize {
         self.turns.len()
-    }
-
-    /// The seat of the player to move.
-    fn mover(&mut self) -> &mut Seat {
-        match self.game.to_move() {
-            Color::Black => &mut self.black,
-            Color::White => &mut self.white,
-        }
     }
 
     /// Whether the time of the player to move is over.
@@ -209,7 +212,7 @@ impl Match {
     fn decision(&mut self) -> Option<Result<Turn, Early>> {
         let (mover, resign_below) = (self.game.to_move(), self.spec.resign_below);
         let late = self.is_late();
-        match self.mover() {
+        match &mut self.seats[place(mover)] {
             Seat::Model { thinker, .. } => (thinker.is_done() || late && thinker.may_stop()).then(|| {
                 if thinker.search().root_value().mover(mover) < resign_below {
                     return Err(Early::Ending(Ending::Resignation { by: mover }));
@@ -223,7 +226,7 @@ impl Match {
                     Ok(Reply::Move(mv)) => Ok(Turn::unsearched(SearchKind::Given, mv)),
                     Ok(Reply::Resign) => Err(Early::Ending(Ending::Resignation { by: mover })),
                     Ok(Reply::Score(_)) => Err(Early::Void("it was asked for a move and named a score".to_owned())),
-                    Err(Trouble::Forfeit(_)) => Err(Early::Ending(Ending::Forfeit { by: mover })),
+                    Err(Trouble::Forfeit(breach)) => Err(Early::Forfeit(breach)),
                     Err(Trouble::Broken(reason)) => Err(Early::Void(reason)),
                 }
             }),
@@ -234,11 +237,12 @@ impl Match {
     fn play(&mut self, turn: Turn) -> Result<(), Early> {
         let (mover, mv) = (self.game.to_move(), turn.mv);
         if self.game.play(mv).is_err() {
-            return Err(Early::Ending(Ending::Forfeit { by: mover }));
+            let at = mv.to_gtp(self.game.size());
+            return Err(Early::Forfeit(format!("{} plays {at}, which is not legal", self.side(mover).name)));
         }
         self.turns.push(turn);
         self.since = None;
-        for seat in [&mut self.black, &mut self.white] {
+        for seat in &mut self.seats {
             if let Seat::Model { thinker, .. } = seat {
                 thinker.advance(mv).expect("the move is legal");
             }
@@ -252,7 +256,7 @@ impl Match {
     /// Whether everybody who is asked for the score of a finished game has answered; an error if somebody has another
     /// winner.
     fn agreed(&mut self, margin: f32) -> Option<Result<(), String>> {
-        for (seat, side) in [(&mut self.black, &self.spec.black), (&mut self.white, &self.spec.white)] {
+        for (seat, side) in self.seats.iter_mut().zip([&self.spec.black, &self.spec.white]) {
             let Seat::Guest { guest, asked } = seat else { continue };
             if *asked == Asked::Nothing {
                 guest.ask_score(&self.game);
@@ -275,14 +279,22 @@ impl Match {
     }
 
     /// The end of the game, once everybody is heard.
-    fn close(&mut self) -> Option<Result<GameRecord, Void>> {
+    fn close(&mut self) -> Option<Result<Finish, Void>> {
         let ending = self.ending?;
         if let Some(margin) = ending.passed_out()
             && let Err(reason) = self.agreed(margin)?
         {
             return Some(Err(self.void(reason)));
         }
-        Some(Ok(finished(&self.spec.header, ending, std::mem::take(&mut self.turns), None, None)))
+        let record = finished(&self.spec.header, ending, std::mem::take(&mut self.turns), None, None);
+        Some(Ok(Finish { record, breach: self.breach.take() }))
+    }
+
+    fn side(&self, color: Color) -> &Side {
+        match color {
+            Color::Black => &self.spec.black,
+            Color::White => &self.spec.white,
+        }
     }
 
     fn void(&self, reason: String) -> Void {
@@ -293,18 +305,21 @@ impl Match {
 /// How a game ends before the next move.
 enum Early {
     Ending(Ending),
+    /// The player to move has broken the rules so.
+    Forfeit(String),
     Void(String),
 }
 
+/// The place of a colour's seat.
+fn place(color: Color) -> usize {
+    usize::from(color == Color::White)
+}
+
 impl Contest for Match {
-    type Finished = Result<GameRecord, Void>;
+    type Finished = Result<Finish, Void>;
 
     fn model(&self) -> Option<usize> {
-        let mover = match self.game.to_move() {
-            Color::Black => &self.black,
-            Color::White => &self.white,
-        };
-        match mover {
+        match &self.seats[place(self.game.to_move())] {
             Seat::Model { place, .. } if self.ending.is_none() => Some(*place),
             _ => None,
         }
@@ -317,11 +332,7 @@ impl Contest for Match {
         if self.spec.patience.is_some() {
             self.since.get_or_insert_with(Instant::now);
         }
-        let mover = match self.game.to_move() {
-            Color::Black => &mut self.black,
-            Color::White => &mut self.white,
-        };
-        match mover {
+        match &mut self.seats[place(self.game.to_move())] {
             Seat::Model { place, thinker } => thinker.push(models[*place], &mut pushed[*place], &mut self.rng),
             Seat::Guest { guest, asked } if *asked == Asked::Nothing => {
                 guest.ask_move(&self.game);
@@ -331,9 +342,10 @@ impl Contest for Match {
         }
     }
 
-    fn take(&mut self, models: &[&mut dyn Evaluate]) -> Option<Result<GameRecord, Void>> {
+    fn take(&mut self, models: &[&mut dyn Evaluate]) -> Option<Result<Finish, Void>> {
         if self.ending.is_none() {
-            if let Seat::Model { place, thinker } = self.mover() {
+            let mover = self.game.to_move();
+            if let Seat::Model { place, thinker } = &mut self.seats[place(mover)] {
                 thinker.take(models[*place]);
             }
             let decided = self.decision()?;
@@ -341,6 +353,10 @@ impl Contest for Match {
                 Ok(()) => return None,
                 Err(Early::Void(reason)) => return Some(Err(self.void(reason))),
                 Err(Early::Ending(ending)) => self.ending = Some(ending),
+                Err(Early::Forfeit(breach)) => {
+                    self.ending = Some(Ending::Forfeit { by: mover });
+                    self.breach = Some(breach);
+                }
             }
         }
         self.close()

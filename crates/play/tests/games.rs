@@ -6,8 +6,8 @@ use config::RunConfig;
 use go::{Color, Game, Move, Size};
 use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Exploration, Pushed, Settings, Value};
 use play::{
-    Budget, By, Contest, Guest, Match, MatchSpec, RandomModel, Reply, Seed, Selfplay, SelfplaySpec, Side, Thinker,
-    Trouble, Uniform, Void, run,
+    Budget, By, Contest, Finish, Guest, Match, MatchSpec, RandomModel, Reply, Seed, Selfplay, SelfplaySpec, Side,
+    Thinker, Trouble, Uniform, Void, run,
 };
 use rand::SeedableRng;
 use record::{EndReason, GameRecord, Outcome, SearchKind, Turn};
@@ -408,7 +408,8 @@ fn a_pair_of_match_games_shares_its_opening_and_swaps_the_colours() {
     let game = |index| Match::new(MatchSpec::new(&config, &first, &second, index), nobody);
     let (mut uniform, mut random) = (Uniform::new(), RandomModel::new());
     let records = play(&mut [&mut uniform, &mut random], 3, (0..6).map(game));
-    let records = sorted(records.into_iter().collect::<Result<_, _>>().expect("models do not break"));
+    let records = records.into_iter().map(|game| game.map(|game| game.record));
+    let records = sorted(records.collect::<Result<_, _>>().expect("models do not break"));
     for pair in records.chunks(2) {
         let opening = |record: &GameRecord| record.turns[..4].iter().map(|turn| turn.mv).collect::<Vec<_>>();
         assert_eq!(opening(&pair[0]), opening(&pair[1]));
@@ -527,7 +528,7 @@ impl Guest for Scripted {
 }
 
 /// Games of `uniform` against a guest, who is Black in the even ones.
-fn against(guest: &Scripted, games: u64) -> Vec<Result<GameRecord, Void>> {
+fn against(guest: &Scripted, games: u64) -> Vec<Result<Finish, Void>> {
     let config = config(&["evaluate.opening_moves=2"]);
     let settings = Settings::new(&config.search, &config.game);
     let model = By::Model { place: 0, settings, budget: Budget { visits: 8, leaves: 1 } };
@@ -541,7 +542,8 @@ fn against(guest: &Scripted, games: u64) -> Vec<Result<GameRecord, Void>> {
 #[test]
 fn a_guest_plays_to_the_end() {
     for game in against(&Scripted::new(None, None), 6) {
-        let record = game.unwrap();
+        let Finish { record, breach } = game.unwrap();
+        assert_eq!(breach, None);
         let guest = if record.index % 2 == 0 { Color::Black } else { Color::White };
         assert_eq!(if guest == Color::Black { &record.black } else { &record.white }, "Guest");
         assert!(record.replay().is_ok());
@@ -555,11 +557,15 @@ fn a_guest_plays_to_the_end() {
 fn a_guest_who_breaks_the_rules_has_lost_and_one_who_breaks_down_has_not() {
     let occupied = Ok(Reply::Move(Move::from_index(Size::new(5).unwrap(), 0).unwrap()));
     let forfeit = Err(Trouble::Forfeit("it refuses a legal move".to_owned()));
-    for (later, end) in
-        [(occupied, EndReason::Forfeit), (forfeit, EndReason::Forfeit), (Ok(Reply::Resign), EndReason::Resignation)]
-    {
+    let (illegal, refusal) = ("Guest plays A5, which is not legal", "it refuses a legal move");
+    for (later, end, expected) in [
+        (occupied, EndReason::Forfeit, Some(illegal)),
+        (forfeit, EndReason::Forfeit, Some(refusal)),
+        (Ok(Reply::Resign), EndReason::Resignation, None),
+    ] {
         for game in against(&Scripted::new(Some((4, later)), None), 4) {
-            let record = game.unwrap();
+            let Finish { record, breach } = game.unwrap();
+            assert_eq!(breach.as_deref(), expected);
             let guest = if record.index % 2 == 0 { Color::Black } else { Color::White };
             assert_eq!((record.end, record.outcome), (end, Outcome::from(guest.opponent())));
             assert_eq!(record.score, None);
@@ -579,12 +585,12 @@ fn a_game_about_whose_winner_they_disagree_is_void() {
     let sign = |record: &GameRecord| record.score.unwrap().signum();
     for score in [1.0, -1.0] {
         for (game, honest) in against(&Scripted::new(None, Some(score)), 8).iter().zip(&honest) {
-            let honest = honest.as_ref().unwrap();
+            let honest = &honest.as_ref().unwrap().record;
             let disputed = honest.end == EndReason::Passes && sign(honest) != score;
             assert_eq!(game.is_err(), disputed, "{honest:?}");
         }
     }
-    assert!(honest.iter().any(|game| game.as_ref().unwrap().end == EndReason::Passes));
+    assert!(honest.iter().any(|game| game.as_ref().unwrap().record.end == EndReason::Passes));
 }
 
 /// Says the same of every position, and counts how full its batches are.
@@ -651,7 +657,7 @@ fn models_give_up_match_games_only_where_the_configuration_says_so() {
         let nobody = &mut |_: &MatchSpec, _| panic!("models are no guests");
         let game = |index| Match::new(MatchSpec::new(&config, &side("a"), &side("b"), index), nobody);
         let games = play(&mut [&mut Opinion::new(value)], 4, (0..4).map(game));
-        games.into_iter().map(|game| game.expect("models do not break").end).collect()
+        games.into_iter().map(|game| game.expect("models do not break").record.end).collect()
     };
     let resigned = |ends: Vec<EndReason>| ends.iter().filter(|&&end| end == EndReason::Resignation).count();
     assert_eq!(resigned(ends("evaluate.resign_below=-0.8", 0.9)), 4, "White is sure to have lost");
@@ -671,7 +677,7 @@ fn a_model_plays_when_its_time_is_over() {
         let nobody = &mut |_: &MatchSpec, _| panic!("models are no guests");
         let game = Match::new(MatchSpec::new(&config, &side("a"), &side("b"), 0), nobody);
         let game = play(&mut [&mut Uniform::new()], 1, std::iter::once(game)).remove(0).expect("models do not break");
-        let searched = game.turns.iter().filter(|turn| turn.is_searched());
+        let searched = game.record.turns.iter().filter(|turn| turn.is_searched());
         searched.map(|turn| turn.visits.iter().map(|(_, visits)| visits).sum()).collect()
     };
     assert!(visits("evaluate.seconds_per_move=0").iter().all(|&visits| visits >= 2000));

@@ -45,6 +45,7 @@ mod compact;
 mod error;
 mod games;
 mod logs;
+mod marks;
 mod metadata;
 mod models;
 mod names;

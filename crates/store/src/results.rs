@@ -1,21 +1,13 @@
 //! Results of matches, and the ratings fitted to them.
 
-use std::collections::BTreeSet;
-
 use bytes::Bytes;
-use config::EngineName;
 use object_store::path::Path;
 use record::{GameOutline, GameRecord, GameSummary, RatingRow, games, ratings};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 
-use crate::names::{now, number_name, parse_number, parse_time, time_name};
+use crate::names::{now, parse_time, time_name};
 use crate::{Run, Stem, StoreError};
 
 const MATCHES: &str = "matches";
-const ENGINES: &str = "engines";
-const RETIRED: &str = "retired";
-const CHAMPIONS: &str = "champions";
 const RATINGS: &str = "ratings";
 const PARQUET: &str = "parquet";
 
@@ -83,71 +75,6 @@ impl Run {
         let files = self.result_files()?;
         let read: Result<Vec<_>, _> = files.iter().map(|stem| self.read_results(stem)).collect();
         Ok(read?.into_iter().flatten().collect())
-    }
-
-    /// Keeps what is known of a program that plays matches under this name, unless something is known already; returns what
-    /// is known now.
-    ///
-    /// # Errors
-    /// A store that cannot be used, or [`StoreError::Damaged`].
-    pub fn remember_engine<T: Serialize + DeserializeOwned>(
-        &self,
-        name: &EngineName,
-        found: &T,
-    ) -> Result<T, StoreError> {
-        let path = self.path([ENGINES]).join(format!("{name}.toml"));
-        if let Some(known) = self.store().find_toml(&path)? {
-            return Ok(known);
-        }
-        match self.store().publish_toml(&path, found) {
-            // Somebody else was quicker, perhaps with something else.
-            Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        let missing = || StoreError::NotFound { path: self.store().name(&path) };
-        self.store().find_toml(&path)?.ok_or_else(missing)
-    }
-
-    /// The models that are not paired any more.
-    ///
-    /// # Errors
-    /// A store that cannot be reached.
-    pub fn retired_models(&self) -> Result<BTreeSet<u32>, StoreError> {
-        let files = self.store().files(&self.path([RETIRED]))?;
-        Ok(files.iter().filter_map(|name| parse_number(name.strip_suffix(".toml")?)).collect())
-    }
-
-    /// Keeps for ever that a model is not to be paired any more, and why.
-    ///
-    /// # Errors
-    /// A store that cannot be written. A model that is retired already is no error.
-    pub fn retire_model(&self, number: u32, why: &impl Serialize) -> Result<(), StoreError> {
-        let path = self.path([RETIRED]).join(format!("{}.toml", number_name(number)));
-        match self.store().publish_toml(&path, why) {
-            Ok(()) | Err(StoreError::AlreadyExists { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The model that passed the last promotion test; `None` before there is one. Only newer models follow it.
-    ///
-    /// # Errors
-    /// A store that cannot be reached.
-    pub fn champion(&self) -> Result<Option<u32>, StoreError> {
-        let files = self.store().files(&self.path([CHAMPIONS]))?;
-        Ok(files.iter().filter_map(|name| parse_number(name.strip_suffix(".toml")?)).max())
-    }
-
-    /// Keeps that a model has passed a promotion test, and how.
-    ///
-    /// # Errors
-    /// A store that cannot be written. A model that has passed one before is no error.
-    pub fn crown(&self, number: u32, how: &impl Serialize) -> Result<(), StoreError> {
-        let path = self.path([CHAMPIONS]).join(format!("{}.toml", number_name(number)));
-        match self.store().publish_toml(&path, how) {
-            Ok(()) | Err(StoreError::AlreadyExists { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
     }
 
     /// Publishes ratings fitted now.

@@ -1,0 +1,138 @@
+//! Games on one thread, counted for a time.
+
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use mcts::Evaluate;
+use play::{Contest, Counts, Finish, Match, Selfplay, Void};
+use record::GameRecord;
+
+use super::clock::{Spent, Stopwatch};
+
+/// With fewer games ended their rate says little: its error is then more than a fifth.
+const ENOUGH_GAMES: usize = 25;
+
+/// What one thread did in the time that counts.
+pub(super) struct Played {
+    pub(super) games: usize,
+    pub(super) moves: usize,
+    pub(super) counts: Counts,
+    pub(super) spent: Spent,
+}
+
+/// What several threads did side by side; `None` where too few games ended to say how many do in a second.
+pub(super) fn games_per_second(all: &[Played]) -> Option<f64> {
+    let enough = all.iter().map(|played| played.games).sum::<usize>() >= ENOUGH_GAMES;
+    enough.then(|| per_second(all, |played| played.games as f64))
+}
+
+/// Things that each of several threads did in a second of its own, together.
+pub(super) fn per_second(all: &[Played], things: impl Fn(&Played) -> f64) -> f64 {
+    all.iter().map(|played| things(played) / played.spent.wall.as_secs_f64()).sum()
+}
+
+/// A game whose moves can be counted.
+pub(super) trait Turns: Contest {
+    /// Moves made so far.
+    fn turns(&self) -> usize;
+    /// Moves of a game that is over.
+    fn turns_of(finished: &Self::Finished) -> usize;
+}
+
+impl Turns for Selfplay {
+    fn turns(&self) -> usize {
+        self.turns()
+    }
+
+    fn turns_of(finished: &GameRecord) -> usize {
+        finished.turns.len()
+    }
+}
+
+impl Turns for Match {
+    fn turns(&self) -> usize {
+        self.turns()
+    }
+
+    fn turns_of(finished: &Result<Finish, Void>) -> usize {
+        finished.as_ref().map_or(0, |game| game.record.turns.len())
+    }
+}
+
+/// A game that counts moves as they are made.
+struct Counted<'a, G> {
+    game: G,
+    moves: &'a Cell<usize>,
+}
+
+impl<G: Turns> Contest for Counted<'_, G> {
+    type Finished = G::Finished;
+
+    fn model(&self) -> Option<usize> {
+        self.game.model()
+    }
+
+    fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) {
+        self.game.push(models, pushed);
+    }
+
+    fn take(&mut self, models: &[&mut dyn Evaluate]) -> Option<G::Finished> {
+        let before = self.game.turns();
+        let finished = self.game.take(models);
+        let after = finished.as_ref().map_or(self.game.turns(), G::turns_of);
+        self.moves.set(self.moves.get() + after - before);
+        finished
+    }
+}
+
+/// Plays for a quarter of the time to get the games apart from each other, and then for the time that counts.
+pub(super) fn play<G: Turns>(
+    models: &mut [&mut dyn Evaluate],
+    slots: usize,
+    start: &mut dyn FnMut() -> Option<G>,
+    time: Duration,
+) -> anyhow::Result<Played> {
+    let (games, moves) = (Cell::new(0), Cell::new(0));
+    let mut start = || start().map(|game| Counted { game, moves: &moves });
+    let began = Instant::now();
+    let mut measured: Option<(Stopwatch, Counts)> = None;
+    let mut end = None;
+    play::run(models, &mut Vec::new(), slots, &mut start, &mut |_| games.set(games.get() + 1), &mut |counts| {
+        if measured.is_none() && began.elapsed() >= time / 4 {
+            games.set(0);
+            moves.set(0);
+            measured = Some((Stopwatch::start(), counts));
+        }
+        let Some((watch, before)) = &measured else { return ControlFlow::Continue(()) };
+        let spent = watch.spent();
+        if spent.wall < time || counts.rounds == before.rounds {
+            return ControlFlow::Continue(());
+        }
+        // Asked once more while the last batch is evaluated, which does not count.
+        end.get_or_insert(Played { games: games.get(), moves: moves.get(), counts: since(*before, counts), spent });
+        ControlFlow::Break(())
+    })
+    .map_err(|error| anyhow::anyhow!(error))?;
+    Ok(end.expect("the loop ends when the time is over"))
+}
+
+fn since(before: Counts, now: Counts) -> Counts {
+    Counts {
+        rounds: now.rounds - before.rounds,
+        evaluations: now.evaluations - before.evaluations,
+        recalled: now.recalled - before.recalled,
+    }
+}
+
+/// Does the same on several threads at once.
+pub(super) fn on_threads<T: Send>(
+    threads: usize,
+    work: impl Fn(usize) -> anyhow::Result<T> + Sync,
+) -> anyhow::Result<Vec<T>> {
+    std::thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || work(thread))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a measurement does not panic")).collect()
+    })
+}
