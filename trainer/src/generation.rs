@@ -8,6 +8,7 @@ use net::{Losses, NetError, Workshop};
 use record::Example;
 use store::{Manifest, ModelCard, Run, StoreError};
 
+use crate::checkup::Checkup;
 use crate::feed::{self, Feed};
 use crate::journal::{Journal, Set};
 use crate::resume::{Work, resume, save};
@@ -22,6 +23,10 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// Examples of the holdout that are measured for each model: the newest ones. The standard error of an accuracy is
 /// then about 1 %.
 const HOLDOUT: usize = 16_384;
+/// Examples that the batch norms of averaged weights are measured on.
+const SETTLED_ON: usize = 8_192;
+/// Examples that are seen through all symmetries.
+const SPREAD: usize = 512;
 
 /// Trains and publishes the next model of a run: waits for its shards, learns from each of their examples once, in
 /// their order, and measures the outcome on games that are never learned from.
@@ -42,7 +47,8 @@ pub fn train_next(
     let mut work = resume(run, config, workshop, generation)?;
     if !work.progress.finished {
         let Some(shards) = wait_for_shards(run, generation, stop, watch)? else { return Ok(None) };
-        let mut course = Course { run, config, shards: &shards, work: &mut work, watch };
+        let learned = Losses::default();
+        let mut course = Course { run, config, shards: &shards, work: &mut work, watch, learned };
         course.learn(stop)?;
     }
     if work.progress.finished { publish(run, config, &work).map(Some) } else { Ok(None) }
@@ -68,7 +74,7 @@ fn wait_for_shards(
 
 fn publish(run: &Run, config: &RunConfig, work: &Work) -> Result<ModelCard, TrainerError> {
     let number = work.progress.generation;
-    let weights = work.trainer.weights().map_err(|source| TrainerError::Train { generation: number, source })?;
+    let weights = work.trainer.published().map_err(|source| TrainerError::Train { generation: number, source })?;
     let card = ModelCard {
         run: run.name().clone(),
         number,
@@ -90,6 +96,8 @@ struct Course<'a> {
     shards: &'a Manifest,
     work: &'a mut Work,
     watch: &'a mut dyn FnMut(Progress),
+    /// What the last batches cost that were learned from.
+    learned: Losses,
 }
 
 impl Course<'_> {
@@ -108,6 +116,7 @@ impl Course<'_> {
             }
             if self.work.progress.batches == steps {
                 self.work.progress.finished = true;
+                self.settle()?;
                 self.measure(&mut journal)?;
             }
             if self.work.progress.batches > before {
@@ -139,9 +148,11 @@ impl Course<'_> {
     ) -> Result<(), TrainerError> {
         let generation = self.shards.generation;
         let (began, rate) = (Instant::now(), self.work.trainer.rate());
-        let (mut batches, mut read) = (Vec::new(), 0);
+        let (mut batches, mut read, mut waited) = (Vec::new(), 0, Duration::ZERO);
         while self.work.progress.batches < until && !stop.requested() {
+            let asked = Instant::now();
             let examples = feed.next(self.config.train.batch)?;
+            waited += asked.elapsed();
             let losses = self.work.trainer.step(&examples).map_err(|source| failed(generation, source))?;
             self.work.progress.batches += 1;
             batches.push((Example::total_weight(&examples), losses));
@@ -151,9 +162,22 @@ impl Course<'_> {
         }
         let Some(losses) = Losses::mean(&batches) else { return Ok(()) };
         let speed = read as f32 / began.elapsed().as_secs_f32();
-        let others = [("learning_rate", rate), ("examples_per_second", speed)];
+        let others = [
+            ("learning_rate", rate),
+            ("gradient_norm", self.work.trainer.gradient_norm()),
+            ("examples_per_second", speed),
+            ("data_wait_share", waited.as_secs_f32() / began.elapsed().as_secs_f32()),
+        ];
+        self.learned = losses;
         journal.put(self.work.trainer.steps(), Set::Train, &losses, &others);
         Ok(())
+    }
+
+    /// Makes the network what is to be published.
+    fn settle(&mut self) -> Result<(), TrainerError> {
+        let generation = self.shards.generation;
+        let examples = Feed::new(self.run, self.shards, 0).next(SETTLED_ON)?;
+        self.work.trainer.settle(&examples).map_err(|source| failed(generation, source))
     }
 
     /// Measures the model on the newest games that were set aside, if there are any.
@@ -165,12 +189,24 @@ impl Course<'_> {
         }
         let losses = self.work.trainer.measure(&examples).map_err(|source| failed(generation, source))?;
         let drawn = &self.shards.drawn;
+        let spread = self.work.trainer.symmetry_spread(&examples[..examples.len().min(SPREAD)]);
+        let spread = spread.map_err(|source| failed(generation, source))?;
+        let vitals = self.work.trainer.vitals().map_err(|source| failed(generation, source))?;
         let others = [
             ("examples", examples.len() as f32),
             ("samples_per_new_position", drawn.mean_per_new_position as f32),
             ("samples_per_position", drawn.mean_per_position as f32),
+            ("symmetry_spread", spread),
+            ("largest_update_ratio", vitals.iter().map(|vital| vital.update_ratio).fold(0.0, f32::max)),
         ];
-        journal.put(self.work.trainer.steps(), Set::Holdout, &losses, &others);
+        let step = self.work.trainer.steps();
+        journal.put(step, Set::Holdout, &losses, &others);
+        let checkup =
+            Checkup { train: &self.config.train, learned: &self.learned, holdout: &losses, spread, drawn, vitals };
+        for alarm in checkup.alarms() {
+            tracing::warn!(step, "{alarm}");
+            journal.alarm(step, &alarm);
+        }
         (self.watch)(Progress::Holdout { generation, examples: examples.len(), losses });
         Ok(())
     }

@@ -11,6 +11,7 @@ use net::Losses;
 use serde_json::json;
 use store::{Run, StoreError};
 
+use crate::checkup::Alarm;
 use crate::events::Events;
 
 /// The log of one stretch of training.
@@ -48,6 +49,14 @@ impl Journal {
             line[name] = json!(shortest(value));
             self.events.scalar(time, step, &format!("{set}/{name}"), value);
         }
+        self.lines.push_str(&line.to_string());
+        self.lines.push('\n');
+    }
+
+    /// Writes down that something is wrong.
+    pub(crate) fn alarm(&mut self, step: u64, alarm: &Alarm) {
+        let (generation, text) = (self.generation, alarm.to_string());
+        let line = json!({ "time": now(), "generation": generation, "step": step, "set": "alarm", "alarm": alarm.name(), "text": text });
         self.lines.push_str(&line.to_string());
         self.lines.push('\n');
     }

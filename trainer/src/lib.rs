@@ -5,6 +5,7 @@
 //! (`journal`, `events`). All that it remembers between two models is in the store, so the process can be killed and
 //! started again at any time.
 
+mod checkup;
 pub mod command;
 mod error;
 mod events;

@@ -53,7 +53,7 @@ pub(crate) fn resume(run: &Run, config: &RunConfig, workshop: Workshop, generati
         }
         if progress.finished && progress.generation + 1 == generation {
             let trainer = restore(&checkpoint, config, workshop)?;
-            let weights = trainer.weights().map_err(|source| TrainerError::Train { generation, source })?;
+            let weights = trainer.published().map_err(|source| TrainerError::Train { generation, source })?;
             if weights == published(run, progress.generation)? {
                 return Ok(Work { trainer, progress: begun });
             }

@@ -204,10 +204,13 @@ impl RunConfig {
         at_least_one("train.batch", train.batch)?;
         at_least_one("train.steps", train.steps)?;
         rule((0.0..1.0).contains(&train.momentum), "train.momentum", train.momentum, "must be from 0 to below 1")?;
+        let second = train.second_momentum;
+        rule((0.0..1.0).contains(&second), "train.second_momentum", second, "must be from 0 to below 1")?;
         not_negative("train.l2", train.l2)?;
-        positive("train.policy_exponent", train.policy_exponent)?;
-        not_negative("train.value_weight", train.value_weight)?;
-        share("train.outcome_share", train.outcome_share)?;
+        not_negative("train.clip_norm", train.clip_norm)?;
+        let decay = train.average_decay;
+        rule((0.0..1.0).contains(&decay), "train.average_decay", decay, "must be from 0 to below 1")?;
+        self.check_losses()?;
         let steps: Vec<u64> = train.learning_rate.iter().map(|piece| piece.from_step).collect();
         rule(
             steps.first() == Some(&0) && steps.is_sorted_by(|a, b| a < b),
@@ -216,6 +219,17 @@ impl RunConfig {
             "from_step must start at 0 and rise",
         )?;
         train.learning_rate.iter().try_for_each(|piece| positive("train.learning_rate", piece.rate))
+    }
+
+    fn check_losses(&self) -> Result<(), ConfigError> {
+        let train = &self.train;
+        positive("train.policy_exponent", train.policy_exponent)?;
+        not_negative("train.value_weight", train.value_weight)?;
+        let exponent = train.value_exponent;
+        rule((1.0..=8.0).contains(&exponent), "train.value_exponent", exponent, "must be from 1 to 8")?;
+        share("train.outcome_share", train.outcome_share)?;
+        not_negative("train.ownership_weight", train.ownership_weight)?;
+        not_negative("train.score_weight", train.score_weight)
     }
 
     fn check_evaluate(&self) -> Result<(), ConfigError> {

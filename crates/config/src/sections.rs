@@ -67,6 +67,11 @@ pub struct Network {
     pub value_planes: usize,
     /// Width of the hidden layer in the value head.
     pub value_hidden: usize,
+    /// Learn whose each point will be, too (`train.ownership_weight`): many small answers a game instead of one. In play it
+    /// costs nothing.
+    pub ownership: bool,
+    /// Learn by how many points the game will be won, too (`train.score_weight`). In play it costs nothing.
+    pub score: bool,
 }
 
 /// `[search]`
@@ -294,24 +299,99 @@ pub struct Train {
     pub batch: usize,
     /// Optimiser steps between two models.
     pub steps: usize,
-    /// Momentum of stochastic gradient descent, 0 to 1.
+    /// How gradients become steps: "sgd", "nesterov" or "adamw".
+    pub optimizer: Optimizer,
+    /// Momentum of stochastic gradient descent, 0 to 1; with "adamw" β1.
     pub momentum: f32,
-    /// Strength of the L2 penalty λ in λ‖w‖² / 2, on weights only (not on biases and batch norms).
+    /// β2 of "adamw": how slowly its mean of squared gradients follows.
+    pub second_momentum: f32,
+    /// Strength of the L2 penalty λ in λ‖w‖² / 2, on weights only (not on biases and batch norms). With "adamw" the weights
+    /// decay instead, by rate · λ in each step.
     pub l2: f32,
+    /// Gradients longer than this, all tensors together, are shortened to it; 0: none are.
+    pub clip_norm: f32,
+    /// Decay of the running mean of the weights, which is what is published, its batch norms measured anew; 0: the weights
+    /// themselves are published. 0.999 forgets half in 700 steps.
+    pub average_decay: f32,
     /// What becomes of a search's visits as the policy to learn: "visits" as they are, "squashed" by `policy_exponent`,
     /// "squashed-drawn" (only where moves are drawn, before `selfplay.choice_moves`), or "one-hot".
     pub policy_target: PolicyTarget,
     /// Exponent of squashed visits, visits^exponent scaled to sum 1. Below 1 they come out flatter (Minigo: 0.98, 0.95
     /// before), above 1 sharper (8 is nearly one-hot).
     pub policy_exponent: f32,
+    /// Answer with probabilities of legal moves only: illegal ones, which the search leaves out anyway, take no part in the
+    /// policy loss.
+    pub legal_only: bool,
     /// Weight of the value loss against the policy loss.
     pub value_weight: f32,
+    /// What a wrong value costs: "squared", "power" or "cross-entropy".
+    pub value_loss: ValueLoss,
+    /// Exponent of "power"; 2.6 in Stockfish's trainer.
+    pub value_exponent: f32,
     /// Share λ_v of the outcome in the value target; the rest is the search's root value.
     pub outcome_share: f32,
+    /// Where outcome and search value are mixed: in the "target", or in the "loss".
+    pub outcome_in: OutcomeIn,
+    /// Weight of the loss of `network.ownership` against the policy loss.
+    pub ownership_weight: f32,
+    /// Weight of the loss of `network.score` against the policy loss.
+    pub score_weight: f32,
     /// See each example in one of the eight symmetries, drawn anew each time.
     pub rotate: bool,
-    /// Steps with a constant rate, in order of `from_step`; the first starts at 0.
+    /// Steps at the start in which the rate grows in proportion to the step; 0: none.
+    pub warm_up: u64,
+    /// How the rate goes from one of the below to the next: "constant", "linear" or "cosine". After the last it stays.
+    pub learning_rate_path: RatePath,
+    /// Steps after which the rates below begin anew; 0: never.
+    pub learning_rate_cycle: u64,
+    /// Rates, in order of the step from which on they hold; the first starts at 0.
     pub learning_rate: Vec<LearningRate>,
+}
+
+/// How gradients become steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Optimizer {
+    /// Stochastic gradient descent with momentum.
+    Sgd,
+    /// The same with Nesterov's momentum, which looks a step ahead.
+    Nesterov,
+    /// Adam with decoupled weight decay (Loshchilov and Hutter 2019).
+    Adamw,
+}
+
+/// What a wrong value costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValueLoss {
+    /// (v − t)², values from −1 to 1.
+    Squared,
+    /// |v − t|^exponent, values from 0 to 1.
+    Power,
+    /// −t ln v − (1 − t) ln(1 − v) less what the target itself would cost, values from 0 to 1.
+    CrossEntropy,
+}
+
+/// Where outcome and search value are mixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutcomeIn {
+    /// The target is between them.
+    Target,
+    /// Each has a loss, and these are mixed.
+    Loss,
+}
+
+/// How the learning rate goes from one value to the next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RatePath {
+    /// It stays until the next begins.
+    Constant,
+    /// On a straight line.
+    Linear,
+    /// On half a cosine: slowly at both ends.
+    Cosine,
 }
 
 /// What becomes of visits as the policy to learn.
@@ -328,11 +408,11 @@ pub enum PolicyTarget {
     OneHot,
 }
 
-/// One piece of the learning-rate schedule.
+/// One point of the learning-rate schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LearningRate {
-    /// First optimiser step of the run with this rate.
+    /// The optimiser step of the run at which the rate is reached.
     pub from_step: u64,
     /// The rate.
     pub rate: f32,

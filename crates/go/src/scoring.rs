@@ -36,12 +36,17 @@ impl Game {
 
     /// Black's area minus White's, where pass-alive regions count wholly for their owner.
     pub fn score_pass_alive(&self) -> i32 {
+        balance(&self.area(Scoring::PassAlive))
+    }
+
+    /// The points that count for each player.
+    pub fn area(&self, scoring: Scoring) -> Stones {
         let area = self.position().area();
+        if scoring == Scoring::Area {
+            return area;
+        }
         let alive = self.position().pass_alive();
-        balance(&Stones {
-            black: (area.black - alive.white) | alive.black,
-            white: (area.white - alive.black) | alive.white,
-        })
+        Stones { black: (area.black - alive.white) | alive.black, white: (area.white - alive.black) | alive.white }
     }
 
     /// What is pass-alive for each colour; see [`Position::pass_alive`].

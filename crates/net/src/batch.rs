@@ -6,13 +6,25 @@ use record::Example;
 use crate::{NetError, Targets, planes};
 
 /// A batch of examples; rows follow each other.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Batch {
     pub(crate) planes: Vec<u8>,
     /// Target probabilities, one a move.
     pub(crate) policies: Vec<f32>,
-    /// Target values for the side to move.
-    pub(crate) values: Vec<f32>,
+    /// Added to the logits of the moves, one a move; empty where nothing is added.
+    pub(crate) mask: Vec<f32>,
+    /// Outcomes for the side to move.
+    pub(crate) outcomes: Vec<f32>,
+    /// Root values of the search for the side to move.
+    pub(crate) searches: Vec<f32>,
+    /// One a point: 1 the mover's in the end, 0 the opponent's, ½ nobody's; empty where it is not learned.
+    pub(crate) ownership: Vec<f32>,
+    /// By position: whether that is known, 1 or 0.
+    pub(crate) ownership_known: Vec<f32>,
+    /// Margins for the side to move in points, by the side of the board; 0 where unknown.
+    pub(crate) scores: Vec<f32>,
+    /// By position: whether that is known, 1 or 0.
+    pub(crate) scores_known: Vec<f32>,
     /// How much each example counts, above 0.
     pub(crate) weights: Vec<f32>,
 }
@@ -31,8 +43,9 @@ impl Batch {
         let mut batch = Batch {
             planes: vec![0; examples.len() * planes::len(size)],
             policies: vec![0.0; examples.len() * size.moves()],
-            values: Vec::with_capacity(examples.len()),
-            weights: Vec::with_capacity(examples.len()),
+            mask: vec![0.0; if targets.legal_only { examples.len() * size.moves() } else { 0 }],
+            ownership: vec![0.5; if targets.ownership { examples.len() * size.area() } else { 0 }],
+            ..Batch::default()
         };
         let planes = batch.planes.chunks_exact_mut(planes::len(size));
         let policies = batch.policies.chunks_exact_mut(size.moves());
@@ -42,8 +55,22 @@ impl Batch {
             }
             planes::of_example(example, symmetry, planes)?;
             targets.policy(example, symmetry, policy)?;
-            batch.values.push(targets.value(example)?);
+            let [outcome, search] = targets.value_sources(example)?;
+            batch.outcomes.push(outcome);
+            batch.searches.push(search);
+            let score = targets.score(example);
+            batch.scores.push(score.unwrap_or(0.0));
+            batch.scores_known.push(f32::from(u8::from(score.is_some())));
             batch.weights.push(targets.weight(example)?);
+        }
+        let ownership = batch.ownership.chunks_exact_mut(size.area());
+        for ((example, &symmetry), row) in examples.iter().zip(symmetries).zip(ownership) {
+            let known = targets.ownership(example, symmetry, row);
+            batch.ownership_known.push(f32::from(u8::from(known)));
+        }
+        let masks = batch.mask.chunks_exact_mut(size.moves());
+        for ((example, &symmetry), mask) in examples.iter().zip(symmetries).zip(masks) {
+            targets.illegal(example, symmetry, mask)?;
         }
         Ok(batch)
     }

@@ -1,30 +1,39 @@
 //! A trainer at rest: everything it needs to go on as if it had never stopped.
 //!
-//! A safetensors file like that of [`Weights`]: the weights under their own names, the momentum of every learned tensor
-//! under `momentum.` and its name, and in the metadata the shape, the step, the samples and the digest of the
-//! configuration. The generator needs no room: see [`Trainer`].
+//! A safetensors file like that of [`Weights`]: the weights under their own names; under `momentum.` and its name what the
+//! optimiser keeps of every learned tensor, and under `squares.` what Adam does; under `average.` the running mean of the
+//! weights where there is one, and under `settled.` the whole network that is to be published instead; and in the metadata
+//! the shape, the steps, the samples and the digest of the configuration. The generator needs no room: see [`Trainer`].
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use tch::Tensor;
 
+use crate::average::Average;
 use crate::file::{self, File};
-use crate::sgd::Sgd;
+use crate::optimizer::{Optimizer, has_squares};
 use crate::shape::{ShapeFields, TensorSpec};
-use crate::tower::{Format, numbers, place};
+use crate::tower::{Format, Tower, numbers, place};
 use crate::trainer::{Workshop, tower};
 use crate::weights::{named, read_tensors};
 use crate::{KEY, NetError, Recipe, Shape, Trainer, Weights};
 
-const VERSION: &str = "tengen-checkpoint/1";
+const VERSION: &str = "tengen-checkpoint/2";
 const MOMENTUM: &str = "momentum.";
+const SQUARES: &str = "squares.";
+const AVERAGE: &str = "average.";
+const SETTLED: &str = "settled.";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
     #[serde(flatten)]
     shape: ShapeFields,
     step: u64,
+    /// Steps of the optimiser since it was at rest.
+    warmth: u64,
     samples: u64,
+    settled: bool,
     config_digest: String,
 }
 
@@ -36,15 +45,25 @@ impl Trainer {
     pub fn checkpoint(&self, config_digest: &str) -> Result<Vec<u8>, NetError> {
         let weights = self.weights()?;
         let shape = weights.shape();
-        let learned: Vec<TensorSpec> = learned(shape);
-        let velocities = learned.iter().zip(self.sgd.velocities());
-        let velocities = velocities.map(|(spec, velocity)| Ok((spec.name.clone(), numbers(velocity)?)));
-        let velocities: BTreeMap<String, Vec<f32>> = velocities.collect::<Result<_, NetError>>()?;
-        let specs = shape.tensors();
+        let (specs, learned) = (shape.tensors(), learned(shape));
+        let average: &[Tensor] = self.average.as_ref().map_or(&[], |average| &average.tensors);
+        let kept = [(MOMENTUM, &self.optimizer.momentum[..]), (SQUARES, &self.optimizer.squares), (AVERAGE, average)];
+        let kept: Vec<(&str, BTreeMap<String, Vec<f32>>)> = kept
+            .into_iter()
+            .map(|(prefix, tensors)| Ok((prefix, read(&learned, tensors)?)))
+            .collect::<Result<_, NetError>>()?;
+        let settled = self.settled.as_ref().map(Tower::weights).transpose()?;
         let mut tensors = weights.named(&specs);
-        tensors.extend(named(MOMENTUM, &learned, &velocities));
-        let (step, samples, config_digest) = (self.step, self.samples, config_digest.to_owned());
-        Ok(file::write(VERSION, &Header { shape: shape.into(), step, samples, config_digest }, tensors))
+        for (prefix, numbers) in kept.iter().filter(|(_, numbers)| !numbers.is_empty()) {
+            tensors.extend(named(prefix, &learned, numbers));
+        }
+        if let Some(settled) = &settled {
+            tensors.extend(settled.named(&specs).into_iter().map(|tensor| tensor.under(SETTLED)));
+        }
+        let (step, warmth, samples, settled) = (self.step, self.warmth, self.samples, settled.is_some());
+        let config_digest = config_digest.to_owned();
+        let header = Header { shape: shape.into(), step, warmth, samples, settled, config_digest };
+        Ok(file::write(VERSION, &header, tensors))
     }
 
     /// Goes on from a checkpoint. On a CPU the steps to come are those that would have come, bit for bit, with any number
@@ -70,11 +89,32 @@ impl Trainer {
         }
         let weights = Weights::assemble(shape, read_tensors(&file, "", shape.tensors())?)?;
         let tower = tower(&weights, workshop)?;
-        let velocity = |spec: TensorSpec| place(&file.numbers(MOMENTUM, &spec)?, &spec, tower.device(), Format::Points);
-        let velocities = learned(shape).into_iter().map(velocity).collect::<Result<_, NetError>>()?;
-        let (sgd, threads) = (Sgd::restored(velocities), workshop.threads);
-        Ok(Trainer { tower, sgd, recipe, threads, step: header.step, samples: header.samples })
+        let kept = |prefix: &str| -> Result<Vec<Tensor>, NetError> {
+            let tensor = |spec: TensorSpec| place(&file.numbers(prefix, &spec)?, &spec, tower.place(), Format::Points);
+            learned(shape).into_iter().map(tensor).collect()
+        };
+        let squares = if has_squares(recipe.train.optimizer) { kept(SQUARES)? } else { Vec::new() };
+        let averages = recipe.train.average_decay > 0.0;
+        let settled =
+            |_| self::tower(&Weights::assemble(shape, read_tensors(&file, SETTLED, shape.tensors())?)?, workshop);
+        Ok(Trainer {
+            optimizer: Optimizer { momentum: kept(MOMENTUM)?, squares },
+            average: if averages { Some(Average { tensors: kept(AVERAGE)? }) } else { None },
+            settled: header.settled.then_some(()).map(settled).transpose()?,
+            warmth: header.warmth,
+            gradient_norm: 0.0,
+            tower,
+            recipe,
+            workshop,
+            step: header.step,
+            samples: header.samples,
+        })
     }
+}
+
+/// The numbers of learned tensors by their names; none of no tensors.
+fn read(learned: &[TensorSpec], tensors: &[Tensor]) -> Result<BTreeMap<String, Vec<f32>>, NetError> {
+    learned.iter().zip(tensors).map(|(spec, tensor)| Ok((spec.name.clone(), numbers(tensor)?))).collect()
 }
 
 /// The tensors that have a momentum.

@@ -84,6 +84,13 @@ pub(crate) struct Named<'a> {
     pub(crate) numbers: &'a [f32],
 }
 
+impl Named<'_> {
+    /// The same with a prefix to its name.
+    pub(crate) fn under(self, prefix: &str) -> Self {
+        Named { name: format!("{prefix}{}", self.name), ..self }
+    }
+}
+
 /// Makes a file. Equal tensors and headers make equal bytes.
 pub(crate) fn write(version: &str, header: &impl Serialize, tensors: Vec<Named<'_>>) -> Vec<u8> {
     let header = Header { version: Version { format: version.to_owned() }, header };

@@ -98,6 +98,8 @@ mod tests {
             policy_planes: 2,
             value_planes: 1,
             value_hidden: 8,
+            ownership: false,
+            score: false,
         }
     }
 

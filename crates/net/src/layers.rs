@@ -18,6 +18,13 @@ pub(crate) struct Place {
     pub(crate) kind: Kind,
 }
 
+impl Place {
+    /// The type of what is not rounded: weights, statistics and answers while learning.
+    pub(crate) fn exact(self) -> Kind {
+        if self.kind == Kind::Double { Kind::Double } else { Kind::Float }
+    }
+}
+
 /// A network that is ready to evaluate batches, fastest those of one size.
 pub(crate) struct Layers {
     place: Place,

@@ -5,7 +5,7 @@ use record::Example;
 use tch::Tensor;
 
 use crate::batch::Batch;
-use crate::loss::{Losses, loss};
+use crate::loss::{Losses, Terms, loss};
 use crate::norm::Statistics;
 use crate::tower::{Mode, Tower};
 use crate::{NetError, Recipe};
@@ -29,24 +29,34 @@ pub(crate) fn learn(
     symmetries: &[Symmetry],
     share: f64,
 ) -> Result<Lesson, NetError> {
-    let value_weight = recipe.train.value_weight;
     let batch = Batch::encode(tower.shape().size, examples, &recipe.targets, symmetries)?;
     let answers = tower.forward(&batch.planes, Mode::Training)?;
-    let loss = loss(&answers, &batch, value_weight)?;
+    let loss = loss(&answers, &batch, &Terms::new(&recipe.train))?;
     let learned: Vec<&Tensor> = tower.learned().map(|(_, tensor)| tensor).collect();
     let gradients = Tensor::f_run_backward(&[&loss.tensor * share], &learned, false, false)?;
     let weight = Example::total_weight(examples);
-    Ok(Lesson { weight, losses: loss.read(value_weight)?, gradients, statistics: answers.statistics })
+    Ok(Lesson { weight, losses: loss.read()?, gradients, statistics: answers.statistics })
+}
+
+/// What the batch norms see of some examples through their symmetries.
+pub(crate) fn look(
+    tower: &Tower,
+    recipe: &Recipe,
+    examples: &[Example],
+    symmetries: &[Symmetry],
+) -> Result<Vec<Statistics>, NetError> {
+    let _no_gradients = tch::no_grad_guard();
+    let batch = Batch::encode(tower.shape().size, examples, &recipe.targets, symmetries)?;
+    Ok(tower.forward(&batch.planes, Mode::Training)?.statistics)
 }
 
 /// Measures some examples as they are, the network being as in play; answers their weight and what they cost.
 pub(crate) fn measure(tower: &Tower, recipe: &Recipe, examples: &[Example]) -> Result<(f64, Losses), NetError> {
     let _no_gradients = tch::no_grad_guard();
-    let value_weight = recipe.train.value_weight;
     let symmetries = vec![Symmetry::Identity; examples.len()];
     let batch = Batch::encode(tower.shape().size, examples, &recipe.targets, &symmetries)?;
     let answers = tower.forward(&batch.planes, Mode::Playing)?;
-    Ok((Example::total_weight(examples), loss(&answers, &batch, value_weight)?.read(value_weight)?))
+    Ok((Example::total_weight(examples), loss(&answers, &batch, &Terms::new(&recipe.train))?.read()?))
 }
 
 /// The sum of the gradients of all parts, in their order.

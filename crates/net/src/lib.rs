@@ -7,6 +7,7 @@
 //!
 //! This is the only crate that names libtorch.
 
+mod average;
 mod bare;
 mod batch;
 mod cache;
@@ -16,21 +17,25 @@ mod device;
 mod error;
 mod file;
 mod fold;
+#[cfg(test)]
+mod gradients;
 mod layers;
 mod lesson;
 mod loss;
 mod memory;
 mod network;
 mod norm;
+mod optimizer;
 pub mod planes;
 mod ready;
-mod sgd;
+mod schedule;
 mod shape;
 mod shards;
 mod targets;
 mod threads;
 mod tower;
 mod trainer;
+mod vitals;
 mod weights;
 
 pub use bare::Bare;
@@ -43,6 +48,7 @@ pub use ready::Ready;
 pub use shape::Shape;
 pub use targets::Targets;
 pub use trainer::{Recipe, Trainer, Workshop};
+pub use vitals::Vital;
 pub use weights::Weights;
 
 use file::KEY;

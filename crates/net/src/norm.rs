@@ -3,9 +3,10 @@
 //! A batch may be calculated in several parts at once, on several threads. Each part is normalised by its own mean and
 //! variance; afterwards the running statistics follow those of the whole batch, which are put together from the parts.
 
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
 use crate::NetError;
+use crate::layers::Place;
 
 /// Added to a variance before its root is taken (the value is Minigo's and PyTorch's).
 pub(crate) const EPSILON: f64 = 1e-5;
@@ -48,6 +49,16 @@ impl Norm {
 
     /// Lets the running statistics follow those of a batch, given by its parts.
     pub(crate) fn follow(&self, parts: &[&Statistics]) -> Result<(), NetError> {
+        self.approach(parts, MOMENTUM)
+    }
+
+    /// Makes the running statistics those of some positions, given by their parts.
+    pub(crate) fn become_those(&self, parts: &[&Statistics]) -> Result<(), NetError> {
+        self.approach(parts, 1.0)
+    }
+
+    /// Lets the running statistics go a share of the way to those of all parts together.
+    fn approach(&self, parts: &[&Statistics], share: f64) -> Result<(), NetError> {
         let _no_gradients = tch::no_grad_guard();
         let total: usize = parts.iter().map(|part| part.count).sum();
         let weighted = |number: fn(&Statistics) -> Tensor| {
@@ -58,29 +69,27 @@ impl Norm {
         // The variance of a sample is that of what it was drawn from, less one part in its size.
         let unbiased = total as f64 / (total.max(2) - 1) as f64;
         let variance = (square - mean.square()).f_clamp_min(0)? * unbiased;
-        approach(&self.mean, &mean)?;
-        approach(&self.variance, &variance)
+        let _ = self.mean.shallow_clone().f_lerp_(&mean, share)?;
+        let _ = self.variance.shallow_clone().f_lerp_(&variance, share)?;
+        Ok(())
     }
 }
 
-/// Goes a small part of the way.
-fn approach(running: &Tensor, new: &Tensor) -> Result<(), NetError> {
-    let _ = running.shallow_clone().f_lerp_(new, MOMENTUM)?;
-    Ok(())
-}
-
 /// The scale or shift of a norm that learns none.
-pub(crate) fn constant(value: f64, channels: usize, device: tch::Device) -> Result<Tensor, NetError> {
-    Ok(Tensor::f_full(channels as i64, value, (Kind::Float, device))?)
+pub(crate) fn constant(value: f64, channels: usize, place: Place) -> Result<Tensor, NetError> {
+    Ok(Tensor::f_full(channels as i64, value, (place.exact(), place.device))?)
 }
 
 #[cfg(test)]
 mod tests {
+    use tch::Kind;
+
     use super::*;
     use crate::tower::numbers;
 
     fn norm(channels: usize) -> Norm {
-        let full = |value| constant(value, channels, tch::Device::Cpu).unwrap();
+        let place = Place { device: tch::Device::Cpu, kind: Kind::Float };
+        let full = |value| constant(value, channels, place).unwrap();
         Norm { scale: full(2.0), shift: full(0.5), mean: full(0.0), variance: full(1.0) }
     }
 

@@ -7,9 +7,9 @@ use tch::{Kind, Tensor};
 use crate::batch::Batch;
 use crate::{NetError, Targets};
 
-/// A batch of examples in tensors on the CPU: planes, policies, values and weights, all as f32.
+/// A batch of examples in tensors on the CPU: planes, policies, values, ownership, scores and weights, all as f32.
 #[derive(Debug)]
-pub struct Ready([Tensor; 4]);
+pub struct Ready(Vec<Tensor>);
 
 impl Ready {
     /// Encodes examples, each seen through its symmetry.
@@ -28,9 +28,12 @@ impl Ready {
         assert!(symmetries.len() >= examples.len(), "a symmetry for each example");
         let batch = Batch::encode(size, examples, targets, symmetries)?;
         let planes = Tensor::f_from_slice(&batch.planes)?.f_to_kind(Kind::Float)?;
-        let [policies, values, weights] =
-            [&batch.policies, &batch.values, &batch.weights].map(|n| Tensor::f_from_slice(n));
-        Ok(Ready([planes, policies?, values?, weights?]))
+        let Batch { policies, outcomes, searches, ownership, scores, weights, .. } = &batch;
+        let others = [policies, outcomes, searches, ownership, scores, weights];
+        let others = others.into_iter().map(|numbers| Ok(Tensor::f_from_slice(numbers)?));
+        let mut tensors: Vec<Tensor> = others.collect::<Result<_, NetError>>()?;
+        tensors.push(planes);
+        Ok(Ready(tensors))
     }
 
     /// Numbers in all tensors.
@@ -50,11 +53,17 @@ mod tests {
     fn a_batch_has_every_number_of_every_example() {
         let size = Size::new(5).unwrap();
         let examples = synthetic::game("random", "w", 1, size, 20).examples().unwrap();
-        let targets =
-            Targets { choice_moves: 0, policy: PolicyTarget::Visits, policy_exponent: 1.0, outcome_share: 1.0 };
+        let targets = Targets {
+            choice_moves: 0,
+            policy: PolicyTarget::Visits,
+            policy_exponent: 1.0,
+            outcome_share: 1.0,
+            legal_only: false,
+            ownership: false,
+        };
         let symmetries = vec![Symmetry::Rot90; examples.len()];
         let ready = Ready::new(size, &examples, &targets, &symmetries).unwrap();
-        assert_eq!(ready.numbers(), examples.len() * (17 * 25 + 26 + 2));
+        assert_eq!(ready.numbers(), examples.len() * (17 * 25 + 26 + 4));
         assert!(matches!(Ready::new(size, &[], &targets, &[]), Err(NetError::NoExamples)));
     }
 }

@@ -17,6 +17,10 @@ const MOST: usize = 1 << 14;
 /// convolution to a few planes, batch norm, ReLU, a dense layer of `value_hidden`, ReLU, a dense layer to one number,
 /// tanh. The value is for the side to move. No convolution has a bias, for the batch norm after it has one. The batch norms of the heads
 /// learn neither scale nor shift.
+///
+/// Two more heads may help it learn, and are left out of play: `ownership`, a 1x1 convolution with a bias to the logit of
+/// each point's being the mover's in the end; and `score`, a dense layer from the hidden layer of the value head to the
+/// mover's margin in points after komi, divided by the side of the board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The board.
@@ -31,6 +35,10 @@ pub struct Shape {
     pub value_planes: usize,
     /// Width of the hidden layer in the value head.
     pub value_hidden: usize,
+    /// Whether it learns whose each point will be, too.
+    pub ownership: bool,
+    /// Whether it learns by how many points the game will be won, too.
+    pub score: bool,
 }
 
 /// A shape as files spell it.
@@ -43,6 +51,11 @@ pub(crate) struct ShapeFields {
     value_planes: usize,
     value_hidden: usize,
     planes: usize,
+    /// Not in the files of networks that have none, so that these stay what they were.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ownership: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    score: bool,
 }
 
 /// A convolution and its batch norm.
@@ -85,11 +98,17 @@ impl Shape {
     /// # Errors
     /// A board that does not exist.
     pub fn new(game: &config::Game, network: &config::Network) -> Result<Shape, NetError> {
-        let config::Network { blocks, filters, policy_planes, value_planes, value_hidden } = *network;
-        Ok(Shape { size: Size::new(game.size)?, blocks, filters, policy_planes, value_planes, value_hidden })
+        let config::Network { blocks, filters, policy_planes, value_planes, value_hidden, ownership, score } = *network;
+        let size = Size::new(game.size)?;
+        Ok(Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score })
     }
 
-    /// Multiplications and additions of one evaluation, counting each as one; taps that fall off the board count too,
+    /// The same network without what only helps it learn.
+    pub fn in_play(self) -> Shape {
+        Shape { ownership: false, score: false, ..self }
+    }
+
+    /// Multiplications and additions of one evaluation in play, counting each as one; taps that fall off the board count too,
     /// and batch norms, being folded away, do not.
     pub fn operations(&self) -> u64 {
         let convolutions: usize = self
@@ -97,7 +116,7 @@ impl Shape {
             .iter()
             .map(|unit| unit.inputs * unit.outputs * unit.kernel * unit.kernel * self.size.area())
             .sum();
-        let dense: usize = self.dense_layers().iter().map(|(_, inputs, outputs)| inputs * outputs).sum();
+        let dense: usize = self.in_play().dense_layers().iter().map(|(_, inputs, outputs)| inputs * outputs).sum();
         2 * (convolutions + dense) as u64
     }
 
@@ -139,35 +158,45 @@ impl Shape {
             add(format!("{name}.weight"), vec![outputs, inputs], Role::Weight);
             add(format!("{name}.bias"), vec![outputs], Role::Bias);
         }
+        if self.ownership {
+            add("ownership.conv.weight".to_owned(), vec![1, self.filters, 1, 1], Role::Weight);
+            add("ownership.conv.bias".to_owned(), vec![1], Role::Bias);
+        }
         tensors
     }
 
     /// Name, inputs and outputs of every dense layer.
-    fn dense_layers(&self) -> [(&'static str, usize, usize); 3] {
-        [
+    fn dense_layers(&self) -> Vec<(&'static str, usize, usize)> {
+        let mut layers = vec![
             ("policy.dense", self.policy_planes * self.size.area(), self.size.moves()),
             ("value.hidden", self.value_planes * self.size.area(), self.value_hidden),
             ("value.out", self.value_hidden, 1),
-        ]
+        ];
+        if self.score {
+            layers.push(("value.score", self.value_hidden, 1));
+        }
+        layers
     }
 }
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden } = self;
+        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score } = self;
         write!(
             f,
             "{blocks} blocks of {filters} filters on {size}x{size}, heads of {policy_planes} and {value_planes} planes, \
              {value_hidden} hidden values"
-        )
+        )?;
+        let more = [(ownership, "ownership"), (score, "score")];
+        more.iter().filter(|(has, _)| **has).try_for_each(|(_, name)| write!(f, ", {name}"))
     }
 }
 
 impl From<Shape> for ShapeFields {
     fn from(shape: Shape) -> ShapeFields {
-        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden } = shape;
+        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score } = shape;
         let (size, planes) = (size.side(), planes::COUNT);
-        ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes }
+        ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, ownership, score }
     }
 }
 
@@ -175,12 +204,13 @@ impl TryFrom<ShapeFields> for Shape {
     type Error = String;
 
     fn try_from(fields: ShapeFields) -> Result<Shape, String> {
-        let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes } = fields;
+        let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, ownership, score } =
+            fields;
         let size = Size::new(size).map_err(|e| e.to_string())?;
         if planes != planes::COUNT {
             return Err(format!("a network for {planes} planes of input, and positions have {}", planes::COUNT));
         }
-        let shape = Shape { size, blocks, filters, policy_planes, value_planes, value_hidden };
+        let shape = Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score };
         let widths = [filters, policy_planes, value_planes, value_hidden];
         if blocks > MOST || widths.iter().any(|width| !(1..=MOST).contains(width)) {
             return Err(format!("{shape} make no network"));
@@ -222,7 +252,16 @@ mod tests {
     use super::*;
 
     fn shape(size: usize, blocks: usize, filters: usize, value_hidden: usize) -> Shape {
-        Shape { size: Size::new(size).unwrap(), blocks, filters, policy_planes: 2, value_planes: 1, value_hidden }
+        Shape {
+            size: Size::new(size).unwrap(),
+            blocks,
+            filters,
+            policy_planes: 2,
+            value_planes: 1,
+            value_hidden,
+            ownership: false,
+            score: false,
+        }
     }
 
     #[test]
@@ -233,6 +272,16 @@ mod tests {
         assert_eq!(shape.parameters(), 1224 + 1152 + 24 + 48 + 1326 + 416 + 17);
         assert_eq!(shape.operations(), 2 * (25 * (1224 + 1152 + 24) + 1300 + 400 + 16));
         assert_eq!(shape.tensors().len(), 3 * 5 + 2 * 3 + 2 * 3);
+    }
+
+    #[test]
+    fn heads_for_learning_cost_nothing_in_play() {
+        let plain = shape(5, 1, 8, 16);
+        let helped = Shape { ownership: true, score: true, ..plain };
+        assert_eq!(helped.parameters() - plain.parameters(), (8 + 1) + (16 + 1));
+        assert_eq!((helped.operations(), helped.in_play()), (plain.operations(), plain));
+        assert_eq!(helped.to_string(), format!("{plain}, ownership, score"));
+        assert_eq!(Shape::try_from(ShapeFields::from(helped)), Ok(helped));
     }
 
     #[test]

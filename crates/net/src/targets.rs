@@ -1,11 +1,14 @@
 //! What a network learns of a position: where the search went, and how the game ends.
 
 use config::PolicyTarget;
-use go::Symmetry;
+use go::{Game, Position, Symmetry};
 use mcts::choice;
 use record::Example;
 
 use crate::NetError;
+
+/// Added to the logit of an illegal move: its probability is 0 in f32 then.
+const ILLEGAL: f32 = -1e9;
 
 /// How raw facts become targets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,6 +21,10 @@ pub struct Targets {
     pub policy_exponent: f32,
     /// Share λ_v of the outcome in the value target; the rest is the search's root value.
     pub outcome_share: f32,
+    /// Whether illegal moves take no part in the policy loss.
+    pub legal_only: bool,
+    /// Whether it is learned whose each point is in the end.
+    pub ownership: bool,
 }
 
 impl Targets {
@@ -28,6 +35,8 @@ impl Targets {
             policy: train.policy_target,
             policy_exponent: train.policy_exponent,
             outcome_share: train.outcome_share,
+            legal_only: train.legal_only,
+            ownership: train.ownership_weight > 0.0,
         }
     }
 
@@ -70,12 +79,72 @@ impl Targets {
     /// # Errors
     /// A root value that is no number.
     pub fn value(&self, example: &Example) -> Result<f32, NetError> {
-        let outcome = f32::from(example.outcome.as_i8());
-        let for_black = self.outcome_share * outcome + (1.0 - self.outcome_share) * example.root_value;
-        if !for_black.is_finite() {
-            return Err(bad(example, format!("root value {}", example.root_value)));
+        let [outcome, root] = self.value_sources(example)?;
+        Ok(self.outcome_share * outcome + (1.0 - self.outcome_share) * root)
+    }
+
+    /// Where the value target comes from, for the side to move: the outcome, and the search's root value.
+    ///
+    /// # Errors
+    /// A root value that is no number.
+    pub fn value_sources(&self, example: &Example) -> Result<[f32; 2], NetError> {
+        let root = example.root_value;
+        if !root.is_finite() {
+            return Err(bad(example, format!("root value {root}")));
         }
-        Ok(for_black * example.to_move.sign())
+        let sign = example.to_move.sign();
+        Ok([sign * f32::from(example.outcome.as_i8()), sign * root])
+    }
+
+    /// Writes for each point, where the symmetry puts it, whose it is in the end: 1 the mover's, 0 the opponent's, ½ nobody's;
+    /// answers whether that is known.
+    ///
+    /// # Panics
+    /// When `ownership` has not one number for each point of the example's board.
+    pub fn ownership(&self, example: &Example, symmetry: Symmetry, ownership: &mut [f32]) -> bool {
+        assert_eq!(ownership.len(), example.size.area(), "one number a point");
+        ownership.fill(0.5);
+        let Some(area) = &example.area else { return false };
+        let places = symmetry.permutation(example.size);
+        for (color, value) in [(example.to_move, 1.0), (example.to_move.opponent(), 0.0)] {
+            for point in area.of(color).iter() {
+                ownership[usize::from(places[point.index()])] = value;
+            }
+        }
+        true
+    }
+
+    /// The mover's margin in points after komi, divided by the side of the board, if the game was counted.
+    pub fn score(&self, example: &Example) -> Option<f32> {
+        example
+            .score
+            .filter(|score| score.is_finite())
+            .map(|score| example.to_move.sign() * score / example.size.side() as f32)
+    }
+
+    /// Writes 0 for the moves that are legal, at the index that the symmetry gives them, and a great negative number for the
+    /// others. Moves that repeat an older board than those that an example knows count as legal.
+    ///
+    /// # Errors
+    /// Stones that make no position.
+    ///
+    /// # Panics
+    /// When `mask` has not one number for each move of the example's board.
+    pub fn illegal(&self, example: &Example, symmetry: Symmetry, mask: &mut [f32]) -> Result<(), NetError> {
+        assert_eq!(mask.len(), example.size.moves(), "one number a move");
+        let boards = example.stones().map_err(|error| bad(example, error.to_string()))?;
+        let now = boards.first().expect("there is a present board");
+        let position = Position::from_stones(example.size, now, example.to_move);
+        let position = position.map_err(|error| bad(example, error.to_string()))?;
+        mask.fill(ILLEGAL);
+        let places = symmetry.permutation(example.size);
+        let legal = Game::from_position(position).legal_points();
+        let searched = example.visits.iter().map(|&(mv, _)| usize::from(mv));
+        for mv in legal.iter().map(|point| point.index()).chain([example.size.area()]).chain(searched) {
+            let place = *places.get(mv).ok_or_else(|| bad(example, format!("no move {mv}")))?;
+            mask[usize::from(place)] = 0.0;
+        }
+        Ok(())
     }
 
     /// How much the example counts.
@@ -100,8 +169,14 @@ mod tests {
 
     use super::*;
 
-    const TARGETS: Targets =
-        Targets { choice_moves: 2, policy: PolicyTarget::SquashedDrawn, policy_exponent: 0.5, outcome_share: 0.75 };
+    const TARGETS: Targets = Targets {
+        choice_moves: 2,
+        policy: PolicyTarget::SquashedDrawn,
+        policy_exponent: 0.5,
+        outcome_share: 0.75,
+        legal_only: false,
+        ownership: false,
+    };
 
     fn example(turn: u16, to_move: Color, visits: &[(u16, u32)]) -> Example {
         Example {
@@ -117,6 +192,7 @@ mod tests {
             network_value: 0.0,
             outcome: Outcome::Black,
             score: None,
+            area: None,
             weight: 1.0,
             calibration: false,
             model: "a-1".to_owned(),

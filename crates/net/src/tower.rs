@@ -30,6 +30,8 @@ pub(crate) struct Tower {
     value: Unit,
     value_hidden: Dense,
     value_out: Dense,
+    score: Option<Dense>,
+    ownership: Option<Dense>,
 }
 
 /// A convolution and its batch norm.
@@ -49,6 +51,10 @@ pub(crate) struct Answers {
     pub(crate) logits: Tensor,
     /// Values for the side to move, one a position.
     pub(crate) values: Tensor,
+    /// Logits of the points' being the mover's in the end, one row a position, where the network learns them.
+    pub(crate) ownership: Option<Tensor>,
+    /// The mover's margin in points by the side of the board, one a position, where the network learns it.
+    pub(crate) scores: Option<Tensor>,
     /// What the batch norms have seen, from the input on, when training.
     pub(crate) statistics: Vec<Statistics>,
 }
@@ -65,7 +71,7 @@ pub(crate) enum Mode {
 impl Tower {
     pub(crate) fn new(weights: &Weights, place: Place, format: Format) -> Result<Tower, NetError> {
         let shape = weights.shape();
-        let load = |spec: TensorSpec| load(weights, &spec, place.device, format).map(|tensor| (spec, tensor));
+        let load = |spec: TensorSpec| load(weights, &spec, place, format).map(|tensor| (spec, tensor));
         Tower::assemble(shape, place, format, shape.tensors().into_iter().map(load).collect::<Result<_, NetError>>()?)
     }
 
@@ -91,7 +97,7 @@ impl Tower {
             let channels = weight.size()[0] as usize;
             let or_constant = |found: Option<Tensor>, value| match found {
                 Some(tensor) => Ok(tensor),
-                None => constant(value, channels, place.device),
+                None => constant(value, channels, place),
             };
             let norm = Norm {
                 scale: or_constant(find(format!("{name}.norm.weight")), 1.0)?,
@@ -114,12 +120,18 @@ impl Tower {
             value: unit("value")?,
             value_hidden: dense("value.hidden"),
             value_out: dense("value.out"),
+            score: shape.score.then(|| dense("value.score")),
+            ownership: shape.ownership.then(|| dense("ownership.conv")),
             tensors,
         })
     }
 
     pub(crate) fn shape(&self) -> Shape {
         self.shape
+    }
+
+    pub(crate) fn place(&self) -> Place {
+        self.place
     }
 
     pub(crate) fn device(&self) -> tch::Device {
@@ -146,22 +158,41 @@ impl Tower {
             let y = unit(first, &x)?.f_relu()?;
             x = unit(second, &y)?.f_add(&x)?.f_relu()?;
         }
-        let rows = |x: Tensor| x.f_relu()?.f_flatten(1, -1)?.f_to_kind(Kind::Float);
+        let rows = |x: Tensor| x.f_relu()?.f_flatten(1, -1)?.f_to_kind(self.place.exact());
         let policy = rows(unit(&self.policy, &x)?)?;
         let value = rows(unit(&self.value, &x)?)?;
         let hidden = self.value_hidden.forward(&value)?.f_relu()?;
+        let ownership = |layer: &Dense| -> Result<Tensor, NetError> {
+            Ok(layer.convolve(&x, self.place.kind)?.f_flatten(1, -1)?.f_to_kind(self.place.exact())?)
+        };
+        let score = |layer: &Dense| -> Result<Tensor, NetError> { Ok(layer.forward(&hidden)?.f_flatten(0, -1)?) };
         Ok(Answers {
             logits: self.policy_dense.forward(&policy)?,
             values: self.value_out.forward(&hidden)?.f_tanh()?.f_flatten(0, -1)?,
+            ownership: self.ownership.as_ref().map(ownership).transpose()?,
+            scores: self.score.as_ref().map(score).transpose()?,
             statistics,
         })
     }
 
     /// Lets the running statistics follow a batch, given by what the norms have seen of each of its parts.
     pub(crate) fn follow(&self, parts: &[Vec<Statistics>]) -> Result<(), NetError> {
+        self.norms(parts, Norm::follow)
+    }
+
+    /// Makes the running statistics those of some positions, given by what the norms have seen of their parts.
+    pub(crate) fn become_those(&self, parts: &[Vec<Statistics>]) -> Result<(), NetError> {
+        self.norms(parts, Norm::become_those)
+    }
+
+    fn norms(
+        &self,
+        parts: &[Vec<Statistics>],
+        change: fn(&Norm, &[&Statistics]) -> Result<(), NetError>,
+    ) -> Result<(), NetError> {
         let units = [&self.stem].into_iter().chain(self.blocks.iter().flatten()).chain([&self.policy, &self.value]);
         for (i, unit) in units.enumerate() {
-            unit.norm.follow(&parts.iter().map(|part| &part[i]).collect::<Vec<_>>())?;
+            change(&unit.norm, &parts.iter().map(|part| &part[i]).collect::<Vec<_>>())?;
         }
         Ok(())
     }
@@ -177,27 +208,23 @@ impl Tower {
     }
 }
 
-fn load(weights: &Weights, spec: &TensorSpec, device: tch::Device, format: Format) -> Result<Tensor, NetError> {
+fn load(weights: &Weights, spec: &TensorSpec, at: Place, format: Format) -> Result<Tensor, NetError> {
     let numbers = weights.tensor(&spec.name).expect("weights of a shape have every tensor of it");
-    let tensor = place(numbers, spec, device, format)?;
+    let tensor = place(numbers, spec, at, format)?;
     Ok(tensor.f_set_requires_grad(spec.role.is_learned())?)
 }
 
 /// Numbers as a tensor in the layout of the tower's own.
-pub(crate) fn place(
-    numbers: &[f32],
-    spec: &TensorSpec,
-    device: tch::Device,
-    format: Format,
-) -> Result<Tensor, NetError> {
+pub(crate) fn place(numbers: &[f32], spec: &TensorSpec, at: Place, format: Format) -> Result<Tensor, NetError> {
     let dimensions: Vec<i64> = spec.dimensions.iter().map(|&n| n as i64).collect();
-    let tensor = Tensor::f_from_slice(numbers)?.f_view(dimensions.as_slice())?.f_to_device(device)?;
+    let tensor = Tensor::f_from_slice(numbers)?.f_view(dimensions.as_slice())?;
+    let tensor = tensor.f_to_device(at.device)?.f_to_kind(at.exact())?;
     if format == Format::Points && dimensions.len() == 4 { channels_last(&tensor) } else { Ok(tensor) }
 }
 
 /// The numbers of a tensor, rows of the last dimension following each other.
 pub(crate) fn numbers(tensor: &Tensor) -> Result<Vec<f32>, NetError> {
-    let plain = tensor.f_detach()?.f_to_device(tch::Device::Cpu)?.f_contiguous()?;
+    let plain = tensor.f_detach()?.f_to_device(tch::Device::Cpu)?.f_to_kind(Kind::Float)?.f_contiguous()?;
     let mut numbers = vec![0.0; plain.numel()];
     plain.f_copy_data(&mut numbers, plain.numel())?;
     Ok(numbers)
@@ -229,5 +256,11 @@ impl Unit {
 impl Dense {
     fn forward(&self, x: &Tensor) -> Result<Tensor, NetError> {
         Ok(x.f_linear(&self.weight, Some(&self.bias))?)
+    }
+
+    /// The same at every point of a plane, for a weight of four dimensions.
+    fn convolve(&self, x: &Tensor, kind: Kind) -> Result<Tensor, NetError> {
+        let (weight, bias) = (self.weight.f_to_kind(kind)?, self.bias.f_to_kind(kind)?);
+        Ok(x.f_conv2d::<Tensor>(&weight, Some(bias), [1, 1], [0, 0], [1, 1], 1)?)
     }
 }

@@ -6,14 +6,18 @@ use go::Symmetry;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Example;
+use tch::Tensor;
 
+use crate::average::Average;
+use crate::batch::Batch;
 use crate::layers::Place;
-use crate::lesson::{learn, measure, sum};
+use crate::lesson::{learn, look, measure, sum};
 use crate::loss::Losses;
-use crate::sgd::{Sgd, StepSize, penalty, rate};
+use crate::optimizer::{Optimizer, StepSize, clip, penalty};
+use crate::schedule::rate;
 use crate::shards::{each, parts};
 use crate::threads::single;
-use crate::tower::{Format, Tower};
+use crate::tower::{Format, Mode, Tower};
 use crate::{Device, NetError, Precision, Shape, Targets, Weights, memory};
 
 /// How a network learns: what belongs to the run.
@@ -44,9 +48,17 @@ pub struct Workshop {
 /// that draws the symmetries starts anew at each step from the last two. So nothing else is to be kept for going on.
 pub struct Trainer {
     pub(crate) tower: Tower,
-    pub(crate) sgd: Sgd,
+    pub(crate) optimizer: Optimizer,
+    /// The running mean of the weights, where it is published.
+    pub(crate) average: Option<Average>,
+    /// The mean with statistics of its own, after [`Trainer::settle`] and until the next step.
+    pub(crate) settled: Option<Tower>,
+    /// Steps that the optimiser has taken: what it remembers of the gradients begins there.
+    pub(crate) warmth: u64,
+    /// How long the gradient of the last step was.
+    pub(crate) gradient_norm: f32,
     pub(crate) recipe: Recipe,
-    pub(crate) threads: usize,
+    pub(crate) workshop: Workshop,
     /// Optimiser steps taken since the run began.
     pub(crate) step: u64,
     /// Examples learned from since the start, counting repetitions.
@@ -60,8 +72,20 @@ impl Trainer {
     /// A device that cannot be used.
     pub fn new(weights: &Weights, step: u64, recipe: Recipe, workshop: Workshop) -> Result<Trainer, NetError> {
         let tower = tower(weights, workshop)?;
-        let sgd = Sgd::new(&tower)?;
-        Ok(Trainer { tower, sgd, recipe, threads: workshop.threads, step, samples: 0 })
+        let optimizer = Optimizer::new(&tower, recipe.train.optimizer)?;
+        let average = if recipe.train.average_decay > 0.0 { Some(Average::new(&tower)?) } else { None };
+        Ok(Trainer {
+            tower,
+            optimizer,
+            average,
+            settled: None,
+            warmth: 0,
+            gradient_norm: 0.0,
+            recipe,
+            workshop,
+            step,
+            samples: 0,
+        })
     }
 
     /// Learns from a batch, and says what it cost before.
@@ -81,23 +105,50 @@ impl Trainer {
             let share = Example::total_weight(&examples[rows.clone()]) / total;
             learn(tower, recipe, &examples[rows.clone()], &symmetries[rows], share)
         };
-        let lessons = each(&self.tower, self.threads, parts(examples.len(), self.tower.device()), work)?;
+        let lessons = each(&self.tower, self.workshop.threads, parts(examples.len(), self.tower.device()), work)?;
         let losses: Vec<(f64, Losses)> = lessons.iter().map(|lesson| (lesson.weight, lesson.losses)).collect();
         let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(&self.tower, train.l2)?);
         if !losses.total.is_finite() {
             return Err(NetError::Diverged { step: self.step, loss: losses.total });
         }
-        let size = StepSize { rate: self.rate(), momentum: train.momentum, l2: train.l2 };
+        let size = self.step_size();
         let (gradients, statistics): (Vec<_>, Vec<_>) =
             lessons.into_iter().map(|lesson| (lesson.gradients, lesson.statistics)).unzip();
         self.tower.follow(&statistics)?;
-        self.sgd.step(&self.tower, &sum(gradients)?, size)?;
+        let mut gradients = sum(gradients)?;
+        self.gradient_norm = clip(&mut gradients, train.clip_norm)?;
+        self.optimizer.step(&self.tower, &gradients, size)?;
+        if let Some(average) = &mut self.average {
+            average.follow(&self.tower, train.average_decay, self.step)?;
+        }
+        self.settled = None;
+        self.warmth += 1;
         self.step += 1;
         self.samples += examples.len() as u64;
         Ok(losses)
     }
 
-    /// What examples cost, without learning from them: as they are, batch norms as in play.
+    /// Makes the network ready to be published and measured. Where that is the mean of the weights, its batch norms are
+    /// measured on `examples`, each seen through a symmetry as in training; else there is nothing to do.
+    ///
+    /// # Errors
+    /// Examples that make no batch.
+    pub fn settle(&mut self, examples: &[Example]) -> Result<(), NetError> {
+        let Some(average) = &self.average else { return Ok(()) };
+        single();
+        let settled = tower(&self.tower.weights()?, self.workshop)?;
+        average.put(&settled)?;
+        let symmetries = self.symmetries(examples.len());
+        let recipe = &self.recipe;
+        let work = |tower: &Tower, rows: Range<usize>| look(tower, recipe, &examples[rows.clone()], &symmetries[rows]);
+        let seen = each(&settled, self.workshop.threads, parts(examples.len(), settled.device()), work)?;
+        settled.become_those(&seen)?;
+        self.settled = Some(settled);
+        Ok(())
+    }
+
+    /// What examples cost, without learning from them: as they are, batch norms as in play. It is the settled network that
+    /// is asked, if [`Trainer::settle`] has come after the last step.
     ///
     /// # Errors
     /// Examples that make no batch.
@@ -105,15 +156,16 @@ impl Trainer {
         single();
         let (recipe, train) = (&self.recipe, &self.recipe.train);
         let work = |tower: &Tower, rows: Range<usize>| measure(tower, recipe, &examples[rows]);
-        let device = self.tower.device();
+        let asked = self.settled.as_ref().unwrap_or(&self.tower);
+        let device = asked.device();
         let batches =
             (0..examples.len()).step_by(train.batch).map(|start| start..examples.len().min(start + train.batch));
         let parts = batches.flat_map(|batch| {
             let within = parts(batch.len(), device).into_iter();
             within.map(move |rows| batch.start + rows.start..batch.start + rows.end)
         });
-        let losses = each(&self.tower, self.threads, parts.collect(), work)?;
-        Ok(Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(&self.tower, train.l2)?))
+        let losses = each(asked, self.workshop.threads, parts.collect(), work)?;
+        Ok(Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(asked, train.l2)?))
     }
 
     /// The weights as they are now.
@@ -122,6 +174,19 @@ impl Trainer {
     /// A weight that is no number.
     pub fn weights(&self) -> Result<Weights, NetError> {
         self.tower.weights()
+    }
+
+    /// What is to be published: the weights, or their mean where that is configured.
+    ///
+    /// # Errors
+    /// A weight that is no number.
+    pub fn published(&self) -> Result<Weights, NetError> {
+        self.settled.as_ref().unwrap_or(&self.tower).weights()
+    }
+
+    /// How long the gradient of the last step was, before it was shortened; 0 before any.
+    pub fn gradient_norm(&self) -> f32 {
+        self.gradient_norm
     }
 
     /// The shape of the network.
@@ -141,7 +206,21 @@ impl Trainer {
 
     /// The learning rate of the next step.
     pub fn rate(&self) -> f32 {
-        rate(&self.recipe.train.learning_rate, self.step)
+        rate(&self.recipe.train, self.step)
+    }
+
+    /// The constants of the next step.
+    pub(crate) fn step_size(&self) -> StepSize {
+        StepSize::new(&self.recipe.train, self.rate(), self.warmth)
+    }
+
+    /// The values of examples seen through a symmetry, by the network that is measured.
+    pub(crate) fn values(&self, examples: &[Example], symmetry: Symmetry) -> Result<Tensor, NetError> {
+        single();
+        let _no_gradients = tch::no_grad_guard();
+        let asked = self.settled.as_ref().unwrap_or(&self.tower);
+        let batch = Batch::encode(asked.shape().size, examples, &self.recipe.targets, &vec![symmetry; examples.len()])?;
+        Ok(asked.forward(&batch.planes, Mode::Playing)?.values)
     }
 
     /// The symmetries through which the next batch is seen.

@@ -30,6 +30,8 @@ const VERSION: &str = "tengen-weights/1";
 /// | `policy.dense.weight`, `policy.dense.bias` | moves, 2·points; moves |
 /// | `value.hidden.weight`, `value.hidden.bias` | hidden, points; hidden |
 /// | `value.out.weight`, `value.out.bias` | 1, hidden; 1 |
+/// | with `score`: `value.score.weight`, `value.score.bias` | 1, hidden; 1 |
+/// | with `ownership`: `ownership.conv.weight`, `ownership.conv.bias` | 1, filters, 1, 1; 1 |
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     shape: Shape,
@@ -145,7 +147,7 @@ pub(crate) fn named<'a>(
 
 /// Whether a layer's outputs are the network's.
 fn is_answer(name: &str) -> bool {
-    name.starts_with("policy.dense.") || name.starts_with("value.out.")
+    ["policy.dense.", "value.out.", "value.score.", "ownership."].iter().any(|layer| name.starts_with(layer))
 }
 
 fn normal(spec: &TensorSpec, rng: &mut Xoshiro256PlusPlus) -> Vec<f32> {

@@ -47,6 +47,15 @@ pub(crate) fn bytes(name: &'static str, doc: &'static str, values: impl Iterator
     Column::new(name, doc, Arc::new(BinaryArray::from_iter_values(values)))
 }
 
+/// Strings of bytes of which some rows have none.
+pub(crate) fn optional_bytes(
+    name: &'static str,
+    doc: &'static str,
+    values: impl Iterator<Item = Option<Vec<u8>>>,
+) -> Column {
+    Column { nullable: true, ..Column::new(name, doc, Arc::new(BinaryArray::from_iter(values))) }
+}
+
 pub(crate) fn numbers<T: ArrowPrimitiveType>(
     name: &'static str,
     doc: &'static str,

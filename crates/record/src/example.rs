@@ -35,6 +35,9 @@ pub struct Example {
     pub outcome: Outcome,
     /// Black's area minus White's after komi, in points; `None` after resignation.
     pub score: Option<f32>,
+    /// The points that count for each player in the end; `None` where the last position does not give the score, as after
+    /// resignation, or in games of people who took dead stones off.
+    pub area: Option<Stones>,
     /// How much it counts in training, above 0; 1 as a rule.
     pub weight: f32,
     /// Whether the game was one in which nobody could resign.
@@ -65,6 +68,7 @@ impl Example {
             network_value: played.network_value,
             outcome: record.outcome,
             score: record.score,
+            area: None,
             weight: played.weight,
             calibration: record.calibration,
             model: record.model_at(turn.into()).to_owned(),

@@ -3,17 +3,19 @@
 use std::sync::Arc;
 
 use arrow_array::types::{Float32Type, Int8Type, UInt8Type, UInt16Type, UInt32Type};
-use arrow_array::{BinaryArray, BooleanArray, Float32Array, RecordBatch};
+use arrow_array::{Array, BinaryArray, BooleanArray, Float32Array, RecordBatch};
 use arrow_schema::Schema;
 use go::{Color, PointSet, Size, Stones};
 
-use crate::column::{bytes, counts, flags, lists, move_indices, numbers, optional_numbers, strings, table};
+use crate::column::{
+    bytes, counts, flags, lists, move_indices, numbers, optional_bytes, optional_numbers, strings, table,
+};
 use crate::table::{Lists, Strings, Table, optional, read_outcome, read_size, read_visits, value_error};
 use crate::turn::check_value;
 use crate::{Example, GameId, RecordError};
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
-pub const VERSION: &str = "examples/2";
+pub const VERSION: &str = "examples/3";
 
 /// The columns, each with a `doc` in its metadata, and the version.
 pub fn schema() -> Arc<Schema> {
@@ -72,6 +74,16 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
             "score",
             "Black's area minus White's after komi, in points; none after resignation",
             rows().map(|e| e.score),
+        ),
+        optional_bytes(
+            "area_black",
+            "points that count for Black in the end, as base_black; none where the last position does not give the score",
+            rows().map(|e| e.area.map(|area| area.black.to_bytes(e.size))),
+        ),
+        optional_bytes(
+            "area_white",
+            "points that count for White in the end, as area_black",
+            rows().map(|e| e.area.map(|area| area.white.to_bytes(e.size))),
         ),
         numbers::<Float32Type>(
             "weight",
@@ -147,6 +159,8 @@ struct Columns<'a> {
     network_value: &'a [f32],
     outcome: &'a [i8],
     score: &'a Float32Array,
+    area_black: &'a BinaryArray,
+    area_white: &'a BinaryArray,
     weight: &'a [f32],
     calibration: &'a BooleanArray,
     model: Strings<'a>,
@@ -170,6 +184,8 @@ impl<'a> Columns<'a> {
             network_value: table.numbers::<Float32Type>("network_value")?,
             outcome: table.numbers::<Int8Type>("outcome")?,
             score: table.optional_numbers::<Float32Type>("score")?,
+            area_black: table.optional_bytes("area_black")?,
+            area_white: table.optional_bytes("area_white")?,
             weight: table.numbers::<Float32Type>("weight")?,
             calibration: table.flags("calibration")?,
             model: table.strings("model")?,
@@ -187,6 +203,7 @@ impl<'a> Columns<'a> {
         value("root_value", row, self.root_value[row])?;
         value("network_value", row, self.network_value[row])?;
         read_outcome("outcome", row, self.outcome[row])?;
+        self.area(row, size)?;
         self.weight(row).map(drop)
     }
 
@@ -206,6 +223,7 @@ impl<'a> Columns<'a> {
             network_value: value("network_value", row, self.network_value[row])?,
             outcome: read_outcome("outcome", row, self.outcome[row])?,
             score: optional(self.score, row),
+            area: self.area(row, size)?,
             weight: self.weight(row)?,
             calibration: self.calibration.value(row),
             model: self.model.row(row).to_owned(),
@@ -219,15 +237,19 @@ impl<'a> Columns<'a> {
     }
 
     fn base(&self, row: usize, size: Size) -> Result<Stones, RecordError> {
-        let read = |column, bytes: &[u8]| {
-            let wrong = || value_error(column, row, format!("{} bytes make no board of {size}x{size}", bytes.len()));
-            PointSet::from_bytes(size, bytes).ok_or_else(wrong)
-        };
-        let black = read("base_black", self.base_black.value(row))?;
-        let white = read("base_white", self.base_white.value(row))?;
-        match (black & white).first() {
-            None => Ok(Stones { black, white }),
-            Some(point) => Err(value_error("base_white", row, format!("two stones on point {}", point.index()))),
+        let (black, white) = (self.base_black.value(row), self.base_white.value(row));
+        read_stones([("base_black", black), ("base_white", white)], row, size)
+    }
+
+    fn area(&self, row: usize, size: Size) -> Result<Option<Stones>, RecordError> {
+        let (black, white) = (self.area_black, self.area_white);
+        match (black.is_valid(row), white.is_valid(row)) {
+            (false, false) => Ok(None),
+            (true, true) => {
+                let columns = [("area_black", black.value(row)), ("area_white", white.value(row))];
+                read_stones(columns, row, size).map(Some)
+            }
+            _ => Err(value_error("area_white", row, "one area without the other".to_owned())),
         }
     }
 
@@ -241,6 +263,19 @@ impl<'a> Columns<'a> {
             None => Ok(moves),
             Some(mv) => Err(value_error("recent", row, format!("move {mv} does not exist on {size}x{size}"))),
         }
+    }
+}
+
+/// Black's and White's points, each with the name of its column.
+fn read_stones(columns: [(&'static str, &[u8]); 2], row: usize, size: Size) -> Result<Stones, RecordError> {
+    let read = |(column, bytes): (&'static str, &[u8])| {
+        let wrong = || value_error(column, row, format!("{} bytes make no board of {size}x{size}", bytes.len()));
+        PointSet::from_bytes(size, bytes).ok_or_else(wrong)
+    };
+    let (black, white) = (read(columns[0])?, read(columns[1])?);
+    match (black & white).first() {
+        None => Ok(Stones { black, white }),
+        Some(point) => Err(value_error(columns[1].0, row, format!("two stones on point {}", point.index()))),
     }
 }
 

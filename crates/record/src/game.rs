@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use go::{Color, Game, Move, Scoring, Size};
+use go::{Color, Game, Move, Scoring, Size, Stones};
 
 use crate::{Example, GameId, RecordError, Turn};
 
@@ -141,7 +141,16 @@ impl GameRecord {
             }
             self.play(&mut game, turn, played.mv)?;
         }
+        let area = self.area(&game);
+        examples.iter_mut().for_each(|example| example.area = area);
         Ok(examples)
+    }
+
+    /// The points that count for each player in the last position, where they give the score.
+    fn area(&self, last: &Game) -> Option<Stones> {
+        let area = last.area(self.scoring);
+        let margin = area.black.len() as f32 - area.white.len() as f32 - self.komi;
+        (self.score == Some(margin)).then_some(area)
     }
 
     fn play(&self, game: &mut Game, turn: usize, mv: Move) -> Result<(), RecordError> {

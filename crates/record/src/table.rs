@@ -47,10 +47,14 @@ impl<'a> Table<'a> {
     }
 
     pub(crate) fn bytes(&self, name: &'static str) -> Result<&'a BinaryArray, RecordError> {
-        let column = self.column(name)?;
-        let values = column.as_binary_opt::<i32>().ok_or_else(|| wrong_type(name, "binary strings", column))?;
+        let values = self.optional_bytes(name)?;
         no_nulls(name, values)?;
         Ok(values)
+    }
+
+    pub(crate) fn optional_bytes(&self, name: &'static str) -> Result<&'a BinaryArray, RecordError> {
+        let column = self.column(name)?;
+        column.as_binary_opt::<i32>().ok_or_else(|| wrong_type(name, "binary strings", column))
     }
 
     pub(crate) fn numbers<T: ArrowPrimitiveType>(&self, name: &'static str) -> Result<&'a [T::Native], RecordError> {

@@ -8,6 +8,7 @@ mod planes;
 mod training;
 mod weights;
 
+use config::manual::template;
 use config::{LearningRate, PolicyTarget, Train};
 use go::Size;
 use net::{Device, Precision, Recipe, Shape, Targets, Workshop};
@@ -15,7 +16,16 @@ use record::{Example, synthetic};
 
 /// A network that takes no time.
 fn tiny() -> Shape {
-    Shape { size: Size::new(5).unwrap(), blocks: 1, filters: 8, policy_planes: 2, value_planes: 1, value_hidden: 16 }
+    Shape {
+        size: Size::new(5).unwrap(),
+        blocks: 1,
+        filters: 8,
+        policy_planes: 2,
+        value_planes: 1,
+        value_hidden: 16,
+        ownership: false,
+        score: false,
+    }
 }
 
 /// Examples of made-up games on the board of [`tiny`].
@@ -29,20 +39,18 @@ fn recipe(rate: f32) -> Recipe {
         train: Train {
             batch: 32,
             steps: 1,
-            momentum: 0.9,
             l2: 0.0,
-            policy_target: PolicyTarget::SquashedDrawn,
-            policy_exponent: 0.98,
-            value_weight: 1.0,
-            outcome_share: 1.0,
             rotate: false,
             learning_rate: vec![LearningRate { from_step: 0, rate }],
+            ..template().train
         },
         targets: Targets {
             choice_moves: 2,
             policy: PolicyTarget::SquashedDrawn,
             policy_exponent: 0.98,
             outcome_share: 1.0,
+            legal_only: false,
+            ownership: false,
         },
         seed: 7,
     }

@@ -79,6 +79,8 @@ fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
         policy_planes: 2,
         value_planes: 1,
         value_hidden: 64,
+        ownership: false,
+        score: false,
     };
     for (precision, shape) in BOTH.into_iter().flat_map(|precision| [(precision, tiny()), (precision, wide)]) {
         let games = games_on(shape.size, 24);
@@ -105,6 +107,8 @@ fn equal_positions_have_equal_answers_in_batches_of_any_size() {
         policy_planes: 2,
         value_planes: 1,
         value_hidden: 64,
+        ownership: false,
+        score: false,
     };
     let game = &games_on(shape.size, 20)[19];
     for (seed, batch) in [1, 2, 3, 5, 7, 10, 14, 15, 18, 21].into_iter().enumerate() {
@@ -123,6 +127,8 @@ fn an_answer_does_not_depend_on_how_many_are_asked_for() {
         policy_planes: 4,
         value_planes: 4,
         value_hidden: 64,
+        ownership: false,
+        score: false,
     };
     for shape in [tiny(), wide(9, 32), wide(9, 48), wide(13, 16), wide(19, 16)] {
         let games = games_on(shape.size, 64);

@@ -1,6 +1,6 @@
 //! Learning, and going on with it.
 
-use config::LearningRate;
+use config::{LearningRate, Optimizer, RatePath};
 use net::{NetError, Precision, Recipe, Shape, Trainer, Weights, Workshop};
 use record::Example;
 
@@ -206,7 +206,7 @@ fn a_checkpoint_that_cannot_be_used_says_why() {
     }
     let weights = start().to_bytes();
     let error = refusal(&weights, tiny(), "digest");
-    assert_eq!(error, "the file is \"tengen-weights/1\", expected \"tengen-checkpoint/1\"");
+    assert_eq!(error, "the file is \"tengen-weights/1\", expected \"tengen-checkpoint/2\"");
     let larger = Shape { blocks: 2, ..tiny() };
     let error = refusal(&checkpoint, larger, "digest");
     assert!(error.contains("is 1 blocks of 8") && error.contains("expected 2 blocks of 8"), "{error}");
@@ -231,4 +231,103 @@ fn examples_that_do_not_fit_are_refused() {
     let error = trainer.step(&other.examples().unwrap()).unwrap_err();
     assert_eq!(error.to_string(), "a position on 9x9 for a network of 5x5");
     assert_eq!(trainer.steps(), 0);
+}
+
+/// Everything at once that is not there by default.
+fn elaborate(optimizer: Optimizer) -> Recipe {
+    let mut recipe = lively();
+    recipe.train.optimizer = optimizer;
+    recipe.train.clip_norm = 0.5;
+    recipe.train.average_decay = 0.9;
+    recipe.train.warm_up = 3;
+    recipe.train.learning_rate_path = RatePath::Cosine;
+    recipe.train.ownership_weight = 0.5;
+    recipe.train.score_weight = 0.1;
+    recipe.targets.ownership = true;
+    recipe.targets.legal_only = true;
+    recipe
+}
+
+fn helped() -> Shape {
+    Shape { ownership: true, score: true, ..tiny() }
+}
+
+#[test]
+fn elaborate_training_goes_on_bit_for_bit_too() {
+    let examples = examples(8 * 32);
+    let batches: Vec<&[Example]> = examples.chunks(32).collect();
+    for optimizer in [Optimizer::Sgd, Optimizer::Nesterov, Optimizer::Adamw] {
+        let recipe = || elaborate(optimizer);
+        let mut whole = Trainer::new(&Weights::synthetic(helped(), 11), 0, recipe(), WORKSHOP).unwrap();
+        for batch in &batches[..4] {
+            whole.step(batch).unwrap();
+        }
+        whole.settle(batches[0]).unwrap();
+        let checkpoint = whole.checkpoint("digest").unwrap();
+        let mut resumed = Trainer::restore(&checkpoint, helped(), "digest", recipe(), WORKSHOP).unwrap();
+        assert_eq!(resumed.checkpoint("digest").unwrap(), checkpoint);
+        assert_eq!(resumed.published().unwrap(), whole.published().unwrap());
+        assert_eq!(resumed.measure(&examples).unwrap(), whole.measure(&examples).unwrap());
+        for batch in &batches[4..] {
+            assert_eq!(whole.step(batch).unwrap(), resumed.step(batch).unwrap());
+        }
+        assert_eq!(resumed.checkpoint("digest").unwrap(), whole.checkpoint("digest").unwrap());
+        assert_eq!(resumed.published().unwrap(), resumed.weights().unwrap(), "nothing is settled after a step");
+    }
+}
+
+#[test]
+fn one_batch_is_learned_by_heart_in_every_way() {
+    let examples = examples(16);
+    for (optimizer, rate) in [(Optimizer::Nesterov, 0.05), (Optimizer::Adamw, 0.02)] {
+        let mut recipe = elaborate(optimizer);
+        recipe.train.rotate = false;
+        recipe.train.l2 = 0.0;
+        recipe.train.clip_norm = 0.0;
+        recipe.train.learning_rate = vec![LearningRate { from_step: 0, rate }];
+        let mut trainer = Trainer::new(&Weights::random(helped(), 11), 0, recipe, WORKSHOP).unwrap();
+        let first = trainer.step(&examples).unwrap();
+        let last = (0..600).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
+        assert!(first.policy - first.target_entropy > 0.1, "{optimizer:?} {first:?}");
+        assert!(last.policy - last.target_entropy < 0.02 && last.value < 0.01, "{optimizer:?} {last:?}");
+        assert!(first.ownership > 0.3 && last.ownership < 0.1 * first.ownership, "{optimizer:?} {first:?} {last:?}");
+        assert!(first.score > 0.05 && last.score < 0.05 * first.score, "{optimizer:?} {first:?} {last:?}");
+    }
+}
+
+#[test]
+fn what_is_published_is_the_mean_with_statistics_of_its_own() {
+    let examples = examples(64);
+    let mut recipe = recipe(0.05);
+    recipe.train.average_decay = 0.9;
+    let mut trainer = Trainer::new(&start(), 0, recipe.clone(), WORKSHOP).unwrap();
+    for _ in 0..40 {
+        trainer.step(&examples).unwrap();
+    }
+    let (before, raw) = (trainer.measure(&examples).unwrap(), trainer.weights().unwrap());
+    trainer.settle(&examples).unwrap();
+    let (settled, mean) = (trainer.measure(&examples).unwrap(), trainer.published().unwrap());
+    assert_eq!(trainer.weights().unwrap(), raw, "learning goes on where it was");
+    assert!(difference(&raw, &mean, &["conv.weight"]) > 1e-4 && before != settled);
+    // In play it answers as it does in training: its statistics are those of the examples.
+    recipe.train.learning_rate[0].rate = 0.0;
+    let mut at_rest = Trainer::new(&mean, 0, recipe, WORKSHOP).unwrap();
+    let training = at_rest.step(&examples).unwrap();
+    let close = |a: f32, b: f32| (a - b).abs() < 2e-3;
+    assert!(close(training.policy, settled.policy) && close(training.value, settled.value), "{training:?} {settled:?}");
+}
+
+#[test]
+fn gradients_are_no_longer_than_configured() {
+    let examples = examples(32);
+    let moved = |clip_norm: f32| {
+        let mut recipe = recipe(0.1);
+        recipe.train.clip_norm = clip_norm;
+        let mut trainer = trainer(recipe);
+        trainer.step(&examples).unwrap();
+        (difference(&start(), &trainer.weights().unwrap(), &["conv.weight", "dense.weight"]), trainer.gradient_norm())
+    };
+    let ((free, length), (bound, same)) = (moved(0.0), moved(0.01));
+    assert_eq!(length, same, "the length is told as it was");
+    assert!((bound / free - 0.01 / length).abs() < 1e-3 * 0.01 / length, "{free} {bound} {length}");
 }

@@ -52,11 +52,11 @@ fn other_versions_are_refused() {
     let batch = examples::to_batch(&some_examples(1));
     let renamed = |schema| RecordBatch::try_new(Arc::new(schema), batch.columns().to_vec()).unwrap();
     let other = batch.schema().as_ref().clone().with_metadata([(VERSION_KEY, "examples/9")]);
-    assert_eq!(refused(&renamed(other)), "expected a table of version examples/2, found examples/9");
+    assert_eq!(refused(&renamed(other)), "expected a table of version examples/3, found examples/9");
     let none = Schema::new(batch.schema().fields().clone());
-    assert_eq!(refused(&renamed(none)), "expected a table of version examples/2, found none");
+    assert_eq!(refused(&renamed(none)), "expected a table of version examples/3, found none");
     let games = games::to_batch(&some_games(1));
-    assert_eq!(refused(&games), "expected a table of version examples/2, found games/3");
+    assert_eq!(refused(&games), "expected a table of version examples/3, found games/3");
 }
 
 #[test]

@@ -1,0 +1,42 @@
+//! The running mean of the weights: what is published instead of them where that is configured.
+//!
+//! A mean of weights is better than the last of them, which jumps about with every batch. But its batch norms know nothing
+//! of what its convolutions answer: a mean of statistics is not the statistics of the mean. So they are measured anew.
+
+use tch::Tensor;
+
+use crate::NetError;
+use crate::tower::Tower;
+
+/// The mean of every learned tensor, in the order of [`Tower::learned`].
+pub(crate) struct Average {
+    pub(crate) tensors: Vec<Tensor>,
+}
+
+impl Average {
+    /// The weights as they are.
+    pub(crate) fn new(tower: &Tower) -> Result<Average, NetError> {
+        let tensors = tower.learned().map(|(_, tensor)| Ok(tensor.f_detach()?.f_mul_scalar(1)?));
+        Ok(Average { tensors: tensors.collect::<Result<_, NetError>>()? })
+    }
+
+    /// Follows the weights after a step, counted from 0: a ← d·a + (1 − d)·w. In the first steps d is (1 + t)/(10 + t) if
+    /// that is less, so that the beginning is soon forgotten.
+    pub(crate) fn follow(&mut self, tower: &Tower, decay: f32, step: u64) -> Result<(), NetError> {
+        let _no_gradients = tch::no_grad_guard();
+        let decay = f64::from(decay).min((1 + step) as f64 / (10 + step) as f64);
+        for (average, (_, tensor)) in self.tensors.iter_mut().zip(tower.learned()) {
+            let _ = average.f_lerp_(tensor, 1.0 - decay)?;
+        }
+        Ok(())
+    }
+
+    /// Puts the mean into a tower.
+    pub(crate) fn put(&self, tower: &Tower) -> Result<(), NetError> {
+        let _no_gradients = tch::no_grad_guard();
+        for ((_, tensor), average) in tower.learned().zip(&self.tensors) {
+            tensor.shallow_clone().f_copy_(average)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,93 @@
+//! Gradients of the whole network against differences of its loss, in f64.
+
+use config::{OutcomeIn, Train, ValueLoss};
+use go::{Size, Symmetry};
+use record::{Example, synthetic};
+use tch::{Kind, Tensor};
+
+use crate::batch::Batch;
+use crate::layers::Place;
+use crate::loss::{Terms, loss};
+use crate::tower::{Format, Mode, Tower};
+use crate::{Shape, Targets, Weights};
+
+/// How far a weight is moved to either side: the difference is then exact to about its square.
+const STEP: f64 = 1e-6;
+/// Weights of each tensor that are tried.
+const TRIED: usize = 3;
+
+fn shape() -> Shape {
+    let size = Size::new(5).unwrap();
+    let (policy_planes, value_planes, value_hidden) = (2, 2, 8);
+    let (ownership, score) = (true, true);
+    Shape { size, blocks: 2, filters: 4, policy_planes, value_planes, value_hidden, ownership, score }
+}
+
+fn train(changes: &[&str]) -> Train {
+    let more = ["network.ownership=true", "network.score=true", "train.ownership_weight=0.7", "train.score_weight=0.3"];
+    let changes: Vec<String> = more.iter().chain(changes).map(|&change| change.to_owned()).collect();
+    config::RunConfig::from_toml_with(&config::manual::template().to_toml(), &changes).unwrap().train
+}
+
+fn batch(targets: &Targets) -> Batch {
+    let games = (0..3).map(|index| synthetic::game("made-1", "worker", index, shape().size, 30));
+    let examples: Vec<Example> = games.flat_map(|game| game.examples().unwrap()).step_by(5).take(12).collect();
+    assert!(examples.iter().any(|example| example.area.is_some()), "there is something to learn of areas");
+    let symmetries: Vec<Symmetry> = (0..examples.len()).map(|i| Symmetry::ALL[i % 8]).collect();
+    Batch::encode(shape().size, &examples, targets, &symmetries).unwrap()
+}
+
+/// The greatest difference between a gradient and what the loss does, by the size of the gradient.
+fn error(train: &Train, mode: Mode) -> f64 {
+    let place = Place { device: tch::Device::Cpu, kind: Kind::Double };
+    let tower = Tower::new(&Weights::synthetic(shape(), 5), place, Format::Planes).unwrap();
+    let targets = Targets {
+        choice_moves: 0,
+        policy: train.policy_target,
+        policy_exponent: train.policy_exponent,
+        outcome_share: train.outcome_share,
+        legal_only: train.legal_only,
+        ownership: true,
+    };
+    let (batch, terms) = (batch(&targets), Terms::new(train));
+    let cost = || loss(&tower.forward(&batch.planes, mode).unwrap(), &batch, &terms).unwrap().tensor;
+    let learned: Vec<&Tensor> = tower.learned().map(|(_, tensor)| tensor).collect();
+    let gradients = Tensor::run_backward(&[cost()], &learned, false, false);
+    let _no_gradients = tch::no_grad_guard();
+    let mut worst: f64 = 0.0;
+    for (tensor, gradient) in learned.iter().zip(&gradients) {
+        let (numbers, slopes) = (tensor.view([-1]), gradient.contiguous().view([-1]));
+        let scale = f64::try_from(slopes.abs().max()).unwrap().max(1e-3);
+        let count = numbers.numel();
+        for index in (0..count).step_by(count.div_ceil(TRIED)) {
+            let mut number = numbers.get(index as i64);
+            let mut moved = |by: f64| {
+                let _ = number.g_add_scalar_(by);
+                f64::try_from(cost()).unwrap()
+            };
+            let difference = moved(STEP) - moved(-2.0 * STEP);
+            moved(STEP);
+            let slope = slopes.double_value(&[index as i64]);
+            worst = worst.max((difference / (2.0 * STEP) - slope).abs() / scale);
+        }
+    }
+    worst
+}
+
+#[test]
+fn gradients_are_what_the_loss_does() {
+    let losses: [&[&str]; 3] = [
+        &["train.value_loss=squared", "train.outcome_share=0.6"],
+        &["train.value_loss=power", "train.outcome_in=loss", "train.outcome_share=0.6"],
+        &["train.value_loss=cross-entropy", "train.legal_only=true", "train.outcome_share=0.9"],
+    ];
+    for changes in losses {
+        let train = train(changes);
+        for mode in [Mode::Training, Mode::Playing] {
+            let error = error(&train, mode);
+            assert!(error < 1e-5, "{:?} {:?} {mode:?}: {error:e}", train.value_loss, train.outcome_in);
+        }
+    }
+    assert_eq!(train(losses[1]).outcome_in, OutcomeIn::Loss);
+    assert_eq!(train(losses[2]).value_loss, ValueLoss::CrossEntropy);
+}

@@ -1,0 +1,54 @@
+//! How the tensors of a network in training are.
+
+use tch::Tensor;
+
+use crate::optimizer::update;
+use crate::{NetError, Trainer};
+
+/// How one learned tensor is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vital {
+    /// Its name, as in the file of weights.
+    pub tensor: String,
+    /// √ of the mean square of its numbers.
+    pub size: f32,
+    /// How far a step of the size of the last one takes it, by its own length; 0 for a tensor of zeros.
+    pub update_ratio: f32,
+}
+
+impl Trainer {
+    /// How every learned tensor is after the last step.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn vitals(&self) -> Result<Vec<Vital>, NetError> {
+        let _no_gradients = tch::no_grad_guard();
+        let size = self.step_size();
+        let of = |(place, (spec, tensor)): (usize, &(crate::shape::TensorSpec, Tensor))| {
+            let length = norm(tensor)?;
+            let moved = norm(&update(&self.optimizer, place, size)?)?;
+            Ok(Vital {
+                tensor: spec.name.clone(),
+                size: (length / (spec.len() as f64).sqrt()) as f32,
+                update_ratio: if length > 0.0 { (moved / length) as f32 } else { 0.0 },
+            })
+        };
+        self.tower.learned().enumerate().map(of).collect()
+    }
+
+    /// By how much the values of some examples differ between the eight symmetries through which each can be seen: the
+    /// root of the mean variance. It is 0 for a network that has understood that they are the same.
+    ///
+    /// # Errors
+    /// Examples that make no batch.
+    pub fn symmetry_spread(&self, examples: &[record::Example]) -> Result<f32, NetError> {
+        let values = go::Symmetry::ALL.into_iter().map(|symmetry| self.values(examples, symmetry));
+        let values = Tensor::f_stack(&values.collect::<Result<Vec<_>, NetError>>()?, 0)?;
+        Ok(values.f_var_dim(&[0i64][..], false, false)?.f_mean(tch::Kind::Float)?.f_sqrt()?.f_double_value(&[])? as f32)
+    }
+}
+
+/// The length of a tensor, as a vector.
+fn norm(tensor: &Tensor) -> Result<f64, NetError> {
+    Ok(tensor.f_square()?.f_sum(tch::Kind::Double)?.f_sqrt()?.f_double_value(&[])?)
+}

@@ -1,0 +1,207 @@
+//! Whether a model that has just been trained is well: alarms for faults that spoil a run in silence.
+//!
+//! The bounds are wide: in runs that learned well none was reached. What each alarm is about has happened to somebody:
+//! Minigo trained 115 models without symmetries, with batch norms that did not fit, and on too few games again and again.
+
+use std::fmt;
+
+use config::Train;
+use net::{Losses, Vital};
+use store::DrawSummary;
+
+/// Value error in training by that on the holdout, below which the games are being learned by heart.
+const BY_HEART: f32 = 0.5;
+/// Spread of the values of one position between its symmetries, from 0 to 1, above which they are not being learned.
+const SPREAD: f32 = 0.25;
+/// Part of its own length that a tensor may move in a step.
+const UPDATE: f32 = 0.1;
+/// How often a new position may be drawn on average.
+const SAMPLES: f64 = 16.0;
+
+/// What is known of a model and its training.
+pub(crate) struct Checkup<'a> {
+    pub(crate) train: &'a Train,
+    /// The last batches that were learned from, before they were.
+    pub(crate) learned: &'a Losses,
+    pub(crate) holdout: &'a Losses,
+    /// By how much values differ between symmetries.
+    pub(crate) spread: f32,
+    pub(crate) drawn: &'a DrawSummary,
+    pub(crate) vitals: Vec<Vital>,
+}
+
+/// Something that is wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Alarm {
+    /// Training is far below holdout.
+    ByHeart { learned: f32, holdout: f32 },
+    /// A constant would say more.
+    WorseThanConstant { error: f32, constant: f32 },
+    /// Symmetries are not understood.
+    Spread { spread: f32 },
+    /// Examples are not turned.
+    RotationOff,
+    /// A tensor is all zeros.
+    Dead { tensor: String },
+    /// A tensor moves too far.
+    Unsteady { tensor: String, ratio: f32 },
+    /// The same positions again and again.
+    Stale { samples: f64 },
+    /// The policy knows no doubt, or nothing else.
+    Collapsed { entropy: f32, target: f32 },
+}
+
+impl Checkup<'_> {
+    /// What is wrong, if anything.
+    pub(crate) fn alarms(&self) -> Vec<Alarm> {
+        let Losses {
+            value_error: error,
+            constant_error: constant,
+            output_entropy: entropy,
+            target_entropy: target,
+            ..
+        } = *self.holdout;
+        let learned = self.learned.value_error;
+        let samples = self.drawn.mean_per_new_position;
+        let found = [
+            (!self.train.rotate).then_some(Alarm::RotationOff),
+            (learned < BY_HEART * error).then_some(Alarm::ByHeart { learned, holdout: error }),
+            (error > constant).then_some(Alarm::WorseThanConstant { error, constant }),
+            (self.spread > SPREAD).then_some(Alarm::Spread { spread: self.spread }),
+            (samples > SAMPLES).then_some(Alarm::Stale { samples }),
+            (entropy < target / 4.0).then_some(Alarm::Collapsed { entropy, target }),
+        ];
+        let tensors = self.vitals.iter().flat_map(|Vital { tensor, size, update_ratio }| {
+            let dead = (*size == 0.0).then(|| Alarm::Dead { tensor: tensor.clone() });
+            let unsteady =
+                (*update_ratio > UPDATE).then(|| Alarm::Unsteady { tensor: tensor.clone(), ratio: *update_ratio });
+            // Biases and shifts begin at 0, where any step is infinitely large.
+            dead.into_iter().chain(unsteady).filter(|_| tensor.ends_with("weight") && !tensor.ends_with("norm.weight"))
+        });
+        found.into_iter().flatten().chain(tensors).collect()
+    }
+}
+
+impl Alarm {
+    /// A name that programs can look for.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Alarm::ByHeart { .. } => "learned-by-heart",
+            Alarm::WorseThanConstant { .. } => "worse-than-constant",
+            Alarm::Spread { .. } => "symmetry-spread",
+            Alarm::RotationOff => "rotation-off",
+            Alarm::Dead { .. } => "dead-tensor",
+            Alarm::Unsteady { .. } => "unsteady-tensor",
+            Alarm::Stale { .. } => "stale-data",
+            Alarm::Collapsed { .. } => "policy-collapsed",
+        }
+    }
+}
+
+impl fmt::Display for Alarm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Alarm::ByHeart { learned, holdout } => write!(
+                f,
+                "the games are learned by heart: values are wrong by {learned:.3} in training and by {holdout:.3} on games set \
+                 aside; a larger window or fewer samples of each position help"
+            ),
+            Alarm::WorseThanConstant { error, constant } => write!(
+                f,
+                "the values say less than a constant would: their error is {error:.3}, that of the best constant {constant:.3}"
+            ),
+            Alarm::Spread { spread } => {
+                write!(
+                    f,
+                    "the value of a position changes by {spread:.2} when it is turned: symmetries are not learned"
+                )
+            }
+            Alarm::RotationOff => f.write_str("train.rotate is off: every position is only ever seen from one side"),
+            Alarm::Dead { tensor } => write!(f, "{tensor} is all zeros: nothing passes it"),
+            Alarm::Unsteady { tensor, ratio } => {
+                write!(
+                    f,
+                    "{tensor} moves by {:.0} % of its length in a step: the learning rate is too high",
+                    100.0 * ratio
+                )
+            }
+            Alarm::Stale { samples } => {
+                write!(f, "every new position is learned from {samples:.1} times: games come too slowly")
+            }
+            Alarm::Collapsed { entropy, target } => write!(
+                f,
+                "the policy knows no doubt: its entropy is {entropy:.2} nats, that of the searches {target:.2}"
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn losses() -> Losses {
+        Losses { value_error: 0.6, constant_error: 0.99, output_entropy: 2.5, target_entropy: 2.4, ..Losses::default() }
+    }
+
+    fn drawn() -> DrawSummary {
+        DrawSummary {
+            wanted: 100,
+            examples: 100,
+            bounded: false,
+            mean_per_position: 0.5,
+            mean_per_new_position: 2.0,
+            calibration_share: 0.1,
+        }
+    }
+
+    fn vital(tensor: &str, size: f32, update_ratio: f32) -> Vital {
+        Vital { tensor: tensor.to_owned(), size, update_ratio }
+    }
+
+    /// What is known of a network that is well, to be changed.
+    struct Known {
+        train: Train,
+        learned: Losses,
+        holdout: Losses,
+        spread: f32,
+        drawn: DrawSummary,
+        vitals: Vec<Vital>,
+    }
+
+    /// The names of the alarms after a change to a network that is well.
+    fn alarms(change: impl FnOnce(&mut Known)) -> Vec<&'static str> {
+        let mut known = Known {
+            train: config::manual::template().train,
+            learned: losses(),
+            holdout: losses(),
+            spread: 0.1,
+            drawn: drawn(),
+            vitals: vec![vital("stem.conv.weight", 0.1, 0.01), vital("policy.dense.bias", 0.0, 0.0)],
+        };
+        change(&mut known);
+        let Known { train, learned, holdout, spread, drawn, vitals } = known;
+        let checkup = Checkup { train: &train, learned: &learned, holdout: &holdout, spread, drawn: &drawn, vitals };
+        let found = checkup.alarms();
+        assert!(found.iter().all(|alarm| !alarm.to_string().is_empty()));
+        found.iter().map(Alarm::name).collect()
+    }
+
+    #[test]
+    fn a_network_that_is_well_raises_no_alarm() {
+        assert_eq!(alarms(|_| {}), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn every_fault_raises_its_alarm_and_no_other() {
+        let bad = |size, ratio| vital("blocks.0.first.conv.weight", size, ratio);
+        assert_eq!(alarms(|known| known.train.rotate = false), ["rotation-off"]);
+        assert_eq!(alarms(|known| known.learned.value_error = 0.2), ["learned-by-heart"]);
+        assert_eq!(alarms(|known| known.holdout.value_error = 1.1), ["worse-than-constant"]);
+        assert_eq!(alarms(|known| known.holdout.output_entropy = 0.3), ["policy-collapsed"]);
+        assert_eq!(alarms(|known| known.spread = 0.3), ["symmetry-spread"]);
+        assert_eq!(alarms(|known| known.drawn.mean_per_new_position = 40.0), ["stale-data"]);
+        assert_eq!(alarms(|known| known.vitals.push(bad(0.0, 0.0))), ["dead-tensor"]);
+        assert_eq!(alarms(|known| known.vitals.push(bad(0.1, 0.5))), ["unsteady-tensor"]);
+    }
+}
