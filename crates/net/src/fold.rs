@@ -98,6 +98,7 @@ mod tests {
             policy_planes: 2,
             value_planes: 1,
             value_hidden: 8,
+            turn_planes: crate::TurnPlanes::One,
         }
     }
 

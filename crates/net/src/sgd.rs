@@ -85,6 +85,7 @@ mod tests {
             policy_planes: 2,
             value_planes: 1,
             value_hidden: 2,
+            turn_planes: crate::TurnPlanes::One,
         };
         let start = Weights::random(shape, 1);
         let place = Place { device: tch::Device::Cpu, kind: Kind::Float };

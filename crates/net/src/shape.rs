@@ -5,7 +5,7 @@ use std::fmt;
 use go::Size;
 use serde::{Deserialize, Serialize};
 
-use crate::{NetError, planes};
+use crate::{NetError, TurnPlanes};
 
 /// No network that can be trained has more of anything; keeps a broken file from asking for endless memory.
 const MOST: usize = 1 << 14;
@@ -31,6 +31,8 @@ pub struct Shape {
     pub value_planes: usize,
     /// Width of the hidden layer in the value head.
     pub value_hidden: usize,
+    /// How it is told whose turn it is. Networks of our own have one plane for that; those of Leela Zero have two.
+    pub turn_planes: TurnPlanes,
 }
 
 /// A shape as files spell it.
@@ -86,7 +88,8 @@ impl Shape {
     /// A board that does not exist.
     pub fn new(game: &config::Game, network: &config::Network) -> Result<Shape, NetError> {
         let config::Network { blocks, filters, policy_planes, value_planes, value_hidden } = *network;
-        Ok(Shape { size: Size::new(game.size)?, blocks, filters, policy_planes, value_planes, value_hidden })
+        let (size, turn_planes) = (Size::new(game.size)?, TurnPlanes::One);
+        Ok(Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, turn_planes })
     }
 
     /// Multiplications and additions of one evaluation, counting each as one; taps that fall off the board count too,
@@ -111,7 +114,7 @@ impl Shape {
     pub(crate) fn units(&self) -> Vec<Unit> {
         let unit = |name: String, inputs, outputs, kernel| Unit { name, inputs, outputs, kernel };
         let f = self.filters;
-        let mut units = vec![unit("stem".to_owned(), planes::COUNT, f, 3)];
+        let mut units = vec![unit("stem".to_owned(), self.turn_planes.count(), f, 3)];
         for block in 0..self.blocks {
             units.extend(["first", "second"].map(|half| unit(format!("blocks.{block}.{half}"), f, f, 3)));
         }
@@ -143,7 +146,7 @@ impl Shape {
     }
 
     /// Name, inputs and outputs of every dense layer.
-    fn dense_layers(&self) -> [(&'static str, usize, usize); 3] {
+    pub(crate) fn dense_layers(&self) -> [(&'static str, usize, usize); 3] {
         [
             ("policy.dense", self.policy_planes * self.size.area(), self.size.moves()),
             ("value.hidden", self.value_planes * self.size.area(), self.value_hidden),
@@ -154,19 +157,23 @@ impl Shape {
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden } = self;
+        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, turn_planes } = self;
         write!(
             f,
             "{blocks} blocks of {filters} filters on {size}x{size}, heads of {policy_planes} and {value_planes} planes, \
              {value_hidden} hidden values"
-        )
+        )?;
+        match turn_planes {
+            TurnPlanes::One => Ok(()),
+            TurnPlanes::Two => write!(f, ", {} planes of input", turn_planes.count()),
+        }
     }
 }
 
 impl From<Shape> for ShapeFields {
     fn from(shape: Shape) -> ShapeFields {
-        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden } = shape;
-        let (size, planes) = (size.side(), planes::COUNT);
+        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, turn_planes } = shape;
+        let (size, planes) = (size.side(), turn_planes.count());
         ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes }
     }
 }
@@ -177,10 +184,10 @@ impl TryFrom<ShapeFields> for Shape {
     fn try_from(fields: ShapeFields) -> Result<Shape, String> {
         let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes } = fields;
         let size = Size::new(size).map_err(|e| e.to_string())?;
-        if planes != planes::COUNT {
-            return Err(format!("a network for {planes} planes of input, and positions have {}", planes::COUNT));
-        }
-        let shape = Shape { size, blocks, filters, policy_planes, value_planes, value_hidden };
+        let [one, two] = [TurnPlanes::One, TurnPlanes::Two].map(TurnPlanes::count);
+        let unknown = || format!("a network for {planes} planes of input, and positions have {one} or {two}");
+        let turn_planes = TurnPlanes::of_count(planes).ok_or_else(unknown)?;
+        let shape = Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, turn_planes };
         let widths = [filters, policy_planes, value_planes, value_hidden];
         if blocks > MOST || widths.iter().any(|width| !(1..=MOST).contains(width)) {
             return Err(format!("{shape} make no network"));
@@ -222,7 +229,8 @@ mod tests {
     use super::*;
 
     fn shape(size: usize, blocks: usize, filters: usize, value_hidden: usize) -> Shape {
-        Shape { size: Size::new(size).unwrap(), blocks, filters, policy_planes: 2, value_planes: 1, value_hidden }
+        let (size, turn_planes) = (Size::new(size).unwrap(), TurnPlanes::One);
+        Shape { size, blocks, filters, policy_planes: 2, value_planes: 1, value_hidden, turn_planes }
     }
 
     #[test]
@@ -254,7 +262,7 @@ mod tests {
             ShapeFields { blocks: usize::MAX, ..good },
             ShapeFields { filters: 0, ..good },
             ShapeFields { value_hidden: 1 << 40, ..good },
-            ShapeFields { planes: 18, ..good },
+            ShapeFields { planes: 16, ..good },
         ] {
             assert!(Shape::try_from(bad).is_err());
         }

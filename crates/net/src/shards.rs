@@ -76,8 +76,15 @@ mod tests {
 
     #[test]
     fn results_keep_the_order_of_the_parts() {
-        let shape =
-            Shape { size: go::Size::MIN, blocks: 0, filters: 1, policy_planes: 2, value_planes: 1, value_hidden: 1 };
+        let shape = Shape {
+            size: go::Size::MIN,
+            blocks: 0,
+            filters: 1,
+            policy_planes: 2,
+            value_planes: 1,
+            value_hidden: 1,
+            turn_planes: crate::TurnPlanes::One,
+        };
         let place = Place { device: tch::Device::Cpu, kind: tch::Kind::Float };
         let tower = Tower::new(&Weights::random(shape, 1), place, Format::Points).unwrap();
         for threads in [1, 2, 3, 10] {

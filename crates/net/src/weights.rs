@@ -21,7 +21,7 @@ const VERSION: &str = "tengen-weights/1";
 ///
 /// | name | dimensions |
 /// |---|---|
-/// | `stem.conv.weight` | filters, planes, 3, 3 |
+/// | `stem.conv.weight` | filters, planes (17; 18 from Leela Zero), 3, 3 |
 /// | `blocks.I.first.conv.weight`, `blocks.I.second.conv.weight` | filters, filters, 3, 3 |
 /// | `policy.conv.weight` | 2, filters, 1, 1 |
 /// | `value.conv.weight` | 1, filters, 1, 1 |

@@ -47,7 +47,15 @@ fn writes() -> bool {
 fn weights() -> Vec<u8> {
     let (path, size) = (file("5x5.safetensors"), Size::new(5).unwrap());
     if writes() && !path.exists() {
-        let shape = Shape { size, blocks: 1, filters: 4, policy_planes: 2, value_planes: 1, value_hidden: 8 };
+        let shape = Shape {
+            size,
+            blocks: 1,
+            filters: 4,
+            policy_planes: 2,
+            value_planes: 1,
+            value_hidden: 8,
+            turn_planes: net::TurnPlanes::One,
+        };
         std::fs::write(&path, Weights::synthetic(shape, 1).to_bytes()).unwrap();
     }
     std::fs::read(path).unwrap()

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+mod exchange;
 mod golden;
+mod leelaz;
 mod network;
 mod planes;
 mod training;
@@ -15,7 +17,15 @@ use record::{Example, synthetic};
 
 /// A network that takes no time.
 fn tiny() -> Shape {
-    Shape { size: Size::new(5).unwrap(), blocks: 1, filters: 8, policy_planes: 2, value_planes: 1, value_hidden: 16 }
+    Shape {
+        size: Size::new(5).unwrap(),
+        blocks: 1,
+        filters: 8,
+        policy_planes: 2,
+        value_planes: 1,
+        value_hidden: 16,
+        turn_planes: net::TurnPlanes::One,
+    }
 }
 
 /// Examples of made-up games on the board of [`tiny`].

@@ -75,6 +75,7 @@ fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
         policy_planes: 2,
         value_planes: 1,
         value_hidden: 64,
+        turn_planes: net::TurnPlanes::One,
     };
     for (precision, shape) in BOTH.into_iter().flat_map(|precision| [(precision, tiny()), (precision, wide)]) {
         let games = games_on(shape.size, 24);
@@ -102,6 +103,7 @@ fn equal_positions_have_equal_answers_in_batches_of_any_size() {
         policy_planes: 2,
         value_planes: 1,
         value_hidden: 64,
+        turn_planes: net::TurnPlanes::One,
     };
     let game = &games_on(shape.size, 20)[19];
     for (seed, batch) in [1, 2, 3, 5, 7, 10, 14, 15, 18, 21].into_iter().enumerate() {
