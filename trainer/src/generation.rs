@@ -69,18 +69,24 @@ fn wait_for_shards(
 fn publish(run: &Run, config: &RunConfig, work: &Work) -> Result<ModelCard, TrainerError> {
     let number = work.progress.generation;
     let weights = work.trainer.weights().map_err(|source| TrainerError::Train { generation: number, source })?;
-    let card = ModelCard {
+    let card = card(run, config, number, work.trainer.steps());
+    run.publish_model(&card, weights.to_bytes().into())?;
+    Ok(card)
+}
+
+/// What there is to know of a model of this run that has taken so many steps.
+pub(crate) fn card(run: &Run, config: &RunConfig, number: u32, step: u64) -> ModelCard {
+    ModelCard {
         run: run.name().clone(),
         number,
         parent: number.checked_sub(1).filter(|&parent| parent > 0),
-        step: work.trainer.steps(),
+        origin: Vec::new(),
+        step,
         size: config.game.size,
         config_digest: config.digest(),
         network: config.network,
         search: config.search.clone(),
-    };
-    run.publish_model(&card, weights.to_bytes().into())?;
-    Ok(card)
+    }
 }
 
 /// The training of one model.

@@ -160,11 +160,8 @@ pub enum NetError {
         problem: String,
     },
     /// A gzipped file that cannot be unpacked.
-    #[error("not a whole gzip file: {problem}")]
-    NotGzip {
-        /// What is wrong with it.
-        problem: String,
-    },
+    #[error("{0}")]
+    NotGzip(String),
     /// A layer that Leela Zero's networks do not have.
     #[error("tensor {tensor} has no place in a file of Leela Zero's")]
     NoPlace {

@@ -5,9 +5,6 @@
 //! head's convolution and dense layer, the value head's convolution and two dense layers. The shape is nowhere written; it
 //! follows from how many lines there are and how many numbers they hold.
 
-use std::io::Read;
-
-use flate2::read::MultiGzDecoder;
 use go::Size;
 
 use super::{Convolution, Dense, Zero};
@@ -32,17 +29,7 @@ pub(crate) fn looks_like(bytes: &[u8]) -> bool {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<Zero, NetError> {
-    if !bytes.starts_with(&GZIP) {
-        return parse(bytes);
-    }
-    let mut text = Vec::new();
-    let unpacked = MultiGzDecoder::new(bytes).take(MOST_BYTES + 1).read_to_end(&mut text);
-    let broken = |problem: String| NetError::NotGzip { problem };
-    match unpacked {
-        Err(error) => Err(broken(error.to_string())),
-        Ok(length) if length as u64 > MOST_BYTES => Err(broken(format!("more than {MOST_BYTES} bytes of text"))),
-        Ok(_) => parse(&text),
-    }
+    parse(&record::unpacked(bytes, MOST_BYTES).map_err(NetError::NotGzip)?)
 }
 
 fn parse(text: &[u8]) -> Result<Zero, NetError> {
