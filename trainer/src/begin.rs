@@ -36,8 +36,7 @@ impl Beginning {
     /// # Errors
     /// A file that cannot be read as a network.
     pub fn of_file(name: &str, bytes: &[u8]) -> Result<Beginning, TrainerError> {
-        let read = FileKind::of(bytes).and_then(|kind| kind.read(bytes));
-        let (weights, _) = read.map_err(|source| unusable(name, source))?;
+        let (_, weights, _) = FileKind::read(bytes).map_err(|source| unusable(name, source))?;
         Ok(Beginning { weights, source: Source::new(SourceKind::Weights, name, bytes) })
     }
 

@@ -159,6 +159,9 @@ pub enum NetError {
         /// What is wrong with it.
         problem: String,
     },
+    /// A file of no kind that is known.
+    #[error("neither safetensors nor text of Leela Zero's, which begins with its version")]
+    UnknownFile,
     /// A gzipped file that cannot be unpacked.
     #[error("{0}")]
     NotGzip(String),

@@ -20,6 +20,8 @@ use crate::{NetError, Shape, UnknownPlace, Weights, folded, planes};
 const TOLERANCE: f32 = 1e-4;
 /// Positions at a time: a network of 40 blocks and 256 filters takes little memory so.
 const BATCH: usize = 8;
+/// Bytes that a gzipped file may hold: a network of 40 blocks and 384 filters has 1.5 GB of text.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// Kinds of files that a network can be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub enum FileKind {
     Weights,
     /// Batch norms folded away: for programs that only play.
     Folded,
-    /// Leela Zero's text, plain or gzipped.
+    /// Leela Zero's text, version 1.
     LeelaZero,
 }
 
@@ -48,14 +50,15 @@ impl FileKind {
     pub const ALL: [FileKind; 3] = [FileKind::Weights, FileKind::Folded, FileKind::LeelaZero];
 
     /// The kind that a file is, going by how it begins.
-    ///
-    /// # Errors
-    /// A file that is neither text as Leela Zero writes it nor safetensors of ours.
-    pub fn of(bytes: &[u8]) -> Result<FileKind, NetError> {
-        if leela_zero::looks_like(bytes) {
+    fn of(file: &[u8]) -> Result<FileKind, NetError> {
+        if leela_zero::looks_like(file) {
             return Ok(FileKind::LeelaZero);
         }
-        let is_folded = File::read(bytes)?.version()? == folded::VERSION;
+        // Eight bytes of safetensors are the length of what follows, which is JSON.
+        if file.get(8) != Some(&b'{') {
+            return Err(NetError::UnknownFile);
+        }
+        let is_folded = File::read(file)?.version()? == folded::VERSION;
         Ok(if is_folded { FileKind::Folded } else { FileKind::Weights })
     }
 
@@ -75,12 +78,16 @@ impl FileKind {
         Ok((file, difference))
     }
 
-    /// Reads a file of this kind, and asks what is in it and the weights that came of it about made-up positions.
+    /// Reads a file of any kind, plain or gzipped, and says which it is; asks what is in it and the weights that came of
+    /// it about made-up positions.
     ///
     /// # Errors
-    /// A file that is broken or of another kind, or [`NetError::Differs`].
-    pub fn read(self, file: &[u8]) -> Result<(Weights, Difference), NetError> {
-        self.read_as(file, None, &[])
+    /// A file that is broken or of no kind, or [`NetError::Differs`].
+    pub fn read(file: &[u8]) -> Result<(FileKind, Weights, Difference), NetError> {
+        let file = record::unpacked(file, MOST_BYTES).map_err(NetError::NotGzip)?;
+        let kind = FileKind::of(&file)?;
+        let (weights, difference) = kind.read_as(&file, None, &[])?;
+        Ok((kind, weights, difference))
     }
 
     /// Reads a file that was made of `original`, or is to become weights of ours.

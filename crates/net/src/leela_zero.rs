@@ -56,7 +56,7 @@ pub(crate) struct Dense {
 }
 
 impl Zero {
-    /// Reads a file, which may be gzipped.
+    /// Reads a file.
     ///
     /// # Errors
     /// A file that is none of a network of this format; the error says in which line.

@@ -13,26 +13,17 @@ use crate::{NetError, Shape, TurnPlanes};
 
 /// The version whose value is for the side to move. Version 2 is that of ELF OpenGo's networks, whose value is Black's.
 const VERSION: &str = "1";
-/// Bytes of text: a network of 40 blocks and 384 filters has 1.5 GB, and a small file of many zeros may stand for more.
-const MOST_BYTES: u64 = 4 << 30;
 /// Lines besides those of the blocks: the version, the input convolution, the heads.
 const LINES: usize = 1 + 4 + HEADS;
 const HEADS: usize = 14;
 const LINES_A_BLOCK: usize = 8;
-/// The first two bytes of a gzip file.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
 /// Whether a file may be meant as one of this format.
 pub(crate) fn looks_like(bytes: &[u8]) -> bool {
     let first: Vec<u8> = bytes.iter().copied().take_while(|byte| !byte.is_ascii_whitespace()).take(4).collect();
-    bytes.starts_with(&GZIP) || (1..4).contains(&first.len()) && first.iter().all(u8::is_ascii_digit)
+    (1..4).contains(&first.len()) && first.iter().all(u8::is_ascii_digit)
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<Zero, NetError> {
-    parse(&record::unpacked(bytes, MOST_BYTES).map_err(NetError::NotGzip)?)
-}
-
-fn parse(text: &[u8]) -> Result<Zero, NetError> {
+pub(super) fn read(text: &[u8]) -> Result<Zero, NetError> {
     let mut lines = text.trim_ascii_end().split(|&byte| byte == b'\n').zip(1..);
     let version = lines.next().map(|(line, _)| String::from_utf8_lossy(line.trim_ascii())).unwrap_or_default();
     if version != VERSION {

@@ -155,7 +155,7 @@ fn leela_zero_answers_as_the_network_it_was_given() {
 #[test]
 fn a_network_of_leela_zeros_answers_as_it_does_there() {
     let file = foreign();
-    let (weights, _) = FileKind::LeelaZero.read(file.as_bytes()).unwrap();
+    let (_, weights, _) = FileKind::read(file.as_bytes()).unwrap();
     assert_eq!(weights.shape().turn_planes, TurnPlanes::Two);
     let Some(theirs) = theirs(file.as_bytes()) else { return };
     assert_alike("imported", &ours(&weights), &theirs);
