@@ -221,3 +221,51 @@ impl fmt::Display for Difference {
         write!(f, "{policy:.1e} in a probability and {value:.1e} in a value at most, over {positions} positions")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+
+    use super::*;
+    use crate::TurnPlanes;
+
+    fn weights(seed: u64) -> Weights {
+        let (size, turn_planes) = (Size::new(5).unwrap(), TurnPlanes::One);
+        let shape =
+            Shape { size, blocks: 1, filters: 8, policy_planes: 2, value_planes: 1, value_hidden: 16, turn_planes };
+        Weights::synthetic(shape, seed)
+    }
+
+    #[test]
+    fn a_file_of_another_network_is_refused() {
+        for kind in FileKind::ALL {
+            let (file, _) = kind.write(&weights(1), &[]).unwrap();
+            assert!(kind.read_as(&file, Some(&weights(1)), &[]).is_ok());
+            let error = kind.read_as(&file, Some(&weights(2)), &[]).unwrap_err();
+            assert!(matches!(error, NetError::Differs { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_small_slip_is_seen() {
+        let slips: [fn(&mut Zero); 4] = [
+            |zero| zero.dense[0].biases.swap(3, 4),
+            |zero| zero.dense[2].biases[0] += 0.002,
+            |zero| zero.convolutions[1].means[0] += 0.01,
+            |zero| zero.convolutions[0].weights[..18].reverse(),
+        ];
+        for (number, slip) in slips.into_iter().enumerate() {
+            let mut zero = Zero::of_weights(&weights(1)).unwrap();
+            slip(&mut zero);
+            let error = FileKind::LeelaZero.read_as(&zero.to_bytes(), Some(&weights(1)), &[]).unwrap_err();
+            assert!(matches!(error, NetError::Differs { .. }), "slip {number}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_no_equality() {
+        assert!(largest(&[0.5, f32::NAN], &[0.5, 0.5]).is_infinite());
+        assert!(Difference { policy: f32::NAN, ..Difference::default() }.check().is_err());
+        assert!(Difference::default().check().is_ok());
+    }
+}
