@@ -4,8 +4,7 @@
     python3 python/check_training.py FOLDER
 
 FOLDER is what the tests write: start.safetensors, batch.safetensors (planes, policies, values, ownership and scores) and the
-weights after some steps of gradient descent on that batch, after-N.safetensors, with answers.safetensors to the batch in
-the end. Exits with 1 when weights or answers differ by more than roundings.
+weights after N steps on that batch, after-N.safetensors; and answers.safetensors, the answers in the end to some positions. Exits with 1 when weights or answers differ by more than roundings.
 """
 
 import sys
@@ -65,7 +64,7 @@ def main(folder):
             print(f"{about['optimizer']}: after {step} steps weights differ by {far:.1e} at most")
     answers, _ = read(folder / "answers.safetensors")
     with torch.no_grad():
-        logits, values, _, _ = load(folder / f"after-{max(BOUNDS)}.safetensors")[0](batch["planes"])
+        logits, values, _, _ = load(folder / f"after-{max(BOUNDS)}.safetensors")[0](answers.pop("planes"))
     far = difference(answers, {"policies": torch.softmax(logits, -1), "values": values})
     print(f"{about['optimizer']}: answers differ by {far:.1e} at most")
     if not good or far > 1e-5:

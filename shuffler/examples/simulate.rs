@@ -91,6 +91,7 @@ fn publish(run: &Run, config: &RunConfig, number: u32) -> Result<(), Failure> {
         run: run.name().clone(),
         number,
         parent: number.checked_sub(1).filter(|&parent| parent > 0),
+        origin: Vec::new(),
         step: number.into(),
         size: config.game.size,
         config_digest: config.digest(),

@@ -1,25 +1,21 @@
 //! `tengen import-sgf`: games that people played, as games of a run.
 //!
 //! They become games of model 0, played by `human`, so that a first model can be trained on them, or one be validated
-//! with them. What a record cannot say is filled in plainly: the move that was played has the one visit, and the values
-//! are the outcome. A record that cannot be used is left out, counted and listed.
-
-mod collection;
-mod convert;
+//! with them. A record that cannot be used is left out, counted and listed.
 
 use std::collections::HashSet;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use cli::{Misconfigured, Stop};
 use config::{RunConfig, RunName};
-use flate2::read::GzDecoder;
-use record::{GameId, GameRecord};
+use go::sgf;
+use record::{GameId, GameRecord, unpacked};
 use sha2::{Digest, Sha256};
 use store::{FileRef, Run, Stem, Store};
 
-use convert::Converter;
+/// A collection may have so many bytes: a hundred thousand games have a fifth of it.
+const MOST_BYTES: u64 = 1 << 30;
 
 /// Arguments of `tengen import-sgf`.
 #[derive(clap::Args, Debug)]
@@ -93,13 +89,14 @@ struct Importer<'a> {
 
 impl Importer<'_> {
     fn file(&mut self, path: &Path, stop: &Stop) -> anyhow::Result<()> {
-        let bytes = read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let file = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let bytes = unpacked(&file, MOST_BYTES).map_err(|why| anyhow!("cannot read {}: {why}", path.display()))?;
         // The same collection makes the same names, whatever it is called.
         let sum = Sha256::digest(&bytes);
         let worker = format!("sgf-{:02x}{:02x}{:02x}{:02x}", sum[0], sum[1], sum[2], sum[3]);
-        let converter = Converter::new(self.config, &worker);
+        let converter = trainer::converter(self.config, &worker)?;
         let mut games = Vec::new();
-        for (number, found) in collection::games(&bytes).into_iter().enumerate() {
+        for (number, found) in sgf::collection(&bytes).into_iter().enumerate() {
             if stop.requested() {
                 break;
             }
@@ -130,14 +127,4 @@ impl Importer<'_> {
         games.clear();
         Ok(())
     }
-}
-
-fn read(path: &Path) -> std::io::Result<Vec<u8>> {
-    let bytes = std::fs::read(path)?;
-    if path.extension().is_none_or(|extension| extension != "gz") {
-        return Ok(bytes);
-    }
-    let mut text = Vec::new();
-    GzDecoder::new(bytes.as_slice()).read_to_end(&mut text)?;
-    Ok(text)
 }

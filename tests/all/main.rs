@@ -13,6 +13,7 @@ mod import;
 mod killed;
 mod ladders;
 mod million;
+mod networks;
 mod options;
 mod programs;
 mod python;

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use cli::{Blame, Misconfigured, Stop, StoreUnreachable, human};
 use config::{RunConfig, RunName};
 use net::{Losses, Precision, Workshop};
 use store::{Run, Store, StoreError};
 
-use crate::{Progress, TrainerError, train_next};
+use crate::{Progress, TrainerError, bootstrap_command, files, train_next};
 
 /// Between two lines that say what the trainer waits for.
 const SAY_EVERY: Duration = Duration::from_secs(60);
@@ -22,17 +22,19 @@ const SAY_EVERY: Duration = Duration::from_secs(60);
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100)]
 pub struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// The run to train
-    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
-    run: RunName,
+    #[arg(long, env = "TENGEN_RUN", value_name = "NAME", global = true)]
+    run: Option<RunName>,
     /// Stop when one model is published
     #[arg(long)]
     once: bool,
     /// Begin the run with this configuration, if it has none yet
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
     /// What activations are rounded to: auto (bf16 where the device is good at it), f32 or bf16
-    #[arg(long, env = "TENGEN_PRECISION", default_value = "auto", value_name = "PRECISION")]
+    #[arg(long, env = "TENGEN_PRECISION", default_value = "auto", value_name = "PRECISION", global = true)]
     precision: Precision,
     #[command(flatten)]
     place: cli::PlaceArgs,
@@ -43,18 +45,65 @@ pub struct Args {
     pub log: cli::LogArgs,
 }
 
+/// What else a trainer does.
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Begin a run with what was learned from games of people, or with a model from elsewhere
+    ///
+    /// The outcome is model 1 of the run, and its card tells what it was made of. Interrupted, it goes on where it was when
+    /// it is started again.
+    Bootstrap(bootstrap_command::Args),
+    /// Write a model to a file of its own, also for other programs
+    ///
+    /// What is in the file and the network as it is trained are asked about the same positions first; no file is written
+    /// when they differ by more than rounding.
+    Export(files::Export),
+    /// Take a network over from a file: write its weights to another one, or begin the run with them
+    Import(files::Import),
+}
+
 /// Trains what the arguments ask for.
 ///
 /// # Errors
 /// Arguments that do not fit the run, or whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    done(args, stop).map_err(|error| match error.downcast() {
+        Ok(error) => blame(error),
+        Err(error) => error.downcast::<StoreError>().map_or_else(|error| error, |error| blame(error.into())),
+    })
+}
+
+fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device = args.place.device.parse().misconfigured()?;
     let workshop = Workshop { device, precision: args.precision, threads: args.place.threads() };
-    let run = Store::open(&args.store.store).map_err(|error| blame(error.into()))?.run(&args.run);
-    let config = configuration(args, &run)?;
+    let store = Store::open(&args.store.store)?;
+    let run = || -> anyhow::Result<(Run, RunConfig)> {
+        let name = args.run.as_ref().ok_or_else(|| anyhow!("which run? --run NAME")).misconfigured()?;
+        let run = store.run(name);
+        Ok((run.clone(), configuration(args, &run)?))
+    };
+    let Some(command) = &args.command else {
+        let (run, config) = run()?;
+        return train_all((&run, &config), args.once, workshop, stop);
+    };
+    if args.once {
+        return Err(Misconfigured::new(anyhow!("--once is for training shards")).into());
+    }
+    match command {
+        Command::Export(export) => files::export(&store, export),
+        Command::Import(import) => files::import(import, run),
+        Command::Bootstrap(bootstrap) => {
+            let (run, config) = run()?;
+            bootstrap_command::run(&store, (&run, &config), bootstrap, workshop, stop)
+        }
+    }
+}
+
+/// Trains model after model.
+fn train_all((run, config): (&Run, &RunConfig), once: bool, workshop: Workshop, stop: &Stop) -> anyhow::Result<()> {
     while !stop.requested() {
-        let trained = train(&run, &config, workshop, stop).map_err(blame)?;
-        if trained && args.once {
+        let trained = train(run, config, workshop, stop)?;
+        if trained && once {
             break;
         }
     }
@@ -66,9 +115,9 @@ fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
     if let Some(path) = &args.config {
         let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
         let config = RunConfig::from_toml(&text.misconfigured()?).with_context(|| path.display().to_string());
-        run.create(&config.misconfigured()?).map_err(|error| blame(error.into()))?;
+        run.create(&config.misconfigured()?)?;
     }
-    let found = run.config().map_err(|error| blame(error.into()))?;
+    let found = run.config()?;
     let missing = || anyhow!("there is no run {} in {}; begin it with --config FILE", run.name(), args.store.store);
     found.ok_or_else(missing).misconfigured()
 }
@@ -121,6 +170,12 @@ fn blame(error: TrainerError) -> anyhow::Error {
         TrainerError::Store(StoreError::BadUrl { .. } | StoreError::Conflict { .. } | StoreError::Config { .. }) => {
             Misconfigured::new(error).into()
         }
+        TrainerError::Store(StoreError::NotFound { .. })
+        | TrainerError::Weights { .. }
+        | TrainerError::BuiltIn { .. }
+        | TrainerError::HasModels { .. }
+        | TrainerError::Collection { .. }
+        | TrainerError::NoGames { .. } => Misconfigured::new(error).into(),
         _ => error.into(),
     }
 }
@@ -134,7 +189,20 @@ mod tests {
         let args = |text: &str| Args::try_parse_from(std::iter::once("trainer").chain(text.split_whitespace()));
         assert!(args("--run v1").is_ok());
         assert!(args("--run v1 --once --precision f32 --threads 2 --device cpu").is_ok());
-        for text in ["", "--run V/1", "--run v1 --precision f16", "--run v1 --threads 0"] {
+        for text in [
+            "export --model v1-12 --out file",
+            "--store s export --model v1 --format leela-zero --out file.gz",
+            "import file --out other",
+            "--run v1 import file",
+            "bootstrap --run v1 --config c --sgf a.sgf b.sgf.gz --steps 100 --minutes 0.5",
+            "bootstrap --from v5-173 --run v6 --config c",
+        ] {
+            assert!(args(text).is_ok(), "{text}");
+        }
+        for text in ["export --out file", "import", "bootstrap --run v1", "bootstrap --from v5-1 --steps 3"] {
+            assert!(args(text).is_err(), "{text}");
+        }
+        for text in ["--run V/1", "--run v1 --precision f16", "--run v1 --threads 0"] {
             assert!(args(text).is_err(), "{text}");
         }
     }

@@ -1,6 +1,8 @@
 //! What can go wrong while training.
 
+use config::ModelId;
 use net::NetError;
+use record::RecordError;
 use store::StoreError;
 
 /// Why no model came of it.
@@ -35,6 +37,46 @@ pub enum TrainerError {
         /// What is wrong.
         #[source]
         source: NetError,
+    },
+    /// Weights to begin with that are of no use.
+    #[error("{name} cannot be used")]
+    Weights {
+        /// A file, or a model.
+        name: String,
+        /// What is wrong.
+        #[source]
+        source: NetError,
+    },
+    /// A model without weights.
+    #[error("{model} has no weights")]
+    BuiltIn {
+        /// The model.
+        model: ModelId,
+    },
+    /// A run that is to begin with a model, and has begun.
+    #[error("{newest} is there already: only a run without models can begin with one from elsewhere")]
+    HasModels {
+        /// The newest model of the run.
+        newest: ModelId,
+    },
+    /// A collection of games that cannot be read.
+    #[error("{name}: {problem}")]
+    Collection {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A game that does not go by the rules.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// Collections without a game to learn from.
+    #[error("there is no game to learn from: {left_out} are of no use, {unseen} are set aside by selfplay.holdout")]
+    NoGames {
+        /// Records that are of no use.
+        left_out: usize,
+        /// Games that are not learned from.
+        unseen: usize,
     },
     /// Shards without a single example.
     #[error("the shards of generation {generation} hold no examples")]

@@ -24,7 +24,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// then about 1 %.
 const HOLDOUT: usize = 16_384;
 /// Examples that the batch norms of averaged weights are measured on.
-const SETTLED_ON: usize = 8_192;
+pub(crate) const SETTLED_ON: usize = 8_192;
 /// Examples that are seen through all symmetries.
 const SPREAD: usize = 512;
 
@@ -75,18 +75,24 @@ fn wait_for_shards(
 fn publish(run: &Run, config: &RunConfig, work: &Work) -> Result<ModelCard, TrainerError> {
     let number = work.progress.generation;
     let weights = work.trainer.published().map_err(|source| TrainerError::Train { generation: number, source })?;
-    let card = ModelCard {
+    let card = card(run, config, number, work.trainer.steps());
+    run.publish_model(&card, weights.to_bytes().into())?;
+    Ok(card)
+}
+
+/// What there is to know of a model of this run that has taken so many steps.
+pub(crate) fn card(run: &Run, config: &RunConfig, number: u32, step: u64) -> ModelCard {
+    ModelCard {
         run: run.name().clone(),
         number,
         parent: number.checked_sub(1).filter(|&parent| parent > 0),
-        step: work.trainer.steps(),
+        origin: Vec::new(),
+        step,
         size: config.game.size,
         config_digest: config.digest(),
         network: config.network,
         search: config.search.clone(),
-    };
-    run.publish_model(&card, weights.to_bytes().into())?;
-    Ok(card)
+    }
 }
 
 /// The training of one model.

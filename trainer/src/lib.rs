@@ -4,22 +4,33 @@
 //! examples in their order (`feed`), hands them batch by batch to [`net::Trainer`], and writes down what it sees
 //! (`journal`, `events`). All that it remembers between two models is in the store, so the process can be killed and
 //! started again at any time.
+//!
+//! A run may begin with weights from elsewhere ([`Beginning`]), or with a model that learned from games of people ([`bootstrap`](fn@bootstrap),
+//! `people`). `files` are the commands that give networks away and take them over.
 
+mod begin;
+mod bootstrap;
+mod bootstrap_command;
 mod checkup;
 pub mod command;
 mod error;
 mod events;
 mod feed;
+mod files;
 mod generation;
 mod journal;
+mod people;
 mod resume;
 
 use std::time::Duration;
 
 use net::Losses;
 
+pub use begin::Beginning;
+pub use bootstrap::{Course, Lesson, bootstrap};
 pub use error::TrainerError;
 pub use generation::train_next;
+pub use people::{People, converter};
 
 /// What a trainer is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]

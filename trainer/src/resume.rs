@@ -21,9 +21,10 @@ use net::{Recipe, Shape, Targets, Trainer, Weights, Workshop};
 use serde::{Deserialize, Serialize};
 use store::{Checkpoint, Run};
 
-use crate::TrainerError;
+use crate::{TrainerError, bootstrap};
 
-const STATE: &str = "trainer.safetensors";
+/// The file of the trainer's state.
+pub(crate) const WEIGHTS: &str = "trainer.safetensors";
 const PROGRESS: &str = "progress.toml";
 
 /// How far a generation is.
@@ -46,7 +47,16 @@ pub(crate) struct Work {
 /// Finds the state from which model `generation` is to be trained, its predecessor being published.
 pub(crate) fn resume(run: &Run, config: &RunConfig, workshop: Workshop, generation: u32) -> Result<Work, TrainerError> {
     let begun = Progress { generation, batches: 0, finished: false };
-    if let Some(checkpoint) = run.newest_checkpoint()? {
+    let bootstrapped = |checkpoint: &Checkpoint| checkpoint.files.contains_key(bootstrap::STATE);
+    let newest = run.newest_checkpoint()?;
+    if let Some(checkpoint) = newest.as_ref().filter(|newest| generation == 1 && bootstrapped(newest)) {
+        return Err(unusable(
+            checkpoint,
+            "a bootstrap is under way, and `trainer bootstrap` goes on with it".to_owned(),
+        ));
+    }
+    // One of a bootstrap that has ended in model 1 is of no more use.
+    if let Some(checkpoint) = newest.filter(|newest| !bootstrapped(newest)) {
         let progress = read_progress(&checkpoint)?;
         if progress.generation == generation {
             return Ok(Work { trainer: restore(&checkpoint, config, workshop)?, progress });
@@ -83,7 +93,8 @@ pub(crate) fn save(run: &Run, config: &RunConfig, work: &Work) -> Result<(), Tra
     let state = work.trainer.checkpoint(&config.digest());
     let state = state.map_err(|source| TrainerError::Train { generation, source })?;
     let progress = toml::to_string(&work.progress).expect("plain fields are TOML");
-    let files = BTreeMap::from([(STATE.to_owned(), Bytes::from(state)), (PROGRESS.to_owned(), Bytes::from(progress))]);
+    let files =
+        BTreeMap::from([(WEIGHTS.to_owned(), Bytes::from(state)), (PROGRESS.to_owned(), Bytes::from(progress))]);
     Ok(run.publish_checkpoint(&Checkpoint { step: work.trainer.steps(), files })?)
 }
 
@@ -92,8 +103,12 @@ fn read_progress(checkpoint: &Checkpoint) -> Result<Progress, TrainerError> {
     toml::from_str(&text).map_err(|e| unusable(checkpoint, format!("{PROGRESS}: {}", e.message())))
 }
 
-fn restore(checkpoint: &Checkpoint, config: &RunConfig, workshop: Workshop) -> Result<Trainer, TrainerError> {
-    let state = file(checkpoint, STATE)?;
+pub(crate) fn restore(
+    checkpoint: &Checkpoint,
+    config: &RunConfig,
+    workshop: Workshop,
+) -> Result<Trainer, TrainerError> {
+    let state = file(checkpoint, WEIGHTS)?;
     let shape = Shape::new(&config.game, &config.network);
     let restore = |shape| Trainer::restore(state, shape, &config.digest(), recipe(config), workshop);
     shape.and_then(restore).map_err(|e| unusable(checkpoint, e.to_string()))
@@ -104,7 +119,7 @@ fn file<'a>(checkpoint: &'a Checkpoint, name: &str) -> Result<&'a [u8], TrainerE
     found.ok_or_else(|| unusable(checkpoint, format!("it has no {name}")))
 }
 
-fn unusable(checkpoint: &Checkpoint, problem: String) -> TrainerError {
+pub(crate) fn unusable(checkpoint: &Checkpoint, problem: String) -> TrainerError {
     TrainerError::Checkpoint { step: checkpoint.step, problem }
 }
 
@@ -114,7 +129,7 @@ fn published(run: &Run, number: u32) -> Result<Weights, TrainerError> {
     Weights::from_bytes(&weights).map_err(|source| TrainerError::Parent { number, source })
 }
 
-fn recipe(config: &RunConfig) -> Recipe {
+pub(crate) fn recipe(config: &RunConfig) -> Recipe {
     let targets = Targets::new(&config.selfplay, &config.train);
     Recipe { train: config.train.clone(), targets, seed: config.seed }
 }

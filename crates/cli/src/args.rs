@@ -18,15 +18,15 @@ pub struct StoreArgs {
 pub struct PlaceArgs {
     /// Where the network runs: auto (a GPU if there is one), cpu, cuda or cuda:N
     // The crate that knows devices reads it; a program without a network needs none of that.
-    #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE")]
+    #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE", global = true)]
     pub device: String,
 
     /// Worker threads [default: one for each core]
-    #[arg(long, env = "TENGEN_THREADS", value_name = "N")]
+    #[arg(long, env = "TENGEN_THREADS", value_name = "N", global = true)]
     pub threads: Option<NonZeroUsize>,
 
     /// Memory for evaluations that are needed again, in MiB for each worker thread; changes nothing but the speed
-    #[arg(long, env = "TENGEN_CACHE_MIB", default_value_t = 64, value_name = "N")]
+    #[arg(long, env = "TENGEN_CACHE_MIB", default_value_t = 64, value_name = "N", global = true)]
     pub cache_mib: usize,
 }
 

@@ -1,11 +1,13 @@
 //! Games as text: SGF, the Smart Game Format, FF\[4\] (<https://www.red-bean.com/sgf/>).
 //!
 //! [`parse`] reads any collection into trees of properties. A [`Record`] is what this project needs of one game: its
-//! main line, which it can read from a tree, replay by the rules, and write.
+//! main line, which it can read from a tree, replay by the rules, and write. [`collection`] reads what it can of many games
+//! of which some are broken.
 //!
 //! Text that is not UTF-8 is read as Latin-1, whatever its `CA` says; `CA` is written as UTF-8. Reading never panics
 //! and never recurses, so that neither nonsense nor deep nesting does harm.
 
+mod collection;
 mod coordinates;
 mod error;
 mod number;
@@ -18,6 +20,7 @@ mod text;
 mod tree;
 mod write;
 
+pub use collection::collection;
 pub use error::{Error, Fault};
 pub use outcome::{Margin, Outcome};
 pub use parse::parse;

@@ -81,6 +81,8 @@ impl Trainer {
         let file = File::read(checkpoint)?;
         let header: Header = file.header(VERSION)?;
         let found = Shape::try_from(header.shape).map_err(|problem| NetError::Header { key: KEY, problem })?;
+        // A network may have come from a file with planes of its own; no configuration speaks of them.
+        let shape = Shape { turn_planes: found.turn_planes, ..shape };
         if found != shape {
             return Err(NetError::OtherShape { expected: shape, found });
         }

@@ -28,12 +28,18 @@ pub enum Precision {
     Bf16,
 }
 
-/// Text that names no device or precision.
+/// Text that names no device, precision or kind of file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is none of {known}")]
 pub struct UnknownPlace {
     text: String,
     known: &'static str,
+}
+
+impl UnknownPlace {
+    pub(crate) fn new(text: &str, known: &'static str) -> UnknownPlace {
+        UnknownPlace { text: text.to_owned(), known }
+    }
 }
 
 impl Device {

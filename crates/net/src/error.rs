@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use go::{Size, SizeError};
 use record::{ExampleError, GameId};
 
-use crate::{CudaError, Shape};
+use crate::{CudaError, Difference, Shape};
 
 /// A network that cannot be opened, asked or trained.
 #[derive(Debug, thiserror::Error)]
@@ -150,6 +150,40 @@ pub enum NetError {
         wanted: usize,
         /// How many GPUs there are.
         found: usize,
+    },
+    /// A file of Leela Zero's that cannot be used.
+    #[error("line {line}: {problem}")]
+    LeelaZero {
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A file of no kind that is known.
+    #[error("neither safetensors nor text of Leela Zero's, which begins with its version")]
+    UnknownFile,
+    /// A gzipped file that cannot be unpacked.
+    #[error("{0}")]
+    NotGzip(String),
+    /// A layer that Leela Zero's networks do not have.
+    #[error("tensor {tensor} has no place in a file of Leela Zero's")]
+    NoPlace {
+        /// Its name.
+        tensor: String,
+    },
+    /// Numbers that are not those the file was made with.
+    #[error("the tensors have the hash {found}, and the file says {expected}")]
+    OtherDigest {
+        /// The SHA-256 in the file.
+        expected: String,
+        /// The SHA-256 of its tensors.
+        found: String,
+    },
+    /// A file that does not play as the network does.
+    #[error("the file does not answer as the network does; they differ by {difference}")]
+    Differs {
+        /// By how much.
+        difference: Difference,
     },
     /// libtorch refused, as when memory runs out.
     #[error("libtorch: {0}")]

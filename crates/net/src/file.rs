@@ -35,12 +35,17 @@ impl<'a> File<'a> {
 
     /// What the line says, if it is a line of `version`.
     pub(crate) fn header<T: DeserializeOwned>(&self, version: &'static str) -> Result<T, NetError> {
-        let unreadable = |e: serde_json::Error| NetError::Header { key: KEY, problem: e.to_string() };
-        let found: Version = serde_json::from_str(&self.line).map_err(unreadable)?;
-        if found.format != version {
-            return Err(NetError::Version { expected: version, found: found.format });
+        let found = self.version()?;
+        if found != version {
+            return Err(NetError::Version { expected: version, found });
         }
         serde_json::from_str(&self.line).map_err(unreadable)
+    }
+
+    /// What the file says it is.
+    pub(crate) fn version(&self) -> Result<String, NetError> {
+        let found: Version = serde_json::from_str(&self.line).map_err(unreadable)?;
+        Ok(found.format)
     }
 
     /// The names of all tensors.
@@ -66,6 +71,10 @@ impl<'a> File<'a> {
         check(&tensor, spec.role, &numbers)?;
         Ok(numbers)
     }
+}
+
+fn unreadable(error: serde_json::Error) -> NetError {
+    NetError::Header { key: KEY, problem: error.to_string() }
 }
 
 /// Finds the first number that no network may have.

@@ -100,6 +100,7 @@ mod tests {
             value_hidden: 8,
             ownership: false,
             score: false,
+            turn_planes: crate::TurnPlanes::One,
         }
     }
 

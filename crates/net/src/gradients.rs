@@ -8,6 +8,7 @@ use tch::{Kind, Tensor};
 use crate::batch::Batch;
 use crate::layers::Place;
 use crate::loss::{Terms, loss};
+use crate::threads::single;
 use crate::tower::{Format, Mode, Tower};
 use crate::{Shape, Targets, Weights};
 
@@ -19,8 +20,8 @@ const TRIED: usize = 3;
 fn shape() -> Shape {
     let size = Size::new(5).unwrap();
     let (policy_planes, value_planes, value_hidden) = (2, 2, 8);
-    let (ownership, score) = (true, true);
-    Shape { size, blocks: 2, filters: 4, policy_planes, value_planes, value_hidden, ownership, score }
+    let (ownership, score, turn_planes) = (true, true, crate::TurnPlanes::One);
+    Shape { size, blocks: 2, filters: 4, policy_planes, value_planes, value_hidden, ownership, score, turn_planes }
 }
 
 fn train(changes: &[&str]) -> Train {
@@ -76,6 +77,7 @@ fn error(train: &Train, mode: Mode) -> f64 {
 
 #[test]
 fn gradients_are_what_the_loss_does() {
+    single();
     let losses: [&[&str]; 3] = [
         &["train.value_loss=squared", "train.outcome_share=0.6"],
         &["train.value_loss=power", "train.outcome_in=loss", "train.outcome_share=0.6"],

@@ -9,7 +9,7 @@ use go::Size;
 use tch::{Kind, Tensor};
 
 use crate::fold::{Convolution, Matrix, beside, dense_layer, fold, heads};
-use crate::{NetError, Weights, planes};
+use crate::{NetError, TurnPlanes, Weights, planes};
 
 /// Where numbers are kept, and of which type.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +30,7 @@ pub(crate) struct Layers {
     place: Place,
     size: Size,
     batch: usize,
+    turn_planes: TurnPlanes,
     stem: Conv,
     blocks: Vec<[Conv; 2]>,
     /// The first convolutions of both heads, as one.
@@ -70,6 +71,7 @@ impl Layers {
             place,
             size: shape.size,
             batch,
+            turn_planes: shape.turn_planes,
             stem: conv(next())?,
             blocks: (0..shape.blocks).map(|_| Ok([conv(next())?, conv(next())?])).collect::<Result<_, NetError>>()?,
             heads: conv(beside(next(), next()))?,
@@ -139,7 +141,7 @@ impl Layers {
         let side = self.size.side() as i64;
         let bytes = Tensor::f_from_slice(planes)?.f_to_device(self.place.device)?;
         let x = bytes.f_view([-1, planes::COUNT as i64, side, side])?.f_to_kind(self.place.kind)?;
-        to_fast(&x)
+        to_fast(&self.turn_planes.complete(x)?)
     }
 }
 

@@ -15,11 +15,14 @@ mod checkpoint;
 mod cuda;
 mod device;
 mod error;
+mod exchange;
 mod file;
 mod fold;
+mod folded;
 #[cfg(test)]
 mod gradients;
 mod layers;
+mod leela_zero;
 mod lesson;
 mod loss;
 mod memory;
@@ -35,6 +38,7 @@ mod targets;
 mod threads;
 mod tower;
 mod trainer;
+mod turn_planes;
 mod vitals;
 mod weights;
 
@@ -42,12 +46,14 @@ pub use bare::Bare;
 pub use cuda::{CudaError, CudaLibrary, load_cuda};
 pub use device::{Device, Precision, UnknownPlace};
 pub use error::NetError;
+pub use exchange::{Difference, FileKind};
 pub use loss::Losses;
 pub use network::{Model, Network};
 pub use ready::Ready;
 pub use shape::Shape;
 pub use targets::Targets;
 pub use trainer::{Recipe, Trainer, Workshop};
+pub use turn_planes::TurnPlanes;
 pub use vitals::Vital;
 pub use weights::Weights;
 

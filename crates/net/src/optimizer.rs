@@ -170,8 +170,8 @@ mod tests {
     fn shape() -> Shape {
         let size = Size::new(2).unwrap();
         let (policy_planes, value_planes, value_hidden) = (2, 1, 2);
-        let (ownership, score) = (true, true);
-        Shape { size, blocks: 1, filters: 2, policy_planes, value_planes, value_hidden, ownership, score }
+        let (ownership, score, turn_planes) = (true, true, crate::TurnPlanes::One);
+        Shape { size, blocks: 1, filters: 2, policy_planes, value_planes, value_hidden, ownership, score, turn_planes }
     }
 
     /// Takes steps with gradients that are `gradient` everywhere, and compares each number with `expected` of what it was

@@ -5,7 +5,7 @@ use std::fmt;
 use go::Size;
 use serde::{Deserialize, Serialize};
 
-use crate::{NetError, planes};
+use crate::{NetError, TurnPlanes};
 
 /// No network that can be trained has more of anything; keeps a broken file from asking for endless memory.
 const MOST: usize = 1 << 14;
@@ -39,6 +39,8 @@ pub struct Shape {
     pub ownership: bool,
     /// Whether it learns by how many points the game will be won, too.
     pub score: bool,
+    /// How it is told whose turn it is. Networks of our own have one plane for that; those of Leela Zero have two.
+    pub turn_planes: TurnPlanes,
 }
 
 /// A shape as files spell it.
@@ -99,8 +101,8 @@ impl Shape {
     /// A board that does not exist.
     pub fn new(game: &config::Game, network: &config::Network) -> Result<Shape, NetError> {
         let config::Network { blocks, filters, policy_planes, value_planes, value_hidden, ownership, score } = *network;
-        let size = Size::new(game.size)?;
-        Ok(Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score })
+        let (size, turn_planes) = (Size::new(game.size)?, TurnPlanes::One);
+        Ok(Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score, turn_planes })
     }
 
     /// The same network without what only helps it learn.
@@ -116,7 +118,7 @@ impl Shape {
             .iter()
             .map(|unit| unit.inputs * unit.outputs * unit.kernel * unit.kernel * self.size.area())
             .sum();
-        let dense: usize = self.in_play().dense_layers().iter().map(|(_, inputs, outputs)| inputs * outputs).sum();
+        let dense: usize = self.dense_layers().iter().map(|(_, inputs, outputs)| inputs * outputs).sum();
         2 * (convolutions + dense) as u64
     }
 
@@ -130,7 +132,7 @@ impl Shape {
     pub(crate) fn units(&self) -> Vec<Unit> {
         let unit = |name: String, inputs, outputs, kernel| Unit { name, inputs, outputs, kernel };
         let f = self.filters;
-        let mut units = vec![unit("stem".to_owned(), planes::COUNT, f, 3)];
+        let mut units = vec![unit("stem".to_owned(), self.turn_planes.count(), f, 3)];
         for block in 0..self.blocks {
             units.extend(["first", "second"].map(|half| unit(format!("blocks.{block}.{half}"), f, f, 3)));
         }
@@ -158,6 +160,10 @@ impl Shape {
             add(format!("{name}.weight"), vec![outputs, inputs], Role::Weight);
             add(format!("{name}.bias"), vec![outputs], Role::Bias);
         }
+        if self.score {
+            add("value.score.weight".to_owned(), vec![1, self.value_hidden], Role::Weight);
+            add("value.score.bias".to_owned(), vec![1], Role::Bias);
+        }
         if self.ownership {
             add("ownership.conv.weight".to_owned(), vec![1, self.filters, 1, 1], Role::Weight);
             add("ownership.conv.bias".to_owned(), vec![1], Role::Bias);
@@ -165,37 +171,39 @@ impl Shape {
         tensors
     }
 
-    /// Name, inputs and outputs of every dense layer.
-    fn dense_layers(&self) -> Vec<(&'static str, usize, usize)> {
-        let mut layers = vec![
+    /// Name, inputs and outputs of every dense layer that plays.
+    pub(crate) fn dense_layers(&self) -> [(&'static str, usize, usize); 3] {
+        [
             ("policy.dense", self.policy_planes * self.size.area(), self.size.moves()),
             ("value.hidden", self.value_planes * self.size.area(), self.value_hidden),
             ("value.out", self.value_hidden, 1),
-        ];
-        if self.score {
-            layers.push(("value.score", self.value_hidden, 1));
-        }
-        layers
+        ]
     }
 }
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score } = self;
+        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score, turn_planes } =
+            self;
         write!(
             f,
             "{blocks} blocks of {filters} filters on {size}x{size}, heads of {policy_planes} and {value_planes} planes, \
              {value_hidden} hidden values"
         )?;
         let more = [(ownership, "ownership"), (score, "score")];
-        more.iter().filter(|(has, _)| **has).try_for_each(|(_, name)| write!(f, ", {name}"))
+        more.iter().filter(|(has, _)| **has).try_for_each(|(_, name)| write!(f, ", {name}"))?;
+        match turn_planes {
+            TurnPlanes::One => Ok(()),
+            TurnPlanes::Two => write!(f, ", {} planes of input", turn_planes.count()),
+        }
     }
 }
 
 impl From<Shape> for ShapeFields {
     fn from(shape: Shape) -> ShapeFields {
-        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score } = shape;
-        let (size, planes) = (size.side(), planes::COUNT);
+        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score, turn_planes } =
+            shape;
+        let (size, planes) = (size.side(), turn_planes.count());
         ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, ownership, score }
     }
 }
@@ -207,10 +215,11 @@ impl TryFrom<ShapeFields> for Shape {
         let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, ownership, score } =
             fields;
         let size = Size::new(size).map_err(|e| e.to_string())?;
-        if planes != planes::COUNT {
-            return Err(format!("a network for {planes} planes of input, and positions have {}", planes::COUNT));
-        }
-        let shape = Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score };
+        let [one, two] = [TurnPlanes::One, TurnPlanes::Two].map(TurnPlanes::count);
+        let unknown = || format!("a network for {planes} planes of input, and positions have {one} or {two}");
+        let turn_planes = TurnPlanes::of_count(planes).ok_or_else(unknown)?;
+        let shape =
+            Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score, turn_planes };
         let widths = [filters, policy_planes, value_planes, value_hidden];
         if blocks > MOST || widths.iter().any(|width| !(1..=MOST).contains(width)) {
             return Err(format!("{shape} make no network"));
@@ -261,6 +270,7 @@ mod tests {
             value_hidden,
             ownership: false,
             score: false,
+            turn_planes: TurnPlanes::One,
         }
     }
 
@@ -303,7 +313,7 @@ mod tests {
             ShapeFields { blocks: usize::MAX, ..good },
             ShapeFields { filters: 0, ..good },
             ShapeFields { value_hidden: 1 << 40, ..good },
-            ShapeFields { planes: 18, ..good },
+            ShapeFields { planes: 16, ..good },
         ] {
             assert!(Shape::try_from(bad).is_err());
         }

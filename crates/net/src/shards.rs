@@ -85,6 +85,7 @@ mod tests {
             value_hidden: 1,
             ownership: false,
             score: false,
+            turn_planes: crate::TurnPlanes::One,
         };
         let place = Place { device: tch::Device::Cpu, kind: tch::Kind::Float };
         let tower = Tower::new(&Weights::random(shape, 1), place, Format::Points).unwrap();

@@ -201,6 +201,7 @@ impl Tower {
         let side = self.shape.size.side() as i64;
         let bytes = Tensor::f_from_slice(planes)?.f_to_device(self.place.device)?;
         let x = bytes.f_view([-1, planes::COUNT as i64, side, side])?.f_to_kind(self.place.kind)?;
+        let x = self.shape.turn_planes.complete(x)?;
         match self.format {
             Format::Planes => Ok(x),
             Format::Points => channels_last(&x),

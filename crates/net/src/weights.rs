@@ -21,7 +21,7 @@ const VERSION: &str = "tengen-weights/1";
 ///
 /// | name | dimensions |
 /// |---|---|
-/// | `stem.conv.weight` | filters, planes, 3, 3 |
+/// | `stem.conv.weight` | filters, planes (17; 18 from Leela Zero), 3, 3 |
 /// | `blocks.I.first.conv.weight`, `blocks.I.second.conv.weight` | filters, filters, 3, 3 |
 /// | `policy.conv.weight` | 2, filters, 1, 1 |
 /// | `value.conv.weight` | 1, filters, 1, 1 |
@@ -95,6 +95,16 @@ impl Weights {
     pub fn to_bytes(&self) -> Vec<u8> {
         let specs = self.shape.tensors();
         file::write(VERSION, &ShapeFields::from(self.shape), self.named(&specs))
+    }
+
+    /// The same network without what only helps it learn.
+    pub fn in_play(&self) -> Weights {
+        let shape = self.shape.in_play();
+        let tensors = shape.tensors().into_iter().map(|spec| {
+            let numbers = self.tensors[&spec.name].clone();
+            (spec.name, numbers)
+        });
+        Weights { shape, tensors: tensors.collect() }
     }
 
     /// The shape of the network.

@@ -153,6 +153,22 @@ impl GameRecord {
         (self.score == Some(margin)).then_some(area)
     }
 
+    /// The example of one turn, from 0, without its area, which takes the whole game to know.
+    ///
+    /// # Errors
+    /// A turn that is not to be learned from, or what [`GameRecord::examples`] says of the turns up to it.
+    pub fn example(&self, turn: usize) -> Result<Example, RecordError> {
+        let fail = |problem| RecordError::Game { game: self.id, turn, problem };
+        let played = self.turns.get(turn).filter(|played| played.is_example());
+        played.ok_or_else(|| fail("no example".to_owned()))?.check(self.size).map_err(fail)?;
+        let number = u16::try_from(turn).map_err(|_| fail("too many turns".to_owned()))?;
+        let mut game = Game::new(self.size);
+        for (turn, played) in self.turns.iter().enumerate().take(turn) {
+            self.play(&mut game, turn, played.mv)?;
+        }
+        Ok(Example::cut(self, &game, number))
+    }
+
     fn play(&self, game: &mut Game, turn: usize, mv: Move) -> Result<(), RecordError> {
         let name = || mv.to_gtp(self.size);
         game.play(mv).map_err(|why| RecordError::Game { game: self.id, turn, problem: format!("{}: {why}", name()) })

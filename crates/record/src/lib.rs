@@ -8,6 +8,8 @@
 //! which unit and from whose point of view; a schema has a version, and a reader refuses what it does not understand,
 //! naming column and row. Columns that it does not know are allowed.
 //!
+//! A [`Converter`] makes records of games that people played.
+//!
 //! Values are for Black everywhere: +1 is a sure win for Black, -1 for White. Raw facts are recorded (visits, not
 //! policies; outcome and search value, not a mixture); what a network learns from them is the trainer's business.
 
@@ -19,6 +21,8 @@ pub mod examples;
 mod game;
 mod game_id;
 pub mod games;
+mod gzip;
+mod human;
 mod note;
 mod outline;
 pub mod ratings;
@@ -35,6 +39,8 @@ pub use error::RecordError;
 pub use example::{Example, ExampleError};
 pub use game::{EndReason, GameRecord, Outcome, Takeover};
 pub use game_id::{GameId, GameIdError};
+pub use gzip::unpacked;
+pub use human::Converter;
 pub use note::{SearchNote, TopMove};
 pub use outline::GameOutline;
 pub use ratings::RatingRow;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::names::parse_number;
 use crate::parts::Part;
-use crate::{Run, StoreError};
+use crate::{Run, Source, StoreError};
 
 const MODELS: &str = "models";
 const CARD: &str = "model.toml";
@@ -20,6 +20,9 @@ pub struct ModelCard {
     pub number: u32,
     /// The model whose training it continues; `None` for the first.
     pub parent: Option<u32>,
+    /// What the first model was made of, if not of random weights and the run's own games.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origin: Vec<Source>,
     /// Optimiser steps since the start of the run.
     pub step: u64,
     /// Points on a side of the board it plays on.

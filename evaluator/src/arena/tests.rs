@@ -203,6 +203,7 @@ fn publish_models(arena: &Arena, count: u32) {
             run: name(RUN),
             number,
             parent: None,
+            origin: Vec::new(),
             step: 0,
             size: config.game.size,
             config_digest: config.digest(),

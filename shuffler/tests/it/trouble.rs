@@ -123,6 +123,7 @@ fn publish_model(run: &Run, number: u32) {
         run: name,
         number,
         parent: None,
+        origin: Vec::new(),
         step: 1,
         size: 5,
         config_digest: settings.digest(),

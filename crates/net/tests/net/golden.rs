@@ -56,6 +56,7 @@ fn weights() -> Vec<u8> {
             value_hidden: 8,
             ownership: false,
             score: false,
+            turn_planes: net::TurnPlanes::One,
         };
         std::fs::write(&path, Weights::synthetic(shape, 1).to_bytes()).unwrap();
     }

@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+mod exchange;
 mod golden;
+mod leelaz;
 mod network;
+mod parity;
 mod planes;
 mod training;
 mod weights;
@@ -25,6 +28,7 @@ fn tiny() -> Shape {
         value_hidden: 16,
         ownership: false,
         score: false,
+        turn_planes: net::TurnPlanes::One,
     }
 }
 

@@ -20,7 +20,7 @@ fn weights(shape: Shape) -> Vec<u8> {
     Weights::synthetic(shape, SEED).to_bytes()
 }
 
-fn games(count: usize) -> Vec<Game> {
+pub(crate) fn games(count: usize) -> Vec<Game> {
     games_on(tiny().size, count)
 }
 
@@ -81,6 +81,7 @@ fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
         value_hidden: 64,
         ownership: false,
         score: false,
+        turn_planes: net::TurnPlanes::One,
     };
     for (precision, shape) in BOTH.into_iter().flat_map(|precision| [(precision, tiny()), (precision, wide)]) {
         let games = games_on(shape.size, 24);
@@ -109,6 +110,7 @@ fn equal_positions_have_equal_answers_in_batches_of_any_size() {
         value_hidden: 64,
         ownership: false,
         score: false,
+        turn_planes: net::TurnPlanes::One,
     };
     let game = &games_on(shape.size, 20)[19];
     for (seed, batch) in [1, 2, 3, 5, 7, 10, 14, 15, 18, 21].into_iter().enumerate() {
@@ -129,6 +131,7 @@ fn an_answer_does_not_depend_on_how_many_are_asked_for() {
         value_hidden: 64,
         ownership: false,
         score: false,
+        turn_planes: net::TurnPlanes::One,
     };
     for shape in [tiny(), wide(9, 32), wide(9, 48), wide(13, 16), wide(19, 16)] {
         let games = games_on(shape.size, 64);

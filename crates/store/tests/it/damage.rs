@@ -118,6 +118,7 @@ fn damaged_metadata_is_named() {
         run: run.name().clone(),
         number: 1,
         parent: None,
+        origin: Vec::new(),
         step: 1,
         size: 9,
         config_digest: settings.digest(),

@@ -43,6 +43,7 @@ fn a_model_whose_writer_was_killed_does_not_block_the_next() {
         run: name("r"),
         number: 1,
         parent: None,
+        origin: Vec::new(),
         step: 1,
         size: 9,
         config_digest: settings.digest(),

@@ -30,6 +30,7 @@ fn card(number: u32) -> ModelCard {
         run: name("r"),
         number,
         parent: number.checked_sub(1).filter(|&parent| parent > 0),
+        origin: Vec::new(),
         step: 100 * u64::from(number),
         size: 9,
         config_digest: config.digest(),

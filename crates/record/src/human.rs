@@ -1,11 +1,13 @@
 //! From a record of a game between people to a record of a run.
+//!
+//! What such a record cannot say is filled in plainly: the move that was played has the one visit, and the values are the
+//! outcome.
 
-use config::RunConfig;
-use go::Move;
 use go::sgf::{self, Margin, Record, Tree};
-use mcts::Settings;
-use record::{EndReason, GameId, GameRecord, Outcome, SearchKind, Turn};
+use go::{Move, Scoring, Size};
 use sha2::{Digest, Sha256};
+
+use crate::{EndReason, GameId, GameRecord, Outcome, SearchKind, Turn};
 
 /// Who plays the games of people, as the store knows players.
 const HUMAN: &str = "human";
@@ -13,11 +15,19 @@ const HUMAN: &str = "human";
 /// Rules by which the stated score is Black's area minus White's.
 const AREA_RULES: [&str; 6] = ["chinese", "cn", "aga", "nz", "new zealand", "tromp-taylor"];
 
-/// Converts records for one run.
-pub(super) struct Converter<'a> {
-    config: &'a RunConfig,
-    digest: String,
-    worker: &'a str,
+/// Converts records of games between people for one run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Converter {
+    /// The board of the run; games on others are of no use to it.
+    pub size: Size,
+    /// How the run counts.
+    pub scoring: Scoring,
+    /// Digest of its configuration.
+    pub config_digest: String,
+    /// Share of its games that are set aside, 0 to 1.
+    pub holdout: f64,
+    /// Who is said to have played the games.
+    pub worker: String,
 }
 
 /// How a record says that its game ended.
@@ -27,34 +37,34 @@ struct Ending {
     end: EndReason,
 }
 
-impl<'a> Converter<'a> {
-    pub(super) fn new(config: &'a RunConfig, worker: &'a str) -> Converter<'a> {
-        Converter { config, digest: config.digest(), worker }
-    }
-
-    /// The game of a record, or why it is of no use.
-    pub(super) fn convert(&self, index: u64, tree: &Tree) -> Result<GameRecord, String> {
+impl Converter {
+    /// The game of a record, which is the `index`th, or why it is of no use.
+    ///
+    /// # Errors
+    /// A game on another board, with stones set up, moves out of turn or illegal, or without komi or a result that says
+    /// something of the position.
+    pub fn convert(&self, index: u64, tree: &Tree) -> Result<GameRecord, String> {
         let record = Record::from_tree(tree).map_err(|e| e.to_string())?;
         self.check(&record)?;
         let komi = record.komi.ok_or("it does not say what komi is")?;
         let ending = Ending::of(&record)?;
         let value = f32::from(ending.outcome.as_i8());
         let seed = seed(&record);
-        let id = GameId::of(HUMAN, HUMAN, &self.digest, seed);
+        let id = GameId::of(HUMAN, HUMAN, &self.config_digest, seed);
         Ok(GameRecord {
             id,
             black: HUMAN.to_owned(),
             white: HUMAN.to_owned(),
-            config_digest: self.digest.clone(),
+            config_digest: self.config_digest.clone(),
             seed,
             index,
-            worker: self.worker.to_owned(),
+            worker: self.worker.clone(),
             size: record.size,
             komi,
-            scoring: Settings::new(&self.config.search, &self.config.game).scoring,
+            scoring: self.scoring,
             visits_budget: 1,
             calibration: false,
-            holdout: id.share() < f64::from(self.config.selfplay.holdout),
+            holdout: id.share() < self.holdout,
             resign_threshold: None,
             would_resign_turn: None,
             bleakest_value: None,
@@ -69,7 +79,7 @@ impl<'a> Converter<'a> {
 
     /// A game from the empty board by players who take turns, on the board of the run, all moves legal.
     fn check(&self, record: &Record) -> Result<(), String> {
-        let (side, wanted) = (record.size.side(), self.config.game.size);
+        let (side, wanted) = (record.size.side(), self.size.side());
         if side != wanted {
             return Err(format!("it is on {side}x{side}, and the run on {wanted}x{wanted}"));
         }

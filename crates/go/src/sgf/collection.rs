@@ -1,13 +1,13 @@
 //! The games of a collection, when some of them are broken.
 
-use go::sgf::{Fault, Tree, parse};
+use super::{Fault, Tree, parse};
 
 /// The end of a game is looked for over so many lines that begin as games do: variations may begin so too.
 const REACH: usize = 200;
 
 /// Every game of a collection, or why it cannot be read. One that is broken does not take its neighbours with it: the
 /// next begins where a line begins with `(;`.
-pub(super) fn games(bytes: &[u8]) -> Vec<Result<Tree, String>> {
+pub fn collection(bytes: &[u8]) -> Vec<Result<Tree, String>> {
     let mut starts = starts(bytes);
     if starts.is_empty() {
         return parse(bytes).map_or_else(|e| vec![Err(e.to_string())], |trees| trees.into_iter().map(Ok).collect());
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     fn readable(text: &str) -> Vec<bool> {
-        games(text.as_bytes()).iter().map(Result::is_ok).collect()
+        collection(text.as_bytes()).iter().map(Result::is_ok).collect()
     }
 
     #[test]

@@ -1,0 +1,116 @@
+//! The form that plays, as a file: batch norms folded into the convolutions before them.
+//!
+//! A safetensors file like that of [`Weights`], with `tengen-folded/1` for its format, the shape, and `sha256`, the hash of
+//! all tensors: name, a zero byte, and the numbers as little-endian f32, in the order in which the tensors are listed here.
+//! A convolution is `X.weight` (outputs, inputs, rows, columns) and `X.bias`, X being `stem`, `blocks.I.first`,
+//! `blocks.I.second`, `policy` and `value`; ReLU follows each, after the sum in a block. Dense layers are those of
+//! [`Weights`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::file::{self, File};
+use crate::fold::fold;
+use crate::norm::EPSILON;
+use crate::shape::{Role, Shape, ShapeFields, TensorSpec, Unit};
+use crate::weights::{named, read_tensors};
+use crate::{KEY, NetError, Weights};
+
+pub(crate) const VERSION: &str = "tengen-folded/1";
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    #[serde(flatten)]
+    shape: ShapeFields,
+    sha256: String,
+}
+
+/// Makes a file.
+pub(crate) fn write(weights: &Weights) -> Vec<u8> {
+    let weights = &weights.in_play();
+    let shape = weights.shape();
+    let mut tensors = BTreeMap::new();
+    for unit in shape.units() {
+        let folded = fold(weights, &unit);
+        tensors
+            .extend([(format!("{}.weight", unit.name), folded.weight), (format!("{}.bias", unit.name), folded.bias)]);
+    }
+    for spec in unfolded(&shape) {
+        let numbers = weights.tensor(&spec.name).expect("weights of a shape have every tensor of it").to_vec();
+        tensors.insert(spec.name, numbers);
+    }
+    let specs = specs(&shape);
+    let header = Header { shape: shape.into(), sha256: digest(&specs, &tensors) };
+    file::write(VERSION, &header, named("", &specs, &tensors))
+}
+
+/// Reads a file into weights that play the same, with batch norms that change nothing but for the bias.
+///
+/// # Errors
+/// A file that is not whole, or whose numbers are not those it was made with.
+pub(crate) fn read(bytes: &[u8]) -> Result<Weights, NetError> {
+    let file = File::read(bytes)?;
+    let header: Header = file.header(VERSION)?;
+    let shape = Shape::try_from(header.shape).map_err(|problem| NetError::Header { key: KEY, problem })?;
+    let specs = specs(&shape);
+    let mut tensors = read_tensors(&file, "", specs.clone())?;
+    if let Some(name) = file.names().into_iter().find(|&name| !tensors.contains_key(name)) {
+        return Err(NetError::UnknownTensor { tensor: name.to_owned(), shape });
+    }
+    let found = digest(&specs, &tensors);
+    if found != header.sha256 {
+        return Err(NetError::OtherDigest { expected: header.sha256, found });
+    }
+    for unit in shape.units() {
+        unfold(&unit, &mut tensors);
+    }
+    Weights::assemble(shape, tensors)
+}
+
+/// A variance of 1 − ε is one that divides by 1.
+fn unfold(unit: &Unit, tensors: &mut BTreeMap<String, Vec<f32>>) {
+    let mut take = |part: &str| tensors.remove(&format!("{}.{part}", unit.name)).expect("it was read");
+    let (weight, bias) = (take("weight"), take("bias"));
+    let mut put = |part: &str, numbers| _ = tensors.insert(format!("{}.{part}", unit.name), numbers);
+    put("conv.weight", weight);
+    put("norm.running_var", vec![(1.0 - EPSILON) as f32; unit.outputs]);
+    if unit.has_scale() {
+        put("norm.weight", vec![1.0; unit.outputs]);
+        put("norm.bias", bias);
+        put("norm.running_mean", vec![0.0; unit.outputs]);
+    } else {
+        put("norm.running_mean", bias.iter().map(|bias| -bias).collect());
+    }
+}
+
+/// Every tensor of the file.
+fn specs(shape: &Shape) -> Vec<TensorSpec> {
+    let mut specs = Vec::new();
+    for Unit { name, inputs, outputs, kernel } in shape.units() {
+        let weight = vec![outputs, inputs, kernel, kernel];
+        specs.push(TensorSpec { name: format!("{name}.weight"), dimensions: weight, role: Role::Weight });
+        specs.push(TensorSpec { name: format!("{name}.bias"), dimensions: vec![outputs], role: Role::Bias });
+    }
+    specs.extend(unfolded(shape));
+    specs
+}
+
+/// The tensors that are as they were.
+fn unfolded(shape: &Shape) -> impl Iterator<Item = TensorSpec> {
+    let units = shape.units();
+    let of = |unit: &Unit, part: &str, name: &str| name.starts_with(&format!("{}.{part}.", unit.name));
+    let is_folded = move |name: &str| units.iter().any(|unit| of(unit, "conv", name) || of(unit, "norm", name));
+    shape.tensors().into_iter().filter(move |spec| !is_folded(&spec.name))
+}
+
+fn digest(specs: &[TensorSpec], tensors: &BTreeMap<String, Vec<f32>>) -> String {
+    let mut hash = Sha256::new();
+    for TensorSpec { name, .. } in specs {
+        hash.update(name);
+        hash.update([0]);
+        tensors[name].iter().for_each(|number| hash.update(number.to_le_bytes()));
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}

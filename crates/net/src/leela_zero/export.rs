@@ -1,0 +1,70 @@
+//! From weights of ours to Leela Zero's numbers.
+//!
+//! Scales go into kernels and means, which is exact but for rounding:
+//! scale·(w∗x − mean)/σ + shift = (scale·w ∗ x + shift·σ − scale·mean)/σ with σ = √(variance + ε).
+//! The plane that Leela Zero has beyond ours meets weights of 0.
+
+use super::{Convolution, Dense, Zero, our_plane, turn_over};
+use crate::norm::EPSILON;
+use crate::shape::Unit;
+use crate::{NetError, Shape, TurnPlanes, Weights};
+
+pub(super) fn export(weights: &Weights) -> Result<Zero, NetError> {
+    let weights = &weights.in_play();
+    let shape = weights.shape();
+    let units = shape.units();
+    let convolutions = units.iter().map(|unit| convolution(weights, unit)).collect();
+    let names = shape.dense_layers().map(|(name, ..)| name);
+    let known = |tensor: &str| {
+        let of_unit = |unit: &Unit| {
+            tensor.starts_with(&format!("{}.conv.", unit.name)) || tensor.starts_with(&format!("{}.norm.", unit.name))
+        };
+        units.iter().any(of_unit) || names.iter().any(|name| tensor.starts_with(&format!("{name}.")))
+    };
+    if let Some(spec) = shape.tensors().into_iter().find(|spec| !known(&spec.name)) {
+        return Err(NetError::NoPlace { tensor: spec.name });
+    }
+    let dense = names.map(|name| dense(weights, name));
+    Ok(Zero { shape: Shape { turn_planes: TurnPlanes::Two, ..shape }, convolutions, dense })
+}
+
+fn convolution(weights: &Weights, unit: &Unit) -> Convolution {
+    let tensor = |part: &str| tensor(weights, &format!("{}.{part}", unit.name));
+    let (ones, zeros) = (vec![1.0; unit.outputs], vec![0.0; unit.outputs]);
+    let (scales, shifts) =
+        if unit.has_scale() { (tensor("norm.weight"), tensor("norm.bias")) } else { (&ones[..], &zeros[..]) };
+    let (means, variances) = (tensor("norm.running_mean"), tensor("norm.running_var"));
+    let kernels = tensor("conv.weight").chunks_exact(unit.inputs * unit.kernel * unit.kernel);
+    let product = |(&a, &b): (&f32, &f32)| (f64::from(a) * f64::from(b)) as f32;
+    let bias = |(&shift, &variance): (&f32, &f32)| (f64::from(shift) * (f64::from(variance) + EPSILON).sqrt()) as f32;
+    Convolution {
+        weights: kernels
+            .zip(scales)
+            .flat_map(|(kernel, &scale)| kernel_of(unit, kernel).into_iter().map(move |w| product((&w, &scale))))
+            .collect(),
+        biases: shifts.iter().zip(variances).map(bias).collect(),
+        means: means.iter().zip(scales).map(product).collect(),
+        variances: variances.to_vec(),
+    }
+}
+
+/// The weights of one output, inputs and rows in Leela Zero's order.
+fn kernel_of(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
+    let turned: Vec<f32> = turn_over(kernel, unit.kernel).collect();
+    if unit.name != "stem" {
+        return turned;
+    }
+    let square = unit.kernel * unit.kernel;
+    let plane = |plane: usize| turned.get(our_plane(plane) * square..).and_then(|rest| rest.get(..square));
+    let blind = vec![0.0; square];
+    (0..TurnPlanes::Two.count()).flat_map(|n| plane(n).unwrap_or(&blind).iter().copied()).collect()
+}
+
+fn dense(weights: &Weights, name: &str) -> Dense {
+    let [rows, biases] = ["weight", "bias"].map(|part| tensor(weights, &format!("{name}.{part}")).to_vec());
+    Dense { weights: rows, biases }.in_other_order(weights.shape().size, name)
+}
+
+fn tensor<'a>(weights: &'a Weights, name: &str) -> &'a [f32] {
+    weights.tensor(name).unwrap_or_else(|| panic!("weights of a shape have every tensor of it, {name} too"))
+}

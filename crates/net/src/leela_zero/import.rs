@@ -1,0 +1,64 @@
+//! From Leela Zero's numbers to weights of ours.
+//!
+//! A bias goes into the shift, and in a head, which has none, into the mean. Both are exact but for rounding as long as
+//! the network plays. Once it is trained further, means and variances follow the data and not the file.
+
+use std::collections::BTreeMap;
+
+use super::{Convolution, Zero, our_plane, turn_over};
+use crate::norm::EPSILON;
+use crate::shape::Unit;
+use crate::{NetError, Shape, TurnPlanes, Weights};
+
+pub(super) fn import(zero: &Zero) -> Result<Weights, NetError> {
+    let shape = Shape { turn_planes: turn_planes(zero), ..zero.shape };
+    let mut tensors = BTreeMap::new();
+    for (unit, convolution) in shape.units().iter().zip(&zero.convolutions) {
+        add_convolution(unit, convolution, &mut tensors);
+    }
+    for ((name, ..), dense) in shape.dense_layers().into_iter().zip(&zero.dense) {
+        let ours = dense.clone().in_other_order(shape.size, name);
+        tensors.extend([(format!("{name}.weight"), ours.weights), (format!("{name}.bias"), ours.biases)]);
+    }
+    Weights::assemble(shape, tensors)
+}
+
+/// A network that does not look at the plane for White, such as one of ours, needs none.
+fn turn_planes(zero: &Zero) -> TurnPlanes {
+    let unit = &zero.shape.units()[0];
+    let (square, planes) = (unit.kernel * unit.kernel, unit.inputs);
+    let mut kernels = zero.convolutions[0].weights.chunks_exact(square * planes);
+    let is_blind = kernels.all(|kernel| kernel[square * (planes - 1)..].iter().all(|&w| w == 0.0));
+    if is_blind { TurnPlanes::One } else { TurnPlanes::Two }
+}
+
+fn add_convolution(unit: &Unit, from: &Convolution, tensors: &mut BTreeMap<String, Vec<f32>>) {
+    let mut add = |part: &str, numbers| _ = tensors.insert(format!("{}.{part}", unit.name), numbers);
+    let inputs = from.weights.len() / unit.outputs;
+    add("conv.weight", from.weights.chunks_exact(inputs).flat_map(|kernel| kernel_of(unit, kernel)).collect());
+    let shift = |(&bias, &variance): (&f32, &f32)| (f64::from(bias) / (f64::from(variance) + EPSILON).sqrt()) as f32;
+    if unit.has_scale() {
+        add("norm.weight", vec![1.0; unit.outputs]);
+        add("norm.bias", from.biases.iter().zip(&from.variances).map(shift).collect());
+        add("norm.running_mean", from.means.clone());
+    } else {
+        add("norm.running_mean", from.means.iter().zip(&from.biases).map(|(mean, bias)| mean - bias).collect());
+    }
+    add("norm.running_var", from.variances.clone());
+}
+
+/// The weights of one output, inputs and rows in our order.
+fn kernel_of(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
+    let turned: Vec<f32> = turn_over(kernel, unit.kernel).collect();
+    if unit.name != "stem" {
+        return turned;
+    }
+    let square = unit.kernel * unit.kernel;
+    let mut ours = vec![0.0; unit.inputs * square];
+    for (plane, weights) in turned.chunks_exact(square).enumerate() {
+        if let Some(place) = ours.get_mut(our_plane(plane) * square..).and_then(|rest| rest.get_mut(..square)) {
+            place.copy_from_slice(weights);
+        }
+    }
+    ours
+}

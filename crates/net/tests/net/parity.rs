@@ -1,0 +1,134 @@
+//! The same steps by PyTorch.
+
+use std::path::Path;
+use std::process::Command;
+
+use config::Optimizer;
+use go::Symmetry;
+use mcts::{Draw, Evaluate, Pushed};
+use net::{Device, Model, Precision, Shape, Trainer, Weights, planes};
+use record::Example;
+use safetensors::tensor::{Dtype, TensorView};
+
+use crate::network::games;
+use crate::{WORKSHOP, examples, recipe, tiny};
+
+/// A Python that may have PyTorch: Debian's has, with the package python3-torch.
+const PYTHONS: [&str; 2] = ["python3", "/usr/bin/python3"];
+
+fn shape() -> Shape {
+    Shape { ownership: true, score: true, ..tiny() }
+}
+
+fn python() -> Option<&'static str> {
+    let has_torch = |python: &&str| {
+        let import = Command::new(python).args(["-c", "import torch"]).output();
+        import.is_ok_and(|output| output.status.success())
+    };
+    PYTHONS.into_iter().find(has_torch)
+}
+
+/// Writes tensors of f32 with a line of JSON about them.
+fn write(path: &Path, about: &str, tensors: &[(&str, Vec<usize>, Vec<f32>)]) {
+    let bytes: Vec<Vec<u8>> =
+        tensors.iter().map(|(.., numbers)| numbers.iter().flat_map(|n| n.to_le_bytes()).collect()).collect();
+    let views = tensors
+        .iter()
+        .zip(&bytes)
+        .map(|((name, dimensions, _), bytes)| (*name, TensorView::new(Dtype::F32, dimensions.clone(), bytes).unwrap()));
+    let about = std::collections::HashMap::from([("tengen".to_owned(), about.to_owned())]);
+    std::fs::write(path, safetensors::serialize(views, Some(about)).unwrap()).unwrap();
+}
+
+fn write_batch(path: &Path, about: &str, examples: &[Example], targets: &net::Targets) {
+    let (size, count) = (shape().size, examples.len());
+    let mut seen = vec![0; count * planes::len(size)];
+    let mut policies = vec![0.0; count * size.moves()];
+    let mut ownership = vec![0.0; count * size.area()];
+    let rows = seen.chunks_exact_mut(planes::len(size)).zip(policies.chunks_exact_mut(size.moves()));
+    for ((example, (planes, policy)), owners) in examples.iter().zip(rows).zip(ownership.chunks_exact_mut(size.area()))
+    {
+        planes::of_example(example, Symmetry::Identity, planes).unwrap();
+        targets.policy(example, Symmetry::Identity, policy).unwrap();
+        assert!(targets.ownership(example, Symmetry::Identity, owners));
+    }
+    let values = examples.iter().map(|example| targets.value(example).unwrap()).collect();
+    let scores = examples.iter().map(|example| targets.score(example).unwrap()).collect();
+    let side = size.side();
+    write(
+        path,
+        about,
+        &[
+            ("planes", vec![count, planes::COUNT, side, side], seen.into_iter().map(f32::from).collect()),
+            ("policies", vec![count, size.moves()], policies),
+            ("values", vec![count], values),
+            ("ownership", vec![count, size.area()], ownership),
+            ("scores", vec![count], scores),
+        ],
+    );
+}
+
+/// Positions and the answers of the network that plays.
+fn write_answers(path: &Path, weights: &Weights) {
+    let mut network = Model::new(weights, Device::Cpu, Precision::F32, 8).unwrap().network(0);
+    let games = games(20);
+    let size = shape().size;
+    let mut seen = vec![0; games.len() * planes::len(size)];
+    for (game, planes) in games.iter().zip(seen.chunks_exact_mut(planes::len(size))) {
+        planes::of_game(game, Symmetry::Identity, planes);
+        assert_eq!(network.push(game, Draw::PLAIN), Pushed::Waits);
+    }
+    network.evaluate().unwrap();
+    let policies = (0..games.len()).flat_map(|index| network.answer(index).policy.to_vec()).collect();
+    let values = games.iter().enumerate().map(|(index, game)| network.answer(index).value.mover(game.to_move()));
+    let (count, side) = (games.len(), size.side());
+    write(
+        path,
+        "{}",
+        &[
+            ("planes", vec![count, planes::COUNT, side, side], seen.into_iter().map(f32::from).collect()),
+            ("policies", vec![count, size.moves()], policies),
+            ("values", vec![count], values.collect()),
+        ],
+    );
+}
+
+#[test]
+fn pytorch_learns_the_same() {
+    let Some(python) = python() else {
+        eprintln!("not checked: no Python with PyTorch; Debian's package python3-torch has one");
+        return;
+    };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/check_training.py");
+    let counted: Vec<Example> = examples(600).into_iter().filter(|example| example.area.is_some()).take(48).collect();
+    assert_eq!(counted.len(), 48);
+    for optimizer in [Optimizer::Sgd, Optimizer::Nesterov, Optimizer::Adamw] {
+        let mut recipe = recipe(if optimizer == Optimizer::Adamw { 0.003 } else { 0.02 });
+        recipe.train.optimizer = optimizer;
+        (recipe.train.l2, recipe.train.ownership_weight, recipe.train.score_weight) = (1e-3, 0.5, 0.1);
+        recipe.targets.ownership = true;
+        let config::Train { momentum, second_momentum, l2, value_weight, ownership_weight, score_weight, .. } =
+            recipe.train;
+        let (rate, name) = (recipe.train.learning_rate[0].rate, format!("{optimizer:?}").to_lowercase());
+        let about = format!(
+            r#"{{"optimizer":"{name}","rate":{rate},"momentum":{momentum},"second_momentum":{second_momentum},"l2":{l2},
+            "value_weight":{value_weight},"ownership_weight":{ownership_weight},"score_weight":{score_weight}}}"#
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        write_batch(&file("batch.safetensors"), &about, &counted, &recipe.targets);
+        let start = Weights::synthetic(shape(), 11);
+        std::fs::write(file("start.safetensors"), start.to_bytes()).unwrap();
+        let mut trainer = Trainer::new(&start, 0, recipe, WORKSHOP).unwrap();
+        for step in 1..=50 {
+            trainer.step(&counted).unwrap();
+            std::fs::write(file(&format!("after-{step}.safetensors")), trainer.weights().unwrap().to_bytes()).unwrap();
+        }
+        write_answers(&file("answers.safetensors"), &trainer.weights().unwrap());
+        let output = Command::new(python).arg(&script).arg(folder.path()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        println!("{said}");
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(said.contains("after 50 steps"), "{said}");
+    }
+}

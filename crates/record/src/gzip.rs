@@ -1,0 +1,51 @@
+//! Files that came gzipped.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+
+/// The first two bytes of a gzip file.
+const MAGIC: [u8; 2] = [0x1f, 0x8b];
+
+/// What is in a file that may be gzipped; a small file of nothing but zeros may stand for very many, so no more than `most`
+/// bytes are unpacked.
+///
+/// # Errors
+/// A gzip file that is cut off or broken, or holds more than that; the text says what is wrong.
+pub fn unpacked(file: &[u8], most: u64) -> Result<Cow<'_, [u8]>, String> {
+    if !file.starts_with(&MAGIC) {
+        return Ok(Cow::Borrowed(file));
+    }
+    let mut bytes = Vec::new();
+    match MultiGzDecoder::new(file).take(most.saturating_add(1)).read_to_end(&mut bytes) {
+        Err(error) => Err(format!("not a whole gzip file: {error}")),
+        Ok(length) if length as u64 > most => Err(format!("a gzip file of more than {most} bytes")),
+        Ok(_) => Ok(Cow::Owned(bytes)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn packed(bytes: &[u8]) -> Vec<u8> {
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(bytes).unwrap();
+        packed.finish().unwrap()
+    }
+
+    #[test]
+    fn files_are_what_they_hold() {
+        assert_eq!(unpacked(b"plain", 3).unwrap().as_ref(), b"plain");
+        let both = [packed(b"one "), packed(b"two")].concat();
+        assert_eq!(unpacked(&both, 7).unwrap().as_ref(), b"one two");
+        assert_eq!(unpacked(&both, 6).unwrap_err(), "a gzip file of more than 6 bytes");
+        assert!(unpacked(&both[..both.len() - 9], 7).unwrap_err().starts_with("not a whole gzip file: "));
+    }
+}

@@ -1,0 +1,141 @@
+//! Networks given away, taken over and begun with, by the program.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use net::{FileKind, Shape, TurnPlanes, Weights};
+use store::SourceKind;
+use tests::{TestStore, fail, repository, succeed};
+
+/// Weights of the shape of `configs/tiny.toml`.
+fn weights(turn_planes: TurnPlanes) -> Weights {
+    let size = go::Size::new(5).unwrap();
+    let (blocks, filters, policy_planes, value_planes, value_hidden) = (1, 8, 2, 1, 16);
+    let (ownership, score) = (false, false);
+    let shape =
+        Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score, turn_planes };
+    Weights::synthetic(shape, 4)
+}
+
+fn config() -> String {
+    repository().join("configs/tiny.toml").to_string_lossy().into_owned()
+}
+
+fn trainer(store: &TestStore, words: &[&str]) -> Command {
+    let mut command = store.program("trainer");
+    command.args(words);
+    command
+}
+
+/// A place for a file beside the store.
+fn beside(store: &TestStore, name: &str) -> String {
+    store.path().join(name).to_string_lossy().into_owned()
+}
+
+/// A store with a run `old` whose model 1 is a network of Leela Zero's format, and games of it.
+fn with_model() -> TestStore {
+    let store = TestStore::new();
+    let file = beside(&store, "net.txt");
+    fs::write(&file, FileKind::LeelaZero.write(&weights(TurnPlanes::Two), &[]).unwrap().0).unwrap();
+    let said = succeed(&mut trainer(&store, &["import", &file, "--run", "old", "--config", &config()]));
+    assert!(said.contains("net.txt is now old-1: 1 blocks of 8 filters on 5x5"), "{said}");
+    store
+}
+
+#[test]
+fn a_model_goes_through_files_of_every_kind_into_other_runs() {
+    let store = with_model();
+    succeed(store.program("selfplay").args(["--model", "old-1", "--games", "4", "--threads", "1"]));
+    for (kind, name) in [("weights", "a.safetensors.gz"), ("folded", "b.safetensors"), ("leela-zero", "c.txt.gz")] {
+        let file = beside(&store, name);
+        let said = succeed(&mut trainer(&store, &["export", "--model", "old", "--format", kind, "--out", &file]));
+        assert!(said.contains(&format!("old-1 is now {file}, {kind}; it answers as before: ")), "{said}");
+        // Made-up positions and those of the games.
+        let positions: usize = said.trim().rsplit(' ').nth(1).unwrap().parse().unwrap();
+        assert!(positions > 30, "{said}");
+        let bytes = fs::read(&file).unwrap();
+        assert_eq!(bytes.starts_with(&[0x1f, 0x8b]), name.ends_with(".gz"));
+        assert_eq!(FileKind::read(&bytes).unwrap().0.to_string(), kind);
+
+        let back = beside(&store, "back.safetensors");
+        succeed(&mut trainer(&store, &["import", &file, "--out", &back]));
+        assert_eq!(Weights::from_bytes(&fs::read(&back).unwrap()).unwrap().shape(), weights(TurnPlanes::Two).shape());
+
+        succeed(&mut trainer(&store, &["bootstrap", "--from", &file, "--run", kind, "--config", &config()]));
+        let card = store.run(kind).model_card(1).unwrap();
+        assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Weights, name));
+        let said = succeed(store.program("tengen").args(["audit", kind]));
+        assert!(said.contains(": 0 problems"), "{said}");
+    }
+    assert!(!Path::new(&beside(&store, "b.safetensors.partial")).exists());
+}
+
+#[test]
+fn a_run_that_begins_with_another_runs_model_goes_on_by_itself() {
+    let store = with_model();
+    succeed(&mut trainer(&store, &["bootstrap", "--from", "old-1", "--run", "new", "--config", &config()]));
+    let card = store.run("new").model_card(1).unwrap();
+    assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Model, "old-1"));
+    succeed(store.program("selfplay").args(["--model", "new-1", "--games", "40", "--threads", "2"]));
+    succeed(store.program("shuffler").args(["--run", "new", "--once"]));
+    succeed(&mut trainer(&store, &["--run", "new", "--once"]));
+    assert_eq!(store.run("new").model_card(2).unwrap().parent, Some(1));
+    let said = succeed(store.program("tengen").args(["audit", "new"]));
+    assert!(said.contains(": 0 problems"), "{said}");
+    let (code, said) = fail(&mut trainer(&store, &["--run", "new", "bootstrap", "--from", "old-1"]));
+    assert!(code == 2 && said.contains("new-2 is there already: only a run without models can begin"), "{said}");
+}
+
+#[test]
+fn games_of_people_make_a_first_model() {
+    let store = TestStore::new();
+    let config = fs::read_to_string(config()).unwrap().replace("\nsize = 5\n", "\nsize = 19\n");
+    let file = beside(&store, "config.toml");
+    fs::write(&file, config).unwrap();
+    let sample = repository().join("crates/go/tests/data/human-9d-sample.sgf");
+    let mut bootstrap = trainer(&store, &["bootstrap", "--run", "people", "--config", &file, "--look-every", "2"]);
+    let output = bootstrap.args(["--steps", "4", "--sgf"]).arg(&sample).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    for words in ["step 0, ", "step 2, ", "step 4, ", "unseen positions top move", "(a constant has "] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let card = store.run("people").model_card(1).unwrap();
+    assert_eq!((card.step, card.origin[0].name.as_str()), (4, "human-9d-sample.sgf"));
+    let said = succeed(store.program("tengen").args(["audit", "people"]));
+    assert!(said.contains(": 0 problems"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_is_said_plainly() {
+    let store = with_model();
+    let broken = beside(&store, "broken.txt");
+    fs::write(&broken, "1\n0.5 0.25 x\n").unwrap();
+    let other = beside(&store, "other.txt");
+    let wide = Weights::synthetic(Shape { filters: 9, ..weights(TurnPlanes::One).shape() }, 4);
+    fs::write(&other, FileKind::LeelaZero.write(&wide, &[]).unwrap().0).unwrap();
+    let config = config();
+    let cases: [(&[&str], &str); 9] = [
+        (&[], "which run? --run NAME"),
+        (&["import", &broken, "--out", "never"], "broken.txt cannot be used: line 2: number 3 is \"x\""),
+        (&["import", "absent.txt", "--out", "never"], "cannot read absent.txt"),
+        (
+            &["import", &other, "--run", "b", "--config", &config],
+            "other.txt cannot be used: the network is 1 blocks of 9 filters",
+        ),
+        (&["import", &other, "--run", "c"], "there is no run c in "),
+        (&["export", "--model", "old-7", "--out", "never"], "models/000007/model.toml does not exist"),
+        (&["export", "--model", "random", "--out", "never"], "random has no weights"),
+        (
+            &["bootstrap", "--run", "d", "--config", &config, "--sgf", "absent.sgf", "--steps", "1"],
+            "cannot read absent.sgf",
+        ),
+        (&["--once", "export", "--model", "old", "--out", "never"], "--once is for training shards"),
+    ];
+    for (words, problem) in cases {
+        let (code, said) = fail(&mut trainer(&store, words));
+        assert!(code == 2 && said.contains(problem), "{words:?}: {code} {said}");
+    }
+    assert!(!Path::new("never").exists());
+}

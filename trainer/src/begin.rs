@@ -1,0 +1,89 @@
+//! A run whose first model it has not trained itself.
+
+use config::{ModelId, RunConfig};
+use net::{FileKind, NetError, Shape, Weights};
+use store::{ModelCard, Run, Source, SourceKind, Store};
+
+use crate::TrainerError;
+use crate::generation::card;
+
+/// Weights that a run begins with, and where they come from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beginning {
+    /// The weights.
+    pub weights: Weights,
+    /// What they are.
+    pub source: Source,
+}
+
+impl Beginning {
+    /// A model of any run in the same store.
+    ///
+    /// # Errors
+    /// There is no such model, or it cannot be read.
+    pub fn of_model(store: &Store, id: &ModelId) -> Result<Beginning, TrainerError> {
+        let ModelId::Trained { run, number } = id else {
+            return Err(TrainerError::BuiltIn { model: id.clone() });
+        };
+        let (_, bytes) = store.run(run).model(*number)?;
+        let name = id.to_string();
+        let weights = Weights::from_bytes(&bytes).map_err(|source| unusable(&name, source))?;
+        Ok(Beginning { weights, source: Source::new(SourceKind::Model, name, &bytes) })
+    }
+
+    /// A file of any kind that [`FileKind`] knows, with this name.
+    ///
+    /// # Errors
+    /// A file that cannot be read as a network.
+    pub fn of_file(name: &str, bytes: &[u8]) -> Result<Beginning, TrainerError> {
+        let (_, weights, _) = FileKind::read(bytes).map_err(|source| unusable(name, source))?;
+        Ok(Beginning { weights, source: Source::new(SourceKind::Weights, name, bytes) })
+    }
+
+    /// Publishes the weights as model 1, which has taken no steps in this run.
+    ///
+    /// # Errors
+    /// The run has models already, or a configuration that asks for another shape.
+    pub fn publish(&self, run: &Run, config: &RunConfig) -> Result<ModelCard, TrainerError> {
+        self.check(config)?;
+        publish_first(run, config, &self.weights, 0, vec![self.source.clone()])
+    }
+
+    /// Makes sure that the weights are a network as the configuration asks for. No configuration speaks of the planes that
+    /// tell whose turn it is: they stay as they are.
+    pub(crate) fn check(&self, config: &RunConfig) -> Result<(), TrainerError> {
+        let found = self.weights.shape();
+        let wanted = Shape::new(&config.game, &config.network).map_err(|source| unusable(&self.source.name, source))?;
+        let expected = Shape { turn_planes: found.turn_planes, ..wanted };
+        if found == expected {
+            return Ok(());
+        }
+        Err(unusable(&self.source.name, NetError::OtherShape { expected, found }))
+    }
+}
+
+/// Publishes the first model of a run, made of what `origin` says.
+pub(crate) fn publish_first(
+    run: &Run,
+    config: &RunConfig,
+    weights: &Weights,
+    step: u64,
+    origin: Vec<Source>,
+) -> Result<ModelCard, TrainerError> {
+    refuse_models(run)?;
+    let card = ModelCard { origin, ..card(run, config, 1, step) };
+    run.publish_model(&card, weights.to_bytes().into())?;
+    Ok(card)
+}
+
+/// Only a run without models can begin with one.
+pub(crate) fn refuse_models(run: &Run) -> Result<(), TrainerError> {
+    match run.newest_model()? {
+        None => Ok(()),
+        Some(newest) => Err(TrainerError::HasModels { newest: run.name().model(newest) }),
+    }
+}
+
+fn unusable(name: &str, source: NetError) -> TrainerError {
+    TrainerError::Weights { name: name.to_owned(), source }
+}

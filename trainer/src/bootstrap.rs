@@ -1,0 +1,254 @@
+//! A first model from games of people.
+//!
+//! Positions are learned from in random order, each once a round: the move that was played, and who won. What is known so
+//! far is a checkpoint of the run with a file of its own, [`STATE`], so a bootstrap that was stopped or killed goes on
+//! where it was, and a trainer does not take its checkpoint for one of generation 1. Model 1 ends it; training goes on from
+//! there with the momentum at rest.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use cli::Stop;
+use config::RunConfig;
+use net::{Losses, NetError, Shape, Trainer, Weights, Workshop};
+use record::Example;
+use serde::{Deserialize, Serialize};
+use store::{Checkpoint, ModelCard, Run, Source};
+
+use crate::begin::{publish_first, refuse_models};
+use crate::generation::SETTLED_ON;
+use crate::journal::{Journal, Set};
+use crate::people::Order;
+use crate::resume::{WEIGHTS, recipe, restore, unusable};
+use crate::{Beginning, People, TrainerError};
+
+/// What a checkpoint of a bootstrap has beside the trainer's state.
+pub(crate) const STATE: &str = "bootstrap.toml";
+/// How often it is saved, so that a kill costs no more.
+const SAVE_EVERY: Duration = Duration::from_secs(600);
+/// Positions of unseen games that are looked at. The standard error of an accuracy is then below 1 %.
+const UNSEEN: usize = 4096;
+
+/// How long a bootstrap takes, and how often it is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Course {
+    /// Steps at most.
+    pub steps: u64,
+    /// Time at most, all processes that worked on it together.
+    pub time: Duration,
+    /// Steps from one look at unseen games to the next.
+    pub look_every: u64,
+}
+
+/// What a bootstrap is doing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Lesson {
+    /// It has learned from a batch.
+    Step {
+        /// Steps so far.
+        step: u64,
+        /// What the batch cost.
+        losses: Losses,
+    },
+    /// It has been measured on games that it does not learn from.
+    Look {
+        /// Steps so far.
+        step: u64,
+        /// Time so far.
+        time: Duration,
+        /// Positions.
+        examples: usize,
+        /// What they cost. `accuracy` is how often the most probable move is the one that was played.
+        losses: Losses,
+        /// The squared error of the best value that does not look at the board.
+        constant: f32,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct State {
+    seconds: f64,
+    origin: Vec<Source>,
+}
+
+/// A bootstrap under way.
+struct Bootstrap<'a> {
+    run: &'a Run,
+    config: &'a RunConfig,
+    course: Course,
+    origin: Vec<Source>,
+    trainer: Trainer,
+    order: Order<'a>,
+    unseen: Vec<Example>,
+    constant: f32,
+    /// Time that earlier processes took.
+    before: Duration,
+    began: Instant,
+    /// Losses since the last line of the journal.
+    batches: Vec<(f64, Losses)>,
+    /// The step of the last look.
+    looked: Option<u64>,
+    watch: &'a mut dyn FnMut(Lesson),
+}
+
+/// Learns from games of people, beginning with some weights or with random ones, and publishes the outcome as model 1 of
+/// a run. `None` when `stop` was requested before; what was learned is saved.
+///
+/// # Errors
+/// A run that has models, or is training its first; weights of another shape; a bootstrap under way from other games; or
+/// what training may meet.
+pub fn bootstrap(
+    run: &Run,
+    config: &RunConfig,
+    (beginning, people): (Option<&Beginning>, &People),
+    course: Course,
+    workshop: Workshop,
+    stop: &Stop,
+    watch: &mut dyn FnMut(Lesson),
+) -> Result<Option<ModelCard>, TrainerError> {
+    refuse_models(run)?;
+    let origin: Vec<Source> =
+        beginning.map(|b| b.source.clone()).into_iter().chain(people.sources().iter().cloned()).collect();
+    let (trainer, before) = match run.newest_checkpoint()? {
+        Some(checkpoint) => resume(&checkpoint, config, &origin, workshop)?,
+        None => (begin(config, beginning, workshop)?, Duration::ZERO),
+    };
+    let unseen = people.unseen(UNSEEN)?;
+    let constant = squared_error(people.mean_outcome(), &unseen);
+    let order = Order::new(people, config.seed);
+    let (began, batches, looked) = (Instant::now(), Vec::new(), None);
+    Bootstrap { run, config, course, origin, trainer, order, unseen, constant, before, began, batches, looked, watch }
+        .go(stop)
+}
+
+impl Bootstrap<'_> {
+    fn go(mut self, stop: &Stop) -> Result<Option<ModelCard>, TrainerError> {
+        let mut journal = Journal::new(1);
+        let mut saved = Instant::now();
+        self.look(&mut journal)?;
+        while !self.is_done() && !stop.requested() {
+            self.step()?;
+            if self.trainer.steps().is_multiple_of(self.course.look_every) {
+                self.look(&mut journal)?;
+            }
+            if saved.elapsed() >= SAVE_EVERY {
+                std::mem::replace(&mut journal, Journal::new(1)).publish(self.run)?;
+                self.save()?;
+                saved = Instant::now();
+            }
+        }
+        if self.is_done() {
+            if self.looked != Some(self.trainer.steps()) {
+                self.look(&mut journal)?;
+            }
+            journal.publish(self.run)?;
+            let weights = self.trainer.published().map_err(failed)?;
+            return publish_first(self.run, self.config, &weights, self.trainer.steps(), self.origin).map(Some);
+        }
+        if !self.batches.is_empty() {
+            self.line(&mut journal);
+            journal.publish(self.run)?;
+        }
+        self.save()?;
+        Ok(None)
+    }
+
+    fn is_done(&self) -> bool {
+        self.trainer.steps() >= self.course.steps || self.time() >= self.course.time
+    }
+
+    fn time(&self) -> Duration {
+        self.before + self.began.elapsed()
+    }
+
+    fn step(&mut self) -> Result<(), TrainerError> {
+        let batch = self.order.batch(self.trainer.steps(), self.config.train.batch)?;
+        let losses = self.trainer.step(&batch).map_err(failed)?;
+        self.batches.push((Example::total_weight(&batch), losses));
+        (self.watch)(Lesson::Step { step: self.trainer.steps(), losses });
+        Ok(())
+    }
+
+    /// Measures it on unseen games, if there are any, and writes that down.
+    fn look(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
+        self.line(journal);
+        self.looked = Some(self.trainer.steps());
+        if self.config.train.average_decay > 0.0 {
+            let examples = self.order.batch(self.trainer.steps(), SETTLED_ON)?;
+            self.trainer.settle(&examples).map_err(failed)?;
+        }
+        if self.unseen.is_empty() {
+            return Ok(());
+        }
+        let losses = self.trainer.measure(&self.unseen).map_err(failed)?;
+        let (step, time, examples, constant) = (self.trainer.steps(), self.time(), self.unseen.len(), self.constant);
+        journal.put(step, Set::Holdout, &losses, &[("examples", examples as f32), ("constant_value", constant)]);
+        (self.watch)(Lesson::Look { step, time, examples, losses, constant });
+        Ok(())
+    }
+
+    /// Writes down what the batches since the last line have cost.
+    fn line(&mut self, journal: &mut Journal) {
+        if let Some(losses) = Losses::mean(&self.batches) {
+            journal.put(self.trainer.steps(), Set::Train, &losses, &[("learning_rate", self.trainer.rate())]);
+        }
+        self.batches.clear();
+    }
+
+    fn save(&self) -> Result<(), TrainerError> {
+        let weights = self.trainer.checkpoint(&self.config.digest()).map_err(failed)?;
+        let state = State { seconds: self.time().as_secs_f64(), origin: self.origin.clone() };
+        let state = toml::to_string(&state).expect("plain fields are TOML");
+        let files =
+            BTreeMap::from([(WEIGHTS.to_owned(), Bytes::from(weights)), (STATE.to_owned(), Bytes::from(state))]);
+        let checkpoint = Checkpoint { step: self.trainer.steps(), files };
+        // Stopped before its first step, a process has learned nothing that is not saved.
+        if self.run.checkpoint(checkpoint.step)?.is_some() {
+            Ok(())
+        } else {
+            Ok(self.run.publish_checkpoint(&checkpoint)?)
+        }
+    }
+}
+
+fn begin(config: &RunConfig, beginning: Option<&Beginning>, workshop: Workshop) -> Result<Trainer, TrainerError> {
+    let weights = match beginning {
+        Some(beginning) => {
+            beginning.check(config)?;
+            beginning.weights.clone()
+        }
+        None => Weights::random(Shape::new(&config.game, &config.network).map_err(failed)?, config.seed),
+    };
+    Trainer::new(&weights, 0, recipe(config), workshop).map_err(failed)
+}
+
+/// Goes on from a checkpoint of the same bootstrap; answers how long it took so far, too.
+fn resume(
+    checkpoint: &Checkpoint,
+    config: &RunConfig,
+    origin: &[Source],
+    workshop: Workshop,
+) -> Result<(Trainer, Duration), TrainerError> {
+    let fail = |problem: String| unusable(checkpoint, problem);
+    let text =
+        checkpoint.files.get(STATE).ok_or_else(|| fail("model 1 is being trained on games of the run".to_owned()))?;
+    let state: State =
+        toml::from_str(&String::from_utf8_lossy(text)).map_err(|e| fail(format!("{STATE}: {}", e.message())))?;
+    if state.origin != origin {
+        let names = state.origin.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
+        return Err(fail(format!("it belongs to a bootstrap from {names}, whose contents may have changed since")));
+    }
+    let time = Duration::try_from_secs_f64(state.seconds).map_err(|e| fail(format!("{STATE}: seconds: {e}")))?;
+    Ok((restore(checkpoint, config, workshop)?, time))
+}
+
+/// The mean of (value − outcome)², the value being Black's and the same for all.
+fn squared_error(value: f32, examples: &[Example]) -> f32 {
+    let squares = examples.iter().map(|example| (value - f32::from(example.outcome.as_i8())).powi(2));
+    squares.sum::<f32>() / examples.len().max(1) as f32
+}
+
+fn failed(source: NetError) -> TrainerError {
+    TrainerError::Train { generation: 1, source }
+}

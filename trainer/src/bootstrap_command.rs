@@ -1,0 +1,115 @@
+//! `trainer bootstrap`: a run that does not begin with random play.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use cli::{Blame, Misconfigured, Stop, human};
+use config::{ModelId, RunConfig};
+use net::Workshop;
+use store::{Run, Store};
+
+use crate::bootstrap::{Course, Lesson, bootstrap};
+use crate::{Beginning, People, files};
+
+/// Arguments of `trainer bootstrap`.
+#[derive(clap::Args, Debug)]
+#[group(id = "beginning", required = true, multiple = true, args = ["sgf", "from"])]
+pub(crate) struct Args {
+    /// Games of people to learn from: .sgf, or .sgf.gz
+    #[arg(long, num_args = 1.., value_name = "FILE")]
+    sgf: Vec<PathBuf>,
+    /// Begin with the weights of this model of any run in the store (v5-173), or with those in this file
+    #[arg(long, value_name = "MODEL|FILE")]
+    from: Option<String>,
+    /// Learn from games for so many steps
+    #[arg(long, value_name = "N", requires = "sgf", value_parser = clap::value_parser!(u64).range(1..))]
+    steps: Option<u64>,
+    /// Learn from games for so many minutes, those before an interruption included
+    #[arg(long, value_name = "N", requires = "sgf", value_parser = minutes)]
+    minutes: Option<f64>,
+    /// Steps from one look at games that are not learned from to the next
+    #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    look_every: u64,
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|e| format!("{e}"))?;
+    // A year, which no run of this needs.
+    let good = number > 0.0 && number <= 366.0 * 24.0 * 60.0;
+    if good { Ok(number) } else { Err("it must be above 0, and below a year".to_owned()) }
+}
+
+/// Begins a run as the arguments say.
+pub(crate) fn run(
+    store: &Store,
+    (run, config): (&Run, &RunConfig),
+    args: &Args,
+    workshop: Workshop,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let beginning = args.from.as_deref().map(|from| beginning(store, from)).transpose()?;
+    let card = match (&beginning, args.sgf.is_empty()) {
+        (Some(beginning), true) => Some(beginning.publish(run, config)?),
+        _ => learn((run, config), beginning.as_ref(), args, workshop, stop)?,
+    };
+    let Some(card) = card else { return Ok(()) };
+    let origin = card.origin.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
+    tracing::info!(model = %card.id(), step = card.step, "published, made of {origin}");
+    Ok(())
+}
+
+/// A model by its id; anything else is a file.
+fn beginning(store: &Store, from: &str) -> anyhow::Result<Beginning> {
+    match from.parse() {
+        Ok(id @ ModelId::Trained { .. }) => Ok(Beginning::of_model(store, &id)?),
+        _ => files::read(from.as_ref()),
+    }
+}
+
+fn learn(
+    (run, config): (&Run, &RunConfig),
+    beginning: Option<&Beginning>,
+    args: &Args,
+    workshop: Workshop,
+    stop: &Stop,
+) -> anyhow::Result<Option<store::ModelCard>> {
+    if args.steps.is_none() && args.minutes.is_none() {
+        return Err(Misconfigured::new(anyhow!("for how long? --steps N or --minutes N")).into());
+    }
+    let time = args.minutes.map_or(Duration::MAX, |minutes| Duration::from_secs_f64(60.0 * minutes));
+    let course = Course { steps: args.steps.unwrap_or(u64::MAX), time, look_every: args.look_every };
+    let read = |path: &PathBuf| -> anyhow::Result<(String, Vec<u8>)> {
+        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
+        Ok((files::name(path), bytes))
+    };
+    let people = People::read(config, &args.sgf.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?)?;
+    people.left_out().iter().for_each(|why| tracing::warn!("{why}"));
+    let (games, positions, unseen) = (people.games(), people.positions(), people.unseen_games());
+    tracing::info!(games, positions, unseen_games = unseen, left_out = people.left_out().len(), "games of people");
+    if unseen == 0 {
+        tracing::warn!("selfplay.holdout sets no game aside, so nothing tells how well this goes");
+    }
+    let bar = cli::Progress::new(run.name().model(1).to_string(), args.steps);
+    let card = bootstrap(run, config, (beginning, &people), course, workshop, stop, &mut |lesson| match lesson {
+        Lesson::Step { step, .. } => bar.set(step),
+        Lesson::Look { .. } => tracing::info!("{}", said(&lesson)),
+    })?;
+    Ok(card)
+}
+
+/// What is seen of unseen games, for people.
+fn said(lesson: &Lesson) -> String {
+    match lesson {
+        Lesson::Step { step, .. } => format!("step {step}"),
+        Lesson::Look { step, time, examples, losses, constant } => format!(
+            "step {step}, {}: on {examples} unseen positions top move {:.1} %, policy loss {:.3}, value error {:.3} (a constant \
+             has {constant:.3})",
+            human::duration(*time),
+            100.0 * losses.accuracy,
+            losses.policy,
+            losses.value_error,
+        ),
+    }
+}

@@ -1,0 +1,144 @@
+//! `trainer export` and `trainer import`: networks as files of their own.
+
+use std::borrow::Cow;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use anyhow::{Context, anyhow};
+use cli::Blame;
+use config::{ModelId, ModelRef, RunConfig};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use net::{FileKind, Shape, Weights};
+use record::Example;
+use store::{Run, Store, StoreError};
+
+use crate::{Beginning, TrainerError};
+
+/// Positions of the run's own games that a file is tried on.
+const POSITIONS: usize = 32;
+
+/// Arguments of `trainer export`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Export {
+    /// The model: v15-330, or v15 for the newest of run v15
+    #[arg(long, value_name = "MODEL")]
+    model: ModelRef,
+    /// What kind of file: weights (safetensors, as it is stored), folded (safetensors, batch norms folded away) or leela-zero
+    /// (text)
+    #[arg(long, default_value = "weights", value_name = "KIND")]
+    format: FileKind,
+    /// The file; gzipped if its name ends in .gz
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+/// Arguments of `trainer import`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Import {
+    /// A network as `trainer export` writes it, or one of Leela Zero's, plain or .gz
+    file: PathBuf,
+    /// Write its weights to this file, as safetensors, instead of beginning a run with them
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Writes a model to a file.
+pub(crate) fn export(store: &Store, args: &Export) -> anyhow::Result<()> {
+    let (run, number) = resolve(store, &args.model)?;
+    let (_, bytes) = run.model(number)?;
+    let id = run.name().model(number);
+    let weights = Weights::from_bytes(&bytes).map_err(|source| TrainerError::Parent { number, source })?;
+    let written = args.format.write(&weights, &positions(&run)?);
+    let (file, difference) = written.with_context(|| format!("{id} as {}", args.format))?;
+    write(&args.out, &file)?;
+    cli::print(format!("{id} is now {}, {}; it answers as before: {difference}", args.out.display(), args.format))?;
+    if args.format == FileKind::LeelaZero && !is_common(weights.shape()) {
+        tracing::warn!(
+            "leelaz is made for 19x19, heads of 2 and 1 planes and 256 hidden values unless it is built otherwise"
+        );
+    }
+    Ok(())
+}
+
+/// Takes a network over: as a file of weights, or as the first model of `run`.
+pub(crate) fn import(args: &Import, run: impl FnOnce() -> anyhow::Result<(Run, RunConfig)>) -> anyhow::Result<()> {
+    let beginning = read(&args.file)?;
+    let shape = beginning.weights.shape();
+    match &args.out {
+        Some(out) => {
+            write(out, &beginning.weights.to_bytes())?;
+            cli::print(format!("{} is now {}: {shape}", args.file.display(), out.display()))
+        }
+        None => {
+            let (run, config) = run()?;
+            let card = beginning.publish(&run, &config)?;
+            cli::print(format!("{} is now {}: {shape}", args.file.display(), card.id()))
+        }
+    }
+}
+
+/// A file of weights of any kind.
+pub(crate) fn read(path: &Path) -> anyhow::Result<Beginning> {
+    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
+    Ok(Beginning::of_file(&name(path), &bytes)?)
+}
+
+/// The name of a file without its folder.
+pub(crate) fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn resolve(store: &Store, model: &ModelRef) -> anyhow::Result<(Run, u32)> {
+    match model {
+        ModelRef::Exact(ModelId::Trained { run, number }) => Ok((store.run(run), *number)),
+        ModelRef::Exact(model) => Err(TrainerError::BuiltIn { model: model.clone() }.into()),
+        ModelRef::Newest(name) => {
+            let run = store.run(name);
+            let number = run.newest_model()?;
+            Ok((run, number.ok_or_else(|| anyhow!("run {name} has no model yet")).misconfigured()?))
+        }
+    }
+}
+
+/// What leelaz reads as Leela Zero's makers and Debian built it.
+fn is_common(shape: Shape) -> bool {
+    let Shape { policy_planes, value_planes, value_hidden, .. } = shape;
+    (shape.size.side(), policy_planes, value_planes, value_hidden) == (19, 2, 1, 256)
+}
+
+/// Some positions of the newest games of a run, if it has games. A file that cannot be read is passed over: made-up
+/// positions are asked about in any case.
+fn positions(run: &Run) -> Result<Vec<Example>, StoreError> {
+    let newest = run.newest_model()?.unwrap_or(0);
+    let Some(file) = run.game_files_since(newest.saturating_sub(1))?.pop() else { return Ok(Vec::new()) };
+    let games = match run.read_games(&file) {
+        Err(error) if error.is_damage() => {
+            tracing::warn!("passing over a file of games: {error}");
+            return Ok(Vec::new());
+        }
+        games => games?,
+    };
+    let examples = games.iter().rev().take(8).filter_map(|game| game.examples().ok()).flatten();
+    let examples: Vec<Example> = examples.collect();
+    let every = examples.len().div_ceil(POSITIONS).max(1);
+    Ok(examples.into_iter().step_by(every | 1).collect())
+}
+
+/// Writes a file aside and then gives it its name, so that nobody sees half of it.
+fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let aside = path.with_added_extension("partial");
+    let put = || -> io::Result<()> {
+        let bytes = if path.extension().is_some_and(|extension| extension == "gz") {
+            let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+            packed.write_all(bytes)?;
+            Cow::Owned(packed.finish()?)
+        } else {
+            Cow::Borrowed(bytes)
+        };
+        fs::write(&aside, &bytes)?;
+        fs::rename(&aside, path)
+    };
+    put().with_context(|| format!("cannot write {}", path.display())).misconfigured()
+}

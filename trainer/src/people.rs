@@ -1,0 +1,161 @@
+//! Games of people, to learn from.
+
+use std::collections::HashSet;
+
+use config::RunConfig;
+use go::{Size, SizeError, sgf};
+use mcts::Settings;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use record::{Converter, Example, GameRecord, RecordError, unpacked};
+use store::{Source, SourceKind};
+
+use crate::TrainerError;
+
+/// A collection may have so many bytes: about a million games.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// Games that are learned from, and games that are not.
+#[derive(Debug)]
+pub struct People {
+    learned: Vec<GameRecord>,
+    unseen: Vec<GameRecord>,
+    /// Game and turn of every position of the games that are learned from.
+    positions: Vec<(u32, u16)>,
+    /// Records of no use, with the reasons.
+    left_out: Vec<String>,
+    sources: Vec<Source>,
+}
+
+/// The positions of [`People`] in random order, and once more in another, and so on.
+pub(crate) struct Order<'a> {
+    people: &'a People,
+    seed: u64,
+    /// Which round `order` is for.
+    round: u64,
+    order: Vec<u32>,
+}
+
+impl People {
+    /// Reads collections of SGF, plain or gzipped, each with its name. Which games are set aside is decided by the names of
+    /// the games and the share that the configuration gives (`selfplay.holdout`), as with games of the run itself.
+    ///
+    /// # Errors
+    /// A collection that cannot be unpacked, or no game that is of use; a record that is of none is left out.
+    pub fn read(config: &RunConfig, collections: &[(String, Vec<u8>)]) -> Result<People, TrainerError> {
+        let empty = Vec::new;
+        let mut people = People {
+            learned: empty(),
+            unseen: Vec::new(),
+            positions: Vec::new(),
+            left_out: Vec::new(),
+            sources: Vec::new(),
+        };
+        let mut seen = HashSet::new();
+        for (name, file) in collections {
+            let fail = |problem: String| TrainerError::Collection { name: name.clone(), problem };
+            let text = unpacked(file, MOST_BYTES).map_err(fail)?;
+            let converter = converter(config, name).map_err(|e| fail(e.to_string()))?;
+            for (found, index) in sgf::collection(&text).into_iter().zip(0..) {
+                match found.and_then(|tree| converter.convert(index, &tree)) {
+                    Ok(game) if !seen.insert(game.id) => {}
+                    Ok(game) if game.holdout => people.unseen.push(game),
+                    Ok(game) => people.learned.push(game),
+                    Err(why) => people.left_out.push(format!("{name}, game {}: left out: {why}", index + 1)),
+                }
+            }
+            people.sources.push(Source::new(SourceKind::Games, name, file));
+        }
+        let games = people.learned.iter().zip(0..);
+        people.positions =
+            games.flat_map(|(game, index)| (0..game.turns.len() as u16).map(move |turn| (index, turn))).collect();
+        if people.positions.is_empty() {
+            return Err(TrainerError::NoGames { left_out: people.left_out.len(), unseen: people.unseen.len() });
+        }
+        Ok(people)
+    }
+
+    /// Games that are learned from.
+    pub fn games(&self) -> usize {
+        self.learned.len()
+    }
+
+    /// Positions of these.
+    pub fn positions(&self) -> usize {
+        self.positions.len()
+    }
+
+    /// Games that are not learned from.
+    pub fn unseen_games(&self) -> usize {
+        self.unseen.len()
+    }
+
+    /// What is wrong with the records that are of no use.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
+    }
+
+    /// The collections.
+    pub(crate) fn sources(&self) -> &[Source] {
+        &self.sources
+    }
+
+    /// Positions of games that are not learned from, spread evenly over all of them, `most` at most.
+    pub(crate) fn unseen(&self, most: usize) -> Result<Vec<Example>, RecordError> {
+        let all = self.unseen.iter().flat_map(|game| (0..game.turns.len()).map(move |turn| (game, turn)));
+        let every = self.unseen.iter().map(|game| game.turns.len()).sum::<usize>().div_ceil(most).max(1);
+        // An odd distance lets either side be to move.
+        all.step_by(every | 1).map(|(game, turn)| game.example(turn)).collect()
+    }
+
+    /// The best value for Black that does not look at the board: the mean outcome of the positions that are learned from.
+    pub(crate) fn mean_outcome(&self) -> f32 {
+        let sum: f64 = self.learned.iter().map(|game| f64::from(game.outcome.as_i8()) * game.turns.len() as f64).sum();
+        (sum / self.positions.len() as f64) as f32
+    }
+}
+
+impl<'a> Order<'a> {
+    pub(crate) fn new(people: &'a People, seed: u64) -> Order<'a> {
+        Order { people, seed, round: 0, order: order(people.positions.len(), seed, 0) }
+    }
+
+    /// The batch that is learned from in this step, from 0: so many positions, which follow those of the step before.
+    pub(crate) fn batch(&mut self, step: u64, size: usize) -> Result<Vec<Example>, RecordError> {
+        let first = step * size as u64;
+        (first..first + size as u64).map(|place| self.example(place)).collect()
+    }
+
+    fn example(&mut self, place: u64) -> Result<Example, RecordError> {
+        let count = self.order.len() as u64;
+        if place / count != self.round {
+            self.round = place / count;
+            self.order = order(self.order.len(), self.seed, self.round);
+        }
+        let (game, turn) = self.people.positions[self.order[(place % count) as usize] as usize];
+        self.people.learned[game as usize].example(turn.into())
+    }
+}
+
+/// The numbers below `count` in the order of random numbers that they are given.
+fn order(count: usize, seed: u64, round: u64) -> Vec<u32> {
+    // Weyl's sequence with the golden ratio, as for the symmetries of a step.
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed ^ round.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let mut keyed: Vec<(u64, u32)> = (0..count as u32).map(|n| (rng.next_u64(), n)).collect();
+    keyed.sort_unstable();
+    keyed.into_iter().map(|(_, n)| n).collect()
+}
+
+/// What records of games between people become in a run of this configuration; `worker` is said to have played them.
+///
+/// # Errors
+/// A board that does not exist.
+pub fn converter(config: &RunConfig, worker: &str) -> Result<Converter, SizeError> {
+    Ok(Converter {
+        size: Size::new(config.game.size)?,
+        scoring: Settings::new(&config.search, &config.game).scoring,
+        config_digest: config.digest(),
+        holdout: f64::from(config.selfplay.holdout),
+        worker: worker.to_owned(),
+    })
+}

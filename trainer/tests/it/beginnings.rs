@@ -1,0 +1,203 @@
+//! Runs that begin with a model from elsewhere, or with games of people.
+
+use std::time::Duration;
+
+use cli::Stop;
+use net::{FileKind, NetError, Shape, TurnPlanes, Weights};
+use store::{Run, SourceKind, Store};
+use trainer::{Beginning, Course, Lesson, People, TrainerError, bootstrap, train_next};
+
+use crate::{WORKSHOP, config, examples, publish, run, train};
+
+fn shape() -> Shape {
+    Shape::new(&config().game, &config().network).unwrap()
+}
+
+fn weights(seed: u64) -> Weights {
+    Weights::synthetic(shape(), seed)
+}
+
+/// A beginning with weights in a file of Leela Zero's kind.
+fn of_file(weights: &Weights) -> Beginning {
+    Beginning::of_file("net.txt", &FileKind::LeelaZero.write(weights, &[]).unwrap().0).unwrap()
+}
+
+/// Games in which everybody plays the points of the board in order, and Black always wins.
+fn collection(games: usize) -> Vec<u8> {
+    let points = |first: usize| {
+        let moves = (0..8).map(|n| (first + 3 * n) % 25).zip(0..);
+        let letter = |n: usize| char::from(b'a' + n as u8);
+        let turn = |(point, n): (usize, usize)| {
+            format!(";{}[{}{}]", if n % 2 == 0 { 'B' } else { 'W' }, letter(point % 5), letter(point / 5))
+        };
+        moves.map(turn).collect::<String>()
+    };
+    (0..games).map(|n| format!("(;SZ[5]KM[{}.5]RE[B+R]{})\n", n / 25, points(n % 25))).collect::<String>().into_bytes()
+}
+
+fn people(games: usize) -> People {
+    People::read(&config(), &[("games.sgf".to_owned(), collection(games))]).unwrap()
+}
+
+fn course(steps: u64) -> Course {
+    Course { steps, time: Duration::MAX, look_every: 10 }
+}
+
+/// Learns from games until so many steps are taken here, or it is done.
+fn learn(run: &Run, steps: u64, stop_after: usize) -> (Option<store::ModelCard>, Vec<Lesson>) {
+    let (stop, mut lessons, mut taken) = (Stop::never(), Vec::new(), 0);
+    let card = bootstrap(run, &config(), (None, &people(100)), course(steps), WORKSHOP, &stop, &mut |lesson| {
+        taken += usize::from(matches!(lesson, Lesson::Step { .. }));
+        if taken == stop_after {
+            stop.request();
+        }
+        lessons.push(lesson);
+    });
+    (card.unwrap(), lessons)
+}
+
+#[test]
+fn a_run_begins_with_a_file_and_goes_on_from_there() {
+    let run = run();
+    let before = weights(1);
+    let card = of_file(&before).publish(&run, &config()).unwrap();
+    assert_eq!((card.number, card.parent, card.step, card.origin.len()), (1, None, 0, 1));
+    assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Weights, "net.txt"));
+    assert_eq!(run.model_card(1).unwrap(), card);
+    publish(&run, 2, &examples(2, 6 * 16), 40);
+    let second = train(&run).unwrap();
+    assert_eq!((second.number, second.parent, second.step, second.origin.len()), (2, Some(1), 6, 0));
+    let error = of_file(&before).publish(&run, &config()).unwrap_err();
+    assert!(matches!(&error, TrainerError::HasModels { newest } if newest.to_string() == "r-2"), "{error}");
+}
+
+/// Two planes for whose turn it is are the network's own affair; training and its checkpoints keep them.
+#[test]
+fn a_network_of_leela_zeros_is_trained_further_with_its_planes() {
+    let run = run();
+    let theirs = Weights::synthetic(Shape { turn_planes: TurnPlanes::Two, ..shape() }, 2);
+    of_file(&theirs).publish(&run, &config()).unwrap();
+    for number in [2, 3] {
+        publish(&run, number, &examples(number, 6 * 16), 40);
+        assert_eq!(train(&run).unwrap().number, number);
+        let weights = Weights::from_bytes(&run.model(number).unwrap().1).unwrap();
+        assert_eq!(weights.shape(), theirs.shape());
+    }
+}
+
+#[test]
+fn a_model_of_another_run_is_named_on_the_card() {
+    let store = Store::in_memory().unwrap();
+    let [old, new] = ["old", "new"].map(|name| store.run(&name.parse().unwrap()));
+    [&old, &new].into_iter().for_each(|run| run.create(&config()).unwrap());
+    of_file(&weights(1)).publish(&old, &config()).unwrap();
+    let beginning = Beginning::of_model(&store, &"old-1".parse().unwrap()).unwrap();
+    let card = beginning.publish(&new, &config()).unwrap();
+    assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Model, "old-1"));
+    assert_eq!(new.model(1).unwrap().1, old.model(1).unwrap().1);
+    for (id, problem) in [("old-2", "does not exist"), ("random", "random has no weights")] {
+        let error = Beginning::of_model(&store, &id.parse().unwrap()).unwrap_err();
+        assert!(error.to_string().contains(problem), "{error}");
+    }
+}
+
+#[test]
+fn weights_of_another_shape_are_refused() {
+    let run = run();
+    let other = Weights::synthetic(Shape { filters: 9, ..shape() }, 1);
+    let error = of_file(&other).publish(&run, &config()).unwrap_err();
+    assert!(matches!(&error, TrainerError::Weights { name, source: NetError::OtherShape { .. } } if name == "net.txt"));
+    assert_eq!(run.newest_model().unwrap(), None);
+}
+
+#[test]
+fn a_bootstrap_learns_what_people_play_and_publishes_model_one() {
+    let run = run();
+    let (card, lessons) = learn(&run, 60, usize::MAX);
+    let card = card.unwrap();
+    assert_eq!((card.number, card.parent, card.step), (1, None, 60));
+    assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Games, "games.sgf"));
+    let look = |lesson: &Lesson| match *lesson {
+        Lesson::Look { step, losses, constant, .. } => Some((step, losses, constant)),
+        Lesson::Step { .. } => None,
+    };
+    let looks: Vec<_> = lessons.iter().filter_map(look).collect();
+    assert_eq!(looks.iter().map(|look| look.0).collect::<Vec<_>>(), [0, 10, 20, 30, 40, 50, 60]);
+    // Black wins all games, which is what a constant knows of them.
+    assert!(looks.iter().all(|look| look.2 == 0.0));
+    let (first, last) = (looks[0].1, looks[6].1);
+    assert!(last.policy < first.policy - 0.1 && last.value < first.value - 0.1, "{first:?}\n{last:?}");
+    assert_eq!(run.logs().unwrap().len(), 2);
+    // The run goes on from there.
+    publish(&run, 2, &examples(2, 6 * 16), 40);
+    assert_eq!(train(&run).unwrap().step, 66);
+}
+
+#[test]
+fn a_bootstrap_that_is_stopped_goes_on_to_the_same_model() {
+    let (whole, parted) = (run(), run());
+    assert!(learn(&whole, 25, usize::MAX).0.is_some());
+    assert_eq!(learn(&parted, 25, 7).0, None);
+    // What is under way is neither taken for a generation of training nor mixed with other games.
+    let error = train_next(&parted, &config(), WORKSHOP, &Stop::never(), &mut |_| ()).unwrap_err();
+    assert!(error.to_string().contains("a bootstrap is under way"), "{error}");
+    let other = bootstrap(&parted, &config(), (None, &people(50)), course(25), WORKSHOP, &Stop::never(), &mut |_| ());
+    let error = other.unwrap_err();
+    assert!(error.to_string().contains("it belongs to a bootstrap from games.sgf"), "{error}");
+    assert_eq!(learn(&parted, 25, 9).0, None);
+    assert!(learn(&parted, 25, usize::MAX).0.is_some());
+    assert_eq!(parted.model(1).unwrap(), whole.model(1).unwrap());
+}
+
+#[test]
+fn a_bootstrap_may_begin_with_weights() {
+    let run = run();
+    let beginning = of_file(&weights(1));
+    let work = (Some(&beginning), &people(100));
+    let card = bootstrap(&run, &config(), work, course(3), WORKSHOP, &Stop::never(), &mut |_| ()).unwrap().unwrap();
+    let kinds: Vec<SourceKind> = card.origin.iter().map(|source| source.kind).collect();
+    assert_eq!((kinds, card.step), (vec![SourceKind::Weights, SourceKind::Games], 3));
+    let again = bootstrap(&run, &config(), work, course(3), WORKSHOP, &Stop::never(), &mut |_| ()).unwrap_err();
+    assert!(matches!(again, TrainerError::HasModels { .. }), "{again}");
+}
+
+#[test]
+fn time_ends_a_bootstrap_too() {
+    let run = run();
+    let course = Course { steps: u64::MAX, time: Duration::from_millis(200), look_every: 10_000 };
+    let mut looks = Vec::new();
+    let card = bootstrap(&run, &config(), (None, &people(100)), course, WORKSHOP, &Stop::never(), &mut |lesson| {
+        if let Lesson::Look { step, .. } = lesson {
+            looks.push(step);
+        }
+    });
+    let card = card.unwrap().unwrap();
+    assert!(card.step > 0 && looks == [0, card.step], "{looks:?}");
+}
+
+#[test]
+fn games_are_set_aside_by_their_names_and_counted() {
+    let people = people(100);
+    assert_eq!(people.games() + people.unseen_games(), 100);
+    // A tenth of them; the standard deviation is 3.
+    assert!((1..25).contains(&people.unseen_games()), "{}", people.unseen_games());
+    assert_eq!(people.positions(), 8 * people.games());
+    let twice = [collection(100), collection(100)].map(|bytes| ("games.sgf".to_owned(), bytes));
+    assert_eq!(People::read(&config(), &twice).unwrap().games(), people.games());
+}
+
+#[test]
+fn collections_of_no_use_are_named() {
+    let read = |text: &str| People::read(&config(), &[("a.sgf".to_owned(), text.as_bytes().to_vec())]);
+    let error = read("(;SZ[9]KM[0.5]RE[B+R];B[aa])").unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "there is no game to learn from: 1 are of no use, 0 are set aside by selfplay.holdout"
+    );
+    let broken = [0x1f, 0x8b, 0];
+    let error = People::read(&config(), &[("a.sgf.gz".to_owned(), broken.to_vec())]).unwrap_err();
+    assert!(error.to_string().starts_with("a.sgf.gz: not a whole gzip file"), "{error}");
+    let text = String::from_utf8(collection(30)).unwrap() + "(;SZ[5]KM[0.5];B[aa])\n";
+    let people = read(&text).unwrap();
+    assert_eq!(people.left_out(), ["a.sgf, game 31: left out: it has no result"]);
+}
