@@ -16,7 +16,7 @@ from torch.nn import functional
 from tengen_torch import load, read
 
 # Single precision has 24 bits; differences grow from step to step.
-BOUNDS = {1: 1e-5, 50: 2e-3}
+BOUNDS = {1: 1e-6, 50: 1e-4}
 
 
 def weights_and_others(network):

@@ -13,6 +13,7 @@ mod played;
 mod search;
 mod selfplay;
 mod subject;
+mod train;
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -46,6 +47,8 @@ enum What {
     Selfplay(selfplay::Args),
     /// Games a second of matches between two models, and their share of self-play's at equal visits
     Match(matches::Args),
+    /// Examples a second of training, and their share of those of forward, backward and step alone
+    Train(train::Args),
     /// Bytes for each node of a tree and for each game
     Memory(memory::Args),
     /// Rows a second from games to shards and from shards to tensors, memory, and bytes for each position
@@ -85,6 +88,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         What::Network(args) => network::run(&bench, args),
         What::Selfplay(args) => selfplay::run(&bench, args),
         What::Match(args) => matches::run(&bench, args),
+        What::Train(args) => train::run(&bench, args),
         What::Memory(args) => memory::run(&bench, args),
         What::Data(args) => data::run(&bench, args),
     }

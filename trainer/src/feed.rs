@@ -3,10 +3,12 @@
 use record::{Example, ExampleRows};
 use store::{Manifest, Run, StoreError};
 
+use crate::Ahead;
+
 /// Reads examples one batch after the other. One part is in memory at a time.
-pub(crate) struct Feed<'a> {
-    run: &'a Run,
-    manifest: &'a Manifest,
+pub(crate) struct Feed {
+    run: Run,
+    manifest: Manifest,
     /// The part being read.
     part: usize,
     rows: Option<ExampleRows>,
@@ -14,15 +16,20 @@ pub(crate) struct Feed<'a> {
     read: usize,
 }
 
-impl<'a> Feed<'a> {
+impl Feed {
     /// Begins after the first `skipped` examples.
-    pub(crate) fn new(run: &'a Run, manifest: &'a Manifest, skipped: usize) -> Feed<'a> {
+    pub(crate) fn new(run: &Run, manifest: &Manifest, skipped: usize) -> Feed {
         let (mut part, mut read) = (0, skipped);
         while manifest.parts.get(part).is_some_and(|part| read >= part.rows) {
             read -= manifest.parts[part].rows;
             part += 1;
         }
-        Feed { run, manifest, part, rows: None, read }
+        Feed { run: run.clone(), manifest: manifest.clone(), part, rows: None, read }
+    }
+
+    /// Batches of `count` examples, read ahead.
+    pub(crate) fn ahead(mut self, count: usize) -> Ahead<StoreError> {
+        Ahead::new(move || self.next(count))
     }
 
     /// The next examples, `count` of them or as many as are left.

@@ -8,6 +8,7 @@ use net::{Losses, NetError, Workshop};
 use record::Example;
 use store::{Manifest, ModelCard, Run, StoreError};
 
+use crate::Ahead;
 use crate::checkup::Checkup;
 use crate::feed::{self, Feed};
 use crate::journal::{Journal, Set};
@@ -111,14 +112,14 @@ impl Course<'_> {
     fn learn(&mut self, stop: &Stop) -> Result<(), TrainerError> {
         let train = &self.config.train;
         let steps = self.steps()?;
-        let mut feed = Feed::new(self.run, self.shards, self.work.progress.batches * train.batch);
+        let feed = Feed::new(self.run, self.shards, self.work.progress.batches * train.batch).ahead(train.batch);
         while self.work.progress.batches < steps && !stop.requested() {
             let mut journal = Journal::new(self.shards.generation);
             let before = self.work.progress.batches;
             let saved = Instant::now();
             while self.work.progress.batches < steps && !stop.requested() && saved.elapsed() < SAVE_EVERY {
                 let until = steps.min(self.work.progress.batches + STEPS_PER_LINE);
-                self.line(&mut feed, &mut journal, until, steps, stop)?;
+                self.line(&feed, &mut journal, until, steps, stop)?;
             }
             if self.work.progress.batches == steps {
                 self.work.progress.finished = true;
@@ -146,7 +147,7 @@ impl Course<'_> {
     /// Learns from the batches up to `until`, or fewer when asked to stop, and logs their mean.
     fn line(
         &mut self,
-        feed: &mut Feed<'_>,
+        feed: &Ahead<StoreError>,
         journal: &mut Journal,
         until: usize,
         steps: usize,
@@ -157,7 +158,7 @@ impl Course<'_> {
         let (mut batches, mut read, mut waited) = (Vec::new(), 0, Duration::ZERO);
         while self.work.progress.batches < until && !stop.requested() {
             let asked = Instant::now();
-            let examples = feed.next(self.config.train.batch)?;
+            let examples = feed.next()?;
             waited += asked.elapsed();
             let losses = self.work.trainer.step(&examples).map_err(|source| failed(generation, source))?;
             self.work.progress.batches += 1;

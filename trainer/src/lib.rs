@@ -8,6 +8,7 @@
 //! A run may begin with weights from elsewhere ([`Beginning`]), or with a model that learned from games of people ([`bootstrap`](fn@bootstrap),
 //! `people`). `files` are the commands that give networks away and take them over.
 
+mod ahead;
 mod begin;
 mod bootstrap;
 mod bootstrap_command;
@@ -26,6 +27,7 @@ use std::time::Duration;
 
 use net::Losses;
 
+pub use ahead::Ahead;
 pub use begin::Beginning;
 pub use bootstrap::{Course, Lesson, bootstrap};
 pub use error::TrainerError;

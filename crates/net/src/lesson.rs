@@ -5,7 +5,7 @@ use record::Example;
 use tch::Tensor;
 
 use crate::batch::Batch;
-use crate::loss::{Losses, Terms, loss};
+use crate::loss::{Loss, Losses, Terms, loss};
 use crate::norm::Statistics;
 use crate::tower::{Mode, Tower};
 use crate::{NetError, Recipe};
@@ -30,12 +30,25 @@ pub(crate) fn learn(
     share: f64,
 ) -> Result<Lesson, NetError> {
     let batch = Batch::encode(tower.shape().size, examples, &recipe.targets, symmetries)?;
+    let taught = teach(tower, recipe, &batch, share)?;
+    let (losses, weight) = (taught.loss.read()?, Example::total_weight(examples));
+    Ok(Lesson { weight, losses, gradients: taught.gradients, statistics: taught.statistics })
+}
+
+/// What an encoded part of a batch has taught, its losses not yet read.
+pub(crate) struct Taught {
+    loss: Loss,
+    pub(crate) gradients: Vec<Tensor>,
+    pub(crate) statistics: Vec<Statistics>,
+}
+
+/// Forward and backward, of so large a share of a batch.
+pub(crate) fn teach(tower: &Tower, recipe: &Recipe, batch: &Batch, share: f64) -> Result<Taught, NetError> {
     let answers = tower.forward(&batch.planes, Mode::Training)?;
-    let loss = loss(&answers, &batch, &Terms::new(&recipe.train))?;
+    let loss = loss(&answers, batch, &Terms::new(&recipe.train))?;
     let learned: Vec<&Tensor> = tower.learned().map(|(_, tensor)| tensor).collect();
     let gradients = Tensor::f_run_backward(&[&loss.tensor * share], &learned, false, false)?;
-    let weight = Example::total_weight(examples);
-    Ok(Lesson { weight, losses: loss.read()?, gradients, statistics: answers.statistics })
+    Ok(Taught { loss, gradients, statistics: answers.statistics })
 }
 
 /// What the batch norms see of some examples through their symmetries.

@@ -224,7 +224,7 @@ impl Trainer {
     }
 
     /// The symmetries through which the next batch is seen.
-    fn symmetries(&self, rows: usize) -> Vec<Symmetry> {
+    pub(crate) fn symmetries(&self, rows: usize) -> Vec<Symmetry> {
         let mut rng = generator(self.recipe.seed, self.step);
         let rotate = self.recipe.train.rotate;
         // The upper bits of the generator are the better ones.

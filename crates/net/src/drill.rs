@@ -1,0 +1,52 @@
+//! Learning alone, with nobody reading examples: what training is measured against.
+
+use record::Example;
+
+use crate::batch::Batch;
+use crate::lesson::{sum, teach};
+use crate::shards::{each, parts};
+use crate::threads::single;
+use crate::{NetError, Trainer};
+
+/// A trainer that takes the same batch again and again: forward, backward and step, and nothing else.
+pub struct Drill {
+    trainer: Trainer,
+    parts: Vec<(Batch, f64)>,
+}
+
+impl Drill {
+    /// Encodes a batch once.
+    ///
+    /// # Errors
+    /// Examples that make no batch.
+    pub fn new(trainer: Trainer, examples: &[Example]) -> Result<Drill, NetError> {
+        let symmetries = trainer.symmetries(examples.len());
+        let total = Example::total_weight(examples);
+        let part = |rows: std::ops::Range<usize>| {
+            let (examples, symmetries) = (&examples[rows.clone()], &symmetries[rows]);
+            let batch = Batch::encode(trainer.shape().size, examples, &trainer.recipe.targets, symmetries)?;
+            Ok((batch, Example::total_weight(examples) / total))
+        };
+        let parts = parts(examples.len(), trainer.tower.device()).into_iter().map(part);
+        let parts = parts.collect::<Result<_, NetError>>()?;
+        Ok(Drill { trainer, parts })
+    }
+
+    /// Learns from the batch.
+    ///
+    /// # Errors
+    /// The device fails.
+    pub fn step(&mut self) -> Result<(), NetError> {
+        single();
+        let trainer = &mut self.trainer;
+        let recipe = &trainer.recipe;
+        let (parts, threads) = (self.parts.iter().collect(), trainer.workshop.threads);
+        let work = |tower: &_, (batch, share): &(Batch, f64)| teach(tower, recipe, batch, *share);
+        let lessons = each(&trainer.tower, threads, parts, work)?;
+        let (gradients, statistics): (Vec<_>, Vec<_>) =
+            lessons.into_iter().map(|lesson| (lesson.gradients, lesson.statistics)).unzip();
+        trainer.tower.follow(&statistics)?;
+        let size = trainer.step_size();
+        trainer.optimizer.step(&trainer.tower, &sum(gradients)?, size)
+    }
+}

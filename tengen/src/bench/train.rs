@@ -1,0 +1,132 @@
+//! Training as the stage does it, beside forward, backward and step alone.
+
+use std::fmt;
+use std::sync::Arc;
+
+use cli::{Blame, PlaceArgs};
+use net::{Drill, Precision, Recipe, Targets, Trainer, Workshop};
+use record::{Example, ExampleRows, synthetic};
+use serde::Serialize;
+use trainer::Ahead;
+
+use super::Bench;
+use super::clock::Rate;
+use super::subject::{Subject, SubjectArgs};
+
+/// What is compared is measured in so many turns, so that a disturbance hits all of it.
+const ROUNDS: u32 = 5;
+
+/// Made-up games that examples come from.
+const GAMES: u64 = 400;
+
+/// Arguments of `tengen bench train`.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    #[command(flatten)]
+    subject: SubjectArgs,
+    /// What activations are rounded to: auto, f32 or bf16
+    #[arg(long, default_value = "auto", value_name = "PRECISION")]
+    precision: Precision,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// One case.
+#[derive(Serialize)]
+#[serde(tag = "bench", rename = "train")]
+struct Case {
+    model: String,
+    board: usize,
+    blocks: usize,
+    filters: usize,
+    batch: usize,
+    threads: usize,
+    optimizer: String,
+    examples_per_s: f64,
+    /// Of forward, backward and step on a batch that is encoded already.
+    bare_examples_per_s: f64,
+    share: f64,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Case { board, blocks, filters, batch, threads, optimizer, .. } = self;
+        write!(f, "train {board}x{board} {blocks}x{filters}, batches of {batch}, {optimizer}, {threads} threads: ")?;
+        write!(f, "{:.0} examples/s, ", self.examples_per_s)?;
+        write!(
+            f,
+            "{:.1} % of the {:.0} of forward, backward and step alone",
+            100.0 * self.share,
+            self.bare_examples_per_s
+        )
+    }
+}
+
+pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
+    for subject in args.subject.subjects(bench.store)? {
+        if !bench.stop.requested() {
+            bench.report(&measure(bench, args, &subject)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Case> {
+    let (config, shape) = (&subject.config, subject.weights.shape());
+    let device = args.place.device.parse().misconfigured()?;
+    let workshop = Workshop { device, precision: args.precision, threads: args.place.threads() };
+    let targets = Targets::new(&config.selfplay, &config.train);
+    let recipe = Recipe { train: config.train.clone(), targets, seed: config.seed };
+    let trainer = || Trainer::new(&subject.weights, 0, recipe.clone(), workshop);
+    let batch = config.train.batch;
+    let rows = Arc::new(rows(shape.size, batch)?);
+    let mut drill = Drill::new(trainer()?, &rows.take(&numbers(&rows, 0, batch)).to_examples())?;
+    let mut whole = trainer()?;
+    let mut at = 0;
+    let source = Arc::clone(&rows);
+    let ahead = Ahead::<std::convert::Infallible>::new(move || {
+        at += batch;
+        Ok(source.take(&numbers(&source, at, batch)).to_examples())
+    });
+    let mut learn = || -> anyhow::Result<f64> {
+        let Ok(examples) = ahead.next();
+        whole.step(&examples)?;
+        Ok(batch as f64)
+    };
+    let mut alone = || -> anyhow::Result<f64> { Ok(drill.step().map(|()| batch as f64)?) };
+    // libtorch prepares its kernels in the first steps.
+    learn()?;
+    alone()?;
+    let (mut all, mut bare) = (Rate::default(), Rate::default());
+    for _ in 0..ROUNDS {
+        all += Rate::measure(bench.time / ROUNDS, &mut learn)?;
+        bare += Rate::measure(bench.time / ROUNDS, &mut alone)?;
+    }
+    Ok(Case {
+        model: subject.name.clone(),
+        board: shape.size.side(),
+        blocks: shape.blocks,
+        filters: shape.filters,
+        batch,
+        threads: workshop.threads,
+        optimizer: format!("{:?}", config.train.optimizer).to_lowercase(),
+        examples_per_s: all.per_second(),
+        bare_examples_per_s: bare.per_second(),
+        share: all.per_second() / bare.per_second(),
+    })
+}
+
+/// At least a batch of made-up examples.
+fn rows(size: go::Size, batch: usize) -> anyhow::Result<ExampleRows> {
+    let mut examples: Vec<Example> = Vec::new();
+    // A game has an example at least.
+    for index in 0..GAMES.max(batch as u64) {
+        examples.extend(synthetic::game("made-up", "0", index, size, 30).examples()?);
+    }
+    Ok(ExampleRows::from_examples(&examples))
+}
+
+/// The rows of a batch: far from each other, for rows of a game follow each other.
+fn numbers(rows: &ExampleRows, from: usize, batch: usize) -> Vec<u32> {
+    (from..from + batch).map(|place| (place * 7919 % rows.len()) as u32).collect()
+}

@@ -1,0 +1,85 @@
+//! Batches that are read while others are learned from.
+
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+
+use record::Example;
+
+/// Batches that are kept ready: reading is quicker than learning, and now and then a part has to be opened.
+const READY: usize = 4;
+
+/// A source of batches, on a thread of its own, a few batches ahead.
+#[derive(Debug)]
+pub struct Ahead<E> {
+    ready: Receiver<Result<Vec<Example>, E>>,
+}
+
+impl<E: Send + 'static> Ahead<E> {
+    /// Asks `source` for batches from now on, until it fails, has no more, or nobody wants them.
+    pub fn new(mut source: impl FnMut() -> Result<Vec<Example>, E> + Send + 'static) -> Ahead<E> {
+        let (sender, ready) = sync_channel(READY);
+        thread::spawn(move || {
+            loop {
+                let batch = source();
+                let last = batch.as_ref().map_or(true, Vec::is_empty);
+                if sender.send(batch).is_err() || last {
+                    break;
+                }
+            }
+        });
+        Ahead { ready }
+    }
+
+    /// The next batch; an empty one when there are no more.
+    ///
+    /// # Errors
+    /// What the source said when it failed; after that there are no more batches.
+    pub fn next(&self) -> Result<Vec<Example>, E> {
+        self.ready.recv().unwrap_or_else(|_| Ok(Vec::new()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::{Duration, Instant};
+
+    use record::synthetic;
+
+    use super::*;
+
+    fn batch() -> Vec<Example> {
+        synthetic::game("a-1", "w", 1, go::Size::MIN, 3).examples().unwrap()
+    }
+
+    #[test]
+    fn batches_come_in_their_order_and_then_an_error() {
+        let mut count = 0;
+        let ahead = Ahead::new(move || {
+            count += 1;
+            let batch = batch();
+            if count > 3 { Err(count) } else { Ok(batch[..1].iter().cycle().take(count).cloned().collect()) }
+        });
+        let sizes: Vec<_> = (0..5).map(|_| ahead.next().map(|batch| batch.len())).collect();
+        assert_eq!(sizes, [Ok(1), Ok(2), Ok(3), Err(4), Ok(0)]);
+    }
+
+    #[test]
+    fn a_source_is_a_few_batches_ahead_and_no_more() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&asked);
+        let ahead = Ahead::<()>::new(move || {
+            counter.fetch_add(1, Ordering::SeqCst);
+            Ok(batch())
+        });
+        let patience = Instant::now();
+        while asked.load(Ordering::SeqCst) < READY + 1 && patience.elapsed() < Duration::from_secs(10) {
+            thread::yield_now();
+        }
+        thread::sleep(Duration::from_millis(50));
+        assert_eq!(asked.load(Ordering::SeqCst), READY + 1, "one waits to be handed over");
+        assert_eq!(ahead.next().unwrap(), batch());
+        drop(ahead);
+    }
+}
