@@ -14,6 +14,7 @@ use ratings::{Prior, RatingError, Ratings, Tally};
 use store::{Claim, Run, Stem, Store};
 
 use crate::meeting::{self, Meeting, Progress};
+use crate::monitor::{self, Monitor};
 use crate::pool::{self, Pool};
 use crate::rate::{self, AnchorChoice, RateError};
 use crate::table::Table;
@@ -184,8 +185,11 @@ impl Arena {
             worker,
         };
         let seen_by_one = |progress: Progress| if first == one { progress } else { progress.turned() };
-        let began = Instant::now();
-        let played = meeting.play(stop, &mut |progress| watch(seen_by_one(progress)))?;
+        let (began, mut monitor) = (Instant::now(), Monitor::default());
+        let played = meeting.play(stop, &mut |progress| {
+            monitor.note(progress);
+            watch(seen_by_one(progress));
+        })?;
         self.pace.note([first, second], played.finished, began.elapsed());
         Ok(seen_by_one(played))
     }
@@ -274,6 +278,7 @@ impl Arena {
         let met = self.score([first, second])?.games;
         let played = self.meet([first, second], met + games, stop, watch);
         self.run.release(&claimed)?;
+        cli::metrics::PAIRS.add(1);
         played
     }
 
@@ -315,6 +320,7 @@ impl Arena {
     pub fn rate(&self) -> Result<Table, EvaluatorError> {
         let table = self.rate_with(&[], &[])?;
         let rows = table.rows();
+        monitor::note_ratings(self.run.name(), &rows);
         if !rows.is_empty() && self.run.newest_ratings()?.as_ref() != Some(&rows) {
             self.run.publish_ratings(&rows)?;
         }

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::Parser;
-use cli::{Blame, Misconfigured, Stop, StoreUnreachable, human};
+use cli::{Blame, Misconfigured, Stop, StoreUnreachable, human, metrics};
 use config::{RunConfig, RunName};
 use net::{Losses, Precision, Workshop};
 use store::{Run, Store, StoreError};
 
-use crate::{Progress, TrainerError, train_next};
+use crate::{Progress, TrainerError, monitor, train_next};
 
 /// Between two lines that say what the trainer waits for.
 const SAY_EVERY: Duration = Duration::from_secs(60);
@@ -20,7 +20,7 @@ const SAY_EVERY: Duration = Duration::from_secs(60);
 /// Each model continues its predecessor on one pass over its shards. The trainer waits for shards that are not there
 /// yet. Killed or stopped, it goes on where it was when it is started again: no batch is learned from twice.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, after_help = cli::EXIT_CODES)]
 pub struct Args {
     /// The run to train
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
@@ -38,6 +38,8 @@ pub struct Args {
     place: cli::PlaceArgs,
     #[command(flatten)]
     store: cli::StoreArgs,
+    #[command(flatten)]
+    service: cli::ServiceArgs,
     /// How to log.
     #[command(flatten)]
     pub log: cli::LogArgs,
@@ -49,9 +51,12 @@ pub struct Args {
 /// Arguments that do not fit the run, or whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device = args.place.device.parse().misconfigured()?;
+    args.service.start("trainer", Some(args.run.as_str()), stop)?;
     let workshop = Workshop { device, precision: args.precision, threads: args.place.threads() };
     let run = Store::open(&args.store.store).map_err(|error| blame(error.into()))?.run(&args.run);
     let config = configuration(args, &run)?;
+    cli::ready();
+    metrics::NEWEST_MODEL_TIME.set_to_now();
     while !stop.requested() {
         let trained = train(&run, &config, workshop, stop).map_err(blame)?;
         if trained && args.once {
@@ -80,27 +85,31 @@ fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
 pub fn train(run: &Run, config: &RunConfig, workshop: Workshop, stop: &Stop) -> Result<bool, TrainerError> {
     let mut bar = None;
     let mut said = None;
-    let card = train_next(run, config, workshop, stop, &mut |progress| match progress {
-        Progress::Waiting { generation, time } => {
-            if said.is_none_or(|said| time >= said + SAY_EVERY) {
-                said = Some(time);
-                tracing::info!(waited = human::duration(time), "waiting for the shards of generation {generation}");
+    let card = train_next(run, config, workshop, stop, &mut |progress| {
+        monitor::note(&progress, &config.train);
+        match progress {
+            Progress::Waiting { generation, time } => {
+                if said.is_none_or(|said| time >= said + SAY_EVERY) {
+                    said = Some(time);
+                    tracing::info!(waited = human::duration(time), "waiting for the shards of generation {generation}");
+                }
             }
-        }
-        Progress::Step { generation, done, steps, losses, .. } => {
-            let name = || run.name().model(generation).to_string();
-            let bar = bar.get_or_insert_with(|| cli::Progress::new(name(), Some(steps as u64)));
-            bar.set(done as u64);
-            bar.note(said_shortly(&losses));
-        }
-        Progress::Holdout { examples, losses, .. } => {
-            tracing::info!(examples, "holdout: {}", said_shortly(&losses));
+            Progress::Step { generation, done, steps, losses, .. } => {
+                let name = || run.name().model(generation).to_string();
+                let bar = bar.get_or_insert_with(|| cli::Progress::new(name(), Some(steps as u64)));
+                bar.set(done as u64);
+                bar.note(said_shortly(&losses));
+            }
+            Progress::Holdout { examples, losses, .. } => {
+                tracing::info!(examples, "holdout: {}", said_shortly(&losses));
+            }
         }
     })?;
     if let Some(bar) = bar {
         bar.finish();
     }
     let Some(card) = card else { return Ok(false) };
+    monitor::note_model(card.number);
     tracing::info!(model = %card.id(), step = card.step, "published");
     Ok(true)
 }

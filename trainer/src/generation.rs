@@ -139,6 +139,7 @@ impl Course<'_> {
     ) -> Result<(), TrainerError> {
         let generation = self.shards.generation;
         let (began, rate) = (Instant::now(), self.work.trainer.rate());
+        cli::metrics::LEARNING_RATE.set(rate);
         let (mut batches, mut read) = (Vec::new(), 0);
         while self.work.progress.batches < until && !stop.requested() {
             let examples = feed.next(self.config.train.batch)?;

@@ -11,6 +11,7 @@ mod events;
 mod feed;
 mod generation;
 mod journal;
+mod monitor;
 mod resume;
 
 use std::time::Duration;

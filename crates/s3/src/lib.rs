@@ -4,6 +4,8 @@
 //! one object at a time: `s3s-fs` looks whether an object exists and writes it in two steps, and a conditional put must be
 //! one.
 //!
+//! `s3s-fs` makes buckets as they are written to; here there is one bucket, and others do not exist.
+//!
 //! A server can be made unreliable: see [`Trouble`].
 
 mod trouble;
@@ -133,6 +135,9 @@ async fn converse(stream: TcpStream, desk: Arc<Desk>) {
 impl Desk {
     /// Answers a request; an error closes the connection without an answer.
     async fn answer(&self, request: Request<Incoming>) -> io::Result<Answer> {
+        if request.uri().path().split('/').nth(1) != Some(BUCKET) {
+            return Ok(trouble::no_such_bucket());
+        }
         let trouble = self.dice.throw();
         trouble.before().await?;
         if let Some(refusal) = trouble.refusal() {

@@ -58,6 +58,7 @@ mod run;
 mod seal;
 mod shards;
 mod store;
+mod traffic;
 mod trouble;
 
 pub use checkpoints::Checkpoint;

@@ -1,0 +1,172 @@
+//! What those who look after the processes of a run rely on: metrics, signs of life, and that they go when they are told.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use tests::{Stage, TestStore, fail, repository, succeed};
+
+/// What Kubernetes waits between SIGTERM and SIGKILL is longer.
+const DRAINED: Duration = Duration::from_secs(10);
+
+/// `tiny` with a network that takes its time, in a file.
+fn slow_config(store: &TestStore) -> PathBuf {
+    let text = fs::read_to_string(repository().join("configs/tiny.toml")).unwrap();
+    let slower = [("blocks = 1", "blocks = 6"), ("filters = 8", "filters = 48"), ("steps = 20", "steps = 2000")];
+    let text = slower.iter().fold(text, |text, (from, to)| text.replacen(from, to, 1));
+    let path = store.path().join("slow.toml");
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn stage(store: &TestStore, program: &str, args: &[&str]) -> Stage {
+    Stage::start(store.program(program).args(args))
+}
+
+/// Asks a stage to go, and sees that it does; afterwards the store holds everything that it has finished.
+fn drain(stage: &mut Stage) -> Vec<String> {
+    assert_eq!(stage.page("/healthz").unwrap().0, 200);
+    let (code, took) = stage.terminate();
+    assert_eq!(code, Some(4), "{}", stage.log().join("\n"));
+    assert!(took < DRAINED, "{took:?}: {}", stage.log().join("\n"));
+    println!("drained in {took:?}");
+    let log = stage.log();
+    assert!(log.iter().all(|line| line.starts_with("{\"timestamp\"")), "a log that is no terminal is JSON: {log:?}");
+    log
+}
+
+fn described() -> BTreeSet<String> {
+    let page = fs::read_to_string(repository().join("docs/METRICS.md")).unwrap();
+    page.lines().filter_map(|line| Some(line.strip_prefix("| `")?.split('`').next()?.to_owned())).collect()
+}
+
+#[test]
+fn every_stage_tells_how_it_is_and_goes_when_it_is_told() {
+    let store = TestStore::new();
+    let config = slow_config(&store);
+    let config = config.to_str().unwrap();
+    let run = store.run("slow");
+    let mut seen = BTreeSet::new();
+    let mut look = |stage: &Stage| seen.extend(stage.metrics().into_keys());
+
+    let mut selfplay = stage(&store, "selfplay", &["--model", "slow", "--config", config]);
+    selfplay.wait_for_metric("tengen_games_total", 60.0);
+    assert_eq!(selfplay.page("/readyz").unwrap().0, 200);
+    look(&selfplay);
+    let log = drain(&mut selfplay);
+    let gave_up = log.iter().find(|line| line.contains("gave up games in progress")).unwrap();
+    assert!(!gave_up.contains("\"games\":0,"), "there are always games in progress: {gave_up}");
+    let published = run.published_indices(0, "0").unwrap().len() as u64;
+    let last = log.iter().rev().find(|line| line.contains("\"published\":")).unwrap();
+    assert!(last.contains(&format!("\"published\":{published}")), "{published} games: {last}");
+    assert!(published >= 60);
+
+    let mut shuffler = stage(&store, "shuffler", &["--run", "slow"]);
+    shuffler.wait_for_metric("tengen_shards_generation", 1.0);
+    look(&shuffler);
+
+    let mut trainer = stage(&store, "trainer", &["--run", "slow", "--config", config]);
+    trainer.wait_for_metric("tengen_train_steps_total", 3.0);
+    look(&trainer);
+    drain(&mut trainer);
+    let saved = run.newest_checkpoint().unwrap().expect("what was learned is saved").step;
+    assert!(saved >= 3 && run.newest_model().unwrap().is_none());
+
+    let mut trainer = stage(&store, "trainer", &["--run", "slow"]);
+    trainer.wait_for_metric("tengen_newest_model_number", 1.0);
+    trainer.wait_for_metric("tengen_train_waiting_seconds", 0.1);
+    look(&trainer);
+    drain(&mut trainer);
+
+    let mut selfplay = stage(&store, "selfplay", &["--model", "slow", "--worker", "1"]);
+    shuffler.wait_for_metric("tengen_resign_model_number", 1.0);
+    look(&shuffler);
+    drain(&mut shuffler);
+    // A worker takes the threshold up within seconds.
+    selfplay.wait_for_metric("tengen_resign_threshold_in_force", -1.0);
+    look(&selfplay);
+    drain(&mut selfplay);
+
+    let pairs = ["--run", "slow", "--pair-uncertain", "--wait", "--pairs", "1000"];
+    let mut evaluator = stage(&store, "evaluator", &pairs);
+    evaluator.wait_for_metric("tengen_pairs_total", 1.0);
+    look(&evaluator);
+    drain(&mut evaluator);
+    assert!(run.results().unwrap().len() >= 4);
+    let mut rated = stage(&store, "evaluator", &["--pair", "slow-1", "random", "--games", "100000"]);
+    rated.wait_for_metric("tengen_match_games_total", 1.0);
+    look(&rated);
+    drain(&mut rated);
+
+    let documented = described();
+    let ours: BTreeSet<String> = seen.into_iter().filter(|name| name != "up").collect();
+    assert_eq!(ours.difference(&documented).collect::<Vec<_>>(), [""; 0], "metrics that docs/METRICS.md does not know");
+    // Nothing went wrong, and no evaluator rated before it was stopped.
+    let rare = ["tengen_store_errors_total", "tengen_store_retries_total", "tengen_rated_model"];
+    let missing: Vec<_> =
+        documented.difference(&ours).filter(|name| !rare.iter().any(|rare| name.starts_with(rare))).collect();
+    assert_eq!(missing, [""; 0], "metrics that nobody has");
+}
+
+#[test]
+fn a_run_on_one_machine_tells_all_of_it() {
+    let store = TestStore::new();
+    let config = repository().join("configs/tiny.toml");
+    let mut tengen = Stage::start(store.program("tengen").arg("run").arg(config).args(["--set", "loop.models=200"]));
+    tengen.wait_for_metric("tengen_rated_model_number", 1.0);
+    let metrics = tengen.metrics();
+    for name in
+        ["tengen_games_total", "tengen_train_steps_total", "tengen_match_games_total", "tengen_shards_generation"]
+    {
+        assert!(metrics[name] > 0.0, "{name}");
+    }
+    assert_eq!(metrics["tengen_train_rotate_enabled"], 1.0);
+    drain(&mut tengen);
+}
+
+/// Runs a stage that must fail because of how it was started, at once: what it says, on one line, and its exit code.
+fn refused(command: &mut Command) -> (i32, String) {
+    let (code, said) = fail(command);
+    let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
+    assert_eq!(errors.len(), 1, "one line that says what is wrong:\n{said}");
+    (code, errors[0].to_owned())
+}
+
+#[test]
+fn what_an_operator_gets_wrong_is_said_once_with_its_exit_code() {
+    let store = TestStore::on_server();
+    let config = repository().join("configs/tiny.toml");
+    let selfplay_at = |place: &str, model: &str| {
+        let mut command = store.program_at("selfplay", place);
+        command.args(["--run", "tiny", "--model", model, "--games", "1", "--config"]).arg(&config);
+        command
+    };
+    let selfplay = |model: &str| selfplay_at(&store.place(), model);
+    succeed(&mut selfplay("random"));
+
+    let other = repository().join("configs/9x9.toml");
+    let mut of_another_run = store.program("selfplay");
+    of_another_run.args(["--run", "tiny", "--model", "random", "--config"]).arg(other);
+    let no_bucket = selfplay_at("s3://no-such-bucket/x", "random");
+    let mut wrong_key = selfplay("random");
+    wrong_key.env("AWS_SECRET_ACCESS_KEY", "wrong");
+    let mut no_server = selfplay("random");
+    no_server.env("AWS_ENDPOINT", "http://127.0.0.1:9");
+    let mut bad_worker = selfplay("random");
+    bad_worker.env("JOB_COMPLETION_INDEX", "a/b");
+    let cases = [
+        ("the configuration of another run", of_another_run, 2, "describes another run"),
+        ("a model that is not there", selfplay("tiny-9"), 2, "tiny-9"),
+        ("a bucket that is not there", no_bucket, 2, "cannot use s3://no-such-bucket/x as a store"),
+        ("a key that does not fit", wrong_key, 3, "s3://bucket/stores"),
+        ("a server that is not there", no_server, 3, "s3://bucket/stores"),
+        ("a worker whose name is none", bad_worker, 2, "a/b"),
+    ];
+    for (what, mut command, code, part) in cases {
+        let (found, said) = refused(&mut command);
+        assert_eq!(found, code, "{what}: {said}");
+        assert!(said.contains(part), "{what}: {said}");
+    }
+}
