@@ -217,6 +217,20 @@ fn every_alert_fires_on_its_fault() {
     }
 }
 
+#[test]
+fn the_image_of_the_shuffler_needs_no_libtorch() {
+    let names_torch = |name: &str| {
+        let binary = fs::read(program(name).get_program()).unwrap();
+        binary.windows(b"libtorch_cpu.so".len()).any(|bytes| bytes == b"libtorch_cpu.so")
+    };
+    assert!(!names_torch("shuffler") && names_torch("trainer"));
+    // The programs of the images are those that the manifests start.
+    let image = fs::read_to_string(repository().join("images/tengen.Dockerfile")).unwrap();
+    for name in ["selfplay", "trainer", "evaluator"] {
+        assert!(image.contains(&format!("target/release/{name} ")), "{name}");
+    }
+}
+
 /// A program of the machine, if it is there.
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
