@@ -218,6 +218,7 @@ impl Arena {
         let tally = pool.tally(models.chain(engines).collect::<Vec<_>>());
         let (ratings, _) = Ratings::of_runs(&tally, |prior| prior).map_err(|source| self.unrated(source))?;
         let ages = self.ages(&tally);
+        monitor::note_ratings(&tally, &ratings, &ages);
         // The games so far are part of the seed, so that the same question gets another answer when something is new;
         // so is the worker, so that several at once share near-ties among them.
         let mut rng = Seed::seed_from_u64(game_seed(self.config.seed, &self.place.worker, "pair", pool.games() as u64));
@@ -320,7 +321,6 @@ impl Arena {
     pub fn rate(&self) -> Result<Table, EvaluatorError> {
         let table = self.rate_with(&[], &[])?;
         let rows = table.rows();
-        monitor::note_ratings(self.run.name(), &rows);
         if !rows.is_empty() && self.run.newest_ratings()?.as_ref() != Some(&rows) {
             self.run.publish_ratings(&rows)?;
         }
@@ -349,7 +349,11 @@ impl Arena {
         let (ratings, step) = Ratings::of_runs(&tally, change).map_err(|source| self.unrated(source))?;
         tracing::debug!(players = tally.players().len(), step, "rated");
         let names = anchors.iter().map(|anchor| format!("{} = {}", anchor.player, anchor.elo));
-        Ok(Table::new(&tally, &ratings, &self.ages(&tally)).anchored(names.collect()))
+        let ages = self.ages(&tally);
+        if others.is_empty() && anchors.is_empty() {
+            monitor::note_ratings(&tally, &ratings, &ages);
+        }
+        Ok(Table::new(&tally, &ratings, &ages).anchored(names.collect()))
     }
 
     fn without_anchor(&self, source: RateError) -> EvaluatorError {

@@ -1,10 +1,9 @@
 //! What a monitor is told of matches and ratings.
 
 use cli::metrics;
-use config::RunName;
-use record::RatingRow;
+use ratings::{Ratings, Tally};
 
-use crate::{Progress, pool};
+use crate::Progress;
 
 /// Notes what has come in a meeting since the last time.
 #[derive(Default)]
@@ -25,12 +24,13 @@ impl Monitor {
     }
 }
 
-/// Notes the rating of the newest model of a run.
-pub(crate) fn note_ratings(run: &RunName, rows: &[RatingRow]) {
-    let aged = rows.iter().filter_map(|row| Some((pool::age(run, &row.player)?, row)));
-    if let Some((number, row)) = aged.max_by_key(|(number, _)| *number) {
+/// Notes the rating of the newest model of a run that has played; `ages` are the models' numbers.
+pub(crate) fn note_ratings(tally: &Tally, ratings: &Ratings, ages: &[Option<u32>]) {
+    let played = (0..).zip(tally.records()).filter(|(_, record)| record.games > 0);
+    if let Some((number, player)) = played.filter_map(|(player, _)| Some((ages[player]?, player))).max() {
+        let rating = ratings.rating(player);
         metrics::RATED_MODEL.set(number);
-        metrics::RATED_ELO.set(row.elo);
-        metrics::RATED_ERROR.set(row.error);
+        metrics::RATED_ELO.set(rating.elo);
+        metrics::RATED_ERROR.set(rating.error);
     }
 }

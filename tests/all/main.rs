@@ -5,6 +5,7 @@
 
 mod audit;
 mod bench;
+mod cluster;
 mod data;
 mod depth;
 mod gtp;
@@ -16,6 +17,7 @@ mod ladders;
 mod million;
 mod options;
 mod programs;
+mod prometheus;
 mod python;
 mod readme;
 mod rooms;

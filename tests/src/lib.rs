@@ -46,6 +46,17 @@ impl TestStore {
         TestStore { server: Some(s3::Server::start().expect("a port is free")), ..TestStore::new() }
     }
 
+    /// An empty store on a server that fails, delays or cuts one request in so many.
+    pub fn on_unreliable_server(one_in: u32) -> TestStore {
+        let server = s3::Server::with_trouble(s3::Trouble { one_in, seed: 1 }).expect("a port is free");
+        TestStore { server: Some(server), ..TestStore::new() }
+    }
+
+    /// The server, where the store is on one.
+    pub fn server(&self) -> Option<&s3::Server> {
+        self.server.as_ref()
+    }
+
     /// The folder. On a server, that is not where the store is.
     pub fn path(&self) -> &Path {
         self.folder.path()

@@ -24,7 +24,17 @@ impl Stage {
     /// # Panics
     /// When it ends before.
     pub fn start(command: &mut Command) -> Stage {
-        let command = command.env_remove("TENGEN_LOG_FORMAT").env("TENGEN_METRICS_ADDR", "127.0.0.1:0");
+        let mut stage = Stage::launch(command, "127.0.0.1:0");
+        stage.address = stage.wait_for("its address", |stage| {
+            let served = stage.log().into_iter().find(|line| line.contains("serving /metrics"))?;
+            Some(served.split(r#""address":""#).nth(1)?.split('"').next()?.to_owned())
+        });
+        stage
+    }
+
+    /// Starts a program that serves its metrics here, without waiting for anything.
+    pub fn launch(command: &mut Command, address: &str) -> Stage {
+        let command = command.env_remove("TENGEN_LOG_FORMAT").env("TENGEN_METRICS_ADDR", address);
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
         let said = BufReader::new(child.stderr.take().expect("standard error is piped"));
         let log = Arc::new(Mutex::new(Vec::new()));
@@ -34,12 +44,7 @@ impl Stage {
                 copy.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             }
         });
-        let mut stage = Stage { child, log, address: String::new() };
-        stage.address = stage.wait_for("its address", |stage| {
-            let served = stage.log().into_iter().find(|line| line.contains("serving /metrics"))?;
-            Some(served.split(r#""address":""#).nth(1)?.split('"').next()?.to_owned())
-        });
-        stage
+        Stage { child, log, address: address.to_owned() }
     }
 
     /// Where it is asked.
@@ -52,9 +57,9 @@ impl Stage {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether it is still there.
-    pub fn is_running(&mut self) -> bool {
-        self.child.try_wait().expect("its state is known").is_none()
+    /// How it has ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().expect("its state is known")
     }
 
     /// The status code and the body of a page; nothing when nobody answers.
