@@ -131,11 +131,11 @@ impl Drop for Stage {
     }
 }
 
-/// Asks for a page over HTTP: the status code and the body.
+/// Asks for a page over HTTP: the status code and the body. HTTP/1.0 has no chunks, so the body is what follows the head.
 pub fn ask(address: &str, page: &str) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
-    write!(stream, "GET {page} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").ok()?;
+    write!(stream, "GET {page} HTTP/1.0\r\nHost: x\r\n\r\n").ok()?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).ok()?;
     let (head, body) = answer.split_once("\r\n\r\n")?;
