@@ -315,6 +315,7 @@ fn play_pair(arena: &mut Arena, pair: &[PlayerRef], games: Option<u64>, stop: &S
 
 /// Waits until a run exists; answers whether it does, or the process is to stop.
 fn wait_for_run(run: &Run, stop: &Stop) -> Result<bool, StoreError> {
+    run.store().reach()?;
     let mut said = false;
     while !run.exists()? {
         if !said {

@@ -39,6 +39,7 @@ enum Look {
 /// # Errors
 /// As [`Shuffler::publish`], games that are missing excepted.
 pub fn follow(run: &Run, stop: &Stop) -> Result<(), ShufflerError> {
+    run.store().reach()?;
     let Some(config) = wait_for_config(run, stop)? else { return Ok(()) };
     let swept = run.sweep(ABANDONED)?;
     if swept > 0 {

@@ -20,6 +20,7 @@ mod programs;
 mod prometheus;
 mod python;
 mod readme;
+mod requests;
 mod rooms;
 mod service;
 mod twice;

@@ -107,6 +107,15 @@ impl Store {
         Ok(runs)
     }
 
+    /// Sees that the store can be reached, for those who would otherwise wait for something in it.
+    ///
+    /// # Errors
+    /// A bucket that does not exist, or a store that cannot be reached.
+    pub fn reach(&self) -> Result<(), StoreError> {
+        // No run has this name, so that a listing of it is short.
+        self.files(&Path::from("-")).map(drop)
+    }
+
     /// Where the store is, as errors name it.
     pub fn root(&self) -> &str {
         &self.0.place.root
@@ -324,13 +333,17 @@ impl Store {
         }
     }
 
+    fn no_bucket(&self) -> StoreError {
+        StoreError::BadUrl { url: self.root().to_owned(), reason: "there is no such bucket".to_owned() }
+    }
+
     fn error(&self, doing: &'static str, path: &Path, error: &object_store::Error) -> StoreError {
         let path = self.name(path);
         match error {
-            // What is new can be written everywhere but in a bucket that is not there.
-            object_store::Error::NotFound { .. } if doing == "write" => {
-                StoreError::BadUrl { url: self.root().to_owned(), reason: "there is no such bucket".to_owned() }
-            }
+            // What is new can be written everywhere but in a bucket that is not there, and where there is nothing a list is
+            // empty. For lists object_store has no other sign of that than the text.
+            object_store::Error::NotFound { .. } if doing == "write" => self.no_bucket(),
+            error if doing == "list" && error.to_string().contains("404 Not Found") => self.no_bucket(),
             object_store::Error::NotFound { .. } => StoreError::NotFound { path },
             object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. } => {
                 StoreError::AlreadyExists { path }
