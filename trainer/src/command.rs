@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::Parser;
-use cli::{Blame, Misconfigured, Stop, StoreUnreachable, human, metrics};
+use cli::{Blame, Misconfigured, Stop, StoreUnreachable, human};
 use config::{RunConfig, RunName};
 use net::{Losses, Precision, Workshop};
 use store::{Run, Store, StoreError};
@@ -55,8 +55,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let workshop = Workshop { device, precision: args.precision, threads: args.place.threads() };
     let run = Store::open(&args.store.store).map_err(|error| blame(error.into()))?.run(&args.run);
     let config = configuration(args, &run)?;
-    cli::ready();
-    metrics::NEWEST_MODEL_TIME.set_to_now();
+    monitor::begin();
     while !stop.requested() {
         let trained = train(&run, &config, workshop, stop).map_err(blame)?;
         if trained && args.once {
@@ -85,24 +84,21 @@ fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
 pub fn train(run: &Run, config: &RunConfig, workshop: Workshop, stop: &Stop) -> Result<bool, TrainerError> {
     let mut bar = None;
     let mut said = None;
-    let card = train_next(run, config, workshop, stop, &mut |progress| {
-        monitor::note(&progress, &config.train);
-        match progress {
-            Progress::Waiting { generation, time } => {
-                if said.is_none_or(|said| time >= said + SAY_EVERY) {
-                    said = Some(time);
-                    tracing::info!(waited = human::duration(time), "waiting for the shards of generation {generation}");
-                }
+    let card = train_next(run, config, workshop, stop, &mut |progress| match progress {
+        Progress::Waiting { generation, time } => {
+            if said.is_none_or(|said| time >= said + SAY_EVERY) {
+                said = Some(time);
+                tracing::info!(waited = human::duration(time), "waiting for the shards of generation {generation}");
             }
-            Progress::Step { generation, done, steps, losses, .. } => {
-                let name = || run.name().model(generation).to_string();
-                let bar = bar.get_or_insert_with(|| cli::Progress::new(name(), Some(steps as u64)));
-                bar.set(done as u64);
-                bar.note(said_shortly(&losses));
-            }
-            Progress::Holdout { examples, losses, .. } => {
-                tracing::info!(examples, "holdout: {}", said_shortly(&losses));
-            }
+        }
+        Progress::Step { generation, done, steps, losses, .. } => {
+            let name = || run.name().model(generation).to_string();
+            let bar = bar.get_or_insert_with(|| cli::Progress::new(name(), Some(steps as u64)));
+            bar.set(done as u64);
+            bar.note(said_shortly(&losses));
+        }
+        Progress::Holdout { examples, losses, .. } => {
+            tracing::info!(examples, "holdout: {}", said_shortly(&losses));
         }
     })?;
     if let Some(bar) = bar {

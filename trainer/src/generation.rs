@@ -10,6 +10,7 @@ use store::{Manifest, ModelCard, Run, StoreError};
 
 use crate::feed::{self, Feed};
 use crate::journal::{Journal, Set};
+use crate::monitor;
 use crate::resume::{Work, resume, save};
 use crate::{Progress, TrainerError};
 
@@ -38,6 +39,10 @@ pub fn train_next(
     stop: &Stop,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Option<ModelCard>, TrainerError> {
+    let watch = &mut |progress| {
+        monitor::note(&progress, &config.train);
+        watch(progress);
+    };
     let generation = run.newest_model()?.unwrap_or(0) + 1;
     let mut work = resume(run, config, workshop, generation)?;
     if !work.progress.finished {
@@ -139,7 +144,6 @@ impl Course<'_> {
     ) -> Result<(), TrainerError> {
         let generation = self.shards.generation;
         let (began, rate) = (Instant::now(), self.work.trainer.rate());
-        cli::metrics::LEARNING_RATE.set(rate);
         let (mut batches, mut read) = (Vec::new(), 0);
         while self.work.progress.batches < until && !stop.requested() {
             let examples = feed.next(self.config.train.batch)?;
@@ -148,6 +152,7 @@ impl Course<'_> {
             batches.push((Example::total_weight(&examples), losses));
             read += examples.len();
             let (done, step) = (self.work.progress.batches, self.work.trainer.steps());
+            cli::metrics::LEARNING_RATE.set(rate);
             (self.watch)(Progress::Step { generation, done, steps, step, losses });
         }
         let Some(losses) = Losses::mean(&batches) else { return Ok(()) };

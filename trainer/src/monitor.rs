@@ -6,6 +6,12 @@ use net::Losses;
 
 use crate::Progress;
 
+/// Notes that a trainer begins, which has not published anything yet.
+pub(crate) fn begin() {
+    cli::ready();
+    metrics::NEWEST_MODEL_TIME.set_to_now();
+}
+
 /// Notes what the trainer is doing.
 pub(crate) fn note(progress: &Progress, train: &Train) {
     cli::alive();
