@@ -1,5 +1,6 @@
 //! A run, and what is done to measure it.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use cli::Stop;
@@ -14,6 +15,7 @@ use ratings::{Prior, RatingError, Ratings, Tally};
 use store::{Claim, Run, Stem, Store};
 
 use crate::meeting::{self, Meeting, Progress};
+use crate::monitor::{self, Monitor};
 use crate::pool::{self, Pool};
 use crate::rate::{self, AnchorChoice, RateError};
 use crate::table::Table;
@@ -163,9 +165,20 @@ impl Arena {
         if one == other {
             return Err(EvaluatorError::Itself(one.to_string()));
         }
+        let played = self.pool()?.played(one.min(other), one.max(other));
+        self.play([one, other], meeting::missing(&played, wanted), stop, watch)
+    }
+
+    /// Lets two players play these games of their series. Points are those of `one`.
+    fn play(
+        &mut self,
+        [one, other]: [&PlayerId; 2],
+        games: Vec<u64>,
+        stop: &Stop,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<Progress, EvaluatorError> {
         // Either order of the two is one series of games.
         let (first, second) = (one.min(other), one.max(other));
-        let games = meeting::missing(&self.pool()?.played(first, second), wanted);
         if games.is_empty() {
             return Ok(Progress::default());
         }
@@ -184,8 +197,11 @@ impl Arena {
             worker,
         };
         let seen_by_one = |progress: Progress| if first == one { progress } else { progress.turned() };
-        let began = Instant::now();
-        let played = meeting.play(stop, &mut |progress| watch(seen_by_one(progress)))?;
+        let (began, mut monitor) = (Instant::now(), Monitor::default());
+        let played = meeting.play(stop, &mut |progress| {
+            monitor.note(progress);
+            watch(seen_by_one(progress));
+        })?;
         self.pace.note([first, second], played.finished, began.elapsed());
         Ok(seen_by_one(played))
     }
@@ -214,6 +230,7 @@ impl Arena {
         let tally = pool.tally(models.chain(engines).collect::<Vec<_>>());
         let (ratings, _) = Ratings::of_runs(&tally, |prior| prior).map_err(|source| self.unrated(source))?;
         let ages = self.ages(&tally);
+        monitor::note_ratings(&tally, &ratings, &ages);
         // The games so far are part of the seed, so that the same question gets another answer when something is new;
         // so is the worker, so that several at once share near-ties among them.
         let mut rng = Seed::seed_from_u64(game_seed(self.config.seed, &self.place.worker, "pair", pool.games() as u64));
@@ -245,9 +262,9 @@ impl Arena {
     /// What other evaluators are playing now.
     fn in_flight(&self, tally: &Tally) -> Result<InFlight, EvaluatorError> {
         let mut in_flight = InFlight::default();
-        for Claim { first, second, games } in self.run.claims(CLAIM_LASTS)? {
-            if let (Some(first), Some(second)) = (tally.place(&first), tally.place(&second)) {
-                in_flight.add(first, second, games);
+        for claim in self.run.claims(CLAIM_LASTS)? {
+            if let (Some(first), Some(second)) = (tally.place(&claim.first), tally.place(&claim.second)) {
+                in_flight.add(first, second, u32::try_from(claim.numbers.len()).unwrap_or(u32::MAX));
             }
         }
         Ok(in_flight)
@@ -264,17 +281,36 @@ impl Arena {
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Progress, EvaluatorError> {
         let Proposal { first, second, .. } = proposal;
-        let games = self.config.evaluate.games_per_pair as u64;
-        let claim = Claim {
-            first: first.to_string(),
-            second: second.to_string(),
-            games: u32::try_from(games).unwrap_or(u32::MAX),
-        };
-        let claimed = self.run.claim(&self.place.worker, &claim)?;
-        let met = self.score([first, second])?.games;
-        let played = self.meet([first, second], met + games, stop, watch);
-        self.run.release(&claimed)?;
+        let claim = self.claim([first, second])?;
+        let played = self.play([first, second], claim.numbers.clone(), stop, watch);
+        self.run.release(&claim)?;
+        cli::metrics::PAIRS.add(1);
         played
+    }
+
+    /// Claims the next block of a pair's games of which some are neither played nor claimed.
+    fn claim(&self, [one, other]: [&PlayerId; 2]) -> Result<Claim, EvaluatorError> {
+        let (first, second) = (one.to_string(), other.to_string());
+        let size = self.config.evaluate.games_per_pair as u64;
+        loop {
+            let claims = self.run.claims(CLAIM_LASTS)?.into_iter().filter(|claim| claim.is_of(&first, &second));
+            let claimed: BTreeSet<u64> = claims.flat_map(|claim| claim.numbers).collect();
+            // After the claims: the games of one that is released meanwhile are among the results.
+            let played = self.pool()?.played(one.min(other), one.max(other));
+            let free = |number: &u64| !played.contains(number) && !claimed.contains(number);
+            let first_free = (0..).find(free).expect("nobody plays all numbers");
+            let block = first_free / size * size..(first_free / size + 1) * size;
+            let claim = Claim { first: first.clone(), second: second.clone(), numbers: block.filter(free).collect() };
+            if !self.run.claim(&self.place.worker, &claim)? {
+                continue;
+            }
+            // Somebody may have claimed, played and released them while this claim was under way.
+            let played = self.pool()?.played(one.min(other), one.max(other));
+            if claim.numbers.iter().all(|number| !played.contains(number)) {
+                return Ok(claim);
+            }
+            self.run.release(&claim)?;
+        }
     }
 
     /// The models of the run, oldest first.
@@ -343,7 +379,11 @@ impl Arena {
         let (ratings, step) = Ratings::of_runs(&tally, change).map_err(|source| self.unrated(source))?;
         tracing::debug!(players = tally.players().len(), step, "rated");
         let names = anchors.iter().map(|anchor| format!("{} = {}", anchor.player, anchor.elo));
-        Ok(Table::new(&tally, &ratings, &self.ages(&tally)).anchored(names.collect()))
+        let ages = self.ages(&tally);
+        if others.is_empty() && anchors.is_empty() {
+            monitor::note_ratings(&tally, &ratings, &ages);
+        }
+        Ok(Table::new(&tally, &ratings, &ages).anchored(names.collect()))
     }
 
     fn without_anchor(&self, source: RateError) -> EvaluatorError {

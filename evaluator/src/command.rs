@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{ArgGroup, Parser, ValueEnum};
@@ -11,7 +12,7 @@ use config::{ModelId, ModelRef, PlayerId, PlayerRef, RunName};
 use engines::{Declarations, Engine};
 use ratings::pairing::{About, Rule};
 use ratings::sprt::Sprt;
-use store::{Store, StoreError};
+use store::{Run, Store, StoreError};
 
 use crate::rate::{self, AnchorChoice, PriorChoice, Report, Wish};
 use crate::{Arena, Comparison, EvaluatorError, Place, Progress, Promotion, report};
@@ -21,7 +22,7 @@ use crate::{Arena, Comparison, EvaluatorError, Place, Progress, Promotion, repor
 /// Both sides of a match play each opening once with either colour, with the search settings they were published with.
 /// Results are stored as games finish. Stopped and started again with the same arguments, it goes on where it was.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, after_help = cli::EXIT_CODES)]
 #[command(group(ArgGroup::new("work").required(true)))]
 pub struct Args {
     /// Let these two play: a model (v15-330, or v15 for the newest of run v15, or uniform, or random), a model with other
@@ -32,6 +33,9 @@ pub struct Args {
     /// Let the two models play whose games are expected to teach the ratings most
     #[arg(long, group = "work")]
     pair_uncertain: bool,
+    /// With --pair-uncertain: wait for a run that is not there yet and for two players to pair, instead of giving up
+    #[arg(long, requires = "pair_uncertain")]
+    wait: bool,
     /// With --pair-uncertain: what is to be found out
     #[arg(long, value_enum, default_value_t, value_name = "QUESTION")]
     about: Question,
@@ -120,6 +124,8 @@ pub struct Args {
     place: cli::PlaceArgs,
     #[command(flatten)]
     store: cli::StoreArgs,
+    #[command(flatten)]
+    service: cli::ServiceArgs,
     /// How to log.
     #[command(flatten)]
     pub log: cli::LogArgs,
@@ -175,6 +181,9 @@ fn even(text: &str) -> Result<u64, String> {
 /// take at its worst.
 const MOST_GAMES: u64 = 20_000;
 
+/// How often the store is asked for what is not there yet.
+const LOOK: Duration = Duration::from_secs(10);
+
 /// The lead, in Elo, for which a new champion is worth having.
 const WORTH: f64 = 35.0;
 
@@ -215,11 +224,17 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         worker: args.worker.clone(),
     };
     let store = Store::open(&args.store.store).map_err(|error| blame(error.into()))?;
-    let mut arena = Arena::open(&store, &run_name(args)?, place).map_err(blame)?;
+    let name = run_name(args)?;
+    args.service.start("evaluator", Some(name.as_str()), stop)?;
+    if args.wait && !wait_for_run(&store.run(&name), stop).map_err(|error| blame(error.into()))? {
+        return Ok(());
+    }
+    let mut arena = Arena::open(&store, &name, place).map_err(blame)?;
+    cli::ready();
     if let Some(pair) = &args.pair {
         play_pair(&mut arena, pair, args.games, stop).map_err(blame)?;
     } else if args.pair_uncertain {
-        play_uncertain(&mut arena, args.rule(), args.pairs.unwrap_or(1), stop).map_err(blame)?;
+        play_uncertain(&mut arena, args, stop).map_err(blame)?;
     } else if args.round_robin {
         play_round(&mut arena, args.games, stop).map_err(blame)?;
     } else if let Some(model) = &args.new_model {
@@ -298,15 +313,40 @@ fn play_pair(arena: &mut Arena, pair: &[PlayerRef], games: Option<u64>, stop: &S
     play(arena, [&first, &second], games, stop)
 }
 
-fn play_uncertain(arena: &mut Arena, rule: Rule, pairs: u64, stop: &Stop) -> Result<(), EvaluatorError> {
-    for _ in 0..pairs {
-        if stop.requested() {
-            break;
+/// Waits until a run exists; answers whether it does, or the process is to stop.
+fn wait_for_run(run: &Run, stop: &Stop) -> Result<bool, StoreError> {
+    run.store().reach()?;
+    let mut said = false;
+    while !run.exists()? {
+        if !said {
+            tracing::info!(run = %run.name(), "waiting for the run to be created");
+            said = true;
         }
-        let Some(proposal) = arena.propose(rule)? else {
-            tracing::warn!("there are not two models to pair");
-            break;
+        cli::alive();
+        if stop.wait(LOOK) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn play_uncertain(arena: &mut Arena, args: &Args, stop: &Stop) -> Result<(), EvaluatorError> {
+    let (mut left, mut said) = (args.pairs.unwrap_or(1), false);
+    while left > 0 && !stop.requested() {
+        let Some(proposal) = arena.propose(args.rule())? else {
+            if !args.wait {
+                tracing::warn!("there are not two models to pair");
+                break;
+            }
+            if !said {
+                tracing::info!("waiting for two models to pair");
+                said = true;
+            }
+            cli::alive();
+            stop.wait(LOOK);
+            continue;
         };
+        left -= 1;
         tracing::info!(first = %proposal.first, second = %proposal.second, "paired: {}", proposal.reason);
         let games = arena.config().evaluate.games_per_pair as u64;
         let bar = cli::Progress::new(format!("{} against {}", proposal.first, proposal.second), Some(games));

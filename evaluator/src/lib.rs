@@ -11,6 +11,7 @@ pub mod command;
 mod error;
 mod formats;
 mod meeting;
+mod monitor;
 mod player;
 mod pool;
 pub mod rate;

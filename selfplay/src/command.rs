@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_secs(10);
 ///
 /// Killed or stopped, it goes on where it was when it is started again: games that are published are not played twice.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, after_help = cli::EXIT_CODES)]
 pub struct Args {
     /// The model: v15-330, or v15 for the newest of run v15, followed as it changes; or one of the built-in models
     /// uniform (flat prior, value 0) and random (fresh random output for every position)
@@ -45,6 +45,8 @@ pub struct Args {
     place: cli::PlaceArgs,
     #[command(flatten)]
     store: cli::StoreArgs,
+    #[command(flatten)]
+    service: cli::ServiceArgs,
     /// How to log.
     #[command(flatten)]
     pub log: cli::LogArgs,
@@ -69,7 +71,9 @@ fn blame(error: anyhow::Error) -> anyhow::Error {
 }
 
 fn work(args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let run = Store::open(&args.store.store)?.run(&run_name(args)?);
+    let name = run_name(args)?;
+    args.service.start("selfplay", Some(name.as_str()), stop)?;
+    let run = Store::open(&args.store.store)?.run(&name);
     let mut config = configuration(args, &run)?;
     if let Some(q_init) = args.q_init {
         config.search.q_init = q_init;
@@ -124,15 +128,21 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Plays with the newest model, and with the next when it appears; with `random` before there is any.
+    /// Plays with the newest model, and with the next when it appears, until the run has all its models; with `random`
+    /// before there is any.
     fn follow(&self, name: &RunName) -> anyhow::Result<()> {
         let mut unfinished = Unfinished::default();
         while !self.stop.requested() {
             let number = self.run.newest_model()?;
+            if number.is_some_and(|number| number >= self.config.cycle.models) {
+                tracing::info!(models = self.config.cycle.models, "the run has all its models");
+                return Ok(());
+            }
             let model = number.map_or(ModelId::Random, |number| name.model(number));
             self.play(&model, &mut unfinished, &mut || Ok(self.run.newest_model()? == number))?;
             while !self.stop.requested() && self.run.newest_model()? == number {
                 tracing::info!(%model, "all games are published; waiting for a newer model");
+                cli::alive();
                 self.stop.wait(LOOK);
             }
         }
@@ -157,6 +167,7 @@ impl Worker<'_> {
             threshold: Threshold::new(self.threshold(model)?),
         };
         let opened = Model::open(self.run, model, device, self.config.selfplay.batch)?;
+        cli::ready();
         tracing::info!(%model, threshold = job.threshold.get(), threads = job.threads, "playing");
         let bar = cli::Progress::new(model.to_string(), self.args.games);
         let mut looked = Instant::now();

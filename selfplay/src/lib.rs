@@ -11,6 +11,7 @@
 pub mod command;
 mod error;
 mod models;
+mod monitor;
 mod shelf;
 mod threshold;
 mod worker;
@@ -21,7 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use cli::{Stop, human};
+use cli::{Stop, human, metrics};
 use config::{ModelId, RunConfig};
 use play::Selfplay;
 use record::Totals;
@@ -31,6 +32,7 @@ pub use error::SelfplayError;
 pub use models::Model;
 pub use threshold::Threshold;
 
+use monitor::Monitor;
 use shelf::Shelf;
 
 /// What to play.
@@ -71,6 +73,12 @@ pub struct Progress {
     pub evaluations: u64,
     /// Positions whose evaluation was known from before.
     pub recalled: u64,
+    /// Visits by which the moves of the finished games were chosen.
+    pub visits: u64,
+    /// Places in the batches that were evaluated, filled or not.
+    pub places: u64,
+    /// Games in progress that were given up because the process was asked to stop.
+    pub abandoned: u64,
     /// Time since this process began the job.
     pub time: Duration,
 }
@@ -83,6 +91,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) published: &'a BTreeSet<u64>,
     pub(crate) evaluations: AtomicU64,
     pub(crate) recalled: AtomicU64,
+    pub(crate) places: AtomicU64,
     /// No more games are to be started.
     pub(crate) enough: AtomicBool,
     pub(crate) stop: &'a Stop,
@@ -111,6 +120,7 @@ pub fn play(
     let done = published.range(..job.games).count() as u64;
     let mut totals = Totals::default();
     let mut progress = Progress { games: done, wanted: job.games, ..Progress::default() };
+    let mut monitor = Monitor::begin(number, progress);
     let mut shelf = Shelf::new(run, &job.worker, job.config.selfplay.games_per_file);
     let name = job.model.to_string();
     unfinished.0.resize_with(job.threads, Vec::new);
@@ -120,11 +130,14 @@ pub fn play(
         published: &published,
         evaluations: AtomicU64::new(0),
         recalled: AtomicU64::new(0),
+        places: AtomicU64::new(0),
         enough: AtomicBool::new(false),
         stop,
     };
     std::thread::scope(|scope| {
-        let (sender, finished) = mpsc::channel();
+        // Threads that finish games faster than those are published wait, so that little is left to publish when the process
+        // is to stop.
+        let (sender, finished) = mpsc::sync_channel(job.config.selfplay.games_per_file);
         let threads: Vec<_> = (unfinished.0.iter_mut().enumerate())
             .map(|(thread, games)| {
                 let (shared, sender) = (&shared, sender.clone());
@@ -142,6 +155,7 @@ pub fn play(
                     }
                     progress.finished += 1;
                     progress.moves += record.turns.len() as u64;
+                    progress.visits += monitor::visits(&record, &job.config);
                     shelf.put(record)?;
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => shelf.publish_if_old()?,
@@ -149,15 +163,23 @@ pub fn play(
             }
             progress.evaluations = shared.evaluations.load(Ordering::Relaxed);
             progress.recalled = shared.recalled.load(Ordering::Relaxed);
+            progress.places = shared.places.load(Ordering::Relaxed);
             progress.time = began.elapsed();
+            monitor.note(progress, shelf.games(), job.threshold.get());
             if watch(progress).is_break() {
                 shared.enough.store(true, Ordering::Relaxed);
             }
         }
         shelf.publish()?;
+        monitor.note(progress, shelf.games(), job.threshold.get());
         report(&job.model, &totals);
         threads.into_iter().try_for_each(|thread| thread.join().expect("a worker thread does not panic"))
     })?;
+    if stop.requested() {
+        progress.abandoned = unfinished.0.iter().map(|games| games.len() as u64).sum();
+        metrics::GAMES_ABANDONED.add(progress.abandoned);
+        tracing::info!(%job.model, games = progress.abandoned, "gave up games in progress");
+    }
     Ok(progress)
 }
 

@@ -33,6 +33,11 @@ impl<'a> Shelf<'a> {
         Shelf { run, worker, games_per_file, piles: BTreeMap::new() }
     }
 
+    /// Games that wait.
+    pub(crate) fn games(&self) -> usize {
+        self.piles.values().map(|pile| pile.games.len()).sum()
+    }
+
     /// Adds a game, and publishes when there are enough for a file.
     pub(crate) fn put(&mut self, game: GameRecord) -> Result<(), SelfplayError> {
         let model = game.black.clone();

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 
 use play::{Selfplay, SelfplaySpec, is_calibration};
 use record::GameRecord;
@@ -19,7 +19,7 @@ pub(crate) fn play(
     thread: usize,
     model: &Model,
     games: &mut Vec<Selfplay>,
-    finished: &Sender<GameRecord>,
+    finished: &SyncSender<GameRecord>,
 ) -> Result<(), SelfplayError> {
     let job = shared.job;
     let (name, config) = (job.model.to_string(), &job.config);
@@ -44,6 +44,8 @@ pub(crate) fn play(
         &mut |counts| {
             shared.evaluations.fetch_add(counts.evaluations - counted.evaluations, Ordering::Relaxed);
             shared.recalled.fetch_add(counts.recalled - counted.recalled, Ordering::Relaxed);
+            let rounds = counts.rounds - counted.rounds;
+            shared.places.fetch_add(rounds * config.selfplay.batch as u64, Ordering::Relaxed);
             counted = counts;
             let hand_over = config.selfplay.follow_within_games && shared.enough.load(Ordering::Relaxed);
             let leave = hand_over || shared.stop.requested() || !heard.get();

@@ -3,6 +3,8 @@
 use config::Resign;
 use store::{FileRef, Run, StoreError};
 
+use crate::monitor;
+
 /// Computes the resign threshold anew whenever there are new games.
 pub(crate) struct Calibrator<'a> {
     run: &'a Run,
@@ -26,6 +28,7 @@ impl Calibrator<'_> {
         if newest == self.seen {
             return Ok(());
         }
+        monitor::note_games(self.run)?;
         match self.update() {
             Err(error @ StoreError::Damaged { .. }) => {
                 tracing::error!(%error, "the resign threshold stays as it is");
@@ -38,7 +41,9 @@ impl Calibrator<'_> {
 
     fn update(&self) -> Result<(), StoreError> {
         let before = self.run.newest_resign()?;
-        let found = self.run.update_resign(self.settings)?.filter(|found| before.as_ref() != Some(found));
+        let found = self.run.update_resign(self.settings)?;
+        monitor::note_threshold(found.as_ref());
+        let found = found.filter(|found| before.as_ref() != Some(found));
         if let Some(found) = found {
             let (threshold, games) = (found.threshold, found.games);
             tracing::info!(threshold, games, false_positive_rate = found.false_positive_rate, "resign threshold");

@@ -16,7 +16,7 @@ use crate::{Shuffler, ShufflerError};
 /// there, makes the shards that the next model is trained on, waits for that model, and so on. It can be stopped, killed
 /// and started again at any time, before or after the other programs.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, after_help = cli::EXIT_CODES)]
 pub struct Args {
     /// The run, such as v15; its games come from `selfplay`
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
@@ -44,6 +44,9 @@ pub struct Args {
     #[command(flatten)]
     store: cli::StoreArgs,
 
+    #[command(flatten)]
+    service: cli::ServiceArgs,
+
     /// How to log.
     #[command(flatten)]
     pub log: cli::LogArgs,
@@ -54,6 +57,7 @@ pub struct Args {
 /// # Errors
 /// Arguments that do not fit the run, or whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    args.service.start("shuffler", Some(args.run.as_str()), stop)?;
     let store = Store::open(&args.store.store).map_err(ShufflerError::from).or_else(blame)?;
     let run = store.run(&args.run);
     match args.compact {

@@ -9,7 +9,7 @@ use config::RunConfig;
 use store::{Manifest, Run};
 
 use crate::calibrate::Calibrator;
-use crate::{Arrival, Shuffler, ShufflerError, compact_when_due};
+use crate::{Arrival, Shuffler, ShufflerError, compact_when_due, monitor};
 
 /// The shortest time between two looks at the store.
 const SOON: Duration = Duration::from_secs(1);
@@ -20,7 +20,7 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// What has to happen before there is something to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Waiting {
+pub(crate) enum Waiting {
     Run,
     Games { model: u32, games: usize, wanted: usize, expected: Option<Arrival> },
     Model(u32),
@@ -39,11 +39,13 @@ enum Look {
 /// # Errors
 /// As [`Shuffler::publish`], games that are missing excepted.
 pub fn follow(run: &Run, stop: &Stop) -> Result<(), ShufflerError> {
+    run.store().reach()?;
     let Some(config) = wait_for_config(run, stop)? else { return Ok(()) };
     let swept = run.sweep(ABANDONED)?;
     if swept > 0 {
         tracing::info!(files = swept, "deleted what killed writers had left behind");
     }
+    cli::ready();
     let mut shuffler = Shuffler::new(run, &config);
     let mut calibrator = Calibrator::new(run, &config.resign);
     let mut patience = Patience::new();
@@ -54,7 +56,11 @@ pub fn follow(run: &Run, stop: &Stop) -> Result<(), ShufflerError> {
                 log(&manifest);
                 compact_when_due(run, &config)?;
             }
-            Look::Waiting(waiting) => patience.wait(waiting, stop),
+            Look::Waiting(waiting) => {
+                cli::alive();
+                monitor::note_waiting(&waiting, &config);
+                patience.wait(waiting, stop);
+            }
             Look::Finished => {
                 tracing::info!(models = config.cycle.models, "the run has all its models");
                 return Ok(());
@@ -94,7 +100,10 @@ fn wait_for_config(run: &Run, stop: &Stop) -> Result<Option<RunConfig>, Shuffler
     while !stop.requested() {
         match run.config()? {
             Some(config) => return Ok(Some(config)),
-            None => patience.wait(Waiting::Run, stop),
+            None => {
+                cli::alive();
+                patience.wait(Waiting::Run, stop);
+            }
         }
     }
     Ok(None)

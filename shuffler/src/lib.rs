@@ -22,6 +22,7 @@ mod draw;
 mod error;
 mod follow;
 mod limit;
+mod monitor;
 mod past;
 mod plan;
 mod random;
@@ -38,6 +39,7 @@ pub use archive::{compact, compact_when_due};
 pub use arrival::Arrival;
 pub use error::ShufflerError;
 pub use follow::{follow, next_generation};
+pub use monitor::{note_games, note_threshold};
 pub use plan::Plan;
 
 use draw::{BadFile, Drawn, Size};
@@ -180,6 +182,7 @@ impl Shuffler {
             }
             published => published?,
         };
+        monitor::note_shards(&published);
         self.run.prune_shards((generation + 1).saturating_sub(KEPT_GENERATIONS))?;
         Ok(published)
     }

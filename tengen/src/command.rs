@@ -7,7 +7,7 @@ use crate::{audit, bench, blame, depth_command, gtp_command, import, ladders, op
 
 /// Learns Go from nothing, and plays it.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, after_help = cli::EXIT_CODES)]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -38,6 +38,16 @@ enum Command {
     Depth(depth_command::Args),
     /// Print the reference of all options as Markdown: docs/OPTIONS.md
     Options,
+}
+
+impl Args {
+    /// Starts the log. A run may be left to machines; the rest is for people, and for programs that show them what it says.
+    pub fn start_log(&self) {
+        match self.command {
+            Command::Run(_) => self.log.start(),
+            _ => self.log.start_for_people(),
+        }
+    }
 }
 
 /// Does what the arguments ask for.

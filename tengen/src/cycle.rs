@@ -37,6 +37,7 @@ impl Cycle<'_> {
     /// Goes on until the run has all its models and the last is measured, or stop is requested.
     pub(crate) fn go(&self) -> anyhow::Result<()> {
         self.run.sweep(ABANDONED)?;
+        cli::metrics::NEWEST_MODEL_TIME.set_to_now();
         let (run, digest) = (self.run.name(), self.config.digest());
         info!(%run, digest, store = self.store.root(), models = self.config.cycle.models, threads = self.threads, "run");
         while !self.stop.requested() {
@@ -92,7 +93,10 @@ impl Cycle<'_> {
 
     /// Recomputes the resign threshold from the games that are there now.
     fn calibrate(&self) -> anyhow::Result<()> {
-        if let Some(resign) = self.run.update_resign(&self.config.resign)? {
+        let found = self.run.update_resign(&self.config.resign)?;
+        shuffler::note_threshold(found.as_ref());
+        shuffler::note_games(self.run)?;
+        if let Some(resign) = found {
             let (games, rate) = (resign.games, resign.false_positive_rate);
             info!(threshold = resign.threshold, games, false_positive_rate = rate, "resign threshold");
         }

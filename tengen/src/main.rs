@@ -7,6 +7,6 @@ use tengen::command::{Args, run};
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    args.log.start();
+    args.start_log();
     cli::main("tengen", |stop| run(&args, stop))
 }

@@ -22,6 +22,8 @@ pub struct Args {
     overrides: Vec<String>,
     #[command(flatten)]
     place: PlaceArgs,
+    #[command(flatten)]
+    service: cli::ServiceArgs,
 }
 
 /// Goes on with the run until it has all its models and the last is measured, or `stop` is requested.
@@ -32,9 +34,11 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let config = read(args).misconfigured()?;
     let name = name(args).misconfigured()?;
     let device = args.place.device.parse().misconfigured()?;
+    args.service.start("tengen", Some(name.as_str()), stop)?;
     let store = Store::open(store)?;
     let run = store.run(&name);
     run.create(&config)?;
+    cli::ready();
     Cycle {
         store: &store,
         run: &run,

@@ -5,18 +5,23 @@
 
 mod audit;
 mod bench;
+mod cluster;
 mod data;
 mod depth;
 mod gtp;
 mod handover;
 mod import;
 mod killed;
+mod kubernetes;
 mod ladders;
 mod million;
 mod networks;
 mod options;
 mod programs;
+mod prometheus;
 mod python;
 mod readme;
+mod requests;
 mod rooms;
+mod service;
 mod twice;

@@ -53,9 +53,14 @@ fn rooms_use_what_the_architecture_says() {
 
 #[test]
 fn one_room_names_each_heavy_library() {
-    for (library, room) in
-        [("tch", "net"), ("torch-sys", "net"), ("object_store", "store"), ("parquet", "store"), ("s3s", "s3")]
-    {
+    for (library, room) in [
+        ("metrics-exporter-prometheus", "cli"),
+        ("tch", "net"),
+        ("torch-sys", "net"),
+        ("object_store", "store"),
+        ("parquet", "store"),
+        ("s3s", "s3"),
+    ] {
         let users = dependencies().into_iter().filter(|(_, uses)| uses.contains(library)).map(|(user, _)| user);
         assert_eq!(users.collect::<Vec<_>>(), [room], "who names {library}");
     }

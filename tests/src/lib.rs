@@ -1,5 +1,9 @@
 //! What the tests of whole programs share: where the programs are, and a store of one's own to run them in.
 
+mod stage;
+
+pub use stage::{Stage, ask};
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -20,6 +24,8 @@ pub fn program(name: &str) -> Command {
     assert!(path.exists(), "{} is not built: cargo build --workspace, or make test", path.display());
     let mut command = Command::new(path);
     command.stdin(Stdio::null()).env_remove("TENGEN_STORE").env_remove("TENGEN_LOG").env("TENGEN_THREADS", "2");
+    // Tests read what people read.
+    command.env("TENGEN_LOG_FORMAT", "plain").env_remove("TENGEN_METRICS_ADDR");
     command
 }
 
@@ -40,6 +46,17 @@ impl TestStore {
         TestStore { server: Some(s3::Server::start().expect("a port is free")), ..TestStore::new() }
     }
 
+    /// An empty store on a server that fails, delays or cuts one request in so many.
+    pub fn on_unreliable_server(one_in: u32) -> TestStore {
+        let server = s3::Server::with_trouble(s3::Trouble { one_in, seed: 1 }).expect("a port is free");
+        TestStore { server: Some(server), ..TestStore::new() }
+    }
+
+    /// The server, where the store is on one.
+    pub fn server(&self) -> Option<&s3::Server> {
+        self.server.as_ref()
+    }
+
     /// The folder. On a server, that is not where the store is.
     pub fn path(&self) -> &Path {
         self.folder.path()
@@ -52,8 +69,13 @@ impl TestStore {
 
     /// A program that uses this store.
     pub fn program(&self, name: &str) -> Command {
+        self.program_at(name, &self.place())
+    }
+
+    /// A program that uses another store, with what it needs for this one.
+    pub fn program_at(&self, name: &str, place: &str) -> Command {
         let mut command = program(name);
-        command.arg("--store").arg(self.place());
+        command.arg("--store").arg(place);
         command.envs(self.server.iter().flat_map(s3::Server::env));
         command
     }

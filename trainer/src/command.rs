@@ -10,7 +10,7 @@ use config::{RunConfig, RunName};
 use net::{Losses, Precision, Workshop};
 use store::{Run, Store, StoreError};
 
-use crate::{Progress, TrainerError, bootstrap_command, files, train_next};
+use crate::{Progress, TrainerError, bootstrap_command, files, monitor, train_next};
 
 /// Between two lines that say what the trainer waits for.
 const SAY_EVERY: Duration = Duration::from_secs(60);
@@ -20,7 +20,7 @@ const SAY_EVERY: Duration = Duration::from_secs(60);
 /// Each model continues its predecessor on one pass over its shards. The trainer waits for shards that are not there
 /// yet. Killed or stopped, it goes on where it was when it is started again: no batch is learned from twice.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100)]
+#[command(version, max_term_width = 100, after_help = cli::EXIT_CODES)]
 pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
@@ -40,6 +40,8 @@ pub struct Args {
     place: cli::PlaceArgs,
     #[command(flatten)]
     store: cli::StoreArgs,
+    #[command(flatten)]
+    service: cli::ServiceArgs,
     /// How to log.
     #[command(flatten)]
     pub log: cli::LogArgs,
@@ -75,6 +77,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
 
 fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device = args.place.device.parse().misconfigured()?;
+    args.service.start("trainer", args.run.as_ref().map(RunName::as_str), stop)?;
     let workshop = Workshop { device, precision: args.precision, threads: args.place.threads() };
     let store = Store::open(&args.store.store)?;
     let run = || -> anyhow::Result<(Run, RunConfig)> {
@@ -101,6 +104,7 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
 
 /// Trains model after model.
 fn train_all((run, config): (&Run, &RunConfig), once: bool, workshop: Workshop, stop: &Stop) -> anyhow::Result<()> {
+    monitor::begin();
     while !stop.requested() {
         let trained = train(run, config, workshop, stop)?;
         if trained && once {
@@ -150,6 +154,7 @@ pub fn train(run: &Run, config: &RunConfig, workshop: Workshop, stop: &Stop) -> 
         bar.finish();
     }
     let Some(card) = card else { return Ok(false) };
+    monitor::note_model(card.number);
     tracing::info!(model = %card.id(), step = card.step, "published");
     Ok(true)
 }

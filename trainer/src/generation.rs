@@ -12,6 +12,7 @@ use crate::Ahead;
 use crate::checkup::Checkup;
 use crate::feed::{self, Feed};
 use crate::journal::{Journal, Set};
+use crate::monitor;
 use crate::resume::{Work, resume, save};
 use crate::{Progress, TrainerError};
 
@@ -44,6 +45,10 @@ pub fn train_next(
     stop: &Stop,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Option<ModelCard>, TrainerError> {
+    let watch = &mut |progress| {
+        monitor::note(&progress, &config.train);
+        watch(progress);
+    };
     let generation = run.newest_model()?.unwrap_or(0) + 1;
     let mut work = resume(run, config, workshop, generation)?;
     if !work.progress.finished {
@@ -165,6 +170,7 @@ impl Course<'_> {
             batches.push((Example::total_weight(&examples), losses));
             read += examples.len();
             let (done, step) = (self.work.progress.batches, self.work.trainer.steps());
+            cli::metrics::LEARNING_RATE.set(rate);
             (self.watch)(Progress::Step { generation, done, steps, step, losses });
         }
         let Some(losses) = Losses::mean(&batches) else { return Ok(()) };

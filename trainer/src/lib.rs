@@ -20,6 +20,7 @@ mod feed;
 mod files;
 mod generation;
 mod journal;
+mod monitor;
 mod people;
 mod resume;
 

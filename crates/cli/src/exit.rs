@@ -4,19 +4,27 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
-use crate::{StdoutClosed, Stop, console, signals};
+use crate::{StdoutClosed, Stop, console, signals, vitals};
+
+/// The exit codes of every program, as `--help` lists them.
+pub const EXIT_CODES: &str = "\
+Exit codes: 0 finished, or stopped with Ctrl-C; 1 failed; 2 the arguments or the configuration are wrong; 3 the store cannot be \
+reached; 4 stopped by SIGTERM before it was finished: started again, it goes on where it was";
 
 /// What went wrong, as an exit code. 0 is a finished or cleanly stopped process; clap's usage errors exit with 2 too.
 const FAILURE: u8 = 1;
 const MISCONFIGURED: u8 = 2;
 const STORE_UNREACHABLE: u8 = 3;
+pub(crate) const PREEMPTED: u8 = 4;
 
 /// Runs a program: listens for SIGTERM and SIGINT, runs `work`, prints its error chain on one line, and chooses the
 /// exit code.
 ///
-/// 0: finished, or stopped as asked. 1: failure. 2: the operator asked for something impossible ([`Misconfigured`]).
-/// 3: the store cannot be reached ([`StoreUnreachable`]). 130 and 143: a second Ctrl-C or SIGTERM.
+/// 0: finished, or stopped by Ctrl-C. 1: failure. 2: the operator asked for something impossible ([`Misconfigured`]).
+/// 3: the store cannot be reached ([`StoreUnreachable`]). 4: stopped by SIGTERM, which a place sends that is to be cleared; what
+/// was finished is published, and started again the work goes on. 130 and 143: a second Ctrl-C or SIGTERM.
 pub fn main(name: &'static str, work: impl FnOnce(&Stop) -> anyhow::Result<()>) -> ExitCode {
+    vitals::begin();
     let stop = Stop::default();
     if let Err(error) = signals::listen(name, stop.clone()) {
         console::error(&format!("cannot listen for signals: {error}"));
@@ -25,6 +33,7 @@ pub fn main(name: &'static str, work: impl FnOnce(&Stop) -> anyhow::Result<()>) 
     let ended = work(&stop);
     console::clear();
     match ended {
+        Ok(()) if stop.preempted() => ExitCode::from(PREEMPTED),
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report(&error),
     }

@@ -10,6 +10,8 @@
 //!     #[command(flatten)]
 //!     store: cli::StoreArgs,
 //!     #[command(flatten)]
+//!     service: cli::ServiceArgs,
+//!     #[command(flatten)]
 //!     log: cli::LogArgs,
 //! }
 //!
@@ -17,6 +19,7 @@
 //!     let args = Args::parse();
 //!     args.log.start();
 //!     cli::main("shuffler", |stop| {
+//!         args.service.start("shuffler", Some("v15"), stop)?;
 //!         while !stop.requested() {
 //!             // one step of work on args.store.store
 //!         }
@@ -32,14 +35,19 @@ mod console;
 mod exit;
 pub mod human;
 mod log;
+pub mod metrics;
 mod output;
 mod progress;
+mod service;
 mod signals;
 mod stop;
+mod vitals;
 
 pub use args::{PlaceArgs, StoreArgs};
-pub use exit::{Blame, Misconfigured, StoreUnreachable, main};
+pub use exit::{Blame, EXIT_CODES, Misconfigured, StoreUnreachable, main};
 pub use log::{Filter, LogArgs, LogFormat, UnknownFilter};
 pub use output::{StdoutClosed, print};
 pub use progress::Progress;
+pub use service::ServiceArgs;
 pub use stop::Stop;
+pub use vitals::{alive, ready};

@@ -20,7 +20,7 @@ pub struct LogArgs {
     #[arg(long, env = "TENGEN_LOG", default_value = "info", value_name = "LEVEL")]
     pub log_level: Filter,
 
-    /// How to log: lines for people or one JSON object a line; auto is plain, short on a terminal
+    /// How to log: lines for people or one JSON object a line; auto is lines on a terminal, and JSON elsewhere
     #[arg(long, env = "TENGEN_LOG_FORMAT", default_value = "auto", value_name = "FORMAT")]
     pub log_format: LogFormat,
 }
@@ -28,7 +28,7 @@ pub struct LogArgs {
 /// How log lines look.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Short lines and progress bars on a terminal, plain lines otherwise.
+    /// Short lines and progress bars on a terminal, JSON otherwise.
     Auto,
     /// Plain lines with the full time, and no bars redrawn.
     Plain,
@@ -45,18 +45,30 @@ pub struct Filter(String);
 pub struct UnknownFilter(String);
 
 impl LogArgs {
-    /// Starts the log. Where one was started before in this process, that one stays.
+    /// Starts the log of a program that may run where machines read it. Where one was started before in this process, that
+    /// one stays.
     pub fn start(&self) {
+        self.start_with(LogFormat::Json);
+    }
+
+    /// Starts the log of a program that people look at: not on a terminal either does it write JSON unless it is asked to.
+    pub fn start_for_people(&self) {
+        self.start_with(LogFormat::Plain);
+    }
+
+    fn start_with(&self, elsewhere: LogFormat) {
+        let format = match self.log_format {
+            LogFormat::Auto if !console::is_terminal() => elsewhere,
+            format => format,
+        };
         let builder = tracing_subscriber::fmt().with_env_filter(self.log_level.filter()).with_writer(LogWriter);
-        let started = match self.log_format {
+        let started = match format {
             LogFormat::Json => builder.json().flatten_event(true).finish().try_init(),
-            LogFormat::Auto if console::is_terminal() => {
-                builder.with_timer(Clock).with_target(false).finish().try_init()
-            }
-            LogFormat::Auto | LogFormat::Plain => builder.with_target(false).with_ansi(false).finish().try_init(),
+            LogFormat::Auto => builder.with_timer(Clock).with_target(false).finish().try_init(),
+            LogFormat::Plain => builder.with_target(false).with_ansi(false).finish().try_init(),
         };
         if started.is_ok() {
-            console::log_started(self.log_format);
+            console::log_started(format);
         }
     }
 }

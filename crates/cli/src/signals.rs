@@ -2,13 +2,15 @@
 
 use std::io;
 use std::thread;
+use std::time::Duration;
 
 use signal_hook::consts::signal::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::{Stop, console};
+use crate::{Stop, console, exit, human, vitals};
 
-/// Turns the first SIGTERM or SIGINT into a request to stop, and lets a second one end the process at once.
+/// Turns the first SIGTERM or SIGINT into a request to stop, and lets a second one end the process at once. After a SIGTERM
+/// the process ends when its time is up, too.
 pub(crate) fn listen(name: &'static str, stop: Stop) -> io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
@@ -18,8 +20,28 @@ pub(crate) fn listen(name: &'static str, stop: Stop) -> io::Result<()> {
                 signal_hook::low_level::exit(128 + signal);
             }
             console::notice(&format!("{name} stops after publishing what is finished; once more ends it at once"));
-            stop.request();
+            vitals::drain();
+            if signal == SIGTERM {
+                stop.preempt();
+                stop.limit().into_iter().for_each(|limit| end_after(name, limit));
+            } else {
+                stop.request();
+            }
         }
     })?;
     Ok(())
+}
+
+/// Ends the process when `limit` is over: a store that does not answer, or a long step of work, shall not make whoever clears
+/// the place kill it in the midst of something.
+fn end_after(name: &'static str, limit: Duration) {
+    let late = thread::Builder::new().name("deadline".to_owned()).spawn(move || {
+        thread::sleep(limit);
+        let limit = human::duration(limit);
+        console::notice(&format!("{name} was not done within {limit}, and gives up what is not published"));
+        signal_hook::low_level::exit(exit::PREEMPTED.into());
+    });
+    if let Err(error) = late {
+        tracing::warn!(%error, "stopping may take longer than {}", human::duration(limit));
+    }
 }

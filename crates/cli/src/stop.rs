@@ -1,6 +1,7 @@
 //! The wish that a process should end.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A request to stop, shared by everything that should heed it. Cloning is cheap; all clones are the same request.
@@ -14,6 +15,8 @@ pub struct Stop(Arc<Shared>);
 struct Shared {
     requested: Mutex<bool>,
     changed: Condvar,
+    limit: OnceLock<Duration>,
+    preempted: AtomicBool,
 }
 
 impl Stop {
@@ -26,6 +29,27 @@ impl Stop {
     pub fn request(&self) {
         *self.lock() = true;
         self.0.changed.notify_all();
+    }
+
+    /// Bounds how long work may take to stop when the place is to be cleared. The first bound holds.
+    pub(crate) fn set_limit(&self, limit: Duration) {
+        self.0.limit.get_or_init(|| limit);
+    }
+
+    /// How long work may take to stop when the place is to be cleared; for ever where nobody has said.
+    pub(crate) fn limit(&self) -> Option<Duration> {
+        self.0.limit.get().copied()
+    }
+
+    /// Asks to stop because the place is to be cleared, whether the work is done or not.
+    pub(crate) fn preempt(&self) {
+        self.0.preempted.store(true, Ordering::Relaxed);
+        self.request();
+    }
+
+    /// Whether the place is to be cleared.
+    pub(crate) fn preempted(&self) -> bool {
+        self.0.preempted.load(Ordering::Relaxed)
     }
 
     /// Whether somebody asked.

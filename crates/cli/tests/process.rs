@@ -1,13 +1,14 @@
 //! How processes end: exit codes, signals, closed pipes. The program under test is this file, started again with a role.
 
 use std::env;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, ExitCode, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use clap::Parser;
-use cli::Blame;
+use cli::{Blame, Stop};
 
 const ROLE: &str = "CLI_TEST_ROLE";
 
@@ -15,12 +16,16 @@ fn main() -> ExitCode {
     if let Ok(role) = env::var(ROLE) {
         return play(&role);
     }
-    let cases: [(&str, fn()); 7] = [
+    let cases: [(&str, fn()); 11] = [
         ("a finished process exits with 0", finished_exits_with_0),
         ("the kind of error is the exit code", the_kind_of_error_is_the_exit_code),
         ("a json log has json errors", a_json_log_has_json_errors),
+        ("a log that is no terminal is json", a_log_that_is_no_terminal_is_json),
         ("the first signal asks to stop", the_first_signal_asks_to_stop),
         ("the second signal ends at once", the_second_signal_ends_at_once),
+        ("who does not stop is ended in time", who_does_not_stop_is_ended_in_time),
+        ("metrics and signs of life are served", metrics_and_signs_of_life_are_served),
+        ("an address that is taken is a usage error", an_address_that_is_taken_is_a_usage_error),
         ("a closed standard output is no error", a_closed_standard_output_is_no_error),
         ("a bad flag is a usage error", a_bad_flag_is_a_usage_error),
     ];
@@ -35,12 +40,22 @@ fn main() -> ExitCode {
 #[derive(Parser)]
 struct Args {
     #[command(flatten)]
+    service: cli::ServiceArgs,
+    #[command(flatten)]
     log: cli::LogArgs,
 }
 
 fn play(role: &str) -> ExitCode {
-    Args::parse().log.start();
-    cli::main("actor", |stop| match role {
+    let args = Args::parse();
+    args.log.start();
+    cli::main("actor", |stop| {
+        args.service.start("actor", Some("stage"), stop)?;
+        act(role, stop)
+    })
+}
+
+fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
+    match role {
         "finish" => cli::print("fine"),
         "fail" => Err(anyhow!("disk full")).context("cannot write x"),
         "misconfigured" => Err(anyhow!("no key \"a\"")).misconfigured().context("cannot start"),
@@ -58,8 +73,18 @@ fn play(role: &str) -> ExitCode {
         "chatty" => loop {
             cli::print("once more")?;
         },
+        "played" => {
+            cli::ready();
+            cli::metrics::GAMES.add(3);
+            cli::metrics::TRAIN_LOSS.set_of("policy", 1.5);
+            cli::print("ready")?;
+            while !stop.wait(Duration::from_secs(60)) {}
+            // Time to see that it is not ready any more.
+            std::thread::sleep(Duration::from_millis(500));
+            Ok(())
+        }
         _ => unreachable!("no role {role}"),
-    })
+    }
 }
 
 fn start(role: &str, flags: &[&str]) -> Child {
@@ -67,7 +92,7 @@ fn start(role: &str, flags: &[&str]) -> Child {
         .args(flags)
         .env(ROLE, role)
         .env_remove("TENGEN_LOG")
-        .env_remove("TENGEN_LOG_FORMAT")
+        .env("TENGEN_LOG_FORMAT", "plain")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -112,9 +137,16 @@ fn a_json_log_has_json_errors() {
     assert_eq!(stderr(&silenced), "error: cannot write x: disk full\n");
 }
 
+fn a_log_that_is_no_terminal_is_json() {
+    let output = run("fail", &["--log-format", "auto"]);
+    let text = stderr(&output);
+    assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1));
+    assert!(text.starts_with('{') && text.contains(r#""message":"cannot write x: disk full""#), "{text}");
+}
+
 /// Starts a process, waits until it works, and sends it a signal.
-fn signalled(role: &str, signal: &str) -> (Child, BufReader<impl Read + use<>>) {
-    let mut child = start(role, &[]);
+fn signalled(role: &str, signal: &str, flags: &[&str]) -> (Child, BufReader<impl Read + use<>>) {
+    let mut child = start(role, flags);
     let mut stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));
     let mut line = String::new();
     stdout.read_line(&mut line).expect("the process says it is ready");
@@ -130,24 +162,81 @@ fn send(child: &Child, signal: &str) {
 }
 
 fn the_first_signal_asks_to_stop() {
-    for signal in ["TERM", "INT"] {
-        let (child, mut stdout) = signalled("patient", signal);
+    for (signal, code) in [("TERM", 4), ("INT", 0)] {
+        let (child, mut stdout) = signalled("patient", signal, &[]);
         let output = child.wait_with_output().expect("the process ends");
         let mut said = String::new();
         stdout.read_to_string(&mut said).expect("standard output is text");
-        assert_eq!((output.status.code(), said.as_str()), (Some(0), "published\n"));
+        assert_eq!((output.status.code(), said.as_str()), (Some(code), "published\n"));
         assert!(stderr(&output).starts_with("actor stops"), "{}", stderr(&output));
     }
 }
 
 fn the_second_signal_ends_at_once() {
     for (signal, code) in [("TERM", 143), ("INT", 130)] {
-        let (mut child, _stdout) = signalled("deaf", signal);
+        let (mut child, _stdout) = signalled("deaf", signal, &[]);
         let mut notice = BufReader::new(child.stderr.take().expect("standard error is piped"));
         notice.read_line(&mut String::new()).expect("the first signal is noticed");
         send(&child, signal);
         assert_eq!(child.wait().expect("the process ends").code(), Some(code));
     }
+}
+
+fn who_does_not_stop_is_ended_in_time() {
+    let began = Instant::now();
+    let (child, _stdout) = signalled("deaf", "TERM", &["--drain-seconds", "1"]);
+    let output = child.wait_with_output().expect("the process ends");
+    assert_eq!(output.status.code(), Some(4));
+    assert!(stderr(&output).contains("not done within 1.0s"), "{}", stderr(&output));
+    assert!(began.elapsed() < Duration::from_secs(30), "the work alone takes a minute");
+}
+
+/// Asks for a page; the answer's first line and its last part.
+fn ask(address: &str, page: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).expect("somebody listens");
+    write!(stream, "GET {page} HTTP/1.1\r\nHost: x\r\n\r\n").expect("the question is sent");
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).expect("the answer is text");
+    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
+    (head.lines().next().unwrap_or_default().to_owned(), body.to_owned())
+}
+
+fn metrics_and_signs_of_life_are_served() {
+    let mut child = start("played", &["--metrics-addr", "127.0.0.1:0", "--stalled-after", "1", "--log-format", "json"]);
+    let mut stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));
+    let mut log = BufReader::new(child.stderr.take().expect("standard error is piped"));
+    let mut line = String::new();
+    log.read_line(&mut line).expect("it says where it serves");
+    let address = line.split(r#""address":""#).nth(1).and_then(|rest| rest.split('"').next()).expect("an address");
+    stdout.read_line(&mut String::new()).expect("the process says it is ready");
+
+    let (code, metrics) = ask(address, "/metrics");
+    assert_eq!(code, "HTTP/1.1 200 OK");
+    for line in [
+        "# TYPE tengen_games_total counter",
+        r#"tengen_games_total{program="actor",run="stage"} 3"#,
+        r#"tengen_train_loss{program="actor",run="stage",part="policy"} 1.5"#,
+    ] {
+        assert!(metrics.lines().any(|found| found == line), "{line}\n{metrics}");
+    }
+    assert!(metrics.contains("# HELP tengen_games_total ") && metrics.contains("process_resident_memory_bytes"));
+    assert_eq!(ask(address, "/readyz").0, "HTTP/1.1 200 OK");
+    assert_eq!(ask(address, "/other").0, "HTTP/1.1 404 Not Found");
+    std::thread::sleep(Duration::from_millis(1100));
+    assert_eq!(ask(address, "/healthz").0, "HTTP/1.1 503 Service Unavailable");
+    send(&child, "TERM");
+    log.read_line(&mut String::new()).expect("the signal is noticed");
+    std::thread::sleep(Duration::from_millis(100));
+    assert_eq!(ask(address, "/readyz").0, "HTTP/1.1 503 Service Unavailable");
+    assert_eq!(child.wait().expect("the process ends").code(), Some(4));
+}
+
+fn an_address_that_is_taken_is_a_usage_error() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let address = taken.local_addr().expect("it has an address").to_string();
+    let output = run("finish", &["--metrics-addr", &address]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains(&format!("cannot serve metrics at {address}")), "{}", stderr(&output));
 }
 
 fn a_closed_standard_output_is_no_error() {

@@ -4,6 +4,8 @@
 //! one object at a time: `s3s-fs` looks whether an object exists and writes it in two steps, and a conditional put must be
 //! one.
 //!
+//! `s3s-fs` makes buckets as they are written to; here there is one bucket, and others do not exist.
+//!
 //! A server can be made unreliable: see [`Trouble`].
 
 mod trouble;
@@ -13,6 +15,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use hyper::body::Incoming;
@@ -38,6 +41,7 @@ const SECRET: &str = "no-secret";
 pub struct Server {
     folder: TempDir,
     address: SocketAddr,
+    away: Arc<AtomicBool>,
     _stop: oneshot::Sender<Infallible>,
 }
 
@@ -45,6 +49,7 @@ pub struct Server {
 struct Desk {
     service: S3Service,
     dice: Dice,
+    away: Arc<AtomicBool>,
     puts: Mutex<()>,
 }
 
@@ -65,7 +70,8 @@ impl Server {
         let folder = tempfile::tempdir()?;
         std::fs::create_dir(folder.path().join(BUCKET))?;
         let service = service(folder.path())?;
-        let desk = Arc::new(Desk { service, dice: Dice::new(trouble), puts: Mutex::new(()) });
+        let away = Arc::new(AtomicBool::new(false));
+        let desk = Arc::new(Desk { service, dice: Dice::new(trouble), away: away.clone(), puts: Mutex::new(()) });
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -79,7 +85,12 @@ impl Server {
                 }
             });
         })?;
-        Ok(Server { folder, address, _stop: stop })
+        Ok(Server { folder, address, away, _stop: stop })
+    }
+
+    /// From now on nobody is answered, or everybody again.
+    pub fn set_away(&self, away: bool) {
+        self.away.store(away, Ordering::Relaxed);
     }
 
     /// The URL of a store on this server.
@@ -133,6 +144,12 @@ async fn converse(stream: TcpStream, desk: Arc<Desk>) {
 impl Desk {
     /// Answers a request; an error closes the connection without an answer.
     async fn answer(&self, request: Request<Incoming>) -> io::Result<Answer> {
+        if self.away.load(Ordering::Relaxed) {
+            return Err(io::Error::other("away"));
+        }
+        if request.uri().path().split('/').nth(1) != Some(BUCKET) {
+            return Ok(trouble::no_such_bucket());
+        }
         let trouble = self.dice.throw();
         trouble.before().await?;
         if let Some(refusal) = trouble.refusal() {

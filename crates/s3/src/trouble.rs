@@ -60,6 +60,15 @@ impl Dice {
     }
 }
 
+/// What S3 answers when the bucket is not there.
+pub(crate) fn no_such_bucket() -> Answer {
+    let body = "<Error><Code>NoSuchBucket</Code><Message>The specified bucket does not exist</Message></Error>";
+    let body = Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed_unsync();
+    let mut answer = Response::new(body);
+    *answer.status_mut() = StatusCode::NOT_FOUND;
+    answer
+}
+
 impl Fate {
     pub(crate) async fn before(self) -> io::Result<()> {
         match self {

@@ -17,7 +17,7 @@
 //!         engines/<name>.toml                              other programs that have played matches
 //!         retired/000007.toml                              models that are not paired any more
 //!         champions/000019.toml                            models that passed a promotion test
-//!         claims/<worker>-<time>.toml                      what evaluators are playing now
+//!         claims/<pair>-<number>.toml                       what evaluators are playing now
 //! ```
 //!
 //! What holds for all of it:
@@ -60,6 +60,7 @@ mod run;
 mod seal;
 mod shards;
 mod store;
+mod traffic;
 mod trouble;
 
 pub use checkpoints::Checkpoint;

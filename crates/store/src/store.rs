@@ -17,6 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::open::{self, Place};
 use crate::patience::Patience;
+use crate::traffic::{self, Operation};
 use crate::trouble::Trouble;
 use crate::{Run, StoreError};
 
@@ -106,6 +107,15 @@ impl Store {
         Ok(runs)
     }
 
+    /// Sees that the store can be reached, for those who would otherwise wait for something in it.
+    ///
+    /// # Errors
+    /// A bucket that does not exist, or a store that cannot be reached.
+    pub fn reach(&self) -> Result<(), StoreError> {
+        // No run has this name, so that a listing of it is short.
+        self.files(&Path::from("-")).map(drop)
+    }
+
     /// Where the store is, as errors name it.
     pub fn root(&self) -> &str {
         &self.0.place.root
@@ -120,7 +130,9 @@ impl Store {
     pub(crate) fn get(&self, path: &Path) -> Result<Bytes, StoreError> {
         let at = self.full(path);
         let read = async || self.objects().get(&at).await?.bytes().await;
-        self.request(read).map_err(|e| self.error("read", path, &e))
+        let bytes = self.request(Operation::Get, read).map_err(|e| self.error("read", path, &e))?;
+        traffic::read(bytes.len());
+        Ok(bytes)
     }
 
     /// The contents of a file, if there is one.
@@ -135,7 +147,7 @@ impl Store {
     /// The length of a file.
     pub(crate) fn size(&self, path: &Path) -> Result<u64, StoreError> {
         let at = self.full(path);
-        let found = self.request(async || self.objects().head(&at).await);
+        let found = self.request(Operation::Head, async || self.objects().head(&at).await);
         found.map(|found| found.size).map_err(|e| self.error("read", path, &e))
     }
 
@@ -152,13 +164,15 @@ impl Store {
         }
         let at = self.full(path);
         let read = async || self.objects().get_ranges(&at, ranges).await;
-        self.request(read).map_err(|e| self.error("read", path, &e))
+        let parts = self.request(Operation::Get, read).map_err(|e| self.error("read", path, &e))?;
+        traffic::read(parts.iter().map(Bytes::len).sum());
+        Ok(parts)
     }
 
     /// Whether there is such a file.
     pub(crate) fn exists(&self, path: &Path) -> Result<bool, StoreError> {
         let at = self.full(path);
-        match self.request(async || self.objects().head(&at).await) {
+        match self.request(Operation::Head, async || self.objects().head(&at).await) {
             Ok(_) => Ok(true),
             Err(object_store::Error::NotFound { .. }) => Ok(false),
             Err(error) => Err(self.error("read", path, &error)),
@@ -175,8 +189,11 @@ impl Store {
         let at = self.full(path);
         let options = PutOptions::from(PutMode::Create);
         let put = async || self.objects().put_opts(&at, bytes.clone().into(), options.clone()).await;
-        match self.request(put) {
-            Ok(_) => Ok(()),
+        match self.request(Operation::Put, put) {
+            Ok(_) => {
+                traffic::written(bytes.len());
+                Ok(())
+            }
             Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. })
                 if self.get(path)? == bytes =>
             {
@@ -198,7 +215,7 @@ impl Store {
 
     fn list(&self, folder: &Path) -> Result<(BTreeSet<String>, BTreeSet<String>), StoreError> {
         let at = self.full(folder);
-        let listed = self.request(async || self.objects().list_with_delimiter(Some(&at)).await);
+        let listed = self.request(Operation::List, async || self.objects().list_with_delimiter(Some(&at)).await);
         let listed = listed.map_err(|e| self.error("list", folder, &e))?;
         let name = |path: &Path| path.filename().map(str::to_owned);
         let files = listed.objects.iter().filter_map(|object| name(&object.location)).collect();
@@ -233,7 +250,7 @@ impl Store {
             None => self.objects().list(Some(&at)).try_collect::<Vec<_>>().await,
         };
         let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for object in self.request(list).map_err(|e| self.error("list", folder, &e))? {
+        for object in self.request(Operation::List, list).map_err(|e| self.error("list", folder, &e))? {
             let mut parts =
                 object.location.prefix_match(&at).into_iter().flatten().map(|part| part.as_ref().to_owned());
             if let Some(name) = parts.next() {
@@ -247,7 +264,8 @@ impl Store {
     pub(crate) fn delete_folder(&self, folder: &Path, first: &str) -> Result<(), StoreError> {
         self.delete(&folder.clone().join(first))?;
         let at = self.full(folder);
-        let found = self.request(async || self.objects().list(Some(&at)).try_collect::<Vec<_>>().await);
+        let list = async || self.objects().list(Some(&at)).try_collect::<Vec<_>>().await;
+        let found = self.request(Operation::List, list);
         for object in found.map_err(|e| self.error("list", folder, &e))? {
             self.delete_full(&object.location).map_err(|e| self.error("delete", folder, &e))?;
         }
@@ -273,7 +291,7 @@ impl Store {
     }
 
     fn delete_full(&self, at: &Path) -> object_store::Result<()> {
-        match self.request(async || self.objects().delete(at).await) {
+        match self.request(Operation::Delete, async || self.objects().delete(at).await) {
             Err(object_store::Error::NotFound { .. }) => Ok(()),
             done => done,
         }
@@ -296,23 +314,36 @@ impl Store {
     ///
     /// So every request must be one that may be made twice. A put is: what is there is then compared with what was to be
     /// put.
-    fn request<T>(&self, work: impl AsyncFn() -> object_store::Result<T>) -> object_store::Result<T> {
+    fn request<T>(
+        &self,
+        operation: Operation,
+        work: impl AsyncFn() -> object_store::Result<T>,
+    ) -> object_store::Result<T> {
         let mut patience = Patience::new(self.0.place.folder.is_some());
         loop {
+            operation.asked();
             let answer = match &self.0.trouble {
                 None => self.0.runtime.block_on(work()),
                 Some(trouble) => self.0.runtime.block_on(trouble.meet(&work)),
             };
             match answer {
-                Err(error) if patience.wait_after(&error) => {}
-                answer => return answer,
+                Err(error) if patience.wait_after(&error) => operation.again(),
+                answer => return answer.inspect_err(|error| operation.failed(error)),
             }
         }
+    }
+
+    fn no_bucket(&self) -> StoreError {
+        StoreError::BadUrl { url: self.root().to_owned(), reason: "there is no such bucket".to_owned() }
     }
 
     fn error(&self, doing: &'static str, path: &Path, error: &object_store::Error) -> StoreError {
         let path = self.name(path);
         match error {
+            // What is new can be written everywhere but in a bucket that is not there, and where there is nothing a list is
+            // empty. For lists object_store has no other sign of that than the text.
+            object_store::Error::NotFound { .. } if doing == "write" => self.no_bucket(),
+            error if doing == "list" && error.to_string().contains("404 Not Found") => self.no_bucket(),
             object_store::Error::NotFound { .. } => StoreError::NotFound { path },
             object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. } => {
                 StoreError::AlreadyExists { path }

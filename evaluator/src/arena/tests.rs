@@ -253,7 +253,11 @@ fn what_others_are_playing_counts_as_played() {
     publish_models(&arena, 6);
     for _ in 0..3 {
         let proposal = arena.propose(BEST).expect("the pool can be rated").expect("there are players");
-        let claim = Claim { first: proposal.first.to_string(), second: proposal.second.to_string(), games: 1000 };
+        let claim = Claim {
+            first: proposal.first.to_string(),
+            second: proposal.second.to_string(),
+            numbers: (0..1000).collect(),
+        };
         arena.run.claim("another", &claim).expect("memory can be written");
         let next = arena.propose(BEST).expect("the pool can be rated").expect("there are players");
         assert_ne!((&next.first, &next.second), (&proposal.first, &proposal.second));

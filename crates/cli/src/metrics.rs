@@ -1,0 +1,195 @@
+//! What a monitor may know of a process: every metric there is, with its name, its labels and its meaning.
+//!
+//! A number is noted where progress is reported anyway, some times a second; nothing is noted for each visit. Before
+//! [`crate::ServiceArgs::start`] has opened a port, notes go nowhere.
+
+use crate::vitals;
+
+/// A metric that only grows, from the start of the process.
+#[derive(Clone, Copy, Debug)]
+pub struct Counter(About);
+
+/// A metric that goes up and down.
+#[derive(Clone, Copy, Debug)]
+pub struct Gauge(About);
+
+/// What there is to know of a metric.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct About {
+    pub(crate) name: &'static str,
+    pub(crate) kind: &'static str,
+    pub(crate) label: Option<&'static str>,
+    pub(crate) help: &'static str,
+}
+
+impl Counter {
+    /// So many more.
+    pub fn add(self, more: u64) {
+        metrics::counter!(self.0.name).increment(more);
+    }
+}
+
+impl Gauge {
+    /// It is so much now.
+    pub fn set(self, value: impl Into<f64>) {
+        metrics::gauge!(self.0.name).set(value.into());
+    }
+
+    /// It is there, and 0 unless it was set.
+    pub fn show(self) {
+        metrics::gauge!(self.0.name).increment(0.0);
+    }
+
+    /// It is so much now for one value of its label.
+    pub fn set_of(self, value_of_label: &'static str, value: impl Into<f64>) {
+        let label = self.0.label.expect("the metric has a label");
+        metrics::gauge!(self.0.name, label => value_of_label).set(value.into());
+    }
+
+    /// It happened now: seconds since 1970.
+    pub fn set_to_now(self) {
+        self.set(vitals::now());
+    }
+
+    /// It happened so many milliseconds after the beginning of 1970.
+    pub fn set_to_time(self, milliseconds: u64) {
+        self.set(milliseconds as f64 / 1000.0);
+    }
+}
+
+/// Makes constants of metrics, and a list of them.
+macro_rules! metrics {
+    ($($kind:ident $constant:ident = $name:literal $([$label:literal])?: $help:literal;)*) => {
+        $(#[doc = $help] pub const $constant: $kind = $kind(About {
+            name: $name,
+            kind: stringify!($kind),
+            label: { let label: &[&'static str] = &[$($label)?]; if label.is_empty() { None } else { Some(label[0]) } },
+            help: $help,
+        });)*
+        /// Every metric there is.
+        pub(crate) const ALL: &[About] = &[$($constant.0),*];
+    };
+}
+
+metrics! {
+    Gauge START = "process_start_time_seconds": "When the process began, in seconds since 1970";
+    Gauge MEMORY = "process_resident_memory_bytes": "Memory that the process occupies";
+    Gauge IDLE = "tengen_idle_seconds": "Time since the work last got on; /healthz looks at it too";
+
+    Counter STORE_REQUESTS = "tengen_store_requests_total" ["operation"]: "Requests to the store, tries after the first included: get, put, list, head, delete";
+    Counter STORE_RETRIES = "tengen_store_retries_total" ["operation"]: "Requests that failed for something passing and were made again";
+    Counter STORE_ERRORS = "tengen_store_errors_total" ["operation"]: "Requests that were given up because the store was out of reach or refused";
+    Counter STORE_READ = "tengen_store_read_bytes_total": "Bytes read from the store";
+    Counter STORE_WRITTEN = "tengen_store_written_bytes_total": "Bytes published in the store";
+
+    Counter GAMES = "tengen_games_total": "Self-play games finished";
+    Counter GAMES_ABANDONED = "tengen_games_abandoned_total": "Self-play games in progress that were given up because the process was to stop";
+    Gauge GAMES_UNPUBLISHED = "tengen_games_unpublished": "Finished self-play games that wait for others to share a file with";
+    Counter POSITIONS = "tengen_positions_total": "Moves in finished self-play games";
+    Counter VISITS = "tengen_visits_total": "Visits by which the moves of finished self-play games were chosen, those inherited from the search before included";
+    Counter EVALUATIONS = "tengen_evaluations_total": "Positions evaluated by a model in self-play";
+    Counter RECALLED = "tengen_evaluations_recalled_total": "Positions in self-play whose evaluation was known from before: cache hits";
+    Counter BATCH_PLACES = "tengen_batch_places_total": "Places in the batches evaluated in self-play; evaluations by places is how full batches are";
+    Gauge MODEL = "tengen_model_number": "Number of the model that self-play uses; 0 is random";
+    Gauge MODEL_SINCE = "tengen_model_opened_timestamp_seconds": "When self-play began to use it, in seconds since 1970";
+    Gauge RESIGN_IN_FORCE = "tengen_resign_threshold_in_force": "Root value below which the games that begin now are resigned; absent while nobody resigns";
+
+    Gauge RESIGN_THRESHOLD = "tengen_resign_threshold": "Newest resignation threshold, as root value for the mover: -1 to 0";
+    Gauge RESIGN_FALSE_POSITIVES = "tengen_resign_false_positive_ratio": "Share of the calibration games behind the threshold that their winner would have resigned";
+    Gauge RESIGN_GAMES = "tengen_resign_calibration_games": "Calibration games that the threshold comes from";
+    Gauge RESIGN_MODEL = "tengen_resign_model_number": "Number of the newest model that played one of them";
+    Gauge RESIGN_TIME = "tengen_resign_computed_timestamp_seconds": "When the threshold was last computed from all games that were there, in seconds since 1970";
+    Gauge NEWEST_GAMES = "tengen_newest_games_timestamp_seconds": "When the newest file of self-play games was written, in seconds since 1970";
+    Gauge NEWEST_HOLDOUT = "tengen_newest_holdout_timestamp_seconds": "When the newest file of positions set aside for validation was written, in seconds since 1970; 0 before the first";
+    Gauge GAMES_WANTED = "tengen_games_wanted": "Games of the newest model that the next shards wait for, those that are there included";
+    Gauge GAMES_THERE = "tengen_games_there": "Those of them that are there";
+    Gauge SHARDS = "tengen_shards_generation": "Number of the model that the newest shards are for";
+    Gauge SHARDS_TIME = "tengen_shards_published_timestamp_seconds": "When this process published shards, in seconds since 1970";
+    Gauge SHARDS_EXAMPLES = "tengen_shards_examples": "Examples in the newest shards";
+    Gauge WINDOW_GAMES = "tengen_window_games": "Games in the window that the newest shards were drawn from";
+    Gauge WINDOW_POSITIONS = "tengen_window_positions": "Positions in that window";
+    Gauge SAMPLES_PER_NEW_POSITION = "tengen_samples_per_new_position": "Examples drawn for each new position: how often a position is learned from in its life";
+    Gauge SHARDS_REJECTED = "tengen_shards_rejected_files": "Files that could not be read and were left out of the newest shards";
+
+    Counter STEPS = "tengen_train_steps_total": "Batches that were learned from";
+    Counter EXAMPLES = "tengen_train_examples_total": "Examples that were learned from";
+    Gauge STEP = "tengen_train_step": "Optimiser steps since the start of the run";
+    Gauge TRAIN_LOSS = "tengen_train_loss" ["part"]: "What the last batch cost before it was learned from: policy (nats), value, l2, total";
+    Gauge HOLDOUT_LOSS = "tengen_holdout_loss" ["part"]: "What positions that are never learned from cost the newest model: policy (nats), value, l2, total";
+    Gauge HOLDOUT_ACCURACY = "tengen_holdout_accuracy_ratio": "Share of them whose most probable move is the search's";
+    Gauge LEARNING_RATE = "tengen_learning_rate": "Learning rate of the next step";
+    Gauge ROTATE = "tengen_train_rotate_enabled": "Whether training turns and mirrors its examples: 1 or 0";
+    Gauge NEWEST_MODEL = "tengen_newest_model_number": "Number of the newest published model; 0 before the first";
+    Gauge NEWEST_MODEL_TIME = "tengen_model_published_timestamp_seconds": "When this process published a model, in seconds since 1970; before, when it began";
+    Gauge TRAIN_WAITING = "tengen_train_waiting_seconds": "How long training has waited for its shards; 0 while it learns";
+
+    Counter PAIRS = "tengen_pairs_total": "Pairs of players that were chosen and met";
+    Counter MATCH_GAMES = "tengen_match_games_total": "Match games finished";
+    Counter MATCH_VOID = "tengen_match_void_games_total": "Match games that came to nothing";
+    Counter MATCH_EVALUATIONS = "tengen_match_evaluations_total": "Positions evaluated by models in matches";
+    Gauge RATED_MODEL = "tengen_rated_model_number": "Number of the newest model that has a rating";
+    Gauge RATED_ELO = "tengen_rated_model_elo": "Its rating, in Elo";
+    Gauge RATED_ERROR = "tengen_rated_model_error_elo": "Standard error of that rating, in Elo";
+}
+
+/// The reference of all metrics, as Markdown: docs/METRICS.md.
+#[cfg(test)]
+fn page() -> String {
+    let mut page = "\
+# Metrics
+
+What `/metrics` says, in Prometheus' text format, wherever a program is given `--metrics-addr` or `TENGEN_METRICS_ADDR`. Every
+metric has the labels `program` and, where there is one, `run`. A test writes this page anew: `TENGEN_GOLDEN=write cargo test -p
+cli --lib metrics`.
+
+A program has only the metrics of its work; `tengen run` has all but those of waiting. Counters begin at 0 with each process.
+
+| metric | kind | labels | meaning |
+|---|---|---|---|
+"
+    .to_owned();
+    for About { name, kind, label, help } in ALL {
+        let kind = kind.to_lowercase();
+        page += &format!("| `{name}` | {kind} | {} | {help} |\n", label.unwrap_or_default());
+    }
+    page
+}
+
+/// Tells the recorder what each metric means.
+pub(crate) fn describe() {
+    for about in ALL {
+        match about.kind {
+            "Counter" => metrics::describe_counter!(about.name, about.help),
+            _ => metrics::describe_gauge!(about.name, about.help),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_is_what_the_programs_say() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/METRICS.md");
+        if std::env::var("TENGEN_GOLDEN").is_ok_and(|wish| wish == "write") {
+            std::fs::write(path, page()).unwrap();
+        }
+        let written = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(written == page(), "docs/METRICS.md is stale: TENGEN_GOLDEN=write cargo test -p cli --lib metrics");
+    }
+
+    #[test]
+    fn names_say_what_is_counted_and_in_which_unit() {
+        let mut names: Vec<&str> = ALL.iter().map(|about| about.name).collect();
+        for about in ALL {
+            let total = about.name.ends_with("_total");
+            assert_eq!(total, about.kind == "Counter", "{}", about.name);
+            assert!(about.name.starts_with("tengen_") || about.name.starts_with("process_"), "{}", about.name);
+            assert!(!about.help.contains('|') && about.help.len() > 10, "{}", about.name);
+        }
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ALL.len(), "no name twice");
+    }
+}

@@ -1,0 +1,161 @@
+//! What a process offers to those who look after it: metrics, and signs of life, over HTTP.
+
+use std::convert::Infallible;
+use std::fs;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use bytes::Bytes;
+use clap::Args;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
+
+use crate::{Blame, Stop, metrics, vitals};
+
+/// How a process is looked after.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Service")]
+pub struct ServiceArgs {
+    /// Serve /metrics (Prometheus), /healthz and /readyz here, such as 0.0.0.0:9464 [default: nowhere]
+    ///
+    /// /healthz answers 503 when the work has not got on for --stalled-after seconds, /readyz before the work has begun and
+    /// once it is to end.
+    #[arg(long, env = "TENGEN_METRICS_ADDR", value_name = "HOST:PORT")]
+    pub metrics_addr: Option<String>,
+
+    /// Seconds without progress after which /healthz answers 503
+    #[arg(long, env = "TENGEN_STALLED_AFTER", default_value_t = 600, value_name = "SECONDS")]
+    pub stalled_after: u64,
+
+    /// Seconds that work may take to end after SIGTERM; then the process ends at once, with exit code 4. What is published is
+    /// whole in either case
+    #[arg(long, env = "TENGEN_DRAIN_SECONDS", default_value_t = 9, value_name = "SECONDS")]
+    pub drain_seconds: u64,
+}
+
+/// Those who may ask at the same time; others wait.
+const CONNECTIONS: usize = 16;
+/// Who has not asked after this time is sent away.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl ServiceArgs {
+    /// Begins to serve, and bounds how long the process takes to stop. `run` is the run that the work belongs to.
+    ///
+    /// # Errors
+    /// An address where nothing can be served, which the operator must mend.
+    pub fn start(&self, program: &'static str, run: Option<&str>, stop: &Stop) -> anyhow::Result<()> {
+        stop.set_limit(Duration::from_secs(self.drain_seconds));
+        vitals::begin();
+        let Some(address) = &self.metrics_addr else { return Ok(()) };
+        let served = serve(address, program, run, Duration::from_secs(self.stalled_after));
+        let address = served.with_context(|| format!("cannot serve metrics at {address}")).misconfigured()?;
+        tracing::info!(%address, "serving /metrics, /healthz and /readyz");
+        Ok(())
+    }
+}
+
+/// What all connections share.
+struct Desk {
+    metrics: PrometheusHandle,
+    stalled_after: Duration,
+    places: Semaphore,
+}
+
+fn serve(address: &str, program: &str, run: Option<&str>, stalled_after: Duration) -> anyhow::Result<SocketAddr> {
+    let listener = TcpListener::bind(address)?;
+    listener.set_nonblocking(true)?;
+    let bound = listener.local_addr()?;
+    let builder = PrometheusBuilder::new().add_global_label("program", program);
+    let builder = run.into_iter().fold(builder, |builder, run| builder.add_global_label("run", run));
+    let metrics = builder.install_recorder().map_err(|e| anyhow!("{e}"))?;
+    metrics::describe();
+    metrics::START.set_to_now();
+    let desk = Arc::new(Desk { metrics, stalled_after, places: Semaphore::new(CONNECTIONS) });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    thread::Builder::new().name("service".to_owned()).spawn(move || {
+        let Err(error) = runtime.block_on(listen(listener, desk));
+        tracing::error!(%error, "metrics are not served any more");
+    })?;
+    Ok(bound)
+}
+
+async fn listen(listener: TcpListener, desk: Arc<Desk>) -> io::Result<Infallible> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => drop(tokio::spawn(converse(stream, desk.clone()))),
+            // Too many open files, or a client that was gone again: that passes.
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+}
+
+/// Answers one request. That the connection breaks is the client's business.
+async fn converse(stream: TcpStream, desk: Arc<Desk>) {
+    let _place = desk.places.acquire().await;
+    let answer = service_fn(|request| {
+        let answer = desk.answer(&request);
+        async { Ok::<_, Infallible>(answer) }
+    });
+    let mut server = http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(false);
+    drop(tokio::time::timeout(2 * PATIENCE, server.serve_connection(TokioIo::new(stream), answer)).await);
+}
+
+impl Desk {
+    fn answer(&self, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+        if request.method() != Method::GET && request.method() != Method::HEAD {
+            return text(StatusCode::METHOD_NOT_ALLOWED, "only GET\n".to_owned());
+        }
+        match request.uri().path() {
+            "/metrics" => self.metrics(),
+            "/healthz" => self.health(),
+            "/readyz" if vitals::is_ready() => text(StatusCode::OK, "ready\n".to_owned()),
+            "/readyz" => text(StatusCode::SERVICE_UNAVAILABLE, "not ready\n".to_owned()),
+            _ => text(StatusCode::NOT_FOUND, "/metrics, /healthz, /readyz\n".to_owned()),
+        }
+    }
+
+    fn metrics(&self) -> Response<Full<Bytes>> {
+        metrics::IDLE.set(vitals::idle().as_secs_f64());
+        if let Some(bytes) = resident() {
+            metrics::MEMORY.set(bytes);
+        }
+        let mut answer = text(StatusCode::OK, self.metrics.render());
+        let format = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+        answer.headers_mut().insert(CONTENT_TYPE, format);
+        answer
+    }
+
+    fn health(&self) -> Response<Full<Bytes>> {
+        let idle = vitals::idle();
+        let code = if idle < self.stalled_after { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        text(code, format!("the work got on {:.1} seconds ago\n", idle.as_secs_f64()))
+    }
+}
+
+fn text(code: StatusCode, body: String) -> Response<Full<Bytes>> {
+    let mut answer = Response::new(Full::from(body));
+    *answer.status_mut() = code;
+    answer
+}
+
+/// Bytes of memory that the process occupies, as Linux counts them (proc(5), VmRSS).
+fn resident() -> Option<f64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: f64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kilobytes * 1024.0)
+}

@@ -1,0 +1,59 @@
+//! What is asked of the store, for whoever looks after the process. Where nobody has opened a port for metrics, notes go
+//! nowhere. What the names mean is in docs/METRICS.md.
+
+use metrics::counter;
+
+/// A kind of request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Operation {
+    Get,
+    Put,
+    List,
+    Head,
+    Delete,
+}
+
+impl Operation {
+    fn name(self) -> &'static str {
+        match self {
+            Operation::Get => "get",
+            Operation::Put => "put",
+            Operation::List => "list",
+            Operation::Head => "head",
+            Operation::Delete => "delete",
+        }
+    }
+
+    /// It was asked, for the first time or again.
+    pub(crate) fn asked(self) {
+        counter!("tengen_store_requests_total", "operation" => self.name()).increment(1);
+    }
+
+    /// Something passing was in the way, and it is asked again.
+    pub(crate) fn again(self) {
+        counter!("tengen_store_retries_total", "operation" => self.name()).increment(1);
+    }
+
+    /// It failed for good. That there is no such file, or that there is one, is an answer.
+    pub(crate) fn failed(self, error: &object_store::Error) {
+        let answered = matches!(
+            error,
+            object_store::Error::NotFound { .. }
+                | object_store::Error::AlreadyExists { .. }
+                | object_store::Error::Precondition { .. }
+        );
+        if !answered {
+            counter!("tengen_store_errors_total", "operation" => self.name()).increment(1);
+        }
+    }
+}
+
+/// So many bytes were read.
+pub(crate) fn read(bytes: usize) {
+    counter!("tengen_store_read_bytes_total").increment(bytes as u64);
+}
+
+/// So many bytes were published.
+pub(crate) fn written(bytes: usize) {
+    counter!("tengen_store_written_bytes_total").increment(bytes as u64);
+}

@@ -1,0 +1,36 @@
+//! What a monitor is told of matches and ratings.
+
+use cli::metrics;
+use ratings::{Ratings, Tally};
+
+use crate::Progress;
+
+/// Notes what has come in a meeting since the last time.
+#[derive(Default)]
+pub(crate) struct Monitor {
+    noted: Progress,
+}
+
+impl Monitor {
+    pub(crate) fn note(&mut self, now: Progress) {
+        let before = std::mem::replace(&mut self.noted, now);
+        metrics::MATCH_GAMES.add(now.finished - before.finished);
+        metrics::MATCH_VOID.add(now.void - before.void);
+        metrics::MATCH_EVALUATIONS.add(now.evaluations - before.evaluations);
+        // The loop that tells this turns whether the threads get on or not.
+        if (now.finished, now.void, now.evaluations) != (before.finished, before.void, before.evaluations) {
+            cli::alive();
+        }
+    }
+}
+
+/// Notes the rating of the newest model of a run that has played; `ages` are the models' numbers.
+pub(crate) fn note_ratings(tally: &Tally, ratings: &Ratings, ages: &[Option<u32>]) {
+    let played = (0..).zip(tally.records()).filter(|(_, record)| record.games > 0);
+    if let Some((number, player)) = played.filter_map(|(player, _)| Some((ages[player]?, player))).max() {
+        let rating = ratings.rating(player);
+        metrics::RATED_MODEL.set(number);
+        metrics::RATED_ELO.set(rating.elo);
+        metrics::RATED_ERROR.set(rating.error);
+    }
+}

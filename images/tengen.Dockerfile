@@ -1,0 +1,36 @@
+# selfplay, trainer, evaluator and tengen, with libtorch 2.11.0. From the root of the repository:
+#
+#     docker build -f images/tengen.Dockerfile -t tengen:0.1.0-cpu .
+#     docker build -f images/tengen.Dockerfile --build-arg VARIANT=gpu -t tengen:0.1.0-cuda .
+#
+# VARIANT=gpu takes CUDA 13 from NVIDIA's wheels, so the image needs no base of NVIDIA's, only a driver from 580 on and its
+# container runtime on the node. What is fetched is pinned: crates by Cargo.lock, wheels by scripts/libtorch-wheels.tsv, both with
+# hashes. Give the two base images by digest where a build must be the same for years.
+ARG RUST=rust:1.95.0-slim-bookworm
+ARG DEBIAN=debian:12.11-slim
+
+FROM ${RUST} AS build
+ARG VARIANT=cpu
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates g++ make python3 && rm -rf /var/lib/apt/lists/*
+# The compiler of the image, without what rust-toolchain.toml adds for work on the source.
+ENV RUSTUP_TOOLCHAIN=1.95.0
+WORKDIR /tengen
+COPY scripts scripts
+RUN scripts/setup-libtorch --${VARIANT} --dest /tengen/libtorch
+COPY . .
+# The same bytes wherever and whenever it is built: no path of this machine, no time.
+ENV SOURCE_DATE_EPOCH=0 RUSTFLAGS="--remap-path-prefix=/tengen=. --remap-path-prefix=/usr/local/cargo=cargo"
+RUN cargo build --locked --release --package selfplay --package trainer --package evaluator --package tengen
+RUN mkdir -p /image/bin /image/lib /image/share/licenses \
+    && cp target/release/selfplay target/release/trainer target/release/evaluator target/release/tengen /image/bin/ \
+    && strip /image/bin/* \
+    && cp -a libtorch/lib/. /image/lib/ && cp -a libtorch/licenses LICENSE-MIT LICENSE-APACHE /image/share/licenses/
+
+FROM ${DEBIAN}
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*
+# The programs look for libtorch in ../lib.
+COPY --from=build /image /usr/local
+ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
+USER 65532:65532
+WORKDIR /tmp
+CMD ["tengen", "--help"]

@@ -1,0 +1,51 @@
+//! What a monitor is told of a job while it runs.
+
+use cli::metrics;
+use config::RunConfig;
+use record::{GameRecord, SearchKind};
+
+use crate::Progress;
+
+/// Notes what has come since the last time.
+#[derive(Default)]
+pub(crate) struct Monitor {
+    noted: Progress,
+}
+
+impl Monitor {
+    /// A monitor of a job for this model, of which so much is done already.
+    pub(crate) fn begin(model: u32, progress: Progress) -> Monitor {
+        metrics::MODEL.set(model);
+        metrics::MODEL_SINCE.set_to_now();
+        metrics::GAMES_ABANDONED.add(0);
+        Monitor { noted: progress }
+    }
+
+    /// Notes how far the job is, and how many finished games wait to be published.
+    pub(crate) fn note(&mut self, now: Progress, unpublished: usize, threshold: Option<f32>) {
+        let before = std::mem::replace(&mut self.noted, now);
+        metrics::GAMES.add(now.finished - before.finished);
+        metrics::POSITIONS.add(now.moves - before.moves);
+        metrics::VISITS.add(now.visits - before.visits);
+        metrics::EVALUATIONS.add(now.evaluations - before.evaluations);
+        metrics::RECALLED.add(now.recalled - before.recalled);
+        metrics::BATCH_PLACES.add(now.places - before.places);
+        metrics::GAMES_UNPUBLISHED.set(unpublished as f64);
+        threshold.into_iter().for_each(|threshold| metrics::RESIGN_IN_FORCE.set(threshold));
+        // The loop that tells this turns whether the threads get on or not.
+        if (now.evaluations, now.recalled, now.finished) != (before.evaluations, before.recalled, before.finished) {
+            cli::alive();
+        }
+    }
+}
+
+/// Visits by which the moves of a game were chosen: each search ends at its budget, which counts what it has inherited.
+pub(crate) fn visits(game: &GameRecord, config: &RunConfig) -> u64 {
+    let budget = |kind| match kind {
+        SearchKind::Full => u64::from(config.search.visits),
+        SearchKind::Fast => u64::from(config.selfplay.fast_visits),
+        SearchKind::Reduced => u64::from(config.resign.decided_visits),
+        SearchKind::Given | SearchKind::Policy => 0,
+    };
+    game.turns.iter().map(|turn| budget(turn.kind)).sum()
+}

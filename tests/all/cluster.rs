@@ -1,0 +1,222 @@
+//! A cluster on one machine: six workers, a shuffler, a trainer and two evaluators over an unreliable S3 server. Every few
+//! seconds one of them is killed or told to go, and started again as Kubernetes would; the server is out of reach twice.
+//!
+//! `TENGEN_TEST_CLUSTER_SECONDS=1200` lets that go on for so long instead of for half a minute. Where Debian's package
+//! `prometheus` is there, a Prometheus scrapes all of them, and everything that the dashboard asks has an answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::TcpListener;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use store::{Run, StoreError};
+use tests::{Stage, TestStore, repository, succeed};
+
+use crate::prometheus::Prometheus;
+
+const WORKERS: usize = 6;
+const EVALUATORS: usize = 2;
+/// One request in so many fails.
+const TROUBLE: u32 = 10;
+/// Exit codes after which Kubernetes starts a pod again: finished (an evaluator), out of reach, told to go.
+const AGAIN: [i32; 3] = [0, 3, 4];
+
+/// A pod's place: what runs in it, and under which address it can be asked.
+struct Place {
+    program: &'static str,
+    arguments: Vec<String>,
+    address: String,
+    stage: Stage,
+}
+
+struct Cluster {
+    store: TestStore,
+    places: Vec<Place>,
+    /// By exit code, how many processes have ended so; those that were killed under 9.
+    ends: BTreeMap<i32, u32>,
+    drained: Duration,
+}
+
+fn free_address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().to_string()
+}
+
+impl Cluster {
+    fn start(store: TestStore) -> Cluster {
+        let config = repository().join("configs/tiny.toml").to_str().unwrap().to_owned();
+        let text = std::fs::read_to_string(config).unwrap().replacen("models = 3", "models = 10000", 1);
+        let config = store.path().join("endless.toml");
+        std::fs::write(&config, text).unwrap();
+        let config = config.to_str().unwrap();
+        let mut cluster = Cluster { store, places: Vec::new(), ends: BTreeMap::new(), drained: Duration::ZERO };
+        for worker in 0..WORKERS {
+            // Each leaves some games to the others, and waits for the next model then.
+            cluster.add(
+                "selfplay",
+                &["--model", "r", "--games", "15", "--config", config, "--worker", &worker.to_string()],
+            );
+        }
+        cluster.add("shuffler", &["--run", "r"]);
+        cluster.add("trainer", &["--run", "r", "--config", config]);
+        for worker in 0..EVALUATORS {
+            let worker = worker.to_string();
+            cluster
+                .add("evaluator", &["--run", "r", "--pair-uncertain", "--wait", "--pairs", "100", "--worker", &worker]);
+        }
+        cluster
+    }
+
+    fn add(&mut self, program: &'static str, arguments: &[&str]) {
+        let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+        let address = free_address();
+        let stage = launch(&self.store, program, &arguments, &address);
+        self.places.push(Place { program, arguments, address, stage });
+    }
+
+    /// Starts what has ended again; what ended as it should not is a failure.
+    fn look_after(&mut self) {
+        for place in &mut self.places {
+            let Some(status) = place.stage.ended() else { continue };
+            let code = status.code().unwrap_or(9);
+            assert!(
+                AGAIN.contains(&code) || status.code().is_none(),
+                "{} ends with {status}: {}",
+                place.program,
+                place.stage.log().join("\n")
+            );
+            *self.ends.entry(code).or_default() += 1;
+            place.stage = launch(&self.store, place.program, &place.arguments, &place.address);
+        }
+    }
+
+    /// Ends one of them: without a word, or by telling it to go.
+    fn disturb(&mut self, random: &mut Xoshiro256PlusPlus) {
+        let victim = random.random_range(0..self.places.len());
+        let stage = &mut self.places[victim].stage;
+        if random.random_range(0..2) == 0 {
+            stage.signal("KILL");
+            stage.wait();
+        } else {
+            let (_, took) = stage.terminate();
+            self.drained = self.drained.max(took);
+            assert!(
+                took < Duration::from_secs(10),
+                "{}: {took:?}: {}",
+                self.places[victim].program,
+                self.places[victim].stage.log().join("\n")
+            );
+        }
+    }
+
+    /// Tells all to go, and waits until they have.
+    fn stop(&mut self) {
+        for place in &mut self.places {
+            let (_, took) = place.stage.terminate();
+            self.drained = self.drained.max(took);
+        }
+    }
+}
+
+fn launch(store: &TestStore, program: &str, arguments: &[String], address: &str) -> Stage {
+    let mut command = store.program(program);
+    Stage::launch(command.args(arguments).env("TENGEN_THREADS", "1").env("TENGEN_CACHE_MIB", "1"), address)
+}
+
+/// The ids of all published games; each file once.
+fn games(run: &Run) -> Result<BTreeSet<String>, StoreError> {
+    let mut games = BTreeSet::new();
+    for model in run.game_models()? {
+        for file in run.game_files(model)? {
+            for game in run.read_summaries(&file)? {
+                assert!(games.insert(game.id.to_string()), "game {} is published twice", game.id);
+            }
+        }
+    }
+    Ok(games)
+}
+
+#[test]
+fn a_cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
+    let seconds = std::env::var("TENGEN_TEST_CLUSTER_SECONDS").map_or(30, |text| text.parse().unwrap());
+    let time = Duration::from_secs(seconds);
+    let away = (time / 20).clamp(Duration::from_secs(3), Duration::from_secs(60));
+    let mut cluster = Cluster::start(TestStore::on_unreliable_server(TROUBLE));
+    let addresses = cluster.places.iter().map(|place| place.address.clone()).collect::<Vec<_>>();
+    let prometheus = Prometheus::start(&addresses);
+    let run = cluster.store.run("r");
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let (began, mut next) = (Instant::now(), Duration::from_secs(2));
+    let (mut outages, mut before) = (vec![time / 3, 2 * time / 3], BTreeSet::new());
+    while began.elapsed() < time {
+        cluster.look_after();
+        if outages.first().is_some_and(|outage| began.elapsed() > *outage) {
+            before.extend(games(&run).unwrap());
+            outages.remove(0);
+            cluster.store.server().unwrap().set_away(true);
+            std::thread::sleep(away);
+            cluster.store.server().unwrap().set_away(false);
+        }
+        if began.elapsed() > next {
+            cluster.disturb(&mut random);
+            next += Duration::from_millis(random.random_range(1500..4500));
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let halfway = run.newest_model().unwrap();
+    // Undisturbed the run goes on, and all are asked once more.
+    let calm = Instant::now();
+    while calm.elapsed() < Duration::from_secs(60)
+        && (run.newest_model().unwrap() <= halfway || run.results().unwrap().is_empty())
+    {
+        cluster.look_after();
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    if let Some(prometheus) = prometheus {
+        prometheus.answers_the_dashboard("r", &mut || cluster.look_after());
+    }
+    cluster.stop();
+
+    let newest = run.newest_model().unwrap();
+    assert!(newest > halfway && newest > Some(1), "the run went on learning: {halfway:?}, {newest:?}");
+    let after = games(&run).unwrap();
+    assert_eq!(before.difference(&after).collect::<Vec<_>>(), [""; 0], "no published game is lost");
+    let audit = succeed(cluster.store.program("tengen").args(["audit", "r"]));
+    rated_by_what_is_stored(&cluster.store, &run);
+    println!(
+        "{} games, model {newest:?}, ends by exit code {:?}, longest drain {:?}\n{audit}",
+        after.len(),
+        cluster.ends,
+        cluster.drained
+    );
+}
+
+/// The published ratings are those of the games that are stored, each counted once.
+fn rated_by_what_is_stored(store: &TestStore, run: &Run) {
+    succeed(store.program("evaluator").args(["--run", "r", "--ratings"]));
+    let ratings = run.newest_ratings().unwrap().expect("there are ratings");
+    let results: BTreeMap<String, _> =
+        run.results().unwrap().into_iter().map(|game| (game.id.to_string(), game)).collect();
+    let mut table = "game_id,black,white,result\n".to_owned();
+    for (id, game) in &results {
+        let outcome = format!("{:?}", game.outcome);
+        table += &format!("{id},{},{},{}\n", game.black, game.white, &outcome[..1]);
+    }
+    let file = store.path().join("results.csv");
+    std::fs::write(&file, table).unwrap();
+    let mut refit = Command::new(store.program("evaluator").get_program());
+    let refitted = succeed(refit.args(["--prior", "walk", "--format", "csv", "--rate"]).arg(&file));
+    // The columns are player, elo and others; only differences mean something.
+    let column = |line: &str, at: usize| line.split(',').nth(at).unwrap().to_owned();
+    let elo: BTreeMap<String, f64> =
+        refitted.lines().skip(1).map(|line| (column(line, 0), column(line, 1).parse().unwrap())).collect();
+    assert_eq!(ratings.len(), elo.len(), "{refitted}");
+    for row in &ratings {
+        let played = results.values().filter(|game| game.black == row.player || game.white == row.player).count();
+        assert_eq!(row.games as usize, played, "{}", row.player);
+        let (stored, fitted) = (row.elo - ratings[0].elo, elo[&row.player] - elo[&ratings[0].player]);
+        assert!((stored - fitted).abs() < 0.5, "{}: {stored} is stored, {fitted} fitted", row.player);
+    }
+}

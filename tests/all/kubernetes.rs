@@ -1,0 +1,238 @@
+//! The manifests in k8s/ as a cluster would get them: good for Kubernetes, and good for the programs that they start.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use config::RunConfig;
+use serde_json::Value;
+use tests::{fail, program, repository, succeed};
+
+const OVERLAYS: [&str; 5] = ["cpu", "gpu", "s3", "gcs", "small"];
+
+/// Ready to render and to check, if the Python libraries are set up.
+fn checker() -> Option<Command> {
+    let site = repository().join(".venv/site");
+    if !site.join("kubernetes_validate").exists() {
+        eprintln!("not checked: `make test` sets kubectl and the schemas up with scripts/setup-python");
+        return None;
+    }
+    let mut python = Command::new("python3");
+    python.env("PYTHONPATH", &site).arg(repository().join("python/check_manifests.py"));
+    Some(python)
+}
+
+fn overlay(name: &str) -> PathBuf {
+    repository().join("k8s/overlays").join(name)
+}
+
+/// The objects of each overlay.
+fn rendered() -> Option<BTreeMap<&'static str, Vec<Value>>> {
+    let answer = succeed(checker()?.args(OVERLAYS.map(overlay)).arg(repository().join("k8s/monitoring")));
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    println!("checked with the schemas of {}", answer["versions"]);
+    assert_eq!(answer["versions"].as_array().unwrap().len(), 3);
+    let of = |name| answer["objects"][overlay(name).to_str().unwrap()].as_array().unwrap().clone();
+    Some(OVERLAYS.into_iter().map(|name| (name, of(name))).collect())
+}
+
+fn named<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
+    let found = objects.iter().find(|object| object["kind"] == kind && object["metadata"]["name"] == name);
+    found.unwrap_or_else(|| panic!("there is no {kind} {name}"))
+}
+
+/// The objects that start pods.
+fn workloads(objects: &[Value]) -> impl Iterator<Item = &Value> {
+    objects.iter().filter(|object| object["spec"]["template"]["spec"]["containers"].is_array())
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("{value} is no text"))
+}
+
+/// What a container is given as its environment, but for secrets.
+fn environment(objects: &[Value], container: &Value) -> BTreeMap<String, String> {
+    let mut environment = BTreeMap::new();
+    for source in container["envFrom"].as_array().into_iter().flatten() {
+        if let Some(name) = source["configMapRef"]["name"].as_str() {
+            let data = named(objects, "ConfigMap", name)["data"].as_object().unwrap();
+            environment.extend(data.iter().map(|(key, value)| (key.clone(), text(value).to_owned())));
+        }
+    }
+    for variable in container["env"].as_array().into_iter().flatten() {
+        environment.insert(text(&variable["name"]).to_owned(), text(&variable["value"]).to_owned());
+    }
+    environment
+}
+
+#[test]
+fn every_overlay_is_good_for_kubernetes_and_for_the_programs() {
+    let Some(overlays) = rendered() else { return };
+    for (overlay, objects) in overlays {
+        let configs = named(&objects, "ConfigMap", "tengen-configs");
+        for (name, config) in configs["data"].as_object().unwrap() {
+            RunConfig::from_toml(text(config)).unwrap_or_else(|error| panic!("{overlay}: {name}: {error}"));
+            assert_eq!(text(config), fs::read_to_string(repository().join("configs").join(name)).unwrap());
+        }
+        let mut programs = BTreeSet::new();
+        for workload in workloads(&objects) {
+            let pod = &workload["spec"]["template"]["spec"];
+            hardened(pod);
+            for container in pod["containers"].as_array().unwrap() {
+                starts(overlay, &objects, workload, container);
+                programs.insert(text(&container["command"][0]).to_owned());
+            }
+        }
+        assert_eq!(programs.into_iter().collect::<Vec<_>>(), ["evaluator", "selfplay", "shuffler", "trainer"]);
+    }
+}
+
+/// The program itself says whether its arguments and variables are good: it comes as far as the store, which is none.
+fn starts(overlay: &str, objects: &[Value], workload: &Value, container: &Value) {
+    let environment = environment(objects, container);
+    let args: Vec<&str> = container["args"].as_array().unwrap().iter().map(text).collect();
+    let mut command = program(text(&container["command"][0]));
+    command.args(&args).envs(&environment).env("TENGEN_STORE", "ftp://nowhere");
+    command.env("TENGEN_METRICS_ADDR", "127.0.0.1:0");
+    if workload["kind"] == "Job" {
+        command.env("JOB_COMPLETION_INDEX", "3");
+    }
+    let (code, said) = fail(&mut command);
+    assert!(code == 2 && said.contains("cannot use ftp://nowhere as a store"), "{overlay}: {args:?}: {said}");
+
+    let store = &environment["TENGEN_STORE"];
+    assert!(["s3://", "gs://", "/"].iter().any(|place| store.starts_with(place)), "{store}");
+    let configs = named(objects, "ConfigMap", "tengen-configs")["data"].as_object().unwrap();
+    for config in args.iter().filter_map(|arg| arg.strip_prefix("--config=")) {
+        let mounts = container["volumeMounts"].as_array().unwrap();
+        assert!(mounts.iter().any(|mount| mount["name"] == "configs" && mount["mountPath"] == "/etc/tengen"));
+        assert!(configs.contains_key(config.strip_prefix("/etc/tengen/").unwrap()), "{overlay}: {config}");
+    }
+    assert!(container["resources"]["requests"]["cpu"].is_string(), "{container}");
+    assert!(container["resources"]["limits"]["memory"].is_string(), "{container}");
+    let gpus = &container["resources"]["limits"]["nvidia.com/gpu"];
+    let wants = matches!(overlay, "gpu" | "s3" | "gcs") && container["name"] != "shuffler";
+    assert_eq!(gpus.as_u64(), wants.then_some(1), "{overlay}: {}", container["name"]);
+    assert_eq!(environment.get("TENGEN_DEVICE").map(String::as_str), wants.then_some("cuda"));
+    let port = environment["TENGEN_METRICS_ADDR"].rsplit(':').next().unwrap();
+    assert_eq!(container["ports"][0]["containerPort"].to_string(), port);
+
+    let drain: u64 = environment["TENGEN_DRAIN_SECONDS"].parse().unwrap();
+    let grace = workload["spec"]["template"]["spec"]["terminationGracePeriodSeconds"].as_u64().unwrap();
+    assert!(drain < 10 && drain < grace && grace < 25, "{drain} s to end, {grace} s before the kill");
+}
+
+/// What a pod may not do.
+fn hardened(pod: &Value) {
+    assert_eq!(pod["automountServiceAccountToken"], false);
+    assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+    for container in pod["containers"].as_array().unwrap() {
+        let context = &container["securityContext"];
+        assert_eq!(context["readOnlyRootFilesystem"], true);
+        assert_eq!(context["allowPrivilegeEscalation"], false);
+        assert_eq!(context["capabilities"]["drop"][0], "ALL");
+    }
+}
+
+#[test]
+fn jobs_go_on_after_disruptions_and_end_when_they_are_wrong() {
+    let Some(overlays) = rendered() else { return };
+    for objects in overlays.values() {
+        let jobs: Vec<&Value> = workloads(objects).filter(|workload| workload["kind"] == "Job").collect();
+        assert_eq!(jobs.len(), 3);
+        for job in jobs {
+            let spec = &job["spec"];
+            assert_eq!(spec["completionMode"], "Indexed");
+            assert!(spec["backoffLimitPerIndex"].as_u64() > Some(0) && spec["maxFailedIndexes"].is_u64());
+            let rules = spec["podFailurePolicy"]["rules"].as_array().unwrap();
+            let on_codes = |action: &str| -> Vec<u64> {
+                let rules = rules.iter().filter(|rule| rule["action"] == action);
+                rules
+                    .flat_map(|rule| rule["onExitCodes"]["values"].as_array().into_iter().flatten())
+                    .filter_map(Value::as_u64)
+                    .collect()
+            };
+            // The exit codes of crates/cli/src/exit.rs.
+            assert_eq!((on_codes("FailJob"), on_codes("Ignore")), (vec![2], vec![3, 4]));
+            assert!(
+                rules
+                    .iter()
+                    .any(|rule| rule["action"] == "Ignore" && rule["onPodConditions"][0]["type"] == "DisruptionTarget")
+            );
+        }
+        let trainers = workloads(objects).filter(|workload| workload["metadata"]["name"] == "trainer");
+        assert_eq!(
+            trainers.map(|trainer| (&trainer["kind"], &trainer["spec"]["replicas"])).collect::<Vec<_>>(),
+            [(&Value::from("StatefulSet"), &Value::from(1))]
+        );
+    }
+}
+
+#[test]
+fn a_misspelt_key_of_a_manifest_is_found() {
+    let Some(mut checker) = checker() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("kustomization.yaml"), "resources: [pod.yaml]\n").unwrap();
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: [{name: x, imagge: y}]}}\n";
+    fs::write(folder.path().join("pod.yaml"), pod).unwrap();
+    let (code, said) = fail(checker.arg(folder.path()));
+    assert!(code == 1 && said.contains("imagge"), "{said}");
+}
+
+/// Words of a text that begin like our metrics.
+fn metrics_in(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == ':'));
+    let ours = words.filter(|word| word.starts_with("tengen_") || word.starts_with("process_"));
+    ours.map(str::to_owned).collect()
+}
+
+#[test]
+fn rules_and_dashboard_ask_for_metrics_that_exist() {
+    let read = |path: &str| fs::read_to_string(repository().join(path)).unwrap();
+    let known = metrics_in(&read("docs/METRICS.md"));
+    for path in ["k8s/monitoring/alerts.yaml", "k8s/monitoring/alerts_test.yaml", "k8s/monitoring/dashboard.json"] {
+        let asked = metrics_in(&read(path));
+        assert!(asked.len() > 10, "{path}");
+        assert_eq!(asked.difference(&known).collect::<Vec<_>>(), [""; 0], "{path}");
+    }
+}
+
+#[test]
+fn every_alert_fires_on_its_fault() {
+    let folder = repository().join("k8s/monitoring");
+    let rules = fs::read_to_string(folder.join("alerts.yaml")).unwrap();
+    let tests = fs::read_to_string(folder.join("alerts_test.yaml")).unwrap();
+    for alert in rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
+        let fires = tests.split("alertname: ").any(|part| part.starts_with(alert) && part.contains("exp_alerts"));
+        assert!(fires, "no test lets {alert} fire");
+    }
+    let Some(promtool) = find("promtool") else {
+        eprintln!("not checked: there is no promtool (apt-get install prometheus)");
+        return;
+    };
+    for arguments in [["check", "rules", "alerts.yaml"], ["test", "rules", "alerts_test.yaml"]] {
+        let said = succeed(Command::new(&promtool).args(arguments).current_dir(&folder));
+        assert!(said.contains("SUCCESS"), "{said}");
+    }
+}
+
+#[test]
+fn the_image_of_the_shuffler_needs_no_libtorch() {
+    let names_torch = |name: &str| {
+        let binary = fs::read(program(name).get_program()).unwrap();
+        binary.windows(b"libtorch_cpu.so".len()).any(|bytes| bytes == b"libtorch_cpu.so")
+    };
+    assert!(!names_torch("shuffler") && names_torch("trainer"));
+    // The programs of the images are those that the manifests start.
+    let image = fs::read_to_string(repository().join("images/tengen.Dockerfile")).unwrap();
+    for name in ["selfplay", "trainer", "evaluator"] {
+        assert!(image.contains(&format!("target/release/{name} ")), "{name}");
+    }
+}
+
+/// A program of the machine, if it is there.
+fn find(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder: PathBuf| folder.join(program)).find(|path: &PathBuf| Path::is_file(path))
+}

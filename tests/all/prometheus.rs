@@ -1,0 +1,87 @@
+//! A real Prometheus, where there is one.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tests::{ask, repository};
+
+/// A Prometheus that scrapes some processes. It ends when this is dropped.
+pub(crate) struct Prometheus {
+    process: Child,
+    address: String,
+    _folder: TempDir,
+}
+
+impl Prometheus {
+    /// Scrapes these addresses every second, with the rules of k8s/monitoring. Nothing where the program is not there.
+    pub(crate) fn start(targets: &[String]) -> Option<Prometheus> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::copy(repository().join("k8s/monitoring/alerts.yaml"), folder.path().join("alerts.yaml")).unwrap();
+        let config = format!(
+            "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [alerts.yaml]\nscrape_configs:\n\
+             - {{job_name: tengen, static_configs: [{{targets: {targets:?}}}]}}\n"
+        );
+        let path = folder.path().join("prometheus.yml");
+        fs::write(&path, config).unwrap();
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        drop(listener);
+        let mut command = Command::new("prometheus");
+        command.arg(format!("--config.file={}", path.display())).arg(format!("--web.listen-address={address}"));
+        command.arg(format!("--storage.tsdb.path={}", folder.path().join("data").display()));
+        match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
+            Ok(process) => Some(Prometheus { process, address, _folder: folder }),
+            Err(error) => {
+                eprintln!("not checked: prometheus cannot be started ({error}); apt-get install prometheus");
+                None
+            }
+        }
+    }
+
+    /// The answer to a query.
+    fn query(&self, query: &str) -> Vec<Value> {
+        let quoted: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let (code, body) = ask(&self.address, &format!("/api/v1/query?query={quoted}")).unwrap_or_default();
+        let answer: Value = serde_json::from_str(&body).unwrap_or_default();
+        assert!(code != 400, "{query}: {answer}");
+        answer["data"]["result"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Sees that every query of the dashboard has an answer, and that all of the rules can be evaluated. `meanwhile` is done
+    /// between tries.
+    pub(crate) fn answers_the_dashboard(&self, run: &str, meanwhile: &mut dyn FnMut()) {
+        let text = fs::read_to_string(repository().join("k8s/monitoring/dashboard.json")).unwrap();
+        let dashboard: Value = serde_json::from_str(&text).unwrap();
+        let targets =
+            dashboard["panels"].as_array().unwrap().iter().flat_map(|panel| panel["targets"].as_array().unwrap());
+        let mut open: BTreeSet<String> =
+            targets.map(|target| target["expr"].as_str().unwrap().replace("$run", run)).collect();
+        assert!(open.len() > 40);
+        let began = Instant::now();
+        while !open.is_empty() && began.elapsed() < Duration::from_secs(60) {
+            open.retain(|query| self.query(query).is_empty());
+            meanwhile();
+            std::thread::sleep(Duration::from_millis(500));
+        }
+        assert_eq!(open, BTreeSet::new(), "queries of the dashboard without an answer");
+        let (_, rules) = ask(&self.address, "/api/v1/rules").unwrap();
+        let rules: Value = serde_json::from_str(&rules).unwrap();
+        let rules = rules["data"]["groups"][0]["rules"].as_array().unwrap().clone();
+        let sick: Vec<&Value> = rules.iter().filter(|rule| rule["health"] != "ok").collect();
+        assert!(rules.len() > 8 && sick.is_empty(), "{sick:?}");
+        let down = self.query("up == 0");
+        assert!(down.len() <= 1, "most processes are scraped: {down:?}");
+    }
+}
+
+impl Drop for Prometheus {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed, and need not be.
+        let _ended = self.process.kill();
+        let _status = self.process.wait();
+    }
+}

@@ -1,0 +1,73 @@
+//! What processes ask of a bucket: the numbers of docs/SCALE.md, which tells what thousands of them would.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
+
+use tests::{Stage, TestStore, repository, succeed};
+
+/// How long a process that waits is watched.
+const WATCHED: Duration = Duration::from_secs(30);
+
+fn stage(store: &TestStore, program: &str, args: &[&str]) -> Stage {
+    let config = repository().join("configs/tiny.toml");
+    let mut command = store.program(program);
+    command.args(args).env("TENGEN_THREADS", "1");
+    if program != "shuffler" {
+        command.arg("--config").arg(config);
+    }
+    Stage::start(&mut command)
+}
+
+/// Requests so far, by operation.
+fn requests(stage: &Stage) -> BTreeMap<String, u64> {
+    let (_, page) = stage.page("/metrics").unwrap();
+    let lines = page.lines().filter(|line| line.starts_with("tengen_store_requests_total"));
+    let operation = |line: &str| line.split("operation=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    lines.map(|line| (operation(line), line.rsplit(' ').next().unwrap().parse().unwrap())).collect()
+}
+
+fn sum(requests: &BTreeMap<String, u64>) -> u64 {
+    requests.values().sum()
+}
+
+#[test]
+fn who_starts_and_who_waits_asks_little() {
+    let store = TestStore::on_server();
+    let mut stages = [
+        stage(&store, "selfplay", &["--model", "tiny", "--games", "20"]),
+        stage(&store, "shuffler", &["--run", "tiny"]),
+        stage(&store, "trainer", &["--run", "tiny"]),
+    ];
+    stages[0].wait_for("games", |stage| {
+        stage.log().iter().any(|line| line.contains("waiting for a newer model")).then_some(())
+    });
+    // Two files of ten games, four objects each where some game is set aside, and the configuration.
+    let played = requests(&stages[0]);
+    assert!(played["put"] <= 9 && sum(&played) - played["put"] <= 12, "20 games: {played:?}");
+    println!("selfplay, start and 20 games in two files: {played:?}");
+    thread::sleep(Duration::from_secs(3));
+    let before: Vec<_> = stages.iter().map(requests).collect();
+    thread::sleep(WATCHED);
+    for ((stage, before), most) in stages.iter().zip(&before).zip([6, 40, 20]) {
+        let asked = sum(&requests(stage)) - sum(before);
+        let memory = stage.metrics()["process_resident_memory_bytes"] / 1e6;
+        println!("{}: {asked} requests in {WATCHED:?} of waiting, {memory:.0} MB", stage.log()[0]);
+        assert!(asked <= most, "{asked} requests, {before:?} before");
+    }
+    drop(stages);
+    let many = 30;
+    for worker in 1..=many {
+        let mut command = store.program("selfplay");
+        command.args(["--run", "tiny", "--model", "random", "--games", "10", "--worker", &worker.to_string()]);
+        succeed(&mut command);
+    }
+    // The hundredth worker that starts asks what the first one asked.
+    let last = stage(&store, "selfplay", &["--model", "tiny", "--games", "20", "--worker", "last"]);
+    let mut last = last;
+    last.wait_for("games", |stage| {
+        stage.log().iter().any(|line| line.contains("waiting for a newer model")).then_some(())
+    });
+    println!("the same with {} files of others: {:?}", many + 2, requests(&last));
+    assert!(sum(&requests(&last)) <= sum(&played) + 3, "{played:?}, {:?}", requests(&last));
+}

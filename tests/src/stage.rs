@@ -1,0 +1,143 @@
+//! A program that goes on until it is stopped, and is looked after over HTTP meanwhile.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Longer than anything takes that is waited for.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A running program. It is killed when this is dropped.
+pub struct Stage {
+    child: Child,
+    log: Arc<Mutex<Vec<String>>>,
+    address: String,
+}
+
+impl Stage {
+    /// Starts a program that serves its metrics on a free port, and waits until it does.
+    ///
+    /// # Panics
+    /// When it ends before.
+    pub fn start(command: &mut Command) -> Stage {
+        let mut stage = Stage::launch(command, "127.0.0.1:0");
+        stage.address = stage.wait_for("its address", |stage| {
+            let served = stage.log().into_iter().find(|line| line.contains("serving /metrics"))?;
+            Some(served.split(r#""address":""#).nth(1)?.split('"').next()?.to_owned())
+        });
+        stage
+    }
+
+    /// Starts a program that serves its metrics here, without waiting for anything.
+    pub fn launch(command: &mut Command, address: &str) -> Stage {
+        let command = command.env_remove("TENGEN_LOG_FORMAT").env("TENGEN_METRICS_ADDR", address);
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
+        let said = BufReader::new(child.stderr.take().expect("standard error is piped"));
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let copy = log.clone();
+        thread::spawn(move || {
+            for line in said.lines().map_while(Result::ok) {
+                copy.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+            }
+        });
+        Stage { child, log, address: address.to_owned() }
+    }
+
+    /// Where it is asked.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Everything it has logged.
+    pub fn log(&self) -> Vec<String> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How it has ended, if it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().expect("its state is known")
+    }
+
+    /// The status code and the body of a page; nothing when nobody answers.
+    pub fn page(&self, page: &str) -> Option<(u16, String)> {
+        ask(&self.address, page)
+    }
+
+    /// The metrics by name, those of several labels added up.
+    pub fn metrics(&self) -> BTreeMap<String, f64> {
+        let mut metrics = BTreeMap::new();
+        for line in self.page("/metrics").unwrap_or_default().1.lines().filter(|line| !line.starts_with('#')) {
+            let name = line.split(['{', ' ']).next().unwrap_or_default();
+            if let Some(value) = line.rsplit(' ').next().and_then(|value| value.parse::<f64>().ok()) {
+                *metrics.entry(name.to_owned()).or_default() += value;
+            }
+        }
+        metrics
+    }
+
+    /// Waits until a metric is at least so much.
+    ///
+    /// # Panics
+    /// When the program ends before, or it takes minutes.
+    pub fn wait_for_metric(&mut self, name: &str, least: f64) {
+        self.wait_for(name, |stage| stage.metrics().get(name).filter(|&&value| value >= least).map(|_| ()));
+    }
+
+    /// Waits for anything.
+    ///
+    /// # Panics
+    /// As [`Stage::wait_for_metric`].
+    pub fn wait_for<T>(&mut self, what: &str, found: impl Fn(&Stage) -> Option<T>) -> T {
+        let began = Instant::now();
+        loop {
+            if let Some(found) = found(self) {
+                return found;
+            }
+            let ended = self.child.try_wait().expect("its state is known");
+            assert!(ended.is_none() && began.elapsed() < PATIENCE, "{what}: {ended:?}\n{}", self.log().join("\n"));
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Sends it a signal by name.
+    pub fn signal(&self, signal: &str) {
+        // The shell's own kill: the program of that name is not on every machine.
+        let kill = format!("kill -{signal} {}", self.child.id());
+        let _gone_already = Command::new("sh").args(["-c", &kill]).stderr(Stdio::null()).status();
+    }
+
+    /// Waits until it has ended.
+    pub fn wait(&mut self) -> ExitStatus {
+        self.child.wait().expect("the process ends")
+    }
+
+    /// Asks it to clear the place; answers its exit code and how long it took.
+    pub fn terminate(&mut self) -> (Option<i32>, Duration) {
+        let began = Instant::now();
+        self.signal("TERM");
+        (self.wait().code(), began.elapsed())
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed, and need not be.
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+/// Asks for a page over HTTP: the status code and the body. HTTP/1.0 has no chunks, so the body is what follows the head.
+pub fn ask(address: &str, page: &str) -> Option<(u16, String)> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
+    write!(stream, "GET {page} HTTP/1.0\r\nHost: x\r\n\r\n").ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    let (head, body) = answer.split_once("\r\n\r\n")?;
+    Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
+}

@@ -1,0 +1,51 @@
+//! What a monitor is told of training.
+
+use cli::metrics::{self, Gauge};
+use config::Train;
+use net::Losses;
+
+use crate::Progress;
+
+/// Notes that a trainer begins, which has not published anything yet.
+pub(crate) fn begin() {
+    cli::ready();
+    metrics::NEWEST_MODEL_TIME.set_to_now();
+}
+
+/// Notes what the trainer is doing.
+pub(crate) fn note(progress: &Progress, train: &Train) {
+    cli::alive();
+    metrics::ROTATE.set(u8::from(train.rotate));
+    match progress {
+        Progress::Waiting { generation, time } => {
+            metrics::NEWEST_MODEL.set(generation - 1);
+            metrics::TRAIN_WAITING.set(time.as_secs_f64());
+        }
+        Progress::Step { generation, step, losses, .. } => {
+            metrics::NEWEST_MODEL.set(generation - 1);
+            metrics::TRAIN_WAITING.set(0);
+            metrics::STEPS.add(1);
+            metrics::EXAMPLES.add(train.batch as u64);
+            metrics::STEP.set(*step as f64);
+            note_losses(metrics::TRAIN_LOSS, losses);
+        }
+        Progress::Holdout { losses, .. } => {
+            metrics::HOLDOUT_ACCURACY.set(losses.accuracy);
+            note_losses(metrics::HOLDOUT_LOSS, losses);
+        }
+    }
+}
+
+/// Notes that a model was published.
+pub(crate) fn note_model(number: u32) {
+    metrics::NEWEST_MODEL.set(number);
+    metrics::NEWEST_MODEL_TIME.set_to_now();
+}
+
+fn note_losses(gauge: Gauge, losses: &Losses) {
+    for (part, value) in
+        [("policy", losses.policy), ("value", losses.value), ("l2", losses.l2), ("total", losses.total)]
+    {
+        gauge.set_of(part, value);
+    }
+}
