@@ -6,6 +6,7 @@
 mod audit;
 mod bench;
 mod cluster;
+mod configs;
 mod data;
 mod depth;
 mod gtp;

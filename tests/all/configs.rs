@@ -1,0 +1,58 @@
+//! Every configuration that comes with Tengen is one, and begins.
+
+use std::fs;
+use std::path::PathBuf;
+
+use config::{QInit, RunConfig};
+use tests::{TestStore, repository, succeed};
+
+fn configurations(folder: &str) -> Vec<PathBuf> {
+    let files = fs::read_dir(repository().join(folder)).expect("the folder is there");
+    let mut files: Vec<PathBuf> = files.map(|file| file.expect("it can be listed").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    files
+}
+
+fn read(file: &PathBuf) -> RunConfig {
+    let text = fs::read_to_string(file).expect("it can be read");
+    RunConfig::from_toml(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
+#[test]
+fn all_are_complete_and_make_a_network() {
+    let files = [configurations("configs"), configurations("configs/minigo")].concat();
+    assert_eq!(files.len(), 4 + 8, "{files:?}");
+    for file in files {
+        let config = read(&file);
+        assert!(net::Shape::new(&config.game, &config.network).is_ok(), "{}", file.display());
+    }
+}
+
+/// What Minigo's people say of their runs.
+#[test]
+fn minigos_runs_differ_where_they_did() {
+    let run = |name: &str| read(&repository().join(format!("configs/minigo/{name}.toml")));
+    let leaves = ["v7", "v9", "v10", "v11", "v12", "v13", "v14", "v15"].map(|name| run(name).search.leaves);
+    assert_eq!(leaves, [8, 8, 8, 8, 2, 8, 8, 8], "virtual losses");
+    let q_init = |name: &str| run(name).search.q_init;
+    assert_eq!((q_init("v10"), q_init("v11"), q_init("v15")), (QInit::PARENT, QInit::Zero, QInit::LOSS));
+    assert_eq!((run("v12").train.momentum, run("v14").train.momentum), (0.9, 0.95));
+    assert_eq!(run("v15").train.learning_rate.iter().map(|point| point.from_step).collect::<Vec<_>>(), [0, 300_000, 600_000]);
+    for name in ["v7", "v15"] {
+        let config = run(name);
+        assert_eq!((config.network.blocks, config.network.filters, config.search.visits), (19, 256, 800));
+        assert_eq!((config.train.batch * config.train.steps, config.window.games), (1 << 21, 500_000));
+    }
+}
+
+#[test]
+fn minigos_runs_begin() {
+    for file in configurations("configs/minigo") {
+        let store = TestStore::new();
+        let mut selfplay = store.program("selfplay");
+        selfplay.args(["--run", "it", "--model", "random", "--games", "1", "--config"]).arg(&file);
+        succeed(&mut selfplay);
+        assert!(store.path().join("it/games").exists(), "{}", file.display());
+    }
+}
