@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{ArgGroup, Parser, ValueEnum};
-use cli::{Blame, Misconfigured, Stop, StoreUnreachable};
+use cli::{Blame, Misconfigured, Pause, Stop, StoreUnreachable};
 use config::{ModelId, ModelRef, PlayerId, PlayerRef, RunName};
 use engines::{Declarations, Engine};
 use ratings::pairing::{About, Rule};
@@ -183,6 +183,8 @@ const MOST_GAMES: u64 = 20_000;
 
 /// How often the store is asked for what is not there yet.
 const LOOK: Duration = Duration::from_secs(10);
+/// … at most.
+const LOOK_LATE: Duration = Duration::from_secs(60);
 
 /// The lead, in Elo, for which a new champion is worth having.
 const WORTH: f64 = 35.0;
@@ -316,14 +318,14 @@ fn play_pair(arena: &mut Arena, pair: &[PlayerRef], games: Option<u64>, stop: &S
 /// Waits until a run exists; answers whether it does, or the process is to stop.
 fn wait_for_run(run: &Run, stop: &Stop) -> Result<bool, StoreError> {
     run.store().reach()?;
-    let mut said = false;
+    let (mut said, mut pause) = (false, Pause::new(LOOK, LOOK_LATE));
     while !run.exists()? {
         if !said {
             tracing::info!(run = %run.name(), "waiting for the run to be created");
             said = true;
         }
         cli::alive();
-        if stop.wait(LOOK) {
+        if stop.wait(pause.grow()) {
             return Ok(false);
         }
     }
@@ -332,6 +334,7 @@ fn wait_for_run(run: &Run, stop: &Stop) -> Result<bool, StoreError> {
 
 fn play_uncertain(arena: &mut Arena, args: &Args, stop: &Stop) -> Result<(), EvaluatorError> {
     let (mut left, mut said) = (args.pairs.unwrap_or(1), false);
+    let mut pause = Pause::new(LOOK, LOOK_LATE);
     while left > 0 && !stop.requested() {
         let Some(proposal) = arena.propose(args.rule())? else {
             if !args.wait {
@@ -343,9 +346,10 @@ fn play_uncertain(arena: &mut Arena, args: &Args, stop: &Stop) -> Result<(), Eva
                 said = true;
             }
             cli::alive();
-            stop.wait(LOOK);
+            stop.wait(pause.grow());
             continue;
         };
+        pause.reset();
         left -= 1;
         tracing::info!(first = %proposal.first, second = %proposal.second, "paired: {}", proposal.reason);
         let games = arena.config().evaluate.games_per_pair as u64;

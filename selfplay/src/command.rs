@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Parser;
-use cli::{Blame, Misconfigured, Stop, StoreUnreachable};
+use cli::{Blame, Misconfigured, Pause, Stop, StoreUnreachable, scattered};
 use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
 use net::Device;
 use store::{Run, Store, StoreError};
@@ -15,6 +15,8 @@ use crate::{Job, Model, SelfplayError, Threshold, Unfinished, play, rates};
 
 /// How often a worker looks for a newer model and a newer resign threshold.
 const LOOK: Duration = Duration::from_secs(10);
+/// … at most, when there is nothing to do.
+const LOOK_LATE: Duration = Duration::from_secs(30);
 
 /// Plays games with a model against itself and publishes them in the run's store, many to a file.
 ///
@@ -140,10 +142,11 @@ impl Worker<'_> {
             }
             let model = number.map_or(ModelId::Random, |number| name.model(number));
             self.play(&model, &mut unfinished, &mut || Ok(self.run.newest_model()? == number))?;
+            let mut pause = Pause::new(LOOK, LOOK_LATE);
             while !self.stop.requested() && self.run.newest_model()? == number {
                 tracing::info!(%model, "all games are published; waiting for a newer model");
                 cli::alive();
-                self.stop.wait(LOOK);
+                self.stop.wait(pause.grow());
             }
         }
         Ok(())
@@ -170,15 +173,15 @@ impl Worker<'_> {
         cli::ready();
         tracing::info!(%model, threshold = job.threshold.get(), threads = job.threads, "playing");
         let bar = cli::Progress::new(model.to_string(), self.args.games);
-        let mut looked = Instant::now();
+        let (mut looked, mut patience) = (Instant::now(), scattered(LOOK));
         let mut failed = Ok(());
         let done = play(self.run, &job, &opened, unfinished, self.stop, &mut |progress| {
             bar.set(progress.games);
             bar.note(rates(&progress));
-            if looked.elapsed() < LOOK {
+            if looked.elapsed() < patience {
                 return ControlFlow::Continue(());
             }
-            looked = Instant::now();
+            (looked, patience) = (Instant::now(), scattered(LOOK));
             let mut look = || -> anyhow::Result<bool> {
                 job.threshold.set(self.threshold(model)?);
                 current()

@@ -144,7 +144,7 @@ impl Patience {
             self.say(&waiting);
             self.waiting = Some(waiting);
         }
-        stop.wait(self.pause);
+        stop.wait(cli::scattered(self.pause));
     }
 
     fn say(&mut self, waiting: &Waiting) {

@@ -38,7 +38,10 @@ fn minigos_runs_differ_where_they_did() {
     let q_init = |name: &str| run(name).search.q_init;
     assert_eq!((q_init("v10"), q_init("v11"), q_init("v15")), (QInit::PARENT, QInit::Zero, QInit::LOSS));
     assert_eq!((run("v12").train.momentum, run("v14").train.momentum), (0.9, 0.95));
-    assert_eq!(run("v15").train.learning_rate.iter().map(|point| point.from_step).collect::<Vec<_>>(), [0, 300_000, 600_000]);
+    assert_eq!(
+        run("v15").train.learning_rate.iter().map(|point| point.from_step).collect::<Vec<_>>(),
+        [0, 300_000, 600_000]
+    );
     for name in ["v7", "v15"] {
         let config = run(name);
         assert_eq!((config.network.blocks, config.network.filters, config.search.visits), (19, 256, 800));

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use cli::Stop;
+use cli::{Pause, Stop};
 use config::RunConfig;
 use net::{Losses, NetError, Workshop};
 use record::Example;
@@ -22,6 +22,8 @@ const STEPS_PER_LINE: usize = 10;
 const SAVE_EVERY: Duration = Duration::from_secs(600);
 /// How often the store is asked for shards.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// … at most, when it takes long.
+const LOOK_LATE: Duration = Duration::from_secs(10);
 /// Examples of the holdout that are measured for each model: the newest ones. The standard error of an accuracy is
 /// then about 1 %.
 const HOLDOUT: usize = 16_384;
@@ -68,13 +70,14 @@ fn wait_for_shards(
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Option<Manifest>, TrainerError> {
     let began = Instant::now();
+    let mut pause = Pause::new(LOOK_EVERY, LOOK_LATE);
     loop {
         let shards = run.shards(generation)?;
         if shards.is_some() || stop.requested() {
             return Ok(shards.filter(|_| !stop.requested()));
         }
         watch(Progress::Waiting { generation, time: began.elapsed() });
-        stop.wait(LOOK_EVERY);
+        stop.wait(pause.grow());
     }
 }
 
