@@ -5,15 +5,15 @@ use config::{ModelId, ModelRef, RunName};
 use evaluator::Searcher as Opened;
 use go::Size;
 use play::{game_seed, generator};
-use store::Store;
 
 use crate::gtp::{self, Manner, Session, Setup, Voice, WIDTH};
-use crate::model;
+use crate::{demo, model};
 
 /// Arguments of `tengen gtp`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The model: v15-330, or v15 for the newest of run v15; or a built-in one, uniform or random
+    /// The model: v15-330, or v15 for the newest of run v15; 9x9-demo, which comes with the program; or a built-in
+    /// one without a network, uniform or random
     #[arg(long, env = "TENGEN_MODEL")]
     model: ModelRef,
     /// The run whose rules a built-in model plays by [default: the rules of configs/9x9.toml, on any board]
@@ -48,7 +48,7 @@ fn name(text: &str) -> Result<String, String> {
 /// No such model, or one that cannot be opened.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device = args.place.device.parse().misconfigured()?;
-    let store = Store::open(store)?;
+    let store = demo::store_of(store, &args.model)?;
     let id = model::resolve(&store, &args.model)?;
     let config = model::configuration(&store, &id, args.run.as_ref(), &[])?;
     let opened = Opened::open(&store, &config, &id, device, WIDTH)?;

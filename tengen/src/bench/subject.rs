@@ -8,7 +8,7 @@ use config::{ModelId, ModelRef, RunConfig};
 use net::{Shape, Weights};
 use store::Store;
 
-use crate::model;
+use crate::{demo, model};
 
 /// The towers that goals are given for, as blocks and filters; measured when no other is asked for.
 const TOWERS: [(usize, usize); 2] = [(4, 32), (6, 64)];
@@ -46,7 +46,7 @@ pub(super) struct Subject {
 impl SubjectArgs {
     pub(super) fn subjects(&self, store: &str) -> anyhow::Result<Vec<Subject>> {
         if let Some(model) = &self.model {
-            return Ok(vec![self.trained(&Store::open(store)?, model)?]);
+            return Ok(vec![self.trained(&demo::store_of(store, model)?, model)?]);
         }
         let towers = match (self.blocks, self.filters) {
             (Some(blocks), Some(filters)) => vec![(blocks, filters)],

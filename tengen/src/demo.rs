@@ -1,0 +1,76 @@
+//! A model that comes with the program: `9x9-demo`.
+
+use config::{ModelRef, RunConfig, RunName};
+use store::{ModelCard, Store, StoreError};
+
+use crate::model::PLAIN;
+
+/// The name of its run.
+const NAME: &str = "9x9-demo";
+
+/// Its weights: what configs/9x9.toml has learned (RESULTS.md tells how far it is).
+const WEIGHTS: &[u8] = include_bytes!("../../demo/9x9-demo.safetensors");
+
+/// The store in which a model is to be looked for: the one that is named, or one in memory that has only the model that
+/// comes with the program, if that is meant and the store has no run of its name.
+pub(crate) fn store_of(store: &str, model: &ModelRef) -> anyhow::Result<Store> {
+    let named = Store::open(store)?;
+    match model {
+        ModelRef::Newest(run) if run.as_str() == NAME && !named.run(run).exists()? => Ok(demo(run)?),
+        _ => Ok(named),
+    }
+}
+
+fn demo(name: &RunName) -> Result<Store, StoreError> {
+    let config = RunConfig::from_toml(PLAIN).expect("it is tested");
+    let store = Store::in_memory()?;
+    let run = store.run(name);
+    run.create(&config)?;
+    let card = ModelCard {
+        run: name.clone(),
+        number: 1,
+        parent: None,
+        origin: Vec::new(),
+        step: config.train.steps as u64 * u64::from(config.cycle.models),
+        size: config.game.size,
+        config_digest: config.digest(),
+        network: config.network,
+        search: config.search,
+    };
+    run.publish_model(&card, WEIGHTS.into())?;
+    Ok(store)
+}
+
+#[cfg(test)]
+mod tests {
+    use config::ModelId;
+    use net::Weights;
+
+    use super::*;
+
+    #[test]
+    fn the_demo_is_a_small_network_of_the_configuration_that_comes_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let model: ModelRef = NAME.parse().unwrap();
+        let store = store_of(&folder.path().display().to_string(), &model).unwrap();
+        let id = crate::model::resolve(&store, &model).unwrap();
+        assert_eq!(id.to_string(), "9x9-demo-1");
+        let ModelId::Trained { run, number } = id else { panic!("{id} is trained") };
+        let (card, weights) = store.run(&run).model(number).unwrap();
+        let config = RunConfig::from_toml(PLAIN).unwrap();
+        let shape = net::Shape::new(&config.game, &card.network).unwrap();
+        assert_eq!(Weights::from_bytes(&weights).unwrap().shape(), shape);
+        assert!(weights.len() < 3_000_000);
+    }
+
+    #[test]
+    fn a_run_of_that_name_is_what_is_meant_where_there_is_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let url = folder.path().display().to_string();
+        let model: ModelRef = NAME.parse().unwrap();
+        Store::open(&url).unwrap().run(&NAME.parse().unwrap()).create(&RunConfig::from_toml(PLAIN).unwrap()).unwrap();
+        assert_eq!(store_of(&url, &model).unwrap().root(), Store::open(&url).unwrap().root());
+        let other: ModelRef = "v1".parse().unwrap();
+        assert_eq!(store_of(&url, &other).unwrap().root(), Store::open(&url).unwrap().root());
+    }
+}
