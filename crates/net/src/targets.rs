@@ -165,7 +165,7 @@ fn bad(example: &Example, problem: String) -> NetError {
 #[cfg(test)]
 mod tests {
     use go::{Color, Size, Stones};
-    use record::{GameId, Outcome};
+    use record::{GameId, Outcome, SearchKind};
 
     use super::*;
 
@@ -188,8 +188,11 @@ mod tests {
             recent: Vec::new(),
             to_move,
             visits: visits.to_vec(),
+            kind: SearchKind::Full,
             root_value: -0.2,
+            best_child_value: -0.1,
             network_value: 0.0,
+            prior_entropy: 1.0,
             outcome: Outcome::Black,
             score: None,
             area: None,

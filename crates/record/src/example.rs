@@ -2,7 +2,7 @@
 
 use go::{Color, Game, Move, Position, Size, Stones};
 
-use crate::{GameId, GameRecord, Outcome};
+use crate::{GameId, GameRecord, Outcome, SearchKind};
 
 /// One searched position of a game, with what came of it.
 ///
@@ -27,10 +27,16 @@ pub struct Example {
     /// The search's policy as whole numbers, as (move index, number): ascending indices, numbers above 0. What they are
     /// is told at [`crate::Turn::visits`].
     pub visits: Vec<(u16, u32)>,
+    /// How the move was found: a full, fast or reduced search.
+    pub kind: SearchKind,
     /// Mean value of the search at the root, for Black, -1 to 1.
     pub root_value: f32,
+    /// Mean value of the most visited move, for Black, -1 to 1.
+    pub best_child_value: f32,
     /// The network's own value of the position, for Black, -1 to 1.
     pub network_value: f32,
+    /// Entropy of the network's priors over the legal moves before noise, in nats.
+    pub prior_entropy: f32,
     /// Who won.
     pub outcome: Outcome,
     /// Black's area minus White's after komi, in points; `None` after resignation.
@@ -64,8 +70,11 @@ impl Example {
             recent: moves.iter().map(|mv| mv.index(record.size) as u16).collect(),
             to_move,
             visits: played.visits.clone(),
+            kind: played.kind,
             root_value: played.root_value,
+            best_child_value: played.best_child_value,
             network_value: played.network_value,
+            prior_entropy: played.prior_entropy,
             outcome: record.outcome,
             score: record.score,
             area: None,

@@ -11,8 +11,8 @@ use crate::column::{
     bytes, counts, flags, lists, move_indices, numbers, optional_bytes, optional_numbers, strings, table,
 };
 use crate::table::{Lists, Strings, Table, optional, read_outcome, read_size, read_visits, value_error};
-use crate::turn::check_value;
-use crate::{Example, GameId, RecordError};
+use crate::turn::{check_entropy, check_value};
+use crate::{Example, GameId, RecordError, SearchKind};
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
 pub const VERSION: &str = "examples/3";
@@ -59,15 +59,30 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
              the policy target is pruned, the pruned visits",
             rows().map(|e| counts(&e.visits)),
         ),
+        numbers::<UInt8Type>(
+            "search_kind",
+            "how the move was found: 1 full search, 2 fast search, 3 reduced search",
+            rows().map(|e| e.kind.code()),
+        ),
         numbers::<Float32Type>(
             "root_value",
             "mean value of the search at the root, for Black, -1 to 1",
             rows().map(|e| e.root_value),
         ),
         numbers::<Float32Type>(
+            "best_child_value",
+            "mean value of the most visited move, for Black, -1 to 1",
+            rows().map(|e| e.best_child_value),
+        ),
+        numbers::<Float32Type>(
             "network_value",
             "the network's value of the position, for Black, -1 to 1",
             rows().map(|e| e.network_value),
+        ),
+        numbers::<Float32Type>(
+            "prior_entropy",
+            "entropy of the network's priors over the legal moves before noise, in nats",
+            rows().map(|e| e.prior_entropy),
         ),
         numbers::<Int8Type>("outcome", "1 Black won, -1 White won, 0 draw", rows().map(|e| e.outcome.as_i8())),
         optional_numbers::<Float32Type>(
@@ -155,8 +170,11 @@ struct Columns<'a> {
     to_move: &'a [i8],
     visit_moves: Lists<'a, UInt16Type>,
     visit_counts: Lists<'a, UInt32Type>,
+    kind: &'a [u8],
     root_value: &'a [f32],
+    best_child_value: &'a [f32],
     network_value: &'a [f32],
+    prior_entropy: &'a [f32],
     outcome: &'a [i8],
     score: &'a Float32Array,
     area_black: &'a BinaryArray,
@@ -180,8 +198,11 @@ impl<'a> Columns<'a> {
             to_move: table.numbers::<Int8Type>("to_move")?,
             visit_moves: table.lists("visit_moves")?,
             visit_counts: table.lists("visit_counts")?,
+            kind: table.numbers::<UInt8Type>("search_kind")?,
             root_value: table.numbers::<Float32Type>("root_value")?,
+            best_child_value: table.numbers::<Float32Type>("best_child_value")?,
             network_value: table.numbers::<Float32Type>("network_value")?,
+            prior_entropy: table.numbers::<Float32Type>("prior_entropy")?,
             outcome: table.numbers::<Int8Type>("outcome")?,
             score: table.optional_numbers::<Float32Type>("score")?,
             area_black: table.optional_bytes("area_black")?,
@@ -200,8 +221,11 @@ impl<'a> Columns<'a> {
         read_color("to_move", row, self.to_move[row])?;
         let visits = read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row));
         visits.map(drop)?;
+        self.kind(row)?;
         value("root_value", row, self.root_value[row])?;
+        value("best_child_value", row, self.best_child_value[row])?;
         value("network_value", row, self.network_value[row])?;
+        entropy(row, self.prior_entropy[row])?;
         read_outcome("outcome", row, self.outcome[row])?;
         self.area(row, size)?;
         self.weight(row).map(drop)
@@ -219,8 +243,11 @@ impl<'a> Columns<'a> {
             to_move: read_color("to_move", row, self.to_move[row])?,
             visits: read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row))?
                 .collect(),
+            kind: self.kind(row)?,
             root_value: value("root_value", row, self.root_value[row])?,
+            best_child_value: value("best_child_value", row, self.best_child_value[row])?,
             network_value: value("network_value", row, self.network_value[row])?,
+            prior_entropy: entropy(row, self.prior_entropy[row])?,
             outcome: read_outcome("outcome", row, self.outcome[row])?,
             score: optional(self.score, row),
             area: self.area(row, size)?,
@@ -228,6 +255,10 @@ impl<'a> Columns<'a> {
             calibration: self.calibration.value(row),
             model: self.model.row(row).to_owned(),
         })
+    }
+
+    fn kind(&self, row: usize) -> Result<SearchKind, RecordError> {
+        SearchKind::from_code(self.kind[row]).map_err(|problem| value_error("search_kind", row, problem))
     }
 
     fn weight(&self, row: usize) -> Result<f32, RecordError> {
@@ -283,6 +314,13 @@ fn value(column: &'static str, row: usize, value: f32) -> Result<f32, RecordErro
     match check_value(value) {
         Ok(()) => Ok(value),
         Err(problem) => Err(value_error(column, row, problem)),
+    }
+}
+
+fn entropy(row: usize, entropy: f32) -> Result<f32, RecordError> {
+    match check_entropy(entropy) {
+        Ok(()) => Ok(entropy),
+        Err(problem) => Err(value_error("prior_entropy", row, problem)),
     }
 }
 
