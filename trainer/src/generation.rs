@@ -191,6 +191,9 @@ impl Course<'_> {
 
     /// Makes the network what is to be published.
     fn settle(&mut self) -> Result<(), TrainerError> {
+        if self.config.train.average_decay == 0.0 {
+            return Ok(());
+        }
         let generation = self.shards.generation;
         let examples = Feed::new(self.run, self.shards, 0).next(SETTLED_ON)?;
         self.work.trainer.settle(&examples).map_err(|source| failed(generation, source))

@@ -89,7 +89,7 @@ metrics! {
     Counter VISITS = "tengen_visits_total": "Visits by which the moves of finished self-play games were chosen, those inherited from the search before included";
     Counter EVALUATIONS = "tengen_evaluations_total": "Positions evaluated by a model in self-play";
     Counter RECALLED = "tengen_evaluations_recalled_total": "Positions in self-play whose evaluation was known from before: cache hits";
-    Counter BATCH_PLACES = "tengen_batch_places_total": "Places in the batches evaluated in self-play; evaluations by places is how full batches are";
+    Counter BATCH_PLACES = "tengen_batch_places_total": "Places that the batches of self-play have, evaluated or left out; evaluations by places is how full batches are";
     Gauge MODEL = "tengen_model_number": "Number of the model that self-play uses; 0 is random";
     Gauge MODEL_SINCE = "tengen_model_opened_timestamp_seconds": "When self-play began to use it, in seconds since 1970";
     Gauge RESIGN_IN_FORCE = "tengen_resign_threshold_in_force": "Root value below which the games that begin now are resigned; absent while nobody resigns";

@@ -1,7 +1,7 @@
 //! How far answers are from targets.
 
 use config::{OutcomeIn, ValueLoss};
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
 use crate::NetError;
 use crate::batch::Batch;
@@ -54,11 +54,19 @@ pub(crate) struct Terms {
     score_weight: f32,
 }
 
-/// The loss of a batch, with all that is worth knowing about it.
+/// The loss of a batch, with all that is needed to say more about it.
 pub(crate) struct Loss {
     /// The weighted sum of the parts: what the gradient is taken of.
     pub(crate) tensor: Tensor,
-    parts: Tensor,
+    /// Policy, value, ownership, score.
+    parts: [Tensor; 4],
+    /// Logarithms of the answered probabilities, and the target's probabilities.
+    logs: Tensor,
+    target: Tensor,
+    /// Answered values, and their targets.
+    values: Tensor,
+    mixed: Tensor,
+    weights: Tensor,
 }
 
 /// A value of probability 0 or 1 costs as much as one so far from it would, so that no logarithm is infinite.
@@ -135,30 +143,15 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, terms: &Terms) -> Result<Lo
     };
     let weighed = [(&value, terms.value_weight), (&ownership, terms.ownership_weight), (&score, terms.score_weight)];
     let sum = weighed.iter().fold(policy.shallow_clone(), |sum, (part, weight)| sum + *part * f64::from(*weight));
-    // 0·ln 0 is 0 here; xlogy knows.
-    let target_entropy = mean(&-target.f_xlogy(&target)?.f_sum_dim_intlist(-1, false, kind)?)?;
-    // The logarithm of an illegal move's probability is so negative that 0 times it would be none.
-    let output_entropy = mean(&cross(&logs.f_exp()?, &logs.f_clamp_min(-1e4)?)?)?;
-    let three = logs.f_topk(logs.size()[1].min(3), -1, true, true)?.1;
-    let hits = three.f_eq_tensor(&target.f_argmax(-1, true)?)?.f_to_kind(kind)?;
-    let mixed = mix(&outcomes, &searches, f64::from(terms.outcome_share));
-    let constant = (&mixed - mean(&mixed)?).f_square()?;
-    let parts = [
-        policy,
-        value,
-        ownership,
-        score,
-        sum.shallow_clone(),
-        mean(&hits.f_select(1, 0)?)?,
-        mean(&hits.f_sum_dim_intlist(-1, false, kind)?)?,
-        target_entropy,
-        output_entropy,
-        mean(values)?,
-        mean(&values.f_abs()?)?,
-        mean(&(values - &mixed).f_square()?)?,
-        mean(&constant)?,
-    ];
-    Ok(Loss { tensor: sum.f_view([1])?, parts: Tensor::f_stack(&parts, 0)?.f_to_kind(Kind::Float)? })
+    Ok(Loss {
+        tensor: sum.f_view([1])?,
+        parts: [policy, value, ownership, score],
+        logs,
+        target,
+        values: values.shallow_clone(),
+        mixed: mix(&outcomes, &searches, f64::from(terms.outcome_share)),
+        weights,
+    })
 }
 
 /// Logits without those of illegal moves, if there is a mask.
@@ -199,7 +192,30 @@ fn known_mean(x: &Tensor, known: &Tensor, weights: &Tensor) -> Result<Tensor, Ne
 impl Loss {
     /// The numbers, without the penalty.
     pub(crate) fn read(&self) -> Result<Losses, NetError> {
-        let parts: [f32; 13] = numbers(&self.parts)?.try_into().expect("thirteen numbers were stacked");
+        let _no_gradients = tch::no_grad_guard();
+        let Loss { logs, target, values, mixed, weights, .. } = self;
+        let kind = logs.kind();
+        let mean = |x: &Tensor| mean(x, weights);
+        // 0·ln 0 is 0 here; xlogy knows.
+        let target_entropy = mean(&-target.f_xlogy(target)?.f_sum_dim_intlist(-1, false, kind)?)?;
+        // The logarithm of an illegal move's probability is so negative that 0 times it would be none.
+        let output_entropy = mean(&cross(&logs.f_exp()?, &logs.f_clamp_min(-1e4)?)?)?;
+        let three = logs.f_topk(logs.size()[1].min(3), -1, true, true)?.1;
+        let hits = three.f_eq_tensor(&target.f_argmax(-1, true)?)?.f_to_kind(kind)?;
+        let facts = [
+            self.tensor.f_squeeze()?,
+            mean(&hits.f_select(1, 0)?)?,
+            mean(&hits.f_sum_dim_intlist(-1, false, kind)?)?,
+            target_entropy,
+            output_entropy,
+            mean(values)?,
+            mean(&values.f_abs()?)?,
+            mean(&(values - mixed).f_square()?)?,
+            mean(&(mixed - mean(mixed)?).f_square()?)?,
+        ];
+        let all: Vec<&Tensor> = self.parts.iter().chain(&facts).collect();
+        let numbers = numbers(&Tensor::f_stack(&all, 0)?)?;
+        let parts: [f32; 13] = numbers.try_into().expect("thirteen numbers were stacked");
         let [policy, value, ownership, score, total, accuracy, top_three, target_entropy, output_entropy, ..] = parts;
         let [.., mean_value, value_confidence, value_error, constant_error] = parts;
         Ok(Losses {
@@ -275,6 +291,8 @@ impl Losses {
 
 #[cfg(test)]
 mod tests {
+    use tch::Kind;
+
     use super::*;
 
     /// Squared errors of a mixed target.
