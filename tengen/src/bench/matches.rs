@@ -14,7 +14,7 @@ use super::Bench;
 use super::network::model;
 use super::played::{Played, games_per_second, on_threads, per_second, play};
 use super::selfplay;
-use super::subject::{Subject, SubjectArgs};
+use super::subject::{Subject, SubjectArgs, Tower};
 
 /// Arguments of `tengen bench match`.
 #[derive(clap::Args, Debug)]
@@ -29,10 +29,8 @@ pub(super) struct Args {
 #[derive(Serialize)]
 #[serde(tag = "bench", rename = "match")]
 struct Case {
-    model: String,
-    board: usize,
-    blocks: usize,
-    filters: usize,
+    #[serde(flatten)]
+    tower: Tower,
     /// Positions in a batch of either model.
     batch: usize,
     visits: u32,
@@ -51,11 +49,8 @@ struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let &Case { board, blocks, filters, batch, visits, threads, .. } = self;
-        write!(
-            f,
-            "match {board}x{board} {blocks}x{filters}, {visits} visits, {threads} threads with batches of {batch}: "
-        )?;
+        let Case { tower, batch, visits, threads, .. } = self;
+        write!(f, "match {tower}, {visits} visits, {threads} threads with batches of {batch}: ")?;
         let games = |rate: Option<f64>| match rate {
             Some(rate) => format!("{rate:.2} games/s"),
             None => "too few games to count".to_owned(),
@@ -95,10 +90,7 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     let evaluations: u64 = met.iter().map(|played| played.counts.evaluations).sum();
     let rounds: u64 = met.iter().map(|played| played.counts.rounds).sum();
     Ok(Case {
-        model: subject.name.clone(),
-        board: shape.size.side(),
-        blocks: shape.blocks,
-        filters: shape.filters,
+        tower: subject.tower(),
         batch,
         visits: config.search.visits,
         threads,

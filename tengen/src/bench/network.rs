@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::Bench;
 use super::clock::Rate;
-use super::subject::{Subject, SubjectArgs};
+use super::subject::{Subject, SubjectArgs, Tower};
 
 /// What is compared is measured in so many turns, so that a disturbance hits all of it.
 const ROUNDS: u32 = 5;
@@ -36,10 +36,8 @@ pub(super) struct Args {
 #[derive(Serialize)]
 #[serde(tag = "bench", rename = "network")]
 struct Case {
-    model: String,
-    board: usize,
-    blocks: usize,
-    filters: usize,
+    #[serde(flatten)]
+    tower: Tower,
     batch: u32,
     device: String,
     /// As in play.
@@ -56,8 +54,8 @@ struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let &Case { board, blocks, filters, batch, evaluations_per_s, gflop_per_s, ratio, .. } = self;
-        write!(f, "network {board}x{board} {blocks}x{filters}, batches of {batch}, one thread: ")?;
+        let Case { tower, batch, evaluations_per_s, gflop_per_s, ratio, .. } = self;
+        write!(f, "network {tower}, batches of {batch}, one thread: ")?;
         write!(f, "{evaluations_per_s:.0} evaluations/s ({gflop_per_s:.0} Gflop/s), ")?;
         write!(f, "f32 {:.0}, plain {:.0}: ", self.f32_evaluations_per_s, self.plain_evaluations_per_s)?;
         write!(f, "{ratio:.2} times plain")
@@ -68,10 +66,8 @@ impl fmt::Display for Case {
 #[derive(Serialize)]
 #[serde(tag = "bench", rename = "agreement")]
 struct Agreement {
-    model: String,
-    board: usize,
-    blocks: usize,
-    filters: usize,
+    #[serde(flatten)]
+    tower: Tower,
     positions: usize,
     /// Share of positions where both give the same legal move the highest prior.
     top_1: f64,
@@ -83,8 +79,8 @@ struct Agreement {
 
 impl fmt::Display for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Agreement { model, board, blocks, filters, positions, .. } = self;
-        write!(f, "agreement with f32, {board}x{board} {blocks}x{filters} ({model}), {positions} positions: ")?;
+        let Agreement { tower, positions, .. } = self;
+        write!(f, "agreement with f32, {tower} ({}), {positions} positions: ", tower.model)?;
         write!(f, "the same best move in {:.2} %, ", 100.0 * self.top_1)?;
         write!(f, "elsewhere one with {:.5} less prior; ", self.mean_prior_lost)?;
         write!(f, "values {:.5} apart, {:.5} at most", self.mean_value_difference, self.max_value_difference)
@@ -123,10 +119,7 @@ fn rates(bench: &Bench<'_>, subject: &Subject, device: Device, batch: u32) -> an
     let [play, f32, plain] = rates;
     let shape = weights.shape();
     Ok(Case {
-        model: subject.name.clone(),
-        board: shape.size.side(),
-        blocks: shape.blocks,
-        filters: shape.filters,
+        tower: subject.tower(),
         batch,
         device: device.to_string(),
         evaluations_per_s: play.per_second(),
@@ -169,10 +162,7 @@ fn agreement(subject: &Subject, args: &Args) -> anyhow::Result<Agreement> {
         games.go_on(&exact)?;
     }
     Ok(Agreement {
-        model: subject.name.clone(),
-        board: shape.size.side(),
-        blocks: shape.blocks,
-        filters: shape.filters,
+        tower: subject.tower(),
         positions,
         top_1: 1.0 - others as f64 / positions as f64,
         mean_prior_lost: lost / others.max(1) as f64,

@@ -13,7 +13,7 @@ use super::Bench;
 use super::clock::Rate;
 use super::network::model;
 use super::played::{self, Played, games_per_second, on_threads, per_second};
-use super::subject::{Subject, SubjectArgs};
+use super::subject::{Subject, SubjectArgs, Tower};
 
 /// Arguments of `tengen bench selfplay`.
 #[derive(clap::Args, Debug)]
@@ -31,10 +31,8 @@ pub(super) struct Args {
 #[derive(Serialize)]
 #[serde(tag = "bench", rename = "selfplay")]
 struct Case {
-    model: String,
-    board: usize,
-    blocks: usize,
-    filters: usize,
+    #[serde(flatten)]
+    tower: Tower,
     batch: usize,
     visits: u32,
     threads: usize,
@@ -55,11 +53,8 @@ struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let &Case { board, blocks, filters, batch, visits, threads, .. } = self;
-        write!(
-            f,
-            "selfplay {board}x{board} {blocks}x{filters}, {visits} visits, {threads} threads with batches of {batch}: "
-        )?;
+        let Case { tower, batch, visits, threads, .. } = self;
+        write!(f, "selfplay {tower}, {visits} visits, {threads} threads with batches of {batch}: ")?;
         let games = self.games_per_s.map_or("too few games to count".to_owned(), |games| format!("{games:.2} games/s"));
         write!(f, "{games}, {:.0} positions/s, ", self.positions_per_s)?;
         write!(f, "{:.0} evaluations/s, ", self.evaluations_per_s)?;
@@ -98,12 +93,8 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     let evaluated = total(&played.iter().map(evaluations).collect::<Vec<_>>());
     let evaluations_per_s = per_second(&played, |played| played.counts.evaluations as f64);
     let recalled = sum(|counts| counts.recalled);
-    let shape = subject.weights.shape();
     Ok(Case {
-        model: subject.name.clone(),
-        board: shape.size.side(),
-        blocks: shape.blocks,
-        filters: shape.filters,
+        tower: subject.tower(),
         batch,
         visits: config.search.visits,
         threads,

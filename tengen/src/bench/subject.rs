@@ -1,11 +1,13 @@
 //! What is measured: a tower of some shape with made-up weights, or a model that was trained.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use anyhow::Context;
 use cli::Blame;
 use config::{ModelId, ModelRef, RunConfig};
 use net::{Shape, Weights};
+use serde::Serialize;
 use store::Store;
 
 use crate::{demo, model};
@@ -41,6 +43,29 @@ pub(super) struct Subject {
     pub(super) name: String,
     pub(super) config: RunConfig,
     pub(super) weights: Weights,
+}
+
+/// The network that a case is about.
+#[derive(Serialize)]
+pub(super) struct Tower {
+    pub(super) model: String,
+    board: usize,
+    blocks: usize,
+    filters: usize,
+}
+
+impl fmt::Display for Tower {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Tower { board, blocks, filters, .. } = self;
+        write!(f, "{board}x{board} {blocks}x{filters}")
+    }
+}
+
+impl Subject {
+    pub(super) fn tower(&self) -> Tower {
+        let Shape { size, blocks, filters, .. } = self.weights.shape();
+        Tower { model: self.name.clone(), board: size.side(), blocks, filters }
+    }
 }
 
 impl SubjectArgs {

@@ -11,7 +11,7 @@ use trainer::Ahead;
 
 use super::Bench;
 use super::clock::Rate;
-use super::subject::{Subject, SubjectArgs};
+use super::subject::{Subject, SubjectArgs, Tower};
 
 /// What is compared is measured in so many turns, so that a disturbance hits all of it.
 const ROUNDS: u32 = 5;
@@ -35,10 +35,8 @@ pub(super) struct Args {
 #[derive(Serialize)]
 #[serde(tag = "bench", rename = "train")]
 struct Case {
-    model: String,
-    board: usize,
-    blocks: usize,
-    filters: usize,
+    #[serde(flatten)]
+    tower: Tower,
     batch: usize,
     threads: usize,
     optimizer: String,
@@ -50,8 +48,8 @@ struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Case { board, blocks, filters, batch, threads, optimizer, .. } = self;
-        write!(f, "train {board}x{board} {blocks}x{filters}, batches of {batch}, {optimizer}, {threads} threads: ")?;
+        let Case { tower, batch, threads, optimizer, .. } = self;
+        write!(f, "train {tower}, batches of {batch}, {optimizer}, {threads} threads: ")?;
         write!(f, "{:.0} examples/s, ", self.examples_per_s)?;
         write!(
             f,
@@ -103,10 +101,7 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
         bare += Rate::measure(bench.time / ROUNDS, &mut alone)?;
     }
     Ok(Case {
-        model: subject.name.clone(),
-        board: shape.size.side(),
-        blocks: shape.blocks,
-        filters: shape.filters,
+        tower: subject.tower(),
         batch,
         threads: workshop.threads,
         optimizer: format!("{:?}", config.train.optimizer).to_lowercase(),
