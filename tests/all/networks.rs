@@ -4,18 +4,14 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use net::{FileKind, Shape, TurnPlanes, Weights};
+use net::{FileKind, Inputs, Shape, Weights};
 use store::SourceKind;
 use tests::{TestStore, fail, repository, succeed};
 
 /// Weights of the shape of `configs/tiny.toml`.
-fn weights(turn_planes: TurnPlanes) -> Weights {
+fn weights(inputs: Inputs) -> Weights {
     let size = go::Size::new(5).unwrap();
-    let (blocks, filters, policy_planes, value_planes, value_hidden) = (1, 8, 2, 1, 16);
-    let (ownership, score) = (false, false);
-    let shape =
-        Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score, turn_planes };
-    Weights::synthetic(shape, 4)
+    Weights::synthetic(Shape { inputs, blocks: 1, filters: 8, value_hidden: 16, ..Shape::plain(size) }, 4)
 }
 
 fn config() -> String {
@@ -37,7 +33,7 @@ fn beside(store: &TestStore, name: &str) -> String {
 fn with_model() -> TestStore {
     let store = TestStore::new();
     let file = beside(&store, "net.txt");
-    fs::write(&file, FileKind::LeelaZero.write(&weights(TurnPlanes::Two), &[]).unwrap().0).unwrap();
+    fs::write(&file, FileKind::LeelaZero.write(&weights(Inputs::LeelaZero), &[]).unwrap().0).unwrap();
     let said = succeed(&mut trainer(&store, &["import", &file, "--run", "old", "--config", &config()]));
     assert!(said.contains("net.txt is now old-1: 1 blocks of 8 filters on 5x5"), "{said}");
     store
@@ -60,7 +56,7 @@ fn a_model_goes_through_files_of_every_kind_into_other_runs() {
 
         let back = beside(&store, "back.safetensors");
         succeed(&mut trainer(&store, &["import", &file, "--out", &back]));
-        assert_eq!(Weights::from_bytes(&fs::read(&back).unwrap()).unwrap().shape(), weights(TurnPlanes::Two).shape());
+        assert_eq!(Weights::from_bytes(&fs::read(&back).unwrap()).unwrap().shape(), weights(Inputs::LeelaZero).shape());
 
         succeed(&mut trainer(&store, &["bootstrap", "--from", &file, "--run", kind, "--config", &config()]));
         let card = store.run(kind).model_card(1).unwrap();
@@ -113,7 +109,7 @@ fn what_cannot_be_is_said_plainly() {
     let broken = beside(&store, "broken.txt");
     fs::write(&broken, "1\n0.5 0.25 x\n").unwrap();
     let other = beside(&store, "other.txt");
-    let wide = Weights::synthetic(Shape { filters: 9, ..weights(TurnPlanes::One).shape() }, 4);
+    let wide = Weights::synthetic(Shape { filters: 9, ..weights(Inputs::History).shape() }, 4);
     fs::write(&other, FileKind::LeelaZero.write(&wide, &[]).unwrap().0).unwrap();
     let config = config();
     let cases: [(&[&str], &str); 9] = [

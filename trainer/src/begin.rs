@@ -54,7 +54,7 @@ impl Beginning {
     pub(crate) fn check(&self, config: &RunConfig) -> Result<(), TrainerError> {
         let found = self.weights.shape();
         let wanted = Shape::new(&config.game, &config.network).map_err(|source| unusable(&self.source.name, source))?;
-        let expected = Shape { turn_planes: found.turn_planes, ..wanted };
+        let expected = wanted.with_planes_like(found);
         if found == expected {
             return Ok(());
         }

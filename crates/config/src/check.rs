@@ -58,6 +58,10 @@ impl RunConfig {
         for (key, planes) in planes {
             rule((1..=256).contains(&planes), key, planes, "must be from 1 to 256")?;
         }
+        let optional = [("network.squeeze", network.squeeze), ("network.pooled_filters", network.pooled_filters)];
+        for (key, width) in optional {
+            rule(width <= 1024, key, width, "must be from 0 to 1024")?;
+        }
         let hidden = network.value_hidden;
         rule((1..=4096).contains(&hidden), "network.value_hidden", hidden, "must be from 1 to 4096")
     }
@@ -229,6 +233,7 @@ impl RunConfig {
         rule((1.0..=8.0).contains(&exponent), "train.value_exponent", exponent, "must be from 1 to 8")?;
         share("train.outcome_share", train.outcome_share)?;
         not_negative("train.ownership_weight", train.ownership_weight)?;
+        not_negative("train.opponent_weight", train.opponent_weight)?;
         not_negative("train.score_weight", train.score_weight)
     }
 

@@ -18,6 +18,6 @@ pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
 pub use player::{EngineName, Overrides, PlayerId, PlayerIdError, PlayerRef};
 pub use q_init::QInit;
 pub use sections::{
-    Algorithm, DrawBy, Evaluate, Game, Growth, LearningRate, Loop, Network, Optimizer, OutcomeIn, PolicyTarget,
-    RatePath, Resign, RunConfig, Scoring, Search, Selfplay, Train, ValueLoss, Window,
+    Algorithm, DrawBy, Evaluate, Game, Growth, Inputs, LearningRate, Loop, Network, Optimizer, OutcomeIn, PolicyHead,
+    PolicyTarget, RatePath, Resign, RunConfig, Scoring, Search, Selfplay, Train, ValueHead, ValueLoss, Window,
 };

@@ -72,6 +72,56 @@ pub struct Network {
     pub ownership: bool,
     /// Learn by how many points the game will be won, too (`train.score_weight`). In play it costs nothing.
     pub score: bool,
+    /// Learn the opponent's next move, too (`train.opponent_weight`). In play it costs nothing.
+    pub opponent: bool,
+    /// What the network is told of a position: "history", or "features".
+    pub inputs: Inputs,
+    /// How the policy comes of its planes: "dense", or "convolution".
+    pub policy_head: PolicyHead,
+    /// How the value comes of its hidden layer: "tanh", or "win-draw-loss".
+    pub value_head: ValueHead,
+    /// Blocks begin with batch norm and ReLU instead of ending with them. On a CPU it plays more slowly.
+    pub pre_activation: bool,
+    /// Learn every 3x3 convolution as the sum of itself, a 1x1 convolution and the identity, each with a batch norm (RepVGG). In
+    /// play they are one convolution and cost nothing.
+    pub branches: bool,
+    /// Width of the hidden layer of squeeze and excitation at the end of each block; 0: none.
+    pub squeeze: usize,
+    /// Channels that every second block pools over the whole board; 0: none.
+    pub pooled_filters: usize,
+}
+
+/// What a network is told of a position.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Inputs {
+    /// The last eight boards and whose turn it is: 17 planes (AlphaGo Zero, Minigo).
+    #[default]
+    History,
+    /// The board, chains with one, two and three liberties, ko, the last five moves and komi: 16 planes (after KataGo).
+    Features,
+}
+
+/// How a policy comes of the planes of the policy head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyHead {
+    /// By a dense layer from all points of all planes to all moves (AlphaGo Zero).
+    #[default]
+    Dense,
+    /// A 1x1 convolution for the points, and for the pass a dense layer of each plane's mean and maximum.
+    Convolution,
+}
+
+/// How a value comes of the hidden layer of the value head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValueHead {
+    /// As one number through tanh (AlphaGo Zero).
+    #[default]
+    Tanh,
+    /// As the chance of winning less that of losing, of three chances with that of a draw.
+    WinDrawLoss,
 }
 
 /// `[search]`
@@ -336,6 +386,8 @@ pub struct Train {
     pub ownership_weight: f32,
     /// Weight of the loss of `network.score` against the policy loss.
     pub score_weight: f32,
+    /// Weight of the loss of `network.opponent` against the policy loss; KataGo has 0.15.
+    pub opponent_weight: f32,
     /// See each example in one of the eight symmetries, drawn anew each time.
     pub rotate: bool,
     /// Steps at the start in which the rate grows in proportion to the step; 0: none.
@@ -368,7 +420,8 @@ pub enum ValueLoss {
     Squared,
     /// |v − t|^exponent, values from 0 to 1.
     Power,
-    /// −t ln v − (1 − t) ln(1 − v) less what the target itself would cost, values from 0 to 1.
+    /// −t ln v − (1 − t) ln(1 − v) less what the target itself would cost, values from 0 to 1; with
+    /// `network.value_head = "win-draw-loss"` the same of its three chances.
     CrossEntropy,
 }
 

@@ -53,10 +53,10 @@ pub enum Pushed {
 
 /// Scores positions in batches: push some, evaluate all of them, read the answers.
 pub trait Evaluate {
-    /// Adds the position that `game` is in. A network sees it through `draw.symmetry()`, and its answer comes turned
-    /// back. The answer is a function of the position, its history and the draw, and of nothing else in the batch nor
+    /// Adds the position that `game` is in, which is played with this komi for White. A network sees it through `draw.symmetry()`, and its answer comes turned
+    /// back. The answer is a function of the position, its history, komi and the draw, and of nothing else in the batch nor
     /// of what was evaluated before.
-    fn push(&mut self, game: &Game, draw: Draw) -> Pushed;
+    fn push(&mut self, game: &Game, komi: f32, draw: Draw) -> Pushed;
 
     /// The answer to the last push, if that was [`Pushed::Known`].
     ///

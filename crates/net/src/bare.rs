@@ -3,7 +3,7 @@
 use crate::layers::{Layers, Place};
 use crate::threads::single;
 use crate::tower::{Format, Mode, Tower};
-use crate::{Device, Model, NetError, Weights, planes};
+use crate::{Device, Model, NetError, Weights};
 
 /// A network that evaluates the same made-up batch again and again, on the thread that asks.
 pub struct Bare {
@@ -22,7 +22,7 @@ impl Bare {
     /// The network that plays, without the writing of planes before it and the turning back of answers after it.
     pub fn of(model: &Model) -> Bare {
         let layers = model.layers();
-        let planes = vec![1; layers.batch() * planes::len(model.shape().size)];
+        let planes = vec![1; layers.batch() * model.shape().inputs.len(model.shape().size)];
         Bare { way: Way::Layers(layers), planes }
     }
 
@@ -33,7 +33,8 @@ impl Bare {
     pub fn plain(weights: &Weights, device: Device, batch: usize) -> Result<Bare, NetError> {
         let place = Place { device: device.open()?, kind: tch::Kind::Float };
         let tower = Tower::new(weights, place, Format::Planes)?;
-        Ok(Bare { way: Way::Tower(tower), planes: vec![1; batch * planes::len(weights.shape().size)] })
+        let shape = weights.shape();
+        Ok(Bare { way: Way::Tower(tower), planes: vec![1; batch * shape.inputs.len(shape.size)] })
     }
 
     /// Evaluates the batch once.

@@ -1,9 +1,9 @@
 //! Examples as the numbers a tower learns from.
 
-use go::{Size, Symmetry};
+use go::Symmetry;
 use record::Example;
 
-use crate::{NetError, Targets, planes};
+use crate::{NetError, Shape, Targets};
 
 /// A batch of examples; rows follow each other.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +25,9 @@ pub(crate) struct Batch {
     pub(crate) scores: Vec<f32>,
     /// By position: whether that is known, 1 or 0.
     pub(crate) scores_known: Vec<f32>,
+    /// 1 for the move that the opponent answered with, one number a move; zeros where that is not known, empty where it is not
+    /// learned.
+    pub(crate) replies: Vec<f32>,
     /// How much each example counts, above 0.
     pub(crate) weights: Vec<f32>,
 }
@@ -32,7 +35,7 @@ pub(crate) struct Batch {
 impl Batch {
     /// Encodes examples, each seen through its symmetry.
     pub(crate) fn encode(
-        size: Size,
+        Shape { size, inputs, .. }: Shape,
         examples: &[Example],
         targets: &Targets,
         symmetries: &[Symmetry],
@@ -41,19 +44,20 @@ impl Batch {
             return Err(NetError::NoExamples);
         }
         let mut batch = Batch {
-            planes: vec![0; examples.len() * planes::len(size)],
+            planes: vec![0; examples.len() * inputs.len(size)],
             policies: vec![0.0; examples.len() * size.moves()],
             mask: vec![0.0; if targets.legal_only { examples.len() * size.moves() } else { 0 }],
             ownership: vec![0.5; if targets.ownership { examples.len() * size.area() } else { 0 }],
+            replies: vec![0.0; if targets.opponent { examples.len() * size.moves() } else { 0 }],
             ..Batch::default()
         };
-        let planes = batch.planes.chunks_exact_mut(planes::len(size));
+        let planes = batch.planes.chunks_exact_mut(inputs.len(size));
         let policies = batch.policies.chunks_exact_mut(size.moves());
         for (((example, &symmetry), planes), policy) in examples.iter().zip(symmetries).zip(planes).zip(policies) {
             if example.size != size {
                 return Err(NetError::OtherBoard { expected: size, found: example.size });
             }
-            planes::of_example(example, symmetry, planes)?;
+            inputs.of_example(example, symmetry, planes)?;
             targets.policy(example, symmetry, policy)?;
             let [outcome, search] = targets.value_sources(example)?;
             batch.outcomes.push(outcome);
@@ -67,6 +71,10 @@ impl Batch {
         for ((example, &symmetry), row) in examples.iter().zip(symmetries).zip(ownership) {
             let known = targets.ownership(example, symmetry, row);
             batch.ownership_known.push(f32::from(u8::from(known)));
+        }
+        let replies = batch.replies.chunks_exact_mut(size.moves());
+        for ((example, &symmetry), row) in examples.iter().zip(symmetries).zip(replies) {
+            targets.reply(example, symmetry, row)?;
         }
         let masks = batch.mask.chunks_exact_mut(size.moves());
         for ((example, &symmetry), mask) in examples.iter().zip(symmetries).zip(masks) {

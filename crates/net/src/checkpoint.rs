@@ -12,8 +12,9 @@ use tch::Tensor;
 
 use crate::average::Average;
 use crate::file::{self, File};
+use crate::layout::TensorSpec;
 use crate::optimizer::{Optimizer, has_squares};
-use crate::shape::{ShapeFields, TensorSpec};
+use crate::shape::ShapeFields;
 use crate::tower::{Format, Tower, numbers, place};
 use crate::trainer::{Workshop, tower};
 use crate::weights::{named, read_tensors};
@@ -81,8 +82,7 @@ impl Trainer {
         let file = File::read(checkpoint)?;
         let header: Header = file.header(VERSION)?;
         let found = Shape::try_from(header.shape).map_err(|problem| NetError::Header { key: KEY, problem })?;
-        // A network may have come from a file with planes of its own; no configuration speaks of them.
-        let shape = Shape { turn_planes: found.turn_planes, ..shape };
+        let shape = shape.with_planes_like(found);
         if found != shape {
             return Err(NetError::OtherShape { expected: shape, found });
         }

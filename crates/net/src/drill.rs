@@ -24,7 +24,7 @@ impl Drill {
         let total = Example::total_weight(examples);
         let part = |rows: std::ops::Range<usize>| {
             let (examples, symmetries) = (&examples[rows.clone()], &symmetries[rows]);
-            let batch = Batch::encode(trainer.shape().size, examples, &trainer.recipe.targets, symmetries)?;
+            let batch = Batch::encode(trainer.shape(), examples, &trainer.recipe.targets, symmetries)?;
             Ok((batch, Example::total_weight(examples) / total))
         };
         let parts = parts(examples.len(), trainer.tower.device()).into_iter().map(part);

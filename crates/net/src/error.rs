@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use go::{Size, SizeError};
-use record::{ExampleError, GameId};
+use record::{Example, ExampleError, GameId};
 
 use crate::{CudaError, Difference, Shape};
 
@@ -188,6 +188,13 @@ pub enum NetError {
     /// libtorch refused, as when memory runs out.
     #[error("libtorch: {0}")]
     Torch(String),
+}
+
+impl NetError {
+    /// An example that makes no target, or no position.
+    pub(crate) fn target(example: &Example, problem: String) -> NetError {
+        NetError::Target { game: example.game, turn: example.turn, problem }
+    }
 }
 
 impl From<tch::TchError> for NetError {

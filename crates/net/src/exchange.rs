@@ -12,7 +12,7 @@ use crate::layers::Place;
 use crate::leela_zero::{self, Zero};
 use crate::threads::single;
 use crate::tower::{Format, Mode, Tower, numbers};
-use crate::{NetError, Shape, UnknownPlace, Weights, folded, planes};
+use crate::{NetError, Shape, UnknownPlace, Weights, folded};
 
 /// Two ways to calculate the same network may differ by so much in a probability or a value. f32 has 24 bits, and each of
 /// some forty layers rounds sums of thousands of products; what was measured stays below a tenth of this, and a network
@@ -155,8 +155,8 @@ fn batches(shape: Shape, examples: &[Example]) -> Result<Vec<Vec<u8>>, NetError>
         if example.size != shape.size {
             return Err(NetError::OtherBoard { expected: shape.size, found: example.size });
         }
-        let mut planes = vec![0; planes::len(shape.size)];
-        planes::of_example(&example, Symmetry::Identity, &mut planes)?;
+        let mut planes = vec![0; shape.inputs.len(shape.size)];
+        shape.inputs.of_example(&example, Symmetry::Identity, &mut planes)?;
         if batches.last().is_some_and(|batch| batch.len() == BATCH * planes.len()) {
             batches.push(Vec::new());
         }
@@ -227,21 +227,10 @@ mod tests {
     use go::Size;
 
     use super::*;
-    use crate::TurnPlanes;
 
     fn weights(seed: u64) -> Weights {
-        let (size, turn_planes) = (Size::new(5).unwrap(), TurnPlanes::One);
-        let shape = Shape {
-            size,
-            blocks: 1,
-            filters: 8,
-            policy_planes: 2,
-            value_planes: 1,
-            value_hidden: 16,
-            ownership: false,
-            score: false,
-            turn_planes,
-        };
+        let plain = Shape::plain(Size::new(5).unwrap());
+        let shape = Shape { blocks: 1, filters: 8, value_hidden: 16, ..plain };
         Weights::synthetic(shape, seed)
     }
 

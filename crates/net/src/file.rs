@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::NetError;
-use crate::shape::{Role, TensorSpec};
+use crate::layout::{Role, TensorSpec};
 
 /// The metadata key of the line.
 pub(crate) const KEY: &str = "tengen";

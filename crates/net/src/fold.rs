@@ -2,8 +2,8 @@
 //! with the same input as one.
 
 use crate::Weights;
+use crate::layout::Unit;
 use crate::norm::EPSILON;
-use crate::shape::Unit;
 
 /// A convolution with a bias, and no batch norm after it.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,26 +15,77 @@ pub(crate) struct Convolution {
 }
 
 /// Folds: scale·(w∗x − mean)/√(variance + ε) + shift = (k·w)∗x + (shift − k·mean) with k = scale/√(variance + ε).
+///
+/// # Panics
+/// When the unit is learned as a sum of branches: see [`merge`].
 pub(crate) fn fold(weights: &Weights, unit: &Unit) -> Convolution {
-    let tensor = |part: &str| tensor(weights, &format!("{}.{part}", unit.name));
-    let (ones, zeros) = (vec![1.0; unit.outputs], vec![0.0; unit.outputs]);
-    let (scales, shifts) =
-        if unit.has_scale() { (tensor("norm.weight"), tensor("norm.bias")) } else { (&ones[..], &zeros[..]) };
-    let (means, variances) = (tensor("norm.running_mean"), tensor("norm.running_var"));
+    assert!(!unit.branches, "{} has branches", unit.name);
+    let (factors, bias) = if unit.has_norm {
+        affine(weights, &format!("{}.norm", unit.name), unit.outputs)
+    } else {
+        (vec![1.0; unit.outputs], vec![0.0; unit.outputs])
+    };
+    scaled(weights, &unit.name, [unit.outputs, unit.inputs, unit.kernel, unit.kernel], &factors, bias)
+}
+
+/// A unit that is learned as a sum of branches as one convolution: a 1x1 kernel is the middle of a 3x3 one, and the identity
+/// a 1x1 kernel that looks at its own channel.
+pub(crate) fn merge(weights: &Weights, unit: &Unit) -> Convolution {
+    let Unit { name, inputs, outputs, kernel, .. } = unit;
+    let (factors, bias) = affine(weights, &format!("{name}.norm"), *outputs);
+    let mut sum = scaled(weights, name, [*outputs, *inputs, *kernel, *kernel], &factors, bias);
+    let (factors, bias) = affine(weights, &format!("{name}.point.norm"), *outputs);
+    let point = scaled(weights, &format!("{name}.point"), [*outputs, *inputs, 1, 1], &factors, bias);
+    let mut middle: Vec<f32> = point.weight;
+    add(&mut sum.bias, &point.bias);
+    if unit.has_identity() {
+        let (factors, bias) = affine(weights, &format!("{name}.identity.norm"), *outputs);
+        factors.iter().enumerate().for_each(|(channel, factor)| middle[channel * inputs + channel] += *factor as f32);
+        add(&mut sum.bias, &bias.iter().map(|&bias| bias as f32).collect::<Vec<_>>());
+    }
+    let square = kernel * kernel;
+    sum.weight.chunks_exact_mut(square).zip(middle).for_each(|(kernel, middle)| kernel[square / 2] += middle);
+    sum
+}
+
+fn add(sum: &mut [f32], more: &[f32]) {
+    sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+}
+
+/// The batch norm before a convolution, with pre-activation: what it multiplies each channel by, and what it adds then.
+pub(crate) fn entry(weights: &Weights, name: &str) -> (Vec<f32>, Vec<f32>) {
+    let (factors, bias) = affine(weights, name, weights.shape().filters);
+    let rounded = |numbers: Vec<f64>| numbers.into_iter().map(|number| number as f32).collect();
+    (rounded(factors), rounded(bias))
+}
+
+/// k = scale/√(variance + ε) and shift − k·mean of a batch norm.
+fn affine(weights: &Weights, name: &str, channels: usize) -> (Vec<f64>, Vec<f64>) {
+    let part = |part: &str| weights.tensor(&format!("{name}.{part}"));
+    let (ones, zeros) = (vec![1.0; channels], vec![0.0; channels]);
+    let (scales, shifts) = (part("weight").unwrap_or(&ones), part("bias").unwrap_or(&zeros));
+    let (means, variances) =
+        ["running_mean", "running_var"].map(|part| tensor(weights, &format!("{name}.{part}"))).into();
     let factors: Vec<f64> = scales
         .iter()
         .zip(variances)
         .map(|(&scale, &var)| f64::from(scale) / (f64::from(var) + EPSILON).sqrt())
         .collect();
-    let inputs = unit.inputs * unit.kernel * unit.kernel;
-    let kernels = tensor("conv.weight").chunks_exact(inputs).zip(&factors);
-    let bias = |((&shift, &mean), factor): ((&f32, &f32), &f64)| (f64::from(shift) - factor * f64::from(mean)) as f32;
+    let bias = |((&shift, &mean), factor): ((&f32, &f32), &f64)| f64::from(shift) - factor * f64::from(mean);
+    let biases = shifts.iter().zip(means).zip(&factors).map(bias).collect();
+    (factors, biases)
+}
+
+/// A kernel, what goes to each output multiplied.
+fn scaled(weights: &Weights, name: &str, dimensions: [usize; 4], factors: &[f64], bias: Vec<f64>) -> Convolution {
+    let inputs = dimensions[1..].iter().product();
+    let kernels = tensor(weights, &format!("{name}.conv.weight")).chunks_exact(inputs).zip(factors);
     Convolution {
-        dimensions: [unit.outputs, unit.inputs, unit.kernel, unit.kernel],
+        dimensions,
         weight: kernels
             .flat_map(|(kernel, factor)| kernel.iter().map(move |&w| (f64::from(w) * factor) as f32))
             .collect(),
-        bias: shifts.iter().zip(means).zip(&factors).map(bias).collect(),
+        bias: bias.into_iter().map(|bias| bias as f32).collect(),
     }
 }
 
@@ -92,15 +143,12 @@ mod tests {
 
     fn shape() -> Shape {
         Shape {
-            size: Size::new(5).unwrap(),
             blocks: 2,
             filters: 16,
             policy_planes: 2,
             value_planes: 1,
             value_hidden: 8,
-            ownership: false,
-            score: false,
-            turn_planes: crate::TurnPlanes::One,
+            ..Shape::plain(Size::new(5).unwrap())
         }
     }
 
@@ -112,13 +160,15 @@ mod tests {
     type Answers = (Vec<f32>, Vec<f32>);
 
     /// The answers to some input, by the training tower and by the folded layers.
-    fn both(kind: Kind) -> Result<[Answers; 2], NetError> {
-        let planes: Vec<u8> = (0..BATCH * planes::len(shape().size)).map(|i| u8::from(i * i % 11 < 4)).collect();
+    fn both(shape: Shape, kind: Kind) -> Result<[Answers; 2], NetError> {
+        let count = BATCH * shape.inputs.len(shape.size);
+        let planes: Vec<u8> = (0..count).map(|i| u8::from(i * i % 11 < 4)).collect();
         let place = |kind| Place { device: tch::Device::Cpu, kind };
-        let tower = Tower::new(&weights(), place(Kind::Float), Format::Points)?;
+        let weights = Weights::synthetic(shape, 1);
+        let tower = Tower::new(&weights, place(Kind::Float), Format::Points)?;
         let trained = tower.forward(&planes, Mode::Playing)?;
         let policies: Tensor = trained.logits.f_softmax(-1, Kind::Float)?;
-        let folded = Layers::new(&weights(), place(kind), BATCH)?.forward(&planes)?;
+        let folded = Layers::new(&weights, place(kind), BATCH)?.forward(&planes)?;
         let folded = (numbers(&folded.policies)?, numbers(&folded.values)?);
         Ok([(numbers(&policies)?, numbers(&trained.values)?), folded])
     }
@@ -130,7 +180,7 @@ mod tests {
 
     #[test]
     fn folded_layers_answer_as_the_tower_does() {
-        let [trained, folded] = both(Kind::Float).unwrap();
+        let [trained, folded] = both(shape(), Kind::Float).unwrap();
         // The answers differ from row to row, so an equality here means something.
         assert!(difference(&trained.0[..26], &trained.0[26..52]) > 0.01);
         // A few roundings of f32 over six layers.
@@ -139,8 +189,47 @@ mod tests {
     }
 
     #[test]
+    fn whatever_a_network_is_made_of_it_plays_as_it_was_trained() {
+        for shape in Shape::samples(shape().size) {
+            let [trained, folded] = both(shape, Kind::Float).unwrap();
+            assert!(difference(&trained.0[..26], &trained.0[26..52]) > 0.01, "{shape}");
+            let apart = difference(&trained.0, &folded.0).max(difference(&trained.1, &folded.1));
+            assert!(apart < 2e-5, "{shape}: {apart}");
+            let [exact, rounded] = both(shape, Kind::BFloat16).unwrap();
+            let apart = difference(&exact.0, &rounded.0).max(difference(&exact.1, &rounded.1));
+            assert!(apart > 0.0 && apart < 0.05, "{shape}: {apart}");
+        }
+    }
+
+    /// Branches by themselves and as one convolution, at every point of a plane with a border.
+    #[test]
+    fn branches_are_one_convolution() {
+        let shape = Shape { branches: true, ..shape() };
+        let weights = Weights::synthetic(shape, 3);
+        let merged = weights.in_play();
+        assert_eq!(merged.shape(), Shape { branches: false, ..shape });
+        let place = Place { device: tch::Device::Cpu, kind: Kind::Float };
+        let planes: Vec<u8> = (0..BATCH * planes::len(shape.size)).map(|i| u8::from(i % 7 < 3)).collect();
+        let answer = |weights: &Weights| {
+            let tower = Tower::new(weights, place, Format::Planes).unwrap();
+            numbers(&tower.forward(&planes, Mode::Playing).unwrap().logits).unwrap()
+        };
+        let (apart, together) = (answer(&weights), answer(&merged));
+        assert!(difference(&apart, &together) < 1e-4, "{}", difference(&apart, &together));
+        // The middle of a channel's own kernel has all three, a corner only one of them.
+        let (one, all) =
+            ("blocks.0.first.conv.weight", |name: &str| weights.tensor(&format!("blocks.0.first.{name}")).unwrap()[0]);
+        let factor = |norm: &str| all(&format!("{norm}.weight")) / (all(&format!("{norm}.running_var")) + 1e-5).sqrt();
+        let kernel = &weights.tensor(one).unwrap()[..9];
+        let middle =
+            factor("norm") * kernel[4] + factor("point.norm") * all("point.conv.weight") + factor("identity.norm");
+        let found = &merged.tensor(one).unwrap()[..9];
+        assert!(difference(&[found[4], found[0]], &[middle, factor("norm") * kernel[0]]) < 1e-6);
+    }
+
+    #[test]
     fn rounding_to_bf16_changes_little() {
-        let [exact, rounded] = both(Kind::BFloat16).unwrap();
+        let [exact, rounded] = both(shape(), Kind::BFloat16).unwrap();
         // 8 bits of precision are 0.4 % a layer.
         assert!(difference(&exact.0, &rounded.0) < 0.03, "{}", difference(&exact.0, &rounded.0));
         assert!(difference(&exact.1, &rounded.1) < 0.03, "{}", difference(&exact.1, &rounded.1));

@@ -3,8 +3,8 @@
 //! A safetensors file like that of [`Weights`], with `tengen-folded/1` for its format, the shape, and `sha256`, the hash of
 //! all tensors: name, a zero byte, and the numbers as little-endian f32, in the order in which the tensors are listed here.
 //! A convolution is `X.weight` (outputs, inputs, rows, columns) and `X.bias`, X being `stem`, `blocks.I.first`,
-//! `blocks.I.second`, `policy` and `value`; ReLU follows each, after the sum in a block. Dense layers are those of
-//! [`Weights`].
+//! `blocks.I.second`, `policy` and `value`; ReLU follows each, after the sum in a block; whatever else a
+//! shape may have is as in [`Weights`], and convolutions that no batch norm follows have no bias.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use sha2::{Digest, Sha256};
 
 use crate::file::{self, File};
 use crate::fold::fold;
-use crate::norm::EPSILON;
-use crate::shape::{Role, Shape, ShapeFields, TensorSpec, Unit};
-use crate::weights::{named, read_tensors};
+use crate::layout::{Role, TensorSpec, Unit};
+use crate::shape::{Shape, ShapeFields};
+use crate::weights::{named, read_tensors, without_norm};
 use crate::{KEY, NetError, Weights};
 
 pub(crate) const VERSION: &str = "tengen-folded/1";
@@ -34,8 +34,10 @@ pub(crate) fn write(weights: &Weights) -> Vec<u8> {
     let mut tensors = BTreeMap::new();
     for unit in shape.units() {
         let folded = fold(weights, &unit);
-        tensors
-            .extend([(format!("{}.weight", unit.name), folded.weight), (format!("{}.bias", unit.name), folded.bias)]);
+        tensors.insert(format!("{}.weight", unit.name), folded.weight);
+        if unit.has_norm {
+            tensors.insert(format!("{}.bias", unit.name), folded.bias);
+        }
     }
     for spec in unfolded(&shape) {
         let numbers = weights.tensor(&spec.name).expect("weights of a shape have every tensor of it").to_vec();
@@ -69,29 +71,22 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Weights, NetError> {
     Weights::assemble(shape, tensors)
 }
 
-/// A variance of 1 − ε is one that divides by 1.
+/// Puts back what was folded.
 fn unfold(unit: &Unit, tensors: &mut BTreeMap<String, Vec<f32>>) {
-    let mut take = |part: &str| tensors.remove(&format!("{}.{part}", unit.name)).expect("it was read");
-    let (weight, bias) = (take("weight"), take("bias"));
-    let mut put = |part: &str, numbers| _ = tensors.insert(format!("{}.{part}", unit.name), numbers);
-    put("conv.weight", weight);
-    put("norm.running_var", vec![(1.0 - EPSILON) as f32; unit.outputs]);
-    if unit.has_scale() {
-        put("norm.weight", vec![1.0; unit.outputs]);
-        put("norm.bias", bias);
-        put("norm.running_mean", vec![0.0; unit.outputs]);
-    } else {
-        put("norm.running_mean", bias.iter().map(|bias| -bias).collect());
-    }
+    let mut take = |part: &str| tensors.remove(&format!("{}.{part}", unit.name));
+    let (weight, bias) = (take("weight").expect("it was read"), take("bias"));
+    without_norm(unit, weight, bias.unwrap_or_default(), tensors);
 }
 
 /// Every tensor of the file.
 fn specs(shape: &Shape) -> Vec<TensorSpec> {
     let mut specs = Vec::new();
-    for Unit { name, inputs, outputs, kernel } in shape.units() {
+    for Unit { name, inputs, outputs, kernel, has_norm, .. } in shape.units() {
         let weight = vec![outputs, inputs, kernel, kernel];
         specs.push(TensorSpec { name: format!("{name}.weight"), dimensions: weight, role: Role::Weight });
-        specs.push(TensorSpec { name: format!("{name}.bias"), dimensions: vec![outputs], role: Role::Bias });
+        if has_norm {
+            specs.push(TensorSpec { name: format!("{name}.bias"), dimensions: vec![outputs], role: Role::Bias });
+        }
     }
     specs.extend(unfolded(shape));
     specs
@@ -100,8 +95,7 @@ fn specs(shape: &Shape) -> Vec<TensorSpec> {
 /// The tensors that are as they were.
 fn unfolded(shape: &Shape) -> impl Iterator<Item = TensorSpec> {
     let units = shape.units();
-    let of = |unit: &Unit, part: &str, name: &str| name.starts_with(&format!("{}.{part}.", unit.name));
-    let is_folded = move |name: &str| units.iter().any(|unit| of(unit, "conv", name) || of(unit, "norm", name));
+    let is_folded = move |name: &str| units.iter().any(|unit| unit.owns(name));
     shape.tensors().into_iter().filter(move |spec| !is_folded(&spec.name))
 }
 

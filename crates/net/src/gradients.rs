@@ -20,8 +20,16 @@ const TRIED: usize = 3;
 fn shape() -> Shape {
     let size = Size::new(5).unwrap();
     let (policy_planes, value_planes, value_hidden) = (2, 2, 8);
-    let (ownership, score, turn_planes) = (true, true, crate::TurnPlanes::One);
-    Shape { size, blocks: 2, filters: 4, policy_planes, value_planes, value_hidden, ownership, score, turn_planes }
+    Shape {
+        blocks: 2,
+        filters: 4,
+        policy_planes,
+        value_planes,
+        value_hidden,
+        ownership: true,
+        score: true,
+        ..Shape::plain(size)
+    }
 }
 
 fn train(changes: &[&str]) -> Train {
@@ -30,18 +38,18 @@ fn train(changes: &[&str]) -> Train {
     config::RunConfig::from_toml_with(&config::manual::template().to_toml(), &changes).unwrap().train
 }
 
-fn batch(targets: &Targets) -> Batch {
-    let games = (0..3).map(|index| synthetic::game("made-1", "worker", index, shape().size, 30));
+fn batch(shape: Shape, targets: &Targets) -> Batch {
+    let games = (0..3).map(|index| synthetic::game("made-1", "worker", index, shape.size, 30));
     let examples: Vec<Example> = games.flat_map(|game| game.examples().unwrap()).step_by(5).take(12).collect();
     assert!(examples.iter().any(|example| example.area.is_some()), "there is something to learn of areas");
     let symmetries: Vec<Symmetry> = (0..examples.len()).map(|i| Symmetry::ALL[i % 8]).collect();
-    Batch::encode(shape().size, &examples, targets, &symmetries).unwrap()
+    Batch::encode(shape, &examples, targets, &symmetries).unwrap()
 }
 
 /// The greatest difference between a gradient and what the loss does, by the size of the gradient.
-fn error(train: &Train, mode: Mode) -> f64 {
+fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
     let place = Place { device: tch::Device::Cpu, kind: Kind::Double };
-    let tower = Tower::new(&Weights::synthetic(shape(), 5), place, Format::Planes).unwrap();
+    let tower = Tower::new(&Weights::synthetic(shape, 5), place, Format::Planes).unwrap();
     let targets = Targets {
         choice_moves: 0,
         policy: train.policy_target,
@@ -49,8 +57,9 @@ fn error(train: &Train, mode: Mode) -> f64 {
         outcome_share: train.outcome_share,
         legal_only: train.legal_only,
         ownership: true,
+        opponent: true,
     };
-    let (batch, terms) = (batch(&targets), Terms::new(train));
+    let (batch, terms) = (batch(shape, &targets), Terms::new(train));
     let cost = || loss(&tower.forward(&batch.planes, mode).unwrap(), &batch, &terms).unwrap().tensor;
     let learned: Vec<&Tensor> = tower.learned().map(|(_, tensor)| tensor).collect();
     let gradients = Tensor::run_backward(&[cost()], &learned, false, false);
@@ -86,10 +95,22 @@ fn gradients_are_what_the_loss_does() {
     for changes in losses {
         let train = train(changes);
         for mode in [Mode::Training, Mode::Playing] {
-            let error = error(&train, mode);
+            let error = error(shape(), &train, mode);
             assert!(error < 1e-5, "{:?} {:?} {mode:?}: {error:e}", train.value_loss, train.outcome_in);
         }
     }
     assert_eq!(train(losses[1]).outcome_in, OutcomeIn::Loss);
     assert_eq!(train(losses[2]).value_loss, ValueLoss::CrossEntropy);
+}
+
+#[test]
+fn gradients_are_right_whatever_a_network_is_made_of() {
+    single();
+    let train = train(&["train.value_loss=cross-entropy", "train.opponent_weight=0.3", "train.outcome_share=0.6"]);
+    for shape in Shape::samples(Size::new(5).unwrap()) {
+        for mode in [Mode::Training, Mode::Playing] {
+            let error = error(shape, &train, mode);
+            assert!(error < 1e-5, "{shape} {mode:?}: {error:e}");
+        }
+    }
 }

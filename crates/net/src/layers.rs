@@ -5,11 +5,13 @@
 //! product; fusing ReLU and sum into them gained nothing more, and channels-last was slower on narrow towers. On a GPU
 //! channels-last is what tensor cores read.
 
+use config::PolicyHead;
 use go::Size;
 use tch::{Kind, Tensor};
 
-use crate::fold::{Convolution, Matrix, beside, dense_layer, fold, heads};
-use crate::{NetError, TurnPlanes, Weights, planes};
+use crate::fold::{Convolution, Matrix, beside, dense_layer, entry, fold, heads};
+use crate::parts::mean_and_maximum;
+use crate::{Inputs, NetError, Weights};
 
 /// Where numbers are kept, and of which type.
 #[derive(Clone, Copy, Debug)]
@@ -30,14 +32,48 @@ pub(crate) struct Layers {
     place: Place,
     size: Size,
     batch: usize,
-    turn_planes: TurnPlanes,
+    inputs: Inputs,
     stem: Conv,
-    blocks: Vec<[Conv; 2]>,
+    blocks: Vec<Block>,
+    /// With pre-activation: what is done before the heads.
+    exit: Option<Affine>,
     /// The first convolutions of both heads, as one.
     heads: Conv,
-    /// The first dense layers of both heads, as one: logits, and the hidden layer of the value.
-    dense: Dense,
-    value_out: Dense,
+    policy: Policy,
+    value_out: Few,
+}
+
+struct Block {
+    /// With pre-activation: what is done before the first convolution.
+    entry: Option<Affine>,
+    first: Conv,
+    pooled: Option<(Conv, Dense)>,
+    second: Conv,
+    squeeze: Option<[Dense; 2]>,
+}
+
+/// From the planes of both heads to logits and the hidden layer of the value.
+enum Policy {
+    /// The first dense layers of both heads, as one.
+    Dense(Dense),
+    Convolution {
+        board: Few,
+        pass: Few,
+        hidden: Dense,
+    },
+}
+
+/// A scale and a shift of each channel, and ReLU.
+struct Affine {
+    scale: Tensor,
+    shift: Tensor,
+}
+
+/// A dense layer with so few outputs that a matrix product is too much ado: a sum of products for each.
+struct Few {
+    /// Outputs, inputs.
+    weight: Tensor,
+    bias: Tensor,
 }
 
 struct Conv {
@@ -62,21 +98,52 @@ pub(crate) struct Output {
 impl Layers {
     /// Puts folded weights where they will be used.
     pub(crate) fn new(weights: &Weights, place: Place, batch: usize) -> Result<Layers, NetError> {
+        let weights = &weights.in_play();
         let shape = weights.shape();
-        let mut units = shape.units().into_iter();
-        let mut next = || fold(weights, &units.next().expect("a shape has a unit for every convolution"));
+        let units = shape.units();
+        let folded = |name: &str| {
+            let unit = units.iter().find(|unit| unit.name == name);
+            fold(weights, unit.unwrap_or_else(|| panic!("a shape has a unit for every convolution, and no {name}")))
+        };
         let conv = |folded: Convolution| Conv::new(folded, place, shape.size, batch);
-        let dense = |matrix: Matrix| Dense::new(&matrix, place.device);
+        let affine = |name: &str| Affine::new(&entry(weights, name), place.device);
+        let dense = |name: String| Dense::new(&dense_layer(weights, &name), place.device);
+        let block = |index: usize| {
+            let name = |part: &str| format!("blocks.{index}.{part}");
+            let pooled = || -> Result<_, NetError> { Ok((conv(folded(&name("pool")))?, dense(name("pool.dense"))?)) };
+            let squeeze =
+                || -> Result<_, NetError> { Ok([dense(name("squeeze.hidden"))?, dense(name("squeeze.out"))?]) };
+            Ok(Block {
+                entry: shape.pre_activation.then(|| affine(&name("norm"))).transpose()?,
+                first: conv(folded(&name("first")))?,
+                pooled: shape.pools(index).then(pooled).transpose()?,
+                second: conv(folded(&name("second")))?,
+                squeeze: (shape.squeeze > 0).then(squeeze).transpose()?,
+            })
+        };
+        let few = |name: &str| Few::new(&dense_layer(weights, name), place.device);
+        let hidden = dense_layer(weights, "value.hidden");
+        let policy = match shape.policy_head {
+            PolicyHead::Dense => {
+                Policy::Dense(Dense::new(&heads(dense_layer(weights, "policy.dense"), hidden), place.device)?)
+            }
+            PolicyHead::Convolution => Policy::Convolution {
+                board: few("policy.board")?,
+                pass: few("policy.pass")?,
+                hidden: Dense::new(&hidden, place.device)?,
+            },
+        };
         Ok(Layers {
             place,
             size: shape.size,
             batch,
-            turn_planes: shape.turn_planes,
-            stem: conv(next())?,
-            blocks: (0..shape.blocks).map(|_| Ok([conv(next())?, conv(next())?])).collect::<Result<_, NetError>>()?,
-            heads: conv(beside(next(), next()))?,
-            dense: dense(heads(dense_layer(weights, "policy.dense"), dense_layer(weights, "value.hidden")))?,
-            value_out: dense(dense_layer(weights, "value.out"))?,
+            inputs: shape.inputs,
+            stem: conv(folded("stem"))?,
+            blocks: (0..shape.blocks).map(block).collect::<Result<_, NetError>>()?,
+            exit: shape.pre_activation.then(|| affine("trunk.norm")).transpose()?,
+            heads: conv(beside(folded("policy"), folded("value")))?,
+            policy,
+            value_out: few("value.out")?,
         })
     }
 
@@ -84,9 +151,10 @@ impl Layers {
     pub(crate) fn share(&self) -> Layers {
         Layers {
             stem: self.stem.share(),
-            blocks: self.blocks.iter().map(|block| block.each_ref().map(Conv::share)).collect(),
+            blocks: self.blocks.iter().map(Block::share).collect(),
+            exit: self.exit.as_ref().map(Affine::share),
             heads: self.heads.share(),
-            dense: self.dense.share(),
+            policy: self.policy.share(),
             value_out: self.value_out.share(),
             ..*self
         }
@@ -112,20 +180,85 @@ impl Layers {
 
     /// Evaluates a batch, given as the planes of its positions one after the other.
     pub(crate) fn forward(&self, planes: &[u8]) -> Result<Output, NetError> {
-        let mut x = self.stem.forward(&self.input(planes)?)?.f_relu_()?;
-        for [first, second] in &self.blocks {
-            let y = first.forward(&x)?.f_relu_()?;
-            x = second.forward(&y)?.f_add_(&x)?.f_relu_()?;
+        let mut x = self.stem.forward(&self.input(planes)?)?;
+        if self.exit.is_none() {
+            x = x.f_relu_()?;
         }
-        let heads = to_plain(&self.heads.forward(&x)?)?.f_relu_()?.f_flatten(1, -1)?;
-        let heads = self.whole(heads)?;
-        let both = self.dense.forward(&heads)?;
-        let moves = self.size.moves() as i64;
-        let policies = both.f_narrow(1, 0, moves)?.f_softmax(-1, Kind::Float)?;
-        let hidden = both.f_narrow(1, moves, both.size()[1] - moves)?.f_relu()?;
-        let values = self.value_out.single(&hidden)?.f_tanh_()?;
+        for block in &self.blocks {
+            x = self.block(block, x)?;
+        }
+        if let Some(exit) = &self.exit {
+            x = exit.forward(&x, self.place)?;
+        }
+        let planes = to_plain(&self.heads.forward(&x)?)?.f_relu_()?;
+        let (logits, hidden) = self.heads(&planes)?;
+        let out = self.value_out.forward(&hidden.f_relu()?)?;
+        let values = match out.size()[1] {
+            1 => out.f_tanh()?.f_flatten(0, -1)?,
+            _ => {
+                let chances = out.f_softmax(-1, Kind::Float)?;
+                chances.f_select(1, 0)? - chances.f_select(1, 2)?
+            }
+        };
         let home = |tensor: Tensor| tensor.f_to_device(tch::Device::Cpu);
-        Ok(Output { policies: home(policies)?, values: home(values)? })
+        Ok(Output { policies: home(logits.f_softmax(-1, Kind::Float)?)?, values: home(values)? })
+    }
+
+    fn block(&self, block: &Block, x: Tensor) -> Result<Tensor, NetError> {
+        let Block { entry, first, pooled, second, squeeze } = block;
+        let inner = entry.as_ref().map(|entry| entry.forward(&x, self.place)).transpose()?;
+        let input = inner.as_ref().unwrap_or(&x);
+        let mut y = first.forward(input)?;
+        if let Some((conv, dense)) = pooled {
+            let seen = mean_and_maximum(&to_plain(&conv.forward(input)?.f_relu_()?)?)?;
+            y = y.f_add_(&to_fast(&self.spread(&self.rows_of(dense, &seen)?, self.place.kind)?)?)?;
+        }
+        y = second.forward(&y.f_relu_()?)?;
+        if let Some([hidden, out]) = squeeze {
+            let plain = to_plain(&y)?;
+            let mean = plain.f_flatten(2, -1)?.f_mean_dim(&[2i64][..], false, Kind::Float)?;
+            let both = self.rows_of(out, &self.rows_of(hidden, &mean)?.f_relu()?)?.f_chunk(2, 1)?;
+            let scaled = plain * self.spread(&both[0].f_sigmoid()?, Kind::Float)?;
+            let shifted = scaled + self.spread(&both[1], Kind::Float)?;
+            y = to_fast(&shifted.f_to_kind(self.place.kind)?)?;
+        }
+        let mut y = y.f_add_(&x)?;
+        if entry.is_some() { Ok(y) } else { Ok(y.f_relu_()?) }
+    }
+
+    /// Logits, and the hidden layer of the value before its ReLU.
+    fn heads(&self, planes: &Tensor) -> Result<(Tensor, Tensor), NetError> {
+        let rows = |planes: &Tensor| planes.f_flatten(1, -1);
+        let moves = self.size.moves() as i64;
+        match &self.policy {
+            Policy::Dense(dense) => {
+                let both = self.rows_of(dense, &rows(planes)?)?;
+                Ok((both.f_narrow(1, 0, moves)?, both.f_narrow(1, moves, both.size()[1] - moves)?))
+            }
+            Policy::Convolution { board, pass, hidden } => {
+                let of_policy = board.weight.size()[1];
+                let policy = planes.f_narrow(1, 0, of_policy)?;
+                let value = planes.f_narrow(1, of_policy, planes.size()[1] - of_policy)?;
+                let points = policy.f_flatten(2, -1)?.f_transpose(1, 2)?.f_contiguous()?;
+                let board = board.forward(&points.f_flatten(0, 1)?)?.f_view([planes.size()[0], -1])?;
+                let logits = Tensor::f_cat(&[board, pass.forward(&mean_and_maximum(&policy)?)?], 1)?;
+                Ok((logits, self.rows_of(hidden, &rows(&value.f_contiguous()?)?)?))
+            }
+        }
+    }
+
+    /// A dense layer of some rows, each answered as in a whole batch.
+    fn rows_of(&self, dense: &Dense, rows: &Tensor) -> Result<Tensor, NetError> {
+        let count = rows.size()[0];
+        Ok(dense.forward(&self.whole(rows.shallow_clone())?)?.f_narrow(0, 0, count)?)
+    }
+
+    /// Numbers of channels as planes, all points of which have the same.
+    fn spread(&self, numbers: &Tensor, kind: Kind) -> Result<Tensor, NetError> {
+        let side = self.size.side() as i64;
+        let [rows, channels] = [numbers.size()[0], numbers.size()[1]];
+        let planes = numbers.f_to_kind(kind)?.f_unsqueeze(-1)?.f_unsqueeze(-1)?;
+        Ok(planes.f_expand([rows, channels, side, side], false)?.f_contiguous()?)
     }
 
     /// With rows of zeros up to a whole batch: unlike convolutions, matrix products sum in another order for a row of a
@@ -140,8 +273,8 @@ impl Layers {
     fn input(&self, planes: &[u8]) -> Result<Tensor, NetError> {
         let side = self.size.side() as i64;
         let bytes = Tensor::f_from_slice(planes)?.f_to_device(self.place.device)?;
-        let x = bytes.f_view([-1, planes::COUNT as i64, side, side])?.f_to_kind(self.place.kind)?;
-        to_fast(&self.turn_planes.complete(x)?)
+        let x = bytes.f_view([-1, self.inputs.written() as i64, side, side])?.f_to_kind(self.place.kind)?;
+        to_fast(&self.inputs.complete(x)?)
     }
 }
 
@@ -209,9 +342,59 @@ impl Dense {
         let x = x.f_to_mkldnn(Kind::Float)?;
         Ok(x.f_mkldnn_linear(&self.weight, Some(&self.bias))?.f_to_dense(None, false)?)
     }
+}
 
-    /// The only output of a layer that has one: a sum of products, for which a matrix product is too much ado.
-    fn single(&self, x: &Tensor) -> Result<Tensor, NetError> {
-        Ok((x * &self.weight).f_sum_dim_intlist(-1, false, Kind::Float)?.f_add_(&self.bias)?)
+impl Block {
+    fn share(&self) -> Block {
+        Block {
+            entry: self.entry.as_ref().map(Affine::share),
+            first: self.first.share(),
+            pooled: self.pooled.as_ref().map(|(conv, dense)| (conv.share(), dense.share())),
+            second: self.second.share(),
+            squeeze: self.squeeze.as_ref().map(|both| both.each_ref().map(Dense::share)),
+        }
+    }
+}
+
+impl Policy {
+    fn share(&self) -> Policy {
+        match self {
+            Policy::Dense(dense) => Policy::Dense(dense.share()),
+            Policy::Convolution { board, pass, hidden } => {
+                Policy::Convolution { board: board.share(), pass: pass.share(), hidden: hidden.share() }
+            }
+        }
+    }
+}
+
+impl Affine {
+    fn new((scales, shifts): &(Vec<f32>, Vec<f32>), device: tch::Device) -> Result<Affine, NetError> {
+        let channels = |numbers: &[f32]| Tensor::f_from_slice(numbers)?.f_view([1, -1, 1, 1])?.f_to_device(device);
+        Ok(Affine { scale: channels(scales)?, shift: channels(shifts)? })
+    }
+
+    fn share(&self) -> Affine {
+        Affine { scale: self.scale.shallow_clone(), shift: self.shift.shallow_clone() }
+    }
+
+    fn forward(&self, x: &Tensor, place: Place) -> Result<Tensor, NetError> {
+        let y = (to_plain(x)? * &self.scale + &self.shift).f_relu_()?;
+        to_fast(&y.f_to_kind(place.kind)?)
+    }
+}
+
+impl Few {
+    fn new(matrix: &Matrix, device: tch::Device) -> Result<Few, NetError> {
+        let Dense { weight, bias } = Dense::new(matrix, device)?;
+        Ok(Few { weight, bias })
+    }
+
+    fn share(&self) -> Few {
+        Few { weight: self.weight.shallow_clone(), bias: self.bias.shallow_clone() }
+    }
+
+    fn forward(&self, x: &Tensor) -> Result<Tensor, NetError> {
+        let products = x.f_unsqueeze(1)? * &self.weight;
+        Ok(products.f_sum_dim_intlist(-1, false, Kind::Float)?.f_add_(&self.bias)?)
     }
 }

@@ -29,13 +29,16 @@ use crate::{NetError, Shape, Weights};
 pub(crate) use evaluate::answers;
 pub(crate) use text::looks_like;
 
-/// A network as Leela Zero has it, with [`crate::TurnPlanes::Two`].
+/// The dense layers of a network that fits, by their names here.
+const DENSE: [&str; 3] = ["policy.dense", "value.hidden", "value.out"];
+
+/// A network as Leela Zero has it, with [`crate::Inputs::LeelaZero`].
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Zero {
     pub(crate) shape: Shape,
     /// In the order of [`Shape::units`]: the tower from the input on, the policy head, the value head.
     pub(crate) convolutions: Vec<Convolution>,
-    /// In the order of [`Shape::dense_layers`].
+    /// Those of [`DENSE`].
     pub(crate) dense: [Dense; 3],
 }
 

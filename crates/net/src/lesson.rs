@@ -29,7 +29,7 @@ pub(crate) fn learn(
     symmetries: &[Symmetry],
     share: f64,
 ) -> Result<Lesson, NetError> {
-    let batch = Batch::encode(tower.shape().size, examples, &recipe.targets, symmetries)?;
+    let batch = Batch::encode(tower.shape(), examples, &recipe.targets, symmetries)?;
     let taught = teach(tower, recipe, &batch, share)?;
     let (losses, weight) = (taught.loss.read()?, Example::total_weight(examples));
     Ok(Lesson { weight, losses, gradients: taught.gradients, statistics: taught.statistics })
@@ -59,7 +59,7 @@ pub(crate) fn look(
     symmetries: &[Symmetry],
 ) -> Result<Vec<Statistics>, NetError> {
     let _no_gradients = tch::no_grad_guard();
-    let batch = Batch::encode(tower.shape().size, examples, &recipe.targets, symmetries)?;
+    let batch = Batch::encode(tower.shape(), examples, &recipe.targets, symmetries)?;
     Ok(tower.forward(&batch.planes, Mode::Training)?.statistics)
 }
 
@@ -67,7 +67,7 @@ pub(crate) fn look(
 pub(crate) fn measure(tower: &Tower, recipe: &Recipe, examples: &[Example]) -> Result<(f64, Losses), NetError> {
     let _no_gradients = tch::no_grad_guard();
     let symmetries = vec![Symmetry::Identity; examples.len()];
-    let batch = Batch::encode(tower.shape().size, examples, &recipe.targets, &symmetries)?;
+    let batch = Batch::encode(tower.shape(), examples, &recipe.targets, &symmetries)?;
     let answers = tower.forward(&batch.planes, Mode::Playing)?;
     Ok((Example::total_weight(examples), loss(&answers, &batch, &Terms::new(&recipe.train))?.read()?))
 }

@@ -1,6 +1,6 @@
 //! The network: what it sees, how it answers, how it learns.
 //!
-//! The cast: [`planes`] turns a position into numbers, the same way for playing and for training. [`Weights`] are a
+//! The cast: [`Inputs`] turn a position into numbers, the same way for playing and for training. [`Weights`] are a
 //! network at rest, as numbers and as a file that opens with nothing else. A [`Model`] puts them on a device for
 //! playing, and hands a [`Network`] to every thread that wants to score positions. A [`Trainer`] improves them from
 //! examples, and writes a checkpoint from which it goes on as if it had never stopped.
@@ -17,12 +17,15 @@ mod device;
 mod drill;
 mod error;
 mod exchange;
+mod features;
 mod file;
 mod fold;
 mod folded;
 #[cfg(test)]
 mod gradients;
+mod inputs;
 mod layers;
+mod layout;
 mod leela_zero;
 mod lesson;
 mod loss;
@@ -30,6 +33,7 @@ mod memory;
 mod network;
 mod norm;
 mod optimizer;
+mod parts;
 pub mod planes;
 mod ready;
 mod schedule;
@@ -39,7 +43,6 @@ mod targets;
 mod threads;
 mod tower;
 mod trainer;
-mod turn_planes;
 mod vitals;
 mod weights;
 
@@ -49,13 +52,13 @@ pub use device::{Device, Precision, UnknownPlace};
 pub use drill::Drill;
 pub use error::NetError;
 pub use exchange::{Difference, FileKind};
+pub use inputs::Inputs;
 pub use loss::Losses;
 pub use network::{Model, Network};
 pub use ready::Ready;
 pub use shape::Shape;
 pub use targets::Targets;
 pub use trainer::{Recipe, Trainer, Workshop};
-pub use turn_planes::TurnPlanes;
 pub use vitals::Vital;
 pub use weights::Weights;
 

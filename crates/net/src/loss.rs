@@ -20,6 +20,8 @@ pub struct Losses {
     /// What the answered score costs: half the square of the error in points by the side of the board, or of an error above
     /// 1 its size less ½ (Huber); 0 where it is not learned.
     pub score: f32,
+    /// Cross-entropy of the answered policy of the opponent against the move it played; 0 where it is not learned.
+    pub opponent: f32,
     /// The penalty λ‖w‖²/2 on the weights.
     pub l2: f32,
     /// The sum of all, each by its weight: what training makes small.
@@ -52,14 +54,15 @@ pub(crate) struct Terms {
     outcome_in: OutcomeIn,
     ownership_weight: f32,
     score_weight: f32,
+    opponent_weight: f32,
 }
 
 /// The loss of a batch, with all that is needed to say more about it.
 pub(crate) struct Loss {
     /// The weighted sum of the parts: what the gradient is taken of.
     pub(crate) tensor: Tensor,
-    /// Policy, value, ownership, score.
-    parts: [Tensor; 4],
+    /// Policy, value, ownership, score, opponent.
+    parts: [Tensor; 5],
     /// Logarithms of the answered probabilities, and the target's probabilities.
     logs: Tensor,
     target: Tensor,
@@ -82,15 +85,34 @@ impl Terms {
             outcome_in: train.outcome_in,
             ownership_weight: train.ownership_weight,
             score_weight: train.score_weight,
+            opponent_weight: train.opponent_weight,
         }
     }
 
-    /// What values cost, one number a position: 0 for the target itself.
+    /// What the values of a network cost, one number a position: 0 for the target itself.
+    fn answered(&self, answers: &Answers, outcomes: &Tensor, searches: &Tensor) -> Result<Tensor, NetError> {
+        match &answers.value_logits {
+            Some(logits) if self.value_loss == ValueLoss::CrossEntropy => {
+                self.mixed(&three_ways(outcomes)?, &two_ways(searches)?, |target| chances_cost(logits, target))
+            }
+            _ => self.value(&answers.values, outcomes, searches),
+        }
+    }
+
     fn value(&self, values: &Tensor, outcomes: &Tensor, searches: &Tensor) -> Result<Tensor, NetError> {
+        self.mixed(outcomes, searches, |target| self.error(values, target))
+    }
+
+    fn mixed(
+        &self,
+        outcomes: &Tensor,
+        searches: &Tensor,
+        cost: impl Fn(&Tensor) -> Result<Tensor, NetError>,
+    ) -> Result<Tensor, NetError> {
         let share = f64::from(self.outcome_share);
         match self.outcome_in {
-            OutcomeIn::Target => self.error(values, &mix(outcomes, searches, share)),
-            OutcomeIn::Loss => Ok(mix(&self.error(values, outcomes)?, &self.error(values, searches)?, share)),
+            OutcomeIn::Target => cost(&mix(outcomes, searches, share)),
+            OutcomeIn::Loss => Ok(mix(&cost(outcomes)?, &cost(searches)?, share)),
         }
     }
 
@@ -110,6 +132,24 @@ impl Terms {
     }
 }
 
+/// Chances of winning, drawing and losing where the outcome is known: one of them is 1.
+fn three_ways(outcomes: &Tensor) -> Result<Tensor, NetError> {
+    let ways = [outcomes.f_relu()?, 1.0 - outcomes.f_abs()?, outcomes.f_neg()?.f_relu()?];
+    Ok(Tensor::f_stack(&ways, -1)?)
+}
+
+/// Chances of winning, drawing and losing of a value that a search has found, which does not tell draws: there are none.
+fn two_ways(values: &Tensor) -> Result<Tensor, NetError> {
+    let ways = [(values + 1.0) / 2.0, values.f_zeros_like()?, (1.0 - values) / 2.0];
+    Ok(Tensor::f_stack(&ways, -1)?)
+}
+
+/// Cross-entropy of chances against a target, less the target's with itself.
+fn chances_cost(logits: &Tensor, target: &Tensor) -> Result<Tensor, NetError> {
+    let least = target.f_xlogy(target)?.f_sum_dim_intlist(-1, false, target.kind())?;
+    Ok(cross(target, &logits.f_log_softmax(-1, logits.kind())?)? + least)
+}
+
 /// share·first + (1 − share)·second.
 fn mix(first: &Tensor, second: &Tensor, share: f64) -> Tensor {
     first * share + second * (1.0 - share)
@@ -127,8 +167,7 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, terms: &Terms) -> Result<Lo
     let logs = masked(&answers.logits, &given(&batch.mask)?)?.f_log_softmax(-1, kind)?;
     let policy = mean(&cross(&target, &logs)?)?;
     let (outcomes, searches) = (given(&batch.outcomes)?, given(&batch.searches)?);
-    let values = &answers.values;
-    let value = mean(&terms.value(values, &outcomes, &searches)?)?;
+    let value = mean(&terms.answered(answers, &outcomes, &searches)?)?;
     let zero = policy.f_detach()?.f_zeros_like()?;
     let ownership = match &answers.ownership {
         Some(logits) if !batch.ownership.is_empty() => {
@@ -139,16 +178,29 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, terms: &Terms) -> Result<Lo
     };
     let score = match &answers.scores {
         Some(scores) => known_mean(&huber(&(scores - given(&batch.scores)?))?, &given(&batch.scores_known)?, &weights)?,
-        None => zero,
+        None => zero.shallow_clone(),
     };
-    let weighed = [(&value, terms.value_weight), (&ownership, terms.ownership_weight), (&score, terms.score_weight)];
+    let opponent = match &answers.opponent {
+        Some(logits) if !batch.replies.is_empty() => {
+            let replies = given(&batch.replies)?.f_view_as(logits)?;
+            let cost = cross(&replies, &logits.f_log_softmax(-1, kind)?)?;
+            known_mean(&cost, &replies.f_sum_dim_intlist(-1, false, kind)?, &weights)?
+        }
+        _ => zero,
+    };
+    let weighed = [
+        (&value, terms.value_weight),
+        (&ownership, terms.ownership_weight),
+        (&score, terms.score_weight),
+        (&opponent, terms.opponent_weight),
+    ];
     let sum = weighed.iter().fold(policy.shallow_clone(), |sum, (part, weight)| sum + *part * f64::from(*weight));
     Ok(Loss {
         tensor: sum.f_view([1])?,
-        parts: [policy, value, ownership, score],
+        parts: [policy, value, ownership, score, opponent],
         logs,
         target,
-        values: values.shallow_clone(),
+        values: answers.values.shallow_clone(),
         mixed: mix(&outcomes, &searches, f64::from(terms.outcome_share)),
         weights,
     })
@@ -215,14 +267,16 @@ impl Loss {
         ];
         let all: Vec<&Tensor> = self.parts.iter().chain(&facts).collect();
         let numbers = numbers(&Tensor::f_stack(&all, 0)?)?;
-        let parts: [f32; 13] = numbers.try_into().expect("thirteen numbers were stacked");
-        let [policy, value, ownership, score, total, accuracy, top_three, target_entropy, output_entropy, ..] = parts;
+        let parts: [f32; 14] = numbers.try_into().expect("fourteen numbers were stacked");
+        let [policy, value, ownership, score, opponent, total, accuracy, top_three, ..] = parts;
+        let [.., target_entropy, output_entropy, _, _, _, _] = parts;
         let [.., mean_value, value_confidence, value_error, constant_error] = parts;
         Ok(Losses {
             policy,
             value,
             ownership,
             score,
+            opponent,
             l2: 0.0,
             total,
             accuracy,
@@ -250,6 +304,7 @@ impl Losses {
             value: mean(|l| l.value),
             ownership: mean(|l| l.ownership),
             score: mean(|l| l.score),
+            opponent: mean(|l| l.opponent),
             l2: mean(|l| l.l2),
             total: mean(|l| l.total),
             accuracy: mean(|l| l.accuracy),
@@ -269,12 +324,13 @@ impl Losses {
     }
 
     /// Every number with its name, for logs and plots.
-    pub fn named(&self) -> [(&'static str, f32); 14] {
+    pub fn named(&self) -> [(&'static str, f32); 15] {
         [
             ("policy", self.policy),
             ("value", self.value),
             ("ownership", self.ownership),
             ("score", self.score),
+            ("opponent", self.opponent),
             ("l2", self.l2),
             ("total", self.total),
             ("accuracy", self.accuracy),
@@ -305,6 +361,7 @@ mod tests {
             outcome_in: OutcomeIn::Target,
             ownership_weight: 0.5,
             score_weight: 0.25,
+            opponent_weight: 0.5,
         }
     }
 
@@ -326,7 +383,13 @@ mod tests {
     fn answers(logits: [f32; 6], values: [f32; 2]) -> Answers {
         let leaf = |numbers: &[f32]| Tensor::from_slice(numbers).set_requires_grad(true);
         let logits = leaf(&logits).view([2, 3]).detach().set_requires_grad(true);
-        Answers { logits, values: leaf(&values), ownership: None, scores: None, statistics: Vec::new() }
+        plain(logits, leaf(&values))
+    }
+
+    /// Answers of a network that has no other heads.
+    fn plain(logits: Tensor, values: Tensor) -> Answers {
+        let (value_logits, opponent, ownership, scores) = (None, None, None, None);
+        Answers { logits, values, value_logits, opponent, ownership, scores, statistics: Vec::new() }
     }
 
     fn close(a: f32, b: f32) -> bool {
@@ -373,7 +436,7 @@ mod tests {
             };
             let logits = Tensor::from_slice(&pick(&logits, 3)).view([-1, 3]).set_requires_grad(true);
             let answered = Tensor::from_slice(&pick(&answered, 1)).set_requires_grad(true);
-            let answers = Answers { logits, values: answered, ownership: None, scores: None, statistics: Vec::new() };
+            let answers = plain(logits, answered);
             let (policies, values) = (pick(&target, 3), pick(&values, 1));
             let weights = weights.to_vec();
             let batch = Batch { policies, outcomes: values.clone(), searches: values, weights, ..Batch::default() };
@@ -493,6 +556,41 @@ mod tests {
         assert!(close(loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap().score, 2.5), "|3| − ½");
         batch.ownership_known = vec![0.0; 2];
         assert_eq!(loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap().ownership, 0.0);
+    }
+
+    #[test]
+    fn chances_by_hand() {
+        let chances = |numbers: [f32; 6]| Tensor::from_slice(&numbers).view([2, 3]);
+        // Chances of ½, ¼, ¼ and of ¼, ½, ¼.
+        let logits = chances([LN2, 0.0, 0.0, 0.0, LN2, 0.0]).set_requires_grad(true);
+        let mut answers = answers([0.0; 6], [0.25, 0.0]);
+        answers.value_logits = Some(logits.shallow_clone());
+        let terms = Terms { value_loss: ValueLoss::CrossEntropy, outcome_share: 1.0, ..terms(1.0) };
+        // A win, and a draw.
+        let batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0]);
+        let loss = loss(&answers, &batch, &terms).unwrap();
+        assert!(close(loss.read().unwrap().value, LN2), "{:?}", loss.read());
+        let gradients = Tensor::run_backward(&[&loss.tensor], &[&logits], false, false);
+        let expected = [-0.25, 0.125, 0.125, 0.125, -0.25, 0.125];
+        assert!(all_close(&numbers(&gradients[0]).unwrap(), &expected));
+        // A search's 0.5 is ¾ and ¼; whatever a target is, it costs nothing itself.
+        let search = two_ways(&Tensor::from_slice(&[0.5f32, -1.0])).unwrap();
+        assert!(all_close(&numbers(&search).unwrap(), &[0.75, 0.0, 0.25, 0.0, 0.0, 1.0]));
+        let itself = chances_cost(&(search.shallow_clone() + 1e-12).log(), &search).unwrap();
+        assert!(all_close(&numbers(&itself).unwrap(), &[0.0; 2]));
+    }
+
+    #[test]
+    fn answers_of_the_opponent_by_hand() {
+        // The first answer is the second move; of the second position it is not known.
+        let mut batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0.0; 2]);
+        batch.replies = vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+        let mut answers = answers([0.0; 6], [0.0; 2]);
+        answers.opponent = Some(Tensor::from_slice(&[0.0f32, LN2, 0.0, 9.0, 0.0, 0.0]).view([2, 3]));
+        let losses = loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap();
+        assert!(close(losses.opponent, LN2) && close(losses.total, losses.policy + 0.5 * LN2), "{losses:?}");
+        batch.replies = Vec::new();
+        assert_eq!(loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap().opponent, 0.0);
     }
 
     #[test]

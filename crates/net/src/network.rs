@@ -8,7 +8,7 @@ use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Pushed, Value};
 use crate::cache::Cache;
 use crate::layers::{Layers, Output, Place};
 use crate::threads::single;
-use crate::{Device, NetError, Precision, Shape, Weights, planes};
+use crate::{Device, NetError, Precision, Shape, Weights};
 
 /// Weights on a device, from which any number of threads take a [`Network`] each.
 pub struct Model {
@@ -135,9 +135,9 @@ impl Network {
         self.policies.resize(self.pushed.len() * self.shape.size.moves(), 0.0);
         self.values.clear();
         let rows = self.layers.batch();
-        let numbers = rows * planes::len(self.shape.size);
+        let numbers = rows * self.shape.inputs.len(self.shape.size);
         for (planes, pushed) in self.planes.chunks_exact(numbers).zip(self.pushed.chunks(rows)) {
-            let asked = self.layers.rows(pushed.len()) * planes::len(self.shape.size);
+            let asked = self.layers.rows(pushed.len()) * self.shape.inputs.len(self.shape.size);
             let output = self.layers.forward(&planes[..asked])?;
             let policies = &mut self.policies[self.values.len() * self.shape.size.moves()..];
             turn_back(self.shape.size, &output, pushed, policies, &mut self.values, self.cache.as_mut())?;
@@ -148,7 +148,7 @@ impl Network {
 }
 
 impl Evaluate for Network {
-    fn push(&mut self, game: &Game, draw: Draw) -> Pushed {
+    fn push(&mut self, game: &Game, komi: f32, draw: Draw) -> Pushed {
         let row = self.pushed.len();
         let mut pushed = Row { symmetry: draw.symmetry(), to_move: game.to_move(), key: 0 };
         let size = self.shape.size;
@@ -157,12 +157,12 @@ impl Evaluate for Network {
             self.pushed.push(pushed);
             return Pushed::Waits;
         }
-        let numbers = planes::len(size);
+        let numbers = self.shape.inputs.len(size);
         if (row + 1) * numbers > self.planes.len() {
             self.planes.resize(self.planes.len() + self.batch() * numbers, 0);
         }
         let planes = &mut self.planes[row * numbers..][..numbers];
-        planes::of_game(game, pushed.symmetry, planes);
+        self.shape.inputs.of_game(game, komi, pushed.symmetry, planes);
         if let Some(cache) = &self.cache {
             pushed.key = Cache::key(planes);
             if let Some((policy, value)) = cache.get(pushed.key) {

@@ -4,7 +4,7 @@ use config::{Optimizer as Method, Train};
 use tch::{Kind, Tensor};
 
 use crate::NetError;
-use crate::shape::{Role, TensorSpec};
+use crate::layout::{Role, TensorSpec};
 use crate::tower::Tower;
 
 /// Added to the root of Adam's second moment, as in its paper.
@@ -170,8 +170,16 @@ mod tests {
     fn shape() -> Shape {
         let size = Size::new(2).unwrap();
         let (policy_planes, value_planes, value_hidden) = (2, 1, 2);
-        let (ownership, score, turn_planes) = (true, true, crate::TurnPlanes::One);
-        Shape { size, blocks: 1, filters: 2, policy_planes, value_planes, value_hidden, ownership, score, turn_planes }
+        Shape {
+            blocks: 1,
+            filters: 2,
+            policy_planes,
+            value_planes,
+            value_hidden,
+            ownership: true,
+            score: true,
+            ..Shape::plain(size)
+        }
     }
 
     /// Takes steps with gradients that are `gradient` everywhere, and compares each number with `expected` of what it was

@@ -1,18 +1,18 @@
 //! Examples as the tensors that a trainer works with.
 
-use go::{Size, Symmetry};
+use go::Symmetry;
 use record::Example;
 use tch::{Kind, Tensor};
 
 use crate::batch::Batch;
-use crate::{NetError, Targets};
+use crate::{NetError, Shape, Targets};
 
 /// A batch of examples in tensors on the CPU: planes, policies, values, ownership, scores and weights, all as f32.
 #[derive(Debug)]
 pub struct Ready(Vec<Tensor>);
 
 impl Ready {
-    /// Encodes examples, each seen through its symmetry.
+    /// Encodes examples as a network of this shape sees them, each through its symmetry.
     ///
     /// # Errors
     /// No examples, one for another board, or one that makes no sense.
@@ -20,13 +20,13 @@ impl Ready {
     /// # Panics
     /// When there are fewer symmetries than examples.
     pub fn new(
-        size: Size,
+        shape: Shape,
         examples: &[Example],
         targets: &Targets,
         symmetries: &[Symmetry],
     ) -> Result<Ready, NetError> {
         assert!(symmetries.len() >= examples.len(), "a symmetry for each example");
-        let batch = Batch::encode(size, examples, targets, symmetries)?;
+        let batch = Batch::encode(shape, examples, targets, symmetries)?;
         let planes = Tensor::f_from_slice(&batch.planes)?.f_to_kind(Kind::Float)?;
         let Batch { policies, outcomes, searches, ownership, scores, weights, .. } = &batch;
         let others = [policies, outcomes, searches, ownership, scores, weights];
@@ -45,14 +45,15 @@ impl Ready {
 #[cfg(test)]
 mod tests {
     use config::PolicyTarget;
+    use go::Size;
     use record::synthetic;
 
     use super::*;
 
     #[test]
     fn a_batch_has_every_number_of_every_example() {
-        let size = Size::new(5).unwrap();
-        let examples = synthetic::game("random", "w", 1, size, 20).examples().unwrap();
+        let shape = Shape::plain(Size::new(5).unwrap());
+        let examples = synthetic::game("random", "w", 1, shape.size, 20).examples().unwrap();
         let targets = Targets {
             choice_moves: 0,
             policy: PolicyTarget::Visits,
@@ -60,10 +61,11 @@ mod tests {
             outcome_share: 1.0,
             legal_only: false,
             ownership: false,
+            opponent: false,
         };
         let symmetries = vec![Symmetry::Rot90; examples.len()];
-        let ready = Ready::new(size, &examples, &targets, &symmetries).unwrap();
+        let ready = Ready::new(shape, &examples, &targets, &symmetries).unwrap();
         assert_eq!(ready.numbers(), examples.len() * (17 * 25 + 26 + 4));
-        assert!(matches!(Ready::new(size, &[], &targets, &[]), Err(NetError::NoExamples)));
+        assert!(matches!(Ready::new(shape, &[], &targets, &[]), Err(NetError::NoExamples)));
     }
 }

@@ -1,16 +1,17 @@
-//! The shape of a network, and the tensors that follow from it.
+//! The shape of a network.
 
 use std::fmt;
 
+use config::{PolicyHead, ValueHead};
 use go::Size;
 use serde::{Deserialize, Serialize};
 
-use crate::{NetError, TurnPlanes};
+use crate::{Inputs, NetError};
 
 /// No network that can be trained has more of anything; keeps a broken file from asking for endless memory.
 const MOST: usize = 1 << 14;
 
-/// The shape of a network: the tower of AlphaGo Zero with the heads of Minigo.
+/// The shape of a network: the tower of AlphaGo Zero with the heads of Minigo, and what may be changed about them.
 ///
 /// A 3x3 convolution, batch norm and ReLU; `blocks` residual blocks of two such convolutions; a policy head of a 1x1
 /// convolution to a few planes, batch norm, ReLU and a dense layer to one number a move; a value head of a 1x1
@@ -18,32 +19,52 @@ const MOST: usize = 1 << 14;
 /// tanh. The value is for the side to move. No convolution has a bias, for the batch norm after it has one. The batch norms of the heads
 /// learn neither scale nor shift.
 ///
-/// Two more heads may help it learn, and are left out of play: `ownership`, a 1x1 convolution with a bias to the logit of
-/// each point's being the mover's in the end; and `score`, a dense layer from the hidden layer of the value head to the
-/// mover's margin in points after komi, divided by the side of the board.
+/// Three more heads may help it learn, and are left out of play: `ownership`, a 1x1 convolution with a bias to the logit of
+/// each point's being the mover's in the end; `score`, a dense layer from the hidden layer of the value head to the
+/// mover's margin in points after komi, divided by the side of the board; and `opponent`, a second policy from the planes of the
+/// first, for the opponent's next move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The board.
     pub size: Size,
+    /// What it is told of a position. A network that came from Leela Zero may have a plane more than our own.
+    pub inputs: Inputs,
     /// Residual blocks.
     pub blocks: usize,
     /// Channels of the tower.
     pub filters: usize,
+    /// Whether blocks begin with batch norm and ReLU instead of ending with them (He et al. 2016): batch norm, ReLU, convolution,
+    /// batch norm, ReLU, convolution, sum; and a batch norm and ReLU after the last block.
+    pub pre_activation: bool,
+    /// Whether every 3x3 convolution with a batch norm is learned as a sum of three: itself, a 1x1 convolution, and the identity where
+    /// inputs are as many as outputs, each with a batch norm (Ding et al. 2021, RepVGG). In play they are one.
+    pub branches: bool,
+    /// Width of the hidden layer that scales and shifts the channels at the end of each block by what all points together look
+    /// like (squeeze and excitation, Hu et al. 2018, with a bias as in Leela Chess Zero); 0 for none.
+    pub squeeze: usize,
+    /// Channels whose mean and maximum over the board shift the channels in the middle of every second block (global pooling,
+    /// Wu 2019, section 3.3); 0 for none.
+    pub pooled_filters: usize,
     /// Planes of the policy head; 2 in AlphaGo Zero.
     pub policy_planes: usize,
+    /// How the policy comes of them.
+    pub policy_head: PolicyHead,
     /// Planes of the value head; 1 in AlphaGo Zero.
     pub value_planes: usize,
     /// Width of the hidden layer in the value head.
     pub value_hidden: usize,
+    /// How the value comes of it.
+    pub value_head: ValueHead,
     /// Whether it learns whose each point will be, too.
     pub ownership: bool,
     /// Whether it learns by how many points the game will be won, too.
     pub score: bool,
-    /// How it is told whose turn it is. Networks of our own have one plane for that; those of Leela Zero have two.
-    pub turn_planes: TurnPlanes,
+    /// Whether it learns the opponent's answer, too.
+    pub opponent: bool,
 }
 
-/// A shape as files spell it.
+/// A shape as files spell it. What a network of AlphaGo Zero's kind has not is left out, so that the files of these stay what
+/// they were.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct ShapeFields {
     size: usize,
@@ -53,158 +74,170 @@ pub(crate) struct ShapeFields {
     value_planes: usize,
     value_hidden: usize,
     planes: usize,
-    /// Not in the files of networks that have none, so that these stay what they were.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     ownership: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     score: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    opponent: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pre_activation: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    branches: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    squeeze: usize,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pooled_filters: usize,
+    #[serde(default, skip_serializing_if = "is_default")]
+    policy_head: PolicyHead,
+    #[serde(default, skip_serializing_if = "is_default")]
+    value_head: ValueHead,
 }
 
-/// A convolution and its batch norm.
-pub(crate) struct Unit {
-    pub(crate) name: String,
-    pub(crate) inputs: usize,
-    pub(crate) outputs: usize,
-    /// Side of the kernel: 3 in the tower, 1 in the heads.
-    pub(crate) kernel: usize,
-}
-
-/// What a tensor is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Role {
-    /// Kernel of a convolution or matrix of a dense layer: what the L2 penalty is for.
-    Weight,
-    /// Bias of a dense layer.
-    Bias,
-    /// Scale of a batch norm.
-    Scale,
-    /// Shift of a batch norm.
-    Shift,
-    /// Running mean of a batch norm: follows the data, not the gradient.
-    Mean,
-    /// Running variance of a batch norm.
-    Variance,
-}
-
-/// A tensor of a network.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct TensorSpec {
-    pub(crate) name: String,
-    pub(crate) dimensions: Vec<usize>,
-    pub(crate) role: Role,
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Shape {
+    /// The smallest network of AlphaGo Zero's kind for a board: what others differ from.
+    pub const fn plain(size: Size) -> Shape {
+        Shape {
+            size,
+            inputs: Inputs::History,
+            blocks: 0,
+            filters: 1,
+            pre_activation: false,
+            branches: false,
+            squeeze: 0,
+            pooled_filters: 0,
+            policy_planes: 2,
+            policy_head: PolicyHead::Dense,
+            value_planes: 1,
+            value_hidden: 1,
+            value_head: ValueHead::Tanh,
+            ownership: false,
+            score: false,
+            opponent: false,
+        }
+    }
+
+    /// Networks that have everything there is between them, for tests.
+    #[cfg(test)]
+    pub(crate) fn samples(size: Size) -> [Shape; 4] {
+        let small = Shape { blocks: 2, filters: 16, value_planes: 2, value_hidden: 8, ..Shape::plain(size) };
+        [
+            Shape { branches: true, ownership: true, ..small },
+            Shape { squeeze: 4, pooled_filters: 6, value_head: ValueHead::WinDrawLoss, score: true, ..small },
+            Shape { inputs: Inputs::Features, policy_head: PolicyHead::Convolution, opponent: true, ..small },
+            Shape {
+                inputs: Inputs::Features,
+                pre_activation: true,
+                branches: true,
+                squeeze: 4,
+                pooled_filters: 6,
+                policy_head: PolicyHead::Convolution,
+                value_head: ValueHead::WinDrawLoss,
+                opponent: true,
+                ..small
+            },
+        ]
+    }
+
     /// The shape that a configuration asks for.
     ///
     /// # Errors
     /// A board that does not exist.
     pub fn new(game: &config::Game, network: &config::Network) -> Result<Shape, NetError> {
-        let config::Network { blocks, filters, policy_planes, value_planes, value_hidden, ownership, score } = *network;
-        let (size, turn_planes) = (Size::new(game.size)?, TurnPlanes::One);
-        Ok(Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score, turn_planes })
+        Ok(Shape {
+            size: Size::new(game.size)?,
+            inputs: match network.inputs {
+                config::Inputs::History => Inputs::History,
+                config::Inputs::Features => Inputs::Features,
+            },
+            blocks: network.blocks,
+            filters: network.filters,
+            pre_activation: network.pre_activation,
+            branches: network.branches,
+            squeeze: network.squeeze,
+            pooled_filters: network.pooled_filters,
+            policy_planes: network.policy_planes,
+            policy_head: network.policy_head,
+            value_planes: network.value_planes,
+            value_hidden: network.value_hidden,
+            value_head: network.value_head,
+            ownership: network.ownership,
+            score: network.score,
+            opponent: network.opponent,
+        })
     }
 
     /// The same network without what only helps it learn.
     pub fn in_play(self) -> Shape {
-        Shape { ownership: false, score: false, ..self }
+        Shape { branches: false, ownership: false, score: false, opponent: false, ..self }
     }
 
-    /// Multiplications and additions of one evaluation in play, counting each as one; taps that fall off the board count too,
-    /// and batch norms, being folded away, do not.
-    pub fn operations(&self) -> u64 {
-        let convolutions: usize = self
-            .units()
-            .iter()
-            .map(|unit| unit.inputs * unit.outputs * unit.kernel * unit.kernel * self.size.area())
-            .sum();
-        let dense: usize = self.dense_layers().iter().map(|(_, inputs, outputs)| inputs * outputs).sum();
-        2 * (convolutions + dense) as u64
+    /// The shape, with the planes of a network that is there already: a network may have come from a file with planes that no
+    /// configuration speaks of.
+    pub fn with_planes_like(self, found: Shape) -> Shape {
+        match (self.inputs, found.inputs) {
+            (Inputs::History, Inputs::LeelaZero) => Shape { inputs: found.inputs, ..self },
+            _ => self,
+        }
     }
 
-    /// Numbers that are learned.
-    pub fn parameters(&self) -> usize {
-        let learned = self.tensors().into_iter().filter(|tensor| tensor.role.is_learned());
-        learned.map(|tensor| tensor.len()).sum()
-    }
-
-    /// Every convolution with its batch norm, from the input on.
-    pub(crate) fn units(&self) -> Vec<Unit> {
-        let unit = |name: String, inputs, outputs, kernel| Unit { name, inputs, outputs, kernel };
-        let f = self.filters;
-        let mut units = vec![unit("stem".to_owned(), self.turn_planes.count(), f, 3)];
-        for block in 0..self.blocks {
-            units.extend(["first", "second"].map(|half| unit(format!("blocks.{block}.{half}"), f, f, 3)));
-        }
-        units.push(unit("policy".to_owned(), f, self.policy_planes, 1));
-        units.push(unit("value".to_owned(), f, self.value_planes, 1));
-        units
-    }
-
-    /// Every tensor of the network.
-    pub(crate) fn tensors(&self) -> Vec<TensorSpec> {
-        let mut tensors = Vec::new();
-        let mut add = |name: String, dimensions, role| tensors.push(TensorSpec { name, dimensions, role });
-        for unit in self.units() {
-            let has_scale = unit.has_scale();
-            let Unit { name, inputs, outputs, kernel } = unit;
-            add(format!("{name}.conv.weight"), vec![outputs, inputs, kernel, kernel], Role::Weight);
-            if has_scale {
-                add(format!("{name}.norm.weight"), vec![outputs], Role::Scale);
-                add(format!("{name}.norm.bias"), vec![outputs], Role::Shift);
-            }
-            add(format!("{name}.norm.running_mean"), vec![outputs], Role::Mean);
-            add(format!("{name}.norm.running_var"), vec![outputs], Role::Variance);
-        }
-        for (name, inputs, outputs) in self.dense_layers() {
-            add(format!("{name}.weight"), vec![outputs, inputs], Role::Weight);
-            add(format!("{name}.bias"), vec![outputs], Role::Bias);
-        }
-        if self.score {
-            add("value.score.weight".to_owned(), vec![1, self.value_hidden], Role::Weight);
-            add("value.score.bias".to_owned(), vec![1], Role::Bias);
-        }
-        if self.ownership {
-            add("ownership.conv.weight".to_owned(), vec![1, self.filters, 1, 1], Role::Weight);
-            add("ownership.conv.bias".to_owned(), vec![1], Role::Bias);
-        }
-        tensors
-    }
-
-    /// Name, inputs and outputs of every dense layer that plays.
-    pub(crate) fn dense_layers(&self) -> [(&'static str, usize, usize); 3] {
-        [
-            ("policy.dense", self.policy_planes * self.size.area(), self.size.moves()),
-            ("value.hidden", self.value_planes * self.size.area(), self.value_hidden),
-            ("value.out", self.value_hidden, 1),
-        ]
+    /// Whether a block has global pooling: every second one.
+    pub(crate) fn pools(&self, block: usize) -> bool {
+        self.pooled_filters > 0 && block % 2 == 1
     }
 }
 
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score, turn_planes } =
-            self;
+        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, .. } = self;
         write!(
             f,
             "{blocks} blocks of {filters} filters on {size}x{size}, heads of {policy_planes} and {value_planes} planes, \
              {value_hidden} hidden values"
         )?;
-        let more = [(ownership, "ownership"), (score, "score")];
-        more.iter().filter(|(has, _)| **has).try_for_each(|(_, name)| write!(f, ", {name}"))?;
-        match turn_planes {
-            TurnPlanes::One => Ok(()),
-            TurnPlanes::Two => write!(f, ", {} planes of input", turn_planes.count()),
-        }
+        let more = [
+            (self.ownership, "ownership".to_owned()),
+            (self.score, "score".to_owned()),
+            (self.opponent, "the opponent's answer".to_owned()),
+            (self.inputs != Inputs::History, format!("{} planes of input ({})", self.inputs.count(), self.inputs)),
+            (self.pre_activation, "pre-activation".to_owned()),
+            (self.branches, "branches".to_owned()),
+            (self.squeeze > 0, format!("squeeze to {}", self.squeeze)),
+            (self.pooled_filters > 0, format!("{} pooled filters", self.pooled_filters)),
+            (self.policy_head != PolicyHead::default(), "a convolutional policy".to_owned()),
+            (self.value_head != ValueHead::default(), "win, draw and loss".to_owned()),
+        ];
+        more.iter().filter(|(has, _)| *has).try_for_each(|(_, name)| write!(f, ", {name}"))
     }
 }
 
 impl From<Shape> for ShapeFields {
     fn from(shape: Shape) -> ShapeFields {
-        let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score, turn_planes } =
-            shape;
-        let (size, planes) = (size.side(), turn_planes.count());
-        ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, ownership, score }
+        let Shape { size, inputs, blocks, filters, pre_activation, branches, squeeze, pooled_filters, .. } = shape;
+        let Shape { policy_planes, policy_head, value_planes, value_hidden, value_head, .. } = shape;
+        let Shape { ownership, score, opponent, .. } = shape;
+        ShapeFields {
+            size: size.side(),
+            blocks,
+            filters,
+            policy_planes,
+            value_planes,
+            value_hidden,
+            planes: inputs.count(),
+            ownership,
+            score,
+            opponent,
+            pre_activation,
+            branches,
+            squeeze,
+            pooled_filters,
+            policy_head,
+            value_head,
+        }
     }
 }
 
@@ -212,47 +245,34 @@ impl TryFrom<ShapeFields> for Shape {
     type Error = String;
 
     fn try_from(fields: ShapeFields) -> Result<Shape, String> {
-        let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, ownership, score } =
-            fields;
+        let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, .. } = fields;
+        let ShapeFields { ownership, score, opponent, pre_activation, branches, squeeze, pooled_filters, .. } = fields;
         let size = Size::new(size).map_err(|e| e.to_string())?;
-        let [one, two] = [TurnPlanes::One, TurnPlanes::Two].map(TurnPlanes::count);
-        let unknown = || format!("a network for {planes} planes of input, and positions have {one} or {two}");
-        let turn_planes = TurnPlanes::of_count(planes).ok_or_else(unknown)?;
-        let shape =
-            Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score, turn_planes };
+        let unknown = || format!("a network for {planes} planes of input, and positions have 16, 17 or 18");
+        let shape = Shape {
+            size,
+            inputs: Inputs::of_count(planes).ok_or_else(unknown)?,
+            blocks,
+            filters,
+            pre_activation,
+            branches,
+            squeeze,
+            pooled_filters,
+            policy_planes,
+            policy_head: fields.policy_head,
+            value_planes,
+            value_hidden,
+            value_head: fields.value_head,
+            ownership,
+            score,
+            opponent,
+        };
         let widths = [filters, policy_planes, value_planes, value_hidden];
-        if blocks > MOST || widths.iter().any(|width| !(1..=MOST).contains(width)) {
+        let optional = [blocks, squeeze, pooled_filters];
+        if optional.iter().any(|&count| count > MOST) || widths.iter().any(|width| !(1..=MOST).contains(width)) {
             return Err(format!("{shape} make no network"));
         }
         Ok(shape)
-    }
-}
-
-impl Unit {
-    /// Whether the batch norm learns a scale and a shift. Those of the heads do not, as in Minigo: a head is one or two
-    /// planes, whose first values are noise to the layers behind, and training would sooner shift the whole plane below
-    /// the ReLU, where nothing is learned any more, than make sense of it.
-    pub(crate) fn has_scale(&self) -> bool {
-        self.kernel > 1
-    }
-}
-
-impl Role {
-    /// Whether the gradient changes it.
-    pub(crate) fn is_learned(self) -> bool {
-        !matches!(self, Role::Mean | Role::Variance)
-    }
-}
-
-impl TensorSpec {
-    /// How many numbers it holds.
-    pub(crate) fn len(&self) -> usize {
-        self.dimensions.iter().product()
-    }
-
-    /// Inputs to each output of a convolution or dense layer.
-    pub(crate) fn inputs(&self) -> usize {
-        self.dimensions.iter().skip(1).product()
     }
 }
 
@@ -262,15 +282,12 @@ mod tests {
 
     fn shape(size: usize, blocks: usize, filters: usize, value_hidden: usize) -> Shape {
         Shape {
-            size: Size::new(size).unwrap(),
             blocks,
             filters,
             policy_planes: 2,
             value_planes: 1,
             value_hidden,
-            ownership: false,
-            score: false,
-            turn_planes: TurnPlanes::One,
+            ..Shape::plain(Size::new(size).unwrap())
         }
     }
 
@@ -296,11 +313,38 @@ mod tests {
 
     #[test]
     fn every_tensor_has_a_name_of_its_own() {
-        let mut names: Vec<String> = shape(9, 3, 4, 4).tensors().into_iter().map(|tensor| tensor.name).collect();
-        let count = names.len();
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), count);
+        for shape in Shape::samples(Size::new(9).unwrap()) {
+            let mut names: Vec<String> = shape.tensors().into_iter().map(|tensor| tensor.name).collect();
+            let count = names.len();
+            names.sort();
+            names.dedup();
+            assert_eq!(names.len(), count);
+        }
+    }
+
+    #[test]
+    fn what_is_not_plain_is_counted_and_told() {
+        let [branches, pooled, features, all] = Shape::samples(Size::new(5).unwrap());
+        let small = Shape { branches: false, ownership: false, ..branches };
+        // A 1x1 kernel and a norm beside each 3x3 one, and one more norm where 16 channels come of 16; ownership.
+        assert_eq!(branches.parameters() - small.parameters(), 16 * (17 + 4 * 16) + 5 * 32 + 4 * 32 + 17);
+        assert_eq!(branches.operations(), small.operations());
+        // Squeeze in both blocks, pooling in the second, two more chances, scores.
+        let squeeze = 16 * 4 + 4 + 4 * 32 + 32;
+        let pooling = 16 * 6 * 9 + 12 + 12 * 16 + 16;
+        assert_eq!(pooled.parameters() - small.parameters(), 2 * squeeze + pooling + 2 * 9 + 9);
+        for (shape, told) in [
+            (branches, ", ownership, branches"),
+            (pooled, ", score, squeeze to 4, 6 pooled filters, win, draw and loss"),
+            (features, ", the opponent's answer, 16 planes of input (features), a convolutional policy"),
+        ] {
+            assert_eq!(shape.to_string(), format!("{small}{told}"));
+        }
+        for shape in [branches, pooled, features, all] {
+            assert_eq!(Shape::try_from(ShapeFields::from(shape)), Ok(shape));
+            let json = serde_json::to_string(&ShapeFields::from(shape)).unwrap();
+            assert_eq!(Shape::try_from(serde_json::from_str::<ShapeFields>(&json).unwrap()), Ok(shape));
+        }
     }
 
     #[test]
@@ -313,7 +357,8 @@ mod tests {
             ShapeFields { blocks: usize::MAX, ..good },
             ShapeFields { filters: 0, ..good },
             ShapeFields { value_hidden: 1 << 40, ..good },
-            ShapeFields { planes: 16, ..good },
+            ShapeFields { planes: 15, ..good },
+            ShapeFields { squeeze: 1 << 40, ..good },
         ] {
             assert!(Shape::try_from(bad).is_err());
         }

@@ -77,15 +77,12 @@ mod tests {
     #[test]
     fn results_keep_the_order_of_the_parts() {
         let shape = Shape {
-            size: go::Size::MIN,
             blocks: 0,
             filters: 1,
             policy_planes: 2,
             value_planes: 1,
             value_hidden: 1,
-            ownership: false,
-            score: false,
-            turn_planes: crate::TurnPlanes::One,
+            ..Shape::plain(go::Size::MIN)
         };
         let place = Place { device: tch::Device::Cpu, kind: tch::Kind::Float };
         let tower = Tower::new(&Weights::random(shape, 1), place, Format::Points).unwrap();

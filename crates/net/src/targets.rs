@@ -25,6 +25,8 @@ pub struct Targets {
     pub legal_only: bool,
     /// Whether it is learned whose each point is in the end.
     pub ownership: bool,
+    /// Whether the opponent's answer is learned.
+    pub opponent: bool,
 }
 
 impl Targets {
@@ -37,6 +39,7 @@ impl Targets {
             outcome_share: train.outcome_share,
             legal_only: train.legal_only,
             ownership: train.ownership_weight > 0.0,
+            opponent: train.opponent_weight > 0.0,
         }
     }
 
@@ -54,10 +57,11 @@ impl Targets {
         let exponent = self.exponent(example.turn);
         let visits: Vec<u32> = example.visits.iter().map(|&(_, count)| count).collect();
         if visits.iter().all(|&count| count == 0) {
-            return Err(bad(example, "no visits".to_owned()));
+            return Err(NetError::target(example, "no visits".to_owned()));
         }
         for (&(mv, _), weight) in example.visits.iter().zip(choice::weights(&visits, exponent)) {
-            let place = *places.get(usize::from(mv)).ok_or_else(|| bad(example, format!("no move {mv}")))?;
+            let place =
+                *places.get(usize::from(mv)).ok_or_else(|| NetError::target(example, format!("no move {mv}")))?;
             policy[usize::from(place)] = weight;
         }
         Ok(())
@@ -90,7 +94,7 @@ impl Targets {
     pub fn value_sources(&self, example: &Example) -> Result<[f32; 2], NetError> {
         let root = example.root_value;
         if !root.is_finite() {
-            return Err(bad(example, format!("root value {root}")));
+            return Err(NetError::target(example, format!("root value {root}")));
         }
         let sign = example.to_move.sign();
         Ok([sign * f32::from(example.outcome.as_i8()), sign * root])
@@ -114,6 +118,23 @@ impl Targets {
         true
     }
 
+    /// Writes 1 for the move that the opponent answered with, where the symmetry puts it, if that is known, and 0 for all others.
+    ///
+    /// # Errors
+    /// A move that the board does not have.
+    ///
+    /// # Panics
+    /// When `replies` has not one number for each move of the example's board.
+    pub fn reply(&self, example: &Example, symmetry: Symmetry, replies: &mut [f32]) -> Result<(), NetError> {
+        assert_eq!(replies.len(), example.size.moves(), "one number a move");
+        replies.fill(0.0);
+        let Some(reply) = None::<u16> else { return Ok(()) };
+        let place = symmetry.permutation(example.size).get(usize::from(reply));
+        let place = place.ok_or_else(|| NetError::target(example, format!("no move {reply}")))?;
+        replies[usize::from(*place)] = 1.0;
+        Ok(())
+    }
+
     /// The mover's margin in points after komi, divided by the side of the board, if the game was counted.
     pub fn score(&self, example: &Example) -> Option<f32> {
         example
@@ -132,16 +153,16 @@ impl Targets {
     /// When `mask` has not one number for each move of the example's board.
     pub fn illegal(&self, example: &Example, symmetry: Symmetry, mask: &mut [f32]) -> Result<(), NetError> {
         assert_eq!(mask.len(), example.size.moves(), "one number a move");
-        let boards = example.stones().map_err(|error| bad(example, error.to_string()))?;
+        let boards = example.stones().map_err(|error| NetError::target(example, error.to_string()))?;
         let now = boards.first().expect("there is a present board");
         let position = Position::from_stones(example.size, now, example.to_move);
-        let position = position.map_err(|error| bad(example, error.to_string()))?;
+        let position = position.map_err(|error| NetError::target(example, error.to_string()))?;
         mask.fill(ILLEGAL);
         let places = symmetry.permutation(example.size);
         let legal = Game::from_position(position).legal_points();
         let searched = example.visits.iter().map(|&(mv, _)| usize::from(mv));
         for mv in legal.iter().map(|point| point.index()).chain([example.size.area()]).chain(searched) {
-            let place = *places.get(mv).ok_or_else(|| bad(example, format!("no move {mv}")))?;
+            let place = *places.get(mv).ok_or_else(|| NetError::target(example, format!("no move {mv}")))?;
             mask[usize::from(place)] = 0.0;
         }
         Ok(())
@@ -154,12 +175,8 @@ impl Targets {
     pub fn weight(&self, example: &Example) -> Result<f32, NetError> {
         let weight = example.weight;
         let good = weight > 0.0 && weight.is_finite();
-        if good { Ok(weight) } else { Err(bad(example, format!("weight {weight}"))) }
+        if good { Ok(weight) } else { Err(NetError::target(example, format!("weight {weight}"))) }
     }
-}
-
-fn bad(example: &Example, problem: String) -> NetError {
-    NetError::Target { game: example.game, turn: example.turn, problem }
 }
 
 #[cfg(test)]
@@ -176,6 +193,7 @@ mod tests {
         outcome_share: 0.75,
         legal_only: false,
         ownership: false,
+        opponent: false,
     };
 
     fn example(turn: u16, to_move: Color, visits: &[(u16, u32)]) -> Example {

@@ -1,11 +1,14 @@
 //! The tower as it is trained: batch norms in place, gradients on.
 
+use config::ValueHead;
 use tch::{Kind, Tensor};
 
 use crate::layers::{Place, channels_last};
-use crate::norm::{Norm, Statistics, constant};
-use crate::shape::{Shape, TensorSpec};
-use crate::{NetError, Weights, planes};
+use crate::layout::TensorSpec;
+use crate::norm::{Norm, Statistics};
+use crate::parts::{Block, Dense, Pass, Policy, Tensors, Unit};
+use crate::shape::Shape;
+use crate::{NetError, Weights};
 
 /// How the numbers of an activation follow each other in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,28 +24,20 @@ pub(crate) struct Tower {
     shape: Shape,
     place: Place,
     format: Format,
-    /// Every tensor; the layers below hold other handles to the same numbers.
+    /// Every tensor; the parts below hold other handles to the same numbers.
     tensors: Vec<(TensorSpec, Tensor)>,
     stem: Unit,
-    blocks: Vec<[Unit; 2]>,
-    policy: Unit,
-    policy_dense: Dense,
-    value: Unit,
+    blocks: Vec<Block>,
+    /// With pre-activation: the batch norm after the last block.
+    exit: Option<Norm>,
+    policy_planes: Unit,
+    policy: Policy,
+    opponent: Option<Policy>,
+    value_planes: Unit,
     value_hidden: Dense,
     value_out: Dense,
     score: Option<Dense>,
     ownership: Option<Dense>,
-}
-
-/// A convolution and its batch norm.
-struct Unit {
-    weight: Tensor,
-    norm: Norm,
-}
-
-struct Dense {
-    weight: Tensor,
-    bias: Tensor,
 }
 
 /// What the tower says of a batch.
@@ -51,6 +46,10 @@ pub(crate) struct Answers {
     pub(crate) logits: Tensor,
     /// Values for the side to move, one a position.
     pub(crate) values: Tensor,
+    /// Logits of its winning, drawing and losing, one row a position, where the value comes of these.
+    pub(crate) value_logits: Option<Tensor>,
+    /// As `logits`, of the opponent's next move, where the network learns it.
+    pub(crate) opponent: Option<Tensor>,
     /// Logits of the points' being the mover's in the end, one row a position, where the network learns them.
     pub(crate) ownership: Option<Tensor>,
     /// The mover's margin in points by the side of the board, one a position, where the network learns it.
@@ -87,41 +86,22 @@ impl Tower {
         format: Format,
         tensors: Vec<(TensorSpec, Tensor)>,
     ) -> Result<Tower, NetError> {
-        let find = |name: String| {
-            let found = tensors.iter().find(|(spec, _)| spec.name == name);
-            found.map(|(_, tensor)| tensor.shallow_clone())
-        };
-        let get = |name: String| find(name).expect("a shape has a tensor for every layer");
-        let unit = |name: &str| -> Result<Unit, NetError> {
-            let weight = get(format!("{name}.conv.weight"));
-            let channels = weight.size()[0] as usize;
-            let or_constant = |found: Option<Tensor>, value| match found {
-                Some(tensor) => Ok(tensor),
-                None => constant(value, channels, place),
-            };
-            let norm = Norm {
-                scale: or_constant(find(format!("{name}.norm.weight")), 1.0)?,
-                shift: or_constant(find(format!("{name}.norm.bias")), 0.0)?,
-                mean: get(format!("{name}.norm.running_mean")),
-                variance: get(format!("{name}.norm.running_var")),
-            };
-            Ok(Unit { weight, norm })
-        };
-        let dense = |name: &str| Dense { weight: get(format!("{name}.weight")), bias: get(format!("{name}.bias")) };
-        let block = |i| Ok([unit(&format!("blocks.{i}.first"))?, unit(&format!("blocks.{i}.second"))?]);
+        let parts = Tensors { all: &tensors, place };
         Ok(Tower {
             shape,
             place,
             format,
-            stem: unit("stem")?,
-            blocks: (0..shape.blocks).map(block).collect::<Result<_, NetError>>()?,
-            policy: unit("policy")?,
-            policy_dense: dense("policy.dense"),
-            value: unit("value")?,
-            value_hidden: dense("value.hidden"),
-            value_out: dense("value.out"),
-            score: shape.score.then(|| dense("value.score")),
-            ownership: shape.ownership.then(|| dense("ownership.conv")),
+            stem: parts.unit("stem")?,
+            blocks: (0..shape.blocks).map(|index| parts.block(&shape, index)).collect::<Result<_, NetError>>()?,
+            exit: parts.norm("trunk.norm")?,
+            policy_planes: parts.unit("policy")?,
+            policy: parts.policy("policy", shape.policy_head),
+            opponent: shape.opponent.then(|| parts.policy("opponent", shape.policy_head)),
+            value_planes: parts.unit("value")?,
+            value_hidden: parts.dense("value.hidden"),
+            value_out: parts.dense("value.out"),
+            score: shape.score.then(|| parts.dense("value.score")),
+            ownership: shape.ownership.then(|| parts.dense("ownership.conv")),
             tensors,
         })
     }
@@ -151,28 +131,44 @@ impl Tower {
 
     /// Answers a batch, given as the planes of its positions one after the other.
     pub(crate) fn forward(&self, planes: &[u8], mode: Mode) -> Result<Answers, NetError> {
-        let mut statistics = Vec::new();
-        let mut unit = |unit: &Unit, x: &Tensor| unit.forward(x, mode, self.place.kind, &mut statistics);
-        let mut x = unit(&self.stem, &self.input(planes)?)?.f_relu()?;
-        for [first, second] in &self.blocks {
-            let y = unit(first, &x)?.f_relu()?;
-            x = unit(second, &y)?.f_add(&x)?.f_relu()?;
+        let mut pass = Pass::new(mode, self.place);
+        let mut x = self.stem.forward(&self.input(planes)?, &mut pass)?;
+        if !self.shape.pre_activation {
+            x = x.f_relu()?;
         }
-        let rows = |x: Tensor| x.f_relu()?.f_flatten(1, -1)?.f_to_kind(self.place.exact());
-        let policy = rows(unit(&self.policy, &x)?)?;
-        let value = rows(unit(&self.value, &x)?)?;
-        let hidden = self.value_hidden.forward(&value)?.f_relu()?;
-        let ownership = |layer: &Dense| -> Result<Tensor, NetError> {
-            Ok(layer.convolve(&x, self.place.kind)?.f_flatten(1, -1)?.f_to_kind(self.place.exact())?)
-        };
+        for block in &self.blocks {
+            x = block.forward(&x, &mut pass)?;
+        }
+        if let Some(norm) = &self.exit {
+            x = pass.norm(norm, &x)?.f_relu()?;
+        }
+        let policy = self.policy_planes.forward(&x, &mut pass)?.f_relu()?;
+        let value = self.value_planes.forward(&x, &mut pass)?.f_relu()?.f_flatten(1, -1)?;
+        let hidden = self.value_hidden.forward(&pass.exact(&value)?)?.f_relu()?;
+        let (values, value_logits) = self.values(self.value_out.forward(&hidden)?)?;
+        let opponent = |head: &Policy| head.forward(&policy, &pass);
+        let ownership = |layer: &Dense| layer.at_every_point(&x, &pass);
         let score = |layer: &Dense| -> Result<Tensor, NetError> { Ok(layer.forward(&hidden)?.f_flatten(0, -1)?) };
         Ok(Answers {
-            logits: self.policy_dense.forward(&policy)?,
-            values: self.value_out.forward(&hidden)?.f_tanh()?.f_flatten(0, -1)?,
+            logits: self.policy.forward(&policy, &pass)?,
+            values,
+            value_logits,
+            opponent: self.opponent.as_ref().map(opponent).transpose()?,
             ownership: self.ownership.as_ref().map(ownership).transpose()?,
             scores: self.score.as_ref().map(score).transpose()?,
-            statistics,
+            statistics: pass.statistics,
         })
+    }
+
+    /// Values, and the logits that they come of if they are three.
+    fn values(&self, out: Tensor) -> Result<(Tensor, Option<Tensor>), NetError> {
+        match self.shape.value_head {
+            ValueHead::Tanh => Ok((out.f_tanh()?.f_flatten(0, -1)?, None)),
+            ValueHead::WinDrawLoss => {
+                let chances = out.f_softmax(-1, out.kind())?;
+                Ok((chances.f_select(1, 0)? - chances.f_select(1, 2)?, Some(out)))
+            }
+        }
     }
 
     /// Lets the running statistics follow a batch, given by what the norms have seen of each of its parts.
@@ -190,9 +186,10 @@ impl Tower {
         parts: &[Vec<Statistics>],
         change: fn(&Norm, &[&Statistics]) -> Result<(), NetError>,
     ) -> Result<(), NetError> {
-        let units = [&self.stem].into_iter().chain(self.blocks.iter().flatten()).chain([&self.policy, &self.value]);
-        for (i, unit) in units.enumerate() {
-            change(&unit.norm, &parts.iter().map(|part| &part[i]).collect::<Vec<_>>())?;
+        let blocks = self.blocks.iter().flat_map(Block::norms);
+        let heads = [&self.policy_planes, &self.value_planes].into_iter().flat_map(Unit::norms);
+        for (i, norm) in self.stem.norms().chain(blocks).chain(&self.exit).chain(heads).enumerate() {
+            change(norm, &parts.iter().map(|part| &part[i]).collect::<Vec<_>>())?;
         }
         Ok(())
     }
@@ -200,8 +197,8 @@ impl Tower {
     fn input(&self, planes: &[u8]) -> Result<Tensor, NetError> {
         let side = self.shape.size.side() as i64;
         let bytes = Tensor::f_from_slice(planes)?.f_to_device(self.place.device)?;
-        let x = bytes.f_view([-1, planes::COUNT as i64, side, side])?.f_to_kind(self.place.kind)?;
-        let x = self.shape.turn_planes.complete(x)?;
+        let x = bytes.f_view([-1, self.shape.inputs.written() as i64, side, side])?.f_to_kind(self.place.kind)?;
+        let x = self.shape.inputs.complete(x)?;
         match self.format {
             Format::Planes => Ok(x),
             Format::Points => channels_last(&x),
@@ -229,39 +226,4 @@ pub(crate) fn numbers(tensor: &Tensor) -> Result<Vec<f32>, NetError> {
     let mut numbers = vec![0.0; plain.numel()];
     plain.f_copy_data(&mut numbers, plain.numel())?;
     Ok(numbers)
-}
-
-impl Unit {
-    /// Kernels are kept as f32 and rounded for each use, so that small steps are not lost.
-    fn forward(
-        &self,
-        x: &Tensor,
-        mode: Mode,
-        kind: Kind,
-        statistics: &mut Vec<Statistics>,
-    ) -> Result<Tensor, NetError> {
-        let weight = self.weight.f_to_kind(kind)?;
-        let padding = weight.size()[3] / 2;
-        let y = x.f_conv2d::<Tensor>(&weight, None, [1, 1], [padding, padding], [1, 1], 1)?;
-        match mode {
-            Mode::Playing => self.norm.play(&y),
-            Mode::Training => {
-                let (y, seen) = self.norm.train(&y)?;
-                statistics.push(seen);
-                Ok(y)
-            }
-        }
-    }
-}
-
-impl Dense {
-    fn forward(&self, x: &Tensor) -> Result<Tensor, NetError> {
-        Ok(x.f_linear(&self.weight, Some(&self.bias))?)
-    }
-
-    /// The same at every point of a plane, for a weight of four dimensions.
-    fn convolve(&self, x: &Tensor, kind: Kind) -> Result<Tensor, NetError> {
-        let (weight, bias) = (self.weight.f_to_kind(kind)?, self.bias.f_to_kind(kind)?);
-        Ok(x.f_conv2d::<Tensor>(&weight, Some(bias), [1, 1], [0, 0], [1, 1], 1)?)
-    }
 }

@@ -219,7 +219,7 @@ impl Trainer {
         single();
         let _no_gradients = tch::no_grad_guard();
         let asked = self.settled.as_ref().unwrap_or(&self.tower);
-        let batch = Batch::encode(asked.shape().size, examples, &self.recipe.targets, &vec![symmetry; examples.len()])?;
+        let batch = Batch::encode(asked.shape(), examples, &self.recipe.targets, &vec![symmetry; examples.len()])?;
         Ok(asked.forward(&batch.planes, Mode::Playing)?.values)
     }
 

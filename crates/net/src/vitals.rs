@@ -24,7 +24,7 @@ impl Trainer {
     pub fn vitals(&self) -> Result<Vec<Vital>, NetError> {
         let _no_gradients = tch::no_grad_guard();
         let size = self.step_size();
-        let of = |(place, (spec, tensor)): (usize, &(crate::shape::TensorSpec, Tensor))| {
+        let of = |(place, (spec, tensor)): (usize, &(crate::layout::TensorSpec, Tensor))| {
             let length = norm(tensor)?;
             let moved = norm(&update(&self.optimizer, place, size)?)?;
             Ok(Vital {

@@ -7,7 +7,10 @@ use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::file::{self, File, Named};
-use crate::shape::{Role, Shape, ShapeFields, TensorSpec};
+use crate::fold::merge;
+use crate::layout::{Role, TensorSpec, Unit};
+use crate::norm::EPSILON;
+use crate::shape::{Shape, ShapeFields};
 use crate::{KEY, NetError};
 
 /// What the file says it is.
@@ -16,7 +19,7 @@ const VERSION: &str = "tengen-weights/1";
 /// The weights of a network.
 ///
 /// As a file they are safetensors in f32. The metadata key `tengen` holds a line of JSON with `format`, `size`,
-/// `blocks`, `filters`, `value_hidden` and `planes`, so that the file opens with nothing else. The names are those of
+/// `blocks`, `filters`, `value_hidden`, `planes` and whatever else a [`Shape`] has that is not plain, so that the file opens with nothing else. The names are those of
 /// a PyTorch module, and dimensions are PyTorch's (outputs first):
 ///
 /// | name | dimensions |
@@ -32,6 +35,17 @@ const VERSION: &str = "tengen-weights/1";
 /// | `value.out.weight`, `value.out.bias` | 1, hidden; 1 |
 /// | with `score`: `value.score.weight`, `value.score.bias` | 1, hidden; 1 |
 /// | with `ownership`: `ownership.conv.weight`, `ownership.conv.bias` | 1, filters, 1, 1; 1 |
+/// | with `opponent`: the last layers of the policy head once more, as `opponent` | |
+/// | with `pre_activation`: `blocks.I.norm.*` and `trunk.norm.*` before convolutions; `stem` and `blocks.I.second` have no norm | filters |
+/// | with `branches`, for every 3x3 convolution X with a norm: `X.point.conv.weight`, `X.point.norm.*` | outputs, inputs, 1, 1 |
+/// | … and with as many inputs as outputs `X.identity.norm.*` | outputs |
+/// | with `pooled_filters`, I odd: `blocks.I.pool.conv.weight`, `blocks.I.pool.norm.*` | pooled, filters, 3, 3 |
+/// | … `blocks.I.pool.dense.weight` and `.bias`: means of all pooled planes, then maxima | filters, 2·pooled |
+/// | with `squeeze`: `blocks.I.squeeze.hidden.weight` and `.bias` | squeeze, filters |
+/// | … `blocks.I.squeeze.out.weight` and `.bias`: logits of scales, then shifts | 2·filters, squeeze |
+/// | with `policy_head` convolution, instead of `policy.dense`: `policy.board.weight` and `.bias` | 1, planes, 1, 1 |
+/// | … `policy.pass.weight` and `.bias`: means of all planes, then maxima | 1, 2·planes |
+/// | with `value_head` win-draw-loss: `value.out.weight` and `.bias`: logits of winning, drawing, losing | 3, hidden |
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     shape: Shape,
@@ -42,17 +56,17 @@ impl Weights {
     /// Weights to start training from: a network that knows nothing and says so, with every move as probable as any
     /// other and value 0.
     ///
-    /// The layers that answer start at 0, and so do the scales of the last batch norm of each block, so that the tower
-    /// is at first a stem (Goyal et al. 2017, section 5.1). The rest are normal numbers of variance 2 / inputs (He et
+    /// The layers that answer start at 0, and so does what each block adds (the scales of its last batch norm, or what stands
+    /// for them), so that the tower is at first a stem (Goyal et al. 2017, section 5.1). The rest are normal numbers of variance 2 / inputs (He et
     /// al. 2015). Random answers would have to be unlearned first: with 600 batches of human games a small network went
     /// to 22 % of the moves guessed instead of 5 %.
     pub fn random(shape: Shape, seed: u64) -> Weights {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let draw = |spec: TensorSpec| {
             let numbers = match spec.role {
-                Role::Scale if spec.name.ends_with(".second.norm.weight") => vec![0.0; spec.len()],
+                Role::Scale if spec.name.contains(".second.") => vec![0.0; spec.len()],
                 Role::Scale | Role::Variance => vec![1.0; spec.len()],
-                Role::Weight if !is_answer(&spec.name) => normal(&spec, &mut rng),
+                Role::Weight if !starts_at_zero(&spec.name, shape) => normal(&spec, &mut rng),
                 Role::Weight | Role::Bias | Role::Shift | Role::Mean => vec![0.0; spec.len()],
             };
             (spec.name, numbers)
@@ -97,14 +111,18 @@ impl Weights {
         file::write(VERSION, &ShapeFields::from(self.shape), self.named(&specs))
     }
 
-    /// The same network without what only helps it learn.
+    /// The same network without what only helps it learn, branches being merged into one convolution.
     pub fn in_play(&self) -> Weights {
         let shape = self.shape.in_play();
-        let tensors = shape.tensors().into_iter().map(|spec| {
-            let numbers = self.tensors[&spec.name].clone();
-            (spec.name, numbers)
-        });
-        Weights { shape, tensors: tensors.collect() }
+        let mut tensors = BTreeMap::new();
+        for unit in self.shape.units().into_iter().filter(|unit| unit.branches) {
+            let merged = merge(self, &unit);
+            without_norm(&unit, merged.weight, merged.bias, &mut tensors);
+        }
+        for spec in shape.tensors() {
+            tensors.entry(spec.name).or_insert_with_key(|name| self.tensors[name].clone());
+        }
+        Weights { shape, tensors }
     }
 
     /// The shape of the network.
@@ -128,6 +146,24 @@ impl Weights {
             file::check(&spec.name, spec.role, &tensors[&spec.name])?;
         }
         Ok(Weights { shape, tensors })
+    }
+}
+
+/// Adds a convolution with a bias as one with a batch norm, if it has one, that changes nothing but for the bias: a variance of
+/// 1 − ε is one that divides by 1.
+pub(crate) fn without_norm(unit: &Unit, weight: Vec<f32>, bias: Vec<f32>, tensors: &mut BTreeMap<String, Vec<f32>>) {
+    let mut put = |part: &str, numbers| _ = tensors.insert(format!("{}.{part}", unit.name), numbers);
+    put("conv.weight", weight);
+    if !unit.has_norm {
+        return;
+    }
+    put("norm.running_var", vec![(1.0 - EPSILON) as f32; unit.outputs]);
+    if unit.has_scale() {
+        put("norm.weight", vec![1.0; unit.outputs]);
+        put("norm.bias", bias);
+        put("norm.running_mean", vec![0.0; unit.outputs]);
+    } else {
+        put("norm.running_mean", bias.iter().map(|bias| -bias).collect());
     }
 }
 
@@ -155,9 +191,14 @@ pub(crate) fn named<'a>(
     specs.iter().map(one).collect()
 }
 
-/// Whether a layer's outputs are the network's.
-fn is_answer(name: &str) -> bool {
-    ["policy.dense.", "value.out.", "value.score.", "ownership."].iter().any(|layer| name.starts_with(layer))
+/// Whether the outputs of a layer are the network's, or what a block adds to its input.
+fn starts_at_zero(name: &str, shape: Shape) -> bool {
+    let answers =
+        ["policy.dense.", "policy.board.", "policy.pass.", "opponent.", "value.out.", "value.score.", "ownership."];
+    let adds = [".pool.dense.weight", ".squeeze.out.weight"];
+    answers.iter().any(|layer| name.starts_with(layer))
+        || adds.iter().any(|layer| name.ends_with(layer))
+        || (shape.pre_activation && name.ends_with(".second.conv.weight"))
 }
 
 fn normal(spec: &TensorSpec, rng: &mut Xoshiro256PlusPlus) -> Vec<f32> {

@@ -20,7 +20,7 @@ impl Uniform {
 }
 
 impl Evaluate for Uniform {
-    fn push(&mut self, game: &Game, _: Draw) -> Pushed {
+    fn push(&mut self, game: &Game, _: f32, _: Draw) -> Pushed {
         let moves = game.size().moves();
         self.flat.resize(moves, 0.0);
         self.flat.fill(1.0 / moves as f32);
@@ -61,7 +61,7 @@ impl RandomModel {
 }
 
 impl Evaluate for RandomModel {
-    fn push(&mut self, game: &Game, draw: Draw) -> Pushed {
+    fn push(&mut self, game: &Game, _: f32, draw: Draw) -> Pushed {
         let mut rng = generator(finish(draw.bits() ^ game.position().hash()));
         let logits = Normal::new(0.5f32, 0.4).expect("a positive deviation");
         let mut policy: Vec<f32> = (0..game.size().moves()).map(|_| logits.sample(&mut rng).exp()).collect();
@@ -92,7 +92,7 @@ mod tests {
 
     fn one(draw: u64) -> (Vec<f32>, f32) {
         let mut model = RandomModel::new();
-        let _ = model.push(&Game::new(Size::new(9).expect("a size")), Draw::new(draw));
+        let _ = model.push(&Game::new(Size::new(9).expect("a size")), 7.0, Draw::new(draw));
         model.evaluate().expect("it cannot fail");
         let answer = model.answer(0);
         (answer.policy.to_vec(), answer.value.black())
@@ -119,7 +119,7 @@ mod tests {
         let mut model = Uniform::new();
         for side in [2, 19] {
             let game = Game::new(Size::new(side).expect("a size"));
-            let _ = model.push(&game, Draw::PLAIN);
+            let _ = model.push(&game, 7.0, Draw::PLAIN);
             model.evaluate().expect("it cannot fail");
             assert!(model.answer(0).policy.iter().all(|&p| p == 1.0 / (side * side + 1) as f32));
         }

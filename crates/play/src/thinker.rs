@@ -90,9 +90,9 @@ impl Thinker {
         // A root that is not evaluated is the only leaf of its round; it is no visit below the root.
         let room = if self.search.is_expanded() { self.budget.leaves } else { 1 };
         while self.waiting.len() < room && !self.would_overspend() {
-            let draw = Draw::new(rng.random());
+            let (draw, komi) = (Draw::new(rng.random()), self.search.settings().komi);
             let mut found = Pushed::Waits;
-            match self.search.select(&mut |game| found = model.push(game, draw)) {
+            match self.search.select(&mut |game| found = model.push(game, komi, draw)) {
                 Selected::Leaf(leaf) => {
                     let answer = match found {
                         Pushed::Known => self.keep(model.known()),

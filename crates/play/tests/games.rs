@@ -51,7 +51,7 @@ impl Opinion {
 }
 
 impl Evaluate for Opinion {
-    fn push(&mut self, game: &Game, _: Draw) -> Pushed {
+    fn push(&mut self, game: &Game, _: f32, _: Draw) -> Pushed {
         self.1 = vec![1.0; game.size().moves()];
         Pushed::Waits
     }
@@ -259,7 +259,7 @@ fn the_side_that_is_lost_resigns_except_in_calibration_games() {
 struct Biased(Vec<f32>);
 
 impl Evaluate for Biased {
-    fn push(&mut self, game: &Game, _: Draw) -> Pushed {
+    fn push(&mut self, game: &Game, _: f32, _: Draw) -> Pushed {
         let area = game.size().area();
         self.0 = vec![0.4 / (area - 1) as f32; area + 1];
         (self.0[0], self.0[area]) = (0.4, 0.2);
@@ -611,9 +611,9 @@ impl Evaluate for Batched {
         8
     }
 
-    fn push(&mut self, game: &Game, draw: Draw) -> Pushed {
+    fn push(&mut self, game: &Game, komi: f32, draw: Draw) -> Pushed {
         self.waiting += 1;
-        self.opinion.push(game, draw)
+        self.opinion.push(game, komi, draw)
     }
 
     fn evaluate(&mut self) -> Result<(), EvaluateError> {

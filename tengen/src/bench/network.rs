@@ -145,7 +145,7 @@ fn agreement(subject: &Subject, args: &Args) -> anyhow::Result<Agreement> {
     while positions < args.positions {
         for network in [&mut play, &mut exact] {
             for game in &games.games {
-                let pushed = network.push(game, Draw::PLAIN);
+                let pushed = network.push(game, 7.0, Draw::PLAIN);
                 debug_assert_eq!(pushed, Pushed::Waits, "nothing is remembered");
             }
             network.evaluate().map_err(|error| anyhow::anyhow!(error))?;

@@ -28,6 +28,7 @@ pub(super) fn play_on(
     game: &Game,
     model: &mut dyn Evaluate,
     scoring: Scoring,
+    komi: f32,
     rng: &mut Seed,
 ) -> Result<Vec<Game>, PlayerError> {
     let until = Instant::now() + PATIENCE;
@@ -35,7 +36,7 @@ pub(super) fn play_on(
     while ends.len() < GAMES {
         let mut open = vec![game.clone(); WIDTH.min(GAMES - ends.len())];
         while !open.is_empty() {
-            let policies = if Instant::now() < until { Some(policies(&open, model, rng)?) } else { None };
+            let policies = if Instant::now() < until { Some(policies(&open, model, komi, rng)?) } else { None };
             for (index, game) in open.iter_mut().enumerate() {
                 let flat = vec![1.0; game.size().moves()];
                 let policy = policies.as_ref().map_or(&flat, |policies| &policies[index]);
@@ -53,11 +54,11 @@ pub(super) fn play_on(
 }
 
 /// What the model would play in each of these games.
-fn policies(games: &[Game], model: &mut dyn Evaluate, rng: &mut Seed) -> Result<Vec<Vec<f32>>, PlayerError> {
+fn policies(games: &[Game], model: &mut dyn Evaluate, komi: f32, rng: &mut Seed) -> Result<Vec<Vec<f32>>, PlayerError> {
     let mut waiting = 0;
     let mut known: Vec<Option<Vec<f32>>> = Vec::with_capacity(games.len());
     for game in games {
-        known.push(match model.push(game, Draw::new(rng.random())) {
+        known.push(match model.push(game, komi, Draw::new(rng.random())) {
             Pushed::Known => Some(model.known().policy.to_vec()),
             Pushed::Waits => {
                 waiting += 1;
@@ -163,7 +164,7 @@ mod tests {
              O . . . .",
         );
         for scoring in [Scoring::Area, Scoring::PassAlive] {
-            let ends = play_on(&game, &mut Uniform::new(), scoring, &mut generator(3)).expect("nothing can fail");
+            let ends = play_on(&game, &mut Uniform::new(), scoring, 7.0, &mut generator(3)).expect("nothing can fail");
             assert_eq!(ends.len(), GAMES);
             for end in &ends {
                 assert!(end.is_over(scoring) || end.turn() >= 50, "{:?}", end.moves());

@@ -103,7 +103,7 @@ mod tests {
         let size = Size::new(diagram.lines().count()).expect("a size");
         let position = Position::from_diagram(size, diagram, Color::Black).expect("a board");
         let game = Game::from_position(position);
-        let ends = play_on(&game, &mut Uniform::new(), scoring, &mut generator(5)).expect("nothing can fail");
+        let ends = play_on(&game, &mut Uniform::new(), scoring, 7.0, &mut generator(5)).expect("nothing can fail");
         let fates = fates(&game, &ends);
         for (vertex, status) in expected {
             let point = Move::from_gtp(size, vertex).and_then(Move::point).expect("a point");

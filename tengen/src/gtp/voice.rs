@@ -121,8 +121,8 @@ impl Player for Voice {
         self.search(game, komi, None, 0, watch).map(drop)
     }
 
-    fn play_on(&mut self, game: &Game, _komi: f32) -> Result<Vec<Game>, PlayerError> {
-        playouts::play_on(game, &mut *self.model, self.manner.settings.scoring, &mut self.rng)
+    fn play_on(&mut self, game: &Game, komi: f32) -> Result<Vec<Game>, PlayerError> {
+        playouts::play_on(game, &mut *self.model, self.manner.settings.scoring, komi, &mut self.rng)
     }
 
     fn new_game(&mut self) {

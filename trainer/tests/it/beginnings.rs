@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cli::Stop;
-use net::{FileKind, NetError, Shape, TurnPlanes, Weights};
+use net::{FileKind, Inputs, NetError, Shape, Weights};
 use store::{Run, SourceKind, Store};
 use trainer::{Beginning, Course, Lesson, People, TrainerError, bootstrap, train_next};
 
@@ -75,7 +75,7 @@ fn a_run_begins_with_a_file_and_goes_on_from_there() {
 #[test]
 fn a_network_of_leela_zeros_is_trained_further_with_its_planes() {
     let run = run();
-    let theirs = Weights::synthetic(Shape { turn_planes: TurnPlanes::Two, ..shape() }, 2);
+    let theirs = Weights::synthetic(Shape { inputs: Inputs::LeelaZero, ..shape() }, 2);
     of_file(&theirs).publish(&run, &config()).unwrap();
     for number in [2, 3] {
         publish(&run, number, &examples(number, 6 * 16), 40);

@@ -13,7 +13,7 @@ pub(crate) fn answers(zero: &Zero, planes: &[u8]) -> Result<(Vec<f32>, Vec<f32>)
     let rows: Vec<f32> = planes.chunks_exact(planes::len(zero.shape.size)).flat_map(|one| inputs(zero, one)).collect();
     let mut convolutions = zero.convolutions.iter();
     let mut next = |x: &Tensor| convolve(convolutions.next().expect("one for each unit"), x);
-    let input = Tensor::f_from_slice(&rows)?.f_view([-1, zero.shape.turn_planes.count() as i64, side, side])?;
+    let input = Tensor::f_from_slice(&rows)?.f_view([-1, zero.shape.inputs.count() as i64, side, side])?;
     let mut x = next(&input)?.f_relu()?;
     for _ in 0..zero.shape.blocks {
         let y = next(&x)?.f_relu()?;
@@ -31,7 +31,7 @@ pub(crate) fn answers(zero: &Zero, planes: &[u8]) -> Result<(Vec<f32>, Vec<f32>)
 /// The planes of a position as Leela Zero has them: its rows begin at the bottom.
 fn inputs(zero: &Zero, ours: &[u8]) -> Vec<f32> {
     let (side, area) = (zero.shape.size.side(), zero.shape.size.area());
-    let mut theirs = Vec::with_capacity(zero.shape.turn_planes.count() * area);
+    let mut theirs = Vec::with_capacity(zero.shape.inputs.count() * area);
     let mut add = |plane: &[u8]| theirs.extend(plane.chunks_exact(side).rev().flatten().map(|&x| f32::from(x)));
     let ours: Vec<&[u8]> = ours.chunks_exact(area).collect();
     let (stones, black) = (&ours[..2 * planes::BOARDS], ours[2 * planes::BOARDS]);

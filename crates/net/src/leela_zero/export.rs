@@ -4,28 +4,30 @@
 //! scale·(w∗x − mean)/σ + shift = (scale·w ∗ x + shift·σ − scale·mean)/σ with σ = √(variance + ε).
 //! The plane that Leela Zero has beyond ours meets weights of 0.
 
-use super::{Convolution, Dense, Zero, our_plane, turn_over};
+use config::ValueHead;
+
+use super::{Convolution, DENSE, Dense, Zero, our_plane, turn_over};
+use crate::layout::Unit;
 use crate::norm::EPSILON;
-use crate::shape::Unit;
-use crate::{NetError, Shape, TurnPlanes, Weights};
+use crate::{Inputs, NetError, Shape, Weights};
 
 pub(super) fn export(weights: &Weights) -> Result<Zero, NetError> {
     let weights = &weights.in_play();
     let shape = weights.shape();
     let units = shape.units();
-    let convolutions = units.iter().map(|unit| convolution(weights, unit)).collect();
-    let names = shape.dense_layers().map(|(name, ..)| name);
     let known = |tensor: &str| {
-        let of_unit = |unit: &Unit| {
-            tensor.starts_with(&format!("{}.conv.", unit.name)) || tensor.starts_with(&format!("{}.norm.", unit.name))
-        };
-        units.iter().any(of_unit) || names.iter().any(|name| tensor.starts_with(&format!("{name}.")))
+        units.iter().any(|unit| unit.owns(tensor)) || DENSE.iter().any(|name| tensor.starts_with(&format!("{name}.")))
     };
     if let Some(spec) = shape.tensors().into_iter().find(|spec| !known(&spec.name)) {
         return Err(NetError::NoPlace { tensor: spec.name });
     }
-    let dense = names.map(|name| dense(weights, name));
-    Ok(Zero { shape: Shape { turn_planes: TurnPlanes::Two, ..shape }, convolutions, dense })
+    let fits =
+        |holds: bool, tensor: &str| if holds { Ok(()) } else { Err(NetError::NoPlace { tensor: tensor.to_owned() }) };
+    fits(shape.inputs != Inputs::Features, "stem.conv.weight")?;
+    fits(shape.value_head == ValueHead::Tanh, "value.out.weight")?;
+    let convolutions = units.iter().map(|unit| convolution(weights, unit)).collect();
+    let dense = DENSE.map(|name| dense(weights, name));
+    Ok(Zero { shape: Shape { inputs: Inputs::LeelaZero, ..shape }, convolutions, dense })
 }
 
 fn convolution(weights: &Weights, unit: &Unit) -> Convolution {
@@ -57,7 +59,7 @@ fn kernel_of(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
     let square = unit.kernel * unit.kernel;
     let plane = |plane: usize| turned.get(our_plane(plane) * square..).and_then(|rest| rest.get(..square));
     let blind = vec![0.0; square];
-    (0..TurnPlanes::Two.count()).flat_map(|n| plane(n).unwrap_or(&blind).iter().copied()).collect()
+    (0..Inputs::LeelaZero.count()).flat_map(|n| plane(n).unwrap_or(&blind).iter().copied()).collect()
 }
 
 fn dense(weights: &Weights, name: &str) -> Dense {

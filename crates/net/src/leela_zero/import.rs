@@ -5,18 +5,18 @@
 
 use std::collections::BTreeMap;
 
-use super::{Convolution, Zero, our_plane, turn_over};
+use super::{Convolution, DENSE, Zero, our_plane, turn_over};
+use crate::layout::Unit;
 use crate::norm::EPSILON;
-use crate::shape::Unit;
-use crate::{NetError, Shape, TurnPlanes, Weights};
+use crate::{Inputs, NetError, Shape, Weights};
 
 pub(super) fn import(zero: &Zero) -> Result<Weights, NetError> {
-    let shape = Shape { turn_planes: turn_planes(zero), ..zero.shape };
+    let shape = Shape { inputs: inputs(zero), ..zero.shape };
     let mut tensors = BTreeMap::new();
     for (unit, convolution) in shape.units().iter().zip(&zero.convolutions) {
         add_convolution(unit, convolution, &mut tensors);
     }
-    for ((name, ..), dense) in shape.dense_layers().into_iter().zip(&zero.dense) {
+    for (name, dense) in DENSE.into_iter().zip(&zero.dense) {
         let ours = dense.clone().in_other_order(shape.size, name);
         tensors.extend([(format!("{name}.weight"), ours.weights), (format!("{name}.bias"), ours.biases)]);
     }
@@ -24,12 +24,12 @@ pub(super) fn import(zero: &Zero) -> Result<Weights, NetError> {
 }
 
 /// A network that does not look at the plane for White, such as one of ours, needs none.
-fn turn_planes(zero: &Zero) -> TurnPlanes {
+fn inputs(zero: &Zero) -> Inputs {
     let unit = &zero.shape.units()[0];
     let (square, planes) = (unit.kernel * unit.kernel, unit.inputs);
     let mut kernels = zero.convolutions[0].weights.chunks_exact(square * planes);
     let is_blind = kernels.all(|kernel| kernel[square * (planes - 1)..].iter().all(|&w| w == 0.0));
-    if is_blind { TurnPlanes::One } else { TurnPlanes::Two }
+    if is_blind { Inputs::History } else { Inputs::LeelaZero }
 }
 
 fn add_convolution(unit: &Unit, from: &Convolution, tensors: &mut BTreeMap<String, Vec<f32>>) {

@@ -7,9 +7,10 @@
 
 use go::Size;
 
-use super::{Convolution, Dense, Zero};
+use super::{Convolution, DENSE, Dense, Zero};
+use crate::layout::DenseSpec;
 use crate::shape::ShapeFields;
-use crate::{NetError, Shape, TurnPlanes};
+use crate::{Inputs, NetError, Shape};
 
 /// The version whose value is for the side to move. Version 2 is that of ELF OpenGo's networks, whose value is Black's.
 const VERSION: &str = "1";
@@ -68,9 +69,9 @@ fn assemble(lines: Vec<Line>) -> Result<Zero, NetError> {
         let inputs = unit.inputs * unit.kernel * unit.kernel;
         convolutions.push(rest.convolution(&unit.name, inputs, unit.outputs)?);
         // The dense layers of a head come behind its convolution.
-        let of_head = |(name, ..): &(&str, usize, usize)| name.split('.').next() == Some(&unit.name);
-        for (name, inputs, outputs) in shape.dense_layers().into_iter().filter(of_head) {
-            dense.push(rest.dense(name, inputs, outputs)?);
+        let of_head = |layer: &DenseSpec| layer.name.split('.').next() == Some(&unit.name);
+        for layer in shape.dense_layers().into_iter().filter(of_head) {
+            dense.push(rest.dense(&layer.name, layer.inputs, layer.outputs)?);
         }
     }
     let dense = dense.try_into().unwrap_or_else(|_| unreachable!("every dense layer is one of a head"));
@@ -89,10 +90,8 @@ fn shape(lines: &[Line], blocks: usize) -> Result<Shape, NetError> {
     let side = side
         .ok_or_else(|| fail(heads + 5, format!("a policy of {moves} moves, which no board from 2x2 to 19x19 has")))?;
     let size = Size::new(side)?;
-    let turn_planes = TurnPlanes::Two;
-    let (ownership, score) = (false, false);
-    let shape =
-        Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, ownership, score, turn_planes };
+    let heads = Shape { policy_planes, value_planes, value_hidden, ..Shape::plain(size) };
+    let shape = Shape { inputs: Inputs::LeelaZero, blocks, filters, ..heads };
     Shape::try_from(ShapeFields::from(shape)).map_err(|problem| fail(1, problem))
 }
 
@@ -135,12 +134,11 @@ impl Lines {
 
 pub(super) fn write(zero: &Zero) -> Vec<u8> {
     let mut text = format!("{VERSION}\n");
-    let names = zero.shape.dense_layers().map(|(name, ..)| name);
     for (unit, convolution) in zero.shape.units().iter().zip(&zero.convolutions) {
         let Convolution { weights, biases, means, variances } = convolution;
         [weights, biases, means, variances].into_iter().for_each(|numbers| put(&mut text, numbers));
         let of_head = |name: &str| name.split('.').next() == Some(&unit.name);
-        for (_, dense) in names.iter().zip(&zero.dense).filter(|(name, _)| of_head(name)) {
+        for (_, dense) in DENSE.iter().zip(&zero.dense).filter(|(name, _)| of_head(name)) {
             [&dense.weights, &dense.biases].into_iter().for_each(|numbers| put(&mut text, numbers));
         }
     }

@@ -5,14 +5,14 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use go::Size;
-use net::{FileKind, NetError, Shape, TurnPlanes, Weights};
+use net::{FileKind, Inputs, NetError, Shape, Weights};
 use proptest::prelude::*;
 use record::synthetic;
 
 use crate::{examples, tiny};
 
 fn two_planes() -> Shape {
-    Shape { turn_planes: TurnPlanes::Two, ..tiny() }
+    Shape { inputs: Inputs::LeelaZero, ..tiny() }
 }
 
 fn leela_zero(shape: Shape) -> String {
@@ -124,7 +124,7 @@ fn a_broken_file_is_refused_by_line() {
     assert_eq!(refusal(with_line(3, "0 0 0")), "line 2: 1296 weights of stem, expected 486");
     assert_eq!(
         refusal(with_line(3, "")),
-        "line 3: 1 blocks of 0 filters on 5x5, heads of 2 and 1 planes, 16 hidden values, 18 planes of input make no network"
+        "line 3: 1 blocks of 0 filters on 5x5, heads of 2 and 1 planes, 16 hidden values, 18 planes of input (history as in Leela Zero) make no network"
     );
     assert_eq!(refusal(with_line(9, "1 1 1 1 1 1 1 -1")), "line 9: variance 8 of blocks.0.first is -1");
     assert_eq!(refusal(with_line(19, "0 0 0")), "line 19: a policy of 3 moves, which no board from 2x2 to 19x19 has");

@@ -47,17 +47,8 @@ fn writes() -> bool {
 fn weights() -> Vec<u8> {
     let (path, size) = (file("5x5.safetensors"), Size::new(5).unwrap());
     if writes() && !path.exists() {
-        let shape = Shape {
-            size,
-            blocks: 1,
-            filters: 4,
-            policy_planes: 2,
-            value_planes: 1,
-            value_hidden: 8,
-            ownership: false,
-            score: false,
-            turn_planes: net::TurnPlanes::One,
-        };
+        let shape =
+            Shape { blocks: 1, filters: 4, policy_planes: 2, value_planes: 1, value_hidden: 8, ..Shape::plain(size) };
         std::fs::write(&path, Weights::synthetic(shape, 1).to_bytes()).unwrap();
     }
     std::fs::read(path).unwrap()
@@ -81,7 +72,7 @@ impl Rounded {
         while search.visits() < visits || !search.is_expanded() {
             let mut waiting = Vec::new();
             while waiting.len() < LEAVES && search.visits() + (waiting.len() as u32) < visits.max(1) {
-                let select = search.select(&mut |game| _ = self.network.push(game, Draw::PLAIN));
+                let select = search.select(&mut |game| _ = self.network.push(game, 7.0, Draw::PLAIN));
                 match select {
                     Selected::Leaf(leaf) => waiting.push(leaf),
                     Selected::Ended => {}

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use go::{Color, Game, Size};
 use mcts::{Draw, Evaluate, Pushed};
-use net::{Device, FileKind, Network, Precision, Shape, TurnPlanes, Weights};
+use net::{Device, FileKind, Inputs, Network, Precision, Shape, Weights};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use record::{GameRecord, synthetic};
@@ -26,17 +26,7 @@ const VALUE_PRECISION: f32 = 2e-5;
 /// What leelaz reads: the board and the hidden values are compiled into it.
 fn shape() -> Shape {
     let size = Size::new(19).unwrap();
-    Shape {
-        size,
-        blocks: 2,
-        filters: 16,
-        policy_planes: 2,
-        value_planes: 1,
-        value_hidden: 256,
-        ownership: false,
-        score: false,
-        turn_planes: TurnPlanes::One,
-    }
+    Shape { blocks: 2, filters: 16, policy_planes: 2, value_planes: 1, value_hidden: 256, ..Shape::plain(size) }
 }
 
 /// A policy of thousandths, points row by row from the top left and the pass last, and a value for the side to move.
@@ -113,7 +103,7 @@ fn ours(weights: &Weights) -> Vec<Answer> {
     positions(|record, turn| {
         let mut game = Game::new(record.size);
         record.turns.iter().take(turn).for_each(|turn| game.play(turn.mv).unwrap());
-        assert_eq!(network.push(&game, Draw::PLAIN), Pushed::Waits);
+        assert_eq!(network.push(&game, 7.0, Draw::PLAIN), Pushed::Waits);
         games.push(game);
     });
     network.evaluate().unwrap();
@@ -158,7 +148,7 @@ fn leela_zero_answers_as_the_network_it_was_given() {
 fn a_network_of_leela_zeros_answers_as_it_does_there() {
     let file = foreign();
     let (_, weights, _) = FileKind::read(file.as_bytes()).unwrap();
-    assert_eq!(weights.shape().turn_planes, TurnPlanes::Two);
+    assert_eq!(weights.shape().inputs, Inputs::LeelaZero);
     let Some(theirs) = theirs(file.as_bytes()) else { return };
     assert_alike("imported", &ours(&weights), &theirs);
 }

@@ -20,15 +20,12 @@ use record::{Example, synthetic};
 /// A network that takes no time.
 fn tiny() -> Shape {
     Shape {
-        size: Size::new(5).unwrap(),
         blocks: 1,
         filters: 8,
         policy_planes: 2,
         value_planes: 1,
         value_hidden: 16,
-        ownership: false,
-        score: false,
-        turn_planes: net::TurnPlanes::One,
+        ..Shape::plain(Size::new(5).unwrap())
     }
 }
 
@@ -55,6 +52,7 @@ fn recipe(rate: f32) -> Recipe {
             outcome_share: 1.0,
             legal_only: false,
             ownership: false,
+            opponent: false,
         },
         seed: 7,
     }

@@ -42,7 +42,7 @@ fn draw(symmetry: Symmetry) -> Draw {
 /// The bits of every answer: the policy, and the value for Black last.
 fn answers(network: &mut Network, positions: &[(&Game, Symmetry)]) -> Vec<Vec<u32>> {
     for (game, symmetry) in positions {
-        assert_eq!(network.push(game, draw(*symmetry)), Pushed::Waits);
+        assert_eq!(network.push(game, 7.0, draw(*symmetry)), Pushed::Waits);
     }
     network.evaluate().unwrap();
     (0..positions.len()).map(|index| bits(network.answer(index))).collect()
@@ -58,7 +58,7 @@ fn an_answer_is_a_distribution_and_a_value() {
         let mut network = network(precision, 4);
         let games = games(10);
         games.iter().for_each(|game| {
-            assert_eq!(network.push(game, Draw::PLAIN), Pushed::Waits);
+            assert_eq!(network.push(game, 7.0, Draw::PLAIN), Pushed::Waits);
         });
         network.evaluate().unwrap();
         for index in 0..games.len() {
@@ -73,15 +73,12 @@ fn an_answer_is_a_distribution_and_a_value() {
 #[test]
 fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
     let wide = Shape {
-        size: Size::new(9).unwrap(),
         blocks: 2,
         filters: 64,
         policy_planes: 2,
         value_planes: 1,
         value_hidden: 64,
-        ownership: false,
-        score: false,
-        turn_planes: net::TurnPlanes::One,
+        ..Shape::plain(Size::new(9).unwrap())
     };
     for (precision, shape) in BOTH.into_iter().flat_map(|precision| [(precision, tiny()), (precision, wide)]) {
         let games = games_on(shape.size, 24);
@@ -102,15 +99,12 @@ fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
 #[test]
 fn equal_positions_have_equal_answers_in_batches_of_any_size() {
     let shape = Shape {
-        size: Size::new(9).unwrap(),
         blocks: 1,
         filters: 32,
         policy_planes: 2,
         value_planes: 1,
         value_hidden: 64,
-        ownership: false,
-        score: false,
-        turn_planes: net::TurnPlanes::One,
+        ..Shape::plain(Size::new(9).unwrap())
     };
     let game = &games_on(shape.size, 20)[19];
     for (seed, batch) in [1, 2, 3, 5, 7, 10, 14, 15, 18, 21].into_iter().enumerate() {
@@ -123,15 +117,12 @@ fn equal_positions_have_equal_answers_in_batches_of_any_size() {
 #[test]
 fn an_answer_does_not_depend_on_how_many_are_asked_for() {
     let wide = |side, filters| Shape {
-        size: Size::new(side).unwrap(),
         blocks: 2,
         filters,
         policy_planes: 4,
         value_planes: 4,
         value_hidden: 64,
-        ownership: false,
-        score: false,
-        turn_planes: net::TurnPlanes::One,
+        ..Shape::plain(Size::new(side).unwrap())
     };
     for shape in [tiny(), wide(9, 32), wide(9, 48), wide(13, 16), wide(19, 16)] {
         let games = games_on(shape.size, 64);
@@ -155,9 +146,9 @@ fn what_is_known_is_what_would_be_answered() {
     let expected = answers(&mut forgetful, &Symmetry::ALL.map(|symmetry| (game, symmetry)));
     assert_eq!(answers(&mut remembering, &Symmetry::ALL.map(|symmetry| (game, symmetry))), expected);
     for (symmetry, expected) in Symmetry::ALL.into_iter().zip(&expected) {
-        assert_eq!(remembering.push(game, draw(symmetry)), Pushed::Known);
+        assert_eq!(remembering.push(game, 7.0, draw(symmetry)), Pushed::Known);
         assert_eq!(&bits(remembering.known()), expected);
-        assert_eq!(forgetful.push(game, draw(symmetry)), Pushed::Waits);
+        assert_eq!(forgetful.push(game, 7.0, draw(symmetry)), Pushed::Waits);
     }
     assert_eq!((remembering.recalled(), forgetful.recalled()), (8, 0));
 }
@@ -169,7 +160,7 @@ fn positions_that_look_alike_are_one() {
     // The empty board is the same from every side.
     let empty = Game::new(tiny().size);
     answers(&mut network, &[(&empty, Symmetry::Identity)]);
-    assert!((0..8).all(|bits| network.push(&empty, Draw::new(bits)) == Pushed::Known));
+    assert!((0..8).all(|bits| network.push(&empty, 7.0, Draw::new(bits)) == Pushed::Known));
 }
 
 #[test]
@@ -177,7 +168,7 @@ fn weights_to_start_from_know_nothing() {
     let model = Model::new(&Weights::random(tiny(), SEED), Device::Cpu, Precision::Auto, 4).unwrap();
     let mut network = model.network(0);
     games(4).iter().for_each(|game| {
-        assert_eq!(network.push(game, Draw::PLAIN), Pushed::Waits);
+        assert_eq!(network.push(game, 7.0, Draw::PLAIN), Pushed::Waits);
     });
     network.evaluate().unwrap();
     for index in 0..4 {
@@ -235,7 +226,7 @@ fn the_value_is_turned_round_for_white() {
     assert_eq!((black.to_move(), white.to_move()), (Color::Black, Color::White));
     let values = |network: &mut Network| {
         [&black, &white].into_iter().for_each(|game| {
-            assert_eq!(network.push(game, Draw::PLAIN), Pushed::Waits);
+            assert_eq!(network.push(game, 7.0, Draw::PLAIN), Pushed::Waits);
         });
         network.evaluate().unwrap();
         [network.answer(0).value.mover(Color::Black), network.answer(1).value.mover(Color::White)]
@@ -266,11 +257,11 @@ fn older_answers_stay_until_the_next_evaluation() {
     let mut network = network(Precision::Auto, 2);
     let games = games(6);
     games.iter().for_each(|game| {
-        assert_eq!(network.push(game, Draw::PLAIN), Pushed::Waits);
+        assert_eq!(network.push(game, 7.0, Draw::PLAIN), Pushed::Waits);
     });
     network.evaluate().unwrap();
     let before = network.answer(5).policy.to_vec();
-    let _ = network.push(&games[0], Draw::PLAIN);
+    let _ = network.push(&games[0], 7.0, Draw::PLAIN);
     assert_eq!(network.answer(5).policy, before);
     network.evaluate().unwrap();
     assert_eq!(network.answer(0).policy.len(), 26);
@@ -280,11 +271,11 @@ fn older_answers_stay_until_the_next_evaluation() {
 fn a_game_on_another_board_is_an_error_and_no_more() {
     let mut network = network(Precision::F32, 2);
     let game = Game::new(tiny().size);
-    let _ = network.push(&game, Draw::PLAIN);
-    let _ = network.push(&Game::new(Size::new(9).unwrap()), Draw::PLAIN);
+    let _ = network.push(&game, 7.0, Draw::PLAIN);
+    let _ = network.push(&Game::new(Size::new(9).unwrap()), 7.0, Draw::PLAIN);
     let error = network.evaluate().unwrap_err();
     assert_eq!(error.to_string(), "a position on 9x9 for a network of 5x5");
-    let _ = network.push(&game, Draw::PLAIN);
+    let _ = network.push(&game, 7.0, Draw::PLAIN);
     network.evaluate().unwrap();
     assert_eq!(network.answer(0).policy.len(), 26);
 }

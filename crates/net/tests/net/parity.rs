@@ -76,7 +76,7 @@ fn write_answers(path: &Path, weights: &Weights) {
     let mut seen = vec![0; games.len() * planes::len(size)];
     for (game, planes) in games.iter().zip(seen.chunks_exact_mut(planes::len(size))) {
         planes::of_game(game, Symmetry::Identity, planes);
-        assert_eq!(network.push(game, Draw::PLAIN), Pushed::Waits);
+        assert_eq!(network.push(game, 7.0, Draw::PLAIN), Pushed::Waits);
     }
     network.evaluate().unwrap();
     let policies = (0..games.len()).flat_map(|index| network.answer(index).policy.to_vec()).collect();

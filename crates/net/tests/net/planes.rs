@@ -62,6 +62,7 @@ fn policies_move_with_the_moves_and_sum_to_one() {
         outcome_share: 1.0,
         legal_only: false,
         ownership: false,
+        opponent: false,
     };
     for record in games() {
         let (size, examples) = (record.size, record.examples().unwrap());

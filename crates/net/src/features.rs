@@ -1,0 +1,198 @@
+//! A position in the terms of a Go player, so that a small network need not find them out.
+//!
+//! 16 planes of one byte a point, row by row from the top-left corner. All but the last are 0 or 1:
+//!
+//! | plane | a point is 1 where |
+//! |---|---|
+//! | 0, 1 | there is a stone of the side to move, of its opponent |
+//! | 2, 3, 4 | a chain of the side to move has one, two, three liberties |
+//! | 5, 6, 7 | a chain of the opponent has one, two, three liberties |
+//! | 8 | a stone would make the board of one move ago again (ko) |
+//! | 9 to 13 | the last move was played, the one before it, and so on; nowhere for a pass |
+//! | 14 | always: beyond the border a convolution sees 0 |
+//! | 15 | komi for the side to move, everywhere the same: 128 + 2·komi, from 1 to 255 |
+//!
+//! These are those of KataGo's features (Wu 2019, table 3) that need no reading of ladders. Everything is a function of the
+//! last six boards, so that examples and games in progress give the same; a point forbidden by superko alone is not told.
+
+use go::{Color, Point, PointSet, Position, Stones, Symmetry};
+use tch::Tensor;
+
+use crate::NetError;
+
+/// Planes of a position.
+pub(crate) const COUNT: usize = 16;
+/// Moves that are told.
+const MOVES: usize = 5;
+/// Boards that are looked at, the present one included.
+pub(crate) const BOARDS: usize = MOVES + 1;
+/// The byte that means a komi of 0.
+const NO_KOMI: f32 = 128.0;
+
+/// Writes a position, given also by its boards, newest first and as far as they are known.
+pub(crate) fn write(
+    position: &Position,
+    boards: [Option<&Stones>; BOARDS],
+    komi: f32,
+    symmetry: Symmetry,
+    planes: &mut [u8],
+) {
+    let size = position.size();
+    assert_eq!(planes.len(), COUNT * size.area(), "room for the planes of a {size}x{size} board");
+    planes.fill(0);
+    let places = symmetry.permutation(size);
+    let mut planes = planes.chunks_exact_mut(size.area());
+    let mut next = || planes.next().expect("there is room for every plane");
+    let mut mark = |points: &PointSet| {
+        let plane = next();
+        points.iter().for_each(|point| plane[usize::from(places[point.index()])] = 1);
+    };
+    let sides = [position.to_move(), position.to_move().opponent()];
+    sides.iter().for_each(|&side| mark(position.stones().of(side)));
+    sides.iter().for_each(|&side| short_of_liberties(position, side).iter().for_each(&mut mark));
+    mark(&ko(position, boards[1]));
+    boards.windows(2).for_each(|pair| mark(&played(pair[0], pair[1])));
+    next().fill(1);
+    let for_mover = if position.to_move() == Color::White { komi } else { -komi };
+    next().fill((NO_KOMI + 2.0 * for_mover).clamp(1.0, 255.0) as u8);
+}
+
+/// The plane of komi as points by the side of the board, which is what scores are measured in.
+pub(crate) fn komi(bytes: Tensor, side: i64) -> Result<Tensor, NetError> {
+    Ok(bytes.f_sub_scalar(f64::from(NO_KOMI))?.f_div_scalar(2 * side)?)
+}
+
+/// The stones of chains with one, two and three liberties.
+fn short_of_liberties(position: &Position, side: Color) -> [PointSet; 3] {
+    let (mut found, empty) = ([PointSet::EMPTY; 3], position.empty_points());
+    let mut rest = *position.stones().of(side);
+    while let Some(point) = rest.first() {
+        let chain = position.chain(point);
+        let liberties = (chain.neighbours(position.size()) & empty).len();
+        if let Some(plane) = found.get_mut(liberties - 1) {
+            *plane |= chain;
+        }
+        rest = rest - chain;
+    }
+    found
+}
+
+/// The point where a stone would make the board of one move ago again, if there is one.
+fn ko(position: &Position, before: Option<&Stones>) -> PointSet {
+    let (mover, opponent) = (position.to_move(), position.to_move().opponent());
+    let (Some(before), now) = (before, position.stones()) else { return PointSet::EMPTY };
+    let taken = *before.of(mover) - *now.of(mover);
+    let added = *now.of(opponent) - *before.of(opponent);
+    if taken.len() != 1 || added.len() != 1 {
+        return PointSet::EMPTY;
+    }
+    let empty = position.empty_points();
+    let dies = |point: Point| {
+        let liberties = position.chain(point).neighbours(position.size()) & empty;
+        liberties == taken
+    };
+    let would_die = (taken.neighbours(position.size()) & *now.of(opponent)).iter().filter(|&point| dies(point));
+    let captured = would_die.fold(PointSet::EMPTY, |all, point| all | position.chain(point));
+    if captured == added { taken } else { PointSet::EMPTY }
+}
+
+/// The point that was played between two boards; none for a pass, or where the older one is not known.
+fn played(now: Option<&Stones>, before: Option<&Stones>) -> PointSet {
+    match (now, before) {
+        (Some(now), Some(before)) => now.both() - before.both(),
+        _ => PointSet::EMPTY,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use go::{Game, Move, Size};
+    use record::synthetic;
+
+    use super::*;
+    use crate::Inputs;
+
+    fn planes(game: &Game, komi: f32) -> Vec<Vec<u8>> {
+        let mut planes = vec![9; COUNT * game.size().area()];
+        Inputs::Features.of_game(game, komi, Symmetry::Identity, &mut planes);
+        planes.chunks_exact(game.size().area()).map(<[u8]>::to_vec).collect()
+    }
+
+    fn points(plane: &[u8]) -> Vec<usize> {
+        plane.iter().enumerate().filter(|(_, byte)| **byte == 1).map(|(point, _)| point).collect()
+    }
+
+    /// A game on 5x5 by the indices of its moves.
+    fn game(moves: &[usize]) -> Game {
+        let size = Size::new(5).unwrap();
+        let mut game = Game::new(size);
+        for &index in moves {
+            game.play(Move::from_index(size, index).unwrap()).unwrap();
+        }
+        game
+    }
+
+    /// White's stone at 11 stood among three of Black's, who has taken it from 12, in turn among three of White's.
+    const KO: [usize; 9] = [6, 7, 10, 13, 16, 17, 25, 11, 12];
+
+    #[test]
+    fn a_ko_by_hand() {
+        let seen = planes(&game(&KO), 7.0);
+        let marked: Vec<Vec<usize>> = seen[..14].iter().map(|plane| points(plane)).collect();
+        let expected: [&[usize]; 14] = [
+            &[7, 13, 17],
+            &[6, 10, 12, 16],
+            &[],
+            &[7, 17],
+            &[13],
+            &[12],
+            &[],
+            &[6, 10, 16],
+            &[11],
+            &[12],
+            &[11],
+            &[],
+            &[17],
+            &[16],
+        ];
+        assert_eq!(marked, expected);
+        assert_eq!((seen[14].as_slice(), seen[15].as_slice()), (&[1; 25][..], &[128 + 14; 25][..]));
+    }
+
+    #[test]
+    fn a_ko_is_over_when_both_have_looked_away() {
+        let seen = planes(&game(&[&KO[..], &[25, 25]].concat()), 7.0);
+        assert!(points(&seen[8]).is_empty());
+    }
+
+    #[test]
+    fn komi_is_for_the_side_to_move() {
+        let of = |moves: &[usize], komi| planes(&game(moves), komi)[15][0];
+        assert_eq!(
+            [of(&[], 7.5), of(&[3], 7.5), of(&[], 0.0), of(&[3], 400.0), of(&[], 400.0)],
+            [113, 143, 128, 255, 1]
+        );
+        let plane = komi(Tensor::from_slice(&[113u8, 143]).to_kind(tch::Kind::Float), 5).unwrap();
+        assert_eq!(Vec::<f32>::try_from(plane).unwrap(), [-1.5, 1.5]);
+    }
+
+    #[test]
+    fn every_example_shows_what_its_game_showed() {
+        let size = Size::new(7).unwrap();
+        let record = synthetic::game("made-up", "features", 3, size, 1);
+        let examples = record.examples().unwrap();
+        let mut game = Game::new(size);
+        let mut checked = 0;
+        for (turn, played) in record.turns.iter().enumerate() {
+            for example in examples.iter().filter(|example| usize::from(example.turn) == turn) {
+                let [mut seen, mut told] = [(); 2].map(|()| vec![0; Inputs::Features.len(size)]);
+                Inputs::Features.of_game(&game, example.komi, Symmetry::Rot90, &mut seen);
+                Inputs::Features.of_example(example, Symmetry::Rot90, &mut told).unwrap();
+                assert_eq!(seen, told, "turn {turn}");
+                checked += 1;
+            }
+            game.play(played.mv).unwrap();
+        }
+        assert!(checked > 20, "{checked} examples");
+    }
+}

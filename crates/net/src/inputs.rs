@@ -1,0 +1,120 @@
+//! What a network is told of a position: the sets of planes there are, for playing and for training alike.
+
+use std::fmt;
+
+use go::{Game, Position, Size, Symmetry};
+use record::Example;
+use tch::Tensor;
+
+use crate::{NetError, features, planes};
+
+/// A set of planes.
+///
+/// Whoever asks a network writes bytes, one a point and plane; [`Inputs::complete`] makes of them what the network
+/// calculates with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Inputs {
+    /// The last eight boards and whose turn it is, 17 planes: those of [`planes`] (AlphaGo Zero, Minigo).
+    #[default]
+    History,
+    /// The same, and another plane that is 1 everywhere when White is to move: 18 planes (Leela Zero). At the border one
+    /// plane and two are not the same: a convolution sees zeros beyond it, so a plane of ones is more than a bias, and a
+    /// network that looks at a plane of ones when White is to move cannot be one that sees a plane of zeros then.
+    LeelaZero,
+    /// The board, liberties, ko, the last moves and komi, 16 planes: those of [`features`]. Whose turn it is makes no
+    /// difference beyond komi.
+    Features,
+}
+
+impl Inputs {
+    const ALL: [Inputs; 3] = [Inputs::History, Inputs::LeelaZero, Inputs::Features];
+
+    /// Planes that the network sees.
+    pub const fn count(self) -> usize {
+        match self {
+            Inputs::History => planes::COUNT,
+            Inputs::LeelaZero => planes::COUNT + 1,
+            Inputs::Features => features::COUNT,
+        }
+    }
+
+    /// The set of so many planes.
+    pub(crate) fn of_count(count: usize) -> Option<Inputs> {
+        Inputs::ALL.into_iter().find(|inputs| inputs.count() == count)
+    }
+
+    /// Planes that are written for a position.
+    pub(crate) const fn written(self) -> usize {
+        match self {
+            Inputs::History | Inputs::LeelaZero => planes::COUNT,
+            Inputs::Features => features::COUNT,
+        }
+    }
+
+    /// Bytes of a position on this board.
+    pub const fn len(self, size: Size) -> usize {
+        self.written() * size.area()
+    }
+
+    /// Writes the position that a game with this komi is in, seen through a symmetry.
+    ///
+    /// # Panics
+    /// When `planes` has not [`Inputs::len`] bytes for the game's board.
+    pub fn of_game(self, game: &Game, komi: f32, symmetry: Symmetry, planes: &mut [u8]) {
+        match self {
+            Inputs::History | Inputs::LeelaZero => planes::of_game(game, symmetry, planes),
+            Inputs::Features => {
+                let boards: [_; features::BOARDS] = std::array::from_fn(|k| game.stones_ago(k));
+                features::write(game.position(), boards, komi, symmetry, planes);
+            }
+        }
+    }
+
+    /// Writes the position of an example, seen through a symmetry.
+    ///
+    /// # Errors
+    /// The boards of the example cannot be rebuilt.
+    ///
+    /// # Panics
+    /// When `planes` has not [`Inputs::len`] bytes for the example's board.
+    pub fn of_example(self, example: &Example, symmetry: Symmetry, planes: &mut [u8]) -> Result<(), NetError> {
+        match self {
+            Inputs::History | Inputs::LeelaZero => Ok(planes::of_example(example, symmetry, planes)?),
+            Inputs::Features => {
+                let boards = example.stones()?;
+                let position = Position::from_stones(example.size, &boards[0], example.to_move)
+                    .map_err(|error| NetError::target(example, error.to_string()))?;
+                let boards: [_; features::BOARDS] = std::array::from_fn(|k| boards.get(k));
+                features::write(&position, boards, example.komi, symmetry, planes);
+                Ok(())
+            }
+        }
+    }
+
+    /// What the network calculates with, from the bytes of some positions as a tensor of positions, planes, rows and columns.
+    pub(crate) fn complete(self, planes: Tensor) -> Result<Tensor, NetError> {
+        let last = |first: i64| planes.f_narrow(1, first, 1);
+        match self {
+            Inputs::History => Ok(planes),
+            Inputs::LeelaZero => {
+                let white = last(planes::COUNT as i64 - 1)?.f_eq(0)?.f_to_kind(planes.kind())?;
+                Ok(Tensor::f_cat(&[planes, white], 1)?)
+            }
+            Inputs::Features => {
+                let komi = features::COUNT as i64 - 1;
+                let scaled = features::komi(last(komi)?, planes.size()[3])?;
+                Ok(Tensor::f_cat(&[planes.f_narrow(1, 0, komi)?, scaled], 1)?)
+            }
+        }
+    }
+}
+
+impl fmt::Display for Inputs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Inputs::History => "history",
+            Inputs::LeelaZero => "history as in Leela Zero",
+            Inputs::Features => "features",
+        })
+    }
+}

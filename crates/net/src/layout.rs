@@ -1,0 +1,246 @@
+//! The tensors that follow from a shape.
+
+use config::{PolicyHead, ValueHead};
+
+use crate::Shape;
+
+/// A convolution, and the batch norm after it if there is one.
+pub(crate) struct Unit {
+    pub(crate) name: String,
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    /// Side of the kernel: 3 in the tower, 1 in the heads.
+    pub(crate) kernel: usize,
+    /// Whether a batch norm follows it.
+    pub(crate) has_norm: bool,
+    /// Whether it is learned as a sum of branches.
+    pub(crate) branches: bool,
+}
+
+/// What a tensor is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Kernel of a convolution or matrix of a dense layer: what the L2 penalty is for.
+    Weight,
+    /// Bias of a dense layer.
+    Bias,
+    /// Scale of a batch norm.
+    Scale,
+    /// Shift of a batch norm.
+    Shift,
+    /// Running mean of a batch norm: follows the data, not the gradient.
+    Mean,
+    /// Running variance of a batch norm.
+    Variance,
+}
+
+/// A tensor of a network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TensorSpec {
+    pub(crate) name: String,
+    pub(crate) dimensions: Vec<usize>,
+    pub(crate) role: Role,
+}
+
+/// A layer with a bias, the same at every point if it is a convolution.
+pub(crate) struct DenseSpec {
+    pub(crate) name: String,
+    pub(crate) inputs: usize,
+    pub(crate) outputs: usize,
+    /// Whether it is a 1x1 convolution.
+    pub(crate) at_every_point: bool,
+}
+
+impl Shape {
+    /// Multiplications and additions of one evaluation in play, counting each as one; taps that fall off the board count too,
+    /// and batch norms, being folded away, do not.
+    pub fn operations(&self) -> u64 {
+        let shape = self.in_play();
+        let area = self.size.area();
+        let convolutions: usize =
+            shape.units().iter().map(|unit| unit.inputs * unit.outputs * unit.kernel * unit.kernel * area).sum();
+        let times = |layer: &DenseSpec| if layer.at_every_point { area } else { 1 };
+        let dense: usize = shape.dense_layers().iter().map(|layer| layer.inputs * layer.outputs * times(layer)).sum();
+        2 * (convolutions + dense) as u64
+    }
+
+    /// Numbers that are learned.
+    pub fn parameters(&self) -> usize {
+        let learned = self.tensors().into_iter().filter(|tensor| tensor.role.is_learned());
+        learned.map(|tensor| tensor.len()).sum()
+    }
+
+    /// Every convolution with its batch norm, from the input on.
+    pub(crate) fn units(&self) -> Vec<Unit> {
+        let (f, post) = (self.filters, !self.pre_activation);
+        let unit = |name: String, inputs, outputs, has_norm| Unit {
+            name,
+            inputs,
+            outputs,
+            kernel: 3,
+            has_norm,
+            branches: has_norm && self.branches,
+        };
+        let mut units = vec![unit("stem".to_owned(), self.inputs.count(), f, post)];
+        for block in 0..self.blocks {
+            units.push(unit(format!("blocks.{block}.first"), f, f, true));
+            if self.pools(block) {
+                units.push(unit(format!("blocks.{block}.pool"), f, self.pooled_filters, true));
+            }
+            units.push(unit(format!("blocks.{block}.second"), f, f, post));
+        }
+        let head = |name: &str, outputs| Unit {
+            name: name.to_owned(),
+            inputs: f,
+            outputs,
+            kernel: 1,
+            has_norm: true,
+            branches: false,
+        };
+        units.extend([head("policy", self.policy_planes), head("value", self.value_planes)]);
+        units
+    }
+
+    /// Every tensor of the network.
+    pub(crate) fn tensors(&self) -> Vec<TensorSpec> {
+        let mut tensors = Vec::new();
+        let mut add = |name: String, dimensions, role| tensors.push(TensorSpec { name, dimensions, role });
+        for unit in self.units() {
+            add_unit(&unit, &mut add);
+        }
+        for name in self.entry_norms() {
+            add_norm(&name, self.filters, true, &mut add);
+        }
+        for DenseSpec { name, inputs, outputs, at_every_point } in self.dense_layers().into_iter().chain(self.lessons())
+        {
+            let dimensions = if at_every_point { vec![outputs, inputs, 1, 1] } else { vec![outputs, inputs] };
+            add(format!("{name}.weight"), dimensions, Role::Weight);
+            add(format!("{name}.bias"), vec![outputs], Role::Bias);
+        }
+        tensors
+    }
+
+    /// The batch norms that no convolution is before: those that blocks with pre-activation begin with, and the last.
+    pub(crate) fn entry_norms(&self) -> Vec<String> {
+        let blocks = (0..self.blocks).map(|block| format!("blocks.{block}.norm"));
+        let all = blocks.chain(["trunk.norm".to_owned()]);
+        if self.pre_activation { all.collect() } else { Vec::new() }
+    }
+
+    /// Every dense layer that plays.
+    pub(crate) fn dense_layers(&self) -> Vec<DenseSpec> {
+        let mut layers = Vec::new();
+        for block in 0..self.blocks {
+            if self.pools(block) {
+                layers.push(dense(format!("blocks.{block}.pool.dense"), 2 * self.pooled_filters, self.filters));
+            }
+            if self.squeeze > 0 {
+                layers.push(dense(format!("blocks.{block}.squeeze.hidden"), self.filters, self.squeeze));
+                layers.push(dense(format!("blocks.{block}.squeeze.out"), self.squeeze, 2 * self.filters));
+            }
+        }
+        layers.extend(self.policy_layers("policy"));
+        layers.push(dense("value.hidden".to_owned(), self.value_planes * self.size.area(), self.value_hidden));
+        let values = match self.value_head {
+            ValueHead::Tanh => 1,
+            ValueHead::WinDrawLoss => 3,
+        };
+        layers.push(dense("value.out".to_owned(), self.value_hidden, values));
+        layers
+    }
+
+    /// The layers of the heads that are for learning only.
+    fn lessons(&self) -> Vec<DenseSpec> {
+        let mut layers = Vec::new();
+        if self.score {
+            layers.push(dense("value.score".to_owned(), self.value_hidden, 1));
+        }
+        if self.ownership {
+            layers.push(DenseSpec { at_every_point: true, ..dense("ownership.conv".to_owned(), self.filters, 1) });
+        }
+        if self.opponent {
+            layers.extend(self.policy_layers("opponent"));
+        }
+        layers
+    }
+
+    /// The layers from the planes of the policy head to logits.
+    fn policy_layers(&self, name: &str) -> Vec<DenseSpec> {
+        let planes = self.policy_planes;
+        match self.policy_head {
+            PolicyHead::Dense => vec![dense(format!("{name}.dense"), planes * self.size.area(), self.size.moves())],
+            PolicyHead::Convolution => vec![
+                DenseSpec { at_every_point: true, ..dense(format!("{name}.board"), planes, 1) },
+                dense(format!("{name}.pass"), 2 * planes, 1),
+            ],
+        }
+    }
+}
+
+fn dense(name: String, inputs: usize, outputs: usize) -> DenseSpec {
+    DenseSpec { name, inputs, outputs, at_every_point: false }
+}
+
+fn add_unit(unit: &Unit, add: &mut impl FnMut(String, Vec<usize>, Role)) {
+    let Unit { name, inputs, outputs, kernel, .. } = unit;
+    let has_scale = unit.has_scale();
+    add(format!("{name}.conv.weight"), vec![*outputs, *inputs, *kernel, *kernel], Role::Weight);
+    if unit.has_norm {
+        add_norm(&format!("{name}.norm"), *outputs, has_scale, add);
+    }
+    if unit.branches {
+        add(format!("{name}.point.conv.weight"), vec![*outputs, *inputs, 1, 1], Role::Weight);
+        add_norm(&format!("{name}.point.norm"), *outputs, has_scale, add);
+    }
+    if unit.has_identity() {
+        add_norm(&format!("{name}.identity.norm"), *outputs, has_scale, add);
+    }
+}
+
+fn add_norm(name: &str, channels: usize, has_scale: bool, add: &mut impl FnMut(String, Vec<usize>, Role)) {
+    if has_scale {
+        add(format!("{name}.weight"), vec![channels], Role::Scale);
+        add(format!("{name}.bias"), vec![channels], Role::Shift);
+    }
+    add(format!("{name}.running_mean"), vec![channels], Role::Mean);
+    add(format!("{name}.running_var"), vec![channels], Role::Variance);
+}
+
+impl Unit {
+    /// Whether the batch norm learns a scale and a shift. Those of the heads do not, as in Minigo: a head is one or two
+    /// planes, whose first values are noise to the layers behind, and training would sooner shift the whole plane below
+    /// the ReLU, where nothing is learned any more, than make sense of it.
+    pub(crate) fn has_scale(&self) -> bool {
+        self.has_norm && self.kernel > 1
+    }
+
+    /// Whether one of its branches is the identity.
+    pub(crate) fn has_identity(&self) -> bool {
+        self.branches && self.inputs == self.outputs
+    }
+
+    /// Whether a tensor is one of its convolution or batch norm.
+    pub(crate) fn owns(&self, tensor: &str) -> bool {
+        let rest = tensor.strip_prefix(self.name.as_str());
+        rest.is_some_and(|rest| rest.starts_with(".conv.") || rest.starts_with(".norm."))
+    }
+}
+
+impl Role {
+    /// Whether the gradient changes it.
+    pub(crate) fn is_learned(self) -> bool {
+        !matches!(self, Role::Mean | Role::Variance)
+    }
+}
+
+impl TensorSpec {
+    /// How many numbers it holds.
+    pub(crate) fn len(&self) -> usize {
+        self.dimensions.iter().product()
+    }
+
+    /// Inputs to each output of a convolution or dense layer.
+    pub(crate) fn inputs(&self) -> usize {
+        self.dimensions.iter().skip(1).product()
+    }
+}

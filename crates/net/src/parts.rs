@@ -1,0 +1,231 @@
+//! What a tower is put together from, as it is trained.
+
+use config::PolicyHead;
+use tch::{Kind, Tensor};
+
+use crate::NetError;
+use crate::layers::Place;
+use crate::layout::TensorSpec;
+use crate::norm::{Norm, Statistics, constant};
+use crate::shape::Shape;
+use crate::tower::Mode;
+
+/// Where the parts of a tower find their tensors.
+pub(crate) struct Tensors<'a> {
+    pub(crate) all: &'a [(TensorSpec, Tensor)],
+    pub(crate) place: Place,
+}
+
+/// A batch on its way through the tower.
+pub(crate) struct Pass {
+    mode: Mode,
+    place: Place,
+    /// What the batch norms have seen so far, when training.
+    pub(crate) statistics: Vec<Statistics>,
+}
+
+/// A convolution with its batch norm, if it has one, and its branches.
+pub(crate) struct Unit {
+    weight: Tensor,
+    norm: Option<Norm>,
+    /// A 1x1 convolution beside it, with a batch norm.
+    point: Option<(Tensor, Norm)>,
+    /// The batch norm of its input as it is.
+    identity: Option<Norm>,
+}
+
+/// A layer with a bias.
+pub(crate) struct Dense {
+    weight: Tensor,
+    bias: Tensor,
+}
+
+/// A residual block.
+pub(crate) struct Block {
+    /// With pre-activation: the batch norm that it begins with.
+    entry: Option<Norm>,
+    first: Unit,
+    pooled: Option<(Unit, Dense)>,
+    second: Unit,
+    squeeze: Option<[Dense; 2]>,
+}
+
+/// From the planes of the policy head to logits.
+pub(crate) enum Policy {
+    Dense(Dense),
+    Convolution { board: Dense, pass: Dense },
+}
+
+impl Tensors<'_> {
+    fn find(&self, name: &str) -> Option<Tensor> {
+        self.all.iter().find(|(spec, _)| spec.name == name).map(|(_, tensor)| tensor.shallow_clone())
+    }
+
+    fn get(&self, name: &str) -> Tensor {
+        self.find(name).unwrap_or_else(|| panic!("a shape has a tensor for every layer, and no {name}"))
+    }
+
+    pub(crate) fn norm(&self, name: &str) -> Result<Option<Norm>, NetError> {
+        let Some(mean) = self.find(&format!("{name}.running_mean")) else { return Ok(None) };
+        let channels = mean.size()[0] as usize;
+        let or_constant = |part: &str, value| match self.find(&format!("{name}.{part}")) {
+            Some(tensor) => Ok(tensor),
+            None => constant(value, channels, self.place),
+        };
+        Ok(Some(Norm {
+            scale: or_constant("weight", 1.0)?,
+            shift: or_constant("bias", 0.0)?,
+            mean,
+            variance: self.get(&format!("{name}.running_var")),
+        }))
+    }
+
+    pub(crate) fn unit(&self, name: &str) -> Result<Unit, NetError> {
+        let norm = |part: &str| self.norm(&format!("{name}.{part}"));
+        Ok(Unit {
+            weight: self.get(&format!("{name}.conv.weight")),
+            norm: norm("norm")?,
+            point: self.find(&format!("{name}.point.conv.weight")).zip(norm("point.norm")?),
+            identity: norm("identity.norm")?,
+        })
+    }
+
+    pub(crate) fn dense(&self, name: &str) -> Dense {
+        Dense { weight: self.get(&format!("{name}.weight")), bias: self.get(&format!("{name}.bias")) }
+    }
+
+    pub(crate) fn block(&self, shape: &Shape, index: usize) -> Result<Block, NetError> {
+        let name = |part: &str| format!("blocks.{index}.{part}");
+        let pooled = || -> Result<_, NetError> { Ok((self.unit(&name("pool"))?, self.dense(&name("pool.dense")))) };
+        let squeeze = || ["squeeze.hidden", "squeeze.out"].map(|part| self.dense(&name(part)));
+        Ok(Block {
+            entry: self.norm(&name("norm"))?,
+            first: self.unit(&name("first"))?,
+            pooled: shape.pools(index).then(pooled).transpose()?,
+            second: self.unit(&name("second"))?,
+            squeeze: (shape.squeeze > 0).then(squeeze),
+        })
+    }
+
+    pub(crate) fn policy(&self, name: &str, head: PolicyHead) -> Policy {
+        let dense = |part: &str| self.dense(&format!("{name}.{part}"));
+        match head {
+            PolicyHead::Dense => Policy::Dense(dense("dense")),
+            PolicyHead::Convolution => Policy::Convolution { board: dense("board"), pass: dense("pass") },
+        }
+    }
+}
+
+impl Pass {
+    pub(crate) fn new(mode: Mode, place: Place) -> Pass {
+        Pass { mode, place, statistics: Vec::new() }
+    }
+
+    pub(crate) fn norm(&mut self, norm: &Norm, x: &Tensor) -> Result<Tensor, NetError> {
+        match self.mode {
+            Mode::Playing => norm.play(x),
+            Mode::Training => {
+                let (y, seen) = norm.train(x)?;
+                self.statistics.push(seen);
+                Ok(y)
+            }
+        }
+    }
+
+    /// As the type of what is not rounded.
+    pub(crate) fn exact(&self, x: &Tensor) -> Result<Tensor, NetError> {
+        Ok(x.f_to_kind(self.place.exact())?)
+    }
+
+    /// Numbers of channels, to be added to or multiplied with planes.
+    fn planes_of(&self, x: &Tensor) -> Result<Tensor, NetError> {
+        Ok(x.f_to_kind(self.place.kind)?.f_unsqueeze(-1)?.f_unsqueeze(-1)?)
+    }
+}
+
+impl Unit {
+    /// Kernels are kept as f32 and rounded for each use, so that small steps are not lost.
+    pub(crate) fn forward(&self, x: &Tensor, pass: &mut Pass) -> Result<Tensor, NetError> {
+        let mut y = convolve(x, &self.weight, None, pass.place.kind)?;
+        if let Some(norm) = &self.norm {
+            y = pass.norm(norm, &y)?;
+        }
+        if let Some((weight, norm)) = &self.point {
+            y = y + pass.norm(norm, &convolve(x, weight, None, pass.place.kind)?)?;
+        }
+        if let Some(norm) = &self.identity {
+            y = y + pass.norm(norm, x)?;
+        }
+        Ok(y)
+    }
+
+    /// Its batch norms, in the order in which a batch meets them.
+    pub(crate) fn norms(&self) -> impl Iterator<Item = &Norm> {
+        self.norm.iter().chain(self.point.iter().map(|(_, norm)| norm)).chain(&self.identity)
+    }
+}
+
+impl Dense {
+    pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor, NetError> {
+        Ok(x.f_linear(&self.weight, Some(&self.bias))?)
+    }
+
+    /// The same at every point of a plane, for a weight of four dimensions; one row a position.
+    pub(crate) fn at_every_point(&self, x: &Tensor, pass: &Pass) -> Result<Tensor, NetError> {
+        pass.exact(&convolve(x, &self.weight, Some(&self.bias), pass.place.kind)?.f_flatten(1, -1)?)
+    }
+}
+
+impl Block {
+    pub(crate) fn forward(&self, x: &Tensor, pass: &mut Pass) -> Result<Tensor, NetError> {
+        let input = match &self.entry {
+            Some(norm) => pass.norm(norm, x)?.f_relu()?,
+            None => x.shallow_clone(),
+        };
+        let mut y = self.first.forward(&input, pass)?;
+        if let Some((unit, dense)) = &self.pooled {
+            let seen = unit.forward(&input, pass)?.f_relu()?;
+            y = y + pass.planes_of(&dense.forward(&mean_and_maximum(&pass.exact(&seen)?)?)?)?;
+        }
+        y = self.second.forward(&y.f_relu()?, pass)?;
+        if let Some([hidden, out]) = &self.squeeze {
+            let mean = pass.exact(&y)?.f_mean_dim(&[2i64, 3][..], false, pass.place.exact())?;
+            let both = out.forward(&hidden.forward(&mean)?.f_relu()?)?.f_chunk(2, 1)?;
+            y = y * pass.planes_of(&both[0].f_sigmoid()?)? + pass.planes_of(&both[1])?;
+        }
+        let y = y.f_add(x)?;
+        if self.entry.is_some() { Ok(y) } else { Ok(y.f_relu()?) }
+    }
+
+    /// Its batch norms, in the order in which a batch meets them.
+    pub(crate) fn norms(&self) -> impl Iterator<Item = &Norm> {
+        let pooled = self.pooled.iter().flat_map(|(unit, _)| unit.norms());
+        self.entry.iter().chain(self.first.norms()).chain(pooled).chain(self.second.norms())
+    }
+}
+
+impl Policy {
+    /// Logits, one row a position, from planes after the ReLU.
+    pub(crate) fn forward(&self, planes: &Tensor, pass: &Pass) -> Result<Tensor, NetError> {
+        match self {
+            Policy::Dense(dense) => dense.forward(&pass.exact(&planes.f_flatten(1, -1)?)?),
+            Policy::Convolution { board, pass: dense } => {
+                let pooled = mean_and_maximum(&pass.exact(planes)?)?;
+                Ok(Tensor::f_cat(&[board.at_every_point(planes, pass)?, dense.forward(&pooled)?], 1)?)
+            }
+        }
+    }
+}
+
+/// The mean of each plane and then the maximum of each, one row a position.
+pub(crate) fn mean_and_maximum(planes: &Tensor) -> Result<Tensor, NetError> {
+    let points = planes.f_flatten(2, -1)?;
+    let mean = points.f_mean_dim(&[2i64][..], false, planes.kind())?;
+    Ok(Tensor::f_cat(&[mean, points.f_amax(&[2i64][..], false)?], 1)?)
+}
+
+fn convolve(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, kind: Kind) -> Result<Tensor, NetError> {
+    let bias = bias.map(|bias| bias.f_to_kind(kind)).transpose()?;
+    let padding = weight.size()[3] / 2;
+    Ok(x.f_conv2d(&weight.f_to_kind(kind)?, bias.as_ref(), [1, 1], [padding, padding], [1, 1], 1)?)
+}
