@@ -7,7 +7,7 @@ use std::process::Output;
 
 use record::{EndReason, Example, ExampleRows, GameRecord, Outcome};
 use store::{FileRef, Run, Stem};
-use tests::{TestStore, repository, succeed};
+use tests::{TestStore, repository, succeed, whole_games};
 
 /// A finished run of two models.
 fn sound() -> TestStore {
@@ -49,7 +49,7 @@ impl Victim {
 
     /// Publishes the file of games anew, with something about them changed.
     fn change(&self, change: impl Fn(&mut Vec<GameRecord>)) {
-        let mut games = self.run.read_games(&self.file).unwrap();
+        let mut games = whole_games(&self.run, &self.file);
         change(&mut games);
         for folder in ["games", "examples", "holdout", "sgf"] {
             drop(fs::remove_file(self.path(folder)));
@@ -59,7 +59,7 @@ impl Victim {
 
     /// As [`Victim::change`], without the checks that publication makes.
     fn force(&self, change: impl Fn(&mut Vec<GameRecord>)) {
-        let mut games = self.run.read_games(&self.file).unwrap();
+        let mut games = whole_games(&self.run, &self.file);
         change(&mut games);
         let stem = self.run.publish_results("forged", &games).unwrap();
         fs::rename(self.store.path().join(format!("tiny/matches/{stem}.parquet")), self.path("games")).unwrap();
@@ -137,7 +137,7 @@ const DAMAGES: [Damage; 18] = [
         "games are published twice",
         |v| {
             let again = FileRef { model: 1, stem: Stem::new("again", 5).unwrap() };
-            v.run.publish_games_as(&again, &v.run.read_games(&v.file).unwrap()).unwrap();
+            v.run.publish_games_as(&again, &whole_games(&v.run, &v.file)).unwrap();
         },
         "it is published twice",
     ),
@@ -282,7 +282,7 @@ const ARCHIVED: [Damage; 4] = [
         "an archived game is published again",
         |v| {
             let again = FileRef { model: 1, stem: Stem::new("again", 5).unwrap() };
-            v.run.publish_games_as(&again, &v.run.read_games(&v.file).unwrap()).unwrap();
+            v.run.publish_games_as(&again, &whole_games(&v.run, &v.file)).unwrap();
         },
         "it is published twice",
     ),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use record::GameRecord;
 use store::{FileRef, Run, StoreError};
-use tests::{TestStore, repository, succeed};
+use tests::{TestStore, repository, succeed, whole_games};
 
 /// Kills before a run is left to finish.
 const KILLS_EACH: u64 = 10;
@@ -25,7 +25,7 @@ fn games(store: &TestStore) -> BTreeMap<(u32, u64), GameRecord> {
     let mut games = BTreeMap::new();
     let mut ids = BTreeSet::new();
     for file in files(&run) {
-        for game in run.read_games(&file).unwrap() {
+        for game in whole_games(&run, &file) {
             assert!(ids.insert(game.id), "game {} is published twice", game.id);
             games.insert((file.model, game.index), game);
         }

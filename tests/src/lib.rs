@@ -7,6 +7,9 @@ pub use stage::{Stage, ask};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use record::{ExampleRows, GameRecord};
+use store::{FileRef, Run, Store, StoreError};
+
 /// The root of the repository.
 pub fn repository() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate lies in the repository").to_owned()
@@ -27,6 +30,21 @@ pub fn program(name: &str) -> Command {
     // Tests read what people read.
     command.env("TENGEN_LOG_FORMAT", "plain").env_remove("TENGEN_METRICS_ADDR");
     command
+}
+
+/// The games of a file, with the policies that their examples have.
+///
+/// # Panics
+/// When they cannot be read.
+pub fn whole_games(run: &Run, file: &FileRef) -> Vec<GameRecord> {
+    let rows = |read: Result<ExampleRows, StoreError>| match read {
+        // Every game of the file, or none, is set aside.
+        Err(StoreError::NotFound { .. }) => Vec::new(),
+        read => read.expect("the examples can be read").to_examples(),
+    };
+    let examples = [rows(run.read_examples(file)), rows(run.read_holdout(file))].concat();
+    let games = run.read_games(file).expect("the games can be read");
+    games.into_iter().map(|game| game.with_policies(&examples)).collect()
 }
 
 /// A store that goes when this goes: in a folder, or on an S3 server of its own.
@@ -81,13 +99,13 @@ impl TestStore {
     }
 
     /// Opens the store as a program does.
-    pub fn open(&self) -> store::Store {
+    pub fn open(&self) -> Store {
         let options = self.server.as_ref().map_or_else(Vec::new, s3::Server::options);
-        store::Store::open_with(&self.place(), &options).expect("the place is there")
+        Store::open_with(&self.place(), &options).expect("the place is there")
     }
 
     /// A run in this store.
-    pub fn run(&self, name: &str) -> store::Run {
+    pub fn run(&self, name: &str) -> Run {
         self.open().run(&name.parse().expect("a good name"))
     }
 

@@ -108,20 +108,18 @@ fn is_common(shape: Shape) -> bool {
     (shape.size.side(), policy_planes, value_planes, value_hidden) == (19, 2, 1, 256)
 }
 
-/// Some positions of the newest games of a run, if it has games. A file that cannot be read is passed over: made-up
+/// Some positions of the newest games of a run, if it has any. A file that cannot be read is passed over: made-up
 /// positions are asked about in any case.
 fn positions(run: &Run) -> Result<Vec<Example>, StoreError> {
     let newest = run.newest_model()?.unwrap_or(0);
     let Some(file) = run.game_files_since(newest.saturating_sub(1))?.pop() else { return Ok(Vec::new()) };
-    let games = match run.read_games(&file) {
+    let examples = match run.read_examples(&file) {
         Err(error) if error.is_damage() => {
-            tracing::warn!("passing over a file of games: {error}");
+            tracing::warn!("passing over a file of examples: {error}");
             return Ok(Vec::new());
         }
-        games => games?,
+        examples => examples?.to_examples(),
     };
-    let examples = games.iter().rev().take(8).filter_map(|game| game.examples().ok()).flatten();
-    let examples: Vec<Example> = examples.collect();
     let every = examples.len().div_ceil(POSITIONS).max(1);
     Ok(examples.into_iter().step_by(every | 1).collect())
 }

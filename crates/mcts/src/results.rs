@@ -23,10 +23,10 @@ pub struct RootMove {
     pub value: Value,
 }
 
-/// What the whole numbers of an improved policy sum to: their error is then below that of the values they come from.
-const IMPROVED_TOTAL: u32 = 65_536;
-
 impl Search {
+    /// What the whole numbers of an improved policy sum to: as fine as the 800 visits whose shares AlphaZero learned from.
+    pub const SHARES: u32 = 1024;
+
     /// Visits of the root's children, inherited ones included.
     pub fn visits(&self) -> u32 {
         self.tree.root().map_or(0, |id| self.tree.stats(id).visits.saturating_sub(1))
@@ -116,14 +116,14 @@ impl Search {
     ///
     /// PUCT: the visits; pruned ones where the exploration of this move prunes its target. Gumbel: there the visits
     /// say which moves were sampled and not how good they are, and what is to be learned needs the values of all
-    /// moves; so this is the improved policy itself, scaled to a sum of 65,536.
+    /// moves; so this is the improved policy itself, in shares of [`Search::SHARES`].
     ///
     /// # Panics
     /// When the root is not expanded.
     pub fn policy_target(&self) -> Vec<(Move, u32)> {
         let view = self.root_view();
         let counts = match &self.settings.algorithm {
-            Algorithm::Gumbel(gumbel) => shares(&improved_policy(&view, gumbel), IMPROVED_TOTAL),
+            Algorithm::Gumbel(gumbel) => shares(&improved_policy(&view, gumbel), Search::SHARES),
             Algorithm::Puct => self.pruned().unwrap_or_else(|| view.children.iter().map(|c| c.visits).collect()),
         };
         let counts = view.moves.iter().zip(counts).filter(|(_, count)| *count > 0);

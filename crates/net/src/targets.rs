@@ -206,6 +206,7 @@ mod tests {
             recent: Vec::new(),
             to_move,
             visits: visits.to_vec(),
+            reply: None,
             kind: SearchKind::Full,
             root_value: -0.2,
             best_child_value: -0.1,

@@ -151,7 +151,7 @@ fn gumbel_games_store_the_improved_policy_from_two_visits_up() {
         let config = config(&[&GUMBEL[..], &[visits]].concat());
         for record in selfplay(&config, 4, 0..4, None) {
             let sum = |turn: &Turn| turn.visits.iter().map(|(_, count)| count).sum::<u32>();
-            assert!(record.turns.iter().all(|turn| sum(turn) == 65_536));
+            assert!(record.turns.iter().all(|turn| sum(turn) == mcts::Search::SHARES));
             record.examples().expect("every turn is a good example");
         }
     }

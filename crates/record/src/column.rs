@@ -95,18 +95,6 @@ pub(crate) fn lists_of_optional<T: ArrowPrimitiveType>(
     Column::new(name, doc, Arc::new(list_of(Arc::new(values), offsets, true)))
 }
 
-/// A list of lists of numbers for each row.
-pub(crate) fn lists_of_lists<T: ArrowPrimitiveType>(
-    name: &'static str,
-    doc: &'static str,
-    rows: impl Iterator<Item = impl Iterator<Item = Vec<T::Native>>>,
-) -> Column {
-    let (inner, outer_offsets) = flatten(rows);
-    let (values, inner_offsets) = flatten(inner.into_iter().map(Vec::into_iter));
-    let inner = list_of(Arc::new(PrimitiveArray::<T>::from_iter_values(values)), inner_offsets, false);
-    Column::new(name, doc, Arc::new(list_of(Arc::new(inner), outer_offsets, false)))
-}
-
 /// A list of strings for each row.
 pub(crate) fn lists_of_strings<S: AsRef<str>>(
     name: &'static str,

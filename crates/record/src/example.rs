@@ -27,6 +27,8 @@ pub struct Example {
     /// The search's policy as whole numbers, as (move index, number): ascending indices, numbers above 0. What they are
     /// is told at [`crate::Turn::visits`].
     pub visits: Vec<(u16, u32)>,
+    /// Index of the move with which the opponent answered, on the next turn; `None` where the game has no next turn.
+    pub reply: Option<u16>,
     /// How the move was found: a full, fast or reduced search.
     pub kind: SearchKind,
     /// Mean value of the search at the root, for Black, -1 to 1.
@@ -70,6 +72,7 @@ impl Example {
             recent: moves.iter().map(|mv| mv.index(record.size) as u16).collect(),
             to_move,
             visits: played.visits.clone(),
+            reply: record.turns.get(usize::from(turn) + 1).map(|next| next.mv.index(record.size) as u16),
             kind: played.kind,
             root_value: played.root_value,
             best_child_value: played.best_child_value,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrow_array::types::{Float32Type, Int8Type, UInt8Type, UInt16Type, UInt32Type};
-use arrow_array::{Array, BinaryArray, BooleanArray, Float32Array, RecordBatch};
+use arrow_array::{Array, BinaryArray, BooleanArray, Float32Array, RecordBatch, UInt16Array};
 use arrow_schema::Schema;
 use go::{Color, PointSet, Size, Stones};
 
@@ -15,7 +15,7 @@ use crate::turn::{check_entropy, check_value};
 use crate::{Example, GameId, RecordError, SearchKind};
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
-pub const VERSION: &str = "examples/3";
+pub const VERSION: &str = "examples/4";
 
 /// The columns, each with a `doc` in its metadata, and the version.
 pub fn schema() -> Arc<Schema> {
@@ -55,9 +55,14 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
         ),
         lists::<UInt32Type>(
             "visit_counts",
-            "the visits of those moves, in the same order; after a Gumbel search the improved policy times 65,536; where \
+            "the visits of those moves, in the same order; after a Gumbel search 1,024ths of the improved policy; where \
              the policy target is pruned, the pruned visits",
             rows().map(|e| counts(&e.visits)),
+        ),
+        optional_numbers::<UInt16Type>(
+            "reply",
+            "the move with which the opponent answered, on the next turn; none where the game has no next turn",
+            rows().map(|e| e.reply),
         ),
         numbers::<UInt8Type>(
             "search_kind",
@@ -170,6 +175,7 @@ struct Columns<'a> {
     to_move: &'a [i8],
     visit_moves: Lists<'a, UInt16Type>,
     visit_counts: Lists<'a, UInt32Type>,
+    reply: &'a UInt16Array,
     kind: &'a [u8],
     root_value: &'a [f32],
     best_child_value: &'a [f32],
@@ -198,6 +204,7 @@ impl<'a> Columns<'a> {
             to_move: table.numbers::<Int8Type>("to_move")?,
             visit_moves: table.lists("visit_moves")?,
             visit_counts: table.lists("visit_counts")?,
+            reply: table.optional_numbers::<UInt16Type>("reply")?,
             kind: table.numbers::<UInt8Type>("search_kind")?,
             root_value: table.numbers::<Float32Type>("root_value")?,
             best_child_value: table.numbers::<Float32Type>("best_child_value")?,
@@ -221,6 +228,7 @@ impl<'a> Columns<'a> {
         read_color("to_move", row, self.to_move[row])?;
         let visits = read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row));
         visits.map(drop)?;
+        self.reply(row, size)?;
         self.kind(row)?;
         value("root_value", row, self.root_value[row])?;
         value("best_child_value", row, self.best_child_value[row])?;
@@ -243,6 +251,7 @@ impl<'a> Columns<'a> {
             to_move: read_color("to_move", row, self.to_move[row])?,
             visits: read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row))?
                 .collect(),
+            reply: self.reply(row, size)?,
             kind: self.kind(row)?,
             root_value: value("root_value", row, self.root_value[row])?,
             best_child_value: value("best_child_value", row, self.best_child_value[row])?,
@@ -255,6 +264,15 @@ impl<'a> Columns<'a> {
             calibration: self.calibration.value(row),
             model: self.model.row(row).to_owned(),
         })
+    }
+
+    fn reply(&self, row: usize, size: Size) -> Result<Option<u16>, RecordError> {
+        match optional(self.reply, row) {
+            Some(mv) if usize::from(mv) >= size.moves() => {
+                Err(value_error("reply", row, format!("move {mv} does not exist on {size}x{size}")))
+            }
+            reply => Ok(reply),
+        }
     }
 
     fn kind(&self, row: usize) -> Result<SearchKind, RecordError> {

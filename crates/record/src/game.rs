@@ -112,6 +112,27 @@ impl GameRecord {
         self.turns.iter().filter(|turn| turn.is_example()).count()
     }
 
+    /// The game as a table of games holds it: without the visits and notes of its turns.
+    pub fn as_stored(&self) -> GameRecord {
+        let mut stored = self.clone();
+        for turn in &mut stored.turns {
+            turn.visits.clear();
+            turn.note = None;
+        }
+        stored
+    }
+
+    /// Gives turns the visits that their examples have, since a table of games holds none. Rows of other games, and of turns
+    /// that this game does not have, are passed over.
+    pub fn with_policies(mut self, examples: &[Example]) -> GameRecord {
+        for example in examples.iter().filter(|example| example.game == self.id) {
+            if let Some(turn) = self.turns.get_mut(usize::from(example.turn)) {
+                turn.visits.clone_from(&example.visits);
+            }
+        }
+        self
+    }
+
     /// Plays the game again.
     ///
     /// # Errors
@@ -127,7 +148,7 @@ impl GameRecord {
     /// The examples of this game: one for each turn that is to be learned from, in order.
     ///
     /// # Errors
-    /// A move that is not legal, a search without visits, visits of moves that do not exist or are not in order, a value out of range, or more
+    /// A move that is not legal, a turn to learn from without visits, visits of moves that do not exist or are not in order, a value out of range, or more
     /// than 65,536 turns.
     pub fn examples(&self) -> Result<Vec<Example>, RecordError> {
         let mut game = Game::new(self.size);

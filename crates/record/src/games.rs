@@ -10,8 +10,7 @@ use arrow_array::types::{Float32Type, Int8Type, UInt8Type, UInt16Type, UInt32Typ
 use arrow_schema::Schema;
 
 use crate::column::{
-    Column, counts, flags, lists, lists_of_lists, lists_of_optional, lists_of_strings, move_indices, numbers,
-    optional_numbers, strings, table,
+    Column, flags, lists, lists_of_optional, lists_of_strings, numbers, optional_numbers, strings, table,
 };
 use crate::game::scoring_name;
 use crate::table::Table;
@@ -22,7 +21,7 @@ use read::{Headers, Turns};
 pub use span::Span;
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
-pub const VERSION: &str = "games/3";
+pub const VERSION: &str = "games/4";
 
 /// The columns, each with a `doc` in its metadata, and the version.
 pub fn schema() -> Arc<Schema> {
@@ -181,17 +180,6 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
             "entropy of the network's priors over each position's legal moves before noise, in nats",
             games,
             |turn| turn.prior_entropy,
-        ),
-        lists_of_lists::<UInt16Type>(
-            "visit_moves",
-            "for each turn the moves that its search gives a share of the policy, ascending; empty when it was not searched",
-            games.iter().map(|g| g.turns.iter().map(|turn| move_indices(&turn.visits).collect())),
-        ),
-        lists_of_lists::<UInt32Type>(
-            "visit_counts",
-            "for each turn the visits of those moves, in the same order; after a Gumbel search the improved policy times \
-             65,536; where the policy target is pruned, the pruned visits",
-            games.iter().map(|g| g.turns.iter().map(|turn| counts(&turn.visits).collect())),
         ),
     ]
 }

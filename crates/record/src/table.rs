@@ -86,18 +86,6 @@ impl<'a> Table<'a> {
         Lists::new(column, name)?.ok_or_else(|| wrong_type(name, list_of(T::DATA_TYPE), column))
     }
 
-    pub(crate) fn lists_of_lists<T: ArrowPrimitiveType>(
-        &self,
-        name: &'static str,
-    ) -> Result<NestedLists<'a, T>, RecordError> {
-        let column = self.column(name)?;
-        let wrong = || wrong_type(name, list_of(list_of(T::DATA_TYPE)), column);
-        let outer = column.as_list_opt::<i32>().ok_or_else(wrong)?;
-        no_nulls(name, outer)?;
-        let inner = Lists::new(outer.values(), name)?.ok_or_else(wrong)?.all_there()?;
-        Ok(NestedLists { outer, inner })
-    }
-
     pub(crate) fn lists_of_strings(&self, name: &'static str) -> Result<StringLists<'a>, RecordError> {
         let column = self.column(name)?;
         let wrong = || wrong_type(name, list_of("strings"), column);
@@ -169,19 +157,6 @@ impl<'a, T: ArrowPrimitiveType> Lists<'a, T> {
     fn range(&self, row: usize) -> std::ops::Range<usize> {
         let offsets = self.lists.value_offsets();
         offsets[row].as_usize()..offsets[row + 1].as_usize()
-    }
-}
-
-/// A column of lists of lists of numbers.
-pub(crate) struct NestedLists<'a, T: ArrowPrimitiveType> {
-    outer: &'a ListArray,
-    inner: Lists<'a, T>,
-}
-
-impl<'a, T: ArrowPrimitiveType> NestedLists<'a, T> {
-    pub(crate) fn row(&self, row: usize) -> impl ExactSizeIterator<Item = &'a [T::Native]> {
-        let offsets = self.outer.value_offsets();
-        (offsets[row].as_usize()..offsets[row + 1].as_usize()).map(|i| self.inner.row(i))
     }
 }
 

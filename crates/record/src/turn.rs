@@ -7,7 +7,8 @@ use crate::SearchNote;
 /// One move of a game and how it was found.
 ///
 /// A turn that was not searched has no visits, and its values and entropy are 0 and mean nothing; tables hold no values
-/// for them.
+/// for them. A table of games holds neither visits nor notes: policies are in the examples (see
+/// [`crate::GameRecord::with_policies`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
     /// The move.
@@ -20,7 +21,8 @@ pub struct Turn {
     ///
     /// PUCT: the visits of the root's moves after the search, inherited ones included; where the run prunes its policy
     /// target these are the pruned visits, and the raw ones are not kept. Gumbel: there visits say which moves were
-    /// sampled and not how good they are, so these are the improved policy of all moves considered, times 65,536.
+    /// sampled and not how good they are, so these are the improved policy of all moves considered, in 1,024ths: as fine as
+    /// what AlphaZero learned from, which were 800 visits.
     pub visits: Vec<(u16, u32)>,
     /// Mean value of the search at the root, for Black, -1 to 1.
     pub root_value: f32,
@@ -116,22 +118,17 @@ impl Turn {
 
     /// The first thing that is wrong with this turn on a board of `size`.
     pub(crate) fn check(&self, size: Size) -> Result<(), String> {
-        check_kind(self.kind, &self.visits)?;
         check_weight(self.kind, self.weight)?;
+        match (self.is_searched(), self.is_example(), self.visits.is_empty()) {
+            (_, true, true) => return Err("a turn to learn from has no visits".to_owned()),
+            (false, _, false) => return Err("a turn that was not searched has visits".to_owned()),
+            _ => {}
+        }
         check_visits(size, self.visits.iter().copied())?;
         for value in [self.root_value, self.best_child_value, self.network_value] {
             check_value(value)?;
         }
         check_entropy(self.prior_entropy)
-    }
-}
-
-/// A search has visits, and nothing else has.
-pub(crate) fn check_kind(kind: SearchKind, visits: &[(u16, u32)]) -> Result<(), String> {
-    match (kind.is_searched(), visits.is_empty()) {
-        (true, true) => Err("a turn that was searched has no visits".to_owned()),
-        (false, false) => Err("a turn that was not searched has visits".to_owned()),
-        _ => Ok(()),
     }
 }
 

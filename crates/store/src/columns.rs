@@ -32,12 +32,21 @@ const ROWS: usize = 64 * 1024;
 
 /// Columns in which one row is much like the one before: compression sees that, unless a dictionary is in the way.
 /// Measured on games of 9x9, this takes a quarter off the examples. All other columns have dictionaries.
-const PLAIN: [&str; 3] = ["base_black", "base_white", "recent.list.item"];
+const PLAIN: [&str; 2] = ["base_black", "base_white"];
 
-/// Columns of numbers that hardly ever repeat: only their first bytes can be compressed.
-const SPLIT: [&str; 6] = [
+/// Columns of numbers whose first bytes are much like each other and whose last are not: numbers that hardly ever repeat,
+/// and small numbers, of which only the last byte is not 0. Apart from each other, the bytes compress better. Measured on
+/// games of 9x9, policies take two thirds of what they take with dictionaries.
+const SPLIT: [&str; 13] = [
+    "visit_moves.list.item",
+    "visit_counts.list.item",
+    "recent.list.item",
+    "reply",
     "root_value",
+    "best_child_value",
     "network_value",
+    "prior_entropy",
+    "moves.list.item",
     "root_values.list.item",
     "best_child_values.list.item",
     "network_values.list.item",
@@ -133,8 +142,8 @@ fn properties(schema: &SchemaRef) -> WriterProperties {
     let builder = WriterProperties::builder()
         // Which version of which library wrote a file is no reason for other bytes.
         .set_created_by("tengen".to_owned())
-        // Higher levels than this one save 1 % and take longer.
-        .set_compression(Compression::ZSTD(ZstdLevel::try_new(3).expect("zstd has a level 3")))
+        // A tenth less than at level 3 where policies are, for a microsecond a position; higher levels save 0.2 %.
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(6).expect("zstd has a level 6")))
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_key_value_metadata(Some(entries));
     let plain = PLAIN.iter().fold(builder, |builder, path| encoded(builder, path, Encoding::PLAIN));

@@ -79,17 +79,31 @@ impl Run {
         if self.archive_of(file)?.is_none() {
             return self.publish_new_games(file, games);
         }
-        match self.read_games(file)? == games {
+        match self.holds(file, games)? {
             true => Ok(()),
             false => Err(StoreError::AlreadyExists { path: self.games_name(file) }),
         }
     }
 
+    /// Whether a published file has these games, and their examples.
+    fn holds(&self, file: &FileRef, games: &[GameRecord]) -> Result<bool, StoreError> {
+        if self.read_games(file)? != games.iter().map(GameRecord::as_stored).collect::<Vec<_>>() {
+            return Ok(false);
+        }
+        for (folder, rows) in self.examples_of(file, games)? {
+            let same = match self.read(folder, file, None, ExampleRows::from_batch) {
+                Err(StoreError::NotFound { .. }) => rows.is_empty(),
+                found => found?.to_examples() == rows,
+            };
+            if !same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn publish_new_games(&self, file: &FileRef, games: &[GameRecord]) -> Result<(), StoreError> {
-        let (holdout, training): (Vec<&GameRecord>, Vec<&GameRecord>) = games.iter().partition(|game| game.holdout);
-        let training = self.examples_of(file, &training)?;
-        let holdout = self.examples_of(file, &holdout)?;
-        for (folder, rows) in [(EXAMPLES, training), (HOLDOUT, holdout)] {
+        for (folder, rows) in self.examples_of(file, games)? {
             if !rows.is_empty() {
                 self.store().publish_table(&self.file(folder, file, PARQUET), &examples::to_batch(&rows))?;
             }
@@ -188,7 +202,7 @@ impl Run {
         Ok(indices)
     }
 
-    /// The games of a file.
+    /// The games of a file, [as they are stored](GameRecord::as_stored).
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
@@ -309,12 +323,18 @@ impl Run {
         }
     }
 
-    fn examples_of(&self, file: &FileRef, games: &[&GameRecord]) -> Result<Vec<Example>, StoreError> {
-        let mut rows = Vec::new();
+    /// The examples to learn from, and those of the games that are set aside, each with their folder.
+    fn examples_of(
+        &self,
+        file: &FileRef,
+        games: &[GameRecord],
+    ) -> Result<[(&'static str, Vec<Example>); 2], StoreError> {
+        let mut rows = [(EXAMPLES, Vec::new()), (HOLDOUT, Vec::new())];
         for game in games {
             let examples = game.examples();
             let path = || self.games_name(file);
-            rows.extend(examples.map_err(|source| StoreError::Record { path: path(), source })?);
+            let examples = examples.map_err(|source| StoreError::Record { path: path(), source })?;
+            rows[usize::from(game.holdout)].1.extend(examples);
         }
         Ok(rows)
     }

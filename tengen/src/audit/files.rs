@@ -1,7 +1,7 @@
 //! Files of games: the games, their examples, and what was trained on.
 
 use cli::Stop;
-use record::{Example, GameRecord};
+use record::{Example, ExampleRows, GameRecord};
 use store::{FileRef, StoreError};
 
 use super::{Audit, rules};
@@ -31,25 +31,72 @@ impl Audit<'_> {
         self.found.files += 1;
         let read = self.run.read_games(file);
         let Some(games) = self.note(read)? else { return Ok(()) };
-        let mut expected = Some((Vec::new(), Vec::new()));
-        for game in &games {
-            self.game(file, game);
-            match (game.examples(), &mut expected) {
-                (Ok(examples), Some((training, holdout))) => {
-                    self.trained_on(file, game, &examples);
-                    if game.holdout { holdout } else { training }.extend(examples);
+        let (holdout, training): (Vec<GameRecord>, Vec<GameRecord>) = games.into_iter().partition(|game| game.holdout);
+        let (examples, aside) = (self.run.read_examples(file), self.run.read_holdout(file));
+        self.found.examples += self.side(file, training, &self.run.examples_name(file), examples)?;
+        self.found.holdout += self.side(file, holdout, &self.run.holdout_name(file), aside)?;
+        Ok(())
+    }
+
+    /// Looks at the games that are to be learned from, or at those that are set aside, with the policies that their examples
+    /// have; answers how many these are.
+    fn side(
+        &mut self,
+        file: &FileRef,
+        games: Vec<GameRecord>,
+        name: &str,
+        read: Result<ExampleRows, StoreError>,
+    ) -> Result<usize, StoreError> {
+        let expected = games.iter().map(GameRecord::positions).sum();
+        let rows = self.read_rows(expected, name, read)?;
+        let mut rest = rows.as_deref();
+        for game in games {
+            let own = rest.map(|rows| rows.split_at(game.positions()));
+            rest = own.map(|(_, rest)| rest);
+            match own.filter(|(rows, _)| are_of(rows, &game)) {
+                Some((rows, _)) => self.game_with_examples(file, game.with_policies(rows), name, rows),
+                None => {
+                    self.game(file, &game);
+                    // Whether they are what was drawn cannot be said.
+                    self.trained.forget(game.id);
+                    if own.is_some() {
+                        self.problem(name, format!("game {}: its rows are of other turns", game.id));
+                    }
                 }
-                // What is wrong with it was said already; there is nothing to compare the examples with.
-                (Err(_), _) => expected = None,
-                (Ok(_), None) => {}
             }
         }
-        let Some((training, holdout)) = expected else { return Ok(()) };
-        self.examples(&training, self.run.examples_name(file), self.run.read_examples(file).map(|e| e.to_examples()))?;
-        self.examples(&holdout, self.run.holdout_name(file), self.run.read_holdout(file).map(|e| e.to_examples()))?;
-        self.found.examples += training.len();
-        self.found.holdout += holdout.len();
-        Ok(())
+        Ok(rows.map_or(0, |rows| rows.len()))
+    }
+
+    /// The rows of a file of examples; `None`, and a problem, when there are not as many as expected.
+    fn read_rows(
+        &mut self,
+        expected: usize,
+        name: &str,
+        read: Result<ExampleRows, StoreError>,
+    ) -> Result<Option<Vec<Example>>, StoreError> {
+        let found = match read {
+            // A file without rows is not published.
+            Err(StoreError::NotFound { .. }) if expected == 0 => return Ok(Some(Vec::new())),
+            read => self.note(read)?,
+        };
+        let Some(found) = found else { return Ok(None) };
+        if found.len() == expected {
+            return Ok(Some(found.to_examples()));
+        }
+        self.problem(name, format!("{} rows, and its games have {expected}", found.len()));
+        Ok(None)
+    }
+
+    /// Looks at a game whose examples are there, and whether they say what it says.
+    fn game_with_examples(&mut self, file: &FileRef, game: GameRecord, name: &str, rows: &[Example]) {
+        self.game(file, &game);
+        // What makes no examples of a game was said of the game.
+        let Ok(expected) = game.examples() else { return };
+        self.trained_on(file, &game, &expected);
+        if let Some((example, _)) = expected.iter().zip(rows).find(|(expected, found)| expected != found) {
+            self.problem(name, format!("game {}, turn {}: not what the game says", example.game, example.turn));
+        }
     }
 
     fn game(&mut self, file: &FileRef, game: &GameRecord) {
@@ -96,24 +143,10 @@ impl Audit<'_> {
             }
         }
     }
+}
 
-    fn examples(
-        &mut self,
-        expected: &[Example],
-        name: String,
-        read: Result<Vec<Example>, StoreError>,
-    ) -> Result<(), StoreError> {
-        let found = match read {
-            // A file without rows is not published.
-            Err(StoreError::NotFound { .. }) if expected.is_empty() => return Ok(()),
-            read => self.note(read)?,
-        };
-        let Some(found) = found else { return Ok(()) };
-        if found.len() != expected.len() {
-            self.problem(&name, format!("{} rows, and its games have {}", found.len(), expected.len()));
-        } else if let Some((example, _)) = expected.iter().zip(&found).find(|(expected, found)| expected != found) {
-            self.problem(&name, format!("game {}, turn {}: not what the game says", example.game, example.turn));
-        }
-        Ok(())
-    }
+/// Whether these are the rows of the turns of a game that are to be learned from.
+fn are_of(rows: &[Example], game: &GameRecord) -> bool {
+    let turns = game.turns.iter().enumerate().filter(|(_, turn)| turn.is_example());
+    rows.iter().map(|row| (row.game, usize::from(row.turn))).eq(turns.map(|(number, _)| (game.id, number)))
 }

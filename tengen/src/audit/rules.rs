@@ -1,8 +1,8 @@
 //! A single game: whether it can have been played so, and ended so.
 
-use config::RunConfig;
+use config::{Algorithm, RunConfig};
 use go::{Color, Game, Move};
-use mcts::Settings;
+use mcts::{Search, Settings};
 use record::{EndReason, GameId, GameRecord, Outcome, Turn};
 
 /// Who plays the games of model 0. `human` are games that people played.
@@ -10,9 +10,6 @@ pub(super) const BUILT_IN: [&str; 3] = ["random", "uniform", HUMAN];
 
 /// The player of games that people played: they end by agreement, with scores that people counted.
 const HUMAN: &str = "human";
-
-/// A target that is not made of visits is shares of this number.
-const SHARES: u64 = 65_536;
 
 /// Everything that is wrong with a game by itself.
 pub(super) fn check(game: &GameRecord, config: &RunConfig) -> Vec<String> {
@@ -57,20 +54,22 @@ fn header(game: &GameRecord, config: &RunConfig) -> Vec<String> {
 /// Plays the game again, and looks at each search on the way.
 fn replay(game: &GameRecord, config: &RunConfig) -> Result<Game, String> {
     let mut board = Game::new(game.size);
-    let most = (u64::from(game.visits_budget) + config.search.leaves as u64).max(SHARES);
+    let shares = u64::from(Search::SHARES);
+    let most = (u64::from(game.visits_budget) + config.search.leaves as u64).max(shares);
+    let exact = (config.search.algorithm == Algorithm::Gumbel && game.black != HUMAN).then_some(shares);
     for (number, turn) in game.turns.iter().enumerate() {
         let fail = |problem: String| format!("turn {number}: {problem}");
         if board.passed_out() {
             return Err(fail("the game goes on after two passes".to_owned()));
         }
-        policy(&board, turn, most).map_err(fail)?;
+        policy(&board, turn, most, exact).map_err(fail)?;
         board.play(turn.mv).map_err(|why| fail(format!("{}: {why}", turn.mv.to_gtp(game.size))))?;
     }
     Ok(board)
 }
 
-/// A policy is of legal moves, and of no more visits than a search has.
-fn policy(board: &Game, turn: &Turn, most: u64) -> Result<(), String> {
+/// A policy, where there is one, is of legal moves, and of no more visits than a search has, or of all shares.
+fn policy(board: &Game, turn: &Turn, most: u64, exact: Option<u64>) -> Result<(), String> {
     let sum: u64 = turn.visits.iter().map(|&(_, count)| u64::from(count)).sum();
     if sum > most {
         return Err(format!("{sum} visits, and a search has no more than {most}"));
@@ -83,7 +82,10 @@ fn policy(board: &Game, turn: &Turn, most: u64) -> Result<(), String> {
             None => return Err(format!("visits of move {index}, which does not exist")),
         }
     }
-    Ok(())
+    match exact {
+        Some(shares) if sum != shares && !turn.visits.is_empty() => Err(format!("{sum} shares of {shares}")),
+        _ => Ok(()),
+    }
 }
 
 /// What the record says of the end is what the board shows.

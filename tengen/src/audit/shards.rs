@@ -39,6 +39,11 @@ impl Trained {
         let row = self.0.remove(&(example.game, example.turn))?;
         Some((row.generation, row.fingerprint == fingerprint(example)))
     }
+
+    /// Forgets the rows of a game.
+    pub(super) fn forget(&mut self, game: GameId) {
+        self.0.retain(|(of, _), _| *of != game);
+    }
 }
 
 /// A hash of all that an example says.

@@ -2,7 +2,7 @@
 
 use crate::common::{PARENT, empty, gumbel, hashed, noisy, run, spend};
 use config::QInit;
-use mcts::{Exploration, FirstPlay, Settings};
+use mcts::{Exploration, FirstPlay, Search, Settings};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -52,7 +52,7 @@ proptest! {
     }
 
     /// Whatever the budget and the batch width: a Gumbel search spends its budget exactly, plays one of the moves it
-    /// visited most, and has a target that sums to 65,536.
+    /// visited most, and has a target that sums to [`Search::SHARES`].
     #[test]
     fn a_gumbel_game_on_one_tree(
         side in 2usize..6, moves in 1usize..20, budget in 2u32..40, width in 1usize..17, reuse: bool
@@ -76,7 +76,7 @@ proptest! {
             let most = search.root_moves().iter().map(|root| added(root.mv)).max();
             prop_assert_eq!(Some(added(best.mv)), most);
             prop_assert!(search.root_moves().iter().filter(|root| added(root.mv) > 0).count() <= moves);
-            prop_assert_eq!(search.policy_target().iter().map(|(_, count)| count).sum::<u32>(), 65_536);
+            prop_assert_eq!(search.policy_target().iter().map(|(_, count)| count).sum::<u32>(), Search::SHARES);
             search.advance(best.mv).unwrap();
         }
     }

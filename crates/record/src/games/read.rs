@@ -5,10 +5,8 @@ use arrow_array::{BooleanArray, Float32Array, UInt16Array};
 use go::{Move, Size};
 
 use crate::game::scoring_from_name;
-use crate::table::{
-    Lists, NestedLists, StringLists, Strings, Table, optional, read_outcome, read_size, read_visits, value_error,
-};
-use crate::turn::{check_entropy, check_kind, check_value, check_weight};
+use crate::table::{Lists, StringLists, Strings, Table, optional, read_outcome, read_size, value_error};
+use crate::turn::{check_entropy, check_value, check_weight};
 use crate::{GameRecord, RecordError, SearchKind, Takeover, Turn};
 
 /// The columns with one value for each game.
@@ -115,8 +113,6 @@ pub(super) struct Turns<'a> {
     best_child_values: Lists<'a, Float32Type>,
     network_values: Lists<'a, Float32Type>,
     prior_entropies: Lists<'a, Float32Type>,
-    visit_moves: NestedLists<'a, UInt16Type>,
-    visit_counts: NestedLists<'a, UInt32Type>,
 }
 
 impl<'a> Turns<'a> {
@@ -129,15 +125,12 @@ impl<'a> Turns<'a> {
             best_child_values: table.lists_of_optional("best_child_values")?,
             network_values: table.lists_of_optional("network_values")?,
             prior_entropies: table.lists_of_optional("prior_entropies")?,
-            visit_moves: table.lists_of_lists("visit_moves")?,
-            visit_counts: table.lists_of_lists("visit_counts")?,
         })
     }
 
     pub(super) fn row(&self, row: usize, size: Size) -> Result<Vec<Turn>, RecordError> {
         let moves = self.read_moves(row, size)?;
-        let visits = self.read_visits(row, size, moves.len())?;
-        let kinds = self.read_kinds(row, &visits)?;
+        let kinds = self.read_kinds(row, moves.len())?;
         let weights = self.read_weights(row, &kinds)?;
         let searched: Vec<bool> = kinds.iter().map(|kind| kind.is_searched()).collect();
         let values = |column, lists| read_values(column, lists, row, &searched, check_value);
@@ -145,18 +138,18 @@ impl<'a> Turns<'a> {
         let best = values("best_child_values", &self.best_child_values)?;
         let network = values("network_values", &self.network_values)?;
         let entropy = read_values("prior_entropies", &self.prior_entropies, row, &searched, check_entropy)?;
-        let turn = |(i, (mv, visits))| Turn {
+        let turn = |(i, mv)| Turn {
             mv,
             kind: kinds[i],
             weight: weights[i],
-            visits,
+            visits: Vec::new(),
             root_value: root[i],
             best_child_value: best[i],
             network_value: network[i],
             prior_entropy: entropy[i],
             note: None,
         };
-        Ok(moves.into_iter().zip(visits).enumerate().map(turn).collect())
+        Ok(moves.into_iter().enumerate().map(turn).collect())
     }
 
     fn read_moves(&self, row: usize, size: Size) -> Result<Vec<Move>, RecordError> {
@@ -167,14 +160,11 @@ impl<'a> Turns<'a> {
         self.moves.row(row).iter().map(read).collect()
     }
 
-    fn read_kinds(&self, row: usize, visits: &[Vec<(u16, u32)>]) -> Result<Vec<SearchKind>, RecordError> {
+    fn read_kinds(&self, row: usize, turns: usize) -> Result<Vec<SearchKind>, RecordError> {
         let codes = self.kinds.row(row);
-        check_length("search_kinds", row, codes.len(), visits.len())?;
-        let read = |(&code, visits): (&u8, &Vec<(u16, u32)>)| {
-            let kind = SearchKind::from_code(code)?;
-            check_kind(kind, visits).map(|()| kind)
-        };
-        codes.iter().zip(visits).map(|pair| read(pair).map_err(|e| value_error("search_kinds", row, e))).collect()
+        check_length("search_kinds", row, codes.len(), turns)?;
+        let read = |&code: &u8| SearchKind::from_code(code).map_err(|e| value_error("search_kinds", row, e));
+        codes.iter().map(read).collect()
     }
 
     fn read_weights(&self, row: usize, kinds: &[SearchKind]) -> Result<&'a [f32], RecordError> {
@@ -183,14 +173,6 @@ impl<'a> Turns<'a> {
         let mut pairs = kinds.iter().zip(weights);
         let checked = pairs.try_for_each(|(&kind, &weight)| check_weight(kind, weight));
         checked.map(|()| weights).map_err(|e| value_error("weights", row, e))
-    }
-
-    fn read_visits(&self, row: usize, size: Size, turns: usize) -> Result<Vec<Vec<(u16, u32)>>, RecordError> {
-        let (moves, counts) = (self.visit_moves.row(row), self.visit_counts.row(row));
-        check_length("visit_moves", row, moves.len(), turns)?;
-        check_length("visit_counts", row, counts.len(), turns)?;
-        let visits = moves.zip(counts).map(|(moves, counts)| read_visits("visit_moves", row, size, moves, counts));
-        visits.map(|visits| visits.map(Iterator::collect)).collect()
     }
 }
 

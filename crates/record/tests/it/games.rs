@@ -2,7 +2,7 @@
 
 use go::{Color, Game, Size, Stones};
 use proptest::prelude::*;
-use record::{GameRecord, GameSummary, Takeover, examples, games, synthetic};
+use record::{Example, GameRecord, GameSummary, Takeover, examples, games, synthetic};
 
 fn a_game() -> impl Strategy<Value = GameRecord> {
     (2_usize..=13, any::<u32>(), 1_u32..300)
@@ -52,7 +52,25 @@ proptest! {
     #[test]
     fn games_survive_the_table(games in prop::collection::vec(a_game_taken_over(), 0..4)) {
         let batch = games::to_batch(&games);
-        prop_assert_eq!(games::from_batch(&batch).unwrap(), games);
+        let read = games::from_batch(&batch).unwrap();
+        prop_assert_eq!(&read, &games.iter().map(GameRecord::as_stored).collect::<Vec<_>>());
+        let examples: Vec<Example> = games.iter().flat_map(|game| game.examples().unwrap()).collect();
+        let whole: Vec<GameRecord> = read.into_iter().map(|game| game.with_policies(&examples)).collect();
+        prop_assert_eq!(whole, games);
+    }
+
+    /// What the opponent plays next is the last of the recent moves two turns later.
+    #[test]
+    fn replies_are_the_moves_of_the_next_turns(record in a_game()) {
+        let examples = record.examples().unwrap();
+        for example in &examples {
+            let next = record.turns.get(usize::from(example.turn) + 1);
+            prop_assert_eq!(example.reply, next.map(|turn| turn.mv.index(record.size) as u16));
+            if let Some(later) = examples.iter().find(|later| later.turn == example.turn + 2) {
+                prop_assert_eq!(example.reply, later.recent.last().copied());
+            }
+        }
+        prop_assert_eq!(examples.last().unwrap().reply, None, "a made-up game ends with a search");
     }
 
     #[test]

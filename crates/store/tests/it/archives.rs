@@ -13,7 +13,7 @@ use s3::Server;
 use store::{Compaction, FileRef, Run, Stem, Store, StoreError};
 use tempfile::TempDir;
 
-use crate::{in_folder, name, on_every_run, on_server, some_games};
+use crate::{in_folder, name, on_every_run, on_server, some_games, stored};
 
 fn file(model: u32, time: u64) -> FileRef {
     FileRef { model, stem: Stem::new(if time.is_multiple_of(2) { "w" } else { "v" }, time).unwrap() }
@@ -218,8 +218,13 @@ fn games_in_an_archive_cannot_be_published_as_others() {
         run.compact(1, 1000).unwrap();
         publish(run, 0..2);
         assert_eq!(run.loose_files().unwrap(), []);
-        let error = run.publish_games_as(&file(1, 0), &some_games("w", 50, 53)).unwrap_err();
-        assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
+        let mut other_policy = some_games("w", 0, 3);
+        let turn = other_policy[0].turns.iter_mut().find(|turn| turn.is_example()).unwrap();
+        turn.visits[0].1 += 1;
+        for others in [some_games("w", 50, 53), other_policy] {
+            let error = run.publish_games_as(&file(1, 0), &others).unwrap_err();
+            assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
+        }
     });
 }
 
@@ -323,7 +328,13 @@ fn kill(place: &str, options: &[(String, String)], run: &Run, mut slow: u32) {
         assert!(numbers.len() >= seen, "files were lost");
         for (file, games) in &found.games {
             let number = file.stem.time();
-            assert_eq!(*games, some_games("w", EACH * number, EACH * (number + 1)));
+            let published = some_games("w", EACH * number, EACH * (number + 1));
+            assert_eq!(*games, stored(&published));
+            let (aside, training): (Vec<_>, Vec<_>) = published.iter().partition(|game| game.holdout);
+            for (found, games) in [(&found.examples, training), (&found.holdout, aside)] {
+                let expected: Vec<Example> = games.iter().flat_map(|game| game.examples().unwrap()).collect();
+                assert_eq!(found.get(file).map_or(&[][..], Vec::as_slice), expected);
+            }
         }
         slow = if numbers.len() == seen { (2 * slow).min(50) } else { slow };
         seen = numbers.len();

@@ -3,7 +3,7 @@
 use record::{Example, ExampleRows, GameRecord};
 use store::{FileRef, Run, Stem, StoreError};
 
-use crate::{in_folder, on_every_run, some_games};
+use crate::{in_folder, on_every_run, some_games, stored};
 
 fn file(worker: &str, time: u64) -> FileRef {
     FileRef { model: 1, stem: Stem::new(worker, time).unwrap() }
@@ -24,7 +24,7 @@ fn games_come_back_as_they_were() {
     on_every_run(|run| {
         let file = file("w", 5);
         let games = publish(run, &file, 0, 30);
-        assert_eq!(run.read_games(&file).unwrap(), games);
+        assert_eq!(run.read_games(&file).unwrap(), stored(&games));
         assert_eq!(run.read_examples(&file).unwrap().to_examples(), examples(&games, false));
         assert_eq!(run.read_holdout(&file).unwrap().to_examples(), examples(&games, true));
         let summaries = run.read_summaries(&file).unwrap();
@@ -76,7 +76,7 @@ fn the_same_games_may_be_published_again_and_no_others() {
         publish(run, &file("w", 1), 0, 4);
         let error = run.publish_games_as(&file("w", 1), &some_games("w", 4, 8)).unwrap_err();
         assert!(matches!(&error, StoreError::AlreadyExists { path } if path.contains("/r/")), "{error}");
-        assert_eq!(run.read_games(&file("w", 1)).unwrap(), some_games("w", 0, 4));
+        assert_eq!(run.read_games(&file("w", 1)).unwrap(), stored(&some_games("w", 0, 4)));
     });
 }
 

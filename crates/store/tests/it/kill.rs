@@ -10,7 +10,7 @@ use config::RunName;
 use record::GameRecord;
 use store::{Checkpoint, FileRef, Run, Stem, Store};
 
-use crate::{in_folder, some_games};
+use crate::{in_folder, some_games, stored};
 
 /// Where the writer writes; the test is only a writer where this is set.
 const PLACE: &str = "STORE_TEST_PLACE";
@@ -47,7 +47,7 @@ fn killed_writers_lose_and_break_nothing() {
         assert!(files.len() as u64 >= published, "games were lost");
         published = files.len() as u64;
         for (index, found) in files.iter().enumerate() {
-            assert_eq!((found, run.read_games(found).unwrap()), (&file(index as u64), games(index as u64)));
+            assert_eq!((found, run.read_games(found).unwrap()), (&file(index as u64), stored(&games(index as u64))));
             assert!(!run.read_examples(found).unwrap().is_empty());
         }
         if let Some(checkpoint) = run.newest_checkpoint().unwrap() {

@@ -68,6 +68,11 @@ fn config(overrides: &[&str]) -> RunConfig {
     RunConfig::from_toml_with(include_str!("../../../config/src/template.toml"), &overrides).unwrap()
 }
 
+/// The games as a reader of their table gets them.
+fn stored(games: &[GameRecord]) -> Vec<GameRecord> {
+    games.iter().map(GameRecord::as_stored).collect()
+}
+
 /// Games number `from` to `to` of a worker with model 1.
 fn some_games(worker: &str, from: u64, to: u64) -> Vec<GameRecord> {
     let size = Size::new(5).unwrap();
