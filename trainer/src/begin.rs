@@ -58,7 +58,7 @@ impl Beginning {
         if found == expected {
             return Ok(());
         }
-        Err(unusable(&self.source.name, NetError::OtherShape { expected, found }))
+        Err(unusable(&self.source.name, NetError::OtherShape { expected: Box::new(expected), found: Box::new(found) }))
     }
 }
 

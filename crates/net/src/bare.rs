@@ -15,7 +15,7 @@ enum Way {
     /// As in play.
     Layers(Layers),
     /// Nothing special.
-    Tower(Tower),
+    Tower(Box<Tower>),
 }
 
 impl Bare {
@@ -34,7 +34,7 @@ impl Bare {
         let place = Place { device: device.open()?, kind: tch::Kind::Float };
         let tower = Tower::new(weights, place, Format::Planes)?;
         let shape = weights.shape();
-        Ok(Bare { way: Way::Tower(tower), planes: vec![1; batch * shape.inputs.len(shape.size)] })
+        Ok(Bare { way: Way::Tower(Box::new(tower)), planes: vec![1; batch * shape.inputs.len(shape.size)] })
     }
 
     /// Evaluates the batch once.

@@ -84,7 +84,7 @@ impl Trainer {
         let found = Shape::try_from(header.shape).map_err(|problem| NetError::Header { key: KEY, problem })?;
         let shape = shape.with_planes_like(found);
         if found != shape {
-            return Err(NetError::OtherShape { expected: shape, found });
+            return Err(NetError::OtherShape { expected: Box::new(shape), found: Box::new(found) });
         }
         if header.config_digest != config_digest {
             return Err(NetError::OtherConfig { expected: config_digest.to_owned(), found: header.config_digest });

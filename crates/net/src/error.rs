@@ -39,9 +39,9 @@ pub enum NetError {
     #[error("the network is {found}, expected {expected}")]
     OtherShape {
         /// The shape asked for.
-        expected: Shape,
+        expected: Box<Shape>,
         /// The shape in the file.
-        found: Shape,
+        found: Box<Shape>,
     },
     /// A tensor that every network of this shape has.
     #[error("tensor {tensor} is missing")]
@@ -55,7 +55,7 @@ pub enum NetError {
         /// Its name.
         tensor: String,
         /// The shape that the file states.
-        shape: Shape,
+        shape: Box<Shape>,
     },
     /// Numbers of another type.
     #[error("tensor {tensor} holds {found}, expected F32")]

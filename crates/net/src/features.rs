@@ -72,7 +72,7 @@ fn short_of_liberties(position: &Position, side: Color) -> [PointSet; 3] {
         if let Some(plane) = found.get_mut(liberties - 1) {
             *plane |= chain;
         }
-        rest = rest - chain;
+        rest -= chain;
     }
     found
 }

@@ -59,7 +59,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Weights, NetError> {
     let specs = specs(&shape);
     let mut tensors = read_tensors(&file, "", specs.clone())?;
     if let Some(name) = file.names().into_iter().find(|&name| !tensors.contains_key(name)) {
-        return Err(NetError::UnknownTensor { tensor: name.to_owned(), shape });
+        return Err(NetError::UnknownTensor { tensor: name.to_owned(), shape: Box::new(shape) });
     }
     let found = digest(&specs, &tensors);
     if found != header.sha256 {

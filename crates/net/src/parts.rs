@@ -151,10 +151,10 @@ impl Unit {
             y = pass.norm(norm, &y)?;
         }
         if let Some((weight, norm)) = &self.point {
-            y = y + pass.norm(norm, &convolve(x, weight, None, pass.place.kind)?)?;
+            y += pass.norm(norm, &convolve(x, weight, None, pass.place.kind)?)?;
         }
         if let Some(norm) = &self.identity {
-            y = y + pass.norm(norm, x)?;
+            y += pass.norm(norm, x)?;
         }
         Ok(y)
     }
@@ -185,7 +185,7 @@ impl Block {
         let mut y = self.first.forward(&input, pass)?;
         if let Some((unit, dense)) = &self.pooled {
             let seen = unit.forward(&input, pass)?.f_relu()?;
-            y = y + pass.planes_of(&dense.forward(&mean_and_maximum(&pass.exact(&seen)?)?)?)?;
+            y += pass.planes_of(&dense.forward(&mean_and_maximum(&pass.exact(&seen)?)?)?)?;
         }
         y = self.second.forward(&y.f_relu()?, pass)?;
         if let Some([hidden, out]) = &self.squeeze {

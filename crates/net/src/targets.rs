@@ -128,7 +128,7 @@ impl Targets {
     pub fn reply(&self, example: &Example, symmetry: Symmetry, replies: &mut [f32]) -> Result<(), NetError> {
         assert_eq!(replies.len(), example.size.moves(), "one number a move");
         replies.fill(0.0);
-        let Some(reply) = None::<u16> else { return Ok(()) };
+        let Some(reply) = example.reply else { return Ok(()) };
         let place = symmetry.permutation(example.size).get(usize::from(reply));
         let place = place.ok_or_else(|| NetError::target(example, format!("no move {reply}")))?;
         replies[usize::from(*place)] = 1.0;

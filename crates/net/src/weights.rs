@@ -100,7 +100,7 @@ impl Weights {
         let shape = Shape::try_from(fields).map_err(|problem| NetError::Header { key: KEY, problem })?;
         let tensors = read_tensors(&file, "", shape.tensors())?;
         if let Some(name) = file.names().into_iter().find(|&name| !tensors.contains_key(name)) {
-            return Err(NetError::UnknownTensor { tensor: name.to_owned(), shape });
+            return Err(NetError::UnknownTensor { tensor: name.to_owned(), shape: Box::new(shape) });
         }
         Ok(Weights { shape, tensors })
     }
