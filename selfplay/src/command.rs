@@ -161,7 +161,7 @@ impl Worker<'_> {
     ) -> anyhow::Result<()> {
         let device: Device = self.args.place.device.parse().misconfigured()?;
         let job = Job {
-            config: self.config.clone(),
+            config: self.config.at(model.number()),
             model: model.clone(),
             worker: self.args.worker.clone(),
             games: self.args.games.unwrap_or(u64::MAX),

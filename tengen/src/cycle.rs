@@ -69,7 +69,7 @@ impl Cycle<'_> {
         let games = if number == 0 { self.config.selfplay.first_games } else { self.config.selfplay.games };
         let threshold = self.run.newest_resign()?.map(|resign| resign.threshold).filter(|_| number > 0);
         let job = Job {
-            config: self.config.clone(),
+            config: self.config.at(number),
             model: model.clone(),
             worker: WORKER.to_owned(),
             games: games as u64,

@@ -21,7 +21,8 @@ pub(crate) fn resolve(store: &Store, model: &ModelRef) -> anyhow::Result<ModelId
     }
 }
 
-/// The configuration of the model's run, or of the run that is named, or the plain one, with some values changed.
+/// The configuration of the model's run, or of the run that is named, or the plain one, with some values changed; as its
+/// phase has it where the run has phases.
 pub(crate) fn configuration(
     store: &Store,
     id: &ModelId,
@@ -36,7 +37,7 @@ pub(crate) fn configuration(
         None => PLAIN.to_owned(),
         Some(name) => {
             let missing = || StoreError::NotFound { path: format!("run {name} in {}", store.root()) };
-            store.run(name).config()?.ok_or_else(missing)?.to_toml()
+            store.run(name).config()?.ok_or_else(missing)?.at(id.number()).to_toml()
         }
     };
     RunConfig::from_toml_with(&text, overrides).misconfigured()

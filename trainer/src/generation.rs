@@ -100,7 +100,7 @@ pub(crate) fn card(run: &Run, config: &RunConfig, number: u32, step: u64) -> Mod
         size: config.game.size,
         config_digest: config.digest(),
         network: config.network,
-        search: config.search.clone(),
+        search: config.search.at(number),
     }
 }
 

@@ -39,7 +39,8 @@ impl RunConfig {
         self.check_resign()?;
         self.check_window()?;
         self.check_train()?;
-        self.check_evaluate()
+        self.check_evaluate()?;
+        self.check_phases()
     }
 
     fn check_game(&self) -> Result<(), ConfigError> {

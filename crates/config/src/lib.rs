@@ -8,6 +8,7 @@ mod check;
 mod error;
 pub mod manual;
 mod model_id;
+mod phases;
 mod player;
 mod q_init;
 mod read;
@@ -18,6 +19,7 @@ pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
 pub use player::{EngineName, Overrides, PlayerId, PlayerIdError, PlayerRef};
 pub use q_init::QInit;
 pub use sections::{
-    Algorithm, DrawBy, Evaluate, Game, Growth, Inputs, LearningRate, Loop, Network, Optimizer, OutcomeIn, PolicyHead,
-    PolicyTarget, RatePath, Resign, RunConfig, Scoring, Search, Selfplay, Train, ValueHead, ValueLoss, Window,
+    Algorithm, DrawBy, Evaluate, Game, Growth, Inputs, LearningRate, Loop, Network, Optimizer, OutcomeIn, Phase,
+    PolicyHead, PolicyTarget, RatePath, Resign, RunConfig, Scoring, Search, Selfplay, Train, ValueHead, ValueLoss,
+    Window,
 };

@@ -115,13 +115,15 @@ impl Types {
     fn read(source: &str) -> Types {
         let mut types = Types::default();
         let mut fields: Option<&mut Vec<Field>> = None;
-        let (mut about, mut renamed) = (Vec::new(), None);
+        let (mut about, mut renamed, mut skipped) = (Vec::new(), None, false);
         for line in source.lines().map(str::trim) {
             let head = |word: &str| line.strip_prefix(word)?.strip_suffix(" {").map(str::to_owned);
             if let Some(text) = line.strip_prefix("///") {
                 about.push(text.trim());
             } else if let Some(name) = line.strip_prefix("#[serde(rename = \"") {
                 renamed = name.split('"').next().map(str::to_owned);
+            } else if line == "#[serde(skip)]" {
+                skipped = true;
             } else if let Some(name) = head("pub struct ") {
                 fields = Some(types.structs.entry(name).or_default());
                 about.clear();
@@ -134,7 +136,9 @@ impl Types {
                 let (name, kind) =
                     text.strip_prefix("pub ").and_then(|text| text.split_once(": ")).unwrap_or((text, ""));
                 let name = renamed.take().unwrap_or_else(|| name.to_owned());
-                fields.push(Field { name, kind: kind.to_owned(), about: about.join(" ") });
+                if !std::mem::take(&mut skipped) {
+                    fields.push(Field { name, kind: kind.to_owned(), about: about.join(" ") });
+                }
                 about.clear();
             }
         }

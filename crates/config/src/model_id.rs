@@ -31,6 +31,16 @@ pub enum ModelId {
     },
 }
 
+impl ModelId {
+    /// Its number in its run; 0 for one that is built in.
+    pub fn number(&self) -> u32 {
+        match self {
+            ModelId::Uniform | ModelId::Random => 0,
+            ModelId::Trained { number, .. } => *number,
+        }
+    }
+}
+
 /// What a person may type for a model: an id, or a run alone, which means its newest model, followed as it changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelRef {

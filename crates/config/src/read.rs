@@ -43,6 +43,9 @@ impl RunConfig {
 
     /// Names this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`].
     pub fn digest(&self) -> String {
+        if let Some(whole) = &self.whole {
+            return whole.clone();
+        }
         let sum = Sha256::digest(self.to_toml().as_bytes());
         sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }

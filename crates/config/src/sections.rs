@@ -29,6 +29,9 @@ pub struct RunConfig {
     /// How `tengen run` goes round.
     #[serde(rename = "loop")]
     pub cycle: Loop,
+    /// The digest of the configuration that this is a phase of; no key of the file.
+    #[serde(skip)]
+    pub whole: Option<String>,
 }
 
 /// `[game]`
@@ -124,12 +127,27 @@ pub enum ValueHead {
     WinDrawLoss,
 }
 
+/// A phase of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// Number of the first model that is searched so.
+    pub from_model: u32,
+    /// As `search.visits`.
+    pub visits: u32,
+    /// As `search.gumbel_moves`.
+    pub gumbel_moves: usize,
+}
+
 /// `[search]`
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// Visits below the root for each move, counting those inherited from the move before.
     pub visits: u32,
+    /// From a model on, so many visits and so many moves considered by Gumbel searches; empty for the same all along. A beginner
+    /// learns most from many short searches, and longer ones are worth their time once values mean something.
+    pub phases: Vec<Phase>,
     /// How edges are chosen: "puct" or "gumbel". What each has no use for is ignored: PUCT the `gumbel_*` keys, Gumbel
     /// `q_init*`, `fpu_reduction` and `c_puct_*`, and in self-play noise, root temperature, forced visits and pruning.
     pub algorithm: Algorithm,

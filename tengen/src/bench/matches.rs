@@ -1,4 +1,8 @@
 //! Matches of two different models beside self-play of one of them, at equal visits.
+//!
+//! Visits count those inherited from the move before. In self-play that is the same player's move, in a match two moves lie
+//! between, so as a rule a match inherits less and has more to evaluate for each position. Where trees are kept, both are
+//! measured once more without: then a move takes the same evaluations in either.
 
 use std::fmt;
 use std::time::Duration;
@@ -34,6 +38,8 @@ struct Case {
     /// Positions in a batch of either model.
     batch: usize,
     visits: u32,
+    /// Whether the tree below the move that was played is kept, `search.reuse`.
+    reuse: bool,
     threads: usize,
     /// None where too few games ended to say.
     games_per_s: Option<f64>,
@@ -45,34 +51,43 @@ struct Case {
     share: f64,
     /// Positions in the rows of the batches that were evaluated.
     fill: f64,
+    /// Evaluations for each position of a match.
+    evaluations_per_position: f64,
+    selfplay_evaluations_per_position: f64,
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Case { tower, batch, visits, threads, .. } = self;
-        write!(f, "match {tower}, {visits} visits, {threads} threads with batches of {batch}: ")?;
+        let inherited = if self.reuse { "" } else { ", none inherited" };
+        write!(f, "match {tower}, {visits} visits{inherited}, {threads} threads with batches of {batch}: ")?;
         let games = |rate: Option<f64>| match rate {
             Some(rate) => format!("{rate:.2} games/s"),
             None => "too few games to count".to_owned(),
         };
         write!(f, "{}, {:.0} positions/s, ", games(self.games_per_s), self.positions_per_s)?;
         write!(f, "{:.1} % of self-play's {:.0} ", 100.0 * self.share, self.selfplay_positions_per_s)?;
-        write!(f, "({}); batches {:.1} % full", games(self.selfplay_games_per_s), 100.0 * self.fill)
+        write!(f, "({}); batches {:.1} % full; ", games(self.selfplay_games_per_s), 100.0 * self.fill)?;
+        let (own, theirs) = (self.evaluations_per_position, self.selfplay_evaluations_per_position);
+        write!(f, "{own:.2} evaluations a position, {theirs:.2} in self-play")
     }
 }
 
 pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
     for subject in args.subject.subjects(bench.store)? {
-        if !bench.stop.requested() {
-            bench.report(&measure(bench, args, &subject)?)?;
+        for reuse in if subject.config.search.reuse { vec![true, false] } else { vec![false] } {
+            if !bench.stop.requested() {
+                let mut config = subject.config.clone();
+                config.search.reuse = reuse;
+                bench.report(&measure(bench, args, &subject, &config)?)?;
+            }
         }
     }
     Ok(())
 }
 
 /// Half of self-play's time comes before the matches and half after, so that a change in the machine's load shows in both.
-fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Case> {
-    let config = &subject.config;
+fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject, config: &RunConfig) -> anyhow::Result<Case> {
     let batch = config.selfplay.batch;
     let device = args.place.device.parse().misconfigured()?;
     let shape = subject.weights.shape();
@@ -87,19 +102,24 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     let own = (positions(&before) + positions(&after)) / 2.0;
     let own_games =
         games_per_second(&before).zip(games_per_second(&after)).map(|(before, after)| (before + after) / 2.0);
-    let evaluations: u64 = met.iter().map(|played| played.counts.evaluations).sum();
+    let evaluations = |all: &[Played]| all.iter().map(|played| played.counts.evaluations).sum::<u64>() as f64;
+    let moves = |all: &[Played]| all.iter().map(|played| played.moves).sum::<usize>() as f64;
     let rounds: u64 = met.iter().map(|played| played.counts.rounds).sum();
     Ok(Case {
         tower: subject.tower(),
         batch,
         visits: config.search.visits,
+        reuse: config.search.reuse,
         threads,
         games_per_s: games_per_second(&met),
         positions_per_s: positions(&met),
         selfplay_games_per_s: own_games,
         selfplay_positions_per_s: own,
         share: positions(&met) / own,
-        fill: evaluations as f64 / rounds as f64 / batch as f64,
+        fill: evaluations(&met) / rounds as f64 / batch as f64,
+        evaluations_per_position: evaluations(&met) / moves(&met),
+        selfplay_evaluations_per_position: (evaluations(&before) + evaluations(&after))
+            / (moves(&before) + moves(&after)),
     })
 }
 

@@ -1,0 +1,72 @@
+//! A run does not search alike from its first model to its last.
+
+use crate::{ConfigError, Phase, RunConfig, Search};
+
+impl Search {
+    /// The search of a model, without phases; model 0 is `random`.
+    pub fn at(&self, model: u32) -> Search {
+        let mut search = Search { phases: Vec::new(), ..self.clone() };
+        if let Some(&Phase { visits, gumbel_moves, .. }) = self.phases.iter().rfind(|phase| phase.from_model <= model) {
+            (search.visits, search.gumbel_moves) = (visits, gumbel_moves);
+        }
+        search
+    }
+}
+
+impl RunConfig {
+    /// The configuration that a model plays by, without phases. It has the digest of the whole.
+    pub fn at(&self, model: u32) -> RunConfig {
+        RunConfig { search: self.search.at(model), whole: Some(self.digest()), ..self.clone() }
+    }
+
+    pub(crate) fn check_phases(&self) -> Result<(), ConfigError> {
+        let phases = &self.search.phases;
+        let models = || phases.iter().map(|phase| phase.from_model);
+        let rise = models().zip(models().skip(1)).all(|(a, b)| a < b) && models().all(|model| model > 0);
+        if !rise {
+            let value = models().map(|model| model.to_string()).collect::<Vec<_>>().join(", ");
+            return Err(ConfigError::Value {
+                key: "search.phases",
+                value,
+                rule: "from_model must be above 0 and rise",
+            });
+        }
+        phases.iter().try_for_each(|phase| self.at(phase.from_model).check())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::manual::template;
+
+    fn config(phases: &str) -> Result<RunConfig, ConfigError> {
+        RunConfig::from_toml_with(&template().to_toml(), &[format!("search.phases={phases}")])
+    }
+
+    #[test]
+    fn a_model_is_searched_by_its_phase() {
+        let phases = "[{from_model=3,visits=900,gumbel_moves=8},{from_model=5,visits=1000,gumbel_moves=32}]";
+        let config = config(phases).unwrap();
+        let found: Vec<(u32, usize)> = [0, 2, 3, 4, 5, 99]
+            .map(|model| config.at(model).search)
+            .map(|search| (search.visits, search.gumbel_moves))
+            .to_vec();
+        let first = (config.search.visits, config.search.gumbel_moves);
+        assert_eq!(found, [first, first, (900, 8), (900, 8), (1000, 32), (1000, 32)]);
+        let third = config.at(3);
+        assert_eq!((third.digest(), third.search.phases.len()), (config.digest(), 0));
+        assert_ne!(config.digest(), template().digest());
+        assert_eq!(RunConfig::from_toml(&config.to_toml()).unwrap(), config);
+    }
+
+    #[test]
+    fn phases_out_of_order_or_range_are_refused() {
+        let error = |phases: &str| config(phases).unwrap_err().to_string();
+        let one = |model: u32, visits: u32| format!("{{from_model={model},visits={visits},gumbel_moves=8}}");
+        assert!(error(&format!("[{}]", one(0, 900))).contains("must be above 0 and rise"));
+        assert!(error(&format!("[{},{}]", one(4, 900), one(4, 900))).contains("4, 4"));
+        assert!(error(&format!("[{}]", one(4, 0))).contains("search.visits is 0"));
+        assert!(error("[{from_model=1}]").contains("visits"));
+    }
+}
