@@ -3,7 +3,7 @@
 
     python3 python/check_training.py FOLDER
 
-FOLDER is what the tests write: start.safetensors, batch.safetensors (planes, policies, values, ownership and scores) and the
+FOLDER is what the tests write: start.safetensors, batch.safetensors (planes, policies, values, ownership, scores and replies) and the
 weights after N steps on that batch, after-N.safetensors; and answers.safetensors, the answers in the end to some positions. Exits with 1 when weights or answers differ by more than roundings.
 """
 
@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from tengen_torch import load, read
 
-# Single precision has 24 bits; differences grow from step to step.
+# Single precision has 24 bits; differences grow from step to step, and are larger where large numbers cancel.
 BOUNDS = {1: 1e-6, 50: 1e-4}
 
 
@@ -27,16 +27,24 @@ def weights_and_others(network):
 
 
 def loss(network, batch, about):
-    logits, values, ownership, scores = network(batch["planes"])
+    logits, values, ownership, scores, opponent = network(batch["planes"])
     policy = -(batch["policies"] * torch.log_softmax(logits, -1)).sum(-1).mean()
     value = (values - batch["values"]).square().mean()
     owners = functional.binary_cross_entropy_with_logits(ownership, batch["ownership"])
     score = functional.huber_loss(scores, batch["scores"])
-    return policy + about["value_weight"] * value + about["ownership_weight"] * owners + about["score_weight"] * score
+    total = policy + about["value_weight"] * value + about["ownership_weight"] * owners + about["score_weight"] * score
+    if opponent is not None:
+        known = batch["replies"].sum(-1)
+        cost = -(batch["replies"] * torch.log_softmax(opponent, -1)).sum(-1)
+        total = total + about["opponent_weight"] * (cost * known).sum() / known.sum()
+    return total
 
 
 def difference(one, other):
-    return max((one[name] - other[name]).abs().max().item() for name in one)
+    """The greatest difference between numbers, of large ones by their size (variances of a batch may be in the hundreds)."""
+    far = {name: ((one[name] - other[name]).abs() / one[name].abs().clamp(min=1)).max().item() for name in one}
+    worst = max(far, key=far.get)
+    return far[worst], worst
 
 
 def main(folder):
@@ -59,13 +67,13 @@ def main(folder):
         if bound := BOUNDS.get(step):
             expected, _ = read(folder / f"after-{step}.safetensors")
             ours = {name: tensor for name, tensor in network.state_dict().items() if name in expected}
-            far = difference(expected, ours)
-            good &= far < bound
-            print(f"{about['optimizer']}: after {step} steps weights differ by {far:.1e} at most")
+            far, where = difference(expected, ours)
+            good &= far < bound * about["slack"]
+            print(f"{about['optimizer']}: after {step} steps weights differ by {far:.1e} at most, in {where}")
     answers, _ = read(folder / "answers.safetensors")
     with torch.no_grad():
-        logits, values, _, _ = load(folder / f"after-{max(BOUNDS)}.safetensors")[0](answers.pop("planes"))
-    far = difference(answers, {"policies": torch.softmax(logits, -1), "values": values})
+        logits, values = load(folder / f"after-{max(BOUNDS)}.safetensors")[0](answers.pop("planes"))[:2]
+    far, _ = difference(answers, {"policies": torch.softmax(logits, -1), "values": values})
     print(f"{about['optimizer']}: answers differ by {far:.1e} at most")
     if not good or far > 1e-5:
         raise SystemExit("PyTorch and Tengen disagree")

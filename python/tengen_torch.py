@@ -1,7 +1,7 @@
 """A Tengen network in PyTorch: `load(file)` gives a module whose answers are those of the run's programs.
 
     network, about = load("store/9x9/models/000020/weights.safetensors")
-    logits, values = network(planes)[:2]  # planes: float, positions x 17 x side x side
+    logits, values = network(planes)[:2]  # planes: float, positions x 17 (or 16) x side x side
 
 Needs nothing but PyTorch. Logits are of the moves, the pass last; values are for the side to move, from -1 to 1.
 """
@@ -14,37 +14,107 @@ from torch import nn
 
 
 class Unit(nn.Module):
-    """A convolution and its batch norm; the norms of the heads learn neither scale nor shift."""
+    """A convolution with its batch norm, if it has one, and its branches; the norms of the heads learn neither scale nor shift."""
 
-    def __init__(self, inputs, outputs, kernel):
+    def __init__(self, inputs, outputs, kernel, norm=True, branches=False):
         super().__init__()
+
+        def batch_norm():
+            return nn.BatchNorm2d(outputs, momentum=0.05, affine=kernel > 1)
+
         self.conv = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
-        self.norm = nn.BatchNorm2d(outputs, momentum=0.05, affine=kernel > 1)
+        self.norm = batch_norm() if norm else None
+        self.point, self.identity = None, None
+        if norm and branches:
+            self.point = nn.Module()
+            self.point.conv, self.point.norm = nn.Conv2d(inputs, outputs, 1, bias=False), batch_norm()
+            if inputs == outputs:
+                self.identity = nn.Module()
+                self.identity.norm = batch_norm()
 
     def forward(self, x):
-        return self.norm(self.conv(x))
+        y = self.conv(x)
+        if self.norm is not None:
+            y = self.norm(y)
+        if self.point is not None:
+            y = y + self.point.norm(self.point.conv(x))
+        if self.identity is not None:
+            y = y + self.identity.norm(x)
+        return y
+
+
+def mean_and_maximum(planes):
+    return torch.cat([planes.mean((2, 3)), planes.amax((2, 3))], 1)
 
 
 class Block(nn.Module):
-    def __init__(self, filters):
+    def __init__(self, index, about):
         super().__init__()
-        self.first, self.second = Unit(filters, filters, 3), Unit(filters, filters, 3)
+        filters, branches = about["filters"], about.get("branches", False)
+        post = not about.get("pre_activation", False)
+        pooled, squeeze = about.get("pooled_filters", 0), about.get("squeeze", 0)
+        self.norm = None if post else nn.BatchNorm2d(filters, momentum=0.05)
+        self.first = Unit(filters, filters, 3, branches=branches)
+        self.pool, self.squeeze = None, None
+        if pooled and index % 2 == 1:
+            self.pool = Unit(filters, pooled, 3, branches=branches)
+            self.pool.dense = nn.Linear(2 * pooled, filters)
+        self.second = Unit(filters, filters, 3, norm=post, branches=branches)
+        if squeeze:
+            self.squeeze = nn.Module()
+            self.squeeze.hidden, self.squeeze.out = nn.Linear(filters, squeeze), nn.Linear(squeeze, 2 * filters)
 
     def forward(self, x):
-        return torch.relu(x + self.second(torch.relu(self.first(x))))
+        entry = x if self.norm is None else torch.relu(self.norm(x))
+        y = self.first(entry)
+        if self.pool is not None:
+            y = y + self.pool.dense(mean_and_maximum(torch.relu(self.pool(entry))))[:, :, None, None]
+        y = self.second(torch.relu(y))
+        if self.squeeze is not None:
+            both = self.squeeze.out(torch.relu(self.squeeze.hidden(y.mean((2, 3)))))
+            scale, shift = both[:, :, None, None].chunk(2, 1)
+            y = y * torch.sigmoid(scale) + shift
+        return torch.relu(x + y) if self.norm is None else x + y
+
+
+class Policy(nn.Module):
+    """From the planes of the policy head to logits."""
+
+    def __init__(self, about):
+        super().__init__()
+        planes, area = about["policy_planes"], about["size"] ** 2
+        if about.get("policy_head") == "convolution":
+            self.board, self.dense = nn.Conv2d(planes, 1, 1), None
+            setattr(self, "pass", nn.Linear(2 * planes, 1))
+        else:
+            self.dense = nn.Linear(planes * area, area + 1)
+
+    def forward(self, planes):
+        if self.dense is not None:
+            return self.dense(planes.flatten(1))
+        return torch.cat([self.board(planes).flatten(1), getattr(self, "pass")(mean_and_maximum(planes))], 1)
 
 
 class Network(nn.Module):
     def __init__(self, about):
         super().__init__()
-        filters, area = about["filters"], about["size"] ** 2
-        self.stem = Unit(about["planes"], filters, 3)
-        self.blocks = nn.ModuleList(Block(filters) for _ in range(about["blocks"]))
+        self.about = about
+        filters, area, post = about["filters"], about["size"] ** 2, not about.get("pre_activation", False)
+        self.stem = Unit(about["planes"], filters, 3, norm=post, branches=about.get("branches", False))
+        self.blocks = nn.ModuleList(Block(index, about) for index in range(about["blocks"]))
+        self.trunk = None
+        if not post:
+            self.trunk = nn.Module()
+            self.trunk.norm = nn.BatchNorm2d(filters, momentum=0.05)
         self.policy = Unit(filters, about["policy_planes"], 1)
-        self.policy.dense = nn.Linear(about["policy_planes"] * area, area + 1)
+        head = Policy(about)
+        for name, layer in head.named_children():
+            setattr(self.policy, name, layer)
+        self.head = (head,)
+        self.opponent = Policy(about) if about.get("opponent") else None
         self.value = Unit(filters, about["value_planes"], 1)
         self.value.hidden = nn.Linear(about["value_planes"] * area, about["value_hidden"])
-        self.value.out = nn.Linear(about["value_hidden"], 1)
+        self.value.out = nn.Linear(about["value_hidden"], 3 if about.get("value_head") == "win-draw-loss" else 1)
         if about.get("score"):
             self.value.score = nn.Linear(about["value_hidden"], 1)
         if about.get("ownership"):
@@ -52,16 +122,28 @@ class Network(nn.Module):
             self.ownership.conv = nn.Conv2d(filters, 1, 1)
 
     def forward(self, planes):
-        """Logits and values; then, where the network learns them, logits of ownership and scores by the board's side."""
-        x = torch.relu(self.stem(planes))
+        """Logits and values; then, where the network learns them, logits of ownership, scores by the board's side, and logits of
+        the opponent's next move."""
+        if self.about["planes"] == 16:  # the last tells komi, as a byte
+            planes = torch.cat([planes[:, :15], (planes[:, 15:] - 128) / (2 * self.about["size"])], 1)
+        x = self.stem(planes)
+        x = torch.relu(x) if self.trunk is None else x
         for block in self.blocks:
             x = block(x)
-        policy = self.policy.dense(torch.relu(self.policy(x)).flatten(1))
+        if self.trunk is not None:
+            x = torch.relu(self.trunk.norm(x))
+        policy = torch.relu(self.policy(x))
         hidden = torch.relu(self.value.hidden(torch.relu(self.value(x)).flatten(1)))
-        value = torch.tanh(self.value.out(hidden)).flatten()
+        value = self.value.out(hidden)
+        if value.shape[1] == 3:
+            chances = value.softmax(1)
+            value = chances[:, 0] - chances[:, 2]
+        else:
+            value = torch.tanh(value).flatten()
         ownership = self.ownership.conv(x).flatten(1) if hasattr(self, "ownership") else None
         score = self.value.score(hidden).flatten() if hasattr(self.value, "score") else None
-        return policy, value, ownership, score
+        opponent = None if self.opponent is None else self.opponent(policy)
+        return self.head[0](policy), value, ownership, score, opponent
 
 
 def read(path):

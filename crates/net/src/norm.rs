@@ -61,14 +61,15 @@ impl Norm {
     fn approach(&self, parts: &[&Statistics], share: f64) -> Result<(), NetError> {
         let _no_gradients = tch::no_grad_guard();
         let total: usize = parts.iter().map(|part| part.count).sum();
-        let weighted = |number: fn(&Statistics) -> Tensor| {
+        let weighted = |number: &dyn Fn(&Statistics) -> Tensor| {
             parts.iter().map(|part| number(part) * (part.count as f64 / total as f64)).sum::<Tensor>()
         };
-        let mean = weighted(|part| part.mean.shallow_clone());
-        let square = weighted(|part| &part.variance + part.mean.square());
+        let mean = weighted(&|part| part.mean.shallow_clone());
+        // Of the distances from the mean, and not of squares less the mean's, which would leave roundings of large numbers.
+        let variance = weighted(&|part| &part.variance + (&part.mean - &mean).square());
         // The variance of a sample is that of what it was drawn from, less one part in its size.
         let unbiased = total as f64 / (total.max(2) - 1) as f64;
-        let variance = (square - mean.square()).f_clamp_min(0)? * unbiased;
+        let variance = variance * unbiased;
         let _ = self.mean.shallow_clone().f_lerp_(&mean, share)?;
         let _ = self.variance.shallow_clone().f_lerp_(&variance, share)?;
         Ok(())
