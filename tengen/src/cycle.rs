@@ -118,7 +118,7 @@ impl Cycle<'_> {
             rejected = made.rejected.len(),
             "shuffled for model {generation}"
         );
-        Ok(shuffler::compact_when_due(self.run, self.config)?)
+        Ok(shuffler::compact_when_due(self.run)?)
     }
 
     fn train(&self) -> anyhow::Result<()> {
