@@ -47,6 +47,8 @@ pub struct Place {
     pub threads: usize,
     /// Bytes for evaluations that are needed again, for each side in each thread.
     pub cache: usize,
+    /// Whether games say when they were played.
+    pub times: bool,
     /// The programs that may play here.
     pub engines: Declarations,
     /// Who writes the results; evaluators of one run have different names.
@@ -184,7 +186,7 @@ impl Arena {
         }
         self.seat([first, second])?;
         let player = |id: &PlayerId| self.players.iter().find(|player| player.id() == id).expect("both were seated");
-        let Place { threads, cache, ref worker, .. } = self.place;
+        let Place { threads, cache, times, ref worker, .. } = self.place;
         let config = &self.config;
         let meeting = Meeting {
             run: &self.run,
@@ -194,6 +196,7 @@ impl Arena {
             games,
             threads,
             cache,
+            times,
             worker,
         };
         let seen_by_one = |progress: Progress| if first == one { progress } else { progress.turned() };

@@ -123,6 +123,8 @@ pub struct Args {
     #[command(flatten)]
     place: cli::PlaceArgs,
     #[command(flatten)]
+    times: cli::TimesArgs,
+    #[command(flatten)]
     store: cli::StoreArgs,
     #[command(flatten)]
     service: cli::ServiceArgs,
@@ -222,6 +224,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         device,
         threads: args.place.threads(),
         cache: args.place.cache(),
+        times: args.times.times.unwrap_or(true),
         engines: engines(args)?,
         worker: args.worker.clone(),
     };

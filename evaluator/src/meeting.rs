@@ -40,6 +40,8 @@ pub struct Meeting<'a> {
     pub threads: usize,
     /// Bytes for evaluations that are needed again, for each side in each thread.
     pub cache: usize,
+    /// Whether the games say when they were played.
+    pub times: bool,
     /// Who writes the results.
     pub worker: &'a str,
 }
@@ -122,7 +124,7 @@ impl Meeting<'_> {
             self.slots(),
             &mut || {
                 let (index, attempt) = tries.borrow_mut().next()?;
-                let spec = MatchSpec::new(self.config, &first, &second, index);
+                let spec = MatchSpec::new(self.config, &first, &second, index).timed(self.times);
                 Some(Match::new(spec, &mut |spec, color| self.guest(spec, color, attempt)))
             },
             &mut |game| {

@@ -46,6 +46,8 @@ pub struct Args {
     #[command(flatten)]
     place: cli::PlaceArgs,
     #[command(flatten)]
+    times: cli::TimesArgs,
+    #[command(flatten)]
     store: cli::StoreArgs,
     #[command(flatten)]
     service: cli::ServiceArgs,
@@ -167,6 +169,7 @@ impl Worker<'_> {
             games: self.args.games.unwrap_or(u64::MAX),
             threads: self.args.place.threads(),
             cache: self.args.place.cache(),
+            times: self.args.times.times.unwrap_or(true),
             threshold: Threshold::new(self.threshold(model)?),
         };
         let opened = Model::open(self.run, model, device, self.config.selfplay.batch)?;

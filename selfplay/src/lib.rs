@@ -50,6 +50,8 @@ pub struct Job {
     pub threads: usize,
     /// Bytes for evaluations that are needed again, for each thread.
     pub cache: usize,
+    /// Whether games say when they were played.
+    pub times: bool,
     /// Root value for the mover below which it resigns, if anybody may, in the games that are still to be started.
     pub threshold: Threshold,
 }

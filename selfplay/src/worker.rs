@@ -38,7 +38,8 @@ pub(crate) fn play(
         slots,
         &mut || {
             let index = wanted.next().filter(|_| !shared.enough.load(Ordering::Relaxed))?;
-            Some(Selfplay::new(SelfplaySpec::new(config, &name, shared.series, index, job.threshold.get())))
+            let spec = SelfplaySpec::new(config, &name, shared.series, index, job.threshold.get());
+            Some(Selfplay::new(spec.timed(job.times)))
         },
         &mut |record| heard.set(heard.get() && finished.send(record).is_ok()),
         &mut |counts| {

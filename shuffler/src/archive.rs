@@ -1,6 +1,5 @@
 //! Putting many small files of games into few large ones, when there are enough.
 
-use config::RunConfig;
 use store::{Compaction, Run, StoreError};
 
 /// Games in an archive, at most. Five files of 100,000 games are nothing to list, and a worker on 9x9 plays as many in a
@@ -19,14 +18,18 @@ pub fn compact(run: &Run, least: usize) -> Result<Compaction, StoreError> {
     Ok(done)
 }
 
-/// Makes archives when there are files enough for a full one, which only a listing is needed to see.
+/// Files of games that lie in their folders before they are put into archives. What a process that has just started pays for is
+/// the number of files; and a worker whose games are long publishes files with few games in them.
+const FILES: usize = 500;
+
+/// Makes archives of all files when there are many, which only a listing is needed to see. So a run never has more than these
+/// and those of a generation outside of archives, unless compaction fails.
 ///
 /// # Errors
 /// As [`Run::compact`].
-pub fn compact_when_due(run: &Run, config: &RunConfig) -> Result<(), StoreError> {
-    let games = run.loose_files()?.len().saturating_mul(config.selfplay.games_per_file);
-    if games >= MOST {
-        let done = compact(run, MOST)?;
+pub fn compact_when_due(run: &Run) -> Result<(), StoreError> {
+    if run.loose_files()?.len() >= FILES {
+        let done = compact(run, 1)?;
         tracing::info!(archives = done.archives, games = done.games, files = done.files, "put games into archives");
     }
     Ok(())

@@ -37,7 +37,7 @@ pub struct Args {
     /// Put the files of games into archives of at least so many games, and exit
     ///
     /// Readers see the same games before, while and after. An archive is made of up to 100,000 games and never made larger,
-    /// so few games for one make many archives. Without this option an archive is made whenever there are 100,000 games.
+    /// so few games for one make many archives. Without this option archives are made whenever there are 500 files.
     #[arg(long, value_name = "GAMES", num_args = 0..=1, default_missing_value = "50000", conflicts_with_all = ["once", "dry_run", "generation"])]
     compact: Option<usize>,
 

@@ -54,7 +54,7 @@ pub fn follow(run: &Run, stop: &Stop) -> Result<(), ShufflerError> {
         match look(&mut shuffler, run, &config)? {
             Look::Published(manifest) => {
                 log(&manifest);
-                compact_when_due(run, &config)?;
+                compact_when_due(run)?;
             }
             Look::Waiting(waiting) => {
                 cli::alive();

@@ -1,6 +1,6 @@
 //! The shuffler stage: turns the newest games into the examples that the next model is trained on.
 //!
-//! The cast: the `window` is chosen from the summaries of the games, newest first, up to its `limit`; the `draw` decides how
+//! The cast: the `window` is chosen from the summaries of the games (`catalogue`), newest first, up to its `limit`; the `draw` decides how
 //! often each of its positions is taken, all alike or as an urn of the module `weigh` says, in which the `past` may leave less
 //! room for some; it reads those rows and mixes them; the store publishes them in parts with a manifest that says where they
 //! come from. `follow` does that for one model after the other, and `calibrate` has the resign threshold computed anew when
@@ -17,6 +17,7 @@
 mod archive;
 mod arrival;
 mod calibrate;
+mod catalogue;
 pub mod command;
 mod draw;
 mod error;
@@ -42,10 +43,11 @@ pub use follow::{follow, next_generation};
 pub use monitor::{note_games, note_threshold};
 pub use plan::Plan;
 
+use catalogue::Catalogue;
 use draw::{BadFile, Drawn, Size};
 use past::Past;
 use random::Random;
-use window::{Catalogue, Window};
+use window::Window;
 
 /// Rows in a part: a few megabytes, so that a reader may hold some of them.
 const ROWS_PER_PART: usize = 16 * 1024;

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashSet};
 
 use record::games::Span;
 use record::{GameId, GameSummary};
-use store::{FileRef, Rejected, Run, StoreError, WindowSummary};
+use store::{FileRef, Rejected, StoreError, WindowSummary};
 
-use crate::arrival::File;
-use crate::limit::{Limit, Played};
+use crate::catalogue::Catalogue;
+use crate::limit::Limit;
 
 /// The newest games, in the files they are in.
 #[derive(Debug, Default)]
@@ -46,19 +46,6 @@ pub(crate) struct WindowGame {
     pub(crate) chosen: bool,
 }
 
-/// Reads each file of games once, since files do not change.
-#[derive(Debug)]
-pub(crate) struct Catalogue {
-    run: Run,
-    known: BTreeMap<FileRef, Vec<GameSummary>>,
-    /// The lengths of these games, where games or positions are left out for that.
-    spans: BTreeMap<FileRef, Vec<Span>>,
-    /// What all files hold, where the size of the window depends on it.
-    played: BTreeMap<FileRef, Played>,
-    /// The oldest model of the last window. Windows move on, so the next needs to be looked for from here only.
-    oldest: Option<u32>,
-}
-
 impl Window {
     /// The newest games of models before `generation`, newest model and newest file first, as many as the settings say,
     /// leaving out those that are set aside or too short and the files in `bad`. Of a game that was published twice the
@@ -73,18 +60,14 @@ impl Window {
         let mut limit = Limit::of(settings, generation, || catalogue.played_before(generation))?;
         let mut window =
             Window { newest_model, limit: Some(limit), rejected: bad.values().cloned().collect(), ..Window::default() };
-        let listed_from = catalogue.oldest.map_or(generation, |oldest| oldest.min(generation));
-        let mut listed = catalogue.files_since(listed_from)?;
+        let mut listed = catalogue.list(generation)?;
         let mut oldest = newest_model;
         for model in (0..generation).rev() {
             if limit.is_full() {
                 break;
             }
             oldest = model;
-            let files = match model < listed_from {
-                true => catalogue.run.game_files(model)?,
-                false => listed.remove(&model).unwrap_or_default(),
-            };
+            let files = listed.of(catalogue, model, settings)?;
             let mut files = window.readable(catalogue, files, settings, bad)?;
             for file in files.iter_mut().rev() {
                 file.choose_newest(&mut limit);
@@ -115,7 +98,7 @@ impl Window {
                     }
                 }
                 Err(error) if error.is_damage() => {
-                    let path = catalogue.run.games_name(&file);
+                    let path = catalogue.name(&file);
                     self.rejected.push(Rejected { path, reason: error.to_string() });
                 }
                 Err(error) => return Err(error),
@@ -199,101 +182,5 @@ impl WindowFile {
                 limit.take(game.usable);
             }
         }
-    }
-}
-
-impl Catalogue {
-    pub(crate) fn new(run: &Run) -> Catalogue {
-        Catalogue {
-            run: run.clone(),
-            known: BTreeMap::new(),
-            spans: BTreeMap::new(),
-            played: BTreeMap::new(),
-            oldest: None,
-        }
-    }
-
-    /// The files of games of a model: when each was published, and its games, those set aside included and those published
-    /// before not.
-    pub(crate) fn arrived(&mut self, model: u32) -> Result<Vec<File>, StoreError> {
-        let mut seen = HashSet::new();
-        let mut arrived = Vec::new();
-        for file in self.run.game_files(model)? {
-            match self.summaries(&file) {
-                Ok(games) => {
-                    let new = games.iter().filter(|game| seen.insert(game.id)).count();
-                    arrived.push((file.stem.time(), new));
-                }
-                // The window will say what is wrong with it.
-                Err(error) if error.is_damage() => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(arrived)
-    }
-
-    /// All that models before a generation have played, those games left out that are set aside or cannot be read. Each
-    /// file is read once by a process; what it holds is remembered.
-    fn played_before(&mut self, generation: u32) -> Result<Played, StoreError> {
-        let mut all = Played::default();
-        for file in self.run.game_files_since(0)?.into_iter().filter(|file| file.model < generation) {
-            let played = match self.played.get(&file) {
-                Some(played) => *played,
-                None => match self.run.read_summaries(&file) {
-                    Ok(games) => *self.played.entry(file).or_insert(Played::of(&games)),
-                    Err(error) if error.is_damage() => continue,
-                    Err(error) => return Err(error),
-                },
-            };
-            all.games += played.games;
-            all.positions += played.positions;
-        }
-        Ok(all)
-    }
-
-    fn files_since(&self, first: u32) -> Result<BTreeMap<u32, Vec<FileRef>>, StoreError> {
-        let mut files: BTreeMap<u32, Vec<FileRef>> = BTreeMap::new();
-        for file in self.run.game_files_since(first)? {
-            files.entry(file.model).or_default().push(file);
-        }
-        Ok(files)
-    }
-
-    /// The games of a file, and their lengths where the settings ask for them.
-    fn games(
-        &mut self,
-        file: &FileRef,
-        settings: &config::Window,
-    ) -> Result<(&[GameSummary], Option<&[Span]>), StoreError> {
-        self.summaries(file)?;
-        let asked = settings.shortest_game > 0 || settings.last_move > 0;
-        if asked && !self.spans.contains_key(file) {
-            let turns = if settings.last_move > 0 { settings.last_move } else { usize::MAX };
-            let spans = self.run.read_spans(file, turns)?;
-            self.spans.insert(file.clone(), spans);
-        }
-        Ok((&self.known[file], asked.then(|| self.spans[file].as_slice())))
-    }
-
-    fn summaries(&mut self, file: &FileRef) -> Result<&[GameSummary], StoreError> {
-        if !self.known.contains_key(file) {
-            let games = self.run.read_summaries(file)?;
-            self.known.insert(file.clone(), games);
-        }
-        Ok(&self.known[file])
-    }
-
-    /// Files that have left the window do not come back, but for those of a window that grows, which are read again.
-    fn forget_before(&mut self, model: u32) {
-        self.known.retain(|file, _| file.model >= model);
-        self.spans.retain(|file, _| file.model >= model);
-        self.oldest = Some(model);
-    }
-}
-
-impl Played {
-    fn of(games: &[GameSummary]) -> Played {
-        let games = games.iter().filter(|game| !game.holdout);
-        Played { games: games.clone().count(), positions: games.map(|game| game.positions as usize).sum() }
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Cycle<'a> {
     pub(crate) threads: usize,
     /// Bytes for evaluations that are needed again, for each thread.
     pub(crate) cache: usize,
+    /// Whether games say when they were played.
+    pub(crate) times: bool,
     pub(crate) stop: &'a Stop,
 }
 
@@ -75,6 +77,7 @@ impl Cycle<'_> {
             games: games as u64,
             threads: self.threads,
             cache: self.cache,
+            times: self.times,
             threshold: Threshold::new(threshold),
         };
         let opened = Model::open(self.run, &model, self.device, self.config.selfplay.batch)?;
@@ -115,7 +118,7 @@ impl Cycle<'_> {
             rejected = made.rejected.len(),
             "shuffled for model {generation}"
         );
-        Ok(shuffler::compact_when_due(self.run, self.config)?)
+        Ok(shuffler::compact_when_due(self.run)?)
     }
 
     fn train(&self) -> anyhow::Result<()> {
@@ -129,6 +132,7 @@ impl Cycle<'_> {
             device: self.device,
             threads: self.threads,
             cache: self.cache,
+            times: self.times,
             engines: Declarations::default(),
             worker: WORKER.to_owned(),
         };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use cli::{Blame, PlaceArgs, Stop};
+use cli::{Blame, PlaceArgs, Stop, TimesArgs};
 use config::{RunConfig, RunName};
 use store::Store;
 
@@ -22,6 +22,8 @@ pub struct Args {
     overrides: Vec<String>,
     #[command(flatten)]
     place: PlaceArgs,
+    #[command(flatten)]
+    times: TimesArgs,
     #[command(flatten)]
     service: cli::ServiceArgs,
 }
@@ -46,6 +48,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         device,
         threads: args.place.threads(),
         cache: args.place.cache(),
+        times: args.times.times.unwrap_or(false),
         stop,
     }
     .go()

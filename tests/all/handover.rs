@@ -22,6 +22,7 @@ fn play(run: &Run, config: &RunConfig, model: ModelId, unfinished: &mut Unfinish
         games: 40,
         threads: THREADS,
         cache: 0,
+        times: true,
         threshold: Threshold::new(None),
     };
     let mut watch = |progress: selfplay::Progress| {

@@ -2,12 +2,14 @@
 
 use std::fs;
 
+use record::GameRecord;
+use store::{Run, Stem};
 use tests::{TestStore, repository, succeed};
 
 /// Plays a file of games, or more, with `place`: what must not change them.
 fn play(store: &TestStore, model: &str, place: &[&str], games: &str) {
     let mut command = store.program("selfplay");
-    command.args(["--run", "tiny", "--model", model, "--games", games]).args(place);
+    command.args(["--run", "tiny", "--model", model, "--games", games, "--times", "false"]).args(place);
     succeed(command.arg("--config").arg(repository().join("configs/tiny.toml")));
 }
 
@@ -24,6 +26,30 @@ fn games(store: &TestStore, model: &str, place: &[&str]) -> Vec<u8> {
 fn the_random_model_plays_the_same_games_twice_whatever_the_threads() {
     let [one, three] = ["1", "3"].map(|threads| games(&TestStore::new(), "random", &["--threads", threads]));
     assert!(one == three);
+}
+
+#[test]
+fn games_say_when_they_were_played_but_in_a_run_on_one_machine() {
+    let timed = |run: &Run| {
+        let files = run.game_files(0).unwrap();
+        let games: Vec<GameRecord> = files.iter().flat_map(|file| run.read_games(file).unwrap()).collect();
+        let matches: Vec<Stem> = run.result_files().unwrap();
+        let matches = matches.iter().flat_map(|stem| run.read_result_games(stem).unwrap());
+        let games: Vec<GameRecord> = games.into_iter().chain(matches).collect();
+        assert!(games.iter().all(|game| game.started_at.is_some() == game.ended_at.is_some()));
+        let timed = games.iter().filter(|game| game.started_at.is_some()).count();
+        (timed, games.len())
+    };
+    let config = repository().join("configs/tiny.toml");
+    let stages = TestStore::new();
+    let selfplay = ["--run", "tiny", "--model", "random", "--games", "10", "--config"];
+    succeed(stages.program("selfplay").args(selfplay).arg(&config));
+    succeed(stages.program("evaluator").args(["--run", "tiny", "--pair", "uniform", "random", "--games", "2"]));
+    assert_eq!(timed(&stages.run("tiny")), (12, 12));
+    let cycle = TestStore::new();
+    succeed(cycle.program("tengen").arg("run").arg(&config).args(["--set", "loop.models=1"]));
+    let (timed, games) = timed(&cycle.run("tiny"));
+    assert!(timed == 0 && games > 40, "{timed} of {games}");
 }
 
 #[test]

@@ -43,6 +43,14 @@ impl PlaceArgs {
     }
 }
 
+/// Whether games say when they were played.
+#[derive(Args, Clone, Debug)]
+pub struct TimesArgs {
+    /// Games say when they began and ended: true or false [default: true; false in tengen run, where the same seed then gives the same bytes]
+    #[arg(long, env = "TENGEN_TIMES", value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub times: Option<bool>,
+}
+
 #[cfg(test)]
 mod tests {
     use clap::Parser;
@@ -55,6 +63,8 @@ mod tests {
         store: StoreArgs,
         #[command(flatten)]
         place: PlaceArgs,
+        #[command(flatten)]
+        times: TimesArgs,
     }
 
     #[test]
@@ -64,5 +74,7 @@ mod tests {
         assert_eq!((program.place.threads(), program.place.device.as_str()), (3, "cpu"));
         assert!(Program::try_parse_from(["program", "--threads", "0"]).is_err());
         assert!(Program::parse_from(["program"]).place.threads() >= 1);
+        assert_eq!(Program::parse_from(["program", "--times", "false"]).times.times, Some(false));
+        assert_eq!(Program::parse_from(["program"]).times.times, None);
     }
 }

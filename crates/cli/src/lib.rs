@@ -44,7 +44,7 @@ mod signals;
 mod stop;
 mod vitals;
 
-pub use args::{PlaceArgs, StoreArgs};
+pub use args::{PlaceArgs, StoreArgs, TimesArgs};
 pub use exit::{Blame, EXIT_CODES, Misconfigured, StoreUnreachable, main};
 pub use log::{Filter, LogArgs, LogFormat, UnknownFilter};
 pub use output::{StdoutClosed, print};

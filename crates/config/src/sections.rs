@@ -241,7 +241,7 @@ pub struct Selfplay {
     /// k of the forced visits: each visited child of the root gets at least sqrt(k·P·ΣN); 0 is off. KataGo has 2.
     pub forced_visits: f32,
     /// Prune the policy target: visits of moves other than the best are lowered to what their scores ask for, so that
-    /// forced visits and unlucky noise are not learned. The games then hold the pruned visits; what is played is
+    /// forced visits and unlucky noise are not learned. The examples then hold the pruned visits; what is played is
     /// chosen by the raw ones, which are not stored.
     pub prune_target: bool,
     /// Moves drawn from the visits at the start of a game; even, so that neither colour gains. 0 with Gumbel search,

@@ -80,6 +80,12 @@ impl MatchSpec {
         }
     }
 
+    /// Whether the record says when the game began and ended, which no two games agree in.
+    pub fn timed(mut self, timed: bool) -> MatchSpec {
+        self.header = self.header.timed(timed);
+        self
+    }
+
     /// The number of the game among those of its two players.
     pub fn index(&self) -> u64 {
         self.header.index()
@@ -176,7 +182,8 @@ pub struct Void {
 
 impl Match {
     /// Sets up the board and plays the opening. `guests` are asked for those of Black and White that are no models.
-    pub fn new(spec: MatchSpec, guests: &mut dyn FnMut(&MatchSpec, Color) -> Box<dyn Guest>) -> Match {
+    pub fn new(mut spec: MatchSpec, guests: &mut dyn FnMut(&MatchSpec, Color) -> Box<dyn Guest>) -> Match {
+        spec.header.begin();
         let game = opening(Game::new(spec.header.size()), spec.opening_moves, &mut generator(spec.opening));
         let mut seat = |color: Color, side: &Side| match side.by {
             By::Model { place, settings, budget } => {

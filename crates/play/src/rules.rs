@@ -1,6 +1,7 @@
 //! How games end, and what their records say.
 
 use std::cmp::Reverse;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::RunConfig;
 use go::{Color, Game, Move, Scoring, Size};
@@ -13,6 +14,8 @@ use crate::Thinker;
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     record: GameRecord,
+    /// Whether the record is to say when the game was played.
+    timed: bool,
 }
 
 impl Header {
@@ -28,6 +31,7 @@ impl Header {
         let config_digest = config.digest();
         let [black, white] = players.map(str::to_owned);
         Header {
+            timed: false,
             record: GameRecord {
                 id: GameId::of(&black, &white, &config_digest, seed),
                 black,
@@ -36,6 +40,8 @@ impl Header {
                 seed,
                 index,
                 worker: worker.to_owned(),
+                started_at: None,
+                ended_at: None,
                 size: Size::new(config.game.size).expect("the configuration was checked"),
                 komi: config.game.komi,
                 scoring: Settings::new(&config.search, &config.game).scoring,
@@ -69,6 +75,22 @@ impl Header {
     pub(crate) fn komi(mut self, komi: f32) -> Header {
         self.record.komi = komi;
         self
+    }
+
+    pub(crate) fn timed(mut self, timed: bool) -> Header {
+        self.timed = timed;
+        self
+    }
+
+    /// The game begins now.
+    pub(crate) fn begin(&mut self) {
+        self.record.started_at = self.now();
+    }
+
+    /// The time, if the record is to tell it.
+    fn now(&self) -> Option<u64> {
+        let now = self.timed.then(SystemTime::now)?;
+        now.duration_since(UNIX_EPOCH).ok().map(|since| since.as_millis() as u64)
     }
 
     pub(crate) fn is_calibration(&self) -> bool {
@@ -151,6 +173,7 @@ pub(crate) fn finished(
         Ending::Forfeit { .. } => (None, EndReason::Forfeit),
     };
     GameRecord {
+        ended_at: header.now(),
         resign_threshold: threshold,
         would_resign_turn,
         bleakest_value: bleakest(outcome, &turns),

@@ -51,6 +51,12 @@ impl SelfplaySpec {
             threshold: variety.threshold.filter(|_| resign.decided_moves == 0),
         }
     }
+
+    /// Whether the record says when the game began and ended, which no two games agree in.
+    pub fn timed(mut self, timed: bool) -> SelfplaySpec {
+        self.header = self.header.timed(timed);
+        self
+    }
 }
 
 /// Whether the `index`-th game of a series is one in which nobody may resign.
@@ -81,7 +87,8 @@ pub struct Selfplay {
 
 impl Selfplay {
     /// Sets up the board.
-    pub fn new(spec: SelfplaySpec) -> Selfplay {
+    pub fn new(mut spec: SelfplaySpec) -> Selfplay {
+        spec.header.begin();
         let mut rng = generator(spec.header.seed());
         let plan = spec.planner.next(&[], &mut rng);
         let budget = Budget { visits: plan.visits, leaves: spec.leaves };

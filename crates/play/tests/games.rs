@@ -1,6 +1,7 @@
 //! Whole games, played with models that need no weights.
 
 use std::ops::ControlFlow;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::RunConfig;
 use go::{Color, Game, Move, Size};
@@ -419,6 +420,35 @@ fn a_pair_of_match_games_shares_its_opening_and_swaps_the_colours() {
     }
     let openings: Vec<_> = records.iter().step_by(2).map(|r| r.turns[..4].to_vec()).collect();
     assert!(openings.windows(2).all(|two| two[0] != two[1]), "each pair has an opening of its own");
+}
+
+#[test]
+fn timed_games_differ_from_others_in_their_times_alone() {
+    let now = || SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis() as u64;
+    let config = config(&[]);
+    let before = now();
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config, "random", "0", index, None).timed(true));
+    let mut games = sorted(play(&mut [&mut RandomModel::new()], 2, (0..4).map(start)));
+    for game in &mut games {
+        let times = [Some(before), game.started_at.take(), game.ended_at.take(), Some(now())];
+        assert!(times.iter().all(Option::is_some) && times.is_sorted(), "{times:?}");
+    }
+    assert_eq!(games, selfplay(&config, 1, 0..4, None));
+
+    let by = By::Model {
+        place: 0,
+        settings: Settings::new(&config.search, &config.game),
+        budget: Budget { visits: 4, leaves: 1 },
+    };
+    let side = |name: &str| Side { name: name.to_owned(), by };
+    let nobody = &mut |_: &MatchSpec, _| panic!("models are no guests");
+    let mut matched = |timed| {
+        let spec = MatchSpec::new(&config, &side("a"), &side("b"), 0).timed(timed);
+        play(&mut [&mut Uniform::new()], 1, [Match::new(spec, nobody)].into_iter()).remove(0).unwrap().record
+    };
+    let (timed, untimed) = (matched(true), matched(false));
+    assert!(timed.started_at <= timed.ended_at && timed.started_at >= Some(before));
+    assert_eq!(GameRecord { started_at: None, ended_at: None, ..timed }, untimed);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use arrow_array::types::ArrowPrimitiveType;
-use arrow_array::{ArrayRef, BinaryArray, BooleanArray, ListArray, PrimitiveArray, RecordBatch, StringArray};
+use arrow_array::{
+    ArrayRef, BinaryArray, BooleanArray, ListArray, PrimitiveArray, RecordBatch, StringArray, TimestampMillisecondArray,
+};
 use arrow_buffer::OffsetBuffer;
 use arrow_schema::{DataType, Field, Schema};
 
@@ -72,6 +74,16 @@ pub(crate) fn optional_numbers<T: ArrowPrimitiveType>(
 ) -> Column {
     let values: PrimitiveArray<T> = values.collect();
     Column { nullable: true, ..Column::new(name, doc, Arc::new(values)) }
+}
+
+/// Times, in milliseconds since 1970, of which some rows have none.
+pub(crate) fn optional_times(
+    name: &'static str,
+    doc: &'static str,
+    values: impl Iterator<Item = Option<u64>>,
+) -> Column {
+    let values: TimestampMillisecondArray = values.map(|time| time.and_then(|time| i64::try_from(time).ok())).collect();
+    Column { nullable: true, ..Column::new(name, doc, Arc::new(values.with_timezone("UTC"))) }
 }
 
 /// A list of numbers for each row.

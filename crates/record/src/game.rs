@@ -24,6 +24,10 @@ pub struct GameRecord {
     pub index: u64,
     /// Name of the worker that played it.
     pub worker: String,
+    /// When it began, in milliseconds since 1970 (UTC); `None` where nobody looked at a clock.
+    pub started_at: Option<u64>,
+    /// When it ended, in the same way.
+    pub ended_at: Option<u64>,
     /// The board.
     pub size: Size,
     /// Points added to White's area; the game's own where komi differs from game to game.

@@ -10,7 +10,8 @@ use arrow_array::types::{Float32Type, Int8Type, UInt8Type, UInt16Type, UInt32Typ
 use arrow_schema::Schema;
 
 use crate::column::{
-    Column, flags, lists, lists_of_optional, lists_of_strings, numbers, optional_numbers, strings, table,
+    Column, flags, lists, lists_of_optional, lists_of_strings, numbers, optional_numbers, optional_times, strings,
+    table,
 };
 use crate::game::scoring_name;
 use crate::table::Table;
@@ -71,6 +72,12 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
             rows().map(|g| g.index),
         ),
         strings("worker", "name of the worker that played it", rows().map(|g| &g.worker)),
+        optional_times(
+            "started_at",
+            "when the game began; none where nobody looked at a clock, so that the same games are the same bytes",
+            rows().map(|g| g.started_at),
+        ),
+        optional_times("ended_at", "when the game ended; none as for started_at", rows().map(|g| g.ended_at)),
         numbers::<UInt8Type>("size", "points on a side of the board, 2 to 19", rows().map(|g| g.size.side() as u8)),
         numbers::<Float32Type>("komi", "points added to White's area", rows().map(|g| g.komi)),
         strings(

@@ -59,6 +59,8 @@ impl Converter {
             seed,
             index,
             worker: self.worker.clone(),
+            started_at: None,
+            ended_at: None,
             size: record.size,
             komi,
             scoring: self.scoring,

@@ -55,6 +55,8 @@ pub fn game(model: &str, worker: &str, index: u64, size: Size, visits: u32) -> G
         seed: index,
         index,
         worker: worker.to_owned(),
+        started_at: None,
+        ended_at: None,
         size,
         komi: KOMI,
         scoring: Scoring::PassAlive,

@@ -37,7 +37,9 @@ const PLAIN: [&str; 2] = ["base_black", "base_white"];
 /// Columns of numbers whose first bytes are much like each other and whose last are not: numbers that hardly ever repeat,
 /// and small numbers, of which only the last byte is not 0. Apart from each other, the bytes compress better. Measured on
 /// games of 9x9, policies take two thirds of what they take with dictionaries.
-const SPLIT: [&str; 13] = [
+const SPLIT: [&str; 15] = [
+    "started_at",
+    "ended_at",
     "visit_moves.list.item",
     "visit_counts.list.item",
     "recent.list.item",

@@ -59,6 +59,7 @@ mod results;
 mod run;
 mod seal;
 mod shards;
+mod side_by_side;
 mod store;
 mod traffic;
 mod trouble;

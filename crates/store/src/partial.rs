@@ -40,8 +40,7 @@ impl Store {
     /// Reads the footer of a Parquet file.
     pub(crate) fn open_table(&self, path: &Path) -> Result<Box<OpenTable>, StoreError> {
         let damaged = |reason| StoreError::Damaged { path: self.name(path), reason };
-        let size = self.size(path)?;
-        let end = self.range(path, size.saturating_sub(END)..size)?;
+        let (end, size) = self.end(path, END)?;
         let tail = end.last_chunk::<TAIL>().ok_or_else(|| damaged(seal::cut_off()))?;
         let length = seal::footer_length(tail).ok_or_else(|| damaged(seal::cut_off()))?;
         let footer_end = size - TAIL as u64;

@@ -12,7 +12,7 @@ use config::RunName;
 use futures::TryStreamExt;
 use object_store::memory::InMemory;
 use object_store::path::Path;
-use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::open::{self, Place};
@@ -149,6 +149,25 @@ impl Store {
         let at = self.full(path);
         let found = self.request(Operation::Head, async || self.objects().head(&at).await);
         found.map(|found| found.size).map_err(|e| self.error("read", path, &e))
+    }
+
+    /// The last bytes of a file, as many as asked for or all there are, and its length.
+    pub(crate) fn end(&self, path: &Path, bytes: u64) -> Result<(Bytes, u64), StoreError> {
+        if self.folder().is_none() {
+            // A server refuses the end of an empty file.
+            let size = self.size(path)?;
+            return Ok((self.range(path, size.saturating_sub(bytes)..size)?, size));
+        }
+        let at = self.full(path);
+        let read = async || {
+            let options = GetOptions { range: Some(GetRange::Suffix(bytes)), ..GetOptions::default() };
+            let found = self.objects().get_opts(&at, options).await?;
+            let size = found.meta.size;
+            Ok((found.bytes().await?, size))
+        };
+        let (end, size) = self.request(Operation::Get, read).map_err(|e| self.error("read", path, &e))?;
+        traffic::read(end.len());
+        Ok((end, size))
     }
 
     /// Some bytes of a file.

@@ -22,6 +22,7 @@ fn arena(store: &Store, engines: &str) -> Arena {
     let place = Place {
         device: Device::Cpu,
         cache: 1 << 20,
+        times: false,
         threads: 2,
         engines: Declarations::from_toml(engines).expect("the declarations are good"),
         worker: "test".to_owned(),
@@ -167,6 +168,7 @@ fn runs_are_tied_by_those_who_have_played_in_both() {
     let place = || Place {
         device: Device::Cpu,
         cache: 1 << 20,
+        times: false,
         threads: 1,
         engines: Declarations::default(),
         worker: "test".to_owned(),

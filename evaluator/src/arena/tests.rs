@@ -26,6 +26,7 @@ fn arena(store: &Store, threads: usize) -> Arena {
     let place = Place {
         device: Device::Cpu,
         cache: 1 << 20,
+        times: false,
         threads,
         engines: Declarations::default(),
         worker: "test".to_owned(),
@@ -179,6 +180,7 @@ fn impossible_meetings_are_refused() {
     let place = Place {
         device: Device::Cpu,
         cache: 1 << 20,
+        times: false,
         threads: 1,
         engines: Declarations::default(),
         worker: "test".to_owned(),
@@ -188,6 +190,7 @@ fn impossible_meetings_are_refused() {
     let place = Place {
         device: Device::Cpu,
         cache: 1 << 20,
+        times: false,
         threads: 1,
         engines: Declarations::default(),
         worker: "a/b".to_owned(),

@@ -17,7 +17,7 @@ fn arena(text: &str) -> Arena {
     let run = store.run(&"tiny".parse().expect("a name"));
     run.create(&RunConfig::from_toml(text).expect("the configuration is complete")).expect("the run is new");
     let (device, engines, worker) = (Device::Cpu, Declarations::default(), "test".to_owned());
-    let place = Place { device, cache: 1 << 20, threads: 1, engines, worker };
+    let place = Place { device, cache: 1 << 20, times: false, threads: 1, engines, worker };
     Arena::open(&store, run.name(), place).expect("the run is there")
 }
 

@@ -12,10 +12,18 @@ use config::RunConfig;
 use go::Size;
 use record::{Example, GameRecord, synthetic};
 use store::{FileRef, Manifest, Run, Stem, Store};
+use tempfile::TempDir;
 
 /// A run in memory.
 fn a_run() -> Run {
     Store::in_memory().unwrap().run(&"r".parse().unwrap())
+}
+
+/// A run in a folder that goes when it does.
+fn in_folder() -> (TempDir, Run) {
+    let folder = TempDir::new().unwrap();
+    let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"r".parse().unwrap());
+    (folder, run)
 }
 
 /// 40 first games, 20 of each later model, a window of 60 games and one step of 100 examples, unless overridden.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Example, GameId, GameRecord};
-use shuffler::{Shuffler, ShufflerError};
+use shuffler::{Shuffler, ShufflerError, compact_when_due};
 
-use crate::{a_run, config, file, games, play, read};
+use crate::{a_run, config, file, games, in_folder, play, read};
 
 fn ids<'a>(games: impl IntoIterator<Item = &'a GameRecord>) -> BTreeSet<GameId> {
     games.into_iter().map(|game| game.id).collect()
@@ -181,12 +181,48 @@ fn a_plan_says_what_would_be_drawn() {
     assert!(shuffler.plan(1).unwrap().to_string().starts_with("generation 1, which is published already"));
 }
 
+/// More models than are listed together: one file each, the tenth of them damaged.
+#[test]
+fn a_process_that_has_just_started_sees_the_same_window() {
+    let (folder, run) = in_folder();
+    let settings =
+        config(&["selfplay.first_games=3", "selfplay.games=3", "window.games=210", "window.shortest_game=15"]);
+    let mut old = Shuffler::new(&run, &settings);
+    for model in 0..80 {
+        play(&run, model, 0, 3);
+        if model == 70 {
+            std::fs::write(folder.path().join(format!("r/games/{}.parquet", file(model, 0))), "PAR1").unwrap();
+        }
+        let seen = old.plan(model + 1).unwrap();
+        if model % 13 == 1 || model == 79 {
+            let young = Shuffler::new(&run.store().run(run.name()), &settings).plan(model + 1).unwrap();
+            assert_eq!((&young.window, young.rejected.len()), (&seen.window, usize::from(model >= 70)));
+        }
+    }
+    let last = old.plan(80).unwrap();
+    assert!(last.window.games == 210 && last.window.from_model < 16, "{:?}", last.window);
+}
+
+/// What is due is a number of files: of long games few are in a file.
+#[test]
+fn many_files_become_an_archive_however_few_games_they_have() {
+    let run = a_run();
+    for number in 0..499 {
+        run.publish_games_as(&file(0, number), &games(0, number, number + 1)).unwrap();
+    }
+    compact_when_due(&run).unwrap();
+    assert_eq!(run.loose_files().unwrap().len(), 499);
+    play(&run, 1, 0, 1);
+    compact_when_due(&run).unwrap();
+    assert_eq!((run.loose_files().unwrap().len(), run.check_archives().unwrap().0), (0, 1));
+    assert_eq!(run.game_files_since(0).unwrap().len(), 500);
+}
+
 /// Games lie in their files, in archives, or in both: what is drawn is the same to the byte.
 #[test]
 fn archives_do_not_change_what_is_drawn() {
     let shards = |compact: fn(&store::Run)| {
-        let folder = tempfile::TempDir::new().unwrap();
-        let run = store::Store::open(folder.path().to_str().unwrap()).unwrap().run(&"r".parse().unwrap());
+        let (folder, run) = in_folder();
         play(&run, 0, 0, 40);
         compact(&run);
         play(&run, 1, 0, 20);

@@ -1,7 +1,9 @@
 //! Reading games from their columns.
 
-use arrow_array::types::{Float32Type, Int8Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
-use arrow_array::{BooleanArray, Float32Array, UInt16Array};
+use arrow_array::types::{
+    Float32Type, Int8Type, TimestampMillisecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+};
+use arrow_array::{BooleanArray, Float32Array, TimestampMillisecondArray, UInt16Array};
 use go::{Move, Size};
 
 use crate::game::scoring_from_name;
@@ -18,6 +20,8 @@ pub(super) struct Headers<'a> {
     seed: &'a [u64],
     index: &'a [u64],
     worker: Strings<'a>,
+    started_at: &'a TimestampMillisecondArray,
+    ended_at: &'a TimestampMillisecondArray,
     size: &'a [u8],
     komi: &'a [f32],
     scoring: Strings<'a>,
@@ -45,6 +49,8 @@ impl<'a> Headers<'a> {
             seed: table.numbers::<UInt64Type>("seed")?,
             index: table.numbers::<UInt64Type>("index")?,
             worker: table.strings("worker")?,
+            started_at: table.optional_numbers::<TimestampMillisecondType>("started_at")?,
+            ended_at: table.optional_numbers::<TimestampMillisecondType>("ended_at")?,
             size: table.numbers::<UInt8Type>("size")?,
             komi: table.numbers::<Float32Type>("komi")?,
             scoring: table.strings("scoring")?,
@@ -73,6 +79,8 @@ impl<'a> Headers<'a> {
             seed: self.seed[row],
             index: self.index[row],
             worker: self.worker.row(row).to_owned(),
+            started_at: read_time("started_at", row, self.started_at)?,
+            ended_at: read_time("ended_at", row, self.ended_at)?,
             size: read_size("size", row, self.size[row])?,
             komi: self.komi[row],
             scoring: self.scoring.parse(row, scoring_from_name)?,
@@ -102,6 +110,11 @@ impl<'a> Headers<'a> {
         }
         Ok(turns.iter().zip(models).map(|(&turn, model)| Takeover { turn, model: model.to_owned() }).collect())
     }
+}
+
+fn read_time(column: &'static str, row: usize, times: &TimestampMillisecondArray) -> Result<Option<u64>, RecordError> {
+    let read = |time: i64| u64::try_from(time).map_err(|_| value_error(column, row, "a time before 1970"));
+    optional(times, row).map(read).transpose()
 }
 
 /// The columns with a list for each game.

@@ -13,7 +13,9 @@ fn a_game() -> impl Strategy<Value = GameRecord> {
 fn a_game_taken_over() -> impl Strategy<Value = GameRecord> {
     (a_game(), prop::collection::btree_set(0_u16..60, 0..3)).prop_map(|(game, turns)| {
         let takeover = |(i, turn)| Takeover { turn, model: format!("run-{}", i + 2) };
-        GameRecord { takeovers: turns.into_iter().enumerate().map(takeover).collect(), ..game }
+        let started_at = (game.index % 2 == 0).then_some(1_700_000_000_000 + game.index);
+        let ended_at = started_at.map(|time| time + 999);
+        GameRecord { takeovers: turns.into_iter().enumerate().map(takeover).collect(), started_at, ended_at, ..game }
     })
 }
 

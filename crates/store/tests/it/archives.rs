@@ -109,6 +109,27 @@ fn a_file_may_go_into_an_archive_between_listing_and_reading() {
 }
 
 #[test]
+fn files_that_are_read_side_by_side_come_in_the_order_asked_for() {
+    on_every_run(|run| {
+        publish(run, 0..8);
+        run.compact(1, 12).unwrap();
+        publish(run, 8..30);
+        let mut files = run.game_files_since(0).unwrap();
+        files.reverse();
+        files.insert(5, file(9, 99));
+        let reader = fresh(run);
+        let read = reader.read_each(&files, |file| reader.read_games(file));
+        for (file, games) in files.iter().zip(read) {
+            match games {
+                Ok(games) => assert_eq!(games, run.read_games(file).unwrap()),
+                Err(error) => assert!(matches!(error, StoreError::NotFound { .. }) && file.model == 9, "{error}"),
+            }
+        }
+        assert!(reader.read_each(&[], |_| ()).is_empty());
+    });
+}
+
+#[test]
 fn little_waits_for_more() {
     let (_folder, run) = in_folder();
     publish(&run, 0..5);

@@ -1,0 +1,35 @@
+//! Reading many files of games at once.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::{FileRef, Run};
+
+/// Files read at once. Most of the time a file is waited for, in a bucket and in a folder.
+const THREADS: usize = 8;
+
+impl Run {
+    /// What `read` says of each file, in their order. Files outside of archives are read several at once; those in archives
+    /// one after the other, since they share what is read.
+    pub fn read_each<T: Send>(&self, files: &[FileRef], read: impl Fn(&FileRef) -> T + Sync) -> Vec<T> {
+        let loose: Vec<bool> = files.iter().map(|file| self.known_archive_of(file).is_none()).collect();
+        let places: Vec<usize> = (0..files.len()).filter(|&place| loose[place]).collect();
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mine = || places.get(next.fetch_add(1, Ordering::Relaxed)).copied();
+            std::iter::from_fn(mine).map(|place| (place, read(&files[place]))).collect::<Vec<(usize, T)>>()
+        };
+        let mut answers: Vec<Option<T>> = files.iter().map(|_| None).collect();
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..THREADS.min(places.len())).map(|_| scope.spawn(work)).collect();
+            for (place, file) in files.iter().enumerate().filter(|(place, _)| !loose[*place]) {
+                answers[place] = Some(read(file));
+            }
+            for (place, answer) in threads.into_iter().flat_map(|thread| thread.join().expect("reading does not panic"))
+            {
+                answers[place] = Some(answer);
+            }
+        });
+        answers.into_iter().map(|answer| answer.expect("every file is read by somebody")).collect()
+    }
+}

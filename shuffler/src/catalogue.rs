@@ -1,0 +1,188 @@
+//! What the files of games hold, each read once.
+
+use std::collections::{BTreeMap, HashSet};
+
+use record::GameSummary;
+use record::games::Span;
+use store::{FileRef, Run, StoreError};
+
+use crate::arrival::File;
+use crate::limit::Played;
+
+/// Files that a process that has just started reads together: more than it has threads for, and not many more than a window
+/// needs.
+const AHEAD: usize = 64;
+
+/// Reads each file of games once, since files do not change.
+#[derive(Debug)]
+pub(crate) struct Catalogue {
+    run: Run,
+    known: BTreeMap<FileRef, Vec<GameSummary>>,
+    /// The lengths of these games, where games or positions are left out for that.
+    spans: BTreeMap<FileRef, Vec<Span>>,
+    /// What all files hold, where the size of the window depends on it.
+    played: BTreeMap<FileRef, Played>,
+    /// The oldest model of the last window. Windows move on, so the next needs to be looked for from here only.
+    oldest: Option<u32>,
+}
+
+/// The files of games that were listed, by model.
+#[derive(Debug)]
+pub(crate) struct Listed(BTreeMap<u32, Vec<FileRef>>);
+
+impl Catalogue {
+    pub(crate) fn new(run: &Run) -> Catalogue {
+        Catalogue {
+            run: run.clone(),
+            known: BTreeMap::new(),
+            spans: BTreeMap::new(),
+            played: BTreeMap::new(),
+            oldest: None,
+        }
+    }
+
+    /// The files of games of a model: when each was published, and its games, those set aside included and those published
+    /// before not.
+    pub(crate) fn arrived(&mut self, model: u32) -> Result<Vec<File>, StoreError> {
+        let mut seen = HashSet::new();
+        let mut arrived = Vec::new();
+        let files = self.run.game_files(model)?;
+        self.learn(files.iter(), None);
+        for file in files {
+            match self.summaries(&file) {
+                Ok(games) => {
+                    let new = games.iter().filter(|game| seen.insert(game.id)).count();
+                    arrived.push((file.stem.time(), new));
+                }
+                // The window will say what is wrong with it.
+                Err(error) if error.is_damage() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(arrived)
+    }
+
+    /// All that models before a generation have played, those games left out that are set aside or cannot be read. Each
+    /// file is read once by a process; what it holds is remembered.
+    pub(crate) fn played_before(&mut self, generation: u32) -> Result<Played, StoreError> {
+        let files: Vec<FileRef> =
+            self.run.game_files_since(0)?.into_iter().filter(|file| file.model < generation).collect();
+        let new: Vec<FileRef> = files.iter().filter(|file| !self.played.contains_key(file)).cloned().collect();
+        for (file, games) in new.iter().zip(self.run.read_each(&new, |file| self.run.read_summaries(file))) {
+            match games {
+                Ok(games) => drop(self.played.insert(file.clone(), Played::of(&games))),
+                Err(error) if error.is_damage() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let mut all = Played::default();
+        for played in files.iter().filter_map(|file| self.played.get(file)) {
+            all.games += played.games;
+            all.positions += played.positions;
+        }
+        Ok(all)
+    }
+
+    /// Lists what may be in the window of a generation and is not known to have left it.
+    pub(crate) fn list(&self, generation: u32) -> Result<Listed, StoreError> {
+        let from = self.oldest.map_or(generation, |oldest| oldest.min(generation));
+        let mut files: BTreeMap<u32, Vec<FileRef>> = (from..generation).map(|model| (model, Vec::new())).collect();
+        for file in self.run.game_files_since(from)? {
+            files.entry(file.model).or_default().push(file);
+        }
+        Ok(Listed(files))
+    }
+
+    /// The full name of a file, for people.
+    pub(crate) fn name(&self, file: &FileRef) -> String {
+        self.run.games_name(file)
+    }
+
+    /// Reads the files that were not read before, several at once. What cannot be read is read again by who needs it, and
+    /// said then.
+    fn learn<'a>(&mut self, files: impl Iterator<Item = &'a FileRef>, turns: Option<usize>) {
+        let new: Vec<FileRef> = files.filter(|file| !self.known.contains_key(file)).cloned().collect();
+        let read = self.run.read_each(&new, |file| {
+            let games = self.run.read_summaries(file)?;
+            let spans = turns.map(|turns| self.run.read_spans(file, turns)).transpose()?;
+            Ok::<_, StoreError>((games, spans))
+        });
+        for (file, (games, spans)) in new.into_iter().zip(read).filter_map(|(file, read)| Some((file, read.ok()?))) {
+            if let Some(spans) = spans {
+                self.spans.insert(file.clone(), spans);
+            }
+            self.known.insert(file, games);
+        }
+    }
+
+    /// The games of a file, and their lengths where the settings ask for them.
+    pub(crate) fn games(
+        &mut self,
+        file: &FileRef,
+        settings: &config::Window,
+    ) -> Result<(&[GameSummary], Option<&[Span]>), StoreError> {
+        self.summaries(file)?;
+        let asked = turns_asked(settings);
+        if let Some(turns) = asked.filter(|_| !self.spans.contains_key(file)) {
+            let spans = self.run.read_spans(file, turns)?;
+            self.spans.insert(file.clone(), spans);
+        }
+        Ok((&self.known[file], asked.map(|_| self.spans[file].as_slice())))
+    }
+
+    fn summaries(&mut self, file: &FileRef) -> Result<&[GameSummary], StoreError> {
+        if !self.known.contains_key(file) {
+            let games = self.run.read_summaries(file)?;
+            self.known.insert(file.clone(), games);
+        }
+        Ok(&self.known[file])
+    }
+
+    /// Files that have left the window do not come back, but for those of a window that grows, which are read again.
+    pub(crate) fn forget_before(&mut self, model: u32) {
+        self.known.retain(|file, _| file.model >= model);
+        self.spans.retain(|file, _| file.model >= model);
+        self.oldest = Some(model);
+    }
+}
+
+impl Played {
+    fn of(games: &[GameSummary]) -> Played {
+        let games = games.iter().filter(|game| !game.holdout);
+        Played { games: games.clone().count(), positions: games.map(|game| game.positions as usize).sum() }
+    }
+}
+
+impl Listed {
+    /// The files of a model, oldest first. What was not listed is, and files of the models before it with it, to be read
+    /// together: whoever asks for one model after the other down to the oldest of a window needs most of them.
+    pub(crate) fn of(
+        &mut self,
+        catalogue: &mut Catalogue,
+        model: u32,
+        settings: &config::Window,
+    ) -> Result<Vec<FileRef>, StoreError> {
+        if !self.0.contains_key(&model) {
+            let mut files = 0;
+            for older in (0..=model).rev() {
+                let found = catalogue.run.game_files(older)?;
+                files += found.len();
+                self.0.insert(older, found);
+                if files >= AHEAD {
+                    break;
+                }
+            }
+            catalogue.learn(self.0.range(..=model).flat_map(|(_, files)| files), turns_asked(settings));
+        }
+        Ok(self.0.remove(&model).unwrap_or_default())
+    }
+}
+
+/// How many of the first turns of each game are to be looked at, where the lengths of games matter at all.
+fn turns_asked(settings: &config::Window) -> Option<usize> {
+    match (settings.shortest_game, settings.last_move) {
+        (0, 0) => None,
+        (_, 0) => Some(usize::MAX),
+        (_, last) => Some(last),
+    }
+}
