@@ -108,6 +108,21 @@ fn games_of_people_make_a_first_model() {
 }
 
 #[test]
+fn a_page_shows_what_is_in_a_network() {
+    let store = with_model();
+    succeed(&mut trainer(&store, &["bootstrap", "--from", "old-1", "--run", "new", "--config", &config()]));
+    let (file, page) = (beside(&store, "net.txt"), beside(&store, "page.html"));
+    let said = succeed(&mut trainer(&store, &["inspect", "new", "--against", &file, "--out", &page]));
+    assert!(said.starts_with(&format!("{page}: 27 tensors of ")) && said.contains("27 tensors compared"), "{said}");
+    let page = fs::read_to_string(&page).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("\"origin\":[{\"kind\":\"model\",\"name\":\"old-1\""));
+    let mut in_place = trainer(&store, &["inspect", "9x9-demo", "--against", "new-1"]);
+    let said = succeed(in_place.current_dir(store.path()));
+    assert!(said.contains("not compared: stem.conv.weight is [32, 17, 3, 3] here and [8, 18, 3, 3] there"), "{said}");
+    assert!(store.path().join("9x9-demo-1.html").exists());
+}
+
+#[test]
 fn what_cannot_be_is_said_plainly() {
     let store = with_model();
     let broken = beside(&store, "broken.txt");
@@ -116,7 +131,7 @@ fn what_cannot_be_is_said_plainly() {
     let wide = Weights::synthetic(Shape { filters: 9, ..weights(TurnPlanes::One).shape() }, 4);
     fs::write(&other, FileKind::LeelaZero.write(&wide, &[]).unwrap().0).unwrap();
     let config = config();
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 12] = [
         (&[], "which run? --run NAME"),
         (&["import", &broken, "--out", "never"], "broken.txt cannot be used: line 2: number 3 is \"x\""),
         (&["import", "absent.txt", "--out", "never"], "cannot read absent.txt"),
@@ -131,6 +146,9 @@ fn what_cannot_be_is_said_plainly() {
             &["bootstrap", "--run", "d", "--config", &config, "--sgf", "absent.sgf", "--steps", "1"],
             "cannot read absent.sgf",
         ),
+        (&["inspect", "none"], "run none has no model yet"),
+        (&["inspect", "old", "--against", &broken], "broken.txt cannot be used: line 2: number 3 is \"x\""),
+        (&["inspect", "old", "--out", "absent/page.html"], "cannot write absent/page.html"),
         (&["--once", "export", "--model", "old", "--out", "never"], "--once is for training shards"),
     ];
     for (words, problem) in cases {

@@ -10,7 +10,7 @@ use config::{RunConfig, RunName};
 use net::{Losses, Precision, Workshop};
 use store::{Run, Store, StoreError};
 
-use crate::{Progress, TrainerError, bootstrap_command, files, monitor, train_next};
+use crate::{Progress, TrainerError, bootstrap_command, files, inspect, monitor, train_next};
 
 /// Between two lines that say what the trainer waits for.
 const SAY_EVERY: Duration = Duration::from_secs(60);
@@ -62,6 +62,8 @@ enum Command {
     Export(files::Export),
     /// Take a network over from a file: write its weights to another one, or begin the run with them
     Import(files::Import),
+    /// Write a page that shows what is in a network: every tensor, the first layer, the batch norms
+    Inspect(inspect::Args),
 }
 
 /// Trains what the arguments ask for.
@@ -95,6 +97,7 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     match command {
         Command::Export(export) => files::export(&store, export),
         Command::Import(import) => files::import(import, run),
+        Command::Inspect(inspect) => inspect::run(&args.store.store, inspect),
         Command::Bootstrap(bootstrap) => {
             let (run, config) = run()?;
             bootstrap_command::run(&store, (&run, &config), bootstrap, workshop, stop)
@@ -201,10 +204,12 @@ mod tests {
             "--run v1 import file",
             "bootstrap --run v1 --config c --sgf a.sgf b.sgf.gz --steps 100 --minutes 0.5",
             "bootstrap --from v5-173 --run v6 --config c",
+            "inspect 9x9-demo --against v5-173 --out page.html",
         ] {
             assert!(args(text).is_ok(), "{text}");
         }
-        for text in ["export --out file", "import", "bootstrap --run v1", "bootstrap --from v5-1 --steps 3"] {
+        for text in ["export --out file", "import", "inspect", "bootstrap --run v1", "bootstrap --from v5-1 --steps 3"]
+        {
             assert!(args(text).is_err(), "{text}");
         }
         for text in ["--run V/1", "--run v1 --precision f16", "--run v1 --threads 0"] {

@@ -6,7 +6,7 @@
 //! started again at any time.
 //!
 //! A run may begin with weights from elsewhere ([`Beginning`]), or with a model that learned from games of people ([`bootstrap`](fn@bootstrap),
-//! `people`). `files` are the commands that give networks away and take them over.
+//! `people`). `files` are the commands that give networks away and take them over; `inspect` shows what is in one.
 
 mod ahead;
 mod begin;
@@ -19,7 +19,9 @@ mod events;
 mod feed;
 mod files;
 mod generation;
+mod inspect;
 mod journal;
+pub mod models;
 mod monitor;
 mod people;
 mod resume;

@@ -11,7 +11,7 @@ use crate::shape::{Role, Shape, ShapeFields, TensorSpec};
 use crate::{KEY, NetError};
 
 /// What the file says it is.
-const VERSION: &str = "tengen-weights/1";
+pub(crate) const VERSION: &str = "tengen-weights/1";
 
 /// The weights of a network.
 ///
