@@ -181,9 +181,11 @@ impl Bootstrap<'_> {
         if self.unseen.is_empty() {
             return Ok(());
         }
-        let losses = self.trainer.measure(&self.unseen).map_err(failed)?;
+        let measured = self.trainer.examine(&self.unseen).map_err(failed)?;
+        let losses = measured.losses;
         let (step, time, examples, constant) = (self.trainer.steps(), self.time(), self.unseen.len(), self.constant);
-        journal.put(step, Set::Holdout, &losses, &[("examples", examples as f32), ("constant_value", constant)]);
+        let others = [("examples", examples as f32), ("constant_value", constant)];
+        journal.put_measured(step, Set::Holdout, &measured, &others);
         (self.watch)(Lesson::Look { step, time, examples, losses, constant });
         Ok(())
     }

@@ -149,8 +149,8 @@ pub fn train(run: &Run, config: &RunConfig, workshop: Workshop, stop: &Stop) -> 
             bar.set(done as u64);
             bar.note(said_shortly(&losses));
         }
-        Progress::Holdout { examples, losses, .. } => {
-            tracing::info!(examples, "holdout: {}", said_shortly(&losses));
+        Progress::Holdout { examples, losses, calibration_error, .. } => {
+            tracing::info!(examples, "holdout: {}, calibration error {calibration_error:.3}", said_shortly(&losses));
         }
     })?;
     if let Some(bar) = bar {

@@ -206,7 +206,8 @@ impl Course<'_> {
         if examples.is_empty() {
             return Ok(());
         }
-        let losses = self.work.trainer.measure(&examples).map_err(|source| failed(generation, source))?;
+        let measured = self.work.trainer.examine(&examples).map_err(|source| failed(generation, source))?;
+        let losses = measured.losses;
         let drawn = &self.shards.drawn;
         let spread = self.work.trainer.symmetry_spread(&examples[..examples.len().min(SPREAD)]);
         let spread = spread.map_err(|source| failed(generation, source))?;
@@ -219,14 +220,15 @@ impl Course<'_> {
             ("largest_update_ratio", vitals.iter().map(|vital| vital.update_ratio).fold(0.0, f32::max)),
         ];
         let step = self.work.trainer.steps();
-        journal.put(step, Set::Holdout, &losses, &others);
+        journal.put_measured(step, Set::Holdout, &measured, &others);
         let checkup =
             Checkup { train: &self.config.train, learned: &self.learned, holdout: &losses, spread, drawn, vitals };
         for alarm in checkup.alarms() {
             tracing::warn!(step, "{alarm}");
             journal.alarm(step, &alarm);
         }
-        (self.watch)(Progress::Holdout { generation, examples: examples.len(), losses });
+        let calibration_error = measured.calibration.error() as f32;
+        (self.watch)(Progress::Holdout { generation, examples: examples.len(), losses, calibration_error });
         Ok(())
     }
 }

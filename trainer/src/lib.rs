@@ -68,5 +68,7 @@ pub enum Progress {
         examples: usize,
         /// What they cost.
         losses: Losses,
+        /// By how much the share of games that are won differs from what the values say, 0 to 1.
+        calibration_error: f32,
     },
 }

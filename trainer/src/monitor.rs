@@ -29,7 +29,8 @@ pub(crate) fn note(progress: &Progress, train: &Train) {
             metrics::STEP.set(*step as f64);
             note_losses(metrics::TRAIN_LOSS, losses);
         }
-        Progress::Holdout { losses, .. } => {
+        Progress::Holdout { losses, calibration_error, .. } => {
+            metrics::HOLDOUT_CALIBRATION.set(*calibration_error);
             metrics::HOLDOUT_ACCURACY.set(losses.accuracy);
             note_losses(metrics::HOLDOUT_LOSS, losses);
         }

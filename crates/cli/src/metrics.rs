@@ -117,6 +117,7 @@ metrics! {
     Gauge TRAIN_LOSS = "tengen_train_loss" ["part"]: "What the last batch cost before it was learned from: policy (nats), value, l2, total";
     Gauge HOLDOUT_LOSS = "tengen_holdout_loss" ["part"]: "What positions that are never learned from cost the newest model: policy (nats), value, l2, total";
     Gauge HOLDOUT_ACCURACY = "tengen_holdout_accuracy_ratio": "Share of them whose most probable move is the search's";
+    Gauge HOLDOUT_CALIBRATION = "tengen_holdout_calibration_error_ratio": "By how much the share of them that is won differs from what the values say, on average over ten bins: expected calibration error, 0 to 1";
     Gauge LEARNING_RATE = "tengen_learning_rate": "Learning rate of the next step";
     Gauge ROTATE = "tengen_train_rotate_enabled": "Whether training turns and mirrors its examples: 1 or 0";
     Gauge NEWEST_MODEL = "tengen_newest_model_number": "Number of the newest published model; 0 before the first";

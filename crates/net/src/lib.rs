@@ -11,6 +11,7 @@ mod average;
 mod bare;
 mod batch;
 mod cache;
+mod calibration;
 mod checkpoint;
 mod cuda;
 mod device;
@@ -45,6 +46,7 @@ mod vitals;
 mod weights;
 
 pub use bare::Bare;
+pub use calibration::{Bin, Calibration, Measured};
 pub use cuda::{CudaError, CudaLibrary, load_cuda};
 pub use device::{Device, Precision, UnknownPlace};
 pub use drill::Drill;
