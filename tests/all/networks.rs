@@ -108,6 +108,28 @@ fn games_of_people_make_a_first_model() {
 }
 
 #[test]
+fn a_run_is_measured_on_games_of_people() {
+    let store = TestStore::new();
+    let games: String = (0..9).map(|n| format!("(;SZ[5]KM[{n}.5]RE[W+R];B[cc];W[bb];B[dd];W[bd])\n")).collect();
+    let file = beside(&store, "people.sgf");
+    fs::write(&file, games + "(;SZ[5];B[cc])").unwrap();
+    let mut tengen = store.program("tengen");
+    tengen.args(["run", &config(), "--human", &file, "--set", "loop.models=1", "--set", "loop.final_games=0"]);
+    let output = tengen.args(["--set", "evaluate.pairs_per_model=0"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    for words in
+        ["games of people to measure models on", "\"positions\":36", "\"left_out\":1", "games of people: top move "]
+    {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let logs = store.run("tiny").logs().unwrap();
+    let read = |name: &String| String::from_utf8_lossy(&store.run("tiny").log(name).unwrap()).into_owned();
+    let lines: String = logs.iter().filter(|name| name.ends_with(".jsonl")).map(read).collect();
+    assert_eq!(lines.matches("\"set\":\"human\"").count(), 1, "{lines}");
+}
+
+#[test]
 fn a_page_shows_what_is_in_a_network() {
     let store = with_model();
     succeed(&mut trainer(&store, &["bootstrap", "--from", "old-1", "--run", "new", "--config", &config()]));
@@ -131,7 +153,8 @@ fn what_cannot_be_is_said_plainly() {
     let wide = Weights::synthetic(Shape { filters: 9, ..weights(TurnPlanes::One).shape() }, 4);
     fs::write(&other, FileKind::LeelaZero.write(&wide, &[]).unwrap().0).unwrap();
     let config = config();
-    let cases: [(&[&str], &str); 12] = [
+    let sample = repository().join("crates/go/tests/data/human-9d-sample.sgf").to_string_lossy().into_owned();
+    let cases: [(&[&str], &str); 14] = [
         (&[], "which run? --run NAME"),
         (&["import", &broken, "--out", "never"], "broken.txt cannot be used: line 2: number 3 is \"x\""),
         (&["import", "absent.txt", "--out", "never"], "cannot read absent.txt"),
@@ -145,6 +168,11 @@ fn what_cannot_be_is_said_plainly() {
         (
             &["bootstrap", "--run", "d", "--config", &config, "--sgf", "absent.sgf", "--steps", "1"],
             "cannot read absent.sgf",
+        ),
+        (&["--run", "old", "--human", "absent.sgf"], "cannot read absent.sgf"),
+        (
+            &["--run", "old", "--human", &sample],
+            "human-9d-sample.sgf: no game to measure models on: 20 records are of no use, the first because it is on 19x19",
         ),
         (&["inspect", "none"], "run none has no model yet"),
         (&["inspect", "old", "--against", &broken], "broken.txt cannot be used: line 2: number 3 is \"x\""),

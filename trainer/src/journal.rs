@@ -29,6 +29,8 @@ pub(crate) enum Set {
     Train,
     /// Games that are never learned from.
     Holdout,
+    /// Games of people.
+    Human,
 }
 
 impl Set {
@@ -36,6 +38,7 @@ impl Set {
         match self {
             Set::Train => "train",
             Set::Holdout => "holdout",
+            Set::Human => "human",
         }
     }
 }

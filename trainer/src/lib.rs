@@ -5,6 +5,8 @@
 //! (`journal`, `events`). All that it remembers between two models is in the store, so the process can be killed and
 //! started again at any time.
 //!
+//! What it measures is what is never learned from: games of the run that are set aside, and games of people ([`Reference`]).
+//!
 //! A run may begin with weights from elsewhere ([`Beginning`]), or with a model that learned from games of people ([`bootstrap`](fn@bootstrap),
 //! `people`). `files` are the commands that give networks away and take them over; `inspect` shows what is in one.
 
@@ -24,6 +26,7 @@ mod journal;
 pub mod models;
 mod monitor;
 mod people;
+mod reference;
 mod resume;
 
 use std::time::Duration;
@@ -34,8 +37,9 @@ pub use ahead::Ahead;
 pub use begin::Beginning;
 pub use bootstrap::{Course, Lesson, bootstrap};
 pub use error::TrainerError;
-pub use generation::train_next;
+pub use generation::{Setting, train_next};
 pub use people::{People, converter};
+pub use reference::Reference;
 
 /// What a trainer is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -70,5 +74,17 @@ pub enum Progress {
         losses: Losses,
         /// By how much the share of games that are won differs from what the values say, 0 to 1.
         calibration_error: f32,
+    },
+    /// It has measured the finished model on games of people.
+    Human {
+        /// The number of the model.
+        generation: u32,
+        /// Positions it was measured on.
+        examples: usize,
+        /// What they cost. `accuracy` is how often the most probable move is the one that was played, and `value_error` is
+        /// against the outcome.
+        losses: Losses,
+        /// The squared error of the best value that does not look at the board.
+        constant: f32,
     },
 }

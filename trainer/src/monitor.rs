@@ -34,6 +34,11 @@ pub(crate) fn note(progress: &Progress, train: &Train) {
             metrics::HOLDOUT_ACCURACY.set(losses.accuracy);
             note_losses(metrics::HOLDOUT_LOSS, losses);
         }
+        Progress::Human { losses, .. } => {
+            metrics::HUMAN_VALUE_ERROR.set(losses.value_error);
+            metrics::HUMAN_ACCURACY.set(losses.accuracy);
+            metrics::HUMAN_TOP_THREE.set(losses.top_three);
+        }
     }
 }
 

@@ -118,6 +118,9 @@ metrics! {
     Gauge HOLDOUT_LOSS = "tengen_holdout_loss" ["part"]: "What positions that are never learned from cost the newest model: policy (nats), value, l2, total";
     Gauge HOLDOUT_ACCURACY = "tengen_holdout_accuracy_ratio": "Share of them whose most probable move is the search's";
     Gauge HOLDOUT_CALIBRATION = "tengen_holdout_calibration_error_ratio": "By how much the share of them that is won differs from what the values say, on average over ten bins: expected calibration error, 0 to 1";
+    Gauge HUMAN_VALUE_ERROR = "tengen_human_value_error": "Squared error of the newest model's values on games of people, against their results: 0 to 4; only where --human names games";
+    Gauge HUMAN_ACCURACY = "tengen_human_accuracy_ratio": "Share of their positions whose most probable move is the one that was played";
+    Gauge HUMAN_TOP_THREE = "tengen_human_top_three_ratio": "Share of them whose three most probable moves hold the one that was played";
     Gauge LEARNING_RATE = "tengen_learning_rate": "Learning rate of the next step";
     Gauge ROTATE = "tengen_train_rotate_enabled": "Whether training turns and mirrors its examples: 1 or 0";
     Gauge NEWEST_MODEL = "tengen_newest_model_number": "Number of the newest published model; 0 before the first";

@@ -71,6 +71,7 @@ fn shards_that_come_later_are_found() {
             assert_eq!((done, of), (steps, 2));
         }
         Progress::Holdout { .. } => panic!("no game was set aside"),
+        Progress::Human { .. } => panic!("no games of people were named"),
     });
     assert_eq!((trained.unwrap().map(|card| card.number), steps), (Some(1), 2));
 }

@@ -64,6 +64,6 @@ pub(crate) fn newest(run: &Run, set: &str) -> (Value, String) {
         named.map(|name| String::from_utf8_lossy(&run.log(name).unwrap()).into_owned()).collect()
     };
     let lines = text(".jsonl");
-    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    (lines.filter(|line| line["set"] == set).last().expect("there is such a line"), text("tfevents"))
+    let mut lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    (lines.rfind(|line| line["set"] == set).expect("there is such a line"), text("tfevents"))
 }

@@ -5,6 +5,7 @@
 mod beginnings;
 mod generations;
 mod logs;
+mod references;
 mod resuming;
 
 use cli::Stop;
