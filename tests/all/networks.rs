@@ -118,9 +118,7 @@ fn a_run_is_measured_on_games_of_people() {
     let output = tengen.args(["--set", "evaluate.pairs_per_model=0"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
-    for words in
-        ["games of people to measure models on", "\"positions\":36", "\"left_out\":1", "games of people: top move "]
-    {
+    for words in ["games of people to measure models on", "positions=36", "left_out=1", "games of people: top move "] {
         assert!(said.contains(words), "{words}: {said}");
     }
     let logs = store.run("tiny").logs().unwrap();

@@ -10,7 +10,9 @@ use config::{RunConfig, RunName};
 use net::{Losses, Precision, Workshop};
 use store::{Run, Store, StoreError};
 
-use crate::{Progress, Reference, Setting, TrainerError, bootstrap_command, files, inspect, monitor, train_next};
+use crate::{
+    Progress, Reference, Setting, TrainerError, bootstrap_command, files, inspect, monitor, noise_command, train_next,
+};
 
 /// Between two lines that say what the trainer waits for.
 const SAY_EVERY: Duration = Duration::from_secs(60);
@@ -96,6 +98,12 @@ enum Command {
     Import(files::Import),
     /// Write a page that shows what is in a network: every tensor, the first layer, the batch norms
     Inspect(inspect::Args),
+    /// See what wrong results do to a network: train one from random weights with some games' results turned round
+    ///
+    /// The newest shards of the run are learned from, and what comes of it is measured on the games that the run has set aside,
+    /// whose results stay true. A game is turned round as a whole; its moves and search values stay, its score and owners are not
+    /// learned from. Nothing is published.
+    Noise(noise_command::Args),
 }
 
 /// Trains what the arguments ask for.
@@ -132,6 +140,10 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Export(export) => files::export(&store, export),
         Command::Import(import) => files::import(import, run),
         Command::Inspect(inspect) => inspect::run(&args.store.store, inspect),
+        Command::Noise(noise) => {
+            let (run, config) = run()?;
+            noise_command::run((&run, &config), noise, workshop, stop)
+        }
         Command::Bootstrap(bootstrap) => {
             let (run, config) = run()?;
             bootstrap_command::run(&store, (&run, &config), bootstrap, workshop, stop)
@@ -230,6 +242,7 @@ fn blame(error: TrainerError) -> anyhow::Error {
         | TrainerError::BuiltIn { .. }
         | TrainerError::HasModels { .. }
         | TrainerError::Collection { .. }
+        | TrainerError::Lacks { .. }
         | TrainerError::NoGames { .. } => Misconfigured::new(error).into(),
         _ => error.into(),
     }
@@ -251,13 +264,22 @@ mod tests {
             "--run v1 import file",
             "bootstrap --run v1 --config c --sgf a.sgf b.sgf.gz --steps 100 --minutes 0.5",
             "--run v1 --human games.sgf.gz",
+            "noise --run v1 --shares 0,0.3 --steps 10 --json",
+            "noise --run v1",
             "bootstrap --from v5-173 --run v6 --config c",
             "inspect 9x9-demo --against v5-173 --out page.html",
         ] {
             assert!(args(text).is_ok(), "{text}");
         }
-        for text in ["export --out file", "import", "inspect", "bootstrap --run v1", "bootstrap --from v5-1 --steps 3"]
-        {
+        for text in [
+            "export --out file",
+            "import",
+            "inspect",
+            "noise --shares 1.5",
+            "noise --shares 0.1,x",
+            "bootstrap --run v1",
+            "bootstrap --from v5-1 --steps 3",
+        ] {
             assert!(args(text).is_err(), "{text}");
         }
         for text in ["--run V/1", "--run v1 --precision f16", "--run v1 --threads 0"] {

@@ -271,7 +271,7 @@ fn failed(generation: u32, source: NetError) -> TrainerError {
 
 /// The newest examples that are never learned from, of models before `generation`. Files that cannot be read are
 /// passed over: nothing depends on any one of them.
-fn holdout(run: &Run, generation: u32) -> Result<Vec<Example>, StoreError> {
+pub(crate) fn holdout(run: &Run, generation: u32) -> Result<Vec<Example>, StoreError> {
     let mut examples = Vec::new();
     for model in (0..generation).rev() {
         for file in run.holdout_files(model)?.into_iter().rev() {

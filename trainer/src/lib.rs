@@ -8,7 +8,8 @@
 //! What it measures is what is never learned from: games of the run that are set aside, and games of people ([`Reference`]).
 //!
 //! A run may begin with weights from elsewhere ([`Beginning`]), or with a model that learned from games of people ([`bootstrap`](fn@bootstrap),
-//! `people`). `files` are the commands that give networks away and take them over; `inspect` shows what is in one.
+//! `people`). `files` are the commands that give networks away and take them over; `inspect` shows what is in one;
+//! `noise` tries what wrong results would do to one.
 
 mod ahead;
 mod begin;
@@ -25,6 +26,8 @@ mod inspect;
 mod journal;
 pub mod models;
 mod monitor;
+mod noise;
+mod noise_command;
 mod people;
 mod reference;
 mod resume;
@@ -38,6 +41,7 @@ pub use begin::Beginning;
 pub use bootstrap::{Course, Lesson, bootstrap};
 pub use error::TrainerError;
 pub use generation::{Setting, train_next};
+pub use noise::{Noise, Trial};
 pub use people::{People, converter};
 pub use reference::Reference;
 

@@ -5,6 +5,7 @@
 mod beginnings;
 mod generations;
 mod logs;
+mod noise;
 mod references;
 mod resuming;
 
