@@ -49,9 +49,14 @@ pub(crate) fn note_model(number: u32) {
 }
 
 fn note_losses(gauge: Gauge, losses: &Losses) {
-    for (part, value) in
-        [("policy", losses.policy), ("value", losses.value), ("l2", losses.l2), ("total", losses.total)]
-    {
-        gauge.set_of(part, value);
-    }
+    let Losses { policy, value, ownership, score, l2, total, .. } = *losses;
+    let parts = [
+        ("policy", policy),
+        ("value", value),
+        ("ownership", ownership),
+        ("score", score),
+        ("l2", l2),
+        ("total", total),
+    ];
+    parts.into_iter().for_each(|(part, value)| gauge.set_of(part, value));
 }
