@@ -125,6 +125,22 @@ fn a_run_is_measured_on_games_of_people() {
     let read = |name: &String| String::from_utf8_lossy(&store.run("tiny").log(name).unwrap()).into_owned();
     let lines: String = logs.iter().filter(|name| name.ends_with(".jsonl")).map(read).collect();
     assert_eq!(lines.matches("\"set\":\"human\"").count(), 1, "{lines}");
+
+    // And what wrong results would do to it.
+    let files = store.files();
+    let words = ["noise", "--run", "tiny", "--shares", "0,0.5", "--steps", "3"];
+    let said = succeed(trainer(&store, &words).arg("--json"));
+    let shares: Vec<f64> = said
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["share"].as_f64().unwrap())
+        .collect();
+    assert_eq!(shares, [0.0, 0.5], "{said}");
+    let table = succeed(&mut trainer(&store, &words));
+    assert!(
+        table.contains("calibration error  top move\n       0.0 %         0.0 %") && table.lines().count() == 3,
+        "{table}"
+    );
+    assert_eq!(store.files(), files, "nothing is published");
 }
 
 #[test]
@@ -152,7 +168,7 @@ fn what_cannot_be_is_said_plainly() {
     fs::write(&other, FileKind::LeelaZero.write(&wide, &[]).unwrap().0).unwrap();
     let config = config();
     let sample = repository().join("crates/go/tests/data/human-9d-sample.sgf").to_string_lossy().into_owned();
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 15] = [
         (&[], "which run? --run NAME"),
         (&["import", &broken, "--out", "never"], "broken.txt cannot be used: line 2: number 3 is \"x\""),
         (&["import", "absent.txt", "--out", "never"], "cannot read absent.txt"),
@@ -172,6 +188,7 @@ fn what_cannot_be_is_said_plainly() {
             &["--run", "old", "--human", &sample],
             "human-9d-sample.sgf: no game to measure models on: 20 records are of no use, the first because it is on 19x19",
         ),
+        (&["noise", "--run", "old"], "run old has no shards to learn from"),
         (&["inspect", "none"], "run none has no model yet"),
         (&["inspect", "old", "--against", &broken], "broken.txt cannot be used: line 2: number 3 is \"x\""),
         (&["inspect", "old", "--out", "absent/page.html"], "cannot write absent/page.html"),
