@@ -10,7 +10,6 @@ mod losses;
 mod page;
 mod selfplay;
 
-use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -74,10 +73,7 @@ fn thresholds(arena: &Arena) -> Result<Vec<Threshold>, EvaluatorError> {
 /// # Errors
 /// The place cannot be written.
 pub fn write(file: &Path, facts: &Facts) -> io::Result<()> {
-    let mut aside = file.as_os_str().to_owned();
-    aside.push(".partial");
-    fs::write(&aside, page(facts))?;
-    fs::rename(&aside, file)
+    cli::write_whole(file, page(facts).as_bytes())
 }
 
 #[cfg(test)]

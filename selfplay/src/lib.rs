@@ -14,6 +14,7 @@ mod models;
 mod monitor;
 mod shelf;
 mod threshold;
+mod timed;
 mod worker;
 
 use std::collections::BTreeSet;
@@ -79,6 +80,10 @@ pub struct Progress {
     pub visits: u64,
     /// Places in the batches that were evaluated, filled or not.
     pub places: u64,
+    /// Batches that were evaluated.
+    pub batches: u64,
+    /// How long the threads waited for them, all together.
+    pub waited: Duration,
     /// Games in progress that were given up because the process was asked to stop.
     pub abandoned: u64,
     /// Time since this process began the job.
@@ -94,6 +99,9 @@ pub(crate) struct Shared<'a> {
     pub(crate) evaluations: AtomicU64,
     pub(crate) recalled: AtomicU64,
     pub(crate) places: AtomicU64,
+    pub(crate) batches: AtomicU64,
+    /// In nanoseconds.
+    pub(crate) waited: AtomicU64,
     /// No more games are to be started.
     pub(crate) enough: AtomicBool,
     pub(crate) stop: &'a Stop,
@@ -133,6 +141,8 @@ pub fn play(
         evaluations: AtomicU64::new(0),
         recalled: AtomicU64::new(0),
         places: AtomicU64::new(0),
+        batches: AtomicU64::new(0),
+        waited: AtomicU64::new(0),
         enough: AtomicBool::new(false),
         stop,
     };
@@ -166,6 +176,8 @@ pub fn play(
             progress.evaluations = shared.evaluations.load(Ordering::Relaxed);
             progress.recalled = shared.recalled.load(Ordering::Relaxed);
             progress.places = shared.places.load(Ordering::Relaxed);
+            progress.batches = shared.batches.load(Ordering::Relaxed);
+            progress.waited = Duration::from_nanos(shared.waited.load(Ordering::Relaxed));
             progress.time = began.elapsed();
             monitor.note(progress, shelf.games(), job.threshold.get());
             if watch(progress).is_break() {

@@ -30,6 +30,9 @@ impl Monitor {
         metrics::EVALUATIONS.add(now.evaluations - before.evaluations);
         metrics::RECALLED.add(now.recalled - before.recalled);
         metrics::BATCH_PLACES.add(now.places - before.places);
+        metrics::BATCHES.add(now.batches - before.batches);
+        // Of whole numbers, so that no part of one is lost from note to note.
+        metrics::NETWORK_WAIT.add((now.waited.as_micros() - before.waited.as_micros()) as u64);
         metrics::GAMES_UNPUBLISHED.set(unpublished as f64);
         threshold.into_iter().for_each(|threshold| metrics::RESIGN_IN_FORCE.set(threshold));
         // The loop that tells this turns whether the threads get on or not.

@@ -8,6 +8,7 @@ use std::sync::mpsc::SyncSender;
 use play::{Selfplay, SelfplaySpec, is_calibration};
 use record::GameRecord;
 
+use crate::timed::Timed;
 use crate::{Model, SelfplayError, Shared};
 
 /// Plays every `threads`-th game that is wanted and not published, and sends the records. `games` are those to go on with
@@ -27,13 +28,13 @@ pub(crate) fn play(
     let wanted = order.filter(|index| !shared.published.contains(index));
     let mut wanted = wanted.skip(thread).step_by(job.threads);
     let slots = config.selfplay.batch / config.search.leaves;
-    let mut evaluator = model.evaluator(job.cache);
+    let mut evaluator = Timed { model: model.evaluator(job.cache), waited: &shared.waited };
     let mut counted = play::Counts::default();
     games.iter_mut().for_each(|game| game.take_over(&name));
     // Nobody listens any more when a game could not be published.
     let heard = Cell::new(true);
     play::run(
-        &mut [&mut *evaluator],
+        &mut [&mut evaluator],
         games,
         slots,
         &mut || {
@@ -46,6 +47,7 @@ pub(crate) fn play(
             shared.evaluations.fetch_add(counts.evaluations - counted.evaluations, Ordering::Relaxed);
             shared.recalled.fetch_add(counts.recalled - counted.recalled, Ordering::Relaxed);
             let rounds = counts.rounds - counted.rounds;
+            shared.batches.fetch_add(rounds, Ordering::Relaxed);
             shared.places.fetch_add(rounds * config.selfplay.batch as u64, Ordering::Relaxed);
             counted = counts;
             let hand_over = config.selfplay.follow_within_games && shared.enough.load(Ordering::Relaxed);

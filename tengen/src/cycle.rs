@@ -14,6 +14,7 @@ use net::{Device, Precision, Workshop};
 use selfplay::{Job, Model, Threshold, Unfinished};
 use store::{Run, Store};
 use tracing::info;
+use trainer::{Reference, Setting};
 
 /// The one worker of a run on one machine.
 const WORKER: &str = "0";
@@ -32,6 +33,8 @@ pub(crate) struct Cycle<'a> {
     pub(crate) cache: usize,
     /// Whether games say when they were played.
     pub(crate) times: bool,
+    /// Games of people that every model is measured on.
+    pub(crate) reference: Option<&'a Reference>,
     pub(crate) stop: &'a Stop,
 }
 
@@ -123,7 +126,8 @@ impl Cycle<'_> {
 
     fn train(&self) -> anyhow::Result<()> {
         let workshop = Workshop { device: self.device, precision: Precision::Auto, threads: self.threads };
-        trainer::command::train(self.run, self.config, workshop, self.stop)?;
+        let setting = Setting { workshop, reference: self.reference };
+        trainer::command::train(self.run, self.config, setting, self.stop)?;
         Ok(())
     }
 

@@ -16,9 +16,9 @@ use rand::RngExt;
 use record::GameRecord;
 use serde::Serialize;
 
+use crate::model;
 use crate::statistics::mean;
 use crate::think::{BATCH, Thoughts};
-use crate::{demo, model};
 
 /// What is compared; the first is what the others are compared with.
 const Q_INITS: [QInit; 3] = [QInit::PARENT, QInit::LOSS, QInit::Zero];
@@ -95,7 +95,7 @@ impl fmt::Display for Row {
 /// # Errors
 /// A model or a configuration that cannot be used, or a device that fails.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let store = demo::store_of(store, &args.model)?;
+    let store = model::store_of(store, &args.model)?;
     let id = model::resolve(&store, &args.model)?;
     let device = args.place.device.parse().misconfigured()?;
     let played = model::configuration(&store, &id, args.run.as_ref(), &[])?;

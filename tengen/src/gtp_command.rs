@@ -7,7 +7,7 @@ use go::Size;
 use play::{game_seed, generator};
 
 use crate::gtp::{self, Manner, Session, Setup, Voice, WIDTH};
-use crate::{demo, model};
+use crate::model;
 
 /// Arguments of `tengen gtp`.
 #[derive(clap::Args, Debug)]
@@ -48,7 +48,7 @@ fn name(text: &str) -> Result<String, String> {
 /// No such model, or one that cannot be opened.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device = args.place.device.parse().misconfigured()?;
-    let store = demo::store_of(store, &args.model)?;
+    let store = model::store_of(store, &args.model)?;
     let id = model::resolve(&store, &args.model)?;
     let config = model::configuration(&store, &id, args.run.as_ref(), &[])?;
     let opened = Opened::open(&store, &config, &id, device, WIDTH)?;

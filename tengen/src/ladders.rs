@@ -18,9 +18,9 @@ use play::Budget;
 use serde::Serialize;
 use store::Store;
 
+use crate::model;
 use crate::statistics::wilson;
 use crate::think::{BATCH, Thoughts};
-use crate::{demo, model};
 use suite::{Kind, Ladder};
 
 /// What is compared: rules for first visits, and leaves of one position that wait side by side.
@@ -108,7 +108,7 @@ impl fmt::Display for Row {
 /// # Errors
 /// A model or a configuration that cannot be used, or a device that fails.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let store = demo::store_of(store, &args.model)?;
+    let store = model::store_of(store, &args.model)?;
     let id = model::resolve(&store, &args.model)?;
     let own = model::configuration(&store, &id, args.run.as_ref(), &[])?.game.size;
     let sizes = match &args.size[..] {

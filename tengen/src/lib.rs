@@ -5,7 +5,6 @@ pub mod bench;
 mod blame;
 pub mod command;
 mod cycle;
-mod demo;
 pub mod depth_command;
 pub mod gtp;
 pub mod gtp_command;

@@ -1,25 +1,10 @@
 //! From what a person typed for a model to what it is and how it plays.
 
 use cli::Blame;
-use config::{ModelId, ModelRef, RunConfig, RunName};
+use config::{ModelId, RunConfig, RunName};
 use store::{Store, StoreError};
 
-/// The configuration that a built-in model plays with where no run is named: that of the 9x9 run.
-pub(crate) const PLAIN: &str = include_str!("../../configs/9x9.toml");
-
-/// The model that is meant: the one that is named, or the newest of the run that is named.
-pub(crate) fn resolve(store: &Store, model: &ModelRef) -> anyhow::Result<ModelId> {
-    match model {
-        ModelRef::Exact(id) => Ok(id.clone()),
-        ModelRef::Newest(name) => {
-            let newest = store.run(name).newest_model()?;
-            newest
-                .map(|number| name.model(number))
-                .ok_or_else(|| anyhow::anyhow!("run {name} has no model yet"))
-                .misconfigured()
-        }
-    }
-}
+pub(crate) use trainer::models::{PLAIN, resolve, store_of};
 
 /// The configuration of the model's run, or of the run that is named, or the plain one, with some values changed; as its
 /// phase has it where the run has phases.

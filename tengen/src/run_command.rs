@@ -6,6 +6,7 @@ use anyhow::Context;
 use cli::{Blame, PlaceArgs, Stop, TimesArgs};
 use config::{RunConfig, RunName};
 use store::Store;
+use trainer::command::ReferenceArgs;
 
 use crate::cycle::Cycle;
 
@@ -20,6 +21,8 @@ pub struct Args {
     /// Another value for one key of the configuration: --set search.visits=50
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
+    #[command(flatten)]
+    reference: ReferenceArgs,
     #[command(flatten)]
     place: PlaceArgs,
     #[command(flatten)]
@@ -40,6 +43,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let store = Store::open(store)?;
     let run = store.run(&name);
     run.create(&config)?;
+    let reference = args.reference.open(&run, &config)?;
     cli::ready();
     Cycle {
         store: &store,
@@ -49,6 +53,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         threads: args.place.threads(),
         cache: args.place.cache(),
         times: args.times.times.unwrap_or(false),
+        reference: reference.as_ref(),
         stop,
     }
     .go()

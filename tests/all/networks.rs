@@ -104,6 +104,57 @@ fn games_of_people_make_a_first_model() {
 }
 
 #[test]
+fn a_run_is_measured_on_games_of_people() {
+    let store = TestStore::new();
+    let games: String = (0..9).map(|n| format!("(;SZ[5]KM[{n}.5]RE[W+R];B[cc];W[bb];B[dd];W[bd])\n")).collect();
+    let file = beside(&store, "people.sgf");
+    fs::write(&file, games + "(;SZ[5];B[cc])").unwrap();
+    let mut tengen = store.program("tengen");
+    tengen.args(["run", &config(), "--human", &file, "--set", "loop.models=1", "--set", "loop.final_games=0"]);
+    let output = tengen.args(["--set", "evaluate.pairs_per_model=0"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{said}");
+    for words in ["games of people to measure models on", "positions=36", "left_out=1", "games of people: top move "] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let logs = store.run("tiny").logs().unwrap();
+    let read = |name: &String| String::from_utf8_lossy(&store.run("tiny").log(name).unwrap()).into_owned();
+    let lines: String = logs.iter().filter(|name| name.ends_with(".jsonl")).map(read).collect();
+    assert_eq!(lines.matches("\"set\":\"human\"").count(), 1, "{lines}");
+
+    // And what wrong results would do to it.
+    let files = store.files();
+    let words = ["noise", "--run", "tiny", "--shares", "0,0.5", "--steps", "3"];
+    let said = succeed(trainer(&store, &words).arg("--json"));
+    let shares: Vec<f64> = said
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["share"].as_f64().unwrap())
+        .collect();
+    assert_eq!(shares, [0.0, 0.5], "{said}");
+    let table = succeed(&mut trainer(&store, &words));
+    assert!(
+        table.contains("calibration error  top move\n       0.0 %         0.0 %") && table.lines().count() == 3,
+        "{table}"
+    );
+    assert_eq!(store.files(), files, "nothing is published");
+}
+
+#[test]
+fn a_page_shows_what_is_in_a_network() {
+    let store = with_model();
+    succeed(&mut trainer(&store, &["bootstrap", "--from", "old-1", "--run", "new", "--config", &config()]));
+    let (file, page) = (beside(&store, "net.txt"), beside(&store, "page.html"));
+    let said = succeed(&mut trainer(&store, &["inspect", "new", "--against", &file, "--out", &page]));
+    assert!(said.starts_with(&format!("{page}: 27 tensors of ")) && said.contains("27 tensors compared"), "{said}");
+    let page = fs::read_to_string(&page).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("\"origin\":[{\"kind\":\"model\",\"name\":\"old-1\""));
+    let mut in_place = trainer(&store, &["inspect", "9x9-demo", "--against", "new-1"]);
+    let said = succeed(in_place.current_dir(store.path()));
+    assert!(said.contains("not compared: stem.conv.weight is [32, 17, 3, 3] here and [8, 18, 3, 3] there"), "{said}");
+    assert!(store.path().join("9x9-demo-1.html").exists());
+}
+
+#[test]
 fn what_cannot_be_is_said_plainly() {
     let store = with_model();
     let broken = beside(&store, "broken.txt");
@@ -112,7 +163,8 @@ fn what_cannot_be_is_said_plainly() {
     let wide = Weights::synthetic(Shape { filters: 9, ..weights(Inputs::History).shape() }, 4);
     fs::write(&other, FileKind::LeelaZero.write(&wide, &[]).unwrap().0).unwrap();
     let config = config();
-    let cases: [(&[&str], &str); 9] = [
+    let sample = repository().join("crates/go/tests/data/human-9d-sample.sgf").to_string_lossy().into_owned();
+    let cases: [(&[&str], &str); 15] = [
         (&[], "which run? --run NAME"),
         (&["import", &broken, "--out", "never"], "broken.txt cannot be used: line 2: number 3 is \"x\""),
         (&["import", "absent.txt", "--out", "never"], "cannot read absent.txt"),
@@ -127,6 +179,15 @@ fn what_cannot_be_is_said_plainly() {
             &["bootstrap", "--run", "d", "--config", &config, "--sgf", "absent.sgf", "--steps", "1"],
             "cannot read absent.sgf",
         ),
+        (&["--run", "old", "--human", "absent.sgf"], "cannot read absent.sgf"),
+        (
+            &["--run", "old", "--human", &sample],
+            "human-9d-sample.sgf: no game to measure models on: 20 records are of no use, the first because it is on 19x19",
+        ),
+        (&["noise", "--run", "old"], "run old has no shards to learn from"),
+        (&["inspect", "none"], "run none has no model yet"),
+        (&["inspect", "old", "--against", &broken], "broken.txt cannot be used: line 2: number 3 is \"x\""),
+        (&["inspect", "old", "--out", "absent/page.html"], "cannot write absent/page.html"),
         (&["--once", "export", "--model", "old", "--out", "never"], "--once is for training shards"),
     ];
     for (words, problem) in cases {

@@ -19,7 +19,7 @@ use store::{Checkpoint, ModelCard, Run, Source};
 use crate::begin::{publish_first, refuse_models};
 use crate::generation::SETTLED_ON;
 use crate::journal::{Journal, Set};
-use crate::people::Order;
+use crate::people::{Order, squared_error};
 use crate::resume::{WEIGHTS, recipe, restore, unusable};
 use crate::{Beginning, People, TrainerError};
 
@@ -181,9 +181,11 @@ impl Bootstrap<'_> {
         if self.unseen.is_empty() {
             return Ok(());
         }
-        let losses = self.trainer.measure(&self.unseen).map_err(failed)?;
+        let measured = self.trainer.examine(&self.unseen).map_err(failed)?;
+        let losses = measured.losses;
         let (step, time, examples, constant) = (self.trainer.steps(), self.time(), self.unseen.len(), self.constant);
-        journal.put(step, Set::Holdout, &losses, &[("examples", examples as f32), ("constant_value", constant)]);
+        let others = [("examples", examples as f32), ("constant_value", constant)];
+        journal.put_measured(step, Set::Holdout, &measured, &others);
         (self.watch)(Lesson::Look { step, time, examples, losses, constant });
         Ok(())
     }
@@ -241,12 +243,6 @@ fn resume(
     }
     let time = Duration::try_from_secs_f64(state.seconds).map_err(|e| fail(format!("{STATE}: seconds: {e}")))?;
     Ok((restore(checkpoint, config, workshop)?, time))
-}
-
-/// The mean of (value − outcome)², the value being Black's and the same for all.
-fn squared_error(value: f32, examples: &[Example]) -> f32 {
-    let squares = examples.iter().map(|example| (value - f32::from(example.outcome.as_i8())).powi(2));
-    squares.sum::<f32>() / examples.len().max(1) as f32
 }
 
 fn failed(source: NetError) -> TrainerError {

@@ -11,6 +11,7 @@ use net::Workshop;
 use store::{Run, Store};
 
 use crate::bootstrap::{Course, Lesson, bootstrap};
+use crate::command::said_of_people;
 use crate::{Beginning, People, files};
 
 /// Arguments of `trainer bootstrap`.
@@ -104,12 +105,9 @@ fn said(lesson: &Lesson) -> String {
     match lesson {
         Lesson::Step { step, .. } => format!("step {step}"),
         Lesson::Look { step, time, examples, losses, constant } => format!(
-            "step {step}, {}: on {examples} unseen positions top move {:.1} %, policy loss {:.3}, value error {:.3} (a constant \
-             has {constant:.3})",
+            "step {step}, {}: on {examples} unseen positions {}",
             human::duration(*time),
-            100.0 * losses.accuracy,
-            losses.policy,
-            losses.value_error,
+            said_of_people(losses, *constant)
         ),
     }
 }

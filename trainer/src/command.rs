@@ -10,7 +10,9 @@ use config::{RunConfig, RunName};
 use net::{Losses, Precision, Workshop};
 use store::{Run, Store, StoreError};
 
-use crate::{Progress, TrainerError, bootstrap_command, files, monitor, train_next};
+use crate::{
+    Progress, Reference, Setting, TrainerError, bootstrap_command, files, inspect, monitor, noise_command, train_next,
+};
 
 /// Between two lines that say what the trainer waits for.
 const SAY_EVERY: Duration = Duration::from_secs(60);
@@ -30,6 +32,8 @@ pub struct Args {
     /// Stop when one model is published
     #[arg(long)]
     once: bool,
+    #[command(flatten)]
+    reference: ReferenceArgs,
     /// Begin the run with this configuration, if it has none yet
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
@@ -47,6 +51,36 @@ pub struct Args {
     pub log: cli::LogArgs,
 }
 
+/// Games of people that models are measured on.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ReferenceArgs {
+    /// Measure every model on some thousand positions of these games of people: .sgf, or .sgf.gz, for the board of the run
+    #[arg(long, env = "TENGEN_HUMAN", value_name = "FILE")]
+    human: Option<PathBuf>,
+}
+
+impl ReferenceArgs {
+    /// The positions, if there are any to be measured.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that has no game for the board of the run.
+    pub fn open(&self, run: &Run, config: &RunConfig) -> anyhow::Result<Option<Reference>> {
+        let Some(path) = &self.human else { return Ok(None) };
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
+        let reference = Reference::read(config, &files::name(path), &bytes).map_err(blame)?;
+        let (games, positions) = (reference.games(), reference.positions());
+        tracing::info!(games, positions, left_out = reference.left_out(), "games of people to measure models on");
+        if reference.was_learned_from(run)? {
+            tracing::warn!(
+                "the first model of {} has learned from {}: it knows these games",
+                run.name(),
+                path.display()
+            );
+        }
+        Ok(Some(reference))
+    }
+}
+
 /// What else a trainer does.
 #[derive(Subcommand, Debug)]
 enum Command {
@@ -62,6 +96,14 @@ enum Command {
     Export(files::Export),
     /// Take a network over from a file: write its weights to another one, or begin the run with them
     Import(files::Import),
+    /// Write a page that shows what is in a network: every tensor, the first layer, the batch norms
+    Inspect(inspect::Args),
+    /// See what wrong results do to a network: train one from random weights with some games' results turned round
+    ///
+    /// The newest shards of the run are learned from, and what comes of it is measured on the games that the run has set aside,
+    /// whose results stay true. A game is turned round as a whole; its moves and search values stay, its score and owners are not
+    /// learned from. Nothing is published.
+    Noise(noise_command::Args),
 }
 
 /// Trains what the arguments ask for.
@@ -87,7 +129,9 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     };
     let Some(command) = &args.command else {
         let (run, config) = run()?;
-        return train_all((&run, &config), args.once, workshop, stop);
+        let reference = args.reference.open(&run, &config)?;
+        let setting = Setting { workshop, reference: reference.as_ref() };
+        return train_all((&run, &config), args.once, setting, stop);
     };
     if args.once {
         return Err(Misconfigured::new(anyhow!("--once is for training shards")).into());
@@ -95,6 +139,11 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     match command {
         Command::Export(export) => files::export(&store, export),
         Command::Import(import) => files::import(import, run),
+        Command::Inspect(inspect) => inspect::run(&args.store.store, inspect),
+        Command::Noise(noise) => {
+            let (run, config) = run()?;
+            noise_command::run((&run, &config), noise, workshop, stop)
+        }
         Command::Bootstrap(bootstrap) => {
             let (run, config) = run()?;
             bootstrap_command::run(&store, (&run, &config), bootstrap, workshop, stop)
@@ -103,10 +152,10 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
 }
 
 /// Trains model after model.
-fn train_all((run, config): (&Run, &RunConfig), once: bool, workshop: Workshop, stop: &Stop) -> anyhow::Result<()> {
+fn train_all((run, config): (&Run, &RunConfig), once: bool, setting: Setting<'_>, stop: &Stop) -> anyhow::Result<()> {
     monitor::begin();
     while !stop.requested() {
-        let trained = train(run, config, workshop, stop)?;
+        let trained = train(run, config, setting, stop)?;
         if trained && once {
             break;
         }
@@ -130,10 +179,10 @@ fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
 ///
 /// # Errors
 /// Whatever kept the model from being trained.
-pub fn train(run: &Run, config: &RunConfig, workshop: Workshop, stop: &Stop) -> Result<bool, TrainerError> {
+pub fn train(run: &Run, config: &RunConfig, setting: Setting<'_>, stop: &Stop) -> Result<bool, TrainerError> {
     let mut bar = None;
     let mut said = None;
-    let card = train_next(run, config, workshop, stop, &mut |progress| match progress {
+    let card = train_next(run, config, setting, stop, &mut |progress| match progress {
         Progress::Waiting { generation, time } => {
             if said.is_none_or(|said| time >= said + SAY_EVERY) {
                 said = Some(time);
@@ -146,8 +195,11 @@ pub fn train(run: &Run, config: &RunConfig, workshop: Workshop, stop: &Stop) -> 
             bar.set(done as u64);
             bar.note(said_shortly(&losses));
         }
-        Progress::Holdout { examples, losses, .. } => {
-            tracing::info!(examples, "holdout: {}", said_shortly(&losses));
+        Progress::Holdout { examples, losses, calibration_error, .. } => {
+            tracing::info!(examples, "holdout: {}, calibration error {calibration_error:.3}", said_shortly(&losses));
+        }
+        Progress::Human { examples, losses, constant, .. } => {
+            tracing::info!(examples, "games of people: {}", said_of_people(&losses, constant));
         }
     })?;
     if let Some(bar) = bar {
@@ -168,6 +220,16 @@ pub fn said_shortly(losses: &Losses) -> String {
     )
 }
 
+/// What a person follows on games of people.
+pub(crate) fn said_of_people(losses: &Losses, constant: f32) -> String {
+    let Losses { policy, accuracy, top_three, value_error, .. } = losses;
+    let [top, three] = [accuracy, top_three].map(|share| 100.0 * share);
+    format!(
+        "top move {top:.1} %, top three {three:.1} %, policy loss {policy:.3}, value error {value_error:.3} (a constant has \
+         {constant:.3})"
+    )
+}
+
 /// Whose fault an error is, and so the exit code.
 fn blame(error: TrainerError) -> anyhow::Error {
     match error {
@@ -180,6 +242,7 @@ fn blame(error: TrainerError) -> anyhow::Error {
         | TrainerError::BuiltIn { .. }
         | TrainerError::HasModels { .. }
         | TrainerError::Collection { .. }
+        | TrainerError::Lacks { .. }
         | TrainerError::NoGames { .. } => Misconfigured::new(error).into(),
         _ => error.into(),
     }
@@ -200,11 +263,23 @@ mod tests {
             "import file --out other",
             "--run v1 import file",
             "bootstrap --run v1 --config c --sgf a.sgf b.sgf.gz --steps 100 --minutes 0.5",
+            "--run v1 --human games.sgf.gz",
+            "noise --run v1 --shares 0,0.3 --steps 10 --json",
+            "noise --run v1",
             "bootstrap --from v5-173 --run v6 --config c",
+            "inspect 9x9-demo --against v5-173 --out page.html",
         ] {
             assert!(args(text).is_ok(), "{text}");
         }
-        for text in ["export --out file", "import", "bootstrap --run v1", "bootstrap --from v5-1 --steps 3"] {
+        for text in [
+            "export --out file",
+            "import",
+            "inspect",
+            "noise --shares 1.5",
+            "noise --shares 0.1,x",
+            "bootstrap --run v1",
+            "bootstrap --from v5-1 --steps 3",
+        ] {
             assert!(args(text).is_err(), "{text}");
         }
         for text in ["--run V/1", "--run v1 --precision f16", "--run v1 --threads 0"] {

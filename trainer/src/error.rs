@@ -1,6 +1,6 @@
 //! What can go wrong while training.
 
-use config::ModelId;
+use config::{ModelId, RunName};
 use net::NetError;
 use record::RecordError;
 use store::StoreError;
@@ -77,6 +77,14 @@ pub enum TrainerError {
         left_out: usize,
         /// Games that are not learned from.
         unseen: usize,
+    },
+    /// A run that has not come far enough.
+    #[error("run {run} has no {what}")]
+    Lacks {
+        /// Its name.
+        run: RunName,
+        /// What it would need.
+        what: String,
     },
     /// Shards without a single example.
     #[error("the shards of generation {generation} hold no examples")]

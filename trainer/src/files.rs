@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use cli::Blame;
 use config::{ModelId, ModelRef, RunConfig};
 use flate2::Compression;
@@ -14,7 +14,7 @@ use net::{FileKind, Shape, Weights};
 use record::Example;
 use store::{Run, Store, StoreError};
 
-use crate::{Beginning, TrainerError};
+use crate::{Beginning, TrainerError, models};
 
 /// Positions of the run's own games that a file is tried on.
 const POSITIONS: usize = 32;
@@ -90,15 +90,11 @@ pub(crate) fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn resolve(store: &Store, model: &ModelRef) -> anyhow::Result<(Run, u32)> {
-    match model {
-        ModelRef::Exact(ModelId::Trained { run, number }) => Ok((store.run(run), *number)),
-        ModelRef::Exact(model) => Err(TrainerError::BuiltIn { model: model.clone() }.into()),
-        ModelRef::Newest(name) => {
-            let run = store.run(name);
-            let number = run.newest_model()?;
-            Ok((run, number.ok_or_else(|| anyhow!("run {name} has no model yet")).misconfigured()?))
-        }
+/// A trained model: its run and its number there.
+pub(crate) fn resolve(store: &Store, model: &ModelRef) -> anyhow::Result<(Run, u32)> {
+    match models::resolve(store, model)? {
+        ModelId::Trained { run, number } => Ok((store.run(&run), number)),
+        model => Err(TrainerError::BuiltIn { model }.into()),
     }
 }
 
@@ -126,7 +122,6 @@ fn positions(run: &Run) -> Result<Vec<Example>, StoreError> {
 
 /// Writes a file aside and then gives it its name, so that nobody sees half of it.
 fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let aside = path.with_added_extension("partial");
     let put = || -> io::Result<()> {
         let bytes = if path.extension().is_some_and(|extension| extension == "gz") {
             let mut packed = GzEncoder::new(Vec::new(), Compression::default());
@@ -135,8 +130,7 @@ fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
         } else {
             Cow::Borrowed(bytes)
         };
-        fs::write(&aside, &bytes)?;
-        fs::rename(&aside, path)
+        cli::write_whole(path, &bytes)
     };
     put().with_context(|| format!("cannot write {}", path.display())).misconfigured()
 }

@@ -14,7 +14,7 @@ use crate::feed::{self, Feed};
 use crate::journal::{Journal, Set};
 use crate::monitor;
 use crate::resume::{Work, resume, save};
-use crate::{Progress, TrainerError};
+use crate::{Progress, Reference, TrainerError};
 
 /// Steps whose mean is one line of the log.
 const STEPS_PER_LINE: usize = 10;
@@ -32,6 +32,21 @@ pub(crate) const SETTLED_ON: usize = 8_192;
 /// Examples that are seen through all symmetries.
 const SPREAD: usize = 512;
 
+/// Where models are trained, and what they are measured on: what belongs to the place.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'a> {
+    /// Where the network learns.
+    pub workshop: Workshop,
+    /// Games of people that every model is measured on.
+    pub reference: Option<&'a Reference>,
+}
+
+impl From<Workshop> for Setting<'_> {
+    fn from(workshop: Workshop) -> Self {
+        Setting { workshop, reference: None }
+    }
+}
+
 /// Trains and publishes the next model of a run: waits for its shards, learns from each of their examples once, in
 /// their order, and measures the outcome on games that are never learned from.
 ///
@@ -40,13 +55,14 @@ const SPREAD: usize = 512;
 ///
 /// # Errors
 /// The store refuses, a checkpoint or model is damaged, an example makes no sense, or the loss is no number.
-pub fn train_next(
+pub fn train_next<'a>(
     run: &Run,
     config: &RunConfig,
-    workshop: Workshop,
+    setting: impl Into<Setting<'a>>,
     stop: &Stop,
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Option<ModelCard>, TrainerError> {
+    let Setting { workshop, reference } = setting.into();
     let watch = &mut |progress| {
         monitor::note(&progress, &config.train);
         watch(progress);
@@ -56,7 +72,7 @@ pub fn train_next(
     if !work.progress.finished {
         let Some(shards) = wait_for_shards(run, generation, stop, watch)? else { return Ok(None) };
         let learned = Losses::default();
-        let mut course = Course { run, config, shards: &shards, work: &mut work, watch, learned };
+        let mut course = Course { run, config, reference, shards: &shards, work: &mut work, watch, learned };
         course.learn(stop)?;
     }
     if work.progress.finished { publish(run, config, &work).map(Some) } else { Ok(None) }
@@ -108,6 +124,7 @@ pub(crate) fn card(run: &Run, config: &RunConfig, number: u32, step: u64) -> Mod
 struct Course<'a> {
     run: &'a Run,
     config: &'a RunConfig,
+    reference: Option<&'a Reference>,
     shards: &'a Manifest,
     work: &'a mut Work,
     watch: &'a mut dyn FnMut(Progress),
@@ -133,6 +150,7 @@ impl Course<'_> {
                 self.work.progress.finished = true;
                 self.settle()?;
                 self.measure(&mut journal)?;
+                self.measure_reference(&mut journal)?;
             }
             if self.work.progress.batches > before {
                 journal.publish(self.run)?;
@@ -206,7 +224,8 @@ impl Course<'_> {
         if examples.is_empty() {
             return Ok(());
         }
-        let losses = self.work.trainer.measure(&examples).map_err(|source| failed(generation, source))?;
+        let measured = self.work.trainer.examine(&examples).map_err(|source| failed(generation, source))?;
+        let losses = measured.losses;
         let drawn = &self.shards.drawn;
         let spread = self.work.trainer.symmetry_spread(&examples[..examples.len().min(SPREAD)]);
         let spread = spread.map_err(|source| failed(generation, source))?;
@@ -219,14 +238,29 @@ impl Course<'_> {
             ("largest_update_ratio", vitals.iter().map(|vital| vital.update_ratio).fold(0.0, f32::max)),
         ];
         let step = self.work.trainer.steps();
-        journal.put(step, Set::Holdout, &losses, &others);
+        journal.put_measured(step, Set::Holdout, &measured, &others);
         let checkup =
             Checkup { train: &self.config.train, learned: &self.learned, holdout: &losses, spread, drawn, vitals };
         for alarm in checkup.alarms() {
             tracing::warn!(step, "{alarm}");
             journal.alarm(step, &alarm);
         }
-        (self.watch)(Progress::Holdout { generation, examples: examples.len(), losses });
+        let calibration_error = measured.calibration.error() as f32;
+        (self.watch)(Progress::Holdout { generation, examples: examples.len(), losses, calibration_error });
+        Ok(())
+    }
+}
+
+impl Course<'_> {
+    /// Measures the model on games of people, if there are any.
+    fn measure_reference(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
+        let Some(Reference { examples, constant, .. }) = self.reference else { return Ok(()) };
+        let generation = self.shards.generation;
+        let measured = self.work.trainer.examine(examples).map_err(|source| failed(generation, source))?;
+        let (examples, constant, losses) = (examples.len(), *constant, measured.losses);
+        let others = [("examples", examples as f32), ("constant_value", constant)];
+        journal.put_measured(self.work.trainer.steps(), Set::Human, &measured, &others);
+        (self.watch)(Progress::Human { generation, examples, losses, constant });
         Ok(())
     }
 }
@@ -237,7 +271,7 @@ fn failed(generation: u32, source: NetError) -> TrainerError {
 
 /// The newest examples that are never learned from, of models before `generation`. Files that cannot be read are
 /// passed over: nothing depends on any one of them.
-fn holdout(run: &Run, generation: u32) -> Result<Vec<Example>, StoreError> {
+pub(crate) fn holdout(run: &Run, generation: u32) -> Result<Vec<Example>, StoreError> {
     let mut examples = Vec::new();
     for model in (0..generation).rev() {
         for file in run.holdout_files(model)?.into_iter().rev() {

@@ -7,8 +7,8 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
-use net::Losses;
-use serde_json::json;
+use net::{Bin, Losses, Measured};
+use serde_json::{Value, json};
 use store::{Run, StoreError};
 
 use crate::checkup::Alarm;
@@ -29,6 +29,18 @@ pub(crate) enum Set {
     Train,
     /// Games that are never learned from.
     Holdout,
+    /// Games of people.
+    Human,
+}
+
+impl Set {
+    fn name(self) -> &'static str {
+        match self {
+            Set::Train => "train",
+            Set::Holdout => "holdout",
+            Set::Human => "human",
+        }
+    }
 }
 
 impl Journal {
@@ -39,16 +51,33 @@ impl Journal {
 
     /// Writes down what positions cost after so many steps, and other numbers with their names.
     pub(crate) fn put(&mut self, step: u64, set: Set, losses: &Losses, others: &[(&str, f32)]) {
-        let set = match set {
-            Set::Train => "train",
-            Set::Holdout => "holdout",
-        };
+        let line = self.line(step, set, losses, others);
+        self.push(&line);
+    }
+
+    /// Writes down what positions cost that were not learned from, how well the values are calibrated, and other numbers.
+    /// The bins of the calibration are in the lines of JSON only: `calibration`.
+    pub(crate) fn put_measured(&mut self, step: u64, set: Set, measured: &Measured, others: &[(&str, f32)]) {
+        let Measured { losses, calibration } = measured;
+        let error = ("calibration_error", calibration.error() as f32);
+        let mut line = self.line(step, set, losses, &[others, &[error]].concat());
+        line["calibration"] = calibration.bins.iter().map(said).collect();
+        self.push(&line);
+    }
+
+    /// A line of losses and other numbers, which become points of curves.
+    fn line(&mut self, step: u64, set: Set, losses: &Losses, others: &[(&str, f32)]) -> Value {
+        let set = set.name();
         let time = now();
         let mut line = json!({ "time": time, "generation": self.generation, "step": step, "set": set });
         for &(name, value) in losses.named().iter().chain(others) {
             line[name] = json!(shortest(value));
             self.events.scalar(time, step, &format!("{set}/{name}"), value);
         }
+        line
+    }
+
+    fn push(&mut self, line: &Value) {
         self.lines.push_str(&line.to_string());
         self.lines.push('\n');
     }
@@ -57,8 +86,7 @@ impl Journal {
     pub(crate) fn alarm(&mut self, step: u64, alarm: &Alarm) {
         let (generation, text) = (self.generation, alarm.to_string());
         let line = json!({ "time": now(), "generation": generation, "step": step, "set": "alarm", "alarm": alarm.name(), "text": text });
-        self.lines.push_str(&line.to_string());
-        self.lines.push('\n');
+        self.push(&line);
     }
 
     /// Publishes both files.
@@ -68,6 +96,12 @@ impl Journal {
         let name = format!("events.out.tfevents.{milliseconds:013}.{generation:06}");
         run.publish_log(&name, Bytes::from(self.events.into_bytes()))
     }
+}
+
+/// A bin of predictions as a line has it.
+fn said(bin: &Bin) -> Value {
+    let short = |number: Option<f64>| number.map(|number| shortest(number as f32));
+    json!({ "count": bin.count, "prediction": short(bin.prediction), "outcome": short(bin.outcome) })
 }
 
 /// The number with the fewest digits that is this one among the f32.

@@ -5,8 +5,11 @@
 //! (`journal`, `events`). All that it remembers between two models is in the store, so the process can be killed and
 //! started again at any time.
 //!
+//! What it measures is what is never learned from: games of the run that are set aside, and games of people ([`Reference`]).
+//!
 //! A run may begin with weights from elsewhere ([`Beginning`]), or with a model that learned from games of people ([`bootstrap`](fn@bootstrap),
-//! `people`). `files` are the commands that give networks away and take them over.
+//! `people`). `files` are the commands that give networks away and take them over; `inspect` shows what is in one;
+//! `noise` tries what wrong results would do to one.
 
 mod ahead;
 mod begin;
@@ -19,9 +22,14 @@ mod events;
 mod feed;
 mod files;
 mod generation;
+mod inspect;
 mod journal;
+pub mod models;
 mod monitor;
+mod noise;
+mod noise_command;
 mod people;
+mod reference;
 mod resume;
 
 use std::time::Duration;
@@ -32,8 +40,10 @@ pub use ahead::Ahead;
 pub use begin::Beginning;
 pub use bootstrap::{Course, Lesson, bootstrap};
 pub use error::TrainerError;
-pub use generation::train_next;
+pub use generation::{Setting, train_next};
+pub use noise::{Noise, Trial};
 pub use people::{People, converter};
+pub use reference::Reference;
 
 /// What a trainer is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,5 +76,19 @@ pub enum Progress {
         examples: usize,
         /// What they cost.
         losses: Losses,
+        /// By how much the share of games that are won differs from what the values say, 0 to 1.
+        calibration_error: f32,
+    },
+    /// It has measured the finished model on games of people.
+    Human {
+        /// The number of the model.
+        generation: u32,
+        /// Positions it was measured on.
+        examples: usize,
+        /// What they cost. `accuracy` is how often the most probable move is the one that was played, and `value_error` is
+        /// against the outcome.
+        losses: Losses,
+        /// The squared error of the best value that does not look at the board.
+        constant: f32,
     },
 }

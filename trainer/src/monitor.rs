@@ -29,9 +29,15 @@ pub(crate) fn note(progress: &Progress, train: &Train) {
             metrics::STEP.set(*step as f64);
             note_losses(metrics::TRAIN_LOSS, losses);
         }
-        Progress::Holdout { losses, .. } => {
+        Progress::Holdout { losses, calibration_error, .. } => {
+            metrics::HOLDOUT_CALIBRATION.set(*calibration_error);
             metrics::HOLDOUT_ACCURACY.set(losses.accuracy);
             note_losses(metrics::HOLDOUT_LOSS, losses);
+        }
+        Progress::Human { losses, .. } => {
+            metrics::HUMAN_VALUE_ERROR.set(losses.value_error);
+            metrics::HUMAN_ACCURACY.set(losses.accuracy);
+            metrics::HUMAN_TOP_THREE.set(losses.top_three);
         }
     }
 }
@@ -43,9 +49,14 @@ pub(crate) fn note_model(number: u32) {
 }
 
 fn note_losses(gauge: Gauge, losses: &Losses) {
-    for (part, value) in
-        [("policy", losses.policy), ("value", losses.value), ("l2", losses.l2), ("total", losses.total)]
-    {
-        gauge.set_of(part, value);
-    }
+    let Losses { policy, value, ownership, score, l2, total, .. } = *losses;
+    let parts = [
+        ("policy", policy),
+        ("value", value),
+        ("ownership", ownership),
+        ("score", score),
+        ("l2", l2),
+        ("total", total),
+    ];
+    parts.into_iter().for_each(|(part, value)| gauge.set_of(part, value));
 }

@@ -53,15 +53,12 @@ impl People {
         };
         let mut seen = HashSet::new();
         for (name, file) in collections {
-            let fail = |problem: String| TrainerError::Collection { name: name.clone(), problem };
-            let text = unpacked(file, MOST_BYTES).map_err(fail)?;
-            let converter = converter(config, name).map_err(|e| fail(e.to_string()))?;
-            for (found, index) in sgf::collection(&text).into_iter().zip(0..) {
-                match found.and_then(|tree| converter.convert(index, &tree)) {
+            for (found, index) in games(config, name, file)?.into_iter().zip(1..) {
+                match found {
                     Ok(game) if !seen.insert(game.id) => {}
                     Ok(game) if game.holdout => people.unseen.push(game),
                     Ok(game) => people.learned.push(game),
-                    Err(why) => people.left_out.push(format!("{name}, game {}: left out: {why}", index + 1)),
+                    Err(why) => people.left_out.push(format!("{name}, game {index}: left out: {why}")),
                 }
             }
             people.sources.push(Source::new(SourceKind::Games, name, file));
@@ -102,10 +99,7 @@ impl People {
 
     /// Positions of games that are not learned from, spread evenly over all of them, `most` at most.
     pub(crate) fn unseen(&self, most: usize) -> Result<Vec<Example>, RecordError> {
-        let all = self.unseen.iter().flat_map(|game| (0..game.turns.len()).map(move |turn| (game, turn)));
-        let every = self.unseen.iter().map(|game| game.turns.len()).sum::<usize>().div_ceil(most).max(1);
-        // An odd distance lets either side be to move.
-        all.step_by(every | 1).map(|(game, turn)| game.example(turn)).collect()
+        spread(&self.unseen, most)
     }
 
     /// The best value for Black that does not look at the board: the mean outcome of the positions that are learned from.
@@ -113,6 +107,33 @@ impl People {
         let sum: f64 = self.learned.iter().map(|game| f64::from(game.outcome.as_i8()) * game.turns.len() as f64).sum();
         (sum / self.positions.len() as f64) as f32
     }
+}
+
+/// Every record of a collection, as a game of the run or with what is wrong with it.
+pub(crate) fn games(
+    config: &RunConfig,
+    name: &str,
+    file: &[u8],
+) -> Result<Vec<Result<GameRecord, String>>, TrainerError> {
+    let fail = |problem: String| TrainerError::Collection { name: name.to_owned(), problem };
+    let text = unpacked(file, MOST_BYTES).map_err(fail)?;
+    let converter = converter(config, name).map_err(|e| fail(e.to_string()))?;
+    let records = sgf::collection(&text).into_iter().zip(0..);
+    Ok(records.map(|(found, index)| found.and_then(|tree| converter.convert(index, &tree))).collect())
+}
+
+/// Positions of some games, spread evenly over all of them, `most` at most.
+pub(crate) fn spread(games: &[GameRecord], most: usize) -> Result<Vec<Example>, RecordError> {
+    let all = games.iter().flat_map(|game| (0..game.turns.len()).map(move |turn| (game, turn)));
+    let every = games.iter().map(|game| game.turns.len()).sum::<usize>().div_ceil(most).max(1);
+    // An odd distance lets either side be to move.
+    all.step_by(every | 1).map(|(game, turn)| game.example(turn)).collect()
+}
+
+/// The mean of (value − outcome)², the value being Black's and the same for all.
+pub(crate) fn squared_error(value: f32, examples: &[Example]) -> f32 {
+    let squares = examples.iter().map(|example| (value - f32::from(example.outcome.as_i8())).powi(2));
+    squares.sum::<f32>() / examples.len().max(1) as f32
 }
 
 impl<'a> Order<'a> {

@@ -90,6 +90,8 @@ metrics! {
     Counter EVALUATIONS = "tengen_evaluations_total": "Positions evaluated by a model in self-play";
     Counter RECALLED = "tengen_evaluations_recalled_total": "Positions in self-play whose evaluation was known from before: cache hits";
     Counter BATCH_PLACES = "tengen_batch_places_total": "Places that the batches of self-play have, evaluated or left out; evaluations by places is how full batches are";
+    Counter BATCHES = "tengen_batches_total": "Batches of positions evaluated in self-play";
+    Counter NETWORK_WAIT = "tengen_network_wait_microseconds_total": "How long the threads of self-play waited for these batches, all together, in microseconds: waits by batches is what a batch takes, the batches of other threads included that the device takes first";
     Gauge MODEL = "tengen_model_number": "Number of the model that self-play uses; 0 is random";
     Gauge MODEL_SINCE = "tengen_model_opened_timestamp_seconds": "When self-play began to use it, in seconds since 1970";
     Gauge RESIGN_IN_FORCE = "tengen_resign_threshold_in_force": "Root value below which the games that begin now are resigned; absent while nobody resigns";
@@ -114,9 +116,13 @@ metrics! {
     Counter STEPS = "tengen_train_steps_total": "Batches that were learned from";
     Counter EXAMPLES = "tengen_train_examples_total": "Examples that were learned from";
     Gauge STEP = "tengen_train_step": "Optimiser steps since the start of the run";
-    Gauge TRAIN_LOSS = "tengen_train_loss" ["part"]: "What the last batch cost before it was learned from: policy (nats), value, l2, total";
-    Gauge HOLDOUT_LOSS = "tengen_holdout_loss" ["part"]: "What positions that are never learned from cost the newest model: policy (nats), value, l2, total";
+    Gauge TRAIN_LOSS = "tengen_train_loss" ["part"]: "What the last batch cost before it was learned from: policy (nats), value, ownership, score, l2, total; ownership and score are 0 where they are not learned";
+    Gauge HOLDOUT_LOSS = "tengen_holdout_loss" ["part"]: "What positions that are never learned from cost the newest model: policy (nats), value, ownership, score, l2, total";
     Gauge HOLDOUT_ACCURACY = "tengen_holdout_accuracy_ratio": "Share of them whose most probable move is the search's";
+    Gauge HOLDOUT_CALIBRATION = "tengen_holdout_calibration_error_ratio": "By how much the share of them that is won differs from what the values say, on average over ten bins: expected calibration error, 0 to 1";
+    Gauge HUMAN_VALUE_ERROR = "tengen_human_value_error": "Squared error of the newest model's values on games of people, against their results: 0 to 4; only where --human names games";
+    Gauge HUMAN_ACCURACY = "tengen_human_accuracy_ratio": "Share of their positions whose most probable move is the one that was played";
+    Gauge HUMAN_TOP_THREE = "tengen_human_top_three_ratio": "Share of them whose three most probable moves hold the one that was played";
     Gauge LEARNING_RATE = "tengen_learning_rate": "Learning rate of the next step";
     Gauge ROTATE = "tengen_train_rotate_enabled": "Whether training turns and mirrors its examples: 1 or 0";
     Gauge NEWEST_MODEL = "tengen_newest_model_number": "Number of the newest published model; 0 before the first";

@@ -21,7 +21,7 @@ const TOLERANCE: f32 = 1e-4;
 /// Positions at a time: a network of 40 blocks and 256 filters takes little memory so.
 const BATCH: usize = 8;
 /// Bytes that a gzipped file may hold: a network of 40 blocks and 384 filters has 1.5 GB of text.
-const MOST_BYTES: u64 = 4 << 30;
+pub(crate) const MOST_BYTES: u64 = 4 << 30;
 
 /// Kinds of files that a network can be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl FileKind {
     pub const ALL: [FileKind; 3] = [FileKind::Weights, FileKind::Folded, FileKind::LeelaZero];
 
     /// The kind that a file is, going by how it begins.
-    fn of(file: &[u8]) -> Result<FileKind, NetError> {
+    pub(crate) fn of(file: &[u8]) -> Result<FileKind, NetError> {
         if leela_zero::looks_like(file) {
             return Ok(FileKind::LeelaZero);
         }

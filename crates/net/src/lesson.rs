@@ -7,7 +7,7 @@ use tch::Tensor;
 use crate::batch::Batch;
 use crate::loss::{Loss, Losses, Terms, loss};
 use crate::norm::Statistics;
-use crate::tower::{Mode, Tower};
+use crate::tower::{Mode, Tower, numbers};
 use crate::{NetError, Recipe};
 
 /// What a part of a batch has taught.
@@ -63,13 +63,23 @@ pub(crate) fn look(
     Ok(tower.forward(&batch.planes, Mode::Training)?.statistics)
 }
 
-/// Measures some examples as they are, the network being as in play; answers their weight and what they cost.
-pub(crate) fn measure(tower: &Tower, recipe: &Recipe, examples: &[Example]) -> Result<(f64, Losses), NetError> {
+/// What some examples are to a network as in play.
+pub(crate) struct Look {
+    /// The weight of the examples.
+    pub(crate) weight: f64,
+    pub(crate) losses: Losses,
+    /// The answered values, for the side to move.
+    pub(crate) values: Vec<f32>,
+}
+
+/// Measures some examples as they are, the network being as in play.
+pub(crate) fn measure(tower: &Tower, recipe: &Recipe, examples: &[Example]) -> Result<Look, NetError> {
     let _no_gradients = tch::no_grad_guard();
     let symmetries = vec![Symmetry::Identity; examples.len()];
     let batch = Batch::encode(tower.shape(), examples, &recipe.targets, &symmetries)?;
     let answers = tower.forward(&batch.planes, Mode::Playing)?;
-    Ok((Example::total_weight(examples), loss(&answers, &batch, &Terms::new(&recipe.train))?.read()?))
+    let losses = loss(&answers, &batch, &Terms::new(&recipe.train))?.read()?;
+    Ok(Look { weight: Example::total_weight(examples), losses, values: numbers(&answers.values)? })
 }
 
 /// The sum of the gradients of all parts, in their order.

@@ -18,6 +18,18 @@ pub const fn len(size: Size) -> usize {
     COUNT * size.area()
 }
 
+/// What the planes are for, in words: those of networks with one plane for whose turn it is, and a last one of others.
+pub fn names() -> Vec<String> {
+    let ago = |moves: usize| match moves {
+        0 => "now".to_owned(),
+        1 => "1 move ago".to_owned(),
+        _ => format!("{moves} moves ago"),
+    };
+    let boards =
+        (0..BOARDS).flat_map(|moves| ["mover’s", "opponent’s"].map(|whose| format!("{whose} stones {}", ago(moves))));
+    boards.chain(["Black", "White"].map(|color| format!("{color} to move"))).collect()
+}
+
 /// Writes the position that a game is in, seen through a symmetry.
 ///
 /// # Panics

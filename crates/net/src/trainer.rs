@@ -18,7 +18,7 @@ use crate::schedule::rate;
 use crate::shards::{each, parts};
 use crate::threads::single;
 use crate::tower::{Format, Mode, Tower};
-use crate::{Device, NetError, Precision, Shape, Targets, Weights, memory};
+use crate::{Calibration, Device, Measured, NetError, Precision, Shape, Targets, Weights, memory};
 
 /// How a network learns: what belongs to the run.
 #[derive(Clone, Debug, PartialEq)]
@@ -153,6 +153,14 @@ impl Trainer {
     /// # Errors
     /// Examples that make no batch.
     pub fn measure(&self, examples: &[Example]) -> Result<Losses, NetError> {
+        Ok(self.examine(examples)?.losses)
+    }
+
+    /// What examples cost, as [`Trainer::measure`] has it, and how the values compare with their outcomes.
+    ///
+    /// # Errors
+    /// Examples that make no batch.
+    pub fn examine(&self, examples: &[Example]) -> Result<Measured, NetError> {
         single();
         let (recipe, train) = (&self.recipe, &self.recipe.train);
         let work = |tower: &Tower, rows: Range<usize>| measure(tower, recipe, &examples[rows]);
@@ -164,8 +172,11 @@ impl Trainer {
             let within = parts(batch.len(), device).into_iter();
             within.map(move |rows| batch.start + rows.start..batch.start + rows.end)
         });
-        let losses = each(asked, self.workshop.threads, parts.collect(), work)?;
-        Ok(Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(asked, train.l2)?))
+        let looks = each(asked, self.workshop.threads, parts.collect(), work)?;
+        let losses: Vec<(f64, Losses)> = looks.iter().map(|look| (look.weight, look.losses)).collect();
+        let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(asked, train.l2)?);
+        let values: Vec<f32> = looks.into_iter().flat_map(|look| look.values).collect();
+        Ok(Measured { losses, calibration: Calibration::new(examples, &values) })
     }
 
     /// The weights as they are now.

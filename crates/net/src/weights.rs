@@ -14,7 +14,7 @@ use crate::shape::{Shape, ShapeFields};
 use crate::{KEY, NetError};
 
 /// What the file says it is.
-const VERSION: &str = "tengen-weights/1";
+pub(crate) const VERSION: &str = "tengen-weights/1";
 
 /// The weights of a network.
 ///

@@ -1,3 +1,5 @@
+use std::fs;
+
 use bytes::Bytes;
 use cli::Stop;
 use config::{ModelId, PlayerId, RunConfig};

@@ -10,7 +10,7 @@ use net::{Shape, Weights};
 use serde::Serialize;
 use store::Store;
 
-use crate::{demo, model};
+use crate::model;
 
 /// The towers that goals are given for, as blocks and filters; measured when no other is asked for.
 const TOWERS: [(usize, usize); 2] = [(4, 32), (6, 64)];
@@ -71,7 +71,7 @@ impl Subject {
 impl SubjectArgs {
     pub(super) fn subjects(&self, store: &str) -> anyhow::Result<Vec<Subject>> {
         if let Some(model) = &self.model {
-            return Ok(vec![self.trained(&demo::store_of(store, model)?, model)?]);
+            return Ok(vec![self.trained(&model::store_of(store, model)?, model)?]);
         }
         let towers = match (self.blocks, self.filters) {
             (Some(blocks), Some(filters)) => vec![(blocks, filters)],

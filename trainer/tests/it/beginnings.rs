@@ -23,7 +23,7 @@ fn of_file(weights: &Weights) -> Beginning {
 }
 
 /// Games in which everybody plays the points of the board in order, and Black always wins.
-fn collection(games: usize) -> Vec<u8> {
+pub(crate) fn collection(games: usize) -> Vec<u8> {
     let points = |first: usize| {
         let moves = (0..8).map(|n| (first + 3 * n) % 25).zip(0..);
         let letter = |n: usize| char::from(b'a' + n as u8);

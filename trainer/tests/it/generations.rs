@@ -71,6 +71,7 @@ fn shards_that_come_later_are_found() {
             assert_eq!((done, of), (steps, 2));
         }
         Progress::Holdout { .. } => panic!("no game was set aside"),
+        Progress::Human { .. } => panic!("no games of people were named"),
     });
     assert_eq!((trained.unwrap().map(|card| card.number), steps), (Some(1), 2));
 }
@@ -84,12 +85,13 @@ fn a_model_is_measured_on_games_that_were_set_aside() {
     let wanted: usize = games.iter().map(GameRecord::positions).sum();
     let mut measured = None;
     train_next(&run, &config(), WORKSHOP, &Stop::never(), &mut |progress| {
-        if let Progress::Holdout { generation, examples, losses } = progress {
-            measured = Some((generation, examples, losses));
+        if let Progress::Holdout { generation, examples, losses, calibration_error } = progress {
+            measured = Some((generation, examples, losses, calibration_error));
         }
     })
     .unwrap();
-    let (generation, examples, losses) = measured.expect("it was measured");
+    let (generation, examples, losses, calibration_error) = measured.expect("it was measured");
     assert_eq!((generation, examples), (1, wanted));
+    assert!((0.0..=1.0).contains(&calibration_error), "{calibration_error}");
     assert!(losses.policy >= losses.target_entropy && losses.value > 0.0, "{losses:?}");
 }

@@ -1,8 +1,10 @@
 //! What is written down.
 
+use record::GameRecord;
 use serde_json::Value;
+use store::Run;
 
-use crate::{examples, publish, run, train, train_some};
+use crate::{examples, games, publish, run, train, train_some};
 
 #[test]
 fn every_stretch_of_training_leaves_lines_and_events() {
@@ -25,4 +27,43 @@ fn every_stretch_of_training_leaves_lines_and_events() {
             assert!(line[key].is_f64(), "{key} in {line}");
         }
     }
+}
+
+#[test]
+fn the_values_of_games_set_aside_are_compared_with_their_outcomes() {
+    let run = run();
+    publish(&run, 1, &examples(1, 6 * 16), 40);
+    let held: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
+    run.publish_games(0, "w", &held).unwrap();
+    train(&run).unwrap();
+    let (line, curves) = newest(&run, "holdout");
+    let bins = line["calibration"].as_array().unwrap();
+    assert_eq!(bins.len(), 10);
+    let count = |bin: &Value| bin["count"].as_u64().unwrap() as f64;
+    let positions: f64 = bins.iter().map(count).sum();
+    assert_eq!(positions as usize, held.iter().map(GameRecord::positions).sum::<usize>());
+    let mut error = 0.0;
+    for (bin, number) in bins.iter().zip(0..) {
+        let Some(prediction) = bin["prediction"].as_f64() else {
+            assert!(count(bin) == 0.0 && bin["outcome"].is_null(), "{bin}");
+            continue;
+        };
+        assert!((number as f64 - 0.001..number as f64 + 1.001).contains(&(10.0 * prediction)), "{number}: {bin}");
+        error += count(bin) / positions * (prediction - bin["outcome"].as_f64().unwrap()).abs();
+    }
+    let said = line["calibration_error"].as_f64().unwrap();
+    assert!((said - error).abs() < 1e-5, "{said} and {error}");
+    assert!(curves.contains("holdout/calibration_error") && !curves.contains("holdout/calibration\u{12}"), "{curves}");
+}
+
+/// The last line of a set, and the event files as text.
+pub(crate) fn newest(run: &Run, set: &str) -> (Value, String) {
+    let text = |ending: &str| -> String {
+        let logs = run.logs().unwrap();
+        let named = logs.iter().filter(|name| name.contains(ending));
+        named.map(|name| String::from_utf8_lossy(&run.log(name).unwrap()).into_owned()).collect()
+    };
+    let lines = text(".jsonl");
+    let mut lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    (lines.rfind(|line| line["set"] == set).expect("there is such a line"), text("tfevents"))
 }

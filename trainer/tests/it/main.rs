@@ -5,6 +5,8 @@
 mod beginnings;
 mod generations;
 mod logs;
+mod noise;
+mod references;
 mod resuming;
 
 use cli::Stop;

@@ -218,12 +218,12 @@ function resigning() {
 }
 
 function training() {
-  const colours = { train: 'var(--one)', holdout: 'var(--two)' };
-  const names = { train: 'learned from', holdout: 'held out' };
+  const colours = { train: 'var(--one)', holdout: 'var(--two)', human: 'var(--three)' };
+  const names = { train: 'learned from', holdout: 'held out', human: 'of people' };
   const curve = (id, loss, options) => lines(id, {
     ...options,
     series: facts.losses.map(({ set, step, ...losses }) => ({
-      name: names[set] ?? set, colour: colours[set] ?? 'var(--five)', dots: set === 'holdout',
+      name: names[set] ?? set, colour: colours[set] ?? 'var(--five)', dots: set !== 'train',
       points: step.map((x, i) => ({
         x, y: losses[loss][i], text: `step ${whole(x)}, ${names[set] ?? set}: ${losses[loss][i].toPrecision(4)}`,
       })),

@@ -1,9 +1,11 @@
-//! A model that comes with the program: `9x9-demo`.
+//! Models by their names, and one that comes with the program: `9x9-demo`.
 
-use config::{ModelRef, RunConfig, RunName};
+use cli::Blame;
+use config::{ModelId, ModelRef, RunConfig, RunName};
 use store::{ModelCard, Store, StoreError};
 
-use crate::model::PLAIN;
+/// The configuration that a built-in model plays with where no run is named: that of the 9x9 run.
+pub const PLAIN: &str = include_str!("../../configs/9x9.toml");
 
 /// The name of its run.
 const NAME: &str = "9x9-demo";
@@ -16,11 +18,31 @@ const STEPS: u64 = 9000;
 
 /// The store in which a model is to be looked for: the one that is named, or one in memory that has only the model that
 /// comes with the program, if that is meant and the store has no run of its name.
-pub(crate) fn store_of(store: &str, model: &ModelRef) -> anyhow::Result<Store> {
+///
+/// # Errors
+/// A store that cannot be opened.
+pub fn store_of(store: &str, model: &ModelRef) -> anyhow::Result<Store> {
     let named = Store::open(store)?;
     match model {
         ModelRef::Newest(run) if run.as_str() == NAME && !named.run(run).exists()? => Ok(demo(run)?),
         _ => Ok(named),
+    }
+}
+
+/// The model that is meant: the one that is named, or the newest of the run that is named.
+///
+/// # Errors
+/// A store that cannot be reached, or a run without models.
+pub fn resolve(store: &Store, model: &ModelRef) -> anyhow::Result<ModelId> {
+    match model {
+        ModelRef::Exact(id) => Ok(id.clone()),
+        ModelRef::Newest(name) => {
+            let newest = store.run(name).newest_model()?;
+            newest
+                .map(|number| name.model(number))
+                .ok_or_else(|| anyhow::anyhow!("run {name} has no model yet"))
+                .misconfigured()
+        }
     }
 }
 
@@ -46,7 +68,6 @@ fn demo(name: &RunName) -> Result<Store, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use config::ModelId;
     use net::Weights;
 
     use super::*;
@@ -56,7 +77,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let model: ModelRef = NAME.parse().unwrap();
         let store = store_of(&folder.path().display().to_string(), &model).unwrap();
-        let id = crate::model::resolve(&store, &model).unwrap();
+        let id = resolve(&store, &model).unwrap();
         assert_eq!(id.to_string(), "9x9-demo-1");
         let ModelId::Trained { run, number } = id else { panic!("{id} is trained") };
         let (card, weights) = store.run(&run).model(number).unwrap();

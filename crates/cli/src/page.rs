@@ -1,0 +1,81 @@
+//! Pages for a browser that need no other file: a frame, styles, scripts, and facts as JSON.
+//!
+//! Every page has the same style and the same helpers for drawing (`page/style.css`, `page/draw.js`), and what it adds to
+//! them. It shows no number that is not among its facts.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::Serialize;
+
+const STYLE: &str = include_str!("page/style.css");
+const DRAW: &str = include_str!("page/draw.js");
+
+/// What a page is made of, besides its facts.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// HTML with places for the rest: `[[STYLE]]`, `[[FACTS]]` and `[[SCRIPTS]]`, each once and in this order.
+    pub frame: &'a str,
+    /// What it adds to the common style.
+    pub style: &'a str,
+    /// What it adds to the common scripts, which read the facts into a constant of this name.
+    pub scripts: &'a [&'a str],
+}
+
+impl Page<'_> {
+    /// The page that shows these facts.
+    ///
+    /// # Panics
+    /// When the frame has no place for a part, or the facts cannot be said in JSON.
+    pub fn of(&self, facts: &impl Serialize) -> String {
+        // A name could end the script it stands in.
+        let json = serde_json::to_string(facts).expect("facts are numbers and text").replace('<', "\\u003c");
+        let style = [STYLE, self.style].concat();
+        let scripts = [&[DRAW], self.scripts].concat().join("\n");
+        let mut page = String::new();
+        let mut rest = self.frame;
+        for (name, text) in [("STYLE", &style), ("FACTS", &json), ("SCRIPTS", &scripts)] {
+            let (before, after) = rest.split_once(&format!("[[{name}]]")).expect("the frame has a place for each part");
+            page.extend([before, text]);
+            rest = after;
+        }
+        page + rest
+    }
+}
+
+/// Writes a file aside and then gives it its name: whoever reads it meanwhile sees what was there before, and never half of
+/// it.
+///
+/// # Errors
+/// The place cannot be written.
+pub fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let aside = file.with_added_extension("partial");
+    fs::write(&aside, bytes)?;
+    fs::rename(&aside, file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: Page<'_> = Page {
+        frame: "<style>[[STYLE]]</style>[[FACTS]]<script>[[SCRIPTS]]</script>",
+        style: "own {}",
+        scripts: &["own()"],
+    };
+
+    #[test]
+    fn facts_stay_in_their_place() {
+        let page = PAGE.of(&["</script> [[SCRIPTS]]"]);
+        assert!(page.contains(r#"["\u003c/script> [[SCRIPTS]]"]<script>"#), "{page}");
+        assert!(page.ends_with("own()</script>") && page.contains("own {}</style>"), "{page}");
+        assert_eq!(page.matches("</script>").count(), 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "the frame has a place for each part")]
+    fn a_frame_without_a_place_is_our_mistake() {
+        Page { frame: "[[STYLE]]", ..PAGE }.of(&());
+    }
+}

@@ -1,0 +1,115 @@
+// What is said in words and tables.
+
+// A number with three digits, whatever its size; one that is none as a dash.
+function plain(number) {
+  if (number === null || number === undefined) return '–';
+  const size = Math.abs(number);
+  if (number !== 0 && (size < 1e-3 || size >= 1e5)) {
+    const [digits, power] = number.toExponential(2).split('e');
+    return `${+digits}e${+power}`.replaceAll('-', '−');
+  }
+  return `${+number.toPrecision(3)}`.replace('-', '−');
+}
+
+// A name that may be broken behind its dots.
+const named = name => html('code', {}, ...name.split('.').flatMap((part, i) => (i ? [html('wbr'), `.${part}`] : [part])));
+
+// Cells that are text, or elements.
+const line = (kind, cells) => html('tr', {}, ...cells.map(cell => (cell instanceof HTMLTableCellElement ? cell : html(kind, {}, cell))));
+const bad = (kind, text) => html(kind, { class: 'bad' }, text);
+const sum = (all, of) => all.reduce((total, each) => total + of(each), 0);
+
+function heading() {
+  const { model, against, tensors, norms } = facts;
+  document.title = `${model.name}: Tengen`;
+  byId('title').textContent = against ? `${model.name} against ${against.name}` : model.name;
+  byId('about').textContent = model.shape;
+  byId('made').textContent = `Written ${new Date(facts.written).toISOString().slice(0, 16).replace('T', ' ')} UTC by Tengen ` +
+    `${facts.version}. All numbers are in this page as JSON, in the element “facts”.`;
+  const broken = sum(tensors, tensor => tensor.nan + tensor.infinite);
+  const dead = sum(norms, norm => norm.dead.length);
+  const tile = (number, text, wrong) =>
+    html('div', { class: 'tile' }, html('b', wrong ? { class: 'bad' } : {}, number), html('span', {}, text));
+  byId('tiles').append(
+    tile(whole(model.parameters), 'numbers that are learned'),
+    tile(`${plain(model.operations / 1e6)} M`, 'multiplications and additions for each position'),
+    tile(whole(broken), 'numbers that are not finite', broken > 0),
+    tile(`${whole(dead)} of ${whole(sum(norms, norm => norm.variance.length))}`, 'dead channels', dead > 0),
+  );
+  byId('notes').append(...facts.notes.map(note => html('li', {}, note)));
+}
+
+function card(model) {
+  const terms = [
+    ['Name', model.name],
+    ['Shape', model.shape],
+    ['Learned numbers', whole(model.parameters)],
+    ['File', `${whole(model.bytes)} bytes`],
+    ['Steps', model.step === null ? null : whole(model.step)],
+    ['Configuration', model.config_digest],
+    ['Goes on from', model.parent],
+    ['First model of the run', model.first],
+    ['Begun with', model.origin.map(source => `${source.name} (${source.kind})`).join(', ') || null],
+  ];
+  const said = terms.filter(([, text]) => text !== null);
+  return html('dl', {}, ...said.flatMap(([name, text]) => [html('dt', {}, name), html('dd', {}, text)]));
+}
+
+function tensorTable() {
+  const compared = facts.against !== null;
+  byId('tensors-say').textContent = 'Means and the like are of the numbers that are finite. Near zero is what is at most ' +
+    `${percent(facts.near_zero)} of the root mean square of its tensor.` +
+    (compared ? ` Blue is ${facts.model.name}, orange ${facts.against.name}; the difference is ‖a − b‖ / ‖b‖.` : '');
+  const head = ['tensor', 'shape', 'histogram', 'mean', 'sd', 'min', 'max', 'L2', 'near 0', 'not finite'];
+  if (compared) head.splice(3, 0, 'difference', 'other’s L2');
+  const row = tensor => {
+    const { against } = tensor;
+    const broken = [[tensor.nan, 'NaN'], [tensor.infinite, '±∞']].filter(([count]) => count > 0).map(([count, name]) => `${whole(count)} ${name}`);
+    const cells = [
+      named(tensor.name), tensor.dimensions.join('×'), histogram(tensor.histogram, against?.histogram), plain(tensor.mean),
+      plain(tensor.deviation), plain(tensor.least), plain(tensor.largest), plain(tensor.norm), tensor.near_zero === null ? '–' : percent(tensor.near_zero, 1),
+      broken.length ? bad('td', broken.join(', ')) : '0',
+    ];
+    if (compared) {
+      const difference = !against ? 'not compared' : against.equal ? 'equal' : against.difference === null ? '–' : percent(against.difference, 2);
+      cells.splice(3, 0, difference, against ? plain(against.norm) : '–');
+    }
+    return line('td', cells);
+  };
+  byId('rows').append(html('thead', {}, line('th', head)), html('tbody', {}, ...facts.tensors.map(row)));
+}
+
+function stem() {
+  const { planes, filters, largest } = facts.stem;
+  byId('stem-says').textContent = `The 3×3 kernels of the ${filters} filters by the plane of the position they look at, filter 0 first. ` +
+    `Blue is above 0, orange below, full colour ±${plain(largest)}, its strength by the root; a number that is none is magenta. Point at a kernel for its numbers.`;
+  const figures = planes.map(name => html('figure', {}, html('figcaption', {}, name), html('div', {})));
+  byId('filters').append(...figures);
+  const draw = () => figures.forEach((figure, plane) => kernels(figure.lastChild, plane));
+  draw();
+  let last = innerWidth;
+  addEventListener('resize', () => {
+    if (innerWidth !== last) draw();
+    last = innerWidth;
+  });
+}
+
+function normTable() {
+  byId('norms-say').textContent = 'A bar for each channel, in ascending order. A channel is dead, and marked below, where its scale is within ' +
+    `±${plain(facts.least_scale)} or its running variance below ${plain(facts.least_variance)}: it says the same of every position. ` +
+    'The last batch norm of a block begins with scales of 0. The batch norms of the heads have no scale.';
+  const row = norm => line('td', [
+    named(norm.name), whole(norm.variance.length), norm.dead.length ? bad('td', whole(norm.dead.length)) : '0',
+    norm.scale ? channels(norm.scale, norm.dead) : '–', channels(norm.variance, norm.dead),
+  ]);
+  byId('channels').append(
+    html('thead', {}, line('th', ['batch norm', 'channels', 'dead', 'scale', 'running variance'])),
+    html('tbody', {}, ...facts.norms.map(row)),
+  );
+}
+
+heading();
+byId('cards').append(...[facts.model, facts.against].filter(Boolean).map(card));
+tensorTable();
+stem();
+normTable();

@@ -1,0 +1,217 @@
+//! What wrong results of games do to a network: the same training with the outcomes of some games turned round (Minigo,
+//! issue 483).
+//!
+//! A game is turned round as a whole, by its name, and those of a smaller share are among those of a larger one. Only its
+//! result is wrong then: moves and values of the searches stay, and its score and its owners, which would tell the truth, are
+//! not learned from.
+
+use cli::Stop;
+use config::RunConfig;
+use net::{NetError, Shape, Trainer, Weights, Workshop};
+use record::{Example, GameId, Outcome};
+use serde::Serialize;
+use store::{Manifest, Run};
+
+use crate::TrainerError;
+use crate::feed::Feed;
+use crate::generation::{SETTLED_ON, holdout};
+use crate::resume::recipe;
+
+/// Training sets with wrong results, of one run.
+pub struct Noise<'a> {
+    run: &'a Run,
+    config: &'a RunConfig,
+    workshop: Workshop,
+    shards: Manifest,
+    /// Positions with their true results.
+    holdout: Vec<Example>,
+}
+
+/// What came of training with a share of the results turned round, on games that were not learned from and whose results are
+/// true.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Trial {
+    /// The share of the games that was asked for.
+    pub share: f64,
+    /// The share of the positions that were learned from whose game was turned round; draws stay what they are.
+    pub flipped_positions: f64,
+    /// Steps that were taken.
+    pub steps: usize,
+    /// Positions that were measured.
+    pub examples: usize,
+    /// Mean of (v − z)² against the results, 0 to 4.
+    pub value_error: f64,
+    /// Mean of |v|: how sure the network is of the winner.
+    pub confidence: f64,
+    /// Expected calibration error, 0 to 1.
+    pub calibration_error: f64,
+    /// Share of the positions whose most probable move is the search's.
+    pub accuracy: f64,
+}
+
+impl<'a> Noise<'a> {
+    /// Prepares the newest shards of a run and the positions that it has set aside.
+    ///
+    /// # Errors
+    /// A run that has no shards or no games set aside, or a store that cannot be read.
+    pub fn new(run: &'a Run, config: &'a RunConfig, workshop: Workshop) -> Result<Noise<'a>, TrainerError> {
+        let newest = run.newest_model()?.unwrap_or(0) + 1;
+        let mut shards = None;
+        for generation in (1..=newest).rev() {
+            shards = run.shards(generation)?;
+            if shards.is_some() {
+                break;
+            }
+        }
+        let shards = shards.ok_or_else(|| nothing(run, "shards to learn from"))?;
+        if crate::feed::examples(&shards) == 0 {
+            return Err(TrainerError::NoExamples { generation: shards.generation });
+        }
+        let holdout = holdout(run, shards.generation)?;
+        if holdout.is_empty() {
+            return Err(nothing(run, "games set aside to measure on"));
+        }
+        Ok(Noise { run, config, workshop, shards, holdout })
+    }
+
+    /// The generation whose shards are learned from.
+    pub fn generation(&self) -> u32 {
+        self.shards.generation
+    }
+
+    /// Batches that the shards hold.
+    pub fn batches(&self) -> usize {
+        (crate::feed::examples(&self.shards) / self.config.train.batch).max(1)
+    }
+
+    /// Trains the run's network from random weights, the same for every share, for so many steps, and measures it. Shards that
+    /// hold fewer batches are learned from again. `None` when `stop` was requested before the end. Nothing is published.
+    ///
+    /// # Errors
+    /// The store refuses, an example makes no sense, or the loss is no number.
+    pub fn trial(
+        &self,
+        share: f64,
+        steps: usize,
+        stop: &Stop,
+        watch: &mut dyn FnMut(usize),
+    ) -> Result<Option<Trial>, TrainerError> {
+        let generation = self.shards.generation;
+        let failed = |source: NetError| TrainerError::Train { generation, source };
+        let shape = Shape::new(&self.config.game, &self.config.network).map_err(failed)?;
+        let weights = Weights::random(shape, self.config.seed);
+        let mut trainer = Trainer::new(&weights, 0, recipe(self.config), self.workshop).map_err(failed)?;
+        let (mut feed, mut seen, mut wrong) = (Feed::new(self.run, &self.shards, 0), 0, 0);
+        for step in 0..steps {
+            if stop.requested() {
+                return Ok(None);
+            }
+            if step > 0 && step % self.batches() == 0 {
+                feed = Feed::new(self.run, &self.shards, 0);
+            }
+            let mut batch = feed.next(self.config.train.batch)?;
+            wrong += flip(&mut batch, share);
+            seen += batch.len();
+            trainer.step(&batch).map_err(failed)?;
+            watch(step + 1);
+        }
+        if self.config.train.average_decay > 0.0 {
+            let examples = Feed::new(self.run, &self.shards, 0).next(SETTLED_ON)?;
+            trainer.settle(&examples).map_err(failed)?;
+        }
+        let measured = trainer.examine(&self.holdout).map_err(failed)?;
+        Ok(Some(Trial {
+            share,
+            flipped_positions: wrong as f64 / seen.max(1) as f64,
+            steps,
+            examples: self.holdout.len(),
+            value_error: measured.calibration.outcome_error,
+            confidence: measured.losses.value_confidence.into(),
+            calibration_error: measured.calibration.error(),
+            accuracy: measured.losses.accuracy.into(),
+        }))
+    }
+}
+
+fn nothing(run: &Run, what: &str) -> TrainerError {
+    TrainerError::Lacks { run: run.name().clone(), what: what.to_owned() }
+}
+
+/// Turns round the outcomes of a share of the games; answers in how many examples.
+fn flip(examples: &mut [Example], share: f64) -> usize {
+    let mut count = 0;
+    for example in examples.iter_mut().filter(|example| place(example.game) < share) {
+        let other = match example.outcome {
+            Outcome::Black => Outcome::White,
+            Outcome::White => Outcome::Black,
+            Outcome::Draw => continue,
+        };
+        (example.outcome, example.score, example.area) = (other, None, None);
+        count += 1;
+    }
+    count
+}
+
+/// A number in [0, 1), spread evenly over the games. It is not that by which games are set aside
+/// ([`GameId::share`]), for the games that are learned from have only the upper part of those: it comes from the other
+/// end of the name.
+fn place(game: GameId) -> f64 {
+    let name = game.to_string();
+    let digits = u64::from_str_radix(&name[name.len() - 13..], 16).expect("a name is hexadecimal digits");
+    digits as f64 / (1_u64 << 52) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+    use record::synthetic;
+
+    use super::*;
+
+    fn examples() -> Vec<Example> {
+        let size = Size::new(5).unwrap();
+        (0..400).flat_map(|index| synthetic::game("a-1", "w", index, size, 4).examples().unwrap()).collect()
+    }
+
+    /// The games that a share turns round, each wholly.
+    fn turned(share: f64) -> Vec<GameId> {
+        let (before, mut after) = (examples(), examples());
+        let count = flip(&mut after, share);
+        let mut games: Vec<GameId> = Vec::new();
+        let mut others = Vec::new();
+        for (old, new) in before.iter().zip(&after) {
+            if old == new {
+                others.push(old.game);
+            } else {
+                assert_eq!(new.outcome.as_i8(), -old.outcome.as_i8());
+                assert_eq!((new.score, &new.area, new.root_value), (None, &None, old.root_value));
+                games.push(old.game);
+            }
+        }
+        assert_eq!(games.len(), count);
+        games.dedup();
+        assert!(games.iter().all(|game| !others.contains(game)), "a game is turned round wholly");
+        games
+    }
+
+    #[test]
+    fn whole_games_are_turned_round_and_a_larger_share_holds_the_smaller() {
+        assert_eq!(turned(0.0), []);
+        let (few, more) = (turned(0.05), turned(0.2));
+        // Of 400 games 20 and 80; standard deviations 4.4 and 8.
+        assert!((5..40).contains(&few.len()) && (50..110).contains(&more.len()), "{} {}", few.len(), more.len());
+        assert!(few.iter().all(|game| more.contains(game)));
+        let decided = examples().into_iter().filter(|example| example.outcome != Outcome::Draw);
+        assert_eq!(flip(&mut examples(), 1.0), decided.count());
+    }
+
+    #[test]
+    fn games_that_are_not_set_aside_are_turned_round_as_often_as_others() {
+        let mut games: Vec<GameId> = examples().iter().map(|example| example.game).collect();
+        games.dedup();
+        games.retain(|game| game.share() >= 0.5);
+        let low = games.iter().filter(|&&game| place(game) < 0.5).count();
+        // Of about 200 half; standard deviation 7.
+        assert!(low.abs_diff(games.len() / 2) < 30, "{low} of {}", games.len());
+    }
+}

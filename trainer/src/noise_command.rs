@@ -1,0 +1,72 @@
+//! `trainer noise`: what wrong results do to a network of a run.
+
+use std::fmt;
+
+use cli::Stop;
+use config::RunConfig;
+use net::Workshop;
+use store::Run;
+
+use crate::noise::{Noise, Trial};
+
+/// Arguments of `trainer noise`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Args {
+    /// Shares of the games whose results are turned round
+    #[arg(long, value_delimiter = ',', default_value = "0,0.05,0.1,0.2", value_name = "SHARES", value_parser = share)]
+    shares: Vec<f64>,
+    /// Steps for each share [default: each example of the shards once]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    steps: Option<u32>,
+    /// Print one JSON object for each share
+    #[arg(long)]
+    json: bool,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "expected a share, from 0 to 1".to_owned())
+}
+
+/// A row of the table.
+struct Row<'a>(&'a Trial);
+
+const HEAD: &str = "turned round  of positions  value error  confidence  calibration error  top move";
+
+impl fmt::Display for Row<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Trial { share, flipped_positions, value_error, confidence, calibration_error, accuracy, .. } = self.0;
+        let [share, flipped, top] = [share, flipped_positions, accuracy].map(|share| 100.0 * share);
+        write!(f, "{share:>10.1} %  {flipped:>10.1} %  {value_error:>11.4}  {confidence:>10.4}  ")?;
+        write!(f, "{calibration_error:>17.4}  {top:>6.1} %")
+    }
+}
+
+/// Trains with each share and prints what came of it.
+pub(crate) fn run(
+    (run, config): (&Run, &RunConfig),
+    args: &Args,
+    workshop: Workshop,
+    stop: &Stop,
+) -> anyhow::Result<()> {
+    let noise = Noise::new(run, config, workshop)?;
+    let steps = args.steps.map_or(noise.batches(), |steps| steps as usize);
+    let (generation, seed) = (noise.generation(), config.seed);
+    tracing::info!(generation, steps, seed, "training anew with wrong results; nothing is published");
+    let mut is_first = true;
+    for &share in &args.shares {
+        let bar = cli::Progress::new(format!("{:.1} % turned round", 100.0 * share), Some(steps as u64));
+        let Some(trial) = noise.trial(share, steps, stop, &mut |step| bar.set(step as u64))? else { break };
+        bar.finish();
+        if args.json {
+            cli::print(serde_json::to_string(&trial)?)?;
+        } else {
+            if is_first {
+                cli::print(HEAD)?;
+            }
+            cli::print(Row(&trial))?;
+        }
+        is_first = false;
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! Games of people that every model of a run is measured on, as in Minigo's figure 3.
+//!
+//! They are not what the run learns from, so they tell its models apart on one scale, which its own games, that grow with it,
+//! cannot.
+
+use std::collections::HashSet;
+
+use config::RunConfig;
+use record::Example;
+use store::{Run, Source, SourceKind, StoreError};
+
+use crate::TrainerError;
+use crate::people::{games, spread, squared_error};
+
+/// Positions of a reference. The standard error of an accuracy is then below 1 %.
+const POSITIONS: usize = 4096;
+
+/// Positions of games between people, the same for every model.
+///
+/// Which they are follows from the collection alone: every so manyth of all positions. So runs of one board can be compared.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    pub(crate) examples: Vec<Example>,
+    /// The squared error of the best value for Black that does not look at the board.
+    pub(crate) constant: f32,
+    games: usize,
+    left_out: usize,
+    source: Source,
+}
+
+impl Reference {
+    /// Chooses positions of a collection of SGF, plain or gzipped. A record that is broken or of no use is left out.
+    ///
+    /// # Errors
+    /// A collection that cannot be unpacked, or that has no game for the board of the run.
+    pub fn read(config: &RunConfig, name: &str, file: &[u8]) -> Result<Reference, TrainerError> {
+        let (mut found, mut seen, mut left_out) = (Vec::new(), HashSet::new(), Vec::new());
+        for record in games(config, name, file)? {
+            match record {
+                Ok(game) if !seen.insert(game.id) => {}
+                Ok(game) => found.push(game),
+                Err(why) => left_out.push(why),
+            }
+        }
+        let examples = spread(&found, POSITIONS)?;
+        if examples.is_empty() {
+            let why = left_out.first().map_or_else(String::new, |why| format!(", the first because {why}"));
+            let problem = format!("no game to measure models on: {} records are of no use{why}", left_out.len());
+            return Err(TrainerError::Collection { name: name.to_owned(), problem });
+        }
+        let black: f64 = examples.iter().map(|example| f64::from(example.outcome.as_i8())).sum();
+        let constant = squared_error((black / examples.len() as f64) as f32, &examples);
+        let source = Source::new(SourceKind::Games, name, file);
+        Ok(Reference { examples, constant, games: found.len(), left_out: left_out.len(), source })
+    }
+
+    /// Positions that are measured.
+    pub fn positions(&self) -> usize {
+        self.examples.len()
+    }
+
+    /// Games that they are from.
+    pub fn games(&self) -> usize {
+        self.games
+    }
+
+    /// Records that are of no use.
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    /// Whether the first model of a run has learned from these games, so that they tell less than they seem to.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn was_learned_from(&self, run: &Run) -> Result<bool, StoreError> {
+        if !run.has_model(1)? {
+            return Ok(false);
+        }
+        Ok(run.model_card(1)?.origin.iter().any(|source| source.sha256 == self.source.sha256))
+    }
+}

@@ -1,0 +1,89 @@
+//! Games of people that models are measured on.
+
+use cli::Stop;
+use config::RunConfig;
+use trainer::{Progress, Reference, Setting, train_next};
+
+use crate::beginnings::collection;
+use crate::logs::newest;
+use crate::{WORKSHOP, config, publish_two, run};
+
+/// Twenty games between strong players on 19x19.
+const SAMPLE: &[u8] = include_bytes!("../../../crates/go/tests/data/human-9d-sample.sgf");
+
+/// The run's configuration, but for the board.
+fn large() -> RunConfig {
+    let text = include_str!("../../../configs/tiny.toml");
+    RunConfig::from_toml_with(text, &["game.size=19".to_owned()]).unwrap()
+}
+
+#[test]
+fn every_model_is_measured_on_the_same_positions() {
+    let run = run();
+    publish_two(&run);
+    let reference = Reference::read(&config(), "games.sgf", &collection(100)).unwrap();
+    assert_eq!((reference.games(), reference.positions(), reference.left_out()), (100, 800, 0));
+    let setting = Setting { workshop: WORKSHOP, reference: Some(&reference) };
+    let mut seen = Vec::new();
+    for _ in 0..2 {
+        train_next(&run, &config(), setting, &Stop::never(), &mut |progress| {
+            if let Progress::Human { generation, examples, losses, constant } = progress {
+                seen.push((generation, examples, losses, constant));
+            }
+        })
+        .unwrap();
+    }
+    let [(1, 800, first, constant), (2, 800, second, again)] = seen[..] else { panic!("{seen:?}") };
+    // Black wins every game.
+    assert_eq!((constant, again), (0.0, 0.0));
+    assert!(first != second && second.value_error > 0.0 && second.top_three >= second.accuracy, "{second:?}");
+    let (line, curves) = newest(&run, "human");
+    assert_eq!((line["generation"].as_u64(), line["examples"].as_f64()), (Some(2), Some(800.0)));
+    for (key, value) in
+        [("accuracy", second.accuracy), ("top_three", second.top_three), ("value_error", second.value_error)]
+    {
+        assert_eq!(line[key].as_f64().map(|number| number as f32), Some(value), "{key}");
+        assert!(curves.contains(&format!("human/{key}")), "{key}");
+    }
+}
+
+/// The value target of a game of people is its result, whatever the run mixes into the targets of its own games.
+#[test]
+fn values_are_compared_with_results() {
+    let run = run();
+    publish_two(&run);
+    let reference = Reference::read(&config(), "games.sgf", &collection(20)).unwrap();
+    let setting = Setting { workshop: WORKSHOP, reference: Some(&reference) };
+    train_next(&run, &config(), setting, &Stop::never(), &mut |_| ()).unwrap();
+    let (line, _) = newest(&run, "human");
+    let bins = line["calibration"].as_array().unwrap();
+    let wins: f64 = bins.iter().filter_map(|bin| Some(bin["count"].as_f64()? * bin["outcome"].as_f64()?)).sum();
+    // Black wins all games of eight moves, and is to move in half of the positions.
+    assert!((wins - 80.0).abs() < 1e-3, "{wins}");
+}
+
+#[test]
+fn which_positions_are_measured_follows_from_the_collection_alone() {
+    let read = |config: &RunConfig| Reference::read(config, "sample.sgf", SAMPLE).unwrap();
+    let reference = read(&large());
+    // 4627 positions; every third, so that either side is to move.
+    assert_eq!((reference.games(), reference.positions()), (20, 1543));
+    let other = RunConfig { seed: 99, ..large() };
+    assert_ne!(large().digest(), other.digest());
+    assert_eq!(read(&other).positions(), 1543);
+}
+
+#[test]
+fn records_of_no_use_are_counted_and_a_collection_of_them_is_refused() {
+    let read = |text: &[u8]| Reference::read(&config(), "a.sgf", text);
+    let mixed = [&collection(3)[..], SAMPLE, b"(;SZ[5]KM[0.5]RE[B+R];B[aa", &collection(3)[..]].concat();
+    let reference = read(&mixed).unwrap();
+    assert_eq!((reference.games(), reference.positions()), (3, 24));
+    assert!(reference.left_out() >= 21, "{}", reference.left_out());
+    assert_eq!(
+        read(SAMPLE).unwrap_err().to_string(),
+        "a.sgf: no game to measure models on: 20 records are of no use, the first because it is on 19x19, and the run on 5x5"
+    );
+    assert!(read(b"").unwrap_err().to_string().contains("no game to measure models on: 1 records are of no use"));
+    assert!(read(&[0x1f, 0x8b, 0]).unwrap_err().to_string().starts_with("a.sgf: not a whole gzip file"));
+}
