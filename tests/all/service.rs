@@ -75,7 +75,9 @@ fn every_stage_tells_how_it_is_and_goes_when_it_is_told() {
     let saved = run.newest_checkpoint().unwrap().expect("what was learned is saved").step;
     assert!(saved >= 3 && run.newest_model().unwrap().is_none());
 
-    let mut trainer = stage(&store, "trainer", &["--run", "slow"]);
+    let people = store.path().join("people.sgf");
+    fs::write(&people, "(;SZ[5]KM[0.5]RE[W+R];B[cc];W[bb];B[dd];W[bd])").unwrap();
+    let mut trainer = stage(&store, "trainer", &["--run", "slow", "--human", people.to_str().unwrap()]);
     trainer.wait_for_metric("tengen_newest_model_number", 1.0);
     trainer.wait_for_metric("tengen_train_waiting_seconds", 0.1);
     look(&trainer);
