@@ -27,7 +27,7 @@ use crate::parts::Part;
 use crate::{FileRef, Run, StoreError};
 
 /// Bytes of Parquet in an archive, all tables together: what a compaction holds in memory. 100,000 games on 9x9 take
-/// about 0.6 GB of them, as many on 19x19 about 2.7 GB, which makes two archives.
+/// about 0.5 GB of them, as many on 19x19 about 1.9 GB, which makes two archives.
 const LARGEST: usize = 3 << 29;
 
 /// Bytes of Parquet in a row group: what a reader who wants a single source holds in memory is about ten times as much.
