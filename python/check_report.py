@@ -99,6 +99,12 @@ def main() -> None:
             for name in ["policy", "value", "accuracy"]:
                 same(f"{name} at step {step}", curve[name][place], logged[curve["set"], step][name])
 
+    begun = min(int(Path(file).stem.split("-")[-1]) for file in glob.glob(str(run / "games" / "000000" / "*.parquet"))) / 1e3
+    for shown in facts["players"]:
+        if shown["hours"] is not None:
+            ended = max(line["time"] for line in lines if line["generation"] == shown["number"])
+            same(f"hours of {shown['player']}", shown["hours"], (ended - begun) / 3600)
+
     for game in facts["games"]:
         folder = "matches" if game["kind"] == "match" else "games/*"
         row = rows(f"SELECT moves, root_values, komi FROM '{run}/{folder}/*.parquet' WHERE id = '{game['id']}' LIMIT 1")[0]

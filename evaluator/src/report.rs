@@ -29,9 +29,11 @@ pub fn gather(arena: &Arena) -> Result<Facts, EvaluatorError> {
     let tally = arena.pool()?.tally([]);
     let models = selfplay::models(run)?;
     let before = |number: u32| models.iter().filter(|model| model.number < number).map(|model| model.games).sum();
+    let (logs, begun) = (losses::read_all(run)?, selfplay::begun(run)?);
+    let hours = |number: &u32| Some((logs.ends.get(number)? - begun?) / 3600.0);
     let players = table.rows().into_iter().map(|row| {
         let number = pool::age(run.name(), &row.player);
-        Player { number, games_before: number.map(before), rating: row.into() }
+        Player { number, games_before: number.map(before), hours: number.as_ref().and_then(hours), rating: row.into() }
     });
     let players: Vec<Player> = players.collect();
     let place = |name: &str| players.iter().position(|player| player.rating.player == name);
@@ -39,9 +41,9 @@ pub fn gather(arena: &Arena) -> Result<Facts, EvaluatorError> {
     let pairings = tally.scores().filter_map(|(black, white, score)| {
         Some(Pairing { black: place(&names[black])?, white: place(&names[white])?, results: score.into() })
     });
-    let (losses, unread) = losses::curves(run)?;
     let mut notes = table.notes().to_vec();
-    if unread > 0 {
+    if logs.unread > 0 {
+        let unread = logs.unread;
         notes.push(format!("{unread} lines of the logs are no losses, and are left out"));
     }
     Ok(Facts {
@@ -52,7 +54,7 @@ pub fn gather(arena: &Arena) -> Result<Facts, EvaluatorError> {
         notes,
         models,
         thresholds: thresholds(arena)?,
-        losses,
+        losses: logs.curves,
         games: games::games(run)?,
     })
 }

@@ -75,6 +75,8 @@ pub struct Player {
     pub number: Option<u32>,
     /// Games of self-play by the models before it.
     pub games_before: Option<u64>,
+    /// Hours from the first games of the run to its last step of training, pauses included: `games/`, `logs/`.
+    pub hours: Option<f64>,
     /// As it is stored.
     #[serde(flatten)]
     pub rating: Rating,

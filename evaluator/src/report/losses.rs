@@ -10,29 +10,62 @@ use super::facts::Curve;
 /// Points of a curve: more than a screen can show.
 const POINTS: usize = 600;
 
-/// The losses of training and of holdout, and the number of lines that were none. A step that was made again counts as
-/// it was made last; of a long run every so many steps are taken.
-pub(super) fn curves(run: &Run) -> Result<(Vec<Curve>, usize), StoreError> {
+/// What the logs say.
+#[derive(Default)]
+pub(super) struct Logs {
+    /// The losses of training and of holdout. A step that was made again counts as it was made last; of a long run every so
+    /// many steps are taken.
+    pub(super) curves: Vec<Curve>,
+    /// When each model had its last step, in seconds since 1970.
+    pub(super) ends: BTreeMap<u32, f64>,
+    /// Lines that are none.
+    pub(super) unread: usize,
+}
+
+pub(super) fn read_all(run: &Run) -> Result<Logs, StoreError> {
     let mut sets: BTreeMap<String, BTreeMap<u64, [f64; 3]>> = BTreeMap::new();
-    let mut unread = 0;
+    let mut logs = Logs::default();
     for name in run.logs()?.iter().filter(|name| name.ends_with(".jsonl")) {
         let log = run.log(name)?;
         for line in String::from_utf8_lossy(&log).lines() {
             match read(line) {
-                Some((set, step, losses)) => drop(sets.entry(set).or_default().insert(step, losses)),
-                None => unread += 1,
+                Some(Line { set, step, losses, ended }) => {
+                    sets.entry(set).or_default().insert(step, losses);
+                    if let Some((model, time)) = ended {
+                        let end = logs.ends.entry(model).or_insert(time);
+                        *end = end.max(time);
+                    }
+                }
+                None => logs.unread += 1,
             }
         }
     }
     // Training first.
-    Ok((sets.into_iter().rev().map(|(set, steps)| curve(set, &steps)).collect(), unread))
+    logs.curves = sets.into_iter().rev().map(|(set, steps)| curve(set, &steps)).collect();
+    Ok(logs)
 }
 
-fn read(line: &str) -> Option<(String, u64, [f64; 3])> {
+/// A line of the logs.
+#[derive(Debug, PartialEq)]
+struct Line {
+    set: String,
+    step: u64,
+    /// Policy, value, accuracy.
+    losses: [f64; 3],
+    /// Of which model it is, and when it was written, in seconds since 1970.
+    ended: Option<(u32, f64)>,
+}
+
+fn read(line: &str) -> Option<Line> {
     let line: Value = serde_json::from_str(line).ok()?;
     let number = |name: &str| line[name].as_f64();
-    let losses = [number("policy")?, number("value")?, number("accuracy")?];
-    Some((line["set"].as_str()?.to_owned(), line["step"].as_u64()?, losses))
+    let model = line["generation"].as_u64().and_then(|model| u32::try_from(model).ok());
+    Some(Line {
+        set: line["set"].as_str()?.to_owned(),
+        step: line["step"].as_u64()?,
+        losses: [number("policy")?, number("value")?, number("accuracy")?],
+        ended: model.zip(number("time")),
+    })
 }
 
 fn curve(set: String, steps: &BTreeMap<u64, [f64; 3]>) -> Curve {
@@ -62,7 +95,10 @@ mod tests {
     #[test]
     fn lines_that_are_no_losses_are_known() {
         let good = r#"{"accuracy":0.5,"policy":1.5,"set":"train","step":10,"value":0.25,"other":1}"#;
-        assert_eq!(read(good), Some(("train".to_owned(), 10, [1.5, 0.25, 0.5])));
+        let line = Line { set: "train".to_owned(), step: 10, losses: [1.5, 0.25, 0.5], ended: None };
+        assert_eq!(read(good).as_ref(), Some(&line));
+        let timed = good.replace("\"other\":1", "\"generation\":3,\"time\":1.5e9");
+        assert_eq!(read(&timed), Some(Line { ended: Some((3, 1.5e9)), ..line }));
         for bad in ["", "{}", "[1]", &good.replace("1.5", "\"1.5\""), &good.replace("10", "-1")] {
             assert_eq!(read(bad), None, "{bad}");
         }

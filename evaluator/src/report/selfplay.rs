@@ -21,6 +21,13 @@ pub(super) fn models(run: &Run) -> Result<Vec<Model>, StoreError> {
     Ok(models)
 }
 
+/// When the first games of the run were published, in seconds since 1970.
+pub(super) fn begun(run: &Run) -> Result<Option<f64>, StoreError> {
+    let Some(first) = run.game_models()?.into_iter().min() else { return Ok(None) };
+    let times = run.game_files(first)?.into_iter().map(|file| file.stem.time());
+    Ok(times.min().map(|milliseconds| milliseconds as f64 / 1e3))
+}
+
 /// All matches together.
 pub(super) fn pool(run: &Run) -> Result<Pool, StoreError> {
     let (mut counter, mut known) = (Counter::default(), HashSet::<GameId>::new());

@@ -9,7 +9,7 @@ use net::{FileKind, Inputs, NetError, Shape, Weights};
 use proptest::prelude::*;
 use record::synthetic;
 
-use crate::{examples, tiny};
+use crate::{examples, kinds, tiny};
 
 fn two_planes() -> Shape {
     Shape { inputs: Inputs::LeelaZero, ..tiny() }
@@ -51,6 +51,30 @@ fn a_network_comes_back_from_every_kind_of_file_and_answers_as_before() {
             let name = "blocks.0.first.conv.weight";
             assert_eq!(twice.tensor(name), back.tensor(name), "{kind}");
         }
+    }
+}
+
+#[test]
+fn networks_of_other_kinds_come_back_folded_and_have_no_place_with_leela_zero() {
+    for shape in kinds(tiny()) {
+        let weights = Weights::synthetic(shape, 7);
+        for kind in [FileKind::Weights, FileKind::Folded] {
+            let (file, written) = kind.write(&weights, &examples(9)).unwrap();
+            let (_, back, _) = FileKind::read(&file).unwrap();
+            assert!(written.policy < 2e-5 && written.value < 2e-5, "{kind} {shape}: {written}");
+            assert_eq!(back.shape(), if kind == FileKind::Folded { shape.in_play() } else { shape });
+        }
+        assert!(matches!(FileKind::LeelaZero.write(&weights, &[]), Err(NetError::NoPlace { .. })));
+    }
+    // Branches are no hindrance, being one convolution in play; other planes and other values are.
+    let plain = tiny();
+    FileKind::LeelaZero.write(&Weights::synthetic(Shape { branches: true, ..plain }, 7), &[]).unwrap();
+    let (value_head, inputs) = (config::ValueHead::WinDrawLoss, Inputs::Features);
+    for (shape, expected) in
+        [(Shape { value_head, ..plain }, "value.out.weight"), (Shape { inputs, ..plain }, "stem.conv.weight")]
+    {
+        let error = FileKind::LeelaZero.write(&Weights::synthetic(shape, 7), &[]).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
     }
 }
 

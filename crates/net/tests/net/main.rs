@@ -12,9 +12,9 @@ mod training;
 mod weights;
 
 use config::manual::template;
-use config::{LearningRate, PolicyTarget, Train};
+use config::{LearningRate, PolicyHead, PolicyTarget, Train, ValueHead};
 use go::Size;
-use net::{Device, Precision, Recipe, Shape, Targets, Workshop};
+use net::{Device, Inputs, Precision, Recipe, Shape, Targets, Workshop};
 use record::{Example, synthetic};
 
 /// A network that takes no time.
@@ -27,6 +27,13 @@ fn tiny() -> Shape {
         value_hidden: 16,
         ..Shape::plain(Size::new(5).unwrap())
     }
+}
+
+/// Networks of other kinds, which have everything there is between them.
+fn kinds(plain: Shape) -> [Shape; 2] {
+    let all = Shape { blocks: 2, branches: true, squeeze: 4, pooled_filters: 3, opponent: true, ..plain };
+    let (policy_head, value_head) = (PolicyHead::Convolution, ValueHead::WinDrawLoss);
+    [all, Shape { inputs: Inputs::Features, pre_activation: true, policy_head, value_head, ..all }]
 }
 
 /// Examples of made-up games on the board of [`tiny`].

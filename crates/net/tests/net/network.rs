@@ -7,7 +7,7 @@ use record::synthetic;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 
-use crate::tiny;
+use crate::{kinds, tiny};
 
 const SEED: u64 = 3;
 const BOTH: [Precision; 2] = [Precision::F32, Precision::Bf16];
@@ -80,7 +80,9 @@ fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
         value_hidden: 64,
         ..Shape::plain(Size::new(9).unwrap())
     };
-    for (precision, shape) in BOTH.into_iter().flat_map(|precision| [(precision, tiny()), (precision, wide)]) {
+    let shapes = [[tiny(), wide], kinds(tiny())].concat();
+    for (precision, &shape) in BOTH.into_iter().flat_map(|precision| shapes.iter().map(move |shape| (precision, shape)))
+    {
         let games = games_on(shape.size, 24);
         let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
         let mut network = Network::open(&weights(shape), Device::Cpu, precision, 8).unwrap();
@@ -124,7 +126,8 @@ fn an_answer_does_not_depend_on_how_many_are_asked_for() {
         value_hidden: 64,
         ..Shape::plain(Size::new(side).unwrap())
     };
-    for shape in [tiny(), wide(9, 32), wide(9, 48), wide(13, 16), wide(19, 16)] {
+    let plain = [tiny(), wide(9, 32), wide(9, 48), wide(13, 16), wide(19, 16)];
+    for shape in plain.into_iter().chain(kinds(wide(9, 32))) {
         let games = games_on(shape.size, 64);
         let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
         for (precision, batch) in BOTH.into_iter().flat_map(|precision| [(precision, 64), (precision, 21)]) {
@@ -195,7 +198,12 @@ fn threads_share_a_model_and_answer_alike() {
 #[test]
 fn an_answer_through_a_symmetry_is_that_of_the_turned_game_turned_back() {
     let size = tiny().size;
-    let mut network = network(Precision::F32, 8);
+    for shape in [[tiny()].as_slice(), &kinds(tiny())].concat() {
+        an_answer_turns(&mut Network::open(&weights(shape), Device::Cpu, Precision::F32, 8).unwrap(), size);
+    }
+}
+
+fn an_answer_turns(network: &mut Network, size: Size) {
     for record in (0..5).map(|index| synthetic::game("made-1", "turned", index, size, 9)) {
         for symmetry in Symmetry::ALL {
             let (mut game, mut turned) = (Game::new(size), Game::new(size));
@@ -203,12 +211,35 @@ fn an_answer_through_a_symmetry_is_that_of_the_turned_game_turned_back() {
                 game.play(turn.mv).unwrap();
                 turned.play(symmetry.apply_move(size, turn.mv)).unwrap();
             }
-            let answers = answers(&mut network, &[(&game, symmetry), (&turned, Symmetry::Identity)]);
+            let answers = answers(network, &[(&game, symmetry), (&turned, Symmetry::Identity)]);
             let mut expected = vec![0; size.moves()];
             symmetry.inverse().apply_values(size, &answers[1][..size.moves()], &mut expected);
             assert_eq!(answers[0][..size.moves()], expected);
             assert_eq!(answers[0].last(), answers[1].last());
         }
+    }
+}
+
+/// Whoever is told of stones, liberties and its own komi only cannot tell the colours.
+#[test]
+fn a_network_of_features_does_not_know_colours() {
+    let [_, shape] = kinds(tiny());
+    let mut network = Network::open(&weights(shape), Device::Cpu, Precision::F32, 8).unwrap();
+    for black in games(20) {
+        let swapped = go::Stones { black: black.position().stones().white, white: black.position().stones().black };
+        let alone = |stones: &go::Stones, to_move| {
+            Game::from_position(go::Position::from_stones(shape.size, stones, to_move).unwrap())
+        };
+        let mover = black.to_move();
+        let (one, other) = (alone(black.position().stones(), mover), alone(&swapped, mover.opponent()));
+        let _ = network.push(&one, 7.5, Draw::PLAIN);
+        let _ = network.push(&other, -7.5, Draw::PLAIN);
+        let _ = network.push(&other, 7.5, Draw::PLAIN);
+        network.evaluate().unwrap();
+        let value = |index: usize, to_move| network.answer(index).value.mover(to_move);
+        assert_eq!(network.answer(0).policy, network.answer(1).policy);
+        assert_eq!(value(0, mover), value(1, mover.opponent()));
+        assert_ne!(value(1, mover.opponent()), value(2, mover.opponent()), "komi matters");
     }
 }
 

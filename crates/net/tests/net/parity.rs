@@ -6,26 +6,18 @@ use std::process::Command;
 use config::Optimizer;
 use go::Symmetry;
 use mcts::{Draw, Evaluate, Pushed};
-use net::{Device, Inputs, Model, Precision, Shape, Trainer, Weights};
+use net::{Device, Model, Precision, Shape, Trainer, Weights};
 use record::Example;
 use safetensors::tensor::{Dtype, TensorView};
 
 use crate::network::games;
-use crate::{WORKSHOP, examples, recipe, tiny};
+use crate::{WORKSHOP, examples, kinds, recipe, tiny};
 
 /// A Python that may have PyTorch: Debian's has, with the package python3-torch.
 const PYTHONS: [&str; 2] = ["python3", "/usr/bin/python3"];
 
 fn shape() -> Shape {
     Shape { ownership: true, score: true, ..tiny() }
-}
-
-/// Networks of other kinds, which have everything there is between them.
-fn others() -> [Shape; 2] {
-    let (policy_head, value_head) = (config::PolicyHead::Convolution, config::ValueHead::WinDrawLoss);
-    let all = Shape { blocks: 2, branches: true, squeeze: 4, pooled_filters: 3, opponent: true, ..shape() };
-    let features = Shape { inputs: Inputs::Features, policy_head, value_head, ..all };
-    [all, Shape { pre_activation: true, ..features }]
 }
 
 fn python() -> Option<&'static str> {
@@ -116,7 +108,7 @@ fn pytorch_learns_the_same() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/check_training.py");
     let counted: Vec<Example> = examples(600).into_iter().filter(|example| example.area.is_some()).take(48).collect();
     assert_eq!(counted.len(), 48);
-    let [all, features] = others();
+    let [all, features] = kinds(shape());
     // Made-up weights of a network with squeezes and branches make large numbers that cancel, and a steep loss.
     for (optimizer, rate, shape, slack) in [
         (Optimizer::Sgd, 0.02, shape(), 1),

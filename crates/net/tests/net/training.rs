@@ -4,7 +4,7 @@ use config::{LearningRate, Optimizer, RatePath};
 use net::{NetError, Precision, Recipe, Shape, Trainer, Weights, Workshop};
 use record::Example;
 
-use crate::{WORKSHOP, examples, recipe, tiny};
+use crate::{WORKSHOP, examples, kinds, recipe, tiny};
 
 fn trainer(recipe: Recipe) -> Trainer {
     Trainer::new(&start(), 0, recipe, WORKSHOP).unwrap()
@@ -243,7 +243,9 @@ fn elaborate(optimizer: Optimizer) -> Recipe {
     recipe.train.learning_rate_path = RatePath::Cosine;
     recipe.train.ownership_weight = 0.5;
     recipe.train.score_weight = 0.1;
+    recipe.train.opponent_weight = 0.15;
     recipe.targets.ownership = true;
+    recipe.targets.opponent = true;
     recipe.targets.legal_only = true;
     recipe
 }
@@ -256,15 +258,22 @@ fn helped() -> Shape {
 fn elaborate_training_goes_on_bit_for_bit_too() {
     let examples = examples(8 * 32);
     let batches: Vec<&[Example]> = examples.chunks(32).collect();
-    for optimizer in [Optimizer::Sgd, Optimizer::Nesterov, Optimizer::Adamw] {
+    let [all, features] = kinds(helped());
+    for (optimizer, shape) in [
+        (Optimizer::Sgd, helped()),
+        (Optimizer::Nesterov, helped()),
+        (Optimizer::Adamw, helped()),
+        (Optimizer::Nesterov, all),
+        (Optimizer::Nesterov, features),
+    ] {
         let recipe = || elaborate(optimizer);
-        let mut whole = Trainer::new(&Weights::synthetic(helped(), 11), 0, recipe(), WORKSHOP).unwrap();
+        let mut whole = Trainer::new(&Weights::synthetic(shape, 11), 0, recipe(), WORKSHOP).unwrap();
         for batch in &batches[..4] {
             whole.step(batch).unwrap();
         }
         whole.settle(batches[0]).unwrap();
         let checkpoint = whole.checkpoint("digest").unwrap();
-        let mut resumed = Trainer::restore(&checkpoint, helped(), "digest", recipe(), WORKSHOP).unwrap();
+        let mut resumed = Trainer::restore(&checkpoint, shape, "digest", recipe(), WORKSHOP).unwrap();
         assert_eq!(resumed.checkpoint("digest").unwrap(), checkpoint);
         assert_eq!(resumed.published().unwrap(), whole.published().unwrap());
         assert_eq!(resumed.measure(&examples).unwrap(), whole.measure(&examples).unwrap());
@@ -279,19 +288,27 @@ fn elaborate_training_goes_on_bit_for_bit_too() {
 #[test]
 fn one_batch_is_learned_by_heart_in_every_way() {
     let examples = examples(16);
-    for (optimizer, rate) in [(Optimizer::Nesterov, 0.05), (Optimizer::Adamw, 0.02)] {
+    let [all, features] = kinds(helped());
+    for (optimizer, rate, shape) in [
+        (Optimizer::Nesterov, 0.05, helped()),
+        (Optimizer::Adamw, 0.02, helped()),
+        (Optimizer::Nesterov, 0.02, all),
+        (Optimizer::Nesterov, 0.02, features),
+    ] {
         let mut recipe = elaborate(optimizer);
         recipe.train.rotate = false;
         recipe.train.l2 = 0.0;
         recipe.train.clip_norm = 0.0;
         recipe.train.learning_rate = vec![LearningRate { from_step: 0, rate }];
-        let mut trainer = Trainer::new(&Weights::random(helped(), 11), 0, recipe, WORKSHOP).unwrap();
+        let mut trainer = Trainer::new(&Weights::random(shape, 11), 0, recipe, WORKSHOP).unwrap();
         let first = trainer.step(&examples).unwrap();
-        let last = (0..600).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
+        let last = (0..1500).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
         assert!(first.policy - first.target_entropy > 0.1, "{optimizer:?} {first:?}");
-        assert!(last.policy - last.target_entropy < 0.02 && last.value < 0.01, "{optimizer:?} {last:?}");
+        assert!(last.policy - last.target_entropy < 0.01 && last.value < 0.01, "{optimizer:?} {last:?}");
         assert!(first.ownership > 0.3 && last.ownership < 0.1 * first.ownership, "{optimizer:?} {first:?} {last:?}");
         assert!(first.score > 0.05 && last.score < 0.05 * first.score, "{optimizer:?} {first:?} {last:?}");
+        let known = |losses: &net::Losses| if shape.opponent { losses.opponent > 0.0 } else { losses.opponent == 0.0 };
+        assert!(known(&first) && last.opponent < 0.1, "{optimizer:?} {first:?} {last:?}");
     }
 }
 

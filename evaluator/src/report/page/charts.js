@@ -127,11 +127,13 @@ function strength() {
       const half = margin(player.above_pool_error);
       return { x: x(player), y: player.elo, low: player.elo - half, high: player.elo + half, text: text(player) };
     };
-    return [{ name: facts.run.name, colour: 'var(--one)', points: models.map(point) }];
+    const placed = models.filter(player => x(player) !== null);
+    return [{ name: facts.run.name, colour: 'var(--one)', points: placed.map(point) }];
   };
   const rules = others.map(player => ({ y: player.elo, name: player.player }));
   lines('by-model', { series: series(player => player.number), rules });
   lines('by-games', { series: series(player => player.games_before), rules });
+  lines('by-hours', { series: series(player => player.hours), rules });
   const zero = facts.players.find(player => player.error === 0);
   byId('strength-says').textContent = facts.players.length === 0 ? 'Nobody has played a match yet.' :
     `${zero ? `Elo above ${zero.player}. ` : ''}The band is 95 % against the mean of all players. ` +
