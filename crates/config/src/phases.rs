@@ -6,8 +6,9 @@ impl Search {
     /// The search of a model, without phases; model 0 is `random`.
     pub fn at(&self, model: u32) -> Search {
         let mut search = Search { phases: Vec::new(), ..self.clone() };
-        if let Some(&Phase { visits, gumbel_moves, .. }) = self.phases.iter().rfind(|phase| phase.from_model <= model) {
-            (search.visits, search.gumbel_moves) = (visits, gumbel_moves);
+        if let Some(phase) = self.phases.iter().rfind(|phase| phase.from_model <= model) {
+            let Phase { visits, gumbel_moves, gumbel_c_scale, .. } = *phase;
+            search = Search { visits, gumbel_moves, gumbel_c_scale, ..search };
         }
         search
     }
@@ -46,14 +47,13 @@ mod tests {
 
     #[test]
     fn a_model_is_searched_by_its_phase() {
-        let phases = "[{from_model=3,visits=900,gumbel_moves=8},{from_model=5,visits=1000,gumbel_moves=32}]";
+        let phases = "[{from_model=3,visits=900,gumbel_moves=8,gumbel_c_scale=0.5},
+             {from_model=5,visits=1000,gumbel_moves=32,gumbel_c_scale=1}]";
         let config = config(phases).unwrap();
-        let found: Vec<(u32, usize)> = [0, 2, 3, 4, 5, 99]
-            .map(|model| config.at(model).search)
-            .map(|search| (search.visits, search.gumbel_moves))
-            .to_vec();
-        let first = (config.search.visits, config.search.gumbel_moves);
-        assert_eq!(found, [first, first, (900, 8), (900, 8), (1000, 32), (1000, 32)]);
+        let of = |search: &Search| (search.visits, search.gumbel_moves, search.gumbel_c_scale);
+        let found = [0, 2, 3, 4, 5, 99].map(|model| of(&config.at(model).search));
+        let (first, second, third) = (of(&config.search), (900, 8, 0.5), (1000, 32, 1.0));
+        assert_eq!(found, [first, first, second, second, third, third]);
         let third = config.at(3);
         assert_eq!((third.digest(), third.search.phases.len()), (config.digest(), 0));
         assert_ne!(config.digest(), template().digest());
@@ -63,7 +63,8 @@ mod tests {
     #[test]
     fn phases_out_of_order_or_range_are_refused() {
         let error = |phases: &str| config(phases).unwrap_err().to_string();
-        let one = |model: u32, visits: u32| format!("{{from_model={model},visits={visits},gumbel_moves=8}}");
+        let one =
+            |model: u32, visits: u32| format!("{{from_model={model},visits={visits},gumbel_moves=8,gumbel_c_scale=1}}");
         assert!(error(&format!("[{}]", one(0, 900))).contains("must be above 0 and rise"));
         assert!(error(&format!("[{},{}]", one(4, 900), one(4, 900))).contains("4, 4"));
         assert!(error(&format!("[{}]", one(4, 0))).contains("search.visits is 0"));

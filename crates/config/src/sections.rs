@@ -128,7 +128,7 @@ pub enum ValueHead {
 }
 
 /// A phase of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
     /// Number of the first model that is searched so.
@@ -137,6 +137,8 @@ pub struct Phase {
     pub visits: u32,
     /// As `search.gumbel_moves`.
     pub gumbel_moves: usize,
+    /// As `search.gumbel_c_scale`.
+    pub gumbel_c_scale: f32,
 }
 
 /// `[search]`
@@ -145,8 +147,9 @@ pub struct Phase {
 pub struct Search {
     /// Visits below the root for each move, counting those inherited from the move before.
     pub visits: u32,
-    /// From a model on, so many visits and so many moves considered by Gumbel searches; empty for the same all along. A beginner
-    /// learns most from many short searches, and longer ones are worth their time once values mean something.
+    /// From a model on, so many visits, and so many moves considered and so much weight of values in Gumbel searches; empty for
+    /// the same all along. A beginner learns most from many short searches that do not trust its values; longer ones are worth
+    /// their time once values mean something.
     pub phases: Vec<Phase>,
     /// How edges are chosen: "puct" or "gumbel". What each has no use for is ignored: PUCT the `gumbel_*` keys, Gumbel
     /// `q_init*`, `fpu_reduction` and `c_puct_*`, and in self-play noise, root temperature, forced visits and pruning.

@@ -5,7 +5,8 @@ use record::Example;
 use tch::Tensor;
 
 use crate::batch::Batch;
-use crate::loss::{Loss, Losses, Terms, loss};
+use crate::loss::{Loss, Terms, loss};
+use crate::losses::Losses;
 use crate::norm::Statistics;
 use crate::tower::{Mode, Tower, numbers};
 use crate::{NetError, Recipe};

@@ -273,6 +273,19 @@ mod tests {
     }
 
     #[test]
+    fn the_opponents_answer_turns_with_the_board() {
+        let replies = |reply| {
+            let mut replies = [9.0; 5];
+            let example = Example { reply, ..example(0, Color::Black, &[(0, 1)]) };
+            TARGETS.reply(&example, Symmetry::Rot90, &mut replies).map(|()| replies)
+        };
+        assert_eq!(replies(Some(1)).unwrap(), [1.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(replies(Some(4)).unwrap(), [0.0, 0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(replies(None).unwrap(), [0.0; 5]);
+        assert!(replies(Some(5)).unwrap_err().to_string().ends_with("no move 5"));
+    }
+
+    #[test]
     fn the_value_is_for_the_side_to_move() {
         let value = |to_move| TARGETS.value(&example(0, to_move, &[(0, 1)])).unwrap();
         assert!((value(Color::Black) - (0.75 - 0.25 * 0.2)).abs() < 1e-6);

@@ -12,7 +12,7 @@ use crate::average::Average;
 use crate::batch::Batch;
 use crate::layers::Place;
 use crate::lesson::{learn, look, measure, sum};
-use crate::loss::Losses;
+use crate::losses::Losses;
 use crate::optimizer::{Optimizer, StepSize, clip, penalty};
 use crate::schedule::rate;
 use crate::shards::{each, parts};

@@ -1,0 +1,136 @@
+//! The pieces that layers in play consist of, and the two ways in which numbers are laid out.
+
+use go::Size;
+use tch::{Kind, Tensor};
+
+use super::Place;
+use crate::NetError;
+use crate::fold::{Convolution, Matrix};
+
+/// A convolution with a bias.
+pub(super) struct Conv {
+    weight: Tensor,
+    bias: Tensor,
+    padding: i64,
+}
+
+/// A dense layer.
+pub(super) struct Dense {
+    weight: Tensor,
+    bias: Tensor,
+}
+
+/// A scale and a shift of each channel, and ReLU.
+pub(super) struct Affine {
+    scale: Tensor,
+    shift: Tensor,
+}
+
+/// A dense layer with so few outputs that a matrix product is too much ado: a sum of products for each.
+pub(super) struct Few {
+    /// Outputs, inputs.
+    weight: Tensor,
+    bias: Tensor,
+}
+
+/// Into the layout that the tensor's device likes best.
+pub(super) fn to_fast(x: &Tensor) -> Result<Tensor, NetError> {
+    if x.device().is_cuda() { channels_last(x) } else { Ok(x.f_to_mkldnn(x.kind())?) }
+}
+
+/// Into plain rows of f32.
+pub(super) fn to_plain(x: &Tensor) -> Result<Tensor, NetError> {
+    let x = if x.is_mkldnn() { x.f_to_dense(None, false)? } else { x.f_contiguous()? };
+    Ok(x.f_to_kind(Kind::Float)?)
+}
+
+/// The same numbers with those of one point side by side in memory.
+pub(crate) fn channels_last(x: &Tensor) -> Result<Tensor, NetError> {
+    Ok(x.f_permute([0, 2, 3, 1])?.f_contiguous()?.f_permute([0, 3, 1, 2])?)
+}
+
+impl Conv {
+    pub(super) fn new(folded: Convolution, place: Place, size: Size, batch: usize) -> Result<Conv, NetError> {
+        let dimensions = folded.dimensions.map(|n| n as i64);
+        let [_, inputs, kernel, _] = dimensions;
+        let padding = kernel / 2;
+        let weight = Tensor::f_from_slice(&folded.weight)?.f_view(dimensions)?;
+        let weight = to_fast(&weight.f_to_device(place.device)?.f_to_kind(place.kind)?)?;
+        let bias = Tensor::f_from_slice(&folded.bias)?.f_to_device(place.device)?.f_to_kind(place.kind)?;
+        if place.device.is_cuda() {
+            return Ok(Conv { weight, bias, padding });
+        }
+        let side = size.side() as i64;
+        let input = [batch as i64, inputs, side, side];
+        let (pad, one) = ([padding, padding], [1, 1]);
+        let weight = weight.f_mkldnn_reorder_conv2d_weight(pad, one, one, 1, Some(&input[..]))?;
+        Ok(Conv { weight, bias: bias.f_to_mkldnn(place.kind)?, padding })
+    }
+
+    pub(super) fn share(&self) -> Conv {
+        Conv { weight: self.weight.shallow_clone(), bias: self.bias.shallow_clone(), padding: self.padding }
+    }
+
+    pub(super) fn forward(&self, x: &Tensor) -> Result<Tensor, NetError> {
+        let (pad, one) = ([self.padding, self.padding], [1, 1]);
+        Ok(x.f_conv2d(&self.weight, Some(&self.bias), one, pad, one, 1)?)
+    }
+}
+
+impl Dense {
+    pub(super) fn new(matrix: &Matrix, device: tch::Device) -> Result<Dense, NetError> {
+        let bias = Tensor::f_from_slice(&matrix.bias)?.f_to_device(device)?;
+        let weight = Tensor::f_from_slice(&matrix.weight)?.f_view([bias.size()[0], -1])?.f_to_device(device)?;
+        Ok(Dense { weight, bias })
+    }
+
+    pub(super) fn share(&self) -> Dense {
+        Dense { weight: self.weight.shallow_clone(), bias: self.bias.shallow_clone() }
+    }
+
+    /// On a CPU by oneDNN, for `linear` is MKL's: it sums a row in another order when the row is one of the last few of
+    /// a batch that is no multiple of four, and the answer would depend on the place.
+    pub(super) fn forward(&self, x: &Tensor) -> Result<Tensor, NetError> {
+        if x.device().is_cuda() {
+            return Ok(x.f_linear(&self.weight, Some(&self.bias))?);
+        }
+        let x = x.f_to_mkldnn(Kind::Float)?;
+        Ok(x.f_mkldnn_linear(&self.weight, Some(&self.bias))?.f_to_dense(None, false)?)
+    }
+}
+
+impl Affine {
+    pub(super) fn new((scales, shifts): &(Vec<f32>, Vec<f32>), device: tch::Device) -> Result<Affine, NetError> {
+        let channels = |numbers: &[f32]| Tensor::f_from_slice(numbers)?.f_view([1, -1, 1, 1])?.f_to_device(device);
+        Ok(Affine { scale: channels(scales)?, shift: channels(shifts)? })
+    }
+
+    pub(super) fn share(&self) -> Affine {
+        Affine { scale: self.scale.shallow_clone(), shift: self.shift.shallow_clone() }
+    }
+
+    pub(super) fn forward(&self, x: &Tensor, place: Place) -> Result<Tensor, NetError> {
+        let y = (to_plain(x)? * &self.scale + &self.shift).f_relu_()?;
+        to_fast(&y.f_to_kind(place.kind)?)
+    }
+}
+
+impl Few {
+    pub(super) fn inputs(&self) -> i64 {
+        self.weight.size()[1]
+    }
+
+    pub(super) fn new(matrix: &Matrix, device: tch::Device) -> Result<Few, NetError> {
+        let Dense { weight, bias } = Dense::new(matrix, device)?;
+        Ok(Few { weight, bias })
+    }
+
+    pub(super) fn share(&self) -> Few {
+        Few { weight: self.weight.shallow_clone(), bias: self.bias.shallow_clone() }
+    }
+
+    pub(super) fn forward(&self, x: &Tensor) -> Result<Tensor, NetError> {
+        let products = x.f_unsqueeze(1)? * &self.weight;
+        Ok(products.f_sum_dim_intlist(-1, false, Kind::Float)?.f_add_(&self.bias)?)
+    }
+}

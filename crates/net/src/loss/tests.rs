@@ -1,0 +1,275 @@
+//! What losses are, by hand and by their laws.
+
+use tch::Kind;
+
+use super::*;
+
+/// Squared errors of a mixed target.
+fn terms(value_weight: f32) -> Terms {
+    Terms {
+        value_weight,
+        value_loss: ValueLoss::Squared,
+        value_exponent: 2.0,
+        outcome_share: 0.75,
+        outcome_in: OutcomeIn::Target,
+        ownership_weight: 0.5,
+        score_weight: 0.25,
+        opponent_weight: 0.5,
+    }
+}
+
+const LN2: f32 = std::f32::consts::LN_2;
+
+/// Two positions with three moves.
+fn batch(policies: [f32; 6], values: [f32; 2]) -> Batch {
+    Batch {
+        policies: policies.to_vec(),
+        outcomes: values.to_vec(),
+        searches: values.to_vec(),
+        scores: vec![0.0; 2],
+        scores_known: vec![0.0; 2],
+        weights: vec![1.0; 2],
+        ..Batch::default()
+    }
+}
+
+fn answers(logits: [f32; 6], values: [f32; 2]) -> Answers {
+    let leaf = |numbers: &[f32]| Tensor::from_slice(numbers).set_requires_grad(true);
+    let logits = leaf(&logits).view([2, 3]).detach().set_requires_grad(true);
+    plain(logits, leaf(&values))
+}
+
+/// Answers of a network that has no other heads.
+fn plain(logits: Tensor, values: Tensor) -> Answers {
+    let (value_logits, opponent, ownership, scores) = (None, None, None, None);
+    Answers { logits, values, value_logits, opponent, ownership, scores, statistics: Vec::new() }
+}
+
+fn close(a: f32, b: f32) -> bool {
+    (a - b).abs() < 1e-6
+}
+
+#[test]
+fn a_case_by_hand() {
+    // Probabilities 1/2, 1/4, 1/4 and 1/4, 1/4, 1/2.
+    let answers = answers([LN2, 0.0, 0.0, 3.0, 3.0, 3.0 + LN2], [0.5, -0.25]);
+    let batch = batch([1.0, 0.0, 0.0, 0.5, 0.5, 0.0], [1.0, -1.0]);
+    let losses = loss(&answers, &batch, &terms(2.0)).unwrap().read().unwrap().with_l2(0.125);
+    assert!(close(losses.policy, (LN2 + 2.0 * LN2) / 2.0), "{losses:?}");
+    assert!(close(losses.value, (0.25 + 0.5625) / 2.0), "{losses:?}");
+    assert!(close(losses.total, 1.5 * LN2 + 2.0 * 0.40625 + 0.125), "{losses:?}");
+    assert!(close(losses.accuracy, 0.5), "{losses:?}");
+    assert!(close(losses.target_entropy, LN2 / 2.0), "{losses:?}");
+    assert!(close(losses.output_entropy, 1.5 * LN2), "{losses:?}");
+    assert!(close(losses.mean_value, 0.125), "{losses:?}");
+}
+
+#[test]
+fn gradients_are_those_of_the_formulas() {
+    let (target, values) = ([0.2, 0.3, 0.5, 1.0, 0.0, 0.0], [1.0, -1.0]);
+    let answers = answers([0.3, -1.0, 0.7, 0.0, 2.0, -2.0], [0.5, -0.25]);
+    let loss = loss(&answers, &batch(target, values), &terms(0.5)).unwrap();
+    let gradients = Tensor::run_backward(&[&loss.tensor], &[&answers.logits, &answers.values], false, false);
+    // Mean over two rows: (p − π)/2 for the logits, 2·c·(v − t)/2 for the values.
+    let probabilities = numbers(&answers.logits.softmax(-1, Kind::Float)).unwrap();
+    let found = numbers(&gradients[0]).unwrap();
+    assert!(found.iter().zip(probabilities).zip(target).all(|((g, p), t)| close(*g, (p - t) / 2.0)), "{found:?}");
+    let found = numbers(&gradients[1]).unwrap();
+    assert!(close(found[0], 0.5 * (0.5 - 1.0)) && close(found[1], 0.5 * (-0.25 + 1.0)), "{found:?}");
+}
+
+/// A position with the weight 3 counts as three with the weight 1.
+#[test]
+fn weights_count_as_repetitions() {
+    let (target, values) = ([0.2, 0.3, 0.5, 1.0, 0.0, 0.0], [1.0, -1.0]);
+    let (logits, answered) = ([0.3, -1.0, 0.7, 0.0, 2.0, -2.0], [0.5, -0.25]);
+    let of = |weights: &[f32], rows: &[usize]| {
+        let pick = |all: &[f32], width: usize| -> Vec<f32> {
+            rows.iter().flat_map(|row| all[row * width..(row + 1) * width].to_vec()).collect()
+        };
+        let logits = Tensor::from_slice(&pick(&logits, 3)).view([-1, 3]).set_requires_grad(true);
+        let answered = Tensor::from_slice(&pick(&answered, 1)).set_requires_grad(true);
+        let answers = plain(logits, answered);
+        let (policies, values) = (pick(&target, 3), pick(&values, 1));
+        let weights = weights.to_vec();
+        let batch = Batch { policies, outcomes: values.clone(), searches: values, weights, ..Batch::default() };
+        let loss = loss(&answers, &batch, &terms(0.5)).unwrap();
+        let gradients = Tensor::run_backward(&[&loss.tensor], &[&answers.logits], false, false);
+        let gradient = numbers(&gradients[0].sum_dim_intlist(0, false, Kind::Float)).unwrap();
+        (loss.read().unwrap(), gradient)
+    };
+    let (weighted, gradient) = of(&[3.0, 1.0], &[0, 1]);
+    let (repeated, expected) = of(&[1.0; 4], &[0, 0, 0, 1]);
+    for ((name, a), (_, b)) in weighted.named().into_iter().zip(repeated.named()) {
+        assert!(close(a, b), "{name}: {a} {b}");
+    }
+    let (first, second) = (of(&[1.0], &[0]).0, of(&[1.0], &[1]).0);
+    assert!(close(weighted.policy, (3.0 * first.policy + second.policy) / 4.0));
+    assert!(gradient.iter().zip(&expected).all(|(a, b)| close(*a, *b)), "{gradient:?} {expected:?}");
+    assert!((weighted.policy - of(&[1.0; 2], &[0, 1]).0.policy).abs() > 0.01, "and it matters");
+}
+
+#[test]
+fn the_least_loss_is_the_entropy_of_the_target() {
+    let target = [0.25, 0.25, 0.5, 0.7, 0.2, 0.1];
+    let answers = answers(target.map(f32::ln), [1.0, -1.0]);
+    let losses = loss(&answers, &batch(target, [1.0, -1.0]), &terms(1.0)).unwrap().read().unwrap();
+    assert!(close(losses.policy, losses.target_entropy) && close(losses.policy, losses.output_entropy));
+    assert_eq!((losses.value, losses.accuracy), (0.0, 1.0));
+}
+
+/// What values cost, and its gradient.
+fn value_cost(terms: &Terms, values: &[f32], outcomes: &[f32], searches: &[f32]) -> (Vec<f32>, Vec<f32>) {
+    let values = Tensor::from_slice(values).set_requires_grad(true);
+    let cost = terms.value(&values, &Tensor::from_slice(outcomes), &Tensor::from_slice(searches)).unwrap();
+    let gradients = Tensor::run_backward(&[cost.sum(Kind::Float)], &[&values], false, false);
+    (numbers(&cost).unwrap(), numbers(&gradients[0]).unwrap())
+}
+
+fn all_close(a: &[f32], b: &[f32]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5)
+}
+
+const VALUES: [f32; 5] = [-0.9, -0.3, 0.0, 0.4, 0.8];
+const OUTCOMES: [f32; 5] = [-1.0, 1.0, 0.0, -1.0, 1.0];
+const SEARCHES: [f32; 5] = [-0.7, 0.2, 0.1, 0.3, -0.5];
+const VALUE_LOSSES: [ValueLoss; 3] = [ValueLoss::Squared, ValueLoss::Power, ValueLoss::CrossEntropy];
+
+#[test]
+fn the_target_itself_costs_nothing_and_all_else_something() {
+    for value_loss in VALUE_LOSSES {
+        let terms = Terms { value_loss, value_exponent: 2.6, ..terms(1.0) };
+        let (at_target, gradient) = value_cost(&terms, &SEARCHES, &SEARCHES, &SEARCHES);
+        assert!(all_close(&at_target, &[0.0; 5]) && all_close(&gradient, &[0.0; 5]), "{value_loss:?} {at_target:?}");
+        let (elsewhere, _) = value_cost(&terms, &VALUES, &SEARCHES, &SEARCHES);
+        assert!(elsewhere.iter().all(|&cost| cost > 1e-4), "{value_loss:?} {elsewhere:?}");
+    }
+}
+
+/// Squares and cross-entropies are linear in the target up to terms without the value; other powers are not.
+#[test]
+fn mixing_the_loss_is_mixing_the_target_where_algebra_says_so() {
+    for (value_loss, same) in VALUE_LOSSES.into_iter().zip([true, false, true]) {
+        let cost = |outcome_in| {
+            let terms = Terms { value_loss, value_exponent: 2.6, outcome_in, ..terms(1.0) };
+            value_cost(&terms, &VALUES, &OUTCOMES, &SEARCHES)
+        };
+        let ((target, target_gradient), (loss, loss_gradient)) = (cost(OutcomeIn::Target), cost(OutcomeIn::Loss));
+        assert_eq!(all_close(&target_gradient, &loss_gradient), same, "{value_loss:?}");
+        assert!(!all_close(&target, &loss), "the values differ by what the targets are apart");
+    }
+}
+
+#[test]
+fn the_share_of_the_outcome_goes_from_search_to_outcome() {
+    for value_loss in VALUE_LOSSES {
+        for outcome_in in [OutcomeIn::Target, OutcomeIn::Loss] {
+            let cost = |outcome_share, outcomes: &[f32], searches: &[f32]| {
+                let terms = Terms { value_loss, outcome_in, outcome_share, ..terms(1.0) };
+                value_cost(&terms, &VALUES, outcomes, searches).1
+            };
+            let none = [0.0; 5];
+            assert!(all_close(&cost(1.0, &OUTCOMES, &none), &cost(1.0, &OUTCOMES, &SEARCHES)));
+            assert!(all_close(&cost(0.0, &none, &SEARCHES), &cost(0.0, &OUTCOMES, &SEARCHES)));
+            assert!(!all_close(&cost(1.0, &OUTCOMES, &SEARCHES), &cost(0.0, &OUTCOMES, &SEARCHES)));
+        }
+    }
+}
+
+#[test]
+fn a_square_is_a_power_on_another_scale() {
+    let gradient = |value_loss, value_exponent| {
+        let terms = Terms { value_loss, value_exponent, ..terms(1.0) };
+        value_cost(&terms, &VALUES, &OUTCOMES, &SEARCHES).1
+    };
+    let (square, power) = (gradient(ValueLoss::Squared, 2.0), gradient(ValueLoss::Power, 2.0));
+    assert!(all_close(&square, &power.iter().map(|g| 4.0 * g).collect::<Vec<_>>()), "{square:?} {power:?}");
+    assert!(!all_close(&power, &gradient(ValueLoss::Power, 2.6)));
+}
+
+#[test]
+fn owners_and_scores_by_hand() {
+    // Two positions on two points; the second position's area and score are not known.
+    let mut batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0.0; 2]);
+    batch.ownership = vec![1.0, 0.5, 0.0, 0.0];
+    batch.ownership_known = vec![1.0, 0.0];
+    batch.scores = vec![0.5, 9.0];
+    batch.scores_known = vec![1.0, 0.0];
+    let mut answers = answers([0.0; 6], [0.0; 2]);
+    answers.ownership = Some(Tensor::from_slice(&[0.0f32, 0.0, 5.0, 5.0]).view([2, 2]));
+    answers.scores = Some(Tensor::from_slice(&[0.0f32, 0.0]));
+    let losses = loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap();
+    // ln 2 for a point that is taken to be anybody's and is the mover's, nothing for one that is nobody's.
+    assert!(close(losses.ownership, LN2 / 2.0) && close(losses.score, 0.125), "{losses:?}");
+    assert!(close(losses.total, losses.policy + 0.5 * LN2 / 2.0 + 0.25 * 0.125), "{losses:?}");
+    answers.scores = Some(Tensor::from_slice(&[-2.5f32, 0.0]));
+    assert!(close(loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap().score, 2.5), "|3| − ½");
+    batch.ownership_known = vec![0.0; 2];
+    assert_eq!(loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap().ownership, 0.0);
+}
+
+#[test]
+fn chances_by_hand() {
+    let chances = |numbers: [f32; 6]| Tensor::from_slice(&numbers).view([2, 3]);
+    // Chances of ½, ¼, ¼ and of ¼, ½, ¼.
+    let logits = chances([LN2, 0.0, 0.0, 0.0, LN2, 0.0]).set_requires_grad(true);
+    let mut answers = answers([0.0; 6], [0.25, 0.0]);
+    answers.value_logits = Some(logits.shallow_clone());
+    let terms = Terms { value_loss: ValueLoss::CrossEntropy, outcome_share: 1.0, ..terms(1.0) };
+    // A win, and a draw.
+    let batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0]);
+    let loss = loss(&answers, &batch, &terms).unwrap();
+    assert!(close(loss.read().unwrap().value, LN2), "{:?}", loss.read());
+    let gradients = Tensor::run_backward(&[&loss.tensor], &[&logits], false, false);
+    let expected = [-0.25, 0.125, 0.125, 0.125, -0.25, 0.125];
+    assert!(all_close(&numbers(&gradients[0]).unwrap(), &expected));
+    // A search's 0.5 is ¾ and ¼; whatever a target is, it costs nothing itself.
+    let search = two_ways(&Tensor::from_slice(&[0.5f32, -1.0])).unwrap();
+    assert!(all_close(&numbers(&search).unwrap(), &[0.75, 0.0, 0.25, 0.0, 0.0, 1.0]));
+    let itself = chances_cost(&(search.shallow_clone() + 1e-12).log(), &search).unwrap();
+    assert!(all_close(&numbers(&itself).unwrap(), &[0.0; 2]));
+}
+
+#[test]
+fn answers_of_the_opponent_by_hand() {
+    // The first answer is the second move; of the second position it is not known.
+    let mut batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0.0; 2]);
+    batch.replies = vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+    let mut answers = answers([0.0; 6], [0.0; 2]);
+    answers.opponent = Some(Tensor::from_slice(&[0.0f32, LN2, 0.0, 9.0, 0.0, 0.0]).view([2, 3]));
+    let losses = loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap();
+    assert!(close(losses.opponent, LN2) && close(losses.total, losses.policy + 0.5 * LN2), "{losses:?}");
+    batch.replies = Vec::new();
+    assert_eq!(loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap().opponent, 0.0);
+}
+
+#[test]
+fn illegal_moves_take_no_part() {
+    let mut batch = batch([0.5, 0.5, 0.0, 1.0, 0.0, 0.0], [0.0; 2]);
+    let answers = answers([0.0, 0.0, 7.0, 0.0, 0.0, 0.0], [0.0; 2]);
+    let open = loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap();
+    batch.mask = vec![0.0, 0.0, -1e9, 0.0, 0.0, 0.0];
+    let loss = loss(&answers, &batch, &terms(0.0)).unwrap();
+    let losses = loss.read().unwrap();
+    assert!(close(losses.policy, (LN2 + 3f32.ln()) / 2.0), "{losses:?}");
+    assert!(open.policy > losses.policy + 1.0 && losses.output_entropy.is_finite(), "{open:?} {losses:?}");
+    let gradients = Tensor::run_backward(&[&loss.tensor], &[&answers.logits], false, false);
+    assert_eq!(numbers(&gradients[0]).unwrap()[2], 0.0);
+}
+
+#[test]
+fn confidence_and_errors_of_values() {
+    let answers = answers([0.0; 6], [0.5, -0.25]);
+    let batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0]);
+    let losses = loss(&answers, &batch, &terms(1.0)).unwrap().read().unwrap();
+    assert!(close(losses.value_confidence, 0.375) && close(losses.value_error, (0.25 + 0.0625) / 2.0), "{losses:?}");
+    assert!(close(losses.constant_error, 0.25), "½ is the best constant: {losses:?}");
+    assert_eq!(losses.top_three, 1.0, "of three moves");
+}
+
+#[test]
+fn batches_count_by_their_weights() {
+    let one = |policy| Losses { policy, ..Losses::default() };
+    assert_eq!(Losses::mean(&[(3.0, one(1.0)), (1.0, one(5.0))]).unwrap().policy, 2.0);
+    assert_eq!(Losses::mean(&[]), None);
+}
