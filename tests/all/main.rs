@@ -18,6 +18,7 @@ mod ladders;
 mod million;
 mod networks;
 mod options;
+mod phases;
 mod programs;
 mod prometheus;
 mod python;

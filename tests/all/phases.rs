@@ -1,0 +1,53 @@
+//! A run whose searches grow longer, with a network of another kind.
+
+use std::collections::BTreeSet;
+
+use tests::{TestStore, repository, succeed};
+
+#[test]
+fn a_run_in_phases_with_features_learns_and_stands_an_audit() {
+    let store = TestStore::new();
+    let changes = [
+        "loop.models=2",
+        "search.phases=[{from_model=1,visits=12,gumbel_moves=8,gumbel_c_scale=0.5}]",
+        "network.inputs=features",
+        "network.opponent=true",
+        "network.branches=true",
+        "network.pooled_filters=2",
+        "network.blocks=2",
+        "network.policy_head=convolution",
+        "network.value_head=win-draw-loss",
+        "train.opponent_weight=0.15",
+    ];
+    let sets = changes.iter().flat_map(|change| ["--set", change]);
+    succeed(store.program("tengen").arg("run").arg(repository().join("configs/tiny.toml")).args(sets));
+    let run = store.run("tiny");
+    let digest = run.config().unwrap().unwrap().digest();
+    let plain = run.config().unwrap().unwrap().search.visits;
+    for (model, visits) in [(0, plain), (1, 12)] {
+        let games: Vec<_> =
+            run.game_files(model).unwrap().iter().flat_map(|file| run.read_games(file).unwrap()).collect();
+        let found: BTreeSet<u32> = games.iter().map(|game| game.visits_budget).collect();
+        assert_eq!(found, BTreeSet::from([visits]), "model {model}");
+        assert!(games.iter().all(|game| game.config_digest == digest));
+    }
+    let (card, _) = run.model(2).unwrap();
+    assert_eq!((card.search.visits, card.search.gumbel_c_scale, card.search.phases.len()), (12, 0.5, 0));
+    let said = succeed(store.program("tengen").args(["audit", "tiny"]));
+    assert!(said.ends_with(": 0 problems\n"), "{said}");
+    // What was learned plays by itself, too.
+    let moves = "genmove b\nquit\n";
+    let mut gtp = store.program("tengen");
+    gtp.args(["gtp", "--model", "tiny-2"]);
+    let said = tests_input(&mut gtp, moves);
+    assert!(said.starts_with("= "), "{said}");
+}
+
+/// What a program says to some input.
+fn tests_input(command: &mut std::process::Command, input: &str) -> String {
+    use std::io::Write;
+    use std::process::Stdio;
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+}
