@@ -1,6 +1,7 @@
 //! A run whose searches grow longer, with a network of another kind.
 
 use std::collections::BTreeSet;
+use std::fs::{self, File};
 
 use tests::{TestStore, repository, succeed};
 
@@ -36,18 +37,9 @@ fn a_run_in_phases_with_features_learns_and_stands_an_audit() {
     let said = succeed(store.program("tengen").args(["audit", "tiny"]));
     assert!(said.ends_with(": 0 problems\n"), "{said}");
     // What was learned plays by itself, too.
-    let moves = "genmove b\nquit\n";
+    let commands = store.path().join("commands");
+    fs::write(&commands, "genmove b\nquit\n").unwrap();
     let mut gtp = store.program("tengen");
-    gtp.args(["gtp", "--model", "tiny-2"]);
-    let said = tests_input(&mut gtp, moves);
+    let said = succeed(gtp.args(["gtp", "--model", "tiny-2"]).stdin(File::open(commands).unwrap()));
     assert!(said.starts_with("= "), "{said}");
-}
-
-/// What a program says to some input.
-fn tests_input(command: &mut std::process::Command, input: &str) -> String {
-    use std::io::Write;
-    use std::process::Stdio;
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-    String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
 }
