@@ -62,7 +62,7 @@ impl Simulation {
         let store = store();
         let first = arena(&store, 1);
         publish_models(&first, MODELS);
-        let run = first.run.clone();
+        let run = first.run;
         let arenas = (0..EVALUATORS).map(|worker| {
             let mut arena = arena(&store, 1);
             // One memory of what was read serves all: what is stored does not change.
