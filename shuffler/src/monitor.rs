@@ -53,7 +53,8 @@ pub(crate) fn note_shards(manifest: &Manifest) {
 pub(crate) fn note_waiting(waiting: &Waiting, config: &RunConfig) {
     match waiting {
         Waiting::Run => {}
-        Waiting::Games { games, wanted, .. } => {
+        Waiting::Games { model, games, wanted, .. } => {
+            metrics::NEWEST_MODEL.set(*model);
             metrics::GAMES_WANTED.set(*wanted as f64);
             metrics::GAMES_THERE.set(*games as f64);
         }
@@ -61,6 +62,8 @@ pub(crate) fn note_waiting(waiting: &Waiting, config: &RunConfig) {
             let wanted = if *generation == 1 { config.selfplay.first_games } else { config.selfplay.games };
             metrics::GAMES_WANTED.set(wanted as f64);
             metrics::GAMES_THERE.set(wanted as f64);
+            // The trainer says so too, as long as there is one.
+            metrics::NEWEST_MODEL.set(generation - 1);
             metrics::SHARDS.set(*generation);
         }
     }

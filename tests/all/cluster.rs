@@ -125,6 +125,17 @@ fn launch(store: &TestStore, program: &str, arguments: &[String], address: &str)
     Stage::launch(command.args(arguments).env("TENGEN_THREADS", "1").env("TENGEN_CACHE_MIB", "1"), address)
 }
 
+/// The shuffler, and then the trainer, are gone for good, and whoever looks at the alerts sees each of it and nothing of it before.
+fn alerts_fire(prometheus: &Prometheus, cluster: &mut Cluster) {
+    for (program, alert) in [("shuffler", "TengenNoShuffler"), ("trainer", "TengenNoTrainer")] {
+        assert!(!prometheus.fires(alert, "r"), "{alert} fires while there is a {program}");
+        // A place that is gone is not looked after any more, and its process is killed.
+        cluster.places.retain(|place| place.program != program);
+        prometheus.must_fire(alert, "r", &mut || cluster.look_after());
+        println!("{alert} fires once the {program} is gone");
+    }
+}
+
 /// The ids of all published games; each file once.
 fn games(run: &Run) -> Result<BTreeSet<String>, StoreError> {
     let mut games = BTreeSet::new();
@@ -176,6 +187,7 @@ fn a_cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
     }
     if let Some(prometheus) = prometheus {
         prometheus.answers_the_dashboard("r", &mut || cluster.look_after());
+        alerts_fire(&prometheus, &mut cluster);
     }
     cluster.stop();
 

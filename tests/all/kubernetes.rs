@@ -206,6 +206,9 @@ fn every_alert_fires_on_its_fault() {
     for alert in rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")) {
         let fires = tests.split("alertname: ").any(|part| part.starts_with(alert) && part.contains("exp_alerts"));
         assert!(fires, "no test lets {alert} fire");
+        // In the run in which all is well, and wherever nothing is expected.
+        let quiet = tests.contains(&format!("- {{alertname: {alert}, eval_time: 9h}}"));
+        assert!(quiet, "no test sees that {alert} is silent in a run in which all is well");
     }
     let Some(promtool) = find("promtool") else {
         eprintln!("not checked: there is no promtool (apt-get install prometheus)");

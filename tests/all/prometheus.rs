@@ -17,10 +17,15 @@ pub(crate) struct Prometheus {
 }
 
 impl Prometheus {
-    /// Scrapes these addresses every second, with the rules of k8s/monitoring. Nothing where the program is not there.
+    /// Scrapes these addresses every second, with the rules of k8s/monitoring, which wait for a second only until they fire.
+    /// Nothing where the program is not there.
     pub(crate) fn start(targets: &[String]) -> Option<Prometheus> {
         let folder = tempfile::tempdir().unwrap();
-        fs::copy(repository().join("k8s/monitoring/alerts.yaml"), folder.path().join("alerts.yaml")).unwrap();
+        let rules = fs::read_to_string(repository().join("k8s/monitoring/alerts.yaml")).unwrap();
+        let hasty =
+            |line: &str| if line.trim_start().starts_with("for: ") { "        for: 1s" } else { line }.to_owned();
+        let rules: Vec<String> = rules.lines().map(hasty).collect();
+        fs::write(folder.path().join("alerts.yaml"), rules.join("\n")).unwrap();
         let config = format!(
             "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [alerts.yaml]\nscrape_configs:\n\
              - {{job_name: tengen, static_configs: [{{targets: {targets:?}}}]}}\n"
@@ -49,6 +54,26 @@ impl Prometheus {
         let answer: Value = serde_json::from_str(&body).unwrap_or_default();
         assert!(code != 400, "{query}: {answer}");
         answer["data"]["result"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Whether an alert fires for a run.
+    pub(crate) fn fires(&self, alert: &str, run: &str) -> bool {
+        let (_, body) = ask(&self.address, "/api/v1/alerts").unwrap_or_default();
+        let answer: Value = serde_json::from_str(&body).unwrap_or_default();
+        let alerts = answer["data"]["alerts"].as_array().cloned().unwrap_or_default();
+        alerts.iter().any(|found| {
+            found["labels"]["alertname"] == alert && found["labels"]["run"] == run && found["state"] == "firing"
+        })
+    }
+
+    /// Sees that an alert fires within a minute. `meanwhile` is done between looks.
+    pub(crate) fn must_fire(&self, alert: &str, run: &str, meanwhile: &mut dyn FnMut()) {
+        let began = Instant::now();
+        while !self.fires(alert, run) {
+            assert!(began.elapsed() < Duration::from_secs(60), "{alert} does not fire for {run}");
+            meanwhile();
+            std::thread::sleep(Duration::from_millis(500));
+        }
     }
 
     /// Sees that every query of the dashboard has an answer, and that all of the rules can be evaluated. `meanwhile` is done
