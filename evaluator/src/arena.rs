@@ -35,7 +35,7 @@ use pace::Pace;
 /// What was claimed this long ago is not being played any more.
 const CLAIM_LASTS: Duration = Duration::from_secs(1800);
 
-/// Pairs that are drawn before it is believed that all have a retired model.
+/// Pairs that are drawn before it is believed that none is free: all have a retired model, or others are playing them.
 const DRAWS: usize = 1000;
 
 /// What this machine lends to the work.
@@ -85,6 +85,8 @@ pub struct Proposal {
     pub second: PlayerId,
     /// Why these two.
     pub reason: Reason,
+    /// Games between them that others were playing when they were chosen.
+    in_flight: u32,
 }
 
 impl Arena {
@@ -244,18 +246,25 @@ impl Arena {
         // Nothing is learned for what it costs; rules that do not look at the cost are asked again.
         let players: Vec<Option<PlayerId>> = tally.players().iter().map(|name| name.parse().ok()).collect();
         let seconds = |player: usize| self.pace.of(players[player].as_ref());
-        let cost = |one: usize, other: usize| {
-            if is_retired(one) || is_retired(other) { f64::INFINITY } else { seconds(one) + seconds(other) }
+        // What others are playing is left to them, as long as there is another pair.
+        let active = (0..players.len()).filter(|&player| !is_retired(player)).count();
+        let all_are_playing = in_flight.pairs() >= active * active.saturating_sub(1) / 2;
+        let is_free = |one: usize, other: usize| {
+            let is_taken = in_flight.between(one, other) > 0 && !all_are_playing;
+            !is_retired(one) && !is_retired(other) && !is_taken
         };
+        let cost =
+            |one: usize, other: usize| if is_free(one, other) { seconds(one) + seconds(other) } else { f64::INFINITY };
         let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
         let id = |player: usize| tally.players()[player].parse().ok();
         for _ in 0..DRAWS {
             let Some(choice) = pairing::pairs(&question, rule, 1, &mut rng).into_iter().next() else { break };
-            if !is_retired(choice.first) && !is_retired(choice.second) {
+            if is_free(choice.first, choice.second) {
                 return Ok(id(choice.first).zip(id(choice.second)).map(|(first, second)| Proposal {
                     first,
                     second,
                     reason: choice.reason,
+                    in_flight: in_flight.between(choice.first, choice.second),
                 }));
             }
         }
@@ -273,7 +282,8 @@ impl Arena {
         Ok(in_flight)
     }
 
-    /// Lets a proposed pair play as many more games as the run wants, and lets other evaluators know.
+    /// Lets a proposed pair play as many more games as the run wants, and lets other evaluators know. `None` when others have
+    /// begun with this pair since it was proposed: what it would teach now is another question.
     ///
     /// # Errors
     /// As [`Arena::meet`].
@@ -282,22 +292,27 @@ impl Arena {
         proposal: &Proposal,
         stop: &Stop,
         watch: &mut dyn FnMut(Progress),
-    ) -> Result<Progress, EvaluatorError> {
+    ) -> Result<Option<Progress>, EvaluatorError> {
         let Proposal { first, second, .. } = proposal;
-        let claim = self.claim([first, second])?;
+        let Some(claim) = self.claim(proposal)? else { return Ok(None) };
         let played = self.play([first, second], claim.numbers.clone(), stop, watch);
         self.run.release(&claim)?;
         cli::metrics::PAIRS.add(1);
-        played
+        played.map(Some)
     }
 
-    /// Claims the next block of a pair's games of which some are neither played nor claimed.
-    fn claim(&self, [one, other]: [&PlayerId; 2]) -> Result<Claim, EvaluatorError> {
+    /// Claims the next block of a pair's games of which some are neither played nor claimed; `None` when others have claimed
+    /// games of this pair since it was proposed.
+    fn claim(&self, proposal: &Proposal) -> Result<Option<Claim>, EvaluatorError> {
+        let [one, other] = [&proposal.first, &proposal.second];
         let (first, second) = (one.to_string(), other.to_string());
         let size = self.config.evaluate.games_per_pair as u64;
         loop {
             let claims = self.run.claims(CLAIM_LASTS)?.into_iter().filter(|claim| claim.is_of(&first, &second));
             let claimed: BTreeSet<u64> = claims.flat_map(|claim| claim.numbers).collect();
+            if claimed.len() > proposal.in_flight as usize {
+                return Ok(None);
+            }
             // After the claims: the games of one that is released meanwhile are among the results.
             let played = self.pool()?.played(one.min(other), one.max(other));
             let free = |number: &u64| !played.contains(number) && !claimed.contains(number);
@@ -310,7 +325,7 @@ impl Arena {
             // Somebody may have claimed, played and released them while this claim was under way.
             let played = self.pool()?.played(one.min(other), one.max(other));
             if claim.numbers.iter().all(|number| !played.contains(number)) {
-                return Ok(claim);
+                return Ok(Some(claim));
             }
             self.run.release(&claim)?;
         }
@@ -435,3 +450,6 @@ mod tests;
 
 #[cfg(test)]
 mod engine_tests;
+
+#[cfg(test)]
+mod simulation;

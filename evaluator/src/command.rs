@@ -187,6 +187,8 @@ const MOST_GAMES: u64 = 20_000;
 const LOOK: Duration = Duration::from_secs(10);
 /// … at most.
 const LOOK_LATE: Duration = Duration::from_secs(60);
+/// Looks for a new model after which everything is looked at again.
+const LOOKS: u32 = 10;
 
 /// The lead, in Elo, for which a new champion is worth having.
 const WORTH: f64 = 35.0;
@@ -337,7 +339,6 @@ fn wait_for_run(run: &Run, stop: &Stop) -> Result<bool, StoreError> {
 
 fn play_uncertain(arena: &mut Arena, args: &Args, stop: &Stop) -> Result<(), EvaluatorError> {
     let (mut left, mut said) = (args.pairs.unwrap_or(1), false);
-    let mut pause = Pause::new(LOOK, LOOK_LATE);
     while left > 0 && !stop.requested() {
         let Some(proposal) = arena.propose(args.rule())? else {
             if !args.wait {
@@ -348,18 +349,34 @@ fn play_uncertain(arena: &mut Arena, args: &Args, stop: &Stop) -> Result<(), Eva
                 tracing::info!("waiting for two models to pair");
                 said = true;
             }
-            cli::alive();
-            stop.wait(pause.grow());
+            wait_for_model(arena, stop)?;
             continue;
         };
-        pause.reset();
-        left -= 1;
         tracing::info!(first = %proposal.first, second = %proposal.second, "paired: {}", proposal.reason);
         let games = arena.config().evaluate.games_per_pair as u64;
         let bar = cli::Progress::new(format!("{} against {}", proposal.first, proposal.second), Some(games));
-        arena.meet_proposed(&proposal, stop, &mut |progress| show(&bar, progress))?;
+        let met = arena.meet_proposed(&proposal, stop, &mut |progress| show(&bar, progress))?;
         bar.finish();
+        if met.is_none() {
+            tracing::info!("others were quicker with this pair");
+            continue;
+        }
+        left -= 1;
         tell_score(arena, [&proposal.first, &proposal.second])?;
+    }
+    Ok(())
+}
+
+/// Waits until the run has another model, asking for that one only; now and then for nothing, since others may have played with
+/// somebody who is no model.
+fn wait_for_model(arena: &Arena, stop: &Stop) -> Result<(), StoreError> {
+    let mut pause = Pause::new(LOOK, LOOK_LATE);
+    let next = arena.run().newest_model()?.map_or(1, |newest| newest + 1);
+    for _ in 0..LOOKS {
+        cli::alive();
+        if stop.wait(pause.grow()) || arena.run().has_model(next)? {
+            break;
+        }
     }
     Ok(())
 }

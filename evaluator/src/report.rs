@@ -63,9 +63,9 @@ fn now() -> u64 {
 }
 
 fn thresholds(arena: &Arena) -> Result<Vec<Threshold>, EvaluatorError> {
-    let times = arena.run().resign_times()?;
-    let read = times.into_iter().map(|time| Ok(Threshold { time, resign: arena.run().resign_at(time)? }));
-    read.collect()
+    let names = arena.run().resigns()?;
+    let read = names.iter().map(|name| arena.run().resign_at(name));
+    read.map(|read| read.map(|(time, resign)| Threshold { time, resign }).map_err(EvaluatorError::from)).collect()
 }
 
 /// Writes the page; whoever reads the file meanwhile sees the page that was there before.

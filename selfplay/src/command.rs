@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use clap::Parser;
-use cli::{Blame, Misconfigured, Pause, Stop, StoreUnreachable, scattered};
+use cli::{Blame, Misconfigured, Pause, Stop, StoreUnreachable};
 use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
 use net::Device;
 use store::{Run, Store, StoreError};
@@ -15,7 +15,7 @@ use crate::{Job, Model, SelfplayError, Threshold, Unfinished, play, rates};
 
 /// How often a worker looks for a newer model and a newer resign threshold.
 const LOOK: Duration = Duration::from_secs(10);
-/// … at most, when there is nothing to do.
+/// … at most, when there has long been nothing new.
 const LOOK_LATE: Duration = Duration::from_secs(30);
 
 /// Plays games with a model against itself and publishes them in the run's store, many to a file.
@@ -143,9 +143,11 @@ impl Worker<'_> {
                 return Ok(());
             }
             let model = number.map_or(ModelId::Random, |number| name.model(number));
-            self.play(&model, &mut unfinished, &mut || Ok(self.run.newest_model()? == number))?;
+            // One small object is asked for by thousands who wait: the card of the next model.
+            let next = number.map_or(1, |number| number + 1);
+            self.play(&model, &mut unfinished, &mut || Ok(!self.run.has_model(next)?))?;
             let mut pause = Pause::new(LOOK, LOOK_LATE);
-            while !self.stop.requested() && self.run.newest_model()? == number {
+            while !self.stop.requested() && !self.run.has_model(next)? {
                 tracing::info!(%model, "all games are published; waiting for a newer model");
                 cli::alive();
                 self.stop.wait(pause.grow());
@@ -176,7 +178,8 @@ impl Worker<'_> {
         cli::ready();
         tracing::info!(%model, threshold = job.threshold.get(), threads = job.threads, "playing");
         let bar = cli::Progress::new(model.to_string(), self.args.games);
-        let (mut looked, mut patience) = (Instant::now(), scattered(LOOK));
+        let mut pause = Pause::new(LOOK, LOOK_LATE);
+        let (mut looked, mut patience) = (Instant::now(), pause.grow());
         let mut failed = Ok(());
         let done = play(self.run, &job, &opened, unfinished, self.stop, &mut |progress| {
             bar.set(progress.games);
@@ -184,12 +187,17 @@ impl Worker<'_> {
             if looked.elapsed() < patience {
                 return ControlFlow::Continue(());
             }
-            (looked, patience) = (Instant::now(), scattered(LOOK));
             let mut look = || -> anyhow::Result<bool> {
-                job.threshold.set(self.threshold(model)?);
+                let threshold = self.threshold(model)?;
+                if threshold != job.threshold.get() {
+                    job.threshold.set(threshold);
+                    pause.reset();
+                }
                 current()
             };
-            match look() {
+            let looks = look();
+            (looked, patience) = (Instant::now(), pause.grow());
+            match looks {
                 Ok(true) => ControlFlow::Continue(()),
                 Ok(false) => ControlFlow::Break(()),
                 Err(error) => {
@@ -206,7 +214,7 @@ impl Worker<'_> {
     /// Built-in models have values that mean nothing, so they play to the end.
     fn threshold(&self, model: &ModelId) -> anyhow::Result<Option<f32>> {
         match model {
-            ModelId::Trained { .. } => Ok(self.run.newest_resign()?.map(|resign| resign.threshold)),
+            ModelId::Trained { .. } => Ok(self.run.resign_in_force()?.map(|resign| resign.threshold)),
             ModelId::Uniform | ModelId::Random => Ok(None),
         }
     }

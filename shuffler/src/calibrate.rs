@@ -9,8 +9,8 @@ use crate::monitor;
 pub(crate) struct Calibrator<'a> {
     run: &'a Run,
     settings: &'a Resign,
-    /// The newest games that were looked at.
-    seen: Option<FileRef>,
+    /// The newest games that were looked at, and how many files of their model there were.
+    seen: Option<(FileRef, usize)>,
 }
 
 impl Calibrator<'_> {
@@ -24,7 +24,8 @@ impl Calibrator<'_> {
     /// # Errors
     /// A store that cannot be reached or written.
     pub(crate) fn look(&mut self) -> Result<(), StoreError> {
-        let newest = self.run.newest_games()?;
+        let files = self.run.newest_files()?;
+        let newest = files.last().map(|newest| (newest.clone(), files.len()));
         if newest == self.seen {
             return Ok(());
         }

@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use std::process::Command;
-use std::thread;
 use std::time::Duration;
 
-use tests::{Stage, TestStore, fail, repository, succeed};
+use tests::{Stage, TestStore, repository};
 
 /// What Kubernetes waits between SIGTERM and SIGKILL is longer.
 const DRAINED: Duration = Duration::from_secs(10);
@@ -128,102 +126,4 @@ fn a_run_on_one_machine_tells_all_of_it() {
     }
     assert_eq!(metrics["tengen_train_rotate_enabled"], 1.0);
     drain(&mut tengen);
-}
-
-/// Runs a stage that must fail because of how it was started, at once: what it says, on one line, and its exit code.
-fn refused(command: &mut Command) -> (i32, String) {
-    let (code, said) = fail(command);
-    let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
-    assert_eq!(errors.len(), 1, "one line that says what is wrong:\n{said}");
-    (code, errors[0].to_owned())
-}
-
-/// The arguments with which each stage is started on a cluster.
-const STAGES: [(&str, &[&str]); 4] = [
-    ("selfplay", &["--model", "tiny", "--config", "configs/tiny.toml"]),
-    ("shuffler", &["--run", "tiny"]),
-    ("trainer", &["--run", "tiny", "--config", "configs/tiny.toml"]),
-    ("evaluator", &["--run", "tiny", "--pair-uncertain", "--wait"]),
-];
-
-#[test]
-fn a_store_that_is_no_good_is_said_by_every_stage_once_with_its_exit_code() {
-    let store = TestStore::on_server();
-    // Each waits for some seconds whether what is wrong passes.
-    thread::scope(|scope| {
-        for (program, args) in STAGES {
-            let store = &store;
-            scope.spawn(move || says_what_is_wrong_with_the_store(store, program, args));
-        }
-    });
-}
-
-fn says_what_is_wrong_with_the_store(store: &TestStore, program: &str, args: &[&str]) {
-    let at = |place: &str| {
-        let mut command = store.program_at(program, place);
-        command.args(args).current_dir(repository());
-        command
-    };
-    let mut wrong_key = at(&store.place());
-    wrong_key.env("AWS_SECRET_ACCESS_KEY", "wrong");
-    let mut no_server = at(&store.place());
-    no_server.env("AWS_ENDPOINT", "http://127.0.0.1:9");
-    let file = tempfile::NamedTempFile::new().unwrap();
-    let cases = [
-        ("a place that is none", at("ftp://x"), 2, "cannot use ftp://x as a store"),
-        ("a file", at(file.path().to_str().unwrap()), 2, "it is not a folder"),
-        ("a bucket that is not there", at("s3://no-such-bucket/x"), 2, "there is no such bucket"),
-        ("a key that does not fit", wrong_key, 3, "s3://bucket/stores"),
-        ("a server that is not there", no_server, 3, "s3://bucket/stores"),
-    ];
-    for (what, mut command, code, part) in cases {
-        let (found, said) = refused(&mut command);
-        assert_eq!(found, code, "{program}, {what}: {said}");
-        assert!(said.contains(part), "{program}, {what}: {said}");
-    }
-}
-
-#[test]
-fn a_disk_that_is_full_is_said_by_those_who_write() {
-    let store = TestStore::new();
-    for (program, args) in STAGES.into_iter().filter(|(program, _)| ["selfplay", "trainer"].contains(program)) {
-        let command = store.program(program);
-        // No file may be larger than one block, and the signal that goes with it is not heard: writes fail.
-        let limited = format!("trap '' XFSZ; ulimit -f 1; exec {} \"$@\"", command.get_program().to_str().unwrap());
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &limited, "sh", "--store", &store.place(), "--log-format", "plain"]);
-        let (code, said) = refused(shell.args(args).current_dir(repository()));
-        assert!(
-            code == 3 && said.contains("cannot write") && said.contains("tiny/run.toml"),
-            "{program}: {code}: {said}"
-        );
-    }
-}
-
-#[test]
-fn what_an_operator_gets_wrong_is_said_once_with_its_exit_code() {
-    let store = TestStore::on_server();
-    let config = repository().join("configs/tiny.toml");
-    let selfplay = |model: &str| {
-        let mut command = store.program("selfplay");
-        command.args(["--run", "tiny", "--model", model, "--games", "1", "--config"]).arg(&config);
-        command
-    };
-    succeed(&mut selfplay("random"));
-
-    let other = repository().join("configs/9x9.toml");
-    let mut of_another_run = store.program("selfplay");
-    of_another_run.args(["--run", "tiny", "--model", "random", "--config"]).arg(other);
-    let mut bad_worker = selfplay("random");
-    bad_worker.env("JOB_COMPLETION_INDEX", "a/b");
-    let cases = [
-        ("the configuration of another run", of_another_run, 2, "describes another run"),
-        ("a model that is not there", selfplay("tiny-9"), 2, "tiny-9"),
-        ("a worker whose name is none", bad_worker, 2, "a/b"),
-    ];
-    for (what, mut command, code, part) in cases {
-        let (found, said) = refused(&mut command);
-        assert_eq!(found, code, "{what}: {said}");
-        assert!(said.contains(part), "{what}: {said}");
-    }
 }

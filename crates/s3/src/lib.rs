@@ -6,22 +6,24 @@
 //!
 //! `s3s-fs` makes buckets as they are written to; here there is one bucket, and others do not exist.
 //!
-//! A server can be made unreliable: see [`Trouble`].
+//! A server can be made unreliable: see [`Trouble`]. It can refuse everything for a reason, as a real one would: see
+//! [`Refusal`]. What it is asked is written down: see [`Server::asked`].
 
+mod refusal;
 mod trouble;
 
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::thread;
 
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request};
+use hyper::{Method, Request, Uri};
 use hyper_util::rt::TokioIo;
 use s3s::auth::SimpleAuth;
 use s3s::service::{S3Service, S3ServiceBuilder};
@@ -29,6 +31,7 @@ use tempfile::TempDir;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, oneshot};
 
+pub use refusal::Refusal;
 pub use trouble::Trouble;
 
 use trouble::{Answer, Dice};
@@ -41,15 +44,23 @@ const SECRET: &str = "no-secret";
 pub struct Server {
     folder: TempDir,
     address: SocketAddr,
-    away: Arc<AtomicBool>,
+    state: Arc<State>,
     _stop: oneshot::Sender<Infallible>,
+}
+
+/// What the owner of a server sees and changes while it runs.
+#[derive(Default)]
+struct State {
+    away: AtomicBool,
+    refusal: std::sync::Mutex<Option<Refusal>>,
+    asked: std::sync::Mutex<Vec<String>>,
 }
 
 /// What all connections share.
 struct Desk {
     service: S3Service,
     dice: Dice,
-    away: Arc<AtomicBool>,
+    state: Arc<State>,
     puts: Mutex<()>,
 }
 
@@ -70,8 +81,8 @@ impl Server {
         let folder = tempfile::tempdir()?;
         std::fs::create_dir(folder.path().join(BUCKET))?;
         let service = service(folder.path())?;
-        let away = Arc::new(AtomicBool::new(false));
-        let desk = Arc::new(Desk { service, dice: Dice::new(trouble), away: away.clone(), puts: Mutex::new(()) });
+        let state = Arc::new(State::default());
+        let desk = Arc::new(Desk { service, dice: Dice::new(trouble), state: state.clone(), puts: Mutex::new(()) });
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -85,12 +96,23 @@ impl Server {
                 }
             });
         })?;
-        Ok(Server { folder, address, away, _stop: stop })
+        Ok(Server { folder, address, state, _stop: stop })
     }
 
     /// From now on nobody is answered, or everybody again.
     pub fn set_away(&self, away: bool) {
-        self.away.store(away, Ordering::Relaxed);
+        self.state.away.store(away, Ordering::Relaxed);
+    }
+
+    /// From now on requests are refused for this reason, or served again.
+    pub fn refuse(&self, refusal: Option<Refusal>) {
+        *self.state.refusal.lock().unwrap_or_else(PoisonError::into_inner) = refusal;
+    }
+
+    /// What the server was asked since this was last called, in order: `HEAD`, `GET`, `PUT` or `DELETE` and the path of an
+    /// object, `LIST` and the beginning of the names that are listed. Tries after the first are among them.
+    pub fn asked(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The URL of a store on this server.
@@ -141,14 +163,35 @@ async fn converse(stream: TcpStream, desk: Arc<Desk>) {
     drop(http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await);
 }
 
+impl State {
+    fn note(&self, method: &Method, uri: &Uri) {
+        let list = uri.query().filter(|query| query.contains("list-type=")).map(|query| {
+            let prefix = query.split('&').find_map(|part| part.strip_prefix("prefix=")).unwrap_or_default();
+            format!("LIST {}", prefix.replace("%2F", "/"))
+        });
+        let path = uri.path().trim_start_matches('/').trim_start_matches(BUCKET).trim_start_matches('/');
+        let line = list.unwrap_or_else(|| format!("{method} {path}"));
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+    }
+
+    fn refusal(&self, method: &Method) -> Option<Answer> {
+        let refusal = *self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+        refusal.filter(|refusal| refusal.meets(method)).map(|refusal| refusal.answer(method))
+    }
+}
+
 impl Desk {
     /// Answers a request; an error closes the connection without an answer.
     async fn answer(&self, request: Request<Incoming>) -> io::Result<Answer> {
-        if self.away.load(Ordering::Relaxed) {
+        self.state.note(request.method(), request.uri());
+        if self.state.away.load(Ordering::Relaxed) {
             return Err(io::Error::other("away"));
         }
         if request.uri().path().split('/').nth(1) != Some(BUCKET) {
             return Ok(trouble::no_such_bucket());
+        }
+        if let Some(answer) = self.state.refusal(request.method()) {
+            return Ok(answer);
         }
         let trouble = self.dice.throw();
         trouble.before().await?;

@@ -21,7 +21,7 @@ use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::games::{EXAMPLES, GAMES, HOLDOUT, SGF};
-use crate::names::{number_name, parse_number};
+use crate::names::number_name;
 use crate::partial::OpenTable;
 use crate::parts::Part;
 use crate::{FileRef, Run, StoreError};
@@ -93,16 +93,17 @@ struct Decoded {
 }
 
 impl Run {
-    /// All archives, the oldest first. They are listed after the files that may be in them: whoever first lists files and
-    /// then archives misses none.
+    /// All archives, the oldest first. They are numbered without gaps, so the next one is asked for until there is none; nothing
+    /// is listed. Whoever first lists files and then asks for archives misses none.
     pub(crate) fn archives(&self) -> Result<Vec<Arc<Archive>>, StoreError> {
-        let names = self.store().files(&self.path([GAMES, ARCHIVE]))?;
-        let numbers = names.iter().filter_map(|name| parse_number(name.strip_suffix(".parquet")?));
-        for number in numbers {
-            if !self.known_archives().opened.contains_key(&number) {
-                let archive = Arc::new(self.open_archive(number)?);
-                self.known_archives().opened.insert(number, archive);
+        let mut known = self.known_archives().opened.last_key_value().map_or(0, |(&number, _)| number);
+        loop {
+            match self.open_archive(known + 1) {
+                Ok(archive) => drop(self.known_archives().opened.insert(known + 1, Arc::new(archive))),
+                Err(StoreError::NotFound { .. }) => break,
+                Err(error) => return Err(error),
             }
+            known += 1;
         }
         Ok(self.known_archives().opened.values().cloned().collect())
     }

@@ -2,13 +2,17 @@
 //!
 //! A claim is a file whose name says which games it is about: the pair, and the first of the games. A file is published once,
 //! so of two evaluators that want the same games one gets them.
+//!
+//! How old a claim is, is said by the clock of the place that keeps it, which is the same for all; clocks of machines may be
+//! hours apart.
 
-use std::time::Duration;
+use std::collections::BTreeMap;
+use std::sync::{MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
-use crate::names::now;
 use crate::parts::sha256;
 use crate::{Run, StoreError};
 
@@ -30,10 +34,36 @@ pub struct Claim {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     worker: String,
-    /// When it was made, in milliseconds since 1970.
+    /// When it was made, in milliseconds since 1970 by the clock of who made it: for people.
     time: u64,
     #[serde(flatten)]
     claim: Claim,
+}
+
+/// What was last seen of the claims of others, and the time at the place that keeps them.
+#[derive(Debug, Default)]
+pub(crate) struct Notices {
+    /// By file and when it was written. What is written later under the same name is another claim.
+    read: BTreeMap<(String, i64), Claim>,
+    /// A time of the place in milliseconds since 1970, and when it was that late at least.
+    clock: Option<(i64, Instant)>,
+    /// Whether that was seen of a file of its own. Until then it may be much later there.
+    is_sure: bool,
+}
+
+impl Notices {
+    /// It was that late at the place just now, or later.
+    fn set(&mut self, time: i64) {
+        if self.time().is_none_or(|now| time > now) {
+            self.clock = Some((time, Instant::now()));
+        }
+    }
+
+    /// How late it is at the place, as far as is known.
+    fn time(&self) -> Option<i64> {
+        let since = |then: Instant| i64::try_from(then.elapsed().as_millis()).unwrap_or(i64::MAX);
+        self.clock.map(|(time, then)| time.saturating_add(since(then)))
+    }
 }
 
 impl Claim {
@@ -57,11 +87,20 @@ impl Run {
     /// # Errors
     /// A store that cannot be written.
     pub fn claim(&self, worker: &str, claim: &Claim) -> Result<bool, StoreError> {
-        let stored = Stored { worker: worker.to_owned(), time: now(), claim: claim.clone() };
-        match self.store().publish_toml(&self.claim_path(&claim.file()), &stored) {
-            Err(StoreError::AlreadyExists { .. }) => Ok(false),
-            done => done.map(|()| true),
+        let stored = Stored { worker: worker.to_owned(), time: self.store().now(), claim: claim.clone() };
+        let path = self.claim_path(&claim.file());
+        match self.store().publish_toml(&path, &stored) {
+            Err(StoreError::AlreadyExists { .. }) => return Ok(false),
+            done => done?,
         }
+        let is_sure = self.notices().is_sure;
+        if !is_sure && let Some(time) = self.store().written_at(&path)? {
+            // What was just written says how late it is there.
+            let mut notices = self.notices();
+            notices.set(time);
+            notices.is_sure = true;
+        }
+        Ok(true)
     }
 
     /// The games are played, or given up.
@@ -72,25 +111,43 @@ impl Run {
         self.store().delete(&self.claim_path(&claim.file()))
     }
 
-    /// What others are playing. Claims older than `age` are those of killed processes: they do not count, and are deleted.
+    /// What others are playing. Claims older than `age` are those of killed processes: they do not count, and are deleted. Before
+    /// anything is known of the time at the place, none is that old. Who asks again reads only claims that are new.
     ///
     /// # Errors
     /// A store that cannot be used.
     pub fn claims(&self, age: Duration) -> Result<Vec<Claim>, StoreError> {
-        let oldest = now().saturating_sub(u64::try_from(age.as_millis()).unwrap_or(u64::MAX));
-        let files = self.store().files(&self.path([CLAIMS]))?;
-        let mut claims = Vec::new();
-        for file in files.iter().filter(|file| file.ends_with(TOML)) {
-            match self.store().find_toml::<Stored>(&self.claim_path(file)) {
-                Ok(Some(found)) if found.time >= oldest => claims.push(found.claim),
-                // Old, or none that these programs can read: what it was about may be played.
-                Ok(Some(_)) | Err(StoreError::Damaged { .. }) => self.store().delete(&self.claim_path(file))?,
+        let files = self.store().dated_files(&self.path([CLAIMS]))?;
+        files.values().for_each(|&time| self.notices().set(time));
+        let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
+        let oldest = self.notices().time().map_or(i64::MIN, |now| now.saturating_sub(age));
+        let known = std::mem::take(&mut self.notices().read);
+        let mut claims = BTreeMap::new();
+        for (file, time) in files.into_iter().filter(|(file, _)| file.ends_with(TOML)) {
+            if time < oldest {
+                self.store().delete(&self.claim_path(&file))?;
+                continue;
+            }
+            let key = (file, time);
+            if let Some(claim) = known.get(&key) {
+                claims.insert(key, claim.clone());
+                continue;
+            }
+            match self.store().find_toml::<Stored>(&self.claim_path(&key.0)) {
+                Ok(Some(found)) => drop(claims.insert(key, found.claim)),
+                // None that these programs can read: what it was about may be played.
+                Err(StoreError::Damaged { .. }) => self.store().delete(&self.claim_path(&key.0))?,
                 // One that is gone was released just now.
                 Ok(None) => {}
                 Err(error) => return Err(error),
             }
         }
-        Ok(claims)
+        self.notices().read.clone_from(&claims);
+        Ok(claims.into_values().collect())
+    }
+
+    fn notices(&self) -> MutexGuard<'_, Notices> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn claim_path(&self, file: &str) -> Path {

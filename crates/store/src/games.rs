@@ -66,7 +66,7 @@ impl Run {
     /// # Errors
     /// A game that could not be replayed: then nothing is published.
     pub fn publish_games(&self, model: u32, worker: &str, games: &[GameRecord]) -> Result<FileRef, StoreError> {
-        let file = FileRef { model, stem: Stem::now(worker)? };
+        let file = FileRef { model, stem: Stem::new(worker, self.store().now())? };
         self.publish_new_games(&file, games)?;
         Ok(file)
     }
@@ -161,8 +161,16 @@ impl Run {
     /// # Errors
     /// A store that cannot be reached.
     pub fn newest_games(&self) -> Result<Option<FileRef>, StoreError> {
-        let newest = self.newest_player()?.map(|model| self.game_files(model));
-        Ok(newest.transpose()?.and_then(|mut files| files.pop()))
+        Ok(self.newest_files()?.pop())
+    }
+
+    /// The files of games of the newest model that has any, oldest first. How many there are tells whether one has come, for one
+    /// of a worker whose clock is behind is not the newest.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn newest_files(&self) -> Result<Vec<FileRef>, StoreError> {
+        self.newest_player()?.map_or_else(|| Ok(Vec::new()), |model| self.game_files(model))
     }
 
     /// The newest model that has games; `None` before any.
@@ -195,8 +203,12 @@ impl Run {
     /// [`StoreError::Damaged`] for a file that cannot be read: which games it has is not known. Once it is deleted, they
     /// are played again.
     pub fn published_indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
+        // Of all names in the folder those of this worker are asked for, who may be one of thousands.
+        let names = self.store().files_beginning(&self.numbered(GAMES, model), &format!("{worker}-"))?;
+        let mut files: BTreeSet<FileRef> = FileRef::all_in(&number_name(model), &names).collect();
+        files.extend(self.archived_from(model)?.into_iter().take_while(|file| file.model == model));
         let mut indices = BTreeSet::new();
-        for file in self.game_files(model)?.iter().filter(|file| file.stem.worker() == worker) {
+        for file in files.iter().filter(|file| file.stem.worker() == worker) {
             indices.extend(self.read_summaries(file)?.iter().map(|game| game.index));
         }
         Ok(indices)

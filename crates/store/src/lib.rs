@@ -8,7 +8,7 @@
 //!         holdout/000330/<worker>-<time>.parquet           positions of the games set aside, which are nowhere else
 //!         sgf/000330/<worker>-<time>.sgf                   the games for people
 //!         {games,examples,holdout,sgf}/archive/000001.…    many such files in one, and the games say which
-//!         resign/<time>.toml                               a resignation threshold and what it comes from
+//!         resign/<number>.toml                             a resignation threshold and what it comes from
 //!         shards/000331/part-0000.parquet…, manifest.toml  what model 331 is trained on (record::examples)
 //!         checkpoints/000000168960/…, manifest.toml        a trainer's state after so many steps
 //!         logs/…                                           losses by step: JSON lines, and events for TensorBoard
@@ -49,11 +49,13 @@ mod marks;
 mod metadata;
 mod models;
 mod names;
+mod numbers;
 mod open;
 mod origin;
 mod partial;
 mod parts;
 mod patience;
+mod reason;
 mod resign;
 mod results;
 mod run;

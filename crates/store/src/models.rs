@@ -1,10 +1,14 @@
 //! Models: weights, and a card that says what they are.
 
+use std::collections::BTreeSet;
+use std::sync::MutexGuard;
+
 use bytes::Bytes;
 use config::{ModelId, Network, RunName, Search};
 use serde::{Deserialize, Serialize};
 
-use crate::names::parse_number;
+use crate::names::{number_name, parse_number};
+use crate::numbers;
 use crate::parts::Part;
 use crate::{Run, Source, StoreError};
 
@@ -51,30 +55,53 @@ struct Committed {
 }
 
 impl Run {
-    /// The numbers of all models, ascending. Model 0, which is `random`, is not among them.
+    /// The numbers of all models, ascending. Model 0, which is `random`, is not among them. Who asks again asks only for the
+    /// cards of those that are new.
     ///
     /// # Errors
     /// A store that cannot be reached.
     pub fn models(&self) -> Result<Vec<u32>, StoreError> {
-        let mut models = self.model_folders()?;
-        let mut published = Vec::with_capacity(models.len());
-        for number in models.drain(..) {
-            if self.has_model(number)? {
-                published.push(number);
+        let mut published = BTreeSet::new();
+        let known = std::mem::take(&mut *self.known_models());
+        for number in self.model_folders()? {
+            if known.contains(&number) || self.has_model(number)? {
+                published.insert(number);
             }
         }
-        Ok(published)
+        self.known_models().clone_from(&published);
+        Ok(published.into_iter().collect())
     }
 
-    /// The number of the newest model; `None` before the first. What this costs does not grow with the number of models:
-    /// only those newer than the newest found before are asked for.
+    /// The number of the newest model; `None` before the first. Models are numbered without gaps, so this asks for cards and
+    /// lists nothing: for the next one and the newest known while nothing is new, and for some ten where there are hundreds.
+    ///
+    /// Only where model 1 is not there the folder is listed: before the first model, where it is empty, and in a run whose
+    /// oldest models somebody has deleted.
     ///
     /// # Errors
     /// A store that cannot be reached.
     pub fn newest_model(&self) -> Result<Option<u32>, StoreError> {
+        let known = self.known_name(MODELS).and_then(|name| parse_number(&name));
+        let newest = numbers::last(known.unwrap_or_default(), |number| self.has_model(number))?;
+        if newest > known.unwrap_or_default() {
+            self.learn_name(MODELS, &number_name(newest));
+            return Ok(Some(newest));
+        }
         // A folder without a card is a model that is being published, or was when its writer was killed.
         let counts = |name: &str| parse_number(name).map_or(Ok(false), |number| self.has_model(number));
-        Ok(self.newest_name(MODELS, counts)?.and_then(|name| parse_number(&name)))
+        match known {
+            // There was none at all, so the first that comes is model 1.
+            Some(0) => Ok(None),
+            // Somebody may have deleted it.
+            Some(number) if self.has_model(number)? => Ok(Some(number)),
+            _ => {
+                let found = self.newest_name(MODELS, counts)?;
+                if found.is_none() {
+                    self.learn_name(MODELS, &number_name(0));
+                }
+                Ok(found.and_then(|name| parse_number(&name)))
+            }
+        }
     }
 
     /// Whether this model has been published.
@@ -121,6 +148,10 @@ impl Run {
     fn committed(&self, number: u32) -> Result<Committed, StoreError> {
         let path = self.numbered(MODELS, number).join(CARD);
         self.store().find_toml(&path)?.ok_or_else(|| StoreError::NotFound { path: self.store().name(&path) })
+    }
+
+    fn known_models(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+        self.models.lock().expect("nobody panics while holding numbers")
     }
 
     fn model_folders(&self) -> Result<Vec<u32>, StoreError> {

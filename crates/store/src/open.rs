@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use object_store::aws::AmazonS3Builder;
 use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::list::PaginatedListStore;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
@@ -19,6 +20,8 @@ use crate::StoreError;
 #[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) objects: Arc<dyn ObjectStore>,
+    /// The same, where names can be listed by how they begin: in buckets.
+    pub(crate) pages: Option<Arc<dyn PaginatedListStore>>,
     /// What comes before every path in it.
     pub(crate) prefix: Path,
     /// How errors name it.
@@ -53,7 +56,7 @@ fn folder(place: &str, folder: PathBuf) -> Result<Place, StoreError> {
     })?;
     // A file counts as published when it would survive a loss of power.
     let objects = LocalFileSystem::new_with_prefix(&folder).map_err(|e| fail(e.to_string()))?.with_fsync(true);
-    Ok(Place { objects: Arc::new(objects), prefix: Path::default(), root, folder: Some(folder) })
+    Ok(Place { objects: Arc::new(objects), pages: None, prefix: Path::default(), root, folder: Some(folder) })
 }
 
 /// A bucket of S3, with credentials and endpoint from the environment (`AWS_*`) or from the machine's role.
@@ -86,7 +89,10 @@ fn gs(url: &Url, options: &[(String, String)]) -> Result<Place, StoreError> {
     })
 }
 
-fn bucket(url: &Url, build: impl Fn() -> object_store::Result<Arc<dyn ObjectStore>>) -> Result<Place, StoreError> {
+fn bucket<T: ObjectStore + PaginatedListStore>(
+    url: &Url,
+    build: impl Fn() -> object_store::Result<Arc<T>>,
+) -> Result<Place, StoreError> {
     let fail = |reason: String| StoreError::BadUrl { url: url.to_string(), reason };
     if url.host_str().is_none_or(str::is_empty) {
         return Err(fail("it names no bucket".to_owned()));
@@ -95,7 +101,8 @@ fn bucket(url: &Url, build: impl Fn() -> object_store::Result<Arc<dyn ObjectStor
     let _ = rustls::crypto::ring::default_provider().install_default();
     let prefix = Path::from_url_path(url.path()).map_err(|e| fail(e.to_string()))?;
     let root = url.as_str().trim_end_matches('/').to_owned();
-    Ok(Place { objects: build().map_err(|e| fail(e.to_string()))?, prefix, root, folder: None })
+    let objects = build().map_err(|e| fail(e.to_string()))?;
+    Ok(Place { objects: objects.clone(), pages: Some(objects), prefix, root, folder: None })
 }
 
 /// A few seconds of patience with each request, over and above that of [`crate::patience`] with each call: a list takes

@@ -1,7 +1,6 @@
 //! How long to wait for something passing.
 
-use std::error::Error;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::thread;
 use std::time::Duration;
 
@@ -9,6 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::names;
+use crate::reason::{has_no_credentials, is_full, system_error};
 
 /// Tries of one call, the first included.
 const TRIES: u32 = 7;
@@ -49,24 +49,19 @@ fn pause(tries: u32) -> Duration {
 /// file system is to be asked again only where a network is behind it.
 fn is_passing(error: &object_store::Error, local: bool) -> bool {
     let object_store::Error::Generic { .. } = error else { return false };
-    match system_error(error).filter(|_| local) {
+    match system_error(error).map(std::io::Error::kind).filter(|_| local) {
         Some(kind) => matches!(
             kind,
             ErrorKind::Interrupted | ErrorKind::TimedOut | ErrorKind::StaleNetworkFileHandle | ErrorKind::ResourceBusy
         ),
-        None => true,
+        None => !is_full(error) && !has_no_credentials(error),
     }
-}
-
-/// What the operating system said, if it was asked.
-fn system_error(error: &object_store::Error) -> Option<ErrorKind> {
-    let causes = std::iter::successors(Some(error as &(dyn Error + 'static)), |&cause| cause.source());
-    let mut system = causes.filter_map(|cause| cause.downcast_ref::<io::Error>());
-    system.find(|e| e.raw_os_error().is_some()).map(io::Error::kind)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io;
+
     use super::*;
 
     fn error(source: io::Error) -> object_store::Error {
@@ -86,6 +81,7 @@ mod tests {
         assert!(!is_passing(&full(), true) && is_passing(&stale(), true));
         assert!(is_passing(&error(io::Error::from_raw_os_error(111)), false), "a refused connection");
         assert!(is_passing(&error(io::Error::other("lost")), true));
+        assert!(!is_passing(&error(io::Error::other("507 Insufficient Storage")), false));
         let missing = object_store::Error::NotFound { path: "x".to_owned(), source: "gone".into() };
         assert!(!is_passing(&missing, false));
     }

@@ -5,7 +5,8 @@ use object_store::path::Path;
 use record::resign::Calibration;
 use serde::{Deserialize, Serialize};
 
-use crate::names::{now, parse_time, time_name};
+use crate::names::{number_name, parse_number, parse_time};
+use crate::numbers;
 use crate::{Run, StoreError};
 
 const RESIGN: &str = "resign";
@@ -32,6 +33,20 @@ pub struct ResignThreshold {
     pub rate_high: f64,
 }
 
+/// A threshold as it is stored.
+#[derive(Serialize, Deserialize)]
+struct Dated {
+    /// When it was published, in milliseconds since 1970. Those of earlier versions are named by it instead.
+    #[serde(default)]
+    time: u64,
+    #[serde(flatten)]
+    threshold: ResignThreshold,
+}
+
+/// The number of the newest threshold that was read, and what it says.
+#[derive(Debug, Default)]
+pub(crate) struct Newest(Option<(u32, ResignThreshold)>);
+
 /// The bleakest values of the newest calibration games that have a winner.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Bleakest {
@@ -50,50 +65,93 @@ impl Run {
         let bleakest = self.bleakest(settings.games)?;
         let found = Calibration::of(&bleakest.values, f64::from(settings.quantile), settings.min_games);
         let Some(found) = found.map(|found| describe(&found, &bleakest, settings)) else { return Ok(None) };
-        if self.newest_resign()?.as_ref() != Some(&found) {
+        if self.resign_in_force()?.as_ref() != Some(&found) {
             self.publish_resign(&found)?;
         }
         Ok(Some(found))
     }
 
-    /// Publishes a threshold that holds from now on.
+    /// Publishes a threshold that holds from now on, under the next number: whatever clocks say, it comes after those before.
     ///
     /// # Errors
     /// A store that cannot be written.
     pub fn publish_resign(&self, threshold: &ResignThreshold) -> Result<(), StoreError> {
-        self.store().publish_toml(&self.resign_path(now()), threshold)
+        self.resign_in_force()?;
+        let stored = Dated { time: self.store().now(), threshold: threshold.clone() };
+        let mut number = self.known_threshold().map_or(0, |known| known.0);
+        loop {
+            number += 1;
+            match self.store().publish_toml(&self.resign_path(&number_name(number)), &stored) {
+                // Somebody else has published one meanwhile, from the same games or from fewer.
+                Err(StoreError::AlreadyExists { .. }) => {}
+                done => return done,
+            }
+        }
     }
 
-    /// The newest threshold; `None` before any.
+    /// The newest threshold; `None` before any. In a run that has only thresholds of earlier versions, which are named by times,
+    /// their folder is listed.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when it cannot be read.
     pub fn newest_resign(&self) -> Result<Option<ResignThreshold>, StoreError> {
-        let newest = self.newest_name(RESIGN, |name| Ok(time_of(name).is_some()))?;
-        newest.and_then(|name| time_of(&name)).map_or(Ok(None), |time| self.store().find_toml(&self.resign_path(time)))
+        self.resign_in_force()?.map_or_else(|| self.old_resign(), |found| Ok(Some(found)))
     }
 
-    /// When thresholds were published, in milliseconds since 1970, ascending.
+    /// As [`Run::newest_resign`] for the many who ask again and again: thresholds are numbered without gaps, so that is one
+    /// small question while there is nothing new. Nothing is listed, and thresholds that are named by times are not seen;
+    /// [`Run::update_resign`] gives the newest of them a number.
+    ///
+    /// # Errors
+    /// As [`Run::newest_resign`].
+    pub fn resign_in_force(&self) -> Result<Option<ResignThreshold>, StoreError> {
+        let known = self.known_threshold();
+        let from = known.as_ref().map_or(0, |known| known.0);
+        let newest = numbers::last(from, |number| self.store().exists(&self.resign_path(&number_name(number))))?;
+        if newest == from {
+            return Ok(known.map(|known| known.1));
+        }
+        let (_, found) = self.resign_at(&number_name(newest))?;
+        *self.threshold.lock().expect("nobody panics while holding it") = Newest(Some((newest, found.clone())));
+        Ok(Some(found))
+    }
+
+    fn known_threshold(&self) -> Option<(u32, ResignThreshold)> {
+        self.threshold.lock().expect("nobody panics while holding it").0.clone()
+    }
+
+    /// The newest of the thresholds that are named by times, as those of earlier versions are.
+    fn old_resign(&self) -> Result<Option<ResignThreshold>, StoreError> {
+        let newest = self.resigns()?.into_iter().rfind(|name| parse_time(name).is_some());
+        newest.map(|name| Ok(self.resign_at(&name)?.1)).transpose()
+    }
+
+    /// The names of all thresholds, in the order in which they were published.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn resign_times(&self) -> Result<Vec<u64>, StoreError> {
+    pub fn resigns(&self) -> Result<Vec<String>, StoreError> {
         let files = self.store().files(&self.path([RESIGN]))?;
-        Ok(files.iter().filter_map(|name| time_of(name)).collect())
+        let names = || files.iter().filter_map(|name| name.strip_suffix(TOML));
+        let old = names().filter(|name| parse_time(name).is_some());
+        let numbered = names().filter(|name| parse_number(name).is_some());
+        Ok(old.chain(numbered).map(str::to_owned).collect())
     }
 
-    /// The threshold that was published at one of the [`Run::resign_times`].
+    /// The threshold with one of the names of [`Run::resigns`], and when it was published, in milliseconds since 1970.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] for another time, [`StoreError::Damaged`] when it cannot be read.
-    pub fn resign_at(&self, time: u64) -> Result<ResignThreshold, StoreError> {
-        let path = self.resign_path(time);
-        self.store().find_toml(&path)?.ok_or_else(|| StoreError::NotFound { path: self.store().name(&path) })
+    /// [`StoreError::NotFound`] for another name, [`StoreError::Damaged`] when it cannot be read.
+    pub fn resign_at(&self, name: &str) -> Result<(u64, ResignThreshold), StoreError> {
+        let path = self.resign_path(name);
+        let found: Option<Dated> = self.store().find_toml(&path)?;
+        let found = found.ok_or_else(|| StoreError::NotFound { path: self.store().name(&path) })?;
+        Ok((parse_time(name).unwrap_or(found.time), found.threshold))
     }
 
     /// The full name of the file of a threshold, for people.
-    pub fn resign_name(&self, time: u64) -> String {
-        self.store().name(&self.resign_path(time))
+    pub fn resign_name(&self, name: &str) -> String {
+        self.store().name(&self.resign_path(name))
     }
 
     /// Reads games from the newest file backwards until there are enough. The values of `random`, model 0, mean nothing,
@@ -120,13 +178,9 @@ impl Run {
         Ok(found)
     }
 
-    fn resign_path(&self, time: u64) -> Path {
-        self.path([RESIGN]).join(format!("{}{TOML}", time_name(time)))
+    fn resign_path(&self, name: &str) -> Path {
+        self.path([RESIGN]).join(format!("{name}{TOML}"))
     }
-}
-
-fn time_of(name: &str) -> Option<u64> {
-    parse_time(name.strip_suffix(TOML)?)
 }
 
 fn describe(found: &Calibration, bleakest: &Bleakest, settings: &Resign) -> ResignThreshold {

@@ -1,10 +1,12 @@
 //! Results of matches, and the ratings fitted to them.
 
+use std::collections::BTreeMap;
+
 use bytes::Bytes;
 use object_store::path::Path;
 use record::{GameOutline, GameRecord, GameSummary, RatingRow, games, ratings};
 
-use crate::names::{now, parse_time, time_name};
+use crate::names::{parse_time, time_name};
 use crate::{Run, Stem, StoreError};
 
 const MATCHES: &str = "matches";
@@ -18,7 +20,7 @@ impl Run {
     /// # Errors
     /// A store that cannot be written.
     pub fn publish_results(&self, worker: &str, games: &[GameRecord]) -> Result<Stem, StoreError> {
-        let stem = Stem::now(worker)?;
+        let stem = Stem::new(worker, self.store().now())?;
         let sgf: String = games.iter().map(GameRecord::to_sgf).collect();
         self.store().publish(&self.path(["sgf", MATCHES]).join(format!("{stem}.sgf")), Bytes::from(sgf))?;
         self.store().publish_table(&self.match_path(&stem), &games::to_batch(games))?;
@@ -67,22 +69,34 @@ impl Run {
         self.store().name(&self.match_path(stem))
     }
 
-    /// All results, oldest first.
+    /// All results, oldest first. Who asks again reads only what has come since.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when some cannot be read.
     pub fn results(&self) -> Result<Vec<GameSummary>, StoreError> {
-        let files = self.result_files()?;
-        let read: Result<Vec<_>, _> = files.iter().map(|stem| self.read_results(stem)).collect();
-        Ok(read?.into_iter().flatten().collect())
+        let mut all = Vec::new();
+        for stem in self.result_files()? {
+            let known = self.known_results().get(&stem).cloned();
+            let games = match known {
+                Some(games) => games,
+                None => {
+                    let games = self.read_results(&stem)?;
+                    self.known_results().insert(stem, games.clone());
+                    games
+                }
+            };
+            all.extend(games);
+        }
+        Ok(all)
     }
 
-    /// Publishes ratings fitted now.
+    /// Publishes ratings fitted now. They are the newest, even where a process with a clock that was ahead has published before.
     ///
     /// # Errors
     /// A store that cannot be written.
     pub fn publish_ratings(&self, rows: &[RatingRow]) -> Result<(), StoreError> {
-        self.store().publish_table(&self.ratings_path(now()), &ratings::to_batch(rows))
+        let newest = self.newest_rating_time()?.map_or(0, |newest| newest + 1);
+        self.store().publish_table(&self.ratings_path(self.store().now().max(newest)), &ratings::to_batch(rows))
     }
 
     /// The newest ratings; `None` before any.
@@ -90,10 +104,19 @@ impl Run {
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
     pub fn newest_ratings(&self) -> Result<Option<Vec<RatingRow>>, StoreError> {
+        let Some(newest) = self.newest_rating_time()? else { return Ok(None) };
+        self.store().read_records(&self.ratings_path(newest), None, ratings::from_batch).map(Some)
+    }
+
+    /// The time in the name of the newest ratings.
+    fn newest_rating_time(&self) -> Result<Option<u64>, StoreError> {
         let time = |name: &str| parse_time(name.strip_suffix(".parquet")?);
         let newest = self.newest_name(RATINGS, |name| Ok(time(name).is_some()))?;
-        let Some(newest) = newest.and_then(|name| time(&name)) else { return Ok(None) };
-        self.store().read_records(&self.ratings_path(newest), None, ratings::from_batch).map(Some)
+        Ok(newest.and_then(|name| time(&name)))
+    }
+
+    fn known_results(&self) -> std::sync::MutexGuard<'_, BTreeMap<Stem, Vec<GameSummary>>> {
+        self.results.lock().expect("nobody panics while holding results")
     }
 
     fn match_path(&self, stem: &Stem) -> Path {

@@ -1,6 +1,6 @@
 //! A run: its configuration and its folders.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 use std::{fs, io};
@@ -8,10 +8,13 @@ use std::{fs, io};
 use bytes::Bytes;
 use config::{RunConfig, RunName};
 use object_store::path::Path;
+use record::GameSummary;
 
 use crate::archive::Archives;
+use crate::claims::Notices;
 use crate::names::number_name;
-use crate::{Store, StoreError};
+use crate::resign::Newest;
+use crate::{Stem, Store, StoreError};
 
 /// One run in a store. Cloning is cheap.
 #[derive(Clone, Debug)]
@@ -20,6 +23,14 @@ pub struct Run {
     name: RunName,
     /// The newest name seen in each folder whose names order by time, so that only what came since is asked for.
     newest: Arc<Mutex<BTreeMap<&'static str, String>>>,
+    /// The newest threshold that was read.
+    pub(crate) threshold: Arc<Mutex<Newest>>,
+    /// What was last seen of the claims, and of the clock of the place.
+    pub(crate) notices: Arc<Mutex<Notices>>,
+    /// The models that were seen.
+    pub(crate) models: Arc<Mutex<BTreeSet<u32>>>,
+    /// The results that were read.
+    pub(crate) results: Arc<Mutex<BTreeMap<Stem, Vec<GameSummary>>>>,
     /// The archives that were opened.
     pub(crate) archives: Arc<Mutex<Archives>>,
 }
@@ -29,7 +40,16 @@ const HEADER: &str = "# The configuration this run was started with. It does not
 
 impl Run {
     pub(crate) fn new(store: Store, name: RunName) -> Run {
-        Run { store, name, newest: Arc::default(), archives: Arc::default() }
+        Run {
+            store,
+            name,
+            newest: Arc::default(),
+            threshold: Arc::default(),
+            notices: Arc::default(),
+            models: Arc::default(),
+            results: Arc::default(),
+            archives: Arc::default(),
+        }
     }
 
     /// The name of the run.
@@ -108,11 +128,11 @@ impl Run {
         folder: &'static str,
         counts: impl Fn(&str) -> Result<bool, StoreError>,
     ) -> Result<Option<String>, StoreError> {
-        let known = self.known().get(folder).cloned();
+        let known = self.known_name(folder);
         let later = self.store.after(&self.path([folder]), known.as_deref())?;
         for name in later.keys().rev() {
             if counts(name)? {
-                self.known().insert(folder, name.clone());
+                self.learn_name(folder, name);
                 return Ok(Some(name.clone()));
             }
         }
@@ -123,6 +143,16 @@ impl Run {
             }
             known => Ok(known),
         }
+    }
+
+    /// The newest name seen in a folder.
+    pub(crate) fn known_name(&self, folder: &'static str) -> Option<String> {
+        self.known().get(folder).cloned()
+    }
+
+    /// Remembers a name as the newest of a folder.
+    pub(crate) fn learn_name(&self, folder: &'static str, name: &str) {
+        self.known().insert(folder, name.to_owned());
     }
 
     fn known(&self) -> std::sync::MutexGuard<'_, BTreeMap<&'static str, String>> {

@@ -1,7 +1,6 @@
 //! Reading, publishing, listing and deleting, each a blocking call.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::error::Error;
 use std::fmt;
 use std::io;
 use std::ops::Range;
@@ -10,13 +9,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use config::RunName;
 use futures::TryStreamExt;
+use object_store::list::PaginatedListOptions;
 use object_store::memory::InMemory;
 use object_store::path::Path;
-use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::names;
 use crate::open::{self, Place};
 use crate::patience::Patience;
+use crate::reason::{has_no_credentials, reason};
 use crate::traffic::{self, Operation};
 use crate::trouble::Trouble;
 use crate::{Run, StoreError};
@@ -30,8 +32,10 @@ pub struct Store(Arc<Inner>);
 
 struct Inner {
     place: Place,
-    runtime: Runtime,
+    runtime: Arc<Runtime>,
     trouble: Option<Trouble>,
+    /// By how much the clock of this process is ahead, in milliseconds: for tests.
+    ahead: i64,
 }
 
 impl Store {
@@ -63,6 +67,7 @@ impl Store {
             prefix: Path::default(),
             root: "memory:".to_owned(),
             folder: None,
+            pages: None,
         };
         Store::at(place)
     }
@@ -72,7 +77,7 @@ impl Store {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|e| StoreError::BadUrl { url: place.root.clone(), reason: format!("no runtime: {e}") })?;
-        Ok(Store(Arc::new(Inner { place, runtime, trouble: None })))
+        Ok(Store(Arc::new(Inner { place, runtime: Arc::new(runtime), trouble: None, ahead: 0 })))
     }
 
     /// The same store behind an unreliable line, for tests and trials: one request in `one_in` is lost before it is done,
@@ -86,6 +91,17 @@ impl Store {
             inner.trouble = Some(Trouble::new(one_in, seed));
         }
         Ok(store)
+    }
+
+    /// The same store as a process sees it whose clock is ahead by so many milliseconds, or behind: for tests and trials.
+    pub fn with_clock_ahead(&self, milliseconds: i64) -> Store {
+        let (place, runtime) = (self.0.place.clone(), self.0.runtime.clone());
+        Store(Arc::new(Inner { place, runtime, trouble: None, ahead: milliseconds }))
+    }
+
+    /// The time by the clock of this process, in milliseconds since 1970: never the same twice.
+    pub(crate) fn now(&self) -> u64 {
+        names::now().saturating_add_signed(self.0.ahead)
     }
 
     /// A run in this store, whether it exists or not.
@@ -146,9 +162,7 @@ impl Store {
 
     /// The length of a file.
     pub(crate) fn size(&self, path: &Path) -> Result<u64, StoreError> {
-        let at = self.full(path);
-        let found = self.request(Operation::Head, async || self.objects().head(&at).await);
-        found.map(|found| found.size).map_err(|e| self.error("read", path, &e))
+        self.head(path).map(|found| found.size).map_err(|e| self.error("read", path, &e))
     }
 
     /// The last bytes of a file, as many as asked for or all there are, and its length.
@@ -190,11 +204,32 @@ impl Store {
 
     /// Whether there is such a file.
     pub(crate) fn exists(&self, path: &Path) -> Result<bool, StoreError> {
-        let at = self.full(path);
-        match self.request(Operation::Head, async || self.objects().head(&at).await) {
+        match self.head(path) {
             Ok(_) => Ok(true),
             Err(object_store::Error::NotFound { .. }) => Ok(false),
             Err(error) => Err(self.error("read", path, &error)),
+        }
+    }
+
+    /// When a file was written by the clock of the place, in milliseconds since 1970; `None` when there is none.
+    pub(crate) fn written_at(&self, path: &Path) -> Result<Option<i64>, StoreError> {
+        match self.head(path) {
+            Ok(found) => Ok(Some(found.last_modified.timestamp_millis())),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(self.error("read", path, &error)),
+        }
+    }
+
+    /// What there is to know of a file without reading it.
+    fn head(&self, path: &Path) -> object_store::Result<ObjectMeta> {
+        let at = self.full(path);
+        match self.request(Operation::Head, async || self.objects().head(&at).await) {
+            // The answer to a HEAD has no body that could say why, and that to a get has.
+            Err(error @ object_store::Error::PermissionDenied { .. }) => {
+                let said = self.request(Operation::Get, async || self.objects().get(&at).await.map(drop));
+                Err(said.err().unwrap_or(error))
+            }
+            found => found,
         }
     }
 
@@ -230,6 +265,37 @@ impl Store {
     /// The names of the folders in a folder.
     pub(crate) fn folders(&self, folder: &Path) -> Result<BTreeSet<String>, StoreError> {
         Ok(self.list(folder)?.1)
+    }
+
+    /// The names of the files in a folder that begin so. A bucket is asked for no others.
+    pub(crate) fn files_beginning(&self, folder: &Path, begin: &str) -> Result<BTreeSet<String>, StoreError> {
+        let Some(pages) = &self.0.place.pages else {
+            let files = self.files(folder)?;
+            return Ok(files.into_iter().filter(|name| name.starts_with(begin)).collect());
+        };
+        let prefix = format!("{}/{begin}", self.full(folder));
+        let (mut names, mut token) = (BTreeSet::new(), None);
+        loop {
+            let options = || PaginatedListOptions { page_token: token.clone(), ..PaginatedListOptions::default() };
+            let list = async || pages.list_paginated(Some(&prefix), options()).await;
+            let page = self.request(Operation::List, list).map_err(|e| self.error("list", folder, &e))?;
+            names.extend(page.result.objects.iter().filter_map(|object| object.location.filename().map(str::to_owned)));
+            token = page.page_token;
+            if token.is_none() {
+                return Ok(names);
+            }
+        }
+    }
+
+    /// The files in a folder, each with when it was written by the clock of the place, in milliseconds since 1970.
+    pub(crate) fn dated_files(&self, folder: &Path) -> Result<BTreeMap<String, i64>, StoreError> {
+        let at = self.full(folder);
+        let listed = self.request(Operation::List, async || self.objects().list_with_delimiter(Some(&at)).await);
+        let listed = listed.map_err(|e| self.error("list", folder, &e))?;
+        let dated = |object: &ObjectMeta| {
+            Some((object.location.filename()?.to_owned(), object.last_modified.timestamp_millis()))
+        };
+        Ok(listed.objects.iter().filter_map(dated).collect())
     }
 
     fn list(&self, folder: &Path) -> Result<(BTreeSet<String>, BTreeSet<String>), StoreError> {
@@ -359,6 +425,9 @@ impl Store {
     fn error(&self, doing: &'static str, path: &Path, error: &object_store::Error) -> StoreError {
         let path = self.name(path);
         match error {
+            error if has_no_credentials(error) => {
+                StoreError::BadUrl { url: self.root().to_owned(), reason: reason(error) }
+            }
             // What is new can be written everywhere but in a bucket that is not there, and where there is nothing a list is
             // empty. For lists object_store has no other sign of that than the text.
             object_store::Error::NotFound { .. } if doing == "write" => self.no_bucket(),
@@ -368,20 +437,6 @@ impl Store {
                 StoreError::AlreadyExists { path }
             }
             _ => StoreError::Unreachable { doing, path, reason: reason(error) },
-        }
-    }
-}
-
-/// What the system said, where it did: the wrapping around it repeats the path, and names things nobody asked for.
-fn reason(error: &object_store::Error) -> String {
-    let mut cause: &(dyn Error + 'static) = error;
-    loop {
-        if let Some(system) = cause.downcast_ref::<io::Error>().filter(|e| e.raw_os_error().is_some()) {
-            return system.to_string();
-        }
-        match cause.source() {
-            Some(deeper) => cause = deeper,
-            None => return error.to_string(),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::*;
 const RUN: &str = "tiny";
 
 /// A store with a run on a small board, few visits, and no model.
-fn store() -> Store {
+pub(super) fn store() -> Store {
     let changes = ["search.visits=4", "evaluate.visits=4", "evaluate.games_per_pair=4"].map(str::to_owned);
     let text = include_str!("../../../configs/tiny.toml");
     let config = RunConfig::from_toml_with(text, &changes).expect("the configuration is complete");
@@ -18,11 +18,11 @@ fn store() -> Store {
     store
 }
 
-fn name(run: &str) -> RunName {
+pub(super) fn name(run: &str) -> RunName {
     run.parse().expect("a name")
 }
 
-fn arena(store: &Store, threads: usize) -> Arena {
+pub(super) fn arena(store: &Store, threads: usize) -> Arena {
     let place = Place {
         device: Device::Cpu,
         cache: 1 << 20,
@@ -41,7 +41,7 @@ fn ids(arena: &Arena) -> BTreeSet<GameId> {
     ids
 }
 
-const BEST: Rule = Rule::Informed(pairing::About::Best);
+pub(super) const BEST: Rule = Rule::Informed(pairing::About::Best);
 
 const PAIR: [&PlayerId; 2] = [
     &PlayerId::Model { id: ModelId::Random, settings: Overrides::NONE },
@@ -199,7 +199,7 @@ fn impossible_meetings_are_refused() {
 }
 
 /// Model cards without weights: these models never play.
-fn publish_models(arena: &Arena, count: u32) {
+pub(super) fn publish_models(arena: &Arena, count: u32) {
     for number in 1..=count {
         let config = arena.config();
         let card = store::ModelCard {
@@ -266,9 +266,9 @@ fn what_others_are_playing_counts_as_played() {
         assert_ne!((&next.first, &next.second), (&proposal.first, &proposal.second));
     }
     let reason = arena.propose(BEST).expect("the pool can be rated").expect("there are players").reason;
-    let proposal = Proposal { first: PAIR[0].clone(), second: PAIR[1].clone(), reason };
+    let proposal = Proposal { first: PAIR[0].clone(), second: PAIR[1].clone(), reason, in_flight: 0 };
     let played = arena.meet_proposed(&proposal, &Stop::never(), &mut |_| {}).expect("they can play");
-    assert_eq!(played.finished, 4);
+    assert_eq!(played.map(|played| played.finished), Some(4));
     assert_eq!(arena.run.claims(CLAIM_LASTS).expect("memory can be read").len(), 3, "its own is released");
 }
 

@@ -58,14 +58,14 @@ impl Audit<'_> {
                 self.found.checkpoints += 1;
             }
         }
-        for time in self.run.resign_times()? {
-            let read = self.run.resign_at(time);
-            let Some(resign) = self.note(read)? else { continue };
+        for name in self.run.resigns()? {
+            let read = self.run.resign_at(&name);
+            let Some((_, resign)) = self.note(read)? else { continue };
             self.found.thresholds += 1;
             let rates = [0.0, resign.rate_low, resign.false_positive_rate, resign.rate_high, 1.0];
             if !(-1.0..=0.0).contains(&resign.threshold) || !rates.is_sorted() {
                 let what = format!("threshold {} with rates {rates:?} means nothing", resign.threshold);
-                self.problem(self.run.resign_name(time), what);
+                self.problem(self.run.resign_name(&name), what);
             }
         }
         Ok(())

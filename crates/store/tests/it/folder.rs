@@ -73,7 +73,7 @@ fn a_folder_that_cannot_be_written_is_named() {
     // A file where a folder must go: the one obstacle that also stops root, as whom tests may run.
     fs::create_dir_all(folder.path().join("r")).unwrap();
     fs::write(folder.path().join("r/models"), "").unwrap();
-    let error = run.newest_model().and_then(|_| run.publish_resign(&threshold())).err();
+    let error = run.newest_model().and_then(|_| run.publish_resign(&crate::state::threshold(-0.9))).err();
     assert!(error.is_none(), "{error:?}");
     fs::write(folder.path().join("r/ratings"), "").unwrap();
     let error = run.publish_ratings(&[]).unwrap_err();
@@ -95,18 +95,5 @@ fn a_folder_without_permission_is_named() {
     if denied {
         let error = error.unwrap_err();
         assert!(error.is_unreachable() && error.to_string().contains("Permission denied"), "{error}");
-    }
-}
-
-fn threshold() -> store::ResignThreshold {
-    store::ResignThreshold {
-        threshold: -0.9,
-        quantile: 0.05,
-        games: 100,
-        from_model: 0,
-        to_model: 3,
-        false_positive_rate: 0.05,
-        rate_low: 0.02,
-        rate_high: 0.11,
     }
 }

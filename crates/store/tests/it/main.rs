@@ -4,9 +4,11 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect, in its helpers too")]
 
 mod archives;
+mod clock;
 mod damage;
 mod folder;
 mod games;
+mod herd;
 mod kill;
 mod places;
 mod state;

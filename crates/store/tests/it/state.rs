@@ -24,7 +24,7 @@ fn a_run_is_created_once() {
     });
 }
 
-fn card(number: u32) -> ModelCard {
+pub(crate) fn card(number: u32) -> ModelCard {
     let config = config(&[]);
     ModelCard {
         run: name("r"),
@@ -43,15 +43,15 @@ fn card(number: u32) -> ModelCard {
 fn models_come_back_as_they_were() {
     on_every_run(|run| {
         assert_eq!((run.newest_model().unwrap(), run.models().unwrap()), (None, vec![]));
-        for number in [1, 2, 10] {
+        for number in 1..=10 {
             run.publish_model(&card(number), Bytes::from(format!("weights {number}"))).unwrap();
         }
-        assert_eq!((run.newest_model().unwrap(), run.models().unwrap()), (Some(10), vec![1, 2, 10]));
+        assert_eq!((run.newest_model().unwrap(), run.models().unwrap()), (Some(10), (1..=10).collect()));
         assert_eq!(run.model(2).unwrap(), (card(2), Bytes::from("weights 2")));
         assert_eq!(run.model_card(10).unwrap().id().to_string(), "r-10");
-        let error = run.model(3).unwrap_err();
+        let error = run.model(11).unwrap_err();
         assert!(
-            matches!(&error, StoreError::NotFound { path } if path.ends_with("r/models/000003/model.toml")),
+            matches!(&error, StoreError::NotFound { path } if path.ends_with("r/models/000011/model.toml")),
             "{error}"
         );
     });
@@ -197,6 +197,19 @@ fn the_threshold_follows_the_newest_calibration_games() {
         assert_eq!(run.newest_resign().unwrap(), Some(found.clone()));
         assert_eq!(run.update_resign(&settings).unwrap(), Some(found));
     });
+}
+
+pub(crate) fn threshold(threshold: f32) -> store::ResignThreshold {
+    store::ResignThreshold {
+        threshold,
+        quantile: 0.05,
+        games: 100,
+        from_model: 0,
+        to_model: 3,
+        false_positive_rate: 0.05,
+        rate_low: 0.02,
+        rate_high: 0.11,
+    }
 }
 
 #[test]

@@ -1,0 +1,55 @@
+//! What a server says when it does not want to do what it is asked, each in the words of a real one.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::{Method, Response, StatusCode};
+
+use crate::trouble::Answer;
+
+/// Why requests are refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The client's clock is more than 15 minutes off, so that its signatures are not believed, as S3 says it.
+    ClockSkew,
+    /// Nothing can be written any more, as MinIO says it.
+    Full,
+    /// Whoever asks may read and not write, as S3 says it.
+    ReadOnly,
+}
+
+impl Refusal {
+    /// Whether requests of this kind are refused.
+    pub(crate) fn meets(self, method: &Method) -> bool {
+        match self {
+            Refusal::ClockSkew => true,
+            Refusal::Full => method == Method::PUT,
+            Refusal::ReadOnly => method == Method::PUT || method == Method::DELETE,
+        }
+    }
+
+    /// The answer. One to a HEAD has no body, so that only the code is left of it.
+    pub(crate) fn answer(self, method: &Method) -> Answer {
+        let (status, code, message) = match self {
+            Refusal::ClockSkew => (
+                StatusCode::FORBIDDEN,
+                "RequestTimeTooSkewed",
+                "The difference between the request time and the current time is too large.",
+            ),
+            Refusal::Full => (
+                StatusCode::INSUFFICIENT_STORAGE,
+                "XMinioStorageFull",
+                "Storage backend has reached its minimum free drive threshold. Please delete a few objects to proceed.",
+            ),
+            Refusal::ReadOnly => (StatusCode::FORBIDDEN, "AccessDenied", "Access Denied"),
+        };
+        let body = match *method {
+            Method::HEAD => String::new(),
+            _ => format!(
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code><Message>{message}</Message></Error>"
+            ),
+        };
+        let mut answer = Response::new(Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed_unsync());
+        *answer.status_mut() = status;
+        answer
+    }
+}

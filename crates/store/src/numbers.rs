@@ -1,0 +1,57 @@
+//! What is numbered without gaps, from 1: models, thresholds, archives. Whether there is a next one is one small question,
+//! and the last one is found with few of them, however many there are; nothing is listed.
+
+use crate::StoreError;
+
+/// The last number from which on there is none: `from`, or a later one, where all up to it are there.
+///
+/// Asks for the next, for the one 2 further on, 4, and so on; then halves what is between the last that is there and the
+/// first that is not. While nothing is new that is one question, and about 2 log2 of what is new at most.
+pub(crate) fn last(from: u32, is_there: impl Fn(u32) -> Result<bool, StoreError>) -> Result<u32, StoreError> {
+    let (mut there, mut step) = (from, 1_u32);
+    let mut missing = loop {
+        let next = there.saturating_add(step);
+        if !is_there(next)? {
+            break next;
+        }
+        there = next;
+        step = step.saturating_mul(2);
+    };
+    while missing - there > 1 {
+        let middle = there + (missing - there) / 2;
+        if is_there(middle)? {
+            there = middle;
+        } else {
+            missing = middle;
+        }
+    }
+    Ok(there)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn the_last_is_found_with_few_questions() {
+        for from in [0, 1, 7, 500] {
+            for end in (from..from + 70).chain([1000, 99_999]).filter(|end| *end >= from) {
+                let asked = Cell::new(0);
+                let found = last(from, |number| {
+                    asked.set(asked.get() + 1);
+                    assert!(number > from, "what is known is not asked for");
+                    Ok(number <= end)
+                });
+                assert_eq!(found.unwrap(), end);
+                let new = f64::from(end - from);
+                assert!(
+                    f64::from(asked.get()) <= 1.0 + 2.0 * (new + 1.0).log2(),
+                    "{} questions, {new} new",
+                    asked.get()
+                );
+            }
+        }
+    }
+}

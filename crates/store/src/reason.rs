@@ -1,0 +1,105 @@
+//! Why a request failed, in words for an operator.
+
+use std::error::Error;
+use std::io;
+
+/// What a server says when nothing more can be written: the code of MinIO, and what HTTP has for it.
+const FULL: [&str; 2] = ["XMinioStorageFull", "507 Insufficient Storage"];
+
+/// Codes after which somebody must do something, and what.
+const ADVICE: [(&str, &str); 6] = [
+    (
+        "RequestTimeTooSkewed",
+        "the clock of this machine is wrong: it and the server's differ by more than the server allows",
+    ),
+    ("SignatureDoesNotMatch", "the secret key is not that of the access key: see AWS_SECRET_ACCESS_KEY"),
+    ("InvalidAccessKeyId", "the server does not know the access key: see AWS_ACCESS_KEY_ID"),
+    ("ExpiredToken", "the credentials are not valid any more"),
+    ("AccessDenied", "the credentials do not allow it"),
+    ("XMinioStorageFull", "the store is full"),
+];
+
+/// Where object_store looks for credentials when it was given none: on AWS, and on Google Cloud.
+const METADATA: [&str; 3] = ["/latest/api/token", "/latest/meta-data/", "/computeMetadata/"];
+
+/// What the system said, where it did, or the server: the wrapping around it repeats the path, and names things nobody asked
+/// for.
+pub(crate) fn reason(error: &object_store::Error) -> String {
+    if let Some(system) = system_error(error) {
+        return system.to_string();
+    }
+    let text = error.to_string();
+    if METADATA.iter().any(|place| text.contains(place)) {
+        return format!(
+            "there are no credentials for the bucket in the environment, and the machine gives none ({text})"
+        );
+    }
+    let said = |tag: &str| Some(text.split_once(&format!("<{tag}>"))?.1.split_once(&format!("</{tag}>"))?.0.to_owned());
+    match said("Code") {
+        Some(code) => {
+            let advice = ADVICE.iter().find(|(known, _)| *known == code).map(|(_, advice)| format!("{advice} "));
+            format!("{}(the server says {code}: {})", advice.unwrap_or_default(), said("Message").unwrap_or_default())
+        }
+        None => text,
+    }
+}
+
+/// Whether it is known that the machine has no credentials to give: it was asked, and answered that.
+pub(crate) fn has_no_credentials(error: &object_store::Error) -> bool {
+    let text = error.to_string();
+    METADATA.iter().any(|place| text.contains(place)) && text.contains("404 Not Found")
+}
+
+/// Whether the place of a bucket has no room left. That does not pass within seconds.
+pub(crate) fn is_full(error: &object_store::Error) -> bool {
+    let text = error.to_string();
+    FULL.iter().any(|sign| text.contains(sign))
+}
+
+/// What the operating system said, if it was asked.
+pub(crate) fn system_error(error: &object_store::Error) -> Option<&io::Error> {
+    let causes = std::iter::successors(Some(error as &(dyn Error + 'static)), |&cause| cause.source());
+    let mut system = causes.filter_map(|cause| cause.downcast_ref::<io::Error>());
+    system.find(|e| e.raw_os_error().is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> String {
+        reason(&object_store::Error::Generic { store: "S3", source: text.into() })
+    }
+
+    #[test]
+    fn what_the_server_says_is_taken_out_of_its_wrapping() {
+        let skewed = "Error performing GET http://x in 1ms - Server returned non-2xx status code: 403 Forbidden: <?xml?>\n\
+                      <Error><Code>RequestTimeTooSkewed</Code><Message>The difference is too large.</Message></Error>";
+        assert_eq!(
+            said(skewed),
+            "the clock of this machine is wrong: it and the server's differ by more than the server allows (the server says \
+             RequestTimeTooSkewed: The difference is too large.)"
+        );
+        assert_eq!(said("<Code>Other</Code><Message>m</Message>"), "(the server says Other: m)");
+        assert!(
+            said("Error performing PUT http://169.254.169.254/latest/api/token in 2s")
+                .starts_with("there are no credentials")
+        );
+        let asked = |answer: &str| {
+            let text = format!("Error performing GET http://x/latest/meta-data/iam/ - {answer}");
+            has_no_credentials(&object_store::Error::Generic { store: "S3", source: text.into() })
+        };
+        assert!(asked("status code: 404 Not Found: ") && !asked("connection refused"));
+        let full =
+            object_store::Error::Generic { store: "S3", source: "status code: 507 Insufficient Storage: ".into() };
+        assert!(is_full(&full));
+    }
+
+    #[test]
+    fn what_the_system_says_goes_before() {
+        let source = io::Error::from_raw_os_error(28);
+        let expected = source.to_string();
+        assert_eq!(reason(&object_store::Error::Generic { store: "x", source: source.into() }), expected);
+        assert_eq!(said("cannot"), "Generic S3 error: cannot");
+    }
+}

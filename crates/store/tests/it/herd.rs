@@ -1,0 +1,136 @@
+//! What thousands of processes ask of a bucket when they start and while they wait: few small things, and no lists.
+
+use bytes::Bytes;
+use s3::Server;
+use store::{ModelCard, Run, Store};
+
+use crate::{config, name, on_server, some_games, state};
+
+const MODELS: u32 = 60;
+const THRESHOLDS: u32 = 20;
+const POLLS: usize = 25;
+
+/// A run that has gone on for a while, on a server, and a process that has just been started.
+fn old_run() -> (Server, Run) {
+    let server = Server::start().unwrap();
+    let run = on_server(&server).run(&name("r"));
+    run.create(&config(&[])).unwrap();
+    for number in 1..=MODELS {
+        let card: ModelCard = state::card(number);
+        run.publish_model(&card, Bytes::from("w")).unwrap();
+    }
+    for number in 0..THRESHOLDS {
+        run.publish_resign(&state::threshold(-0.5 - f32::from(number as u8) / 100.0)).unwrap();
+    }
+    for worker in ["1", "11", "2", "1-uniform"] {
+        run.publish_games(MODELS, worker, &some_games(worker, 0, 3)).unwrap();
+    }
+    let fresh = on_server(&server).run(&name("r"));
+    server.asked();
+    (server, fresh)
+}
+
+/// How many requests there were, none of which lists anything.
+fn without_a_list(server: &Server) -> usize {
+    let asked = server.asked();
+    assert!(asked.iter().all(|line| !line.starts_with("LIST")), "{asked:#?}");
+    asked.len()
+}
+
+#[test]
+fn who_starts_finds_what_is_newest_without_a_list() {
+    let (server, run) = old_run();
+    assert_eq!(run.newest_model().unwrap(), Some(MODELS));
+    let models = without_a_list(&server);
+    let threshold = run.resign_in_force().unwrap().unwrap().threshold;
+    assert!((threshold + 0.69).abs() < 1e-6, "{threshold}");
+    let thresholds = without_a_list(&server);
+    println!("{models} requests for the newest of {MODELS} models, {thresholds} for that of {THRESHOLDS} thresholds");
+    assert!(models <= 13 && thresholds <= 11, "{models} and {thresholds} requests");
+}
+
+#[test]
+fn who_waits_for_the_first_model_lists_an_empty_folder_once() {
+    let server = Server::start().unwrap();
+    let run = on_server(&server).run(&name("r"));
+    assert_eq!(run.newest_model().unwrap(), None);
+    let first = "HEAD stores/r/models/000001/model.toml";
+    assert_eq!(server.asked(), [first, "LIST stores/r/models/"]);
+    assert_eq!(run.newest_model().unwrap(), None);
+    assert_eq!(run.resign_in_force().unwrap(), None);
+    assert_eq!(server.asked(), [first, "HEAD stores/r/resign/000001.toml"]);
+    run.publish_model(&state::card(1), Bytes::from("w")).unwrap();
+    assert_eq!(run.newest_model().unwrap(), Some(1));
+}
+
+#[test]
+fn who_looks_again_and_again_asks_for_one_small_object_each_time() {
+    let (server, run) = old_run();
+    run.resign_in_force().unwrap();
+    server.asked();
+    for _ in 0..POLLS {
+        assert!(!run.has_model(MODELS + 1).unwrap());
+    }
+    assert_eq!(server.asked(), vec!["HEAD stores/r/models/000061/model.toml"; POLLS]);
+    for _ in 0..POLLS {
+        assert!(run.resign_in_force().unwrap().is_some());
+    }
+    assert_eq!(server.asked(), vec!["HEAD stores/r/resign/000021.toml"; POLLS]);
+}
+
+#[test]
+fn a_worker_asks_for_the_names_of_its_own_files_only() {
+    let (server, run) = old_run();
+    let indices = run.published_indices(MODELS, "1").unwrap();
+    assert_eq!(indices.into_iter().collect::<Vec<_>>(), [0, 1, 2]);
+    let asked = server.asked();
+    let lists: Vec<&String> = asked.iter().filter(|line| line.starts_with("LIST")).collect();
+    assert_eq!(lists, ["LIST stores/r/games/000060/1-"]);
+    // One file of its own and one of a series whose name begins alike; the next archive; the end and the columns of a file.
+    assert!(asked.len() <= 8, "{asked:#?}");
+    assert_eq!(run.published_indices(MODELS, "3").unwrap().len(), 0);
+    assert!(server.asked().len() <= 3);
+}
+
+#[test]
+fn results_models_and_claims_are_read_once() {
+    let (server, run) = old_run();
+    let claim = |number| store::Claim { first: "a".to_owned(), second: "b".to_owned(), numbers: vec![number] };
+    let other = on_server(&server).run(&name("r"));
+    for number in 0..5 {
+        other.publish_results("w", &some_games("m", number, number + 1)).unwrap();
+        other.claim("w", &claim(number)).unwrap();
+    }
+    let look = || {
+        let age = std::time::Duration::from_secs(1800);
+        let found = (run.results().unwrap().len(), run.models().unwrap().len(), run.claims(age).unwrap().len());
+        assert_eq!(found, (5, MODELS as usize, 5));
+        server.asked()
+    };
+    server.asked();
+    look();
+    assert_eq!(
+        look(),
+        ["LIST stores/r/matches/", "LIST stores/r/models/", "LIST stores/r/claims/"],
+        "what has not changed is not read again"
+    );
+}
+
+#[test]
+fn thresholds_of_earlier_versions_are_found_and_get_a_number() {
+    let (folder, run) = crate::in_folder();
+    let settings = config(&["resign.games=20", "resign.min_games=5"]).resign;
+    let games: Vec<_> = some_games("w", 0, 300).into_iter().filter(|game| game.calibration).collect();
+    run.publish_games(1, "w", &games).unwrap();
+    let found = run.update_resign(&settings).unwrap().unwrap();
+    let resign = folder.path().join("r/resign");
+    std::fs::rename(resign.join("000001.toml"), resign.join("1700000000000.toml")).unwrap();
+
+    let fresh = Store::open(folder.path().to_str().unwrap()).unwrap().run(&name("r"));
+    assert_eq!(fresh.newest_resign().unwrap(), Some(found.clone()));
+    assert_eq!(fresh.resign_in_force().unwrap(), None);
+    assert_eq!(fresh.update_resign(&settings).unwrap(), Some(found.clone()));
+    assert_eq!(fresh.resign_in_force().unwrap(), Some(found));
+    assert_eq!(fresh.resigns().unwrap(), ["1700000000000", "000001"]);
+    assert_eq!(fresh.resign_at("1700000000000").unwrap().0, 1_700_000_000_000);
+}

@@ -1,0 +1,260 @@
+//! Every stage started with every wrong setting that an operator can make: it says what is wrong and where on one line, ends
+//! with the right exit code, and asks the store little meanwhile.
+
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use s3::Refusal;
+use tests::{TestStore, fail, repository, succeed};
+
+/// The exit codes of `cli::EXIT_CODES`.
+const MISCONFIGURED: i32 = 2;
+const UNREACHABLE: i32 = 3;
+
+/// The arguments with which each stage is started on a cluster.
+const STAGES: [(&str, &[&str]); 4] = [
+    ("selfplay", &["--model", "tiny", "--config", "configs/tiny.toml"]),
+    ("shuffler", &["--run", "tiny"]),
+    ("trainer", &["--run", "tiny", "--config", "configs/tiny.toml"]),
+    ("evaluator", &["--run", "tiny", "--pair-uncertain", "--wait"]),
+];
+
+/// Nobody waits longer than this for what does not pass: seven tries, each of four requests, with pauses.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What must come of a mistake: the exit code, words of the one line, and the most requests that the server got.
+struct Expected<'a> {
+    code: i32,
+    words: &'a [&'a str],
+    requests: usize,
+}
+
+/// Runs a stage that must fail because of how it was started.
+fn refused(what: &str, store: &TestStore, mut command: Command, expected: &Expected<'_>) {
+    if let Some(server) = store.server() {
+        server.asked();
+    }
+    let began = Instant::now();
+    let (code, said) = fail(&mut command);
+    let took = began.elapsed();
+    let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
+    let what = format!("{:?}, {what}", command.get_program());
+    assert_eq!(errors.len(), 1, "{what}: one line that says what is wrong:\n{said}");
+    assert_eq!(code, expected.code, "{what}: {said}");
+    for words in expected.words {
+        assert!(errors[0].contains(words), "{what}: {words:?} is not in: {said}");
+    }
+    assert!(took < PATIENCE, "{what}: {took:?}");
+    let asked = store.server().map(s3::Server::asked).unwrap_or_default();
+    assert!(asked.len() <= expected.requests, "{what}: {} requests: {asked:#?}", asked.len());
+    println!("{what}: {code} after {took:.1?} and {} requests: {}", asked.len(), errors[0]);
+}
+
+/// A stage on a store of its own, as a cluster starts it.
+fn started(store: &TestStore, place: &str, (program, args): (&str, &[&str])) -> Command {
+    let mut command = store.program_at(program, place);
+    command.args(args).current_dir(repository());
+    command
+}
+
+#[test]
+fn a_place_that_is_no_store_is_named_by_every_stage() {
+    for stage in STAGES {
+        let store = TestStore::on_server();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let at = |place: &str| started(&store, place, stage);
+        let no_store = Expected { code: MISCONFIGURED, words: &["cannot use ftp://x as a store"], requests: 0 };
+        refused("a place that is none", &store, at("ftp://x"), &no_store);
+        let no_folder = Expected { code: MISCONFIGURED, words: &["it is not a folder"], requests: 0 };
+        refused("a file", &store, at(file.path().to_str().unwrap()), &no_folder);
+        let words = &["s3://no-such-bucket/x", "there is no such bucket"];
+        let no_bucket = Expected { code: MISCONFIGURED, words, requests: 2 };
+        refused("a bucket that is not there", &store, at("s3://no-such-bucket/x"), &no_bucket);
+    }
+}
+
+#[test]
+fn credentials_that_are_missing_or_wrong_are_named_by_every_stage() {
+    thread::scope(|scope| {
+        for stage in STAGES {
+            scope.spawn(move || {
+                let store = TestStore::on_server();
+                let at = || started(&store, &store.place(), stage);
+                let mut wrong_key = at();
+                wrong_key.env("AWS_SECRET_ACCESS_KEY", "wrong");
+                let words = &["s3://bucket/stores/", "SignatureDoesNotMatch", "see AWS_SECRET_ACCESS_KEY"];
+                let expected = Expected { code: UNREACHABLE, words, requests: 2 };
+                refused("a key that does not fit", &store, wrong_key, &expected);
+
+                let without = |asked: &str| {
+                    let mut command = at();
+                    command.env_remove("AWS_ACCESS_KEY_ID").env_remove("AWS_SECRET_ACCESS_KEY");
+                    command.env("AWS_METADATA_ENDPOINT", asked);
+                    command
+                };
+                let server = store.server().unwrap().env().into_iter().find(|(key, _)| key == "AWS_ENDPOINT").unwrap();
+                let words = &["s3://bucket/stores", "there are no credentials for the bucket"];
+                let expected = Expected { code: MISCONFIGURED, words, requests: 2 };
+                refused("no key on a machine without a role", &store, without(&server.1), &expected);
+                let expected = Expected { code: UNREACHABLE, words, requests: 0 };
+                refused("no key and nobody to ask for one", &store, without("http://127.0.0.1:9"), &expected);
+            });
+        }
+    });
+}
+
+#[test]
+fn a_server_that_is_away_or_does_not_believe_the_clock_is_said_by_every_stage() {
+    thread::scope(|scope| {
+        for stage in STAGES {
+            scope.spawn(move || {
+                let store = TestStore::on_server();
+                let mut no_server = started(&store, &store.place(), stage);
+                no_server.env("AWS_ENDPOINT", "http://127.0.0.1:9");
+                let expected = Expected { code: UNREACHABLE, words: &["s3://bucket/stores"], requests: 0 };
+                refused("a server that is not there", &store, no_server, &expected);
+
+                store.server().unwrap().refuse(Some(Refusal::ClockSkew));
+                let words = &["s3://bucket/stores/", "the clock of this machine is wrong", "RequestTimeTooSkewed"];
+                let expected = Expected { code: UNREACHABLE, words, requests: 2 };
+                refused("a clock that is wrong", &store, started(&store, &store.place(), stage), &expected);
+            });
+        }
+    });
+}
+
+#[test]
+fn a_port_or_a_device_that_is_none_is_named_by_every_stage() {
+    for stage in STAGES {
+        let store = TestStore::on_server();
+        let mut port = started(&store, &store.place(), stage);
+        port.env("TENGEN_METRICS_ADDR", "127.0.0.1:99999");
+        let words = &["cannot serve metrics at 127.0.0.1:99999"];
+        refused("a port that is none", &store, port, &Expected { code: MISCONFIGURED, words, requests: 0 });
+        if stage.0 != "shuffler" {
+            let mut device = started(&store, &store.place(), stage);
+            device.args(["--device", "tpu"]);
+            refused(
+                "a device that is none",
+                &store,
+                device,
+                &Expected { code: MISCONFIGURED, words: &["tpu"], requests: 8 },
+            );
+        }
+    }
+}
+
+/// A run with games for its next model, made by the stages.
+fn with_games(store: &TestStore) {
+    let config = repository().join("configs/tiny.toml");
+    for model in ["random", "tiny-1"] {
+        let mut selfplay = store.program("selfplay");
+        succeed(selfplay.args(["--run", "tiny", "--model", model, "--games", "40", "--config"]).arg(&config));
+        if model == "random" {
+            succeed(store.program("shuffler").args(["--run", "tiny", "--once"]));
+            succeed(store.program("trainer").args(["--run", "tiny", "--once"]));
+        }
+    }
+}
+
+/// Lets each stage do its work while nothing can be written. `hinder` sees to that.
+fn cannot_write(store: &TestStore, words: &[&str], hinder: &dyn Fn(Command) -> Command) {
+    with_games(store);
+    let stages: [(&str, &[&str]); 4] = [
+        ("selfplay", &["--model", "tiny-1", "--games", "100", "--worker", "1"]),
+        ("shuffler", &["--run", "tiny", "--once"]),
+        ("trainer", &["--run", "tiny", "--once"]),
+        ("evaluator", &["--pair", "tiny-1", "random", "--games", "4"]),
+    ];
+    for (program, args) in stages {
+        if program == "trainer" {
+            succeed(store.program("shuffler").args(["--run", "tiny", "--once"]));
+        }
+        let mut command = store.program(program);
+        command.args(args);
+        // Reading for the work, and some tries to write: what a server says of its disk, object_store asks three times more.
+        let expected = Expected { code: UNREACHABLE, words, requests: 120 };
+        refused("nothing can be written", store, hinder(command), &expected);
+        if let Some(server) = store.server() {
+            server.refuse(None);
+        }
+    }
+}
+
+#[test]
+fn a_full_bucket_is_said_by_every_stage() {
+    let store = TestStore::on_server();
+    let words = &["cannot write s3://bucket/stores/tiny/", "the store is full"];
+    cannot_write(&store, words, &|command| {
+        store.server().unwrap().refuse(Some(Refusal::Full));
+        command
+    });
+}
+
+#[test]
+fn a_bucket_that_may_only_be_read_is_said_by_every_stage() {
+    let store = TestStore::on_server();
+    let words = &["cannot write s3://bucket/stores/tiny/", "the credentials do not allow it"];
+    cannot_write(&store, words, &|command| {
+        store.server().unwrap().refuse(Some(Refusal::ReadOnly));
+        command
+    });
+}
+
+#[test]
+fn a_full_disk_is_said_by_every_stage() {
+    let store = TestStore::new();
+    cannot_write(&store, &["cannot write ", "/tiny/", "File too large"], &|command| limited(&command));
+    let fresh = TestStore::new();
+    for stage in STAGES.into_iter().filter(|(program, _)| ["selfplay", "trainer"].contains(program)) {
+        let command = limited(&started(&fresh, &fresh.place(), stage));
+        let expected = Expected { code: UNREACHABLE, words: &["cannot write ", "tiny/run.toml"], requests: 0 };
+        refused("a full disk from the beginning", &fresh, command, &expected);
+    }
+}
+
+/// The same where no file may be larger than a block, and the signal that goes with it is not heard: writes fail.
+fn limited(command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\""]).arg(command.get_program());
+    shell.args(command.get_args()).current_dir(repository());
+    for (key, value) in command.get_envs() {
+        match value {
+            Some(value) => shell.env(key, value),
+            None => shell.env_remove(key),
+        };
+    }
+    shell
+}
+
+#[test]
+fn names_that_mean_nothing_and_configurations_that_do_not_fit_are_said() {
+    let store = TestStore::on_server();
+    with_games(&store);
+    let wrong_key = store.path().join("wrong.toml");
+    let text = std::fs::read_to_string(repository().join("configs/tiny.toml")).unwrap();
+    std::fs::write(&wrong_key, text.replacen("visits", "visist", 1)).unwrap();
+    let wrong_key = wrong_key.to_str().unwrap();
+    let cases: [(&str, &str, &[&str], &[&str]); 14] = [
+        ("an unknown model", "selfplay", &["--model", "tiny-9", "--games", "1"], &["tiny-9"]),
+        ("an unknown model", "evaluator", &["--pair", "tiny-9", "random"], &["tiny-9"]),
+        ("a run without models", "evaluator", &["--run", "tiny", "--pair", "other", "random"], &["other"]),
+        ("no such run", "selfplay", &["--model", "other"], &["there is no run other"]),
+        ("no such run", "shuffler", &["--run", "other", "--once"], &["there is no run other"]),
+        ("no such run", "trainer", &["--run", "other"], &["there is no run other"]),
+        ("no such run", "evaluator", &["--run", "other", "--ratings"], &["there is no run other"]),
+        ("another run's", "selfplay", &["--model", "tiny", "--config", "configs/9x9.toml"], &["describes another run"]),
+        ("another run's", "trainer", &["--run", "tiny", "--config", "configs/9x9.toml"], &["describes another run"]),
+        ("no such file", "selfplay", &["--model", "tiny", "--config", "configs/none.toml"], &["configs/none.toml"]),
+        ("a misspelt key", "selfplay", &["--model", "tiny", "--config", wrong_key], &["visist", "wrong.toml"]),
+        ("a misspelt key", "trainer", &["--run", "tiny", "--config", wrong_key], &["visist", "wrong.toml"]),
+        ("no name", "selfplay", &["--model", "tiny-1", "--games", "41", "--worker", "a/b"], &["a/b"]),
+        ("no name", "evaluator", &["--run", "tiny", "--pair-uncertain", "--worker", "a/b"], &["a/b"]),
+    ];
+    for (what, program, args, words) in cases {
+        let mut command = store.program(program);
+        command.args(args).current_dir(repository());
+        refused(what, &store, command, &Expected { code: MISCONFIGURED, words, requests: 16 });
+    }
+}
