@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::names;
-use crate::reason::{has_no_credentials, is_full, system_error};
+use crate::reason::{is_refusal, system_error};
 
 /// Tries of one call, the first included.
 const TRIES: u32 = 7;
@@ -54,7 +54,7 @@ fn is_passing(error: &object_store::Error, local: bool) -> bool {
             kind,
             ErrorKind::Interrupted | ErrorKind::TimedOut | ErrorKind::StaleNetworkFileHandle | ErrorKind::ResourceBusy
         ),
-        None => !is_full(error) && !has_no_credentials(error),
+        None => !is_refusal(error),
     }
 }
 

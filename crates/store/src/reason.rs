@@ -3,8 +3,9 @@
 use std::error::Error;
 use std::io;
 
-/// What a server says when nothing more can be written: the code of MinIO, and what HTTP has for it.
-const FULL: [&str; 2] = ["XMinioStorageFull", "507 Insufficient Storage"];
+/// What a server answers that has understood the request and will not do it, now or in half a minute: who asks may not, what is
+/// asked is not there, there is no room.
+const REFUSALS: [&str; 4] = ["401 Unauthorized", "403 Forbidden", "404 Not Found", "507 Insufficient Storage"];
 
 /// Codes after which somebody must do something, and what.
 const ADVICE: [(&str, &str); 6] = [
@@ -25,14 +26,14 @@ const METADATA: [&str; 3] = ["/latest/api/token", "/latest/meta-data/", "/comput
 /// What the system said, where it did, or the server: the wrapping around it repeats the path, and names things nobody asked
 /// for.
 pub(crate) fn reason(error: &object_store::Error) -> String {
-    if let Some(system) = system_error(error) {
-        return system.to_string();
-    }
     let text = error.to_string();
     if METADATA.iter().any(|place| text.contains(place)) {
         return format!(
             "there are no credentials for the bucket in the environment, and the machine gives none ({text})"
         );
+    }
+    if let Some(system) = system_error(error) {
+        return system.to_string();
     }
     let said = |tag: &str| Some(text.split_once(&format!("<{tag}>"))?.1.split_once(&format!("</{tag}>"))?.0.to_owned());
     match said("Code") {
@@ -50,10 +51,11 @@ pub(crate) fn has_no_credentials(error: &object_store::Error) -> bool {
     METADATA.iter().any(|place| text.contains(place)) && text.contains("404 Not Found")
 }
 
-/// Whether the place of a bucket has no room left. That does not pass within seconds.
-pub(crate) fn is_full(error: &object_store::Error) -> bool {
+/// Whether a server has refused for a reason that does not pass. For lists, and where credentials are asked for, `object_store` has
+/// no other sign of that than the text.
+pub(crate) fn is_refusal(error: &object_store::Error) -> bool {
     let text = error.to_string();
-    FULL.iter().any(|sign| text.contains(sign))
+    REFUSALS.iter().any(|sign| text.contains(sign))
 }
 
 /// What the operating system said, if it was asked.
@@ -92,7 +94,7 @@ mod tests {
         assert!(asked("status code: 404 Not Found: ") && !asked("connection refused"));
         let full =
             object_store::Error::Generic { store: "S3", source: "status code: 507 Insufficient Storage: ".into() };
-        assert!(is_full(&full));
+        assert!(is_refusal(&full));
     }
 
     #[test]

@@ -73,8 +73,9 @@ fn a_folder_that_cannot_be_written_is_named() {
     // A file where a folder must go: the one obstacle that also stops root, as whom tests may run.
     fs::create_dir_all(folder.path().join("r")).unwrap();
     fs::write(folder.path().join("r/models"), "").unwrap();
-    let error = run.newest_model().and_then(|_| run.publish_resign(&crate::state::threshold(-0.9))).err();
-    assert!(error.is_none(), "{error:?}");
+    let error = run.newest_model().unwrap_err();
+    assert!(error.is_unreachable() && error.to_string().contains("/r/models/"), "{error}");
+    run.publish_resign(&crate::state::threshold(-0.9)).unwrap();
     fs::write(folder.path().join("r/ratings"), "").unwrap();
     let error = run.publish_ratings(&[]).unwrap_err();
     let expected = format!("cannot write {}/r/ratings/", folder.path().display());
