@@ -10,11 +10,14 @@ pub const PLAIN: &str = include_str!("../../configs/9x9.toml");
 /// The name of its run.
 const NAME: &str = "9x9-demo";
 
-/// Its weights: the last of 36 models of configs/9x9.toml, after 15 minutes on two cores (RESULTS.md tells how far it is).
+/// Its weights, after an hour on two cores as in configs/9x9-hour.toml (RESULTS.md tells how far it is).
 const WEIGHTS: &[u8] = include_bytes!("../../demo/9x9-demo.safetensors");
 
 /// Optimiser steps that it has taken.
-const STEPS: u64 = 9000;
+const STEPS: u64 = 27_750;
+
+/// What it was searched with in its last games, where [`PLAIN`] has something else.
+const SEARCH: [&str; 3] = ["search.visits=16", "search.gumbel_moves=16", "search.gumbel_c_scale=1.0"];
 
 /// The store in which a model is to be looked for: the one that is named, or one in memory that has only the model that
 /// comes with the program, if that is meant and the store has no run of its name.
@@ -46,8 +49,13 @@ pub fn resolve(store: &Store, model: &ModelRef) -> anyhow::Result<ModelId> {
     }
 }
 
+/// The configuration of its run.
+fn configuration() -> RunConfig {
+    RunConfig::from_toml_with(PLAIN, &SEARCH.map(str::to_owned)).expect("it is tested")
+}
+
 fn demo(name: &RunName) -> Result<Store, StoreError> {
-    let config = RunConfig::from_toml(PLAIN).expect("it is tested");
+    let config = configuration();
     let store = Store::in_memory()?;
     let run = store.run(name);
     run.create(&config)?;
@@ -81,7 +89,8 @@ mod tests {
         assert_eq!(id.to_string(), "9x9-demo-1");
         let ModelId::Trained { run, number } = id else { panic!("{id} is trained") };
         let (card, weights) = store.run(&run).model(number).unwrap();
-        let config = RunConfig::from_toml(PLAIN).unwrap();
+        let config = configuration();
+        assert_eq!((card.search.visits, card.search.gumbel_c_scale), (16, 1.0));
         let shape = net::Shape::new(&config.game, &card.network).unwrap();
         assert_eq!(Weights::from_bytes(&weights).unwrap().shape(), shape);
         assert!(weights.len() < 3_000_000);
