@@ -90,7 +90,8 @@ impl Run {
         let stored = Stored { worker: worker.to_owned(), time: self.store().now(), claim: claim.clone() };
         let path = self.claim_path(&claim.file());
         match self.store().publish_toml(&path, &stored) {
-            Err(StoreError::AlreadyExists { .. }) => return Ok(false),
+            // One that is gone when it is to be compared with this one was somebody else's, and has just been released.
+            Err(StoreError::AlreadyExists { .. } | StoreError::NotFound { .. }) => return Ok(false),
             done => done?,
         }
         let is_sure = self.notices().is_sure;

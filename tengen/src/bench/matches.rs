@@ -51,9 +51,9 @@ struct Case {
     share: f64,
     /// Positions in the rows of the batches that were evaluated.
     fill: f64,
-    /// Evaluations for each position of a match.
-    evaluations_per_position: f64,
-    selfplay_evaluations_per_position: f64,
+    /// Evaluations for each position of a match; none where the time was too short for a move.
+    evaluations_per_position: Option<f64>,
+    selfplay_evaluations_per_position: Option<f64>,
 }
 
 impl fmt::Display for Case {
@@ -68,8 +68,9 @@ impl fmt::Display for Case {
         write!(f, "{}, {:.0} positions/s, ", games(self.games_per_s), self.positions_per_s)?;
         write!(f, "{:.1} % of self-play's {:.0} ", 100.0 * self.share, self.selfplay_positions_per_s)?;
         write!(f, "({}); batches {:.1} % full; ", games(self.selfplay_games_per_s), 100.0 * self.fill)?;
-        let (own, theirs) = (self.evaluations_per_position, self.selfplay_evaluations_per_position);
-        write!(f, "{own:.2} evaluations a position, {theirs:.2} in self-play")
+        let rate = |rate: Option<f64>| rate.map_or("unknown".to_owned(), |rate| format!("{rate:.2}"));
+        let (own, theirs) = (rate(self.evaluations_per_position), rate(self.selfplay_evaluations_per_position));
+        write!(f, "{own} evaluations a position, {theirs} in self-play")
     }
 }
 
@@ -117,10 +118,16 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject, config: &RunConfig
         selfplay_positions_per_s: own,
         share: positions(&met) / own,
         fill: evaluations(&met) / rounds as f64 / batch as f64,
-        evaluations_per_position: evaluations(&met) / moves(&met),
-        selfplay_evaluations_per_position: (evaluations(&before) + evaluations(&after))
-            / (moves(&before) + moves(&after)),
+        evaluations_per_position: ratio(evaluations(&met), moves(&met)),
+        selfplay_evaluations_per_position: ratio(
+            evaluations(&before) + evaluations(&after),
+            moves(&before) + moves(&after),
+        ),
     })
+}
+
+fn ratio(evaluations: f64, moves: f64) -> Option<f64> {
+    (moves > 0.0).then(|| evaluations / moves)
 }
 
 fn matches(

@@ -33,7 +33,8 @@ fn tiny() -> Shape {
 fn kinds(plain: Shape) -> [Shape; 2] {
     let all = Shape { blocks: 2, branches: true, squeeze: 4, pooled_filters: 3, opponent: true, ..plain };
     let (policy_head, value_head) = (PolicyHead::Convolution, ValueHead::WinDrawLoss);
-    [all, Shape { inputs: Inputs::Features, pre_activation: true, policy_head, value_head, ..all }]
+    let policy_planes = 16;
+    [all, Shape { inputs: Inputs::Features, pre_activation: true, policy_planes, policy_head, value_head, ..all }]
 }
 
 /// Examples of made-up games on the board of [`tiny`].
