@@ -12,7 +12,7 @@
 //! of generation g − 1, too.
 //!
 //! Memory, at most: twice the columns of the rows that are drawn, each once; 16 bytes for each position of the window; 400
-//! bytes for each of its games; and 64 MiB for the file that is read and the part that is written. `tengen bench data` compares.
+//! bytes for each of its games; and 96 MiB for the files that are read, several at once, and the part that is written. `tengen bench data` compares.
 
 mod archive;
 mod arrival;

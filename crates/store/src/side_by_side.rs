@@ -5,8 +5,10 @@ use std::thread;
 
 use crate::{FileRef, Run};
 
-/// Files read at once. Most of the time a file is waited for, in a bucket and in a folder.
-const THREADS: usize = 8;
+/// Files of a bucket that are read at once: most of the time they are waited for.
+const FROM_A_BUCKET: usize = 8;
+/// Files of a folder that are read at once. They are there at once, and what a thread takes up while it reads it keeps.
+const FROM_A_FOLDER: usize = 2;
 
 impl Run {
     /// What `read` says of each file, in their order. Files outside of archives are read several at once; those in archives
@@ -14,6 +16,7 @@ impl Run {
     pub fn read_each<T: Send>(&self, files: &[FileRef], read: impl Fn(&FileRef) -> T + Sync) -> Vec<T> {
         let loose: Vec<bool> = files.iter().map(|file| self.known_archive_of(file).is_none()).collect();
         let places: Vec<usize> = (0..files.len()).filter(|&place| loose[place]).collect();
+        let most = if self.store().folder().is_some() { FROM_A_FOLDER } else { FROM_A_BUCKET };
         let next = AtomicUsize::new(0);
         let work = || {
             let mine = || places.get(next.fetch_add(1, Ordering::Relaxed)).copied();
@@ -21,7 +24,7 @@ impl Run {
         };
         let mut answers: Vec<Option<T>> = files.iter().map(|_| None).collect();
         thread::scope(|scope| {
-            let threads: Vec<_> = (0..THREADS.min(places.len())).map(|_| scope.spawn(work)).collect();
+            let threads: Vec<_> = (0..most.min(places.len())).map(|_| scope.spawn(work)).collect();
             for (place, file) in files.iter().enumerate().filter(|(place, _)| !loose[*place]) {
                 answers[place] = Some(read(file));
             }

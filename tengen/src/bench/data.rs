@@ -220,7 +220,7 @@ impl MadeUp {
             rows += self.run.read_shard(manifest.generation, part)?.memory();
         }
         let window = &manifest.window;
-        Ok(2.0 * rows as f64 + 16.0 * window.positions as f64 + 400.0 * window.games as f64 + f64::from(64 << 20))
+        Ok(2.0 * rows as f64 + 16.0 * window.positions as f64 + 400.0 * window.games as f64 + f64::from(96 << 20))
     }
 
     fn load(&self, time: Duration, generation: u32) -> anyhow::Result<Load> {
