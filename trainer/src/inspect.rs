@@ -19,7 +19,8 @@ use self::facts::Facts;
 use crate::{TrainerError, files, models};
 
 const PAGE: Page<'_> = Page {
-    frame: include_str!("inspect/page/frame.html"),
+    title: "Tengen: a network",
+    body: include_str!("inspect/page/body.html"),
     style: include_str!("inspect/page/inspect.css"),
     scripts: &[include_str!("inspect/page/pictures.js"), include_str!("inspect/page/page.js")],
 };

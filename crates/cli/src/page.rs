@@ -1,7 +1,7 @@
-//! Pages for a browser that need no other file: a frame, styles, scripts, and facts as JSON.
+//! Pages for a browser that need no other file: what is on them, styles, scripts, and facts as JSON.
 //!
-//! Every page has the same style and the same helpers for drawing (`page/style.css`, `page/draw.js`), and what it adds to
-//! them. It shows no number that is not among its facts.
+//! Every page has the same frame, the same style and the same helpers for drawing (`page/frame.html`, `page/style.css`,
+//! `page/draw.js`), and what it adds to them. It shows no number that is not among its facts.
 
 use std::fs;
 use std::io;
@@ -9,14 +9,17 @@ use std::path::Path;
 
 use serde::Serialize;
 
+const FRAME: &str = include_str!("page/frame.html");
 const STYLE: &str = include_str!("page/style.css");
 const DRAW: &str = include_str!("page/draw.js");
 
 /// What a page is made of, besides its facts.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// HTML with places for the rest: `[[STYLE]]`, `[[FACTS]]` and `[[SCRIPTS]]`, each once and in this order.
-    pub frame: &'a str,
+    /// What a browser shows above it.
+    pub title: &'a str,
+    /// HTML of what is on it.
+    pub body: &'a str,
     /// What it adds to the common style.
     pub style: &'a str,
     /// What it adds to the common scripts, which read the facts into a constant of this name.
@@ -27,15 +30,17 @@ impl Page<'_> {
     /// The page that shows these facts.
     ///
     /// # Panics
-    /// When the frame has no place for a part, or the facts cannot be said in JSON.
+    /// When the facts cannot be said in JSON.
     pub fn of(&self, facts: &impl Serialize) -> String {
         // A name could end the script it stands in.
         let json = serde_json::to_string(facts).expect("facts are numbers and text").replace('<', "\\u003c");
         let style = [STYLE, self.style].concat();
         let scripts = [&[DRAW], self.scripts].concat().join("\n");
         let mut page = String::new();
-        let mut rest = self.frame;
-        for (name, text) in [("STYLE", &style), ("FACTS", &json), ("SCRIPTS", &scripts)] {
+        let mut rest = FRAME;
+        let parts =
+            [("TITLE", self.title), ("STYLE", &style), ("BODY", self.body), ("FACTS", &json), ("SCRIPTS", &scripts)];
+        for (name, text) in parts {
             let (before, after) = rest.split_once(&format!("[[{name}]]")).expect("the frame has a place for each part");
             page.extend([before, text]);
             rest = after;
@@ -59,23 +64,15 @@ pub fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    const PAGE: Page<'_> = Page {
-        frame: "<style>[[STYLE]]</style>[[FACTS]]<script>[[SCRIPTS]]</script>",
-        style: "own {}",
-        scripts: &["own()"],
-    };
+    const PAGE: Page<'_> = Page { title: "a page", body: "<p>[[FACTS]]</p>", style: "own {}", scripts: &["own()"] };
 
     #[test]
     fn facts_stay_in_their_place() {
         let page = PAGE.of(&["</script> [[SCRIPTS]]"]);
-        assert!(page.contains(r#"["\u003c/script> [[SCRIPTS]]"]<script>"#), "{page}");
-        assert!(page.ends_with("own()</script>") && page.contains("own {}</style>"), "{page}");
-        assert_eq!(page.matches("</script>").count(), 1);
-    }
-
-    #[test]
-    #[should_panic(expected = "the frame has a place for each part")]
-    fn a_frame_without_a_place_is_our_mistake() {
-        Page { frame: "[[STYLE]]", ..PAGE }.of(&());
+        assert!(page.contains(r#"["\u003c/script> [[SCRIPTS]]"]</script>"#), "{page}");
+        assert!(page.contains("own()\n</script>") && page.contains("own {}\n</style>"), "{page}");
+        assert!(page.contains("<title>a page</title>") && page.contains("<body>\n<p>[[FACTS]]</p>"), "{page}");
+        // That of the facts and that of the scripts.
+        assert_eq!(page.matches("</script>").count(), 2);
     }
 }

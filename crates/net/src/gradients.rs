@@ -18,18 +18,8 @@ const STEP: f64 = 1e-6;
 const TRIED: usize = 3;
 
 fn shape() -> Shape {
-    let size = Size::new(5).unwrap();
-    let (policy_planes, value_planes, value_hidden) = (2, 2, 8);
-    Shape {
-        blocks: 2,
-        filters: 4,
-        policy_planes,
-        value_planes,
-        value_hidden,
-        ownership: true,
-        score: true,
-        ..Shape::plain(size)
-    }
+    let plain = Shape { value_planes: 2, value_hidden: 8, ..Shape::plain(Size::new(5).unwrap()) };
+    Shape { blocks: 2, filters: 4, ownership: true, score: true, ..plain }
 }
 
 fn train(changes: &[&str]) -> Train {

@@ -168,18 +168,8 @@ mod tests {
     use crate::{Shape, Weights};
 
     fn shape() -> Shape {
-        let size = Size::new(2).unwrap();
-        let (policy_planes, value_planes, value_hidden) = (2, 1, 2);
-        Shape {
-            blocks: 1,
-            filters: 2,
-            policy_planes,
-            value_planes,
-            value_hidden,
-            ownership: true,
-            score: true,
-            ..Shape::plain(size)
-        }
+        let plain = Shape::plain(Size::new(2).unwrap());
+        Shape { blocks: 1, filters: 2, value_hidden: 2, ownership: true, score: true, ..plain }
     }
 
     /// Takes steps with gradients that are `gradient` everywhere, and compares each number with `expected` of what it was

@@ -1,11 +1,12 @@
-//! The page: a frame, a style, scripts, and the facts as JSON.
+//! The page: what is on it, a style, scripts, and the facts as JSON.
 
 use cli::Page;
 
 use super::Facts;
 
 const PAGE: Page<'_> = Page {
-    frame: include_str!("page/frame.html"),
+    title: "Tengen report",
+    body: include_str!("page/body.html"),
     style: include_str!("page/report.css"),
     scripts: &[include_str!("page/charts.js"), include_str!("page/tables.js"), include_str!("page/board.js")],
 };

@@ -1,0 +1,116 @@
+//! Matches with guests.
+
+use go::{Color, Game, Move, Size};
+use mcts::Settings;
+use play::{Budget, By, Finish, Guest, Match, MatchSpec, Reply, Side, Trouble, Uniform, Void};
+use record::{EndReason, GameRecord, Outcome};
+
+use crate::{config, play};
+
+/// Plays the first legal point until there are few left, then passes; at a turn of its own choice it does something else.
+#[derive(Clone, Debug)]
+struct Scripted {
+    /// From its n-th answer on this is what it says.
+    later: Option<(usize, Result<Reply, Trouble>)>,
+    score: Option<f32>,
+    asked: usize,
+    answer: Option<Result<Reply, Trouble>>,
+    /// Looks for an answer before there is one.
+    delay: usize,
+}
+
+impl Scripted {
+    fn new(later: Option<(usize, Result<Reply, Trouble>)>, score: Option<f32>) -> Scripted {
+        Scripted { later, score, asked: 0, answer: None, delay: 0 }
+    }
+}
+
+impl Guest for Scripted {
+    fn ask_move(&mut self, game: &Game) {
+        assert!(self.answer.is_none(), "one question at a time");
+        self.asked += 1;
+        self.delay = self.asked % 4;
+        let point = game.legal_points().first().filter(|_| game.position().empty_points().len() > 8);
+        let reply = Ok(Reply::Move(point.map_or(Move::Pass, Move::Play)));
+        self.answer = Some(match &self.later {
+            Some((turn, later)) if self.asked >= *turn => later.clone(),
+            _ => reply,
+        });
+    }
+
+    fn ask_score(&mut self, game: &Game) {
+        assert!(game.passed_out() && self.answer.is_none());
+        self.answer = Some(Ok(Reply::Score(self.score)));
+    }
+
+    fn answer(&mut self) -> Option<Result<Reply, Trouble>> {
+        self.delay = self.delay.saturating_sub(1);
+        if self.delay > 0 { None } else { self.answer.take() }
+    }
+}
+
+/// Games of `uniform` against a guest, who is Black in the even ones.
+fn against(guest: &Scripted, games: u64) -> Vec<Result<Finish, Void>> {
+    let config = config(&["evaluate.opening_moves=2"]);
+    let settings = Settings::new(&config.search, &config.game);
+    let model = By::Model { place: 0, settings, budget: Budget { visits: 8, leaves: 1 } };
+    let (guests, uniform) =
+        (Side { name: "Guest".to_owned(), by: By::Guest }, Side { name: "uniform".to_owned(), by: model });
+    let seat = &mut |_: &MatchSpec, _| -> Box<dyn Guest> { Box::new(guest.clone()) };
+    let game = |index| Match::new(MatchSpec::new(&config, &guests, &uniform, index), seat);
+    play(&mut [&mut Uniform::new()], 3, (0..games).map(game))
+}
+
+#[test]
+fn a_guest_plays_to_the_end() {
+    for game in against(&Scripted::new(None, None), 6) {
+        let Finish { record, breach } = game.unwrap();
+        assert_eq!(breach, None);
+        let guest = if record.index % 2 == 0 { Color::Black } else { Color::White };
+        assert_eq!(if guest == Color::Black { &record.black } else { &record.white }, "Guest");
+        assert!(record.replay().is_ok());
+        for (turn, played) in record.turns.iter().enumerate().skip(2) {
+            assert_eq!(played.is_searched(), GameRecord::to_move(turn) != guest);
+        }
+    }
+}
+
+#[test]
+fn a_guest_who_breaks_the_rules_has_lost_and_one_who_breaks_down_has_not() {
+    let occupied = Ok(Reply::Move(Move::from_index(Size::new(5).unwrap(), 0).unwrap()));
+    let forfeit = Err(Trouble::Forfeit("it refuses a legal move".to_owned()));
+    let (illegal, refusal) = ("Guest plays A5, which is not legal", "it refuses a legal move");
+    for (later, end, expected) in [
+        (occupied, EndReason::Forfeit, Some(illegal)),
+        (forfeit, EndReason::Forfeit, Some(refusal)),
+        (Ok(Reply::Resign), EndReason::Resignation, None),
+    ] {
+        for game in against(&Scripted::new(Some((4, later)), None), 4) {
+            let Finish { record, breach } = game.unwrap();
+            assert_eq!(breach.as_deref(), expected);
+            let guest = if record.index % 2 == 0 { Color::Black } else { Color::White };
+            assert_eq!((record.end, record.outcome), (end, Outcome::from(guest.opponent())));
+            assert_eq!(record.score, None);
+        }
+    }
+    let broken = Err(Trouble::Broken("it has ended".to_owned()));
+    let mut voids: Vec<Void> =
+        against(&Scripted::new(Some((2, broken)), None), 4).into_iter().map(Result::unwrap_err).collect();
+    voids.sort_by_key(|void| void.index);
+    let expected = |index| Void { index, reason: "it has ended".to_owned() };
+    assert_eq!(voids, (0..4).map(expected).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_game_about_whose_winner_they_disagree_is_void() {
+    let honest = against(&Scripted::new(None, None), 8);
+    let sign = |record: &GameRecord| record.score.unwrap().signum();
+    for score in [1.0, -1.0] {
+        for (game, honest) in against(&Scripted::new(None, Some(score)), 8).iter().zip(&honest) {
+            let honest = &honest.as_ref().unwrap().record;
+            let disputed = honest.end == EndReason::Passes && sign(honest) != score;
+            assert_eq!(game.is_err(), disputed, "{honest:?}");
+        }
+    }
+    assert!(honest.iter().any(|game| game.as_ref().unwrap().record.end == EndReason::Passes));
+}

@@ -1,0 +1,124 @@
+//! Matches of models.
+
+use go::Game;
+use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Pushed, Settings};
+use play::{Budget, By, Match, MatchSpec, RandomModel, Side, Uniform};
+use record::{EndReason, GameRecord};
+
+use crate::{Opinion, config, play, sorted};
+
+#[test]
+fn a_pair_of_match_games_shares_its_opening_and_swaps_the_colours() {
+    let config = config(&["evaluate.opening_moves=4"]);
+    let settings = Settings::new(&config.search, &config.game);
+    let by = |place| By::Model { place, settings, budget: Budget { visits: 20, leaves: 2 } };
+    let side = |name: &str, place| Side { name: name.to_owned(), by: by(place) };
+    let (first, second) = (side("uniform", 0), side("random", 1));
+    let nobody = &mut |_: &MatchSpec, _| panic!("models are no guests");
+    let game = |index| Match::new(MatchSpec::new(&config, &first, &second, index), nobody);
+    let (mut uniform, mut random) = (Uniform::new(), RandomModel::new());
+    let records = play(&mut [&mut uniform, &mut random], 3, (0..6).map(game));
+    let records = records.into_iter().map(|game| game.map(|game| game.record));
+    let records = sorted(records.collect::<Result<_, _>>().expect("models do not break"));
+    for pair in records.chunks(2) {
+        let opening = |record: &GameRecord| record.turns[..4].iter().map(|turn| turn.mv).collect::<Vec<_>>();
+        assert_eq!(opening(&pair[0]), opening(&pair[1]));
+        assert_eq!((&pair[0].black[..], &pair[0].white[..]), ("uniform", "random"));
+        assert_eq!((&pair[1].black[..], &pair[1].white[..]), ("random", "uniform"));
+        assert!(pair.iter().all(|record| record.positions() == record.turns.len() - 4));
+    }
+    let openings: Vec<_> = records.iter().step_by(2).map(|r| r.turns[..4].to_vec()).collect();
+    assert!(openings.windows(2).all(|two| two[0] != two[1]), "each pair has an opening of its own");
+}
+
+/// Says the same of every position, and counts how full its batches are.
+struct Batched {
+    opinion: Opinion,
+    waiting: usize,
+    batches: Vec<usize>,
+}
+
+impl Batched {
+    fn new() -> Batched {
+        Batched { opinion: Opinion::new(0.1), waiting: 0, batches: Vec::new() }
+    }
+}
+
+impl Evaluate for Batched {
+    fn batch(&self) -> usize {
+        8
+    }
+
+    fn push(&mut self, game: &Game, komi: f32, draw: Draw) -> Pushed {
+        self.waiting += 1;
+        self.opinion.push(game, komi, draw)
+    }
+
+    fn evaluate(&mut self) -> Result<(), EvaluateError> {
+        self.batches.push(std::mem::take(&mut self.waiting));
+        Ok(())
+    }
+
+    fn answer(&self, index: usize) -> Evaluation<'_> {
+        self.opinion.answer(index)
+    }
+}
+
+#[test]
+fn two_models_with_games_enough_have_full_batches() {
+    let config = config(&["evaluate.opening_moves=2", "search.leaves=1"]);
+    let settings = Settings::new(&config.search, &config.game);
+    let side = |name: &str, place| {
+        let by = By::Model { place, settings, budget: Budget { visits: 8, leaves: 1 } };
+        Side { name: name.to_owned(), by }
+    };
+    let nobody = &mut |_: &MatchSpec, _| panic!("models are no guests");
+    let game = |index| Match::new(MatchSpec::new(&config, &side("a", 0), &side("b", 1), index), nobody);
+    let (mut one, mut other) = (Batched::new(), Batched::new());
+    let games = play(&mut [&mut one, &mut other], 16, (0..400).map(game));
+    assert_eq!(games.len(), 400);
+    let batches: Vec<usize> = one.batches.into_iter().chain(other.batches).collect();
+    assert!(batches.iter().all(|&size| size <= 8), "no batch has more than its places");
+    let full = batches.iter().filter(|&&size| size == 8).count();
+    assert!(full * 100 > batches.len() * 96, "{full} of {}: only the last games leave places", batches.len());
+}
+
+#[test]
+fn models_give_up_match_games_only_where_the_configuration_says_so() {
+    let ends = |bound: &str, value: f32| -> Vec<EndReason> {
+        let config = config(&["evaluate.opening_moves=2", bound]);
+        let settings = Settings::new(&config.search, &config.game);
+        let side = |name: &str| {
+            let by = By::Model { place: 0, settings, budget: Budget { visits: 4, leaves: 1 } };
+            Side { name: name.to_owned(), by }
+        };
+        let nobody = &mut |_: &MatchSpec, _| panic!("models are no guests");
+        let game = |index| Match::new(MatchSpec::new(&config, &side("a"), &side("b"), index), nobody);
+        let games = play(&mut [&mut Opinion::new(value)], 4, (0..4).map(game));
+        games.into_iter().map(|game| game.expect("models do not break").record.end).collect()
+    };
+    let resigned = |ends: Vec<EndReason>| ends.iter().filter(|&&end| end == EndReason::Resignation).count();
+    assert_eq!(resigned(ends("evaluate.resign_below=-0.8", 0.9)), 4, "White is sure to have lost");
+    assert_eq!(resigned(ends("evaluate.resign_below=-0.95", 0.9)), 0);
+    assert_eq!(resigned(ends("evaluate.resign_below=-1", 1.0)), 0);
+}
+
+#[test]
+fn a_model_plays_when_its_time_is_over() {
+    let visits = |seconds: &str| -> Vec<u32> {
+        let config = config(&["search.algorithm=puct", "evaluate.opening_moves=2", seconds]);
+        let settings = Settings::new(&config.search, &config.game);
+        let side = |name: &str| {
+            let by = By::Model { place: 0, settings, budget: Budget { visits: 2000, leaves: 1 } };
+            Side { name: name.to_owned(), by }
+        };
+        let nobody = &mut |_: &MatchSpec, _| panic!("models are no guests");
+        let game = Match::new(MatchSpec::new(&config, &side("a"), &side("b"), 0), nobody);
+        let game = play(&mut [&mut Uniform::new()], 1, std::iter::once(game)).remove(0).expect("models do not break");
+        let searched = game.record.turns.iter().filter(|turn| turn.is_searched());
+        searched.map(|turn| turn.visits.iter().map(|(_, visits)| visits).sum()).collect()
+    };
+    assert!(visits("evaluate.seconds_per_move=0").iter().all(|&visits| visits >= 2000));
+    let hurried = visits("evaluate.seconds_per_move=0.000001");
+    assert!(hurried.iter().all(|&visits| (1..2000).contains(&visits)), "{hurried:?}");
+}
