@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -17,7 +17,7 @@ const LAST_WORDS: usize = 600;
 const MOST_OF_LINE: u64 = 1 << 16;
 /// Lines that wait to be read; a program that writes more is held up.
 const LINES: usize = 256;
-/// How long a program that has closed its output may take to exit.
+/// How long a program that has closed its output may take to exit and to have its last words read.
 const EXITING: Duration = Duration::from_secs(1);
 
 /// A running program. When this goes the program is killed, and whatever it has started.
@@ -27,6 +27,7 @@ pub(crate) struct Process {
     input: ChildStdin,
     lines: Receiver<Vec<u8>>,
     errors: Arc<Mutex<VecDeque<u8>>>,
+    error_reader: JoinHandle<()>,
 }
 
 /// Nothing came.
@@ -58,8 +59,8 @@ impl Process {
         let kept = Arc::clone(&errors);
         thread::spawn(move || read_lines(output, &sender));
         // Unread, it would fill its pipe, and the program would stand still.
-        thread::spawn(move || keep_last(error, &kept));
-        Ok(Process { child, input, lines, errors })
+        let error_reader = thread::spawn(move || keep_last(error, &kept));
+        Ok(Process { child, input, lines, errors, error_reader })
     }
 
     pub(crate) fn write(&mut self, line: &str) -> io::Result<()> {
@@ -80,7 +81,9 @@ impl Process {
     pub(crate) fn obituary(&mut self) -> String {
         let until = Instant::now() + EXITING;
         let mut status = self.child.try_wait();
-        while matches!(status, Ok(None)) && Instant::now() < until {
+        // That it has ended may be known before its last words are read. What it has started may hold its standard
+        // error open for ever, so there is an end to waiting for those too.
+        while (matches!(status, Ok(None)) || !self.error_reader.is_finished()) && Instant::now() < until {
             thread::sleep(Duration::from_millis(5));
             status = self.child.try_wait();
         }
