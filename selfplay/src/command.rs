@@ -43,6 +43,10 @@ pub struct Args {
     /// What a move is worth before its first visit: loss, parent, zero, or a penalty from 0 to 2 [default: the run's]
     #[arg(long, value_name = "RULE")]
     q_init: Option<QInit>,
+    /// What becomes of the games it is playing when it is to stop: given up, or left for whichever worker of the run looks
+    /// next. A worker that leaves games also goes on with such games
+    #[arg(long, env = "TENGEN_UNFINISHED", value_enum, default_value_t = AtStop::GiveUp, value_name = "WHAT")]
+    unfinished: AtStop,
     #[command(flatten)]
     place: cli::PlaceArgs,
     #[command(flatten)]
@@ -54,6 +58,15 @@ pub struct Args {
     /// How to log.
     #[command(flatten)]
     pub log: cli::LogArgs,
+}
+
+/// What becomes of games in progress.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum AtStop {
+    /// They are lost, and counted. A worker plays the same games whenever it is stopped
+    GiveUp,
+    /// They are in the store, and say that they were taken over
+    Leave,
 }
 
 /// Plays what the arguments ask for.
@@ -164,14 +177,18 @@ impl Worker<'_> {
         current: &mut dyn FnMut() -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
         let device: Device = self.args.place.device.parse().misconfigured()?;
+        let follows = matches!(self.args.model, ModelRef::Newest(_));
         let job = Job {
-            config: self.config.at(model.number()),
+            config: self.config.clone(),
             model: model.clone(),
             worker: self.args.worker.clone(),
             games: self.args.games.unwrap_or(u64::MAX),
             threads: self.args.place.threads(),
             cache: self.args.place.cache(),
             times: self.args.times.times.unwrap_or(true),
+            // A built-in model alone plays so fast that nothing is worth keeping.
+            hand_on: self.args.unfinished == AtStop::Leave && (follows || model.number() > 0),
+            follows,
             threshold: Threshold::new(self.threshold(model)?),
         };
         let opened = Model::open(self.run, model, device, self.config.selfplay.batch)?;

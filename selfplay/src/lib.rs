@@ -6,10 +6,12 @@
 //! again at any time, and goes on where it was.
 //!
 //! A worker that follows a run plays one job after the other. Between them games are finished first, or handed to the
-//! newer model where they are ([`Unfinished`]), as the run's configuration says.
+//! newer model where they are ([`Unfinished`]), as the run's configuration says. When the process is to stop they are given up,
+//! or left in the store for others (`handed`), as the job says.
 
 pub mod command;
 mod error;
+mod handed;
 mod models;
 mod monitor;
 mod shelf;
@@ -33,13 +35,14 @@ pub use error::SelfplayError;
 pub use models::Model;
 pub use threshold::Threshold;
 
+use handed::Taken;
 use monitor::Monitor;
 use shelf::Shelf;
 
 /// What to play.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The run the games belong to, as it is to be played.
+    /// The run the games belong to.
     pub config: RunConfig,
     /// The model that plays both sides.
     pub model: ModelId,
@@ -53,13 +56,22 @@ pub struct Job {
     pub cache: usize,
     /// Whether games say when they were played.
     pub times: bool,
+    /// Whether games in progress are left to others when the process is to stop, and such games are gone on with.
+    pub hand_on: bool,
+    /// Whether other models play next, so that games of any may be gone on with.
+    pub follows: bool,
     /// Root value for the mover below which it resigns, if anybody may, in the games that are still to be started.
     pub threshold: Threshold,
 }
 
-/// Games that a job left to the next one, for each worker thread.
+/// Games in progress that a job leaves to the next one.
 #[derive(Debug, Default)]
-pub struct Unfinished(Vec<Vec<Selfplay>>);
+pub struct Unfinished {
+    /// For each worker thread.
+    games: Vec<Vec<Selfplay>>,
+    /// Where those come from that other processes began.
+    taken: Taken,
+}
 
 /// How far a job is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -86,6 +98,8 @@ pub struct Progress {
     pub waited: Duration,
     /// Games in progress that were given up because the process was asked to stop.
     pub abandoned: u64,
+    /// Games in progress that were left to others for that reason.
+    pub left: u64,
     /// Time since this process began the job.
     pub time: Duration,
 }
@@ -93,9 +107,12 @@ pub struct Progress {
 /// What all threads of a job share.
 pub(crate) struct Shared<'a> {
     pub(crate) job: &'a Job,
+    /// As the model plays by it.
+    pub(crate) config: &'a RunConfig,
     /// Name of the series the games belong to.
     pub(crate) series: &'a str,
-    pub(crate) published: &'a BTreeSet<u64>,
+    /// Games of the series that are not to be begun.
+    pub(crate) begun: &'a BTreeSet<u64>,
     pub(crate) evaluations: AtomicU64,
     pub(crate) recalled: AtomicU64,
     pub(crate) places: AtomicU64,
@@ -107,8 +124,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) stop: &'a Stop,
 }
 
-/// Plays until the wanted games are published, or `stop` is requested; then games in progress are given up, and what is
-/// finished is published all the same.
+/// Plays until the wanted games are published, or `stop` is requested; then games in progress are given up, or left to others
+/// ([`Job::hand_on`]), and what is finished is published all the same.
 ///
 /// `watch` is told several times a second how far the job is; when it breaks no more games are started, and those in
 /// progress are finished, or left in `unfinished` if the configuration says so. Games in `unfinished` are gone on with
@@ -125,19 +142,25 @@ pub fn play(
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Progress, SelfplayError> {
     let (number, series) = models::series(&job.model, &job.worker);
-    let published = run.published_indices(number, &series)?;
+    let config = job.config.at(job.model.number());
+    unfinished.games.resize_with(job.threads, Vec::new);
+    if job.hand_on {
+        unfinished.take(run, job)?;
+    }
+    let (begun, here) = handed::begun(run, job, unfinished)?;
     let began = Instant::now();
-    let done = published.range(..job.games).count() as u64;
+    let done = begun.range(..job.games).filter(|index| !here.contains(index)).count() as u64;
     let mut totals = Totals::default();
     let mut progress = Progress { games: done, wanted: job.games, ..Progress::default() };
     let mut monitor = Monitor::begin(number, progress);
-    let mut shelf = Shelf::new(run, &job.worker, job.config.selfplay.games_per_file);
+    let Unfinished { games: in_progress, taken } = unfinished;
+    let mut shelf = Shelf::new(run, &job.worker, config.selfplay.games_per_file, taken);
     let name = job.model.to_string();
-    unfinished.0.resize_with(job.threads, Vec::new);
     let shared = Shared {
         job,
+        config: &config,
         series: &series,
-        published: &published,
+        begun: &begun,
         evaluations: AtomicU64::new(0),
         recalled: AtomicU64::new(0),
         places: AtomicU64::new(0),
@@ -149,8 +172,8 @@ pub fn play(
     std::thread::scope(|scope| {
         // Threads that finish games faster than those are published wait, so that little is left to publish when the process
         // is to stop.
-        let (sender, finished) = mpsc::sync_channel(job.config.selfplay.games_per_file);
-        let threads: Vec<_> = (unfinished.0.iter_mut().enumerate())
+        let (sender, finished) = mpsc::sync_channel(config.selfplay.games_per_file);
+        let threads: Vec<_> = (in_progress.iter_mut().enumerate())
             .map(|(thread, games)| {
                 let (shared, sender) = (&shared, sender.clone());
                 scope.spawn(move || worker::play(shared, thread, model, games, &sender))
@@ -161,13 +184,13 @@ pub fn play(
             match finished.recv_timeout(Duration::from_millis(200)) {
                 Ok(record) => {
                     let record: record::GameRecord = record;
-                    if record.black == name {
+                    if record.black == name && record.worker == series {
                         progress.games += 1;
                         totals.add(&record);
                     }
                     progress.finished += 1;
                     progress.moves += record.turns.len() as u64;
-                    progress.visits += monitor::visits(&record, &job.config);
+                    progress.visits += monitor::visits(&record, &config);
                     shelf.put(record)?;
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) => shelf.publish_if_old()?,
@@ -190,9 +213,18 @@ pub fn play(
         threads.into_iter().try_for_each(|thread| thread.join().expect("a worker thread does not panic"))
     })?;
     if stop.requested() {
-        progress.abandoned = unfinished.0.iter().map(|games| games.len() as u64).sum();
+        let games = unfinished.count();
+        let left = if job.hand_on { unfinished.leave(run, &job.worker) } else { Ok(0) };
+        progress.left = *left.as_ref().unwrap_or(&0);
+        progress.abandoned = games - progress.left;
+        metrics::GAMES_LEFT.add(progress.left);
         metrics::GAMES_ABANDONED.add(progress.abandoned);
-        tracing::info!(%job.model, games = progress.abandoned, "gave up games in progress");
+        if progress.left > 0 {
+            tracing::info!(%job.model, games = progress.left, "left games in progress to other workers");
+        } else {
+            tracing::info!(%job.model, games = progress.abandoned, "gave up games in progress");
+        }
+        left?;
     }
     Ok(progress)
 }

@@ -17,7 +17,9 @@ impl Monitor {
     pub(crate) fn begin(model: u32, progress: Progress) -> Monitor {
         metrics::MODEL.set(model);
         metrics::MODEL_SINCE.set_to_now();
-        metrics::GAMES_ABANDONED.add(0);
+        for counter in [metrics::GAMES_ABANDONED, metrics::GAMES_LEFT, metrics::GAMES_RESUMED] {
+            counter.add(0);
+        }
         Monitor { noted: progress }
     }
 

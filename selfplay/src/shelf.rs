@@ -3,23 +3,25 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use config::ModelId;
 use record::GameRecord;
 use store::Run;
 
-use crate::{SelfplayError, models};
+use crate::SelfplayError;
+use crate::handed::{Taken, number};
 
 /// A finished game waits this long for others to share its file with. On a large board a file can take hours to fill,
 /// and what is not published is lost when the process is killed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Collects games and publishes them in files of a given number, each file with the games that one model began.
+/// Collects games and publishes them in files of a given number, each file with the games that one worker began with one
+/// model.
 pub(crate) struct Shelf<'a> {
     run: &'a Run,
     worker: &'a str,
     games_per_file: usize,
-    /// By the id of the model that began the games.
-    piles: BTreeMap<String, Pile>,
+    /// By the id of the model and the series of the worker that began the games.
+    piles: BTreeMap<(String, String), Pile>,
+    taken: &'a mut Taken,
 }
 
 /// Games that wait for others; there is at least one.
@@ -29,8 +31,8 @@ struct Pile {
 }
 
 impl<'a> Shelf<'a> {
-    pub(crate) fn new(run: &'a Run, worker: &'a str, games_per_file: usize) -> Shelf<'a> {
-        Shelf { run, worker, games_per_file, piles: BTreeMap::new() }
+    pub(crate) fn new(run: &'a Run, worker: &'a str, games_per_file: usize, taken: &'a mut Taken) -> Shelf<'a> {
+        Shelf { run, worker, games_per_file, piles: BTreeMap::new(), taken }
     }
 
     /// Games that wait.
@@ -40,8 +42,8 @@ impl<'a> Shelf<'a> {
 
     /// Adds a game, and publishes when there are enough for a file.
     pub(crate) fn put(&mut self, game: GameRecord) -> Result<(), SelfplayError> {
-        let model = game.black.clone();
-        let pile = self.piles.entry(model).or_insert_with(|| Pile { games: Vec::new(), since: Instant::now() });
+        let begun_by = (game.black.clone(), game.worker.clone());
+        let pile = self.piles.entry(begun_by).or_insert_with(|| Pile { games: Vec::new(), since: Instant::now() });
         pile.games.push(game);
         let full = self.games_per_file;
         self.publish_those(|pile| pile.games.len() >= full || pile.is_old())
@@ -59,11 +61,10 @@ impl<'a> Shelf<'a> {
 
     /// Games go into a file in the order of their index, whichever finished first.
     fn publish_those(&mut self, due: impl Fn(&Pile) -> bool) -> Result<(), SelfplayError> {
-        for (model, mut pile) in self.piles.extract_if(.., |_, pile| due(pile)) {
+        for ((_, series), mut pile) in self.piles.extract_if(.., |_, pile| due(pile)) {
             pile.games.sort_by_key(|game| game.index);
-            let id: ModelId = model.parse().expect("the name of a model that played");
-            let (number, series) = models::series(&id, self.worker);
-            let file = self.run.publish_games(number, &series, &pile.games)?;
+            let file = self.run.publish_games(number(&pile.games[0]), &series, &pile.games)?;
+            self.taken.note(self.run, self.worker, &pile.games)?;
             tracing::debug!(games = pile.games.len(), file = self.run.games_name(&file), "published games");
         }
         Ok(())

@@ -23,14 +23,16 @@ pub(crate) fn play(
     finished: &SyncSender<GameRecord>,
 ) -> Result<(), SelfplayError> {
     let job = shared.job;
-    let (name, config) = (job.model.to_string(), &job.config);
+    let (name, config) = (job.model.to_string(), shared.config);
     let order = calibration_first(config.resign.calibration, config.selfplay.games as u64, job.games);
-    let wanted = order.filter(|index| !shared.published.contains(index));
+    let wanted = order.filter(|index| !shared.begun.contains(index));
     let mut wanted = wanted.skip(thread).step_by(job.threads);
     let slots = config.selfplay.batch / config.search.leaves;
     let mut evaluator = Timed { model: model.evaluator(job.cache), waited: &shared.waited };
     let mut counted = play::Counts::default();
     games.iter_mut().for_each(|game| game.take_over(&name));
+    // More than there is room for were left by a worker with more threads; they come before new ones.
+    let mut later = games.split_off(games.len().min(slots));
     // Nobody listens any more when a game could not be published.
     let heard = Cell::new(true);
     play::run(
@@ -38,6 +40,9 @@ pub(crate) fn play(
         games,
         slots,
         &mut || {
+            if let Some(game) = later.pop() {
+                return Some(game);
+            }
             let index = wanted.next().filter(|_| !shared.enough.load(Ordering::Relaxed))?;
             let spec = SelfplaySpec::new(config, &name, shared.series, index, job.threshold.get());
             Some(Selfplay::new(spec.timed(job.times)))
@@ -56,6 +61,7 @@ pub(crate) fn play(
         },
     )
     .map_err(|source| SelfplayError::Evaluate { model: job.model.clone(), source })?;
+    games.append(&mut later);
     Ok(())
 }
 

@@ -58,8 +58,17 @@ pub fn audit(run: &Run, config: &RunConfig, stop: &Stop) -> Result<Findings, Sto
     let digest = config.digest();
     let mut audit =
         Audit { run, config, digest, ids: HashSet::new(), trained: Trained::default(), found: Findings::default() };
-    let parts =
-        [Audit::shards, Audit::archives, Audit::games, Audit::leftovers, Audit::models, Audit::state, Audit::results];
+    let parts = [
+        Audit::shards,
+        Audit::archives,
+        // Before the finished ones, which they become.
+        Audit::unfinished,
+        Audit::games,
+        Audit::leftovers,
+        Audit::models,
+        Audit::state,
+        Audit::results,
+    ];
     parts.into_iter().take_while(|_| !stop.requested()).try_for_each(|part| part(&mut audit, stop))?;
     audit.found.stopped = stop.requested();
     Ok(audit.found)

@@ -74,13 +74,15 @@ impl Cycle<'_> {
         let games = if number == 0 { self.config.selfplay.first_games } else { self.config.selfplay.games };
         let threshold = self.run.newest_resign()?.map(|resign| resign.threshold).filter(|_| number > 0);
         let job = Job {
-            config: self.config.at(number),
+            config: self.config.clone(),
             model: model.clone(),
             worker: WORKER.to_owned(),
             games: games as u64,
             threads: self.threads,
             cache: self.cache,
             times: self.times,
+            hand_on: false,
+            follows: false,
             threshold: Threshold::new(threshold),
         };
         let opened = Model::open(self.run, &model, self.device, self.config.selfplay.batch)?;

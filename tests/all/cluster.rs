@@ -47,7 +47,10 @@ fn free_address() -> String {
 impl Cluster {
     fn start(store: TestStore) -> Cluster {
         let config = repository().join("configs/tiny.toml").to_str().unwrap().to_owned();
-        let text = std::fs::read_to_string(config).unwrap().replacen("models = 3", "models = 10000", 1);
+        // Searches long enough for games to be in progress when a worker is told to go.
+        let changes = [("models = 3", "models = 10000"), ("\nvisits = 16", "\nvisits = 100")];
+        let text = std::fs::read_to_string(config).unwrap();
+        let text = changes.iter().fold(text, |text, (from, to)| text.replacen(from, to, 1));
         let config = store.path().join("endless.toml");
         std::fs::write(&config, text).unwrap();
         let config = config.to_str().unwrap();
@@ -122,7 +125,8 @@ impl Cluster {
 
 fn launch(store: &TestStore, program: &str, arguments: &[String], address: &str) -> Stage {
     let mut command = store.program(program);
-    Stage::launch(command.args(arguments).env("TENGEN_THREADS", "1").env("TENGEN_CACHE_MIB", "1"), address)
+    command.env("TENGEN_THREADS", "1").env("TENGEN_CACHE_MIB", "1").env("TENGEN_UNFINISHED", "leave");
+    Stage::launch(command.args(arguments), address)
 }
 
 /// The shuffler, and then the trainer, are gone for good, and whoever looks at the alerts sees each of it and nothing of it before.
@@ -197,12 +201,23 @@ fn a_cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
     assert_eq!(before.difference(&after).collect::<Vec<_>>(), [""; 0], "no published game is lost");
     let audit = succeed(cluster.store.program("tengen").args(["audit", "r"]));
     rated_by_what_is_stored(&cluster.store, &run);
+    let taken_over = taken_over(&run);
+    // In half a minute it may be that no worker that plays is told to go.
+    assert!(taken_over > 0 || seconds < 300, "nobody went on with what others left");
     println!(
-        "{} games, model {newest:?}, ends by exit code {:?}, longest drain {:?}\n{audit}",
+        "{} games, {taken_over} of them gone on with by another process or model, model {newest:?}, ends by exit code {:?}, longest drain \
+         {:?}\n{audit}",
         after.len(),
         cluster.ends,
         cluster.drained
     );
+}
+
+/// Published games that were taken over.
+fn taken_over(run: &Run) -> usize {
+    let files = run.game_files_since(0).unwrap();
+    let games = files.iter().flat_map(|file| run.read_games(file).unwrap());
+    games.filter(|game| !game.takeovers.is_empty()).count()
 }
 
 /// The published ratings are those of the games that are stored, each counted once.

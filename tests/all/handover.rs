@@ -23,6 +23,8 @@ fn play(run: &Run, config: &RunConfig, model: ModelId, unfinished: &mut Unfinish
         threads: THREADS,
         cache: 0,
         times: true,
+        hand_on: false,
+        follows: true,
         threshold: Threshold::new(None),
     };
     let mut watch = |progress: selfplay::Progress| {
@@ -76,4 +78,98 @@ fn otherwise_they_are_finished_first() {
     let after = play(&run, &config, ModelId::Uniform, &mut unfinished, false);
     assert_eq!((published(&run).len() as u64, after), (before + after, 40));
     assert!(published(&run).iter().all(|game| game.takeovers.is_empty()));
+}
+
+/// A worker of a run that leaves its games to others when it is to stop, and what it is told when it asks whether to.
+struct Worker<'a> {
+    run: &'a Run,
+    config: &'a RunConfig,
+    name: &'static str,
+    threads: usize,
+}
+
+impl Worker<'_> {
+    /// Plays with a model until `games` are published, or is told to stop after so many rounds of reports.
+    fn play(&self, model: ModelId, games: u64, stop_after: Option<u64>) -> selfplay::Progress {
+        let opened = Model::open(self.run, &model, Device::Cpu, self.config.selfplay.batch).unwrap();
+        let job = Job {
+            config: self.config.clone(),
+            model,
+            worker: self.name.to_owned(),
+            games,
+            threads: self.threads,
+            cache: 0,
+            times: false,
+            hand_on: true,
+            follows: true,
+            threshold: Threshold::new(None),
+        };
+        let stop = Stop::never();
+        let mut watch = |progress: selfplay::Progress| {
+            if stop_after.is_some_and(|finished| progress.finished >= finished) {
+                stop.request();
+            }
+            ControlFlow::Continue(())
+        };
+        selfplay::play(self.run, &job, &opened, &mut Unfinished::default(), &stop, &mut watch).unwrap()
+    }
+}
+
+fn unfinished(run: &Run) -> usize {
+    let files = run.unfinished_files().unwrap();
+    files.iter().map(|(file, _)| run.read_unfinished(file).unwrap().len()).sum()
+}
+
+#[test]
+fn games_that_one_worker_leaves_are_finished_by_others_and_none_is_lost_or_played_twice() {
+    let store = TestStore::new();
+    let (run, config) = run_of(&store, false);
+    let worker = |name, threads| Worker { run: &run, config: &config, name, threads };
+    let left = worker("a", 3).play(ModelId::Random, 60, Some(1));
+    assert!(left.left > 0 && left.abandoned == 0 && left.finished < 60, "{left:?}");
+    assert_eq!(unfinished(&run) as u64, left.left);
+
+    // Fewer threads than those who left them, and told to stop before all of them are finished.
+    let others = worker("b", 1).play(ModelId::Uniform, 5, Some(1));
+    assert!(others.left > 0, "{others:?}");
+    let findings = tengen::audit::audit(&run, &config, &Stop::never()).unwrap();
+    assert_eq!((findings.problems, findings.left), (vec![], unfinished(&run)));
+
+    // Its own come first, and those that are elsewhere are not begun again.
+    worker("a", 2).play(ModelId::Random, 60, None);
+    worker("b", 2).play(ModelId::Uniform, 5, None);
+    worker("c", 1).play(ModelId::Random, 0, None);
+    worker("c", 1).play(ModelId::Random, 0, None);
+    assert_eq!(run.unfinished_files().unwrap(), [], "all are finished");
+    let games = published(&run);
+    let of = |worker: &str, model: &str| {
+        let mut of: Vec<u64> =
+            games.iter().filter(|game| game.worker == worker && game.black == model).map(|game| game.index).collect();
+        of.sort_unstable();
+        of
+    };
+    assert_eq!(of("a", "random"), (0..60).collect::<Vec<u64>>());
+    assert_eq!(of("b-uniform", "uniform"), (0..5).collect::<Vec<u64>>());
+    assert_eq!(games.len(), 65);
+    let handed: Vec<&GameRecord> = games.iter().filter(|game| !game.takeovers.is_empty()).collect();
+    assert!(handed.len() as u64 >= left.left, "{} of {}", handed.len(), left.left);
+    assert!(handed.iter().any(|game| game.black == "random" && game.takeovers[0].model == "uniform"));
+    assert_eq!(tengen::audit::audit(&run, &config, &Stop::never()).unwrap().problems, []);
+}
+
+/// A file of unfinished games that cannot be read keeps nobody from playing, and its games stay where they are.
+#[test]
+fn unfinished_games_that_are_damaged_are_in_nobodys_way() {
+    let store = TestStore::new();
+    let (run, config) = run_of(&store, false);
+    let worker = |name| Worker { run: &run, config: &config, name, threads: 1 };
+    worker("a").play(ModelId::Random, 40, Some(1));
+    let (file, _) = run.unfinished_files().unwrap().remove(0);
+    let path = run.unfinished_name(&file);
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    assert_eq!(worker("b").play(ModelId::Random, 3, None).games, 3);
+    let findings = tengen::audit::audit(&run, &config, &Stop::never()).unwrap();
+    assert_eq!(findings.problems.len(), 1);
+    assert!(findings.problems[0].to_string().contains(&file.stem.to_string()), "{:?}", findings.problems);
 }

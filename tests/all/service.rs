@@ -62,6 +62,18 @@ fn every_stage_tells_how_it_is_and_goes_when_it_is_told() {
     assert!(last.contains(&format!("\"published\":{published}")), "{published} games: {last}");
     assert!(published >= 60);
 
+    let keep = ["--model", "slow", "--worker", "keeper", "--unfinished", "leave"];
+    let mut keeper = stage(&store, "selfplay", &keep);
+    keeper.wait_for_metric("tengen_games_total", 5.0);
+    let log = drain(&mut keeper);
+    assert!(log.iter().any(|line| line.contains("left games in progress to other workers")), "{log:?}");
+    let left = |run: &store::Run| run.unfinished_files().unwrap().len();
+    assert_eq!(left(&run), 1);
+    let mut keeper = stage(&store, "selfplay", &keep);
+    keeper.wait_for_metric("tengen_games_resumed_total", 1.0);
+    look(&keeper);
+    drain(&mut keeper);
+
     let mut shuffler = stage(&store, "shuffler", &["--run", "slow"]);
     shuffler.wait_for_metric("tengen_shards_generation", 1.0);
     look(&shuffler);

@@ -84,6 +84,8 @@ metrics! {
 
     Counter GAMES = "tengen_games_total": "Self-play games finished";
     Counter GAMES_ABANDONED = "tengen_games_abandoned_total": "Self-play games in progress that were given up because the process was to stop";
+    Counter GAMES_LEFT = "tengen_games_left_total": "Self-play games in progress that were left to other workers because the process was to stop";
+    Counter GAMES_RESUMED = "tengen_games_resumed_total": "Self-play games that another process left and this one went on with";
     Gauge GAMES_UNPUBLISHED = "tengen_games_unpublished": "Finished self-play games that wait for others to share a file with";
     Counter POSITIONS = "tengen_positions_total": "Moves in finished self-play games";
     Counter VISITS = "tengen_visits_total": "Visits by which the moves of finished self-play games were chosen, those inherited from the search before included";

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use config::RunConfig;
 use go::{Color, Game, Move, Scoring, Size};
 use mcts::{RootMove, Search, Settings};
-use record::{EndReason, GameId, GameRecord, Outcome, SearchKind, SearchNote, TopMove, Turn};
+use record::{EndReason, GameId, GameRecord, Outcome, SearchKind, SearchNote, Takeover, TopMove, Turn};
 
 use crate::Thinker;
 
@@ -87,10 +87,37 @@ impl Header {
         self.record.started_at = self.now();
     }
 
+    /// The game began then, and not now.
+    pub(crate) fn begun_at(&mut self, time: Option<u64>) {
+        self.record.started_at = time;
+    }
+
+    /// Whether this is the game of the record: the same players, configuration, seed and board.
+    pub(crate) fn is_of(&self, record: &GameRecord) -> bool {
+        let own = &self.record;
+        (own.id, own.size, own.komi, own.scoring) == (record.id, record.size, record.komi, record.scoring)
+    }
+
+    /// The record of a game that is not over, whose end means nothing.
+    pub(crate) fn unfinished(
+        &self,
+        turns: Vec<Turn>,
+        takeovers: Vec<Takeover>,
+        resign_threshold: Option<f32>,
+        would_resign_turn: Option<u16>,
+    ) -> GameRecord {
+        GameRecord { turns, takeovers, resign_threshold, would_resign_turn, ..self.record.clone() }
+    }
+
     /// The time, if the record is to tell it.
     fn now(&self) -> Option<u64> {
         let now = self.timed.then(SystemTime::now)?;
         now.duration_since(UNIX_EPOCH).ok().map(|since| since.as_millis() as u64)
+    }
+
+    /// Whether this model began the game for this worker.
+    pub(crate) fn is_by(&self, model: &str, worker: &str) -> bool {
+        self.record.black == model && self.record.worker == worker
     }
 
     pub(crate) fn is_calibration(&self) -> bool {

@@ -15,6 +15,11 @@ pub fn game_seed(run_seed: u64, model: &str, worker: &str, index: u64) -> u64 {
     finish(parts.iter().flat_map(|part| part.iter()).fold(0xCBF2_9CE4_8422_2325, fnv))
 }
 
+/// The seed of what is left of a game from a turn on, where somebody takes it over.
+pub(crate) fn seed_from(seed: u64, turn: u16) -> u64 {
+    finish(seed.wrapping_add(u64::from(turn).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+}
+
 /// The finaliser of splitmix64: every bit of the input changes half of the output.
 pub(crate) fn finish(mut z: u64) -> u64 {
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -50,5 +55,6 @@ mod tests {
     #[test]
     fn the_seed_of_a_game_is_fixed_for_ever() {
         assert_eq!(game_seed(1, "v15-330", "0", 7), 14_281_021_917_198_105_588);
+        assert_eq!([0, 1].map(|turn| seed_from(1, turn)), [10_451_216_379_200_822_465, 13_757_245_211_066_428_519]);
     }
 }

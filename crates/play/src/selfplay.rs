@@ -1,13 +1,13 @@
 //! A game of a model against itself, played to learn from.
 
-use config::RunConfig;
+use config::{ModelId, RunConfig};
 use go::{Color, Game, Move};
 use mcts::{Evaluate, RootMove, Settings, choice};
 use record::{GameRecord, SearchKind, Takeover, Turn};
 
 use crate::plan::{Plan, Planner};
 use crate::rules::{Ending, Header, finished, searched};
-use crate::seed::{Seed, game_seed, generator};
+use crate::seed::{Seed, game_seed, generator, seed_from};
 use crate::variety::Variety;
 use crate::{Budget, Contest, Thinker};
 
@@ -75,8 +75,6 @@ pub fn is_calibration(index: u64, share: f32) -> bool {
 pub struct Selfplay {
     spec: SelfplaySpec,
     rng: Seed,
-    /// The generator as it was when the search of the present move began.
-    rng_before: Seed,
     thinker: Thinker,
     /// How the present move is being found.
     plan: Plan,
@@ -89,29 +87,71 @@ impl Selfplay {
     /// Sets up the board.
     pub fn new(mut spec: SelfplaySpec) -> Selfplay {
         spec.header.begin();
-        let mut rng = generator(spec.header.seed());
-        let plan = spec.planner.next(&[], &mut rng);
-        let budget = Budget { visits: plan.visits, leaves: spec.leaves };
-        Selfplay {
-            rng_before: rng.clone(),
-            rng,
-            thinker: Thinker::new(Game::new(spec.header.size()), spec.settings, budget, plan.exploration),
-            plan,
-            turns: Vec::new(),
-            takeovers: Vec::new(),
-            would_resign: None,
-            spec,
-        }
+        let rng = generator(spec.header.seed());
+        let board = Game::new(spec.header.size());
+        Selfplay::set_up(spec, board, Vec::new(), rng)
     }
 
-    /// Lets a newer model go on with the game. It searches the present move from the beginning, as if the older one had
-    /// not begun it: each move is one model's, and the game still follows from its models and its seed.
+    /// A game after these turns, whose present move was not searched yet.
+    fn set_up(spec: SelfplaySpec, board: Game, turns: Vec<Turn>, mut rng: Seed) -> Selfplay {
+        let plan = spec.planner.next(&turns, &mut rng);
+        let budget = Budget { visits: plan.visits, leaves: spec.leaves };
+        let thinker = Thinker::new(board, spec.settings, budget, plan.exploration);
+        Selfplay { rng, thinker, plan, turns, takeovers: Vec::new(), would_resign: None, spec }
+    }
+
+    /// Lets another model go on with the game, or the same one in another process. It searches the present move from the
+    /// beginning, as if nobody had begun it, with random numbers that the seed of the game and the turn give: each move is
+    /// one model's, and the game still follows from its models and its seed.
     pub fn take_over(&mut self, model: &str) {
-        self.rng = self.rng_before.clone();
-        self.thinker.start_over();
         let turn = self.turns.len() as u16;
+        self.rng = generator(seed_from(self.spec.header.seed(), turn));
+        self.plan = self.spec.planner.next(&self.turns, &mut self.rng);
+        self.thinker.start_over();
+        self.thinker.set_out(self.plan.visits, self.plan.exploration);
         self.takeovers.retain(|takeover| takeover.turn < turn);
         self.takeovers.push(Takeover { turn, model: model.to_owned() });
+    }
+
+    /// The game as it stands, for another process to [go on with](Selfplay::resume): its end means nothing.
+    pub fn record(&self) -> GameRecord {
+        self.spec.header.unfinished(self.turns.clone(), self.takeovers.clone(), self.spec.threshold, self.would_resign)
+    }
+
+    /// Goes on with a game of the run `config` where another process [left](Selfplay::record) it; `model` takes it over. Komi,
+    /// searches and the game's threshold stay what they were.
+    ///
+    /// # Errors
+    /// Moves that are not legal, or a game that no worker of this run can have begun.
+    pub fn resume(config: &RunConfig, left: GameRecord, model: &str, timed: bool) -> Result<Selfplay, String> {
+        let begun_by: ModelId = left.black.parse().map_err(|e| format!("game {}: {e}", left.id))?;
+        let spec = SelfplaySpec::new(&config.at(begun_by.number()), &left.black, &left.worker, left.index, None);
+        let mut spec = spec.timed(timed);
+        if !spec.header.is_of(&left) {
+            return Err(format!("game {} was not begun in this run", left.id));
+        }
+        let board = left.replay().map_err(|e| e.to_string())?;
+        let Settings { scoring, komi, .. } = spec.settings;
+        if Ending::of_board(&board, scoring, komi, spec.move_limit).is_some() {
+            return Err(format!("game {} is over", left.id));
+        }
+        spec.threshold = left.resign_threshold;
+        spec.header.begun_at(left.started_at);
+        let rng = generator(spec.header.seed());
+        let mut game = Selfplay::set_up(spec, board, left.turns, rng);
+        (game.takeovers, game.would_resign) = (left.takeovers, left.would_resign_turn);
+        game.take_over(model);
+        Ok(game)
+    }
+
+    /// Its number among those that its worker plays with the model that began it.
+    pub fn index(&self) -> u64 {
+        self.spec.header.index()
+    }
+
+    /// Whether this model began it, in this series of games of a worker.
+    pub fn is_of(&self, model: &str, series: &str) -> bool {
+        self.spec.header.is_by(model, series)
     }
 
     /// Moves made so far.
@@ -133,7 +173,6 @@ impl Selfplay {
         self.turns.push(turn);
         self.plan = self.spec.planner.next(&self.turns, &mut self.rng);
         self.thinker.set_out(self.plan.visits, self.plan.exploration);
-        self.rng_before = self.rng.clone();
         let Settings { scoring, komi, .. } = self.spec.settings;
         Ending::of_board(self.thinker.search().game(), scoring, komi, self.spec.move_limit)
     }

@@ -24,6 +24,10 @@ impl Column {
         Column { name, doc, nullable: false, values }
     }
 
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
+    }
+
     fn field(&self) -> Field {
         Field::new(self.name, self.values.data_type().clone(), self.nullable).with_metadata([("doc", self.doc)])
     }

@@ -56,15 +56,16 @@ pub struct GameRecord {
     /// Why the game ended.
     pub end: EndReason,
     /// Models that went on with both sides after `black` and `white` had begun, earliest first; as a rule there are none.
+    /// From each on, the game's generator is one that its seed and that turn give.
     pub takeovers: Vec<Takeover>,
     /// The moves from the empty board, Black first.
     pub turns: Vec<Turn>,
 }
 
-/// A newer model goes on with a game that another one began.
+/// A model goes on with a game that another one began, or another process: it searches from there on, nothing inherited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Takeover {
-    /// The first turn of the newer model.
+    /// Its first turn.
     pub turn: u16,
     /// Its id.
     pub model: String,

@@ -2,6 +2,7 @@
 
 mod read;
 mod span;
+pub mod unfinished;
 
 use std::sync::Arc;
 
@@ -130,7 +131,7 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
         ),
         lists::<UInt16Type>(
             "takeover_turns",
-            "turns, from 0, at which a newer model took both sides over from black and white; as a rule there are none",
+            "turns, from 0, at which a newer model, or one in another process, took both sides over; as a rule there are none",
             rows().map(|g| g.takeovers.iter().map(|takeover| takeover.turn)),
         ),
         lists_of_strings(

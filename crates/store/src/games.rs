@@ -66,9 +66,24 @@ impl Run {
     /// # Errors
     /// A game that could not be replayed: then nothing is published.
     pub fn publish_games(&self, model: u32, worker: &str, games: &[GameRecord]) -> Result<FileRef, StoreError> {
-        let file = FileRef { model, stem: Stem::new(worker, self.store().now())? };
-        self.publish_new_games(&file, games)?;
-        Ok(file)
+        self.publish_now(model, worker, |file| self.publish_new_games(file, games))
+    }
+
+    /// Publishes something under the name of the worker and the present time, or a later one: where somebody else goes on with
+    /// games of this worker, both may publish some in the same millisecond.
+    pub(crate) fn publish_now(
+        &self,
+        model: u32,
+        worker: &str,
+        publish: impl Fn(&FileRef) -> Result<(), StoreError>,
+    ) -> Result<FileRef, StoreError> {
+        loop {
+            let file = FileRef { model, stem: Stem::new(worker, self.store().now())? };
+            match publish(&file) {
+                Err(StoreError::AlreadyExists { .. }) => {}
+                done => return done.map(|()| file),
+            }
+        }
     }
 
     /// As [`Run::publish_games`], under a given name.
@@ -103,13 +118,15 @@ impl Run {
     }
 
     fn publish_new_games(&self, file: &FileRef, games: &[GameRecord]) -> Result<(), StoreError> {
-        for (folder, rows) in self.examples_of(file, games)? {
+        let rows_of = self.examples_of(file, games)?;
+        // There are always readable games, so they come first: of two who take the same name, one stops here and leaves nothing.
+        let sgf: String = games.iter().map(GameRecord::to_sgf).collect();
+        self.store().publish(&self.file(SGF, file, SGF), Bytes::from(sgf))?;
+        for (folder, rows) in rows_of {
             if !rows.is_empty() {
                 self.store().publish_table(&self.file(folder, file, PARQUET), &examples::to_batch(&rows))?;
             }
         }
-        let sgf: String = games.iter().map(GameRecord::to_sgf).collect();
-        self.store().publish(&self.file(SGF, file, SGF), Bytes::from(sgf))?;
         self.store().publish_table(&self.file(GAMES, file, PARQUET), &games::to_batch(games))
     }
 

@@ -18,6 +18,7 @@
 //!         retired/000007.toml                              models that are not paired any more
 //!         champions/000019.toml                            models that passed a promotion test
 //!         claims/<pair>-<number>.toml                       what evaluators are playing now
+//!         unfinished/000330/<worker>-<time>.parquet        games that were left before their end, and who has taken them
 //! ```
 //!
 //! What holds for all of it:
@@ -29,8 +30,9 @@
 //!    their hashes, so that two writers cannot spoil each other's.
 //! 3. Publishing the same thing again is no error, so that a process may be started again or run twice; publishing
 //!    another thing under a name that is taken is one.
-//! 4. Only derived data are deleted: shards and checkpoints that newer ones replace, and claims on what is being played; and
-//!    files of games that have gone into an archive, each after a comparison with what the archive has.
+//! 4. Only derived data are deleted: shards and checkpoints that newer ones replace, and claims on what is being played;
+//!    unfinished games once they are finished and published; and files of games that have gone into an archive, each after a
+//!    comparison with what the archive has.
 //! 5. Something passing in the way (a lost connection, a server that stumbles) is waited for, with pauses that grow and
 //!    not for longer than half a minute; then the caller is told.
 //! 6. What is read has been checked, against hashes and schemas, and an error names the file.
@@ -65,6 +67,7 @@ mod side_by_side;
 mod store;
 mod traffic;
 mod trouble;
+mod unfinished;
 
 pub use checkpoints::Checkpoint;
 pub use claims::Claim;
@@ -80,3 +83,4 @@ pub use resign::ResignThreshold;
 pub use run::Run;
 pub use shards::{AgeSummary, DrawSummary, Manifest, Rejected, ShardPart, WindowSummary};
 pub use store::Store;
+pub use unfinished::TakenGames;

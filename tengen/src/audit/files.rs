@@ -18,6 +18,26 @@ impl Audit<'_> {
         Ok(())
     }
 
+    /// Reads the games that were left before their end.
+    pub(super) fn unfinished(&mut self, _stop: &Stop) -> Result<(), StoreError> {
+        let files = self.run.unfinished_files();
+        for (file, _) in self.note(files)?.into_iter().flatten() {
+            let read = match self.run.read_unfinished(&file) {
+                // Somebody has just finished them.
+                Err(StoreError::NotFound { .. }) => continue,
+                read => read,
+            };
+            let Some(games) = self.note(read)? else { continue };
+            self.found.left += games.len();
+            for game in games {
+                for problem in rules::check_unfinished(&game, self.config) {
+                    self.problem(self.run.unfinished_name(&file), format!("game {}: {problem}", game.id));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Reads every published game, exactly once.
     pub(super) fn games(&mut self, stop: &Stop) -> Result<(), StoreError> {
         let files = self.run.game_files_since(0);

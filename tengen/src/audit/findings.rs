@@ -38,6 +38,8 @@ pub struct Findings {
     pub thresholds: usize,
     /// Games of matches.
     pub results: usize,
+    /// Games that workers have left before their end and nobody has finished.
+    pub left: usize,
     /// Whether the audit was stopped before it was through.
     pub stopped: bool,
 }
@@ -53,11 +55,11 @@ impl fmt::Display for Problem {
 
 impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unfinished = if self.stopped { "stopped before the end; so far " } else { "" };
+        let so_far = if self.stopped { "stopped before the end; so far " } else { "" };
         write!(
             f,
-            "{unfinished}read {} games in {} files, {} archives, {} examples, {} set aside, {} in the shards of {} generations, {} \
-             models, {} checkpoints, {} thresholds, {} games of matches: {} problems",
+            "{so_far}read {} games in {} files, {} archives, {} examples, {} set aside, {} in the shards of {} generations, {} \
+             models, {} checkpoints, {} thresholds, {} games of matches, {} unfinished games: {} problems",
             self.games,
             self.files,
             self.archives,
@@ -69,6 +71,7 @@ impl fmt::Display for Findings {
             self.checkpoints,
             self.thresholds,
             self.results,
+            self.left,
             self.problems.len()
         )
     }

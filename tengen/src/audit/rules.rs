@@ -25,6 +25,13 @@ pub(super) fn check(game: &GameRecord, config: &RunConfig) -> Vec<String> {
     problems
 }
 
+/// Everything that is wrong with a game that is not over.
+pub(super) fn check_unfinished(game: &GameRecord, config: &RunConfig) -> Vec<String> {
+    let mut problems = header(game, config);
+    problems.extend(replay(game, config).err());
+    problems
+}
+
 fn header(game: &GameRecord, config: &RunConfig) -> Vec<String> {
     let mut problems = Vec::new();
     if game.id != GameId::of(&game.black, &game.white, &game.config_digest, game.seed) {

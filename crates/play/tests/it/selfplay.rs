@@ -436,3 +436,57 @@ fn a_newer_model_goes_on_with_a_game_at_the_present_move() {
         }
     }
 }
+
+/// What another process goes on with is what the same process would have gone on with.
+#[test]
+fn a_game_that_was_left_goes_on_elsewhere_as_it_would_have_here() {
+    for overrides in [
+        &["search.algorithm=puct", "selfplay.full_share=0.5", "selfplay.fast_visits=3"][..],
+        &["search.algorithm=gumbel", "selfplay.choice_moves=0", "selfplay.policy_opening_share=0.5"],
+        &["selfplay.komi_deviation=1.0", "resign.jitter=0.0005"],
+    ] {
+        let config = config(overrides);
+        let spec = |index| SelfplaySpec::new(&config, "random", "0", index, Some(-0.999));
+        let mut started = 0..6;
+        let mut games = Vec::new();
+        let mut start = || started.next().map(|index| Selfplay::new(spec(index)));
+        let mut stop = |counts: play::Counts| {
+            if counts.rounds < 40 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        run(&mut [&mut RandomModel::new()], &mut games, 6, &mut start, &mut |_| (), &mut stop)
+            .expect("the model works");
+        let left: Vec<GameRecord> = games.iter().map(Selfplay::record).collect();
+        let turns: Vec<usize> = left.iter().map(|game| game.turns.len()).collect();
+        assert!(turns.len() > 2 && turns.iter().all(|&turns| turns > 1), "{turns:?}");
+        let elsewhere = |game: &GameRecord| Selfplay::resume(&config, game.clone(), "uniform", false);
+        let mut elsewhere: Vec<Selfplay> =
+            left.iter().map(|game| elsewhere(game).expect("a game of the run")).collect();
+        games.iter_mut().for_each(|game| game.take_over("uniform"));
+        let finish = |games: &mut Vec<Selfplay>| {
+            let mut records = Vec::new();
+            let (finish, watch) = (&mut |record| records.push(record), &mut |_| ControlFlow::Continue(()));
+            run(&mut [&mut Uniform::new()], games, 6, &mut || None, finish, watch).expect("the model works");
+            records.sort_by_key(|record: &GameRecord| record.index);
+            records
+        };
+        let here = finish(&mut games);
+        assert_eq!(finish(&mut elsewhere), here, "{overrides:?}");
+        for (game, left) in here.iter().zip(&left) {
+            assert_eq!(game.takeovers.last().map(|takeover| usize::from(takeover.turn)), Some(left.turns.len()));
+            assert_eq!(game.turns[..left.turns.len()], left.turns);
+        }
+    }
+}
+
+#[test]
+fn games_of_other_runs_and_games_that_are_over_are_not_gone_on_with() {
+    let config_of = |seed: &str| config(&[seed]);
+    let own = config_of("seed=1");
+    let over = selfplay(&own, 1, 0..1, None).remove(0);
+    let refused = |config: &RunConfig, game: GameRecord| Selfplay::resume(config, game, "random", false).unwrap_err();
+    assert!(refused(&own, over.clone()).contains("is over"));
+    let begun = GameRecord { turns: over.turns[..2].to_vec(), ..over };
+    assert!(refused(&config_of("seed=2"), begun.clone()).contains("was not begun in this run"));
+    let twice = GameRecord { turns: vec![begun.turns[0].clone(), begun.turns[0].clone()], ..begun };
+    assert!(refused(&own, twice).contains("turn 1"));
+}

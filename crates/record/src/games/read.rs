@@ -9,7 +9,7 @@ use go::{Move, Size};
 use crate::game::scoring_from_name;
 use crate::table::{Lists, StringLists, Strings, Table, optional, read_outcome, read_size, value_error};
 use crate::turn::{check_entropy, check_value, check_weight};
-use crate::{GameRecord, RecordError, SearchKind, Takeover, Turn};
+use crate::{EndReason, GameRecord, Outcome, RecordError, SearchKind, Takeover, Turn};
 
 /// The columns with one value for each game.
 pub(super) struct Headers<'a> {
@@ -21,7 +21,6 @@ pub(super) struct Headers<'a> {
     index: &'a [u64],
     worker: Strings<'a>,
     started_at: &'a TimestampMillisecondArray,
-    ended_at: &'a TimestampMillisecondArray,
     size: &'a [u8],
     komi: &'a [f32],
     scoring: Strings<'a>,
@@ -30,17 +29,29 @@ pub(super) struct Headers<'a> {
     holdout: &'a BooleanArray,
     resign_threshold: &'a Float32Array,
     would_resign_turn: &'a UInt16Array,
+    takeover_turns: Lists<'a, UInt16Type>,
+    takeover_models: StringLists<'a>,
+    /// `None` where games are not over.
+    ends: Option<Ends<'a>>,
+}
+
+/// Those of them that are known when the game is over.
+struct Ends<'a> {
+    ended_at: &'a TimestampMillisecondArray,
     bleakest_value: &'a Float32Array,
     mean_depth: &'a Float32Array,
     outcome: &'a [i8],
     score: &'a Float32Array,
     end: Strings<'a>,
-    takeover_turns: Lists<'a, UInt16Type>,
-    takeover_models: StringLists<'a>,
 }
 
 impl<'a> Headers<'a> {
     pub(super) fn new(table: &Table<'a>) -> Result<Headers<'a>, RecordError> {
+        Ok(Headers { ends: Some(Ends::new(table)?), ..Headers::of_unfinished(table)? })
+    }
+
+    /// Those of games that are not over: the end of a record that is made of them means nothing.
+    pub(super) fn of_unfinished(table: &Table<'a>) -> Result<Headers<'a>, RecordError> {
         Ok(Headers {
             id: table.strings("id")?,
             black: table.strings("black")?,
@@ -50,7 +61,6 @@ impl<'a> Headers<'a> {
             index: table.numbers::<UInt64Type>("index")?,
             worker: table.strings("worker")?,
             started_at: table.optional_numbers::<TimestampMillisecondType>("started_at")?,
-            ended_at: table.optional_numbers::<TimestampMillisecondType>("ended_at")?,
             size: table.numbers::<UInt8Type>("size")?,
             komi: table.numbers::<Float32Type>("komi")?,
             scoring: table.strings("scoring")?,
@@ -59,19 +69,15 @@ impl<'a> Headers<'a> {
             holdout: table.flags("holdout")?,
             resign_threshold: table.optional_numbers::<Float32Type>("resign_threshold")?,
             would_resign_turn: table.optional_numbers::<UInt16Type>("would_resign_turn")?,
-            bleakest_value: table.optional_numbers::<Float32Type>("bleakest_value")?,
-            mean_depth: table.optional_numbers::<Float32Type>("mean_depth")?,
-            outcome: table.numbers::<Int8Type>("outcome")?,
-            score: table.optional_numbers::<Float32Type>("score")?,
-            end: table.strings("end")?,
             takeover_turns: table.lists("takeover_turns")?,
             takeover_models: table.lists_of_strings("takeover_models")?,
+            ends: None,
         })
     }
 
     /// The game of a row, without its turns.
     pub(super) fn row(&self, row: usize) -> Result<GameRecord, RecordError> {
-        Ok(GameRecord {
+        let game = GameRecord {
             id: self.id.parse(row, str::parse)?,
             black: self.black.row(row).to_owned(),
             white: self.white.row(row).to_owned(),
@@ -80,7 +86,7 @@ impl<'a> Headers<'a> {
             index: self.index[row],
             worker: self.worker.row(row).to_owned(),
             started_at: read_time("started_at", row, self.started_at)?,
-            ended_at: read_time("ended_at", row, self.ended_at)?,
+            ended_at: None,
             size: read_size("size", row, self.size[row])?,
             komi: self.komi[row],
             scoring: self.scoring.parse(row, scoring_from_name)?,
@@ -89,14 +95,18 @@ impl<'a> Headers<'a> {
             holdout: self.holdout.value(row),
             resign_threshold: optional(self.resign_threshold, row),
             would_resign_turn: optional(self.would_resign_turn, row),
-            bleakest_value: optional(self.bleakest_value, row),
-            mean_depth: optional(self.mean_depth, row),
-            outcome: read_outcome("outcome", row, self.outcome[row])?,
-            score: optional(self.score, row),
-            end: self.end.parse(row, str::parse)?,
+            bleakest_value: None,
+            mean_depth: None,
+            outcome: Outcome::Draw,
+            score: None,
+            end: EndReason::MoveLimit,
             takeovers: self.takeovers(row)?,
             turns: Vec::new(),
-        })
+        };
+        match &self.ends {
+            Some(ends) => ends.row(game, row),
+            None => Ok(game),
+        }
     }
 
     fn takeovers(&self, row: usize) -> Result<Vec<Takeover>, RecordError> {
@@ -109,6 +119,32 @@ impl<'a> Headers<'a> {
             return Err(fail(format!("{turns:?} are not in order")));
         }
         Ok(turns.iter().zip(models).map(|(&turn, model)| Takeover { turn, model: model.to_owned() }).collect())
+    }
+}
+
+impl<'a> Ends<'a> {
+    fn new(table: &Table<'a>) -> Result<Ends<'a>, RecordError> {
+        Ok(Ends {
+            ended_at: table.optional_numbers::<TimestampMillisecondType>("ended_at")?,
+            bleakest_value: table.optional_numbers::<Float32Type>("bleakest_value")?,
+            mean_depth: table.optional_numbers::<Float32Type>("mean_depth")?,
+            outcome: table.numbers::<Int8Type>("outcome")?,
+            score: table.optional_numbers::<Float32Type>("score")?,
+            end: table.strings("end")?,
+        })
+    }
+
+    /// The game of a row with its end.
+    fn row(&self, game: GameRecord, row: usize) -> Result<GameRecord, RecordError> {
+        Ok(GameRecord {
+            ended_at: read_time("ended_at", row, self.ended_at)?,
+            bleakest_value: optional(self.bleakest_value, row),
+            mean_depth: optional(self.mean_depth, row),
+            outcome: read_outcome("outcome", row, self.outcome[row])?,
+            score: optional(self.score, row),
+            end: self.end.parse(row, str::parse)?,
+            ..game
+        })
     }
 }
 
@@ -208,7 +244,7 @@ fn read_values(
     values.into_iter().zip(searched).map(|pair| read(pair).map_err(|e| value_error(column, row, e))).collect()
 }
 
-fn check_length(column: &'static str, row: usize, found: usize, turns: usize) -> Result<(), RecordError> {
+pub(super) fn check_length(column: &'static str, row: usize, found: usize, turns: usize) -> Result<(), RecordError> {
     if found == turns {
         return Ok(());
     }

@@ -61,6 +61,23 @@ proptest! {
         prop_assert_eq!(whole, games);
     }
 
+    /// Policies are there, and what only the end tells is not.
+    #[test]
+    fn unfinished_games_survive_their_table(games in prop::collection::vec((a_game_taken_over(), 0_usize..40), 0..4)) {
+        let left = |(game, turns): &(GameRecord, usize)| {
+            GameRecord { turns: game.turns.iter().take(*turns).cloned().collect(), ended_at: None, ..game.clone() }
+        };
+        let games: Vec<GameRecord> = games.iter().map(left).collect();
+        let batch = games::unfinished::to_batch(&games);
+        prop_assert!(batch.column_by_name("outcome").is_none() && batch.column_by_name("end").is_none());
+        let read = games::unfinished::from_batch(&batch).unwrap();
+        prop_assert_eq!(read.len(), games.len());
+        for (read, game) in read.into_iter().zip(&games) {
+            let (outcome, score, end, takeovers) = (game.outcome, game.score, game.end, game.takeovers.clone());
+            prop_assert_eq!(&GameRecord { outcome, score, end, takeovers, ..read }, &GameRecord { mean_depth: None, bleakest_value: None, ..game.clone() });
+        }
+    }
+
     /// What the opponent plays next is the last of the recent moves two turns later.
     #[test]
     fn replies_are_the_moves_of_the_next_turns(record in a_game()) {

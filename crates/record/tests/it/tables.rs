@@ -18,7 +18,7 @@ fn some_examples(count: u64) -> Vec<Example> {
 
 #[test]
 fn every_column_says_what_it_holds() {
-    for schema in [games::schema(), examples::schema()] {
+    for schema in [games::schema(), games::unfinished::schema(), examples::schema()] {
         for field in schema.fields() {
             assert!(field.metadata().get("doc").is_some_and(|doc| doc.len() > 10), "{}", field.name());
         }
@@ -210,4 +210,18 @@ fn weights_that_mean_nothing_are_refused() {
         assert_eq!(error, format!("column weights, row 0: {problem}"));
         assert!(game.examples().unwrap_err().to_string().ends_with(problem));
     }
+}
+
+#[test]
+fn policies_of_unfinished_games_are_checked() {
+    let batch = games::unfinished::to_batch(&some_games(2));
+    let refused = |batch: &RecordBatch| games::unfinished::from_batch(batch).unwrap_err().to_string();
+    assert!(refused(&with(&batch, "policy_moves", None)).contains("policy_moves"));
+    let none = || -> ArrayRef { Arc::new(ListArray::from_iter_primitive::<UInt16Type, _, _>([Some([]), Some([])])) };
+    let said = refused(&with(&batch, "policy_moves", Some(none())));
+    assert!(said.contains("policy_moves") && said.contains("0 entries for"), "{said}");
+    let said = refused(&with(&batch, "visit_moves", Some(none())));
+    assert!(said.contains("visit_moves") && said.contains("where there are to be"), "{said}");
+    let said = games::from_batch(&batch).unwrap_err().to_string();
+    assert!(said.contains("unfinished/1"), "{said}");
 }

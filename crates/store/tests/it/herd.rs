@@ -4,7 +4,7 @@ use bytes::Bytes;
 use s3::Server;
 use store::{ModelCard, Run, Store};
 
-use crate::{config, name, on_server, some_games, state};
+use crate::{config, name, on_every_run, on_server, some_games, state};
 
 const MODELS: u32 = 60;
 const THRESHOLDS: u32 = 20;
@@ -133,4 +133,42 @@ fn thresholds_of_earlier_versions_are_found_and_get_a_number() {
     assert_eq!(fresh.resign_in_force().unwrap(), Some(found));
     assert_eq!(fresh.resigns().unwrap(), ["1700000000000", "000001"]);
     assert_eq!(fresh.resign_at("1700000000000").unwrap().0, 1_700_000_000_000);
+}
+
+#[test]
+fn who_goes_on_with_games_that_were_left_lists_those_and_nothing_else() {
+    let (server, run) = old_run();
+    assert_eq!(run.take_games("1", |_| true).unwrap(), None);
+    assert!(run.unfinished_indices(MODELS, "1").unwrap().is_empty());
+    assert_eq!(server.asked(), ["LIST stores/r/unfinished/", "LIST stores/r/unfinished/000060/1-"]);
+}
+
+/// However many look at the same moment, each file is taken once, by whichever of them.
+#[test]
+fn games_that_were_left_are_taken_by_one_of_many_who_look_at_once() {
+    const FILES: u64 = 20;
+    on_every_run(|run| {
+        for file in 0..FILES {
+            run.leave_games(1, "gone", &some_games("gone", 10 * file, 10 * file + 2)).unwrap();
+        }
+        let take = |taker: usize| {
+            let run = run.clone();
+            std::thread::spawn(move || {
+                let mut taken = Vec::new();
+                while let Some(games) = run.take_games(&taker.to_string(), |_| true).unwrap() {
+                    taken.extend(games.games.iter().map(|game| game.index));
+                    run.publish_games(1, "gone", &games.games).unwrap();
+                    run.end_taken(&taker.to_string(), &games.file).unwrap();
+                }
+                taken
+            })
+        };
+        let takers: Vec<_> = (0..8).map(take).collect();
+        let mut taken: Vec<u64> = takers.into_iter().flat_map(|taker| taker.join().unwrap()).collect();
+        taken.sort_unstable();
+        let all: Vec<u64> = (0..FILES).flat_map(|file| [10 * file, 10 * file + 1]).collect();
+        assert_eq!(taken, all);
+        assert_eq!(run.published_indices(1, "gone").unwrap(), all.into_iter().collect());
+        assert_eq!((run.unfinished_files().unwrap(), run.unfinished_indices(1, "gone").unwrap().len()), (vec![], 0));
+    });
 }

@@ -1,0 +1,113 @@
+//! Games that go from process to process.
+//!
+//! A worker that is to stop leaves the games it is playing in the store, where its job says so, and one that starts goes on
+//! with such games before it begins any. Its model takes them over, and they count where they began.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cli::metrics;
+use config::ModelId;
+use play::Selfplay;
+use record::{GameId, GameRecord};
+use store::{FileRef, Run, StoreError};
+
+use crate::{Job, SelfplayError, Unfinished, models};
+
+/// The files of games that this process has taken, each with those that are not published yet.
+#[derive(Debug, Default)]
+pub(crate) struct Taken(Vec<(FileRef, BTreeSet<GameId>)>);
+
+impl Unfinished {
+    /// Takes games that some process left, if none are in progress.
+    pub(crate) fn take(&mut self, run: &Run, job: &Job) -> Result<(), SelfplayError> {
+        if self.count() > 0 {
+            return Ok(());
+        }
+        // A worker of one model has nothing to do with games of another.
+        let taken = match run.take_games(&job.worker, |number| job.follows || number == job.model.number()) {
+            Err(error @ StoreError::Damaged { .. }) => {
+                tracing::warn!("games that were left are lost: {error}");
+                return Ok(());
+            }
+            taken => taken?,
+        };
+        let Some(taken) = taken else { return Ok(()) };
+        let model = job.model.to_string();
+        let ids = taken.games.iter().map(|game| game.id).collect();
+        let resume = |game| Selfplay::resume(&job.config, game, &model, job.times);
+        let games: Vec<Selfplay> = match taken.games.into_iter().map(resume).collect() {
+            Ok(games) => games,
+            Err(why) => {
+                tracing::warn!("{}: nobody goes on with these games: {why}", run.unfinished_name(&taken.file));
+                return Ok(run.give_back(&job.worker, &taken.file)?);
+            }
+        };
+        metrics::GAMES_RESUMED.add(games.len() as u64);
+        tracing::info!(games = games.len(), begun = %taken.file, "goes on with games that were left");
+        for (index, game) in games.into_iter().enumerate() {
+            self.games[index % job.threads].push(game);
+        }
+        self.taken.0.push((taken.file, ids));
+        Ok(())
+    }
+
+    /// Leaves all games in progress to others; answers how many those were.
+    pub(crate) fn leave(&mut self, run: &Run, worker: &str) -> Result<u64, SelfplayError> {
+        let mut piles: BTreeMap<(u32, String), Vec<GameRecord>> = BTreeMap::new();
+        for game in self.games.iter().flatten().map(Selfplay::record) {
+            piles.entry((number(&game), game.worker.clone())).or_default().push(game);
+        }
+        let mut left = 0;
+        for ((number, series), mut games) in piles {
+            games.sort_by_key(|game| game.index);
+            run.leave_games(number, &series, &games)?;
+            left += games.len() as u64;
+        }
+        // What is not published of the games that were taken is in a file of its own once more.
+        for (file, _) in self.taken.0.drain(..) {
+            run.end_taken(worker, &file)?;
+        }
+        self.games.iter_mut().for_each(Vec::clear);
+        Ok(left)
+    }
+
+    /// Games in progress.
+    pub(crate) fn count(&self) -> u64 {
+        self.games.iter().map(|games| games.len() as u64).sum()
+    }
+}
+
+impl Taken {
+    /// These games are published now. A file of which all are is of no use any more.
+    pub(crate) fn note(&mut self, run: &Run, worker: &str, published: &[GameRecord]) -> Result<(), StoreError> {
+        for (_, ids) in &mut self.0 {
+            ids.retain(|id| published.iter().all(|game| game.id != *id));
+        }
+        for (file, _) in self.0.extract_if(.., |(_, ids)| ids.is_empty()) {
+            run.end_taken(worker, &file)?;
+        }
+        Ok(())
+    }
+}
+
+/// The number of the model that began a game.
+pub(crate) fn number(game: &GameRecord) -> u32 {
+    let model: ModelId = game.black.parse().expect("the name of a model that played");
+    model.number()
+}
+
+/// The numbers of the games of this job's series that are not to be begun: those that are published, and those that were
+/// left, whoever goes on with them; and which of the latter are in progress here.
+pub(crate) fn begun(
+    run: &Run,
+    job: &Job,
+    unfinished: &Unfinished,
+) -> Result<(BTreeSet<u64>, BTreeSet<u64>), SelfplayError> {
+    let (number, series) = models::series(&job.model, &job.worker);
+    let left = if job.hand_on { run.unfinished_indices(number, &series)? } else { BTreeSet::new() };
+    let published = run.published_indices(number, &series)?;
+    let name = job.model.to_string();
+    let games = unfinished.games.iter().flatten().filter(|game| game.is_of(&name, &series));
+    let here = games.map(Selfplay::index).collect();
+    Ok((published.union(&left).copied().collect(), here))
+}
