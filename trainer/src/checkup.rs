@@ -15,6 +15,11 @@ const BY_HEART: f32 = 0.5;
 const SPREAD: f32 = 0.25;
 /// Part of its own length that a tensor may move in a step.
 const UPDATE: f32 = 0.1;
+/// Nats by which a policy is wrong about what searches found, below which it has nothing to learn from them: in two runs with little weight
+/// on values the share of moves foretold stopped rising there, and rose again with more …
+const LEARNED: f32 = 0.15;
+/// … unless the searches themselves are nearly sure: nats of their policies.
+const UNSURE: f32 = 2.0;
 /// How often a new position may be drawn on average.
 const SAMPLES: f64 = 16.0;
 
@@ -49,12 +54,15 @@ pub(crate) enum Alarm {
     Stale { samples: f64 },
     /// The policy knows no doubt, or nothing else.
     Collapsed { entropy: f32, target: f32 },
+    /// Searches find what the policy says anyway.
+    NothingToLearn { distance: f32, target: f32 },
 }
 
 impl Checkup<'_> {
     /// What is wrong, if anything.
     pub(crate) fn alarms(&self) -> Vec<Alarm> {
         let Losses {
+            policy,
             value_error: error,
             constant_error: constant,
             output_entropy: entropy,
@@ -63,6 +71,7 @@ impl Checkup<'_> {
         } = *self.holdout;
         let learned = self.learned.value_error;
         let samples = self.drawn.mean_per_new_position;
+        let distance = policy - target;
         let found = [
             (!self.train.rotate).then_some(Alarm::RotationOff),
             (learned < BY_HEART * error).then_some(Alarm::ByHeart { learned, holdout: error }),
@@ -70,6 +79,7 @@ impl Checkup<'_> {
             (self.spread > SPREAD).then_some(Alarm::Spread { spread: self.spread }),
             (samples > SAMPLES).then_some(Alarm::Stale { samples }),
             (entropy < target / 4.0).then_some(Alarm::Collapsed { entropy, target }),
+            (distance < LEARNED && target > UNSURE).then_some(Alarm::NothingToLearn { distance, target }),
         ];
         let tensors = self.vitals.iter().flat_map(|Vital { tensor, size, update_ratio }| {
             let dead = (*size == 0.0).then(|| Alarm::Dead { tensor: tensor.clone() });
@@ -94,6 +104,7 @@ impl Alarm {
             Alarm::Unsteady { .. } => "unsteady-tensor",
             Alarm::Stale { .. } => "stale-data",
             Alarm::Collapsed { .. } => "policy-collapsed",
+            Alarm::NothingToLearn { .. } => "nothing-to-learn",
         }
     }
 }
@@ -132,6 +143,11 @@ impl fmt::Display for Alarm {
                 f,
                 "the policy knows no doubt: its entropy is {entropy:.2} nats, that of the searches {target:.2}"
             ),
+            Alarm::NothingToLearn { distance, target } => write!(
+                f,
+                "searches find what the policy says anyway: it is {distance:.2} nats from theirs, which have an entropy of {target:.2}; \
+                 more visits or, with Gumbel search, a larger search.gumbel_c_scale make them say more"
+            ),
         }
     }
 }
@@ -141,7 +157,15 @@ mod tests {
     use super::*;
 
     fn losses() -> Losses {
-        Losses { value_error: 0.6, constant_error: 0.99, output_entropy: 2.5, target_entropy: 2.4, ..Losses::default() }
+        let (output_entropy, target_entropy) = (2.5, 2.4);
+        Losses {
+            policy: 2.7,
+            value_error: 0.6,
+            constant_error: 0.99,
+            output_entropy,
+            target_entropy,
+            ..Losses::default()
+        }
     }
 
     fn drawn() -> DrawSummary {
@@ -199,6 +223,9 @@ mod tests {
         assert_eq!(alarms(|known| known.learned.value_error = 0.2), ["learned-by-heart"]);
         assert_eq!(alarms(|known| known.holdout.value_error = 1.1), ["worse-than-constant"]);
         assert_eq!(alarms(|known| known.holdout.output_entropy = 0.3), ["policy-collapsed"]);
+        assert_eq!(alarms(|known| known.holdout.policy = 2.5), ["nothing-to-learn"]);
+        let sure = |known: &mut Known| (known.holdout.policy, known.holdout.target_entropy) = (0.8, 0.7);
+        assert_eq!(alarms(sure), Vec::<&str>::new(), "a strong network agrees with searches that are sure");
         assert_eq!(alarms(|known| known.spread = 0.3), ["symmetry-spread"]);
         assert_eq!(alarms(|known| known.drawn.mean_per_new_position = 40.0), ["stale-data"]);
         assert_eq!(alarms(|known| known.vitals.push(bad(0.0, 0.0))), ["dead-tensor"]);
