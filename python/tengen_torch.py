@@ -113,7 +113,8 @@ class Network(nn.Module):
         self.head = (head,)
         self.opponent = Policy(about) if about.get("opponent") else None
         self.value = Unit(filters, about["value_planes"], 1)
-        self.value.hidden = nn.Linear(about["value_planes"] * area, about["value_hidden"])
+        of_plane = 1 if about.get("value_pooled") else area
+        self.value.hidden = nn.Linear(about["value_planes"] * of_plane, about["value_hidden"])
         self.value.out = nn.Linear(about["value_hidden"], 3 if about.get("value_head") == "win-draw-loss" else 1)
         if about.get("score"):
             self.value.score = nn.Linear(about["value_hidden"], 1)
@@ -133,7 +134,9 @@ class Network(nn.Module):
         if self.trunk is not None:
             x = torch.relu(self.trunk.norm(x))
         policy = torch.relu(self.policy(x))
-        hidden = torch.relu(self.value.hidden(torch.relu(self.value(x)).flatten(1)))
+        value = torch.relu(self.value(x))
+        value = value.mean((2, 3)) if self.about.get("value_pooled") else value.flatten(1)
+        hidden = torch.relu(self.value.hidden(value))
         value = self.value.out(hidden)
         if value.shape[1] == 3:
             chances = value.softmax(1)

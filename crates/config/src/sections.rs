@@ -83,6 +83,9 @@ pub struct Network {
     pub policy_head: PolicyHead,
     /// How the value comes of its hidden layer: "tanh", or "win-draw-loss".
     pub value_head: ValueHead,
+    /// The value head is told the mean of each of its planes, and not what is at which point: far fewer weights, which cannot
+    /// learn games by heart. It takes more planes then.
+    pub value_pooled: bool,
     /// Blocks begin with batch norm and ReLU instead of ending with them. On a CPU it plays more slowly.
     pub pre_activation: bool,
     /// Learn every 3x3 convolution as the sum of itself, a 1x1 convolution and the identity, each with a batch norm (RepVGG). In

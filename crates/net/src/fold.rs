@@ -115,7 +115,7 @@ pub(crate) fn dense_layer(weights: &Weights, name: &str) -> Matrix {
 
 /// Two dense layers as one, whose input is that of `first` and after it that of `second`. It multiplies by zeros what
 /// does not belong together, and is quicker on small boards for being one operation.
-pub(crate) fn heads(first: Matrix, second: Matrix) -> Matrix {
+pub(crate) fn together(first: Matrix, second: Matrix) -> Matrix {
     let inputs = |matrix: &Matrix| matrix.weight.len() / matrix.bias.len();
     let (before, after) = (vec![0.0; inputs(&first)], vec![0.0; inputs(&second)]);
     let first_rows = first.weight.chunks_exact(before.len()).map(|row| [row, &after].concat());

@@ -11,8 +11,8 @@ use config::PolicyHead;
 use go::Size;
 use tch::{Kind, Tensor};
 
-use crate::fold::{Convolution, beside, dense_layer, entry, fold, heads};
-use crate::parts::mean_and_maximum;
+use crate::fold::{Convolution, beside, dense_layer, entry, fold, together};
+use crate::parts::{mean_and_maximum, means};
 use crate::{Inputs, NetError, Weights};
 use pieces::{Affine, Conv, Dense, Few, to_fast, to_plain};
 
@@ -43,8 +43,8 @@ pub(crate) struct Layers {
     /// With pre-activation: what is done before the heads.
     exit: Option<Affine>,
     /// The first convolutions of both heads, as one.
-    heads: Conv,
-    policy: Policy,
+    planes: Conv,
+    heads: Heads,
     value_out: Few,
 }
 
@@ -58,14 +58,23 @@ struct Block {
 }
 
 /// From the planes of both heads to logits and the hidden layer of the value.
-enum Policy {
-    /// The first dense layers of both heads, as one.
-    Dense(Dense),
-    Convolution {
-        board: Few,
-        pass: Few,
+enum Heads {
+    /// Both are dense: their first layers as one.
+    Together(Dense),
+    Apart {
+        /// How many of the planes are the policy's.
+        policy_planes: i64,
+        policy: Policy,
+        /// Whether `hidden` is of means.
+        pooled: bool,
         hidden: Dense,
     },
+}
+
+/// From the planes of the policy head to logits.
+enum Policy {
+    Dense(Dense),
+    Convolution { board: Few, pass: Few },
 }
 
 /// Answers to a batch, as rows of f32 on the CPU.
@@ -104,13 +113,22 @@ impl Layers {
         };
         let few = |name: &str| Few::new(&dense_layer(weights, name), place.device);
         let hidden = dense_layer(weights, "value.hidden");
-        let policy = match shape.policy_head {
-            PolicyHead::Dense => {
-                Policy::Dense(Dense::new(&heads(dense_layer(weights, "policy.dense"), hidden), place.device)?)
+        let policy = || -> Result<_, NetError> {
+            Ok(match shape.policy_head {
+                PolicyHead::Dense => Policy::Dense(dense("policy.dense".to_owned())?),
+                PolicyHead::Convolution => {
+                    Policy::Convolution { board: few("policy.board")?, pass: few("policy.pass")? }
+                }
+            })
+        };
+        let heads = match (shape.policy_head, shape.value_pooled) {
+            (PolicyHead::Dense, false) => {
+                Heads::Together(Dense::new(&together(dense_layer(weights, "policy.dense"), hidden), place.device)?)
             }
-            PolicyHead::Convolution => Policy::Convolution {
-                board: few("policy.board")?,
-                pass: few("policy.pass")?,
+            (_, pooled) => Heads::Apart {
+                policy_planes: shape.policy_planes as i64,
+                policy: policy()?,
+                pooled,
                 hidden: Dense::new(&hidden, place.device)?,
             },
         };
@@ -122,8 +140,8 @@ impl Layers {
             stem: conv(folded("stem"))?,
             blocks: (0..shape.blocks).map(block).collect::<Result<_, NetError>>()?,
             exit: shape.pre_activation.then(|| affine("trunk.norm")).transpose()?,
-            heads: conv(beside(folded("policy"), folded("value")))?,
-            policy,
+            planes: conv(beside(folded("policy"), folded("value")))?,
+            heads,
             value_out: few("value.out")?,
         })
     }
@@ -134,8 +152,8 @@ impl Layers {
             stem: self.stem.share(),
             blocks: self.blocks.iter().map(Block::share).collect(),
             exit: self.exit.as_ref().map(Affine::share),
+            planes: self.planes.share(),
             heads: self.heads.share(),
-            policy: self.policy.share(),
             value_out: self.value_out.share(),
             ..*self
         }
@@ -171,7 +189,7 @@ impl Layers {
         if let Some(exit) = &self.exit {
             x = exit.forward(&x, self.place)?;
         }
-        let planes = to_plain(&self.heads.forward(&x)?)?.f_relu_()?;
+        let planes = to_plain(&self.planes.forward(&x)?)?.f_relu_()?;
         let (logits, hidden) = self.heads(&planes)?;
         let out = self.value_out.forward(&hidden.f_relu()?)?;
         let values = match out.size()[1] {
@@ -197,8 +215,7 @@ impl Layers {
         y = second.forward(&y.f_relu_()?)?;
         if let Some([hidden, out]) = squeeze {
             let plain = to_plain(&y)?;
-            let mean = plain.f_flatten(2, -1)?.f_mean_dim(&[2i64][..], false, Kind::Float)?;
-            let both = self.rows_of(out, &self.rows_of(hidden, &mean)?.f_relu()?)?.f_chunk(2, 1)?;
+            let both = self.rows_of(out, &self.rows_of(hidden, &means(&plain)?)?.f_relu()?)?.f_chunk(2, 1)?;
             let scaled = plain * self.spread(&both[0].f_sigmoid()?, Kind::Float)?;
             let shifted = scaled + self.spread(&both[1], Kind::Float)?;
             y = to_fast(&shifted.f_to_kind(self.place.kind)?)?;
@@ -211,21 +228,25 @@ impl Layers {
     fn heads(&self, planes: &Tensor) -> Result<(Tensor, Tensor), NetError> {
         let rows = |planes: &Tensor| planes.f_flatten(1, -1);
         let moves = self.size.moves() as i64;
-        match &self.policy {
-            Policy::Dense(dense) => {
+        let (policy_planes, policy, pooled, hidden) = match &self.heads {
+            Heads::Together(dense) => {
                 let both = self.rows_of(dense, &rows(planes)?)?;
-                Ok((both.f_narrow(1, 0, moves)?, both.f_narrow(1, moves, both.size()[1] - moves)?))
+                return Ok((both.f_narrow(1, 0, moves)?, both.f_narrow(1, moves, both.size()[1] - moves)?));
             }
-            Policy::Convolution { board, pass, hidden } => {
-                let of_policy = board.inputs();
-                let policy = planes.f_narrow(1, 0, of_policy)?;
-                let value = planes.f_narrow(1, of_policy, planes.size()[1] - of_policy)?;
-                let points = policy.f_flatten(2, -1)?.f_transpose(1, 2)?.f_contiguous()?;
+            Heads::Apart { policy_planes, policy, pooled, hidden } => (*policy_planes, policy, *pooled, hidden),
+        };
+        let of_policy = planes.f_narrow(1, 0, policy_planes)?.f_contiguous()?;
+        let of_value = planes.f_narrow(1, policy_planes, planes.size()[1] - policy_planes)?.f_contiguous()?;
+        let logits = match policy {
+            Policy::Dense(dense) => self.rows_of(dense, &rows(&of_policy)?)?,
+            Policy::Convolution { board, pass } => {
+                let points = of_policy.f_flatten(2, -1)?.f_transpose(1, 2)?.f_contiguous()?;
                 let board = board.forward(&points.f_flatten(0, 1)?)?.f_view([planes.size()[0], -1])?;
-                let logits = Tensor::f_cat(&[board, pass.forward(&mean_and_maximum(&policy)?)?], 1)?;
-                Ok((logits, self.rows_of(hidden, &rows(&value.f_contiguous()?)?)?))
+                Tensor::f_cat(&[board, pass.forward(&mean_and_maximum(&of_policy)?)?], 1)?
             }
-        }
+        };
+        let seen = if pooled { means(&of_value)? } else { rows(&of_value)? };
+        Ok((logits, self.rows_of(hidden, &seen)?))
     }
 
     /// A dense layer of some rows, each answered as in a whole batch.
@@ -271,13 +292,23 @@ impl Block {
     }
 }
 
+impl Heads {
+    fn share(&self) -> Heads {
+        match self {
+            Heads::Together(dense) => Heads::Together(dense.share()),
+            Heads::Apart { policy_planes, policy, pooled, hidden } => {
+                let (policy_planes, pooled) = (*policy_planes, *pooled);
+                Heads::Apart { policy_planes, policy: policy.share(), pooled, hidden: hidden.share() }
+            }
+        }
+    }
+}
+
 impl Policy {
     fn share(&self) -> Policy {
         match self {
             Policy::Dense(dense) => Policy::Dense(dense.share()),
-            Policy::Convolution { board, pass, hidden } => {
-                Policy::Convolution { board: board.share(), pass: pass.share(), hidden: hidden.share() }
-            }
+            Policy::Convolution { board, pass } => Policy::Convolution { board: board.share(), pass: pass.share() },
         }
     }
 }

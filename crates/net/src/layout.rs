@@ -140,7 +140,8 @@ impl Shape {
             }
         }
         layers.extend(self.policy_layers("policy"));
-        layers.push(dense("value.hidden".to_owned(), self.value_planes * self.size.area(), self.value_hidden));
+        let of_plane = if self.value_pooled { 1 } else { self.size.area() };
+        layers.push(dense("value.hidden".to_owned(), self.value_planes * of_plane, self.value_hidden));
         let values = match self.value_head {
             ValueHead::Tanh => 1,
             ValueHead::WinDrawLoss => 3,

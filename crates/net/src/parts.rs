@@ -217,11 +217,15 @@ impl Policy {
     }
 }
 
+/// The mean of each plane, one row a position.
+pub(crate) fn means(planes: &Tensor) -> Result<Tensor, NetError> {
+    Ok(planes.f_flatten(2, -1)?.f_mean_dim(&[2i64][..], false, planes.kind())?)
+}
+
 /// The mean of each plane and then the maximum of each, one row a position.
 pub(crate) fn mean_and_maximum(planes: &Tensor) -> Result<Tensor, NetError> {
     let points = planes.f_flatten(2, -1)?;
-    let mean = points.f_mean_dim(&[2i64][..], false, planes.kind())?;
-    Ok(Tensor::f_cat(&[mean, points.f_amax(&[2i64][..], false)?], 1)?)
+    Ok(Tensor::f_cat(&[means(planes)?, points.f_amax(&[2i64][..], false)?], 1)?)
 }
 
 fn convolve(x: &Tensor, weight: &Tensor, bias: Option<&Tensor>, kind: Kind) -> Result<Tensor, NetError> {

@@ -55,6 +55,9 @@ pub struct Shape {
     pub value_hidden: usize,
     /// How the value comes of it.
     pub value_head: ValueHead,
+    /// Whether its hidden layer is told the mean of each of its planes, and not what is at which point (as in Wu 2019, appendix
+    /// A.5, where more than one size of board asks for more than the mean).
+    pub value_pooled: bool,
     /// Whether it learns whose each point will be, too.
     pub ownership: bool,
     /// Whether it learns by how many points the game will be won, too.
@@ -92,6 +95,8 @@ pub(crate) struct ShapeFields {
     policy_head: PolicyHead,
     #[serde(default, skip_serializing_if = "is_default")]
     value_head: ValueHead,
+    #[serde(default, skip_serializing_if = "is_default")]
+    value_pooled: bool,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -115,6 +120,7 @@ impl Shape {
             value_planes: 1,
             value_hidden: 1,
             value_head: ValueHead::Tanh,
+            value_pooled: false,
             ownership: false,
             score: false,
             opponent: false,
@@ -127,7 +133,14 @@ impl Shape {
         let small = Shape { blocks: 2, filters: 16, value_planes: 2, value_hidden: 8, ..Shape::plain(size) };
         [
             Shape { branches: true, ownership: true, ..small },
-            Shape { squeeze: 4, pooled_filters: 6, value_head: ValueHead::WinDrawLoss, score: true, ..small },
+            Shape {
+                squeeze: 4,
+                pooled_filters: 6,
+                value_head: ValueHead::WinDrawLoss,
+                value_pooled: true,
+                score: true,
+                ..small
+            },
             Shape { inputs: Inputs::Features, policy_head: PolicyHead::Convolution, opponent: true, ..small },
             Shape {
                 inputs: Inputs::Features,
@@ -137,6 +150,7 @@ impl Shape {
                 pooled_filters: 6,
                 policy_head: PolicyHead::Convolution,
                 value_head: ValueHead::WinDrawLoss,
+                value_pooled: true,
                 opponent: true,
                 ..small
             },
@@ -165,6 +179,7 @@ impl Shape {
             value_planes: network.value_planes,
             value_hidden: network.value_hidden,
             value_head: network.value_head,
+            value_pooled: network.value_pooled,
             ownership: network.ownership,
             score: network.score,
             opponent: network.opponent,
@@ -210,6 +225,7 @@ impl fmt::Display for Shape {
             (self.pooled_filters > 0, format!("{} pooled filters", self.pooled_filters)),
             (self.policy_head != PolicyHead::default(), "a convolutional policy".to_owned()),
             (self.value_head != ValueHead::default(), "win, draw and loss".to_owned()),
+            (self.value_pooled, "values of pooled planes".to_owned()),
         ];
         more.iter().filter(|(has, _)| *has).try_for_each(|(_, name)| write!(f, ", {name}"))
     }
@@ -219,7 +235,7 @@ impl From<Shape> for ShapeFields {
     fn from(shape: Shape) -> ShapeFields {
         let Shape { size, inputs, blocks, filters, pre_activation, branches, squeeze, pooled_filters, .. } = shape;
         let Shape { policy_planes, policy_head, value_planes, value_hidden, value_head, .. } = shape;
-        let Shape { ownership, score, opponent, .. } = shape;
+        let Shape { value_pooled, ownership, score, opponent, .. } = shape;
         ShapeFields {
             size: size.side(),
             blocks,
@@ -237,6 +253,7 @@ impl From<Shape> for ShapeFields {
             pooled_filters,
             policy_head,
             value_head,
+            value_pooled,
         }
     }
 }
@@ -263,6 +280,7 @@ impl TryFrom<ShapeFields> for Shape {
             value_planes,
             value_hidden,
             value_head: fields.value_head,
+            value_pooled: fields.value_pooled,
             ownership,
             score,
             opponent,
@@ -329,13 +347,13 @@ mod tests {
         // A 1x1 kernel and a norm beside each 3x3 one, and one more norm where 16 channels come of 16; ownership.
         assert_eq!(branches.parameters() - small.parameters(), 16 * (17 + 4 * 16) + 5 * 32 + 4 * 32 + 17);
         assert_eq!(branches.operations(), small.operations());
-        // Squeeze in both blocks, pooling in the second, two more chances, scores.
+        // Squeeze in both blocks, pooling in the second, two more chances, scores, and in place of 25 points a plane a mean.
         let squeeze = 16 * 4 + 4 + 4 * 32 + 32;
         let pooling = 16 * 6 * 9 + 12 + 12 * 16 + 16;
-        assert_eq!(pooled.parameters() - small.parameters(), 2 * squeeze + pooling + 2 * 9 + 9);
+        assert_eq!(pooled.parameters() - small.parameters(), 2 * squeeze + pooling + 2 * 9 + 9 - 2 * 24 * 8);
         for (shape, told) in [
             (branches, ", ownership, branches"),
-            (pooled, ", score, squeeze to 4, 6 pooled filters, win, draw and loss"),
+            (pooled, ", score, squeeze to 4, 6 pooled filters, win, draw and loss, values of pooled planes"),
             (features, ", the opponent's answer, 16 planes of input (features), a convolutional policy"),
         ] {
             assert_eq!(shape.to_string(), format!("{small}{told}"));

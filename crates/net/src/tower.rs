@@ -6,7 +6,7 @@ use tch::{Kind, Tensor};
 use crate::layers::{Place, channels_last};
 use crate::layout::TensorSpec;
 use crate::norm::{Norm, Statistics};
-use crate::parts::{Block, Dense, Pass, Policy, Tensors, Unit};
+use crate::parts::{Block, Dense, Pass, Policy, Tensors, Unit, means};
 use crate::shape::Shape;
 use crate::{NetError, Weights};
 
@@ -143,8 +143,10 @@ impl Tower {
             x = pass.norm(norm, &x)?.f_relu()?;
         }
         let policy = self.policy_planes.forward(&x, &mut pass)?.f_relu()?;
-        let value = self.value_planes.forward(&x, &mut pass)?.f_relu()?.f_flatten(1, -1)?;
-        let hidden = self.value_hidden.forward(&pass.exact(&value)?)?.f_relu()?;
+        let value = self.value_planes.forward(&x, &mut pass)?.f_relu()?;
+        let value = pass.exact(&value)?;
+        let value = if self.shape.value_pooled { means(&value)? } else { value.f_flatten(1, -1)? };
+        let hidden = self.value_hidden.forward(&value)?.f_relu()?;
         let (values, value_logits) = self.values(self.value_out.forward(&hidden)?)?;
         let opponent = |head: &Policy| head.forward(&policy, &pass);
         let ownership = |layer: &Dense| layer.at_every_point(&x, &pass);

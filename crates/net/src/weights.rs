@@ -46,6 +46,7 @@ pub(crate) const VERSION: &str = "tengen-weights/1";
 /// | with `policy_head` convolution, instead of `policy.dense`: `policy.board.weight` and `.bias` | 1, planes, 1, 1 |
 /// | … `policy.pass.weight` and `.bias`: means of all planes, then maxima | 1, 2·planes |
 /// | with `value_head` win-draw-loss: `value.out.weight` and `.bias`: logits of winning, drawing, losing | 3, hidden |
+/// | with `value_pooled`: `value.hidden.weight`: of the means of all planes | hidden, planes |
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     shape: Shape,

@@ -116,10 +116,6 @@ impl Affine {
 }
 
 impl Few {
-    pub(super) fn inputs(&self) -> i64 {
-        self.weight.size()[1]
-    }
-
     pub(super) fn new(matrix: &Matrix, device: tch::Device) -> Result<Few, NetError> {
         let Dense { weight, bias } = Dense::new(matrix, device)?;
         Ok(Few { weight, bias })

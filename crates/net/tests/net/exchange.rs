@@ -70,9 +70,11 @@ fn networks_of_other_kinds_come_back_folded_and_have_no_place_with_leela_zero() 
     let plain = tiny();
     FileKind::LeelaZero.write(&Weights::synthetic(Shape { branches: true, ..plain }, 7), &[]).unwrap();
     let (value_head, inputs) = (config::ValueHead::WinDrawLoss, Inputs::Features);
-    for (shape, expected) in
-        [(Shape { value_head, ..plain }, "value.out.weight"), (Shape { inputs, ..plain }, "stem.conv.weight")]
-    {
+    for (shape, expected) in [
+        (Shape { value_head, ..plain }, "value.out.weight"),
+        (Shape { value_pooled: true, ..plain }, "value.hidden.weight"),
+        (Shape { inputs, ..plain }, "stem.conv.weight"),
+    ] {
         let error = FileKind::LeelaZero.write(&Weights::synthetic(shape, 7), &[]).unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     }

@@ -33,8 +33,8 @@ fn tiny() -> Shape {
 fn kinds(plain: Shape) -> [Shape; 2] {
     let all = Shape { blocks: 2, branches: true, squeeze: 4, pooled_filters: 3, opponent: true, ..plain };
     let (policy_head, value_head) = (PolicyHead::Convolution, ValueHead::WinDrawLoss);
-    let policy_planes = 16;
-    [all, Shape { inputs: Inputs::Features, pre_activation: true, policy_planes, policy_head, value_head, ..all }]
+    let heads = Shape { policy_planes: 16, policy_head, value_planes: 3, value_head, value_pooled: true, ..all };
+    [all, Shape { inputs: Inputs::Features, pre_activation: true, ..heads }]
 }
 
 /// Examples of made-up games on the board of [`tiny`].
