@@ -151,8 +151,8 @@ pub struct Search {
     /// Visits below the root for each move, counting those inherited from the move before.
     pub visits: u32,
     /// From a model on, so many visits, and so many moves considered and so much weight of values in Gumbel searches; empty for
-    /// the same all along. A beginner learns most from many short searches that do not trust its values; longer ones are worth
-    /// their time once values mean something.
+    /// the same all along. A beginner learns most from many short searches; longer ones are worth their time once values mean
+    /// something.
     pub phases: Vec<Phase>,
     /// How edges are chosen: "puct" or "gumbel". What each has no use for is ignored: PUCT the `gumbel_*` keys, Gumbel
     /// `q_init*`, `fpu_reduction` and `c_puct_*`, and in self-play noise, root temperature, forced visits and pruning.
