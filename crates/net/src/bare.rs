@@ -13,7 +13,7 @@ pub struct Bare {
 
 enum Way {
     /// As in play.
-    Layers(Layers),
+    Layers(Box<Layers>),
     /// Nothing special.
     Tower(Box<Tower>),
 }
@@ -23,7 +23,7 @@ impl Bare {
     pub fn of(model: &Model) -> Bare {
         let layers = model.layers();
         let planes = vec![1; layers.batch() * model.shape().inputs.len(model.shape().size)];
-        Bare { way: Way::Layers(layers), planes }
+        Bare { way: Way::Layers(Box::new(layers)), planes }
     }
 
     /// A network that does nothing special: f32, batch norms not folded, libtorch's default layout.
