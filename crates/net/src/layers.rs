@@ -113,21 +113,18 @@ impl Layers {
         };
         let few = |name: &str| Few::new(&dense_layer(weights, name), place.device);
         let hidden = dense_layer(weights, "value.hidden");
-        let policy = || -> Result<_, NetError> {
-            Ok(match shape.policy_head {
-                PolicyHead::Dense => Policy::Dense(dense("policy.dense".to_owned())?),
-                PolicyHead::Convolution => {
-                    Policy::Convolution { board: few("policy.board")?, pass: few("policy.pass")? }
-                }
-            })
-        };
         let heads = match (shape.policy_head, shape.value_pooled) {
             (PolicyHead::Dense, false) => {
                 Heads::Together(Dense::new(&together(dense_layer(weights, "policy.dense"), hidden), place.device)?)
             }
-            (_, pooled) => Heads::Apart {
+            (policy, pooled) => Heads::Apart {
                 policy_planes: shape.policy_planes as i64,
-                policy: policy()?,
+                policy: match policy {
+                    PolicyHead::Dense => Policy::Dense(dense("policy.dense".to_owned())?),
+                    PolicyHead::Convolution => {
+                        Policy::Convolution { board: few("policy.board")?, pass: few("policy.pass")? }
+                    }
+                },
                 pooled,
                 hidden: Dense::new(&hidden, place.device)?,
             },
@@ -226,7 +223,7 @@ impl Layers {
 
     /// Logits, and the hidden layer of the value before its ReLU.
     fn heads(&self, planes: &Tensor) -> Result<(Tensor, Tensor), NetError> {
-        let rows = |planes: &Tensor| planes.f_flatten(1, -1);
+        let rows = |planes: &Tensor| planes.f_flatten(1, -1)?.f_contiguous();
         let moves = self.size.moves() as i64;
         let (policy_planes, policy, pooled, hidden) = match &self.heads {
             Heads::Together(dense) => {
@@ -235,8 +232,8 @@ impl Layers {
             }
             Heads::Apart { policy_planes, policy, pooled, hidden } => (*policy_planes, policy, *pooled, hidden),
         };
-        let of_policy = planes.f_narrow(1, 0, policy_planes)?.f_contiguous()?;
-        let of_value = planes.f_narrow(1, policy_planes, planes.size()[1] - policy_planes)?.f_contiguous()?;
+        let of_policy = planes.f_narrow(1, 0, policy_planes)?;
+        let of_value = planes.f_narrow(1, policy_planes, planes.size()[1] - policy_planes)?;
         let logits = match policy {
             Policy::Dense(dense) => self.rows_of(dense, &rows(&of_policy)?)?,
             Policy::Convolution { board, pass } => {
