@@ -93,7 +93,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["pair", "pair_uncertain", "ratings"])]
     no_first_move: bool,
     /// Rate together with what was played in this run; may be repeated. Runs are tied by players who have played in both
-    #[arg(long, conflicts_with_all = ["sprt", "rate"], value_name = "RUN")]
+    #[arg(long, conflicts_with_all = ["sprt", "rate", "report"], value_name = "RUN")]
     with: Vec<RunName>,
     /// A player whose rating is known, as NAME=ELO, or NAME=ELO:SD if only so well; may be repeated. The table is on the
     /// scale of these players then
@@ -260,7 +260,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         return cli::print(play_gate(&mut arena, model, &test, args.games, stop).map_err(blame)?);
     }
     if let Some(file) = &args.report {
-        let facts = report::gather(&arena).map_err(blame)?;
+        let facts = report::gather(&arena, &args.anchor).map_err(blame)?;
         report::write(file, &facts).with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
         return cli::print(format_args!("{}: {facts}", file.display()));
     }
@@ -521,6 +521,7 @@ mod tests {
             "--ratings --run v1",
             "--report --run v1",
             "--report page.html --run v1",
+            "--report page.html --run v1 --anchor Random=-1534",
             "--rate f.csv --prior gauss:400 --no-first-move --anchor a=1 --anchor b=2:30",
         ] {
             assert!(args(text).is_ok(), "{text}");
@@ -539,6 +540,7 @@ mod tests {
             "--rate f.csv --prior flat",
             "--ratings --no-first-move --run v1",
             "--report --ratings --run v1",
+            "--report --with v2 --run v1",
         ] {
             assert!(args(text).is_err(), "{text}");
         }

@@ -14,26 +14,36 @@ use std::io;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::rate::AnchorChoice;
 use crate::{Arena, EvaluatorError, pool};
 
 pub use facts::{Counts, Curve, Facts, Game, Lengths, Model, Pairing, Player, Pool, RunFacts, Threshold};
 pub use page::page;
 
-/// Reads all that the page shows. Ratings that are new are published.
+/// Reads all that the page shows, with ratings on the scale of the anchors, if there are any. Ratings that are new are published, on the
+/// run's own scale.
 ///
 /// # Errors
-/// The store cannot be read, or the results cannot be rated.
-pub fn gather(arena: &Arena) -> Result<Facts, EvaluatorError> {
+/// The store cannot be read, an anchor has not played, or the results cannot be rated.
+pub fn gather(arena: &Arena, anchors: &[AnchorChoice]) -> Result<Facts, EvaluatorError> {
     let (run, config) = (arena.run(), arena.config());
-    let table = arena.rate()?;
+    let stored = arena.rate()?;
+    let table = if anchors.is_empty() { stored } else { arena.rate_with(&[], anchors)? };
     let tally = arena.pool()?.tally([]);
     let models = selfplay::models(run)?;
     let before = |number: u32| models.iter().filter(|model| model.number < number).map(|model| model.games).sum();
     let (logs, begun) = (losses::read_all(run)?, selfplay::begun(run)?);
     let hours = |number: &u32| Some((logs.ends.get(number)? - begun?) / 3600.0);
     let players = table.rows().into_iter().map(|row| {
-        let number = pool::age(run.name(), &row.player);
-        Player { number, games_before: number.map(before), hours: number.as_ref().and_then(hours), rating: row.into() }
+        let (model, settings) = row.player.split_once('+').unwrap_or((&row.player, ""));
+        let (number, settings) = (pool::age(run.name(), model), settings.to_owned());
+        Player {
+            number,
+            settings,
+            games_before: number.map(before),
+            hours: number.as_ref().and_then(hours),
+            rating: row.into(),
+        }
     });
     let players: Vec<Player> = players.collect();
     let place = |name: &str| players.iter().position(|player| player.rating.player == name);
@@ -51,6 +61,7 @@ pub fn gather(arena: &Arena) -> Result<Facts, EvaluatorError> {
         pool: Pool { first_move: table.first_move().into(), ..selfplay::pool(run)? },
         pairings: pairings.collect(),
         players,
+        scale: anchors.iter().map(|anchor| format!("{} = {}", anchor.player, anchor.elo)).collect(),
         notes,
         models,
         thresholds: thresholds(arena)?,

@@ -84,6 +84,19 @@ fn a_run_that_begins_with_another_runs_model_goes_on_by_itself() {
 }
 
 #[test]
+fn a_model_grows_on_request() {
+    let store = with_model();
+    let file = beside(&store, "larger.toml");
+    fs::write(&file, fs::read_to_string(config()).unwrap().replace("\nfilters = 8\n", "\nfilters = 12\n")).unwrap();
+    let words = ["bootstrap", "--from", "old-1", "--run", "large", "--config", &file];
+    let (_, said) = fail(&mut trainer(&store, &words));
+    assert!(said.contains("the network is 1 blocks of 8 filters"), "{said}");
+    succeed(&mut trainer(&store, &[&words[..], &["--grow"]].concat()));
+    assert_eq!(store.run("large").model_card(1).unwrap().network.filters, 12);
+    succeed(store.program("selfplay").args(["--model", "large-1", "--games", "2", "--threads", "1"]));
+}
+
+#[test]
 fn games_of_people_make_a_first_model() {
     let store = TestStore::new();
     let config = fs::read_to_string(config()).unwrap().replace("\nsize = 5\n", "\nsize = 19\n");

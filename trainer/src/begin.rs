@@ -40,6 +40,17 @@ impl Beginning {
         Ok(Beginning { weights, source: Source::new(SourceKind::Weights, name, bytes) })
     }
 
+    /// The same in as large a tower as the configuration asks for: it plays as before, and has room to learn more.
+    ///
+    /// # Errors
+    /// A configuration that asks for something else than more blocks and filters.
+    pub fn grown(self, config: &RunConfig) -> Result<Beginning, TrainerError> {
+        let fail = |source| unusable(&self.source.name, source);
+        let wanted = Shape::new(&config.game, &config.network).map_err(fail)?.with_planes_like(self.weights.shape());
+        let weights = self.weights.grown(wanted, config.seed).map_err(fail)?;
+        Ok(Beginning { weights, source: self.source })
+    }
+
     /// Publishes the weights as model 1, which has taken no steps in this run.
     ///
     /// # Errors

@@ -16,14 +16,16 @@ use crate::{Beginning, People, files};
 
 /// Arguments of `trainer bootstrap`.
 #[derive(clap::Args, Debug)]
-#[group(id = "beginning", required = true, multiple = true, args = ["sgf", "from"])]
 pub(crate) struct Args {
     /// Games of people to learn from: .sgf, or .sgf.gz
-    #[arg(long, num_args = 1.., value_name = "FILE")]
+    #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "from")]
     sgf: Vec<PathBuf>,
     /// Begin with the weights of this model of any run in the store (v5-173), or with those in this file
     #[arg(long, value_name = "MODEL|FILE")]
     from: Option<String>,
+    /// Let it grow to the tower of the run's configuration, if that has more blocks or filters: it plays as before at first
+    #[arg(long, requires = "from")]
+    grow: bool,
     /// Learn from games for so many steps
     #[arg(long, value_name = "N", requires = "sgf", value_parser = clap::value_parser!(u64).range(1..))]
     steps: Option<u64>,
@@ -51,6 +53,8 @@ pub(crate) fn run(
     stop: &Stop,
 ) -> anyhow::Result<()> {
     let beginning = args.from.as_deref().map(|from| beginning(store, from)).transpose()?;
+    let grow = |beginning: Beginning| if args.grow { beginning.grown(config) } else { Ok(beginning) };
+    let beginning = beginning.map(grow).transpose()?;
     let card = match (&beginning, args.sgf.is_empty()) {
         (Some(beginning), true) => Some(beginning.publish(run, config)?),
         _ => learn((run, config), beginning.as_ref(), args, workshop, stop)?,

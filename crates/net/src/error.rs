@@ -43,6 +43,14 @@ pub enum NetError {
         /// The shape in the file.
         found: Box<Shape>,
     },
+    /// A network that cannot become the one asked for by growing.
+    #[error("the network is {found}, which does not grow to {expected}: only blocks and filters can become more")]
+    NotGrown {
+        /// The shape asked for.
+        expected: Box<Shape>,
+        /// The shape in the file.
+        found: Box<Shape>,
+    },
     /// A tensor that every network of this shape has.
     #[error("tensor {tensor} is missing")]
     MissingTensor {

@@ -24,6 +24,7 @@ mod fold;
 mod folded;
 #[cfg(test)]
 mod gradients;
+mod grow;
 mod inputs;
 mod layers;
 mod layout;

@@ -19,6 +19,8 @@ pub struct Facts {
     pub pairings: Vec<Pairing>,
     /// All matches together.
     pub pool: Pool,
+    /// The players whose ratings are given, as `GnuGo-10 = 0`; without any, errors are against the mean of all players.
+    pub scale: Vec<String>,
     /// What the ratings do not say.
     pub notes: Vec<String>,
     /// Self-play by the model that played: `games/`.
@@ -73,6 +75,8 @@ impl RunFacts {
 pub struct Player {
     /// Its number, if it is a model of the run.
     pub number: Option<u32>,
+    /// What is set otherwise than the model was published with, as `visits=100+q_init=loss`; mostly nothing.
+    pub settings: String,
     /// Games of self-play by the models before it.
     pub games_before: Option<u64>,
     /// Hours from the first games of the run to its last step of training, pauses included: `games/`, `logs/`.

@@ -69,7 +69,7 @@ fn embedded(page: &str) -> Value {
 fn what_the_page_shows_is_in_the_store() {
     let arena = run_of_three();
     let run = arena.run();
-    let facts = embedded(&page(&gather(&arena).expect("memory can be read")));
+    let facts = embedded(&page(&gather(&arena, &[]).expect("memory can be read")));
 
     let rows = run.newest_ratings().expect("memory can be read").expect("there are ratings");
     assert_eq!(facts["players"].as_array().map(Vec::len), Some(rows.len()));
@@ -104,6 +104,21 @@ fn what_the_page_shows_is_in_the_store() {
     assert_eq!(facts["run"]["config_digest"].as_str(), Some(arena.config().digest().as_str()));
 }
 
+#[test]
+fn ratings_are_on_the_scale_of_anchors() {
+    let arena = run_of_three();
+    let anchor = ["random=-1534".parse().expect("an anchor")];
+    let before = arena.rate().expect("memory can be read");
+    let facts = embedded(&page(&gather(&arena, &anchor).expect("random has played")));
+    let players = facts["players"].as_array().expect("players");
+    let random = players.iter().find(|player| player["player"] == "random").expect("random has played");
+    assert_eq!(random["elo"].as_f64(), Some(-1534.0));
+    assert_eq!(facts["scale"][0], "random = -1534");
+    assert_eq!(arena.run().newest_ratings().expect("memory can be read"), Some(before.rows()), "what is stored");
+    let nobody = ["Nobody=0".parse().expect("an anchor")];
+    assert!(gather(&arena, &nobody).expect_err("nobody of this name has played").to_string().contains("Nobody"));
+}
+
 fn games_of(counted: &Value) -> u64 {
     ["black_won", "white_won", "drawn"].iter().filter_map(|name| counted[name].as_u64()).sum()
 }
@@ -111,7 +126,7 @@ fn games_of(counted: &Value) -> u64 {
 #[test]
 fn games_can_be_played_again() {
     let arena = run_of_three();
-    let facts = gather(&arena).expect("memory can be read");
+    let facts = gather(&arena, &[]).expect("memory can be read");
     let kinds = |kind: &str| facts.games.iter().filter(|game| game.kind == kind).count();
     assert_eq!((kinds("match"), kinds("self-play")), (6, 5));
     for shown in &facts.games {
@@ -127,7 +142,7 @@ fn games_can_be_played_again() {
 /// Nothing is fetched from anywhere, and no name breaks out of its place.
 #[test]
 fn the_page_is_whole_in_itself() {
-    let mut facts = gather(&run_of_three()).expect("memory can be read");
+    let mut facts = gather(&run_of_three(), &[]).expect("memory can be read");
     facts.notes.push("</script><script>alert(1)</script> [[SCRIPTS]]".to_owned());
     let page = page(&facts);
     assert_eq!(
@@ -142,7 +157,7 @@ fn the_page_is_whole_in_itself() {
 
 #[test]
 fn a_run_that_has_just_begun_has_a_page_too() {
-    let facts = gather(&arena(TINY)).expect("memory can be read");
+    let facts = gather(&arena(TINY), &[]).expect("memory can be read");
     assert_eq!(facts.to_string(), "0 players in 0 games, and 0 models in 0 games of self-play");
     assert_eq!(embedded(&page(&facts))["games"].as_array().map(Vec::len), Some(0));
 }
@@ -152,12 +167,13 @@ fn a_page_takes_the_place_of_the_one_before() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("report.html");
     fs::write(&file, "old").expect("the folder can be written");
-    write(&file, &gather(&arena(TINY)).expect("memory can be read")).expect("the folder can be written");
+    write(&file, &gather(&arena(TINY), &[]).expect("memory can be read")).expect("the folder can be written");
     let left: Vec<_> =
         fs::read_dir(folder.path()).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["report.html"]);
     assert!(fs::read_to_string(&file).expect("text").starts_with("<!doctype html>"));
     assert!(
-        write(&folder.path().join("none/report.html"), &gather(&arena(TINY)).expect("memory can be read")).is_err()
+        write(&folder.path().join("none/report.html"), &gather(&arena(TINY), &[]).expect("memory can be read"))
+            .is_err()
     );
 }

@@ -101,6 +101,30 @@ fn a_model_of_another_run_is_named_on_the_card() {
     }
 }
 
+/// What it has grown by is learned, too.
+#[test]
+fn a_model_grows_into_a_larger_tower_and_learns_there() {
+    let run = run();
+    let small = Shape { filters: shape().filters - 3, blocks: shape().blocks - 1, ..shape() };
+    let beginning = |shape| Beginning::of_file("small", &Weights::synthetic(shape, 1).to_bytes()).unwrap();
+    let card = beginning(small).grown(&config()).unwrap().publish(&run, &config()).unwrap();
+    assert_eq!((card.network, card.origin[0].name.as_str()), (config().network, "small"));
+    // The scales of what the new block adds, and what the policy takes from the new filters.
+    let new = |number| {
+        let weights = Weights::from_bytes(&run.model(number).unwrap().1).unwrap();
+        let scales = format!("blocks.{}.second.norm.weight", small.blocks);
+        let rows = weights.tensor("policy.conv.weight").unwrap().chunks(shape().filters);
+        let taken: Vec<f32> = rows.flat_map(|row| row[small.filters..].to_vec()).collect();
+        [weights.tensor(&scales).unwrap().to_vec(), taken].concat()
+    };
+    assert!(new(1).iter().all(|&number| number == 0.0));
+    publish(&run, 2, &examples(2, 6 * 16), 40);
+    assert_eq!(train(&run).unwrap().number, 2);
+    assert!(new(2).iter().all(|&number| number != 0.0), "{:?}", new(2));
+    let error = beginning(Shape { filters: 99, ..shape() }).grown(&config()).unwrap_err();
+    assert!(error.to_string().contains("only blocks and filters"), "{error}");
+}
+
 #[test]
 fn weights_of_another_shape_are_refused() {
     let run = run();

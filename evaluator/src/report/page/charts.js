@@ -117,26 +117,42 @@ function columns(id, { rows, kinds }) {
   });
 }
 
+// Ratings are on a scale of their own, or on that of some players whose ratings are given.
+const errorOf = player => (facts.scale.length > 0 ? player.error : player.above_pool_error);
+const errorAgainst = () => (facts.scale.length > 0 ? 'the ratings that are given' : 'the mean of all players');
+
+function scaleSaid(end) {
+  const zero = facts.players.find(player => player.error === 0);
+  if (facts.scale.length > 0) return `Elo where ${facts.scale.join(', ')}${end}`;
+  return zero ? `Elo above ${zero.player}${end}` : '';
+}
+
 function strength() {
   const models = facts.players.filter(player => player.number !== null).sort((a, b) => a.number - b.number);
   const others = facts.players.filter(player => player.number === null);
-  const text = player => `${player.player}\n${signed(player.elo)} ± ${whole(margin(player.above_pool_error))} Elo\n` +
+  const text = player => `${player.player}\n${signed(player.elo)} ± ${whole(margin(errorOf(player)))} Elo\n` +
     `${player.points} points in ${whole(player.games)} games`;
+  // Models as they were published, and for each other search a line of its own.
+  const searches = [...new Set(models.map(player => player.settings))].sort();
+  const colours = ['var(--one)', 'var(--three)', 'var(--five)', 'var(--two)'];
   const series = x => {
     const point = player => {
-      const half = margin(player.above_pool_error);
+      const half = margin(errorOf(player));
       return { x: x(player), y: player.elo, low: player.elo - half, high: player.elo + half, text: text(player) };
     };
     const placed = models.filter(player => x(player) !== null);
-    return [{ name: facts.run.name, colour: 'var(--one)', points: placed.map(point) }];
+    return searches.map((settings, index) => ({
+      name: settings === '' ? facts.run.name : `${facts.run.name}, ${settings}`,
+      colour: colours[index % colours.length],
+      points: placed.filter(player => player.settings === settings).map(point),
+    }));
   };
   const rules = others.map(player => ({ y: player.elo, name: player.player }));
   lines('by-model', { series: series(player => player.number), rules });
   lines('by-games', { series: series(player => player.games_before), rules });
   lines('by-hours', { series: series(player => player.hours), rules });
-  const zero = facts.players.find(player => player.error === 0);
   byId('strength-says').textContent = facts.players.length === 0 ? 'Nobody has played a match yet.' :
-    `${zero ? `Elo above ${zero.player}. ` : ''}The band is 95 % against the mean of all players. ` +
+    `${scaleSaid('. ')}The band is 95 % against ${errorAgainst()}. ` +
     'Dashed lines are players that are no models of this run.';
 }
 

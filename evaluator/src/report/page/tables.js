@@ -10,14 +10,15 @@ function heading() {
   byId('made').textContent = `Written ${new Date(run.written).toISOString().slice(0, 16).replace('T', ' ')} UTC by Tengen ` +
     `${run.version}; configuration ${run.config_digest}. All numbers are in this page as JSON, in the element “facts”.`;
   const sum = (all, of) => all.reduce((total, each) => total + of(each), 0);
-  const own = players.filter(player => player.number !== null).sort((a, b) => a.number - b.number);
+  const isOwn = player => player.number !== null && player.settings === '';
+  const own = players.filter(isOwn).sort((a, b) => a.number - b.number);
   const [oldest, newest] = [own[0], own[own.length - 1]];
   const tile = (number, text) => html('div', { class: 'tile' }, html('b', {}, number), html('span', {}, text));
   const tiles = [];
   if (newest) {
-    tiles.push(tile(`${signed(newest.elo)} ± ${whole(margin(newest.above_pool_error))}`, `Elo of ${newest.player}`));
+    tiles.push(tile(`${signed(newest.elo)} ± ${whole(margin(errorOf(newest)))}`, `Elo of ${newest.player}`));
     if (oldest !== newest) tiles.push(tile(signed(newest.elo - oldest.elo), `Elo from ${oldest.player} to ${newest.player}`));
-    tiles.push(tile(players.find(player => player.number !== null).player, 'strongest model by its rating'));
+    tiles.push(tile(players.find(isOwn).player, 'strongest model by its rating'));
   }
   tiles.push(tile(whole(pool.black_won + pool.white_won + pool.drawn), 'games of matches'));
   tiles.push(tile(whole(sum(models, model => model.games)), 'games of self-play'));
@@ -27,17 +28,18 @@ function heading() {
 
 function ratings() {
   const { players } = facts;
-  const zero = players.find(player => player.error === 0);
   byId('players-say').textContent = players.length === 0 ? 'Nobody has played a match yet.' :
-    `${zero ? `Elo above ${zero.player}; ` : ''}± is against the mean of all players, with 95 %.`;
+    `${scaleSaid('; ')}± is against ${errorAgainst()}, with 95 %.`;
   if (players.length === 0) return;
   const cells = (kind, texts) => html('tr', {}, ...texts.map(text => html(kind, {}, text)));
-  const ends = players.flatMap(({ elo, above_pool_error: error }) => [elo - margin(error), elo + margin(error)]);
+  const ends = players.flatMap(player => [player.elo - margin(errorOf(player)), player.elo + margin(errorOf(player))]);
   const [low, high] = [Math.min(...ends), Math.max(...ends)];
   const width = 360;
   const x = elo => 6 + (width - 12) * (elo - low) / (high - low || 1);
   // Where a player stands between all others, with its error.
-  const rung = ({ elo, above_pool_error: error, number }) => {
+  const rung = player => {
+    const { elo, number } = player;
+    const error = errorOf(player);
     const colour = number === null ? 'var(--two)' : 'var(--one)';
     const reach = { x1: x(elo - margin(error)), x2: x(elo + margin(error)), y1: 8, y2: 8 };
     return svg('svg', { width, height: 16, role: 'img' },
@@ -45,7 +47,7 @@ function ratings() {
       svg('circle', { cx: x(elo), cy: 8, r: 4, fill: colour }));
   };
   const row = (player, rank) => cells('td', [
-    `${rank + 1}`, player.player, signed(player.elo), `± ${whole(margin(player.above_pool_error))}`, whole(player.games),
+    `${rank + 1}`, player.player, signed(player.elo), `± ${whole(margin(errorOf(player)))}`, whole(player.games),
     `${player.points}`, player.games > 0 ? percent(player.points / player.games) : '–', rung(player),
   ]);
   byId('ratings').append(

@@ -1,0 +1,101 @@
+//! A larger tower that begins where a smaller one is (Net2Net: Chen, Goodfellow and Shlens 2016).
+
+use crate::layout::{Role, TensorSpec};
+use crate::{NetError, Shape, Weights};
+
+impl Weights {
+    /// The same function in a tower of more blocks, more filters, or both: what the larger tower has of the smaller one is a
+    /// copy, the rest is as in [`Weights::random`], and nothing old listens to anything new yet. New blocks add nothing at first, as in a
+    /// new network. So every answer stays what it was, up to rounding, and new weights have gradients from the first step on.
+    /// What helps learning only (`ownership`, `score`, `opponent`) may be new, and may be left out.
+    ///
+    /// # Errors
+    /// A shape with fewer blocks or filters, or that differs in something else.
+    pub fn grown(&self, shape: Shape, seed: u64) -> Result<Weights, NetError> {
+        let old = self.shape();
+        let Shape { blocks, filters, ownership, score, opponent, .. } = shape;
+        if blocks < old.blocks
+            || filters < old.filters
+            || shape != (Shape { blocks, filters, ownership, score, opponent, ..old })
+        {
+            return Err(NetError::NotGrown { expected: Box::new(shape), found: Box::new(old) });
+        }
+        let fresh = Weights::random(shape, seed);
+        let specs = old.tensors();
+        let grow = |spec: TensorSpec| {
+            let mut numbers = fresh.tensor(&spec.name).expect("it has every tensor of its shape").to_vec();
+            if let Some(small) = specs.iter().find(|small| small.name == spec.name) {
+                let known = self.tensor(&small.name).expect("it has every tensor of its shape");
+                copy((small, known), (&spec, &mut numbers));
+            }
+            (spec.name, numbers)
+        };
+        Weights::assemble(shape, shape.tensors().into_iter().map(grow).collect())
+    }
+}
+
+/// Puts a small tensor into a large one. Old outputs take nothing from new inputs.
+fn copy((small, known): (&TensorSpec, &[f32]), (large, numbers): (&TensorSpec, &mut [f32])) {
+    let (outputs, inputs) = (small.dimensions[0], small.inputs());
+    let width = large.inputs();
+    // The scales of squeeze and excitation come before the shifts: both parts grow.
+    let parts = if small.name.contains(".squeeze.out.") { 2 } else { 1 };
+    let (part, large_part) = (outputs / parts, large.dimensions[0] / parts);
+    for output in 0..outputs {
+        let row = (output / part * large_part + output % part) * width;
+        let row = &mut numbers[row..row + width];
+        row[..inputs].copy_from_slice(&known[output * inputs..(output + 1) * inputs]);
+        if large.role == Role::Weight {
+            row[inputs..].fill(0.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+
+    use super::*;
+    use crate::layers::Place;
+    use crate::tower::{Format, Mode, Tower, numbers};
+
+    fn answers(weights: &Weights) -> [Vec<f32>; 2] {
+        let shape = weights.shape();
+        let planes: Vec<u8> = (0..3 * shape.inputs.len(shape.size)).map(|i| u8::from(i * i % 11 < 4)).collect();
+        let place = Place { device: tch::Device::Cpu, kind: tch::Kind::Float };
+        let found = Tower::new(weights, place, Format::Points).unwrap().forward(&planes, Mode::Playing).unwrap();
+        [numbers(&found.logits).unwrap(), numbers(&found.values).unwrap()]
+    }
+
+    #[test]
+    fn a_network_that_has_grown_answers_as_before() {
+        for shape in Shape::samples(Size::new(5).unwrap()) {
+            let small = Weights::synthetic(shape, 1);
+            let before = answers(&small);
+            for (blocks, filters) in [(2, 16), (4, 16), (2, 23), (5, 32)] {
+                let large = small.grown(Shape { blocks, filters, ownership: true, ..shape }, 7).unwrap();
+                assert_eq!((large.shape().blocks, large.shape().filters), (blocks, filters));
+                for (was, is) in before.iter().flatten().zip(answers(&large).iter().flatten()) {
+                    assert!((was - is).abs() <= 1e-4 * was.abs().max(1.0), "{shape}: {was} became {is}");
+                }
+            }
+            assert_eq!(small.grown(shape, 7).unwrap(), small);
+        }
+    }
+
+    #[test]
+    fn nothing_but_the_tower_grows_and_nothing_shrinks() {
+        let shape = Shape { blocks: 2, filters: 16, ..Shape::plain(Size::MIN) };
+        let small = Weights::random(shape, 1);
+        let others = [
+            Shape { blocks: 1, ..shape },
+            Shape { filters: 15, ..shape },
+            Shape { value_hidden: 2, ..shape },
+            Shape { blocks: 3, squeeze: 4, ..shape },
+        ];
+        for other in others {
+            let refused = small.grown(other, 1).unwrap_err().to_string();
+            assert!(refused.contains("only blocks and filters"), "{refused}");
+        }
+    }
+}
