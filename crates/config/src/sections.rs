@@ -170,7 +170,8 @@ pub struct Search {
     /// c_init of the exploration factor.
     pub c_puct_init: f32,
     /// Moves that a Gumbel search considers at the root, at most; drawn from the prior without replacement in self-play,
-    /// the most probable ones elsewhere.
+    /// the most probable ones elsewhere. With as many moves as visits a search looks one move ahead only: 16 visits for 4
+    /// moves play far better than for 16.
     pub gumbel_moves: usize,
     /// c_visit of σ(q) = (c_visit + max N)·c_scale·q, by which a Gumbel search weighs values against priors; 50 in the
     /// paper.
