@@ -278,6 +278,9 @@ mod tests {
         assert!(looks_one_move_ahead(&gumbel, 1.02));
         assert!(!looks_one_move_ahead(&gumbel, 1.47));
         assert!(!looks_one_move_ahead(&Search { visits: 2, ..gumbel.clone() }, 1.0), "two visits cannot read");
-        assert!(!looks_one_move_ahead(&Search { algorithm: Algorithm::Puct, ..gumbel }, 1.0), "one good move may be all");
+        assert!(
+            !looks_one_move_ahead(&Search { algorithm: Algorithm::Puct, ..gumbel }, 1.0),
+            "one good move may be all"
+        );
     }
 }
