@@ -61,7 +61,7 @@ pub fn gather(arena: &Arena, anchors: &[AnchorChoice]) -> Result<Facts, Evaluato
         pool: Pool { first_move: table.first_move().into(), ..selfplay::pool(run)? },
         pairings: pairings.collect(),
         players,
-        scale: anchors.iter().map(|anchor| format!("{} = {}", anchor.player, anchor.elo)).collect(),
+        scale: table.anchors().to_vec(),
         notes,
         models,
         thresholds: thresholds(arena)?,

@@ -77,6 +77,11 @@ impl Table {
         Table { anchors, ..self }
     }
 
+    /// The players whose ratings are given, as `GnuGo-10 = 0`.
+    pub fn anchors(&self) -> &[String] {
+        &self.anchors
+    }
+
     /// The players, strongest first.
     pub fn lines(&self) -> &[Line] {
         &self.lines

@@ -10,8 +10,8 @@ pub const PLAIN: &str = include_str!("../../configs/9x9.toml");
 /// The name of its run.
 const NAME: &str = "9x9-demo";
 
-/// Its weights, after two hours and a quarter: configs/9x9-hour.toml, and configs/9x9-larger.toml from there (RESULTS.md tells how far
-/// it is).
+/// Its weights, after two hours and a quarter in several parts, the last of them configs/9x9-larger.toml (RESULTS.md tells which, and how
+/// far it is).
 const WEIGHTS: &[u8] = include_bytes!("../../demo/9x9-demo.safetensors");
 
 /// Optimiser steps that it has taken.
