@@ -229,8 +229,8 @@ pub struct Selfplay {
     /// KataGo has 4 % of the board's points.
     pub policy_opening_moves: f32,
     /// Standard deviation of komi from game to game: `game.komi` plus a normal number rounded to a whole one, and no
-    /// larger than the board; 0: all games have the same. Only the outcome and the search's own counting depend on it:
-    /// the network does not see komi, so it learns the mean over all of them, and its values are blurred by so much.
+    /// larger than the board; 0: all games have the same. Networks that are told komi (`network.inputs` "features") learn
+    /// what it is worth; others learn the mean over all of them, and their values are blurred by so much.
     pub komi_deviation: f32,
     /// Share of Dirichlet noise in the root's priors, 0 to 1.
     pub noise_weight: f32,

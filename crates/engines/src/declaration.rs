@@ -133,9 +133,11 @@ mod tests {
     }
 
     #[test]
-    fn the_file_that_ships_is_good() {
-        let read = Declarations::from_toml(include_str!("../../../configs/engines/gnugo.toml")).unwrap();
-        assert_eq!(read.engine.len(), 6);
+    fn the_files_that_ship_are_good() {
+        let players = |text: &str| Declarations::from_toml(text).unwrap().engine.len();
+        assert_eq!(players(include_str!("../../../configs/engines/gnugo.toml")), 6);
+        assert_eq!(players(include_str!("../../../configs/engines/pachi.toml")), 2);
+        assert_eq!(players(include_str!("../../../configs/engines/katago.toml")), 1);
     }
 
     #[test]
