@@ -77,11 +77,21 @@ impl Run {
         worker: &str,
         publish: impl Fn(&FileRef) -> Result<(), StoreError>,
     ) -> Result<FileRef, StoreError> {
+        let stem = self.at_free_time(worker, |stem| publish(&FileRef { model, stem: stem.clone() }))?;
+        Ok(FileRef { model, stem })
+    }
+
+    /// Publishes something under the name of the worker and the present time, or a later one when that is taken.
+    pub(crate) fn at_free_time(
+        &self,
+        worker: &str,
+        publish: impl Fn(&Stem) -> Result<(), StoreError>,
+    ) -> Result<Stem, StoreError> {
         loop {
-            let file = FileRef { model, stem: Stem::new(worker, self.store().now())? };
-            match publish(&file) {
+            let stem = Stem::new(worker, self.store().now())?;
+            match publish(&stem) {
                 Err(StoreError::AlreadyExists { .. }) => {}
-                done => return done.map(|()| file),
+                done => return done.map(|()| stem),
             }
         }
     }

@@ -14,17 +14,19 @@ const RATINGS: &str = "ratings";
 const PARQUET: &str = "parquet";
 
 impl Run {
-    /// Publishes the games of a match, readable and as a table, under the name of the worker and the present time. They
-    /// are no examples.
+    /// Publishes the games of a match, readable and as a table, under the name of the worker and the present time, or a later
+    /// one: evaluators that nobody gave a number all have the same, and publish some in the same millisecond. They are no
+    /// examples.
     ///
     /// # Errors
     /// A store that cannot be written.
     pub fn publish_results(&self, worker: &str, games: &[GameRecord]) -> Result<Stem, StoreError> {
-        let stem = Stem::new(worker, self.store().now())?;
-        let sgf: String = games.iter().map(GameRecord::to_sgf).collect();
-        self.store().publish(&self.path(["sgf", MATCHES]).join(format!("{stem}.sgf")), Bytes::from(sgf))?;
-        self.store().publish_table(&self.match_path(&stem), &games::to_batch(games))?;
-        Ok(stem)
+        let sgf: Bytes = games.iter().map(GameRecord::to_sgf).collect::<String>().into();
+        let table = games::to_batch(games);
+        self.at_free_time(worker, |stem| {
+            self.store().publish(&self.path(["sgf", MATCHES]).join(format!("{stem}.sgf")), sgf.clone())?;
+            self.store().publish_table(&self.match_path(stem), &table)
+        })
     }
 
     /// The files of results, oldest first.
@@ -95,8 +97,15 @@ impl Run {
     /// # Errors
     /// A store that cannot be written.
     pub fn publish_ratings(&self, rows: &[RatingRow]) -> Result<(), StoreError> {
-        let newest = self.newest_rating_time()?.map_or(0, |newest| newest + 1);
-        self.store().publish_table(&self.ratings_path(self.store().now().max(newest)), &ratings::to_batch(rows))
+        let table = ratings::to_batch(rows);
+        loop {
+            let newest = self.newest_rating_time()?.map_or(0, |newest| newest + 1);
+            match self.store().publish_table(&self.ratings_path(self.store().now().max(newest)), &table) {
+                // Another evaluator was quicker in this millisecond; these are newer.
+                Err(StoreError::AlreadyExists { .. }) => {}
+                done => return done,
+            }
+        }
     }
 
     /// The newest ratings; `None` before any.

@@ -1,6 +1,8 @@
 //! Games, and everything that goes with them.
 
-use record::{Example, ExampleRows, GameRecord};
+use std::collections::HashSet;
+
+use record::{Example, ExampleRows, GameRecord, RatingRow};
 use store::{FileRef, Run, Stem, StoreError};
 
 use crate::{in_folder, on_every_run, some_games, stored};
@@ -157,6 +159,34 @@ fn threads_share_a_store() {
         assert_eq!(run.game_files(1).unwrap().len(), 20);
         let rows: usize = run.game_files(1).unwrap().iter().map(|file| run.read_summaries(file).unwrap().len()).sum();
         assert_eq!(rows, 20);
+    });
+}
+
+/// Evaluators that nobody gave a number all have the same, and often publish in the same millisecond.
+#[test]
+fn evaluators_of_one_name_lose_nothing() {
+    on_every_run(|run| {
+        std::thread::scope(|scope| {
+            for evaluator in ["a", "b", "c", "d"] {
+                scope.spawn(move || {
+                    for i in 0..10 {
+                        run.publish_results("0", &some_games(evaluator, i, i + 1)).unwrap();
+                        let row = RatingRow {
+                            player: format!("{evaluator}{i}"),
+                            elo: 0.0,
+                            error: 1.0,
+                            above_pool: 0.0,
+                            above_pool_error: 1.0,
+                            games: 1,
+                            points: 0.5,
+                        };
+                        run.publish_ratings(&[row]).unwrap();
+                    }
+                });
+            }
+        });
+        let games: HashSet<_> = run.results().unwrap().iter().map(|game| game.id).collect();
+        assert_eq!((run.result_files().unwrap().len(), games.len()), (40, 40));
     });
 }
 
