@@ -1,8 +1,6 @@
 //! Games, and everything that goes with them.
 
-use std::collections::HashSet;
-
-use record::{Example, ExampleRows, GameRecord, RatingRow};
+use record::{Example, ExampleRows, GameRecord};
 use store::{FileRef, Run, Stem, StoreError};
 
 use crate::{in_folder, on_every_run, some_games, stored};
@@ -162,32 +160,17 @@ fn threads_share_a_store() {
     });
 }
 
-/// Evaluators that nobody gave a number all have the same, and often publish in the same millisecond.
+/// Evaluators that nobody gave a number all have the same, and on one machine some publish in the same millisecond.
 #[test]
-fn evaluators_of_one_name_lose_nothing() {
-    on_every_run(|run| {
-        std::thread::scope(|scope| {
-            for evaluator in ["a", "b", "c", "d"] {
-                scope.spawn(move || {
-                    for i in 0..10 {
-                        run.publish_results("0", &some_games(evaluator, i, i + 1)).unwrap();
-                        let row = RatingRow {
-                            player: format!("{evaluator}{i}"),
-                            elo: 0.0,
-                            error: 1.0,
-                            above_pool: 0.0,
-                            above_pool_error: 1.0,
-                            games: 1,
-                            points: 0.5,
-                        };
-                        run.publish_ratings(&[row]).unwrap();
-                    }
-                });
-            }
-        });
-        let games: HashSet<_> = run.results().unwrap().iter().map(|game| game.id).collect();
-        assert_eq!((run.result_files().unwrap().len(), games.len()), (40, 40));
-    });
+fn results_of_another_evaluator_of_this_name_are_left_alone() {
+    let (folder, run) = in_folder();
+    let first = run.publish_results("0", &some_games("first", 0, 1)).unwrap();
+    let theirs = |ahead| folder.path().join(format!("r/sgf/matches/0-{:013}.sgf", first.time() + ahead));
+    (1..=500).for_each(|ahead| std::fs::write(theirs(ahead), "another's").unwrap());
+    let second = run.publish_results("0", &some_games("second", 0, 1)).unwrap();
+    assert!(second.time() > first.time() + 500, "{first:?} {second:?}");
+    assert_eq!(run.results().unwrap().len(), 2);
+    assert!((1..=500).all(|ahead| std::fs::read(theirs(ahead)).unwrap() == b"another's"));
 }
 
 #[test]
