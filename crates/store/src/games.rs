@@ -69,33 +69,6 @@ impl Run {
         self.publish_now(model, worker, |file| self.publish_new_games(file, games))
     }
 
-    /// Publishes something under the name of the worker and the present time, or a later one: where somebody else goes on with
-    /// games of this worker, both may publish some in the same millisecond.
-    pub(crate) fn publish_now(
-        &self,
-        model: u32,
-        worker: &str,
-        publish: impl Fn(&FileRef) -> Result<(), StoreError>,
-    ) -> Result<FileRef, StoreError> {
-        let stem = self.at_free_time(worker, |stem| publish(&FileRef { model, stem: stem.clone() }))?;
-        Ok(FileRef { model, stem })
-    }
-
-    /// Publishes something under the name of the worker and the present time, or a later one when that is taken.
-    pub(crate) fn at_free_time(
-        &self,
-        worker: &str,
-        publish: impl Fn(&Stem) -> Result<(), StoreError>,
-    ) -> Result<Stem, StoreError> {
-        loop {
-            let stem = Stem::new(worker, self.store().now())?;
-            match publish(&stem) {
-                Err(StoreError::AlreadyExists { .. }) => {}
-                done => return done.map(|()| stem),
-            }
-        }
-    }
-
     /// As [`Run::publish_games`], under a given name.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use crate::archive::Archives;
 use crate::claims::Notices;
 use crate::names::number_name;
 use crate::resign::Newest;
-use crate::{Stem, Store, StoreError};
+use crate::{FileRef, Stem, Store, StoreError};
 
 /// One run in a store. Cloning is cheap.
 #[derive(Clone, Debug)]
@@ -97,6 +97,33 @@ impl Run {
                 if found == wanted { Ok(()) } else { Err(StoreError::Conflict { path, found, wanted }) }
             }
             done => done,
+        }
+    }
+
+    /// Publishes something under the name of the worker and the present time, or a later one: where somebody else goes on with
+    /// games of this worker, both may publish some in the same millisecond.
+    pub(crate) fn publish_now(
+        &self,
+        model: u32,
+        worker: &str,
+        publish: impl Fn(&FileRef) -> Result<(), StoreError>,
+    ) -> Result<FileRef, StoreError> {
+        let stem = self.at_free_time(worker, |stem| publish(&FileRef { model, stem: stem.clone() }))?;
+        Ok(FileRef { model, stem })
+    }
+
+    /// Publishes something under the name of the worker and the present time, or a later one when that is taken.
+    pub(crate) fn at_free_time(
+        &self,
+        worker: &str,
+        publish: impl Fn(&Stem) -> Result<(), StoreError>,
+    ) -> Result<Stem, StoreError> {
+        loop {
+            let stem = Stem::new(worker, self.store().now())?;
+            match publish(&stem) {
+                Err(StoreError::AlreadyExists { .. }) => {}
+                done => return done.map(|()| stem),
+            }
         }
     }
 
