@@ -84,6 +84,7 @@ impl RunConfig {
         rule((1..=362).contains(&moves), "search.gumbel_moves", moves, "must be from 1 to 362")?;
         not_negative("search.gumbel_c_visit", search.gumbel_c_visit)?;
         positive("search.gumbel_c_scale", search.gumbel_c_scale)?;
+        rule((1..=8).contains(&search.symmetries), "search.symmetries", search.symmetries, "must be from 1 to 8")?;
         rule((1..=16).contains(&search.leaves), "search.leaves", search.leaves, "must be from 1 to 16")?;
         rule(search.pass_from <= 10_000, "search.pass_from", search.pass_from, "must be from 0 to 10000")?;
         rule(
@@ -108,6 +109,9 @@ impl RunConfig {
         self.check_full_share()?;
         share("selfplay.policy_opening_share", selfplay.policy_opening_share)?;
         not_negative("selfplay.policy_opening_moves", selfplay.policy_opening_moves)?;
+        share("selfplay.random_opening_share", selfplay.random_opening_share)?;
+        let random = selfplay.random_opening_moves;
+        rule((1..=100).contains(&random), "selfplay.random_opening_moves", random, "must be from 1 to 100")?;
         not_negative("selfplay.komi_deviation", selfplay.komi_deviation)?;
         share("selfplay.noise_weight", selfplay.noise_weight)?;
         positive("selfplay.noise_alpha", selfplay.noise_alpha)?;

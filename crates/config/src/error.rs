@@ -14,6 +14,12 @@ pub enum ConfigError {
         /// The known key of the same section that is spelled most like it.
         nearest: Option<String>,
     },
+    /// A key that a configuration must have since it was added.
+    #[error("missing key {key}")]
+    Missing {
+        /// Its full name.
+        key: String,
+    },
     /// A value outside its range, or two that do not fit together.
     #[error("{key} is {value}: {rule}")]
     Value {

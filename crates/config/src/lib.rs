@@ -8,6 +8,7 @@ mod check;
 mod error;
 pub mod manual;
 mod model_id;
+mod newer;
 mod phases;
 mod player;
 mod q_init;

@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 use toml::{Table, Value};
 
-use crate::{ConfigError, RunConfig};
+use crate::{ConfigError, RunConfig, newer};
 
 impl RunConfig {
     /// Reads the text of a configuration file and checks it.
@@ -26,6 +26,9 @@ impl RunConfig {
             apply(&mut table, text)?;
         }
         refuse_unknown(&table)?;
+        if let Some(key) = newer::missing(&table) {
+            return Err(ConfigError::Missing { key });
+        }
         let config: RunConfig = if overrides.is_empty() {
             // From the text itself, so that errors can show line and column.
             toml::from_str(text).map_err(|e| ConfigError::Toml(e.to_string()))?
@@ -36,17 +39,31 @@ impl RunConfig {
         Ok(config)
     }
 
+    /// Reads what [`RunConfig::to_toml`] of this program wrote, or of an older one: keys that came later are what that one
+    /// did without them.
+    ///
+    /// # Errors
+    /// As [`RunConfig::from_toml`].
+    pub fn from_stored(text: &str) -> Result<RunConfig, ConfigError> {
+        let table: Table = text.parse().map_err(|e: toml::de::Error| ConfigError::Toml(e.to_string()))?;
+        refuse_unknown(&table)?;
+        let config: RunConfig = toml::from_str(text).map_err(|e| ConfigError::Toml(e.to_string()))?;
+        config.check()?;
+        Ok(config)
+    }
+
     /// The whole configuration as TOML, without comments; [`RunConfig::from_toml`] reads it back unchanged.
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a configuration holds only numbers, strings, tables and arrays of tables")
     }
 
-    /// Names this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`].
+    /// Names this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`], without keys
+    /// that came later and say what programs did before.
     pub fn digest(&self) -> String {
         if let Some(whole) = &self.whole {
             return whole.clone();
         }
-        let sum = Sha256::digest(self.to_toml().as_bytes());
+        let sum = Sha256::digest(newer::without(&self.to_toml()).as_bytes());
         sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 }

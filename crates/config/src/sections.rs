@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::QInit;
+use crate::{QInit, newer};
 
 /// A whole run. Read it with [`RunConfig::from_toml`], which also checks every value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -191,6 +191,10 @@ pub struct Search {
     /// Take a position after a pass for won by the player to move where passing too wins the game, without searching it.
     /// A player who is behind then sees at once what a pass would cost.
     pub answer_passes: bool,
+    /// Evaluate each position in so many of the eight symmetries of the board, drawn from the first one on, and take the
+    /// mean of policies and of values. A visit then costs as many evaluations, less what the cache knows.
+    #[serde(default = "newer::symmetries")]
+    pub symmetries: usize,
 }
 
 /// How a search chooses edges.
@@ -228,6 +232,13 @@ pub struct Selfplay {
     /// How many those are on average: the number is drawn for each game, n with probability m^n / (1 + m)^(n + 1).
     /// KataGo has 4 % of the board's points.
     pub policy_opening_moves: f32,
+    /// Share of games that begin with random moves, off the edge where there is room, as games of matches do. Nobody learns
+    /// from those moves.
+    #[serde(default)]
+    pub random_opening_share: f32,
+    /// How many of them at most; every number from 1 to this is as frequent.
+    #[serde(default = "newer::random_opening_moves")]
+    pub random_opening_moves: usize,
     /// Standard deviation of komi from game to game: `game.komi` plus a normal number rounded to a whole one, and no
     /// larger than the board; 0: all games have the same. Networks that are told komi (`network.inputs` "features") learn
     /// what it is worth; others learn the mean over all of them, and their values are blurred by so much.

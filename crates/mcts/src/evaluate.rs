@@ -32,6 +32,11 @@ impl Draw {
         Symmetry::ALL[(self.0 % 8) as usize]
     }
 
+    /// The draw with the `nth` of the other symmetries; the 0th is its own, and 0 to 7 are all eight.
+    pub fn turned(self, nth: usize) -> Draw {
+        Draw(self.0 & !7 | (self.0 + nth as u64) & 7)
+    }
+
     /// All 64 bits.
     pub fn bits(self) -> u64 {
         self.0

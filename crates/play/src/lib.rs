@@ -8,6 +8,7 @@
 mod built_in;
 mod guest;
 mod matches;
+mod opening;
 mod plan;
 mod round;
 mod rules;

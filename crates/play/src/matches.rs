@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use config::RunConfig;
-use go::{Color, Game, Move, Point, PointSet, Scoring};
+use go::{Color, Game, Move, Scoring};
 use mcts::{Evaluate, Settings};
-use rand::RngExt;
 use record::{GameRecord, SearchKind, Turn};
 
 use crate::guest::{Guest, Reply, Trouble};
+use crate::opening::opening;
 use crate::rules::{Ending, Header, finished, searched};
 use crate::seed::{Seed, game_seed, generator};
 use crate::{Budget, Contest, Thinker};
@@ -104,23 +104,6 @@ impl Side {
             By::Guest => 0,
         }
     }
-}
-
-/// Plays `moves` random legal moves, off the edge where there is room.
-fn opening(mut game: Game, moves: usize, rng: &mut Seed) -> Game {
-    let size = game.size();
-    let on_edge = |point: Point| {
-        let last = size.side() - 1;
-        [point.row(size), point.col(size)].iter().any(|&line| line == 0 || line == last)
-    };
-    let inner: PointSet = Point::all(size).filter(|&point| !on_edge(point)).collect();
-    for _ in 0..moves {
-        let legal = game.legal_points();
-        let points: Vec<Point> = if (legal & inner).is_empty() { legal } else { legal & inner }.iter().collect();
-        let mv = points.get(rng.random_range(0..points.len().max(1))).map_or(Move::Pass, |&point| Move::Play(point));
-        game.play(mv).expect("the move is among the legal ones");
-    }
-    game
 }
 
 /// A match game in progress. No noise and no drawing of moves; variety comes from the opening and from the symmetry that

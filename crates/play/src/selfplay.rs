@@ -5,9 +5,10 @@ use go::{Color, Game, Move};
 use mcts::{Evaluate, RootMove, Settings, choice};
 use record::{GameRecord, SearchKind, Takeover, Turn};
 
+use crate::opening::opening;
 use crate::plan::{Plan, Planner};
 use crate::rules::{Ending, Header, finished, searched};
-use crate::seed::{Seed, game_seed, generator, seed_from};
+use crate::seed::{Seed, finish, game_seed, generator, seed_from};
 use crate::variety::Variety;
 use crate::{Budget, Contest, Thinker};
 
@@ -18,6 +19,8 @@ pub struct SelfplaySpec {
     header: Header,
     settings: Settings,
     planner: Planner,
+    /// Random moves at the start.
+    random: usize,
     leaves: usize,
     choice_moves: usize,
     choice_exponent: f32,
@@ -42,7 +45,9 @@ impl SelfplaySpec {
                 .holdout_below(selfplay.holdout)
                 .komi(variety.komi),
             settings: Settings { komi: variety.komi, ..Settings::new(&config.search, &config.game) },
-            planner: Planner::new(config, variety.opening),
+            // Moves drawn from the policy follow the random ones.
+            planner: Planner::new(config, if variety.opening > 0 { variety.random + variety.opening } else { 0 }),
+            random: variety.random,
             leaves: config.search.leaves,
             choice_moves: selfplay.choice_moves,
             choice_exponent: selfplay.choice_exponent,
@@ -88,8 +93,10 @@ impl Selfplay {
     pub fn new(mut spec: SelfplaySpec) -> Selfplay {
         spec.header.begin();
         let rng = generator(spec.header.seed());
-        let board = Game::new(spec.header.size());
-        Selfplay::set_up(spec, board, Vec::new(), rng)
+        let mut chance = generator(finish(finish(spec.header.seed())));
+        let board = opening(Game::new(spec.header.size()), spec.random, &mut chance);
+        let turns = board.moves().iter().map(|&mv| Turn::unsearched(SearchKind::Given, mv)).collect();
+        Selfplay::set_up(spec, board, turns, rng)
     }
 
     /// A game after these turns, whose present move was not searched yet.

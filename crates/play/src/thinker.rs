@@ -23,12 +23,16 @@ pub struct Thinker {
     exploration: Option<Exploration>,
     /// Entropy of the root's priors before noise, once the present root has been prepared.
     prior_entropy: Option<f32>,
-    waiting: Vec<(Leaf, Answer)>,
+    waiting: Vec<Leaf>,
+    /// For each leaf that waits, the answer in each symmetry in which it is seen.
+    answers: Vec<Answer>,
     /// Policies that were known when they were asked for, one after the other.
     known: Vec<f32>,
+    /// Where the mean of a leaf's answers is taken.
+    mean: Vec<f32>,
 }
 
-/// Where the answer to a leaf is found.
+/// Where the answer to a leaf in one symmetry is found.
 #[derive(Clone, Copy, Debug)]
 enum Answer {
     /// It will be at this place of the batch.
@@ -47,7 +51,9 @@ impl Thinker {
             exploration,
             prior_entropy: None,
             waiting: Vec::with_capacity(budget.leaves),
+            answers: Vec::with_capacity(budget.leaves * settings.symmetries),
             known: Vec::new(),
+            mean: Vec::new(),
         }
     }
 
@@ -76,7 +82,7 @@ impl Thinker {
     pub fn push(&mut self, model: &mut dyn Evaluate, pushed: &mut usize, rng: &mut Seed) {
         loop {
             self.push_round(model, pushed, rng);
-            let batched = self.waiting.iter().any(|(_, answer)| matches!(answer, Answer::Batch(_)));
+            let batched = self.answers.iter().any(|answer| matches!(answer, Answer::Batch(_)));
             if batched || self.waiting.is_empty() {
                 return;
             }
@@ -90,28 +96,26 @@ impl Thinker {
         // A root that is not evaluated is the only leaf of its round; it is no visit below the root.
         let room = if self.search.is_expanded() { self.budget.leaves } else { 1 };
         while self.waiting.len() < room && !self.would_overspend() {
-            let (draw, komi) = (Draw::new(rng.random()), self.search.settings().komi);
-            let mut found = Pushed::Waits;
-            match self.search.select(&mut |game| found = model.push(game, komi, draw)) {
-                Selected::Leaf(leaf) => {
-                    let answer = match found {
-                        Pushed::Known => self.keep(model.known()),
+            let draw = Draw::new(rng.random());
+            let Settings { komi, symmetries, .. } = *self.search.settings();
+            let (answers, known) = (&mut self.answers, &mut self.known);
+            let selected = self.search.select(&mut |game| {
+                for nth in 0..symmetries {
+                    answers.push(match model.push(game, komi, draw.turned(nth)) {
+                        Pushed::Known => keep(known, model.known()),
                         Pushed::Waits => {
                             *pushed += 1;
                             Answer::Batch(*pushed - 1)
                         }
-                    };
-                    self.waiting.push((leaf, answer));
+                    });
                 }
+            });
+            match selected {
+                Selected::Leaf(leaf) => self.waiting.push(leaf),
                 Selected::Ended => {}
                 Selected::Taken | Selected::Wait => break,
             }
         }
-    }
-
-    fn keep(&mut self, known: Evaluation<'_>) -> Answer {
-        self.known.extend_from_slice(known.policy);
-        Answer::Known(self.known.len() - known.policy.len(), known.value)
     }
 
     fn would_overspend(&self) -> bool {
@@ -129,14 +133,21 @@ impl Thinker {
     /// Takes the answers to what was pushed in this round.
     pub fn take(&mut self, model: &dyn Evaluate) {
         let moves = self.search.game().size().moves();
-        for (leaf, answer) in self.waiting.drain(..) {
-            let evaluation = match answer {
-                Answer::Batch(index) => model.answer(index),
-                Answer::Known(start, value) => Evaluation { policy: &self.known[start..][..moves], value },
+        let symmetries = self.search.settings().symmetries;
+        let Thinker { search, waiting, answers, known, mean, .. } = self;
+        let look_up = |answer: Answer| match answer {
+            Answer::Batch(index) => model.answer(index),
+            Answer::Known(start, value) => Evaluation { policy: &known[start..][..moves], value },
+        };
+        for (leaf, answers) in waiting.drain(..).zip(answers.chunks_exact(symmetries)) {
+            let evaluation = match answers {
+                &[answer] => look_up(answer),
+                answers => average(answers.iter().map(|&answer| look_up(answer)), mean),
             };
-            self.search.expand(leaf, evaluation);
+            search.expand(leaf, evaluation);
         }
-        self.known.clear();
+        answers.clear();
+        known.clear();
     }
 
     /// Searches the present position with so many visits, counting those inherited, and in this way, instead of as the
@@ -168,4 +179,24 @@ impl Thinker {
         self.prior_entropy = None;
         self.search.advance(mv)
     }
+}
+
+fn keep(known: &mut Vec<f32>, answer: Evaluation<'_>) -> Answer {
+    known.extend_from_slice(answer.policy);
+    Answer::Known(known.len() - answer.policy.len(), answer.value)
+}
+
+/// The mean of some answers to one position, of which there is at least one; `policy` holds that of the policies.
+fn average<'a>(answers: impl ExactSizeIterator<Item = Evaluation<'a>>, policy: &mut Vec<f32>) -> Evaluation<'_> {
+    let share = 1.0 / answers.len() as f32;
+    policy.clear();
+    let mut black = 0.0;
+    for answer in answers {
+        policy.resize(answer.policy.len(), 0.0);
+        for (sum, prior) in policy.iter_mut().zip(answer.policy) {
+            *sum += share * prior;
+        }
+        black += share * answer.value.black();
+    }
+    Evaluation { policy, value: Value::for_black(black) }
 }

@@ -14,6 +14,8 @@ pub(crate) struct Variety {
     pub(crate) komi: f32,
     /// Moves at the start that are drawn from the network's policy.
     pub(crate) opening: usize,
+    /// … and random moves before those.
+    pub(crate) random: usize,
     /// Root value for the mover below which it gives up, if anybody does.
     pub(crate) threshold: Option<f32>,
 }
@@ -27,8 +29,13 @@ impl Variety {
         let komi = komi(config.game.komi, selfplay.komi_deviation, config.game.size, &mut rng);
         let opens = rng.random::<f32>() < selfplay.policy_opening_share;
         let plies = plies(selfplay.policy_opening_moves, &mut rng);
+        let random = if rng.random::<f32>() < selfplay.random_opening_share {
+            rng.random_range(1..=selfplay.random_opening_moves)
+        } else {
+            0
+        };
         let threshold = threshold.map(|threshold| jittered(threshold, config.resign.jitter, &mut rng));
-        Variety { komi, opening: if opens { plies } else { 0 }, threshold }
+        Variety { komi, opening: if opens { plies } else { 0 }, random, threshold }
     }
 }
 
@@ -77,7 +84,7 @@ mod tests {
 
     #[test]
     fn without_options_all_games_are_alike() {
-        let plain = Variety { komi: 0.5, opening: 0, threshold: Some(-0.8) };
+        let plain = Variety { komi: 0.5, opening: 0, random: 0, threshold: Some(-0.8) };
         assert!(many(&[]).iter().all(|variety| *variety == plain));
     }
 
@@ -120,6 +127,16 @@ mod tests {
         assert!((share - 0.4 * 0.99).abs() < 0.0233, "{share}");
         let none = many(&["selfplay.policy_opening_share=1.0", "selfplay.policy_opening_moves=0.0"]);
         assert!(none.iter().all(|variety| variety.opening == 0));
+    }
+
+    #[test]
+    fn a_share_of_the_games_begins_with_random_moves_of_every_number_alike() {
+        let found = many(&["selfplay.random_opening_share=0.6", "selfplay.random_opening_moves=3"]);
+        for (random, expected) in [(0, 0.4), (1, 0.2), (2, 0.2), (3, 0.2), (4, 0.0)] {
+            let share = found.iter().filter(|variety| variety.random == random).count() as f64 / GAMES as f64;
+            // Three standard deviations of a share of 0.4 are 0.0232.
+            assert!((share - expected).abs() < 0.0233, "{random}: {share}");
+        }
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl Run {
         let Some(bytes) = self.store.find(&path)? else { return Ok(None) };
         let text = std::str::from_utf8(&bytes)
             .map_err(|e| StoreError::Damaged { path: self.store.name(&path), reason: e.to_string() })?;
-        let config = RunConfig::from_toml(text);
+        let config = RunConfig::from_stored(text);
         config.map(Some).map_err(|source| StoreError::Config { path: self.store.name(&path), source })
     }
 

@@ -32,6 +32,7 @@ const PUCT: Settings = Settings {
     pass_from: 10,
     skip_decided: true,
     answer_passes: true,
+    symmetries: 1,
     scoring: Scoring::PassAlive,
     komi: 0.5,
 };

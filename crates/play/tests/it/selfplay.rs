@@ -33,12 +33,19 @@ const CAPPED: [&str; 4] =
     ["selfplay.full_share=0.4", "selfplay.fast_visits=5", "search.visits=24", "search.answer_passes=false"];
 
 /// Openings from the policy, and komi from game to game.
-const VARIED: [&str; 3] =
-    ["selfplay.policy_opening_share=0.7", "selfplay.policy_opening_moves=3.0", "selfplay.komi_deviation=2.0"];
+const VARIED: [&str; 4] = [
+    "selfplay.policy_opening_share=0.7",
+    "selfplay.policy_opening_moves=3.0",
+    "selfplay.komi_deviation=2.0",
+    "selfplay.random_opening_share=0.5",
+];
+
+/// Every position in three symmetries.
+const TURNED: [&str; 1] = ["search.symmetries=3"];
 
 #[test]
 fn a_game_depends_on_nothing_beside_it() {
-    for overrides in [&[][..], &KATAGO, &GUMBEL, &CAPPED, &VARIED] {
+    for overrides in [&[][..], &KATAGO, &GUMBEL, &CAPPED, &VARIED, &TURNED] {
         let config = config(overrides);
         let together = selfplay(&config, 7, 0..12, None);
         let alone: Vec<GameRecord> = (0..12).flat_map(|index| selfplay(&config, 1, index..index + 1, None)).collect();
@@ -276,6 +283,120 @@ fn openings_are_drawn_from_the_policy_without_passes() {
     }
     // Of what is not a pass; three standard deviations of some 3,300 draws are 0.0262.
     assert!(drawn > 3000.0 && (first / drawn - 0.5).abs() < 0.0262, "{first} of {drawn}");
+}
+
+#[test]
+fn random_openings_come_before_those_of_the_policy_and_nobody_learns_from_them() {
+    let config = config(&[
+        "selfplay.random_opening_share=0.8",
+        "selfplay.random_opening_moves=3",
+        "selfplay.policy_opening_share=0.5",
+        "selfplay.policy_opening_moves=2.0",
+        "search.visits=1",
+    ]);
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config, "uniform", "0", index, Some(-0.8)));
+    let (mut lengths, mut firsts, mut both) = ([0; 4], [0; 25], 0);
+    for record in play(&mut [&mut Uniform::new()], 16, (0..400).map(start)) {
+        let given = record.turns.iter().take_while(|turn| turn.kind == SearchKind::Given).count();
+        let drawn = record.turns[given..].iter().take_while(|turn| turn.kind == SearchKind::Policy).count();
+        assert!(record.turns[given + drawn..].iter().all(Turn::is_searched));
+        assert!(record.examples().expect("good examples").iter().all(|e| usize::from(e.turn) >= given + drawn));
+        lengths[given] += 1;
+        both += usize::from(given > 0 && drawn > 0);
+        if given > 0 {
+            firsts[record.turns[0].mv.index(record.size)] += 1;
+        }
+    }
+    assert!(lengths.iter().all(|&games| games > 50) && both > 50, "{lengths:?} {both}");
+    // The nine points that are not on the edge of 5x5.
+    assert_eq!(firsts.iter().filter(|&&games| games > 0).count(), 9, "{firsts:?}");
+}
+
+/// Prefers another point in each symmetry, and likes White the more the later the symmetry comes.
+struct Turning(Vec<(Vec<f32>, Value)>, usize);
+
+impl Turning {
+    fn answer_to(game: &Game, draw: Draw) -> (Vec<f32>, Value) {
+        let turn = draw.bits() % 8;
+        let mut policy = vec![0.0; game.size().moves()];
+        policy[turn as usize] = 1.0;
+        (policy, Value::for_black(-(turn as f32) / 8.0))
+    }
+}
+
+impl Evaluate for Turning {
+    fn push(&mut self, game: &Game, _: f32, draw: Draw) -> Pushed {
+        if self.1 > 0 {
+            self.0.clear();
+            self.1 = 0;
+        }
+        self.0.push(Turning::answer_to(game, draw));
+        Pushed::Waits
+    }
+
+    fn evaluate(&mut self) -> Result<(), EvaluateError> {
+        self.1 = self.0.len();
+        Ok(())
+    }
+
+    fn answer(&self, index: usize) -> Evaluation<'_> {
+        Evaluation { policy: &self.0[index].0, value: self.0[index].1 }
+    }
+}
+
+/// Knows every second answer at once.
+struct Recalling(Turning, bool, (Vec<f32>, Value));
+
+impl Evaluate for Recalling {
+    fn push(&mut self, game: &Game, komi: f32, draw: Draw) -> Pushed {
+        self.1 = !self.1;
+        if self.1 {
+            return self.0.push(game, komi, draw);
+        }
+        self.2 = Turning::answer_to(game, draw);
+        Pushed::Known
+    }
+
+    fn known(&self) -> Evaluation<'_> {
+        Evaluation { policy: &self.2.0, value: self.2.1 }
+    }
+
+    fn evaluate(&mut self) -> Result<(), EvaluateError> {
+        self.0.evaluate()
+    }
+
+    fn answer(&self, index: usize) -> Evaluation<'_> {
+        self.0.answer(index)
+    }
+}
+
+/// The root, as somebody who sees it in so many symmetries takes it.
+fn root(model: &mut dyn Evaluate, symmetries: usize, seed: u64) -> (Vec<f32>, f32) {
+    let settings = Settings::new(&config(&[&format!("search.symmetries={symmetries}")]).search, &config(&[]).game);
+    let game = Game::new(Size::new(5).expect("a size"));
+    let mut thinker = Thinker::new(game, settings, Budget { visits: 1, leaves: 1 }, None);
+    let mut pushed = 0;
+    thinker.push(model, &mut pushed, &mut Seed::seed_from_u64(seed));
+    model.evaluate().expect("it never fails");
+    thinker.take(model);
+    let search = thinker.search();
+    (search.priors().into_iter().map(|(_, prior)| prior).collect(), search.root_value().black())
+}
+
+#[test]
+fn a_position_is_worth_the_mean_over_the_symmetries_in_which_it_is_seen() {
+    for seed in 0..20 {
+        let (priors, value) = root(&mut Turning(Vec::new(), 0), 8, seed);
+        assert!(priors[..8].iter().all(|prior| (prior - 0.125).abs() < 1e-6), "{priors:?}");
+        assert!((value + 3.5 / 8.0).abs() < 1e-6, "{value}");
+        let (three, _) = root(&mut Turning(Vec::new(), 0), 3, seed);
+        assert_eq!(three.iter().filter(|&&prior| (prior - 1.0 / 3.0).abs() < 1e-6).count(), 3, "{three:?}");
+        for symmetries in [1, 2, 3, 8] {
+            let mut recalling = Recalling(Turning(Vec::new(), 0), false, (Vec::new(), Value::ZERO));
+            let plain = root(&mut Turning(Vec::new(), 0), symmetries, seed);
+            assert_eq!(root(&mut recalling, symmetries, seed), plain, "what is known changes nothing");
+        }
+    }
 }
 
 #[test]
