@@ -1,9 +1,14 @@
 //! The ranges of all values. Types say what a value is; this file says what it may be.
 
-use crate::{Algorithm, ConfigError, RunConfig, Scoring};
+use crate::{Algorithm, ConfigError, Inputs, RunConfig, Scoring};
 
 fn rule(holds: bool, key: &'static str, value: impl ToString, rule: &'static str) -> Result<(), ConfigError> {
     if holds { Ok(()) } else { Err(ConfigError::Value { key, value: value.to_string(), rule }) }
+}
+
+fn komi(key: &'static str, komi: f32, side: usize) -> Result<(), ConfigError> {
+    let halves = (komi * 2.0).fract() == 0.0 && komi.abs() <= (side * side) as f32;
+    rule(halves, key, komi, "must be a multiple of 0.5, no larger than the board")
 }
 
 fn share(key: &'static str, value: f32) -> Result<(), ConfigError> {
@@ -46,9 +51,7 @@ impl RunConfig {
     fn check_game(&self) -> Result<(), ConfigError> {
         let game = &self.game;
         rule((2..=19).contains(&game.size), "game.size", game.size, "must be from 2 to 19")?;
-        let area = (game.size * game.size) as f32;
-        let halves = (game.komi * 2.0).fract() == 0.0 && game.komi.abs() <= area;
-        rule(halves, "game.komi", game.komi, "must be a multiple of 0.5, no larger than the board")
+        komi("game.komi", game.komi, game.size)
     }
 
     fn check_network(&self) -> Result<(), ConfigError> {
@@ -95,6 +98,25 @@ impl RunConfig {
         )
     }
 
+    fn check_small(&self) -> Result<(), ConfigError> {
+        let selfplay = &self.selfplay;
+        share("selfplay.small_share", selfplay.small_share)?;
+        rule(
+            selfplay.small_share == 0.0 || self.network.inputs == Inputs::Features,
+            "selfplay.small_share",
+            selfplay.small_share,
+            "must be 0 without network.inputs = \"features\"",
+        )?;
+        rule(
+            (2..=19).contains(&selfplay.small_size)
+                && (selfplay.small_share == 0.0 || selfplay.small_size < self.game.size),
+            "selfplay.small_size",
+            selfplay.small_size,
+            "must be from 2 to 19, and below game.size",
+        )?;
+        komi("selfplay.small_komi", selfplay.small_komi, selfplay.small_size)
+    }
+
     fn check_selfplay(&self) -> Result<(), ConfigError> {
         let selfplay = &self.selfplay;
         at_least_one("selfplay.first_games", selfplay.first_games)?;
@@ -112,6 +134,7 @@ impl RunConfig {
         share("selfplay.random_opening_share", selfplay.random_opening_share)?;
         let random = selfplay.random_opening_moves;
         rule((1..=100).contains(&random), "selfplay.random_opening_moves", random, "must be from 1 to 100")?;
+        self.check_small()?;
         not_negative("selfplay.komi_deviation", selfplay.komi_deviation)?;
         share("selfplay.noise_weight", selfplay.noise_weight)?;
         positive("selfplay.noise_alpha", selfplay.noise_alpha)?;

@@ -7,10 +7,13 @@
 use toml::Table;
 
 /// Their sections and names, and the line that says what programs did before.
-const NEWER: [(&str, &str, &str); 3] = [
+const NEWER: [(&str, &str, &str); 6] = [
     ("search", "symmetries", "symmetries = 1"),
     ("selfplay", "random_opening_share", "random_opening_share = 0.0"),
     ("selfplay", "random_opening_moves", "random_opening_moves = 4"),
+    ("selfplay", "small_share", "small_share = 0.0"),
+    ("selfplay", "small_size", "small_size = 7"),
+    ("selfplay", "small_komi", "small_komi = 9.0"),
 ];
 
 pub(crate) fn symmetries() -> usize {
@@ -19,6 +22,14 @@ pub(crate) fn symmetries() -> usize {
 
 pub(crate) fn random_opening_moves() -> usize {
     4
+}
+
+pub(crate) fn small_size() -> usize {
+    7
+}
+
+pub(crate) fn small_komi() -> f32 {
+    9.0
 }
 
 /// The first of them that a configuration does not have.
@@ -50,7 +61,8 @@ mod tests {
         let (new, old) = (RunConfig::from_toml(TEXT).unwrap(), RunConfig::from_stored(&older()).unwrap());
         assert_eq!(old, new);
         assert_eq!(old.digest(), new.digest());
-        for change in ["search.symmetries=2", "selfplay.random_opening_share=0.5", "selfplay.random_opening_moves=3"] {
+        let changes = ["search.symmetries=2", "selfplay.random_opening_share=0.5", "selfplay.random_opening_moves=3"];
+        for change in changes.into_iter().chain(["selfplay.small_size=5", "selfplay.small_komi=8.0"]) {
             let other = RunConfig::from_toml_with(TEXT, &[change.to_owned()]).unwrap();
             assert_ne!(other.digest(), new.digest(), "{change}");
         }

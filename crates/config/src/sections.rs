@@ -239,6 +239,16 @@ pub struct Selfplay {
     /// How many of them at most; every number from 1 to this is as frequent.
     #[serde(default = "newer::random_opening_moves")]
     pub random_opening_moves: usize,
+    /// Share of games that are played on a smaller board, in the middle of the network's. They are shorter, and teach of
+    /// captures and eyes what holds on any board. Needs inputs that tell where the board is.
+    #[serde(default)]
+    pub small_share: f32,
+    /// Points on a side of that board.
+    #[serde(default = "newer::small_size")]
+    pub small_size: usize,
+    /// Points added to White's area there.
+    #[serde(default = "newer::small_komi")]
+    pub small_komi: f32,
     /// Standard deviation of komi from game to game: `game.komi` plus a normal number rounded to a whole one, and no
     /// larger than the board; 0: all games have the same. Networks that are told komi (`network.inputs` "features") learn
     /// what it is worth; others learn the mean over all of them, and their values are blurred by so much.

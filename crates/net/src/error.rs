@@ -101,7 +101,7 @@ pub enum NetError {
         /// Digest in the checkpoint.
         found: String,
     },
-    /// A position on another board.
+    /// A position on a board on which the network cannot play.
     #[error("a position on {found}x{found} for a network of {expected}x{expected}")]
     OtherBoard {
         /// The network's board.

@@ -22,6 +22,8 @@ use crate::NetError;
 
 /// Planes of a position.
 pub(crate) const COUNT: usize = 16;
+/// The number of the plane of komi.
+pub(crate) const KOMI: usize = COUNT - 1;
 /// Moves that are told.
 const MOVES: usize = 5;
 /// Boards that are looked at, the present one included.

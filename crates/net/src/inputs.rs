@@ -101,7 +101,7 @@ impl Inputs {
                 Ok(Tensor::f_cat(&[planes, white], 1)?)
             }
             Inputs::Features => {
-                let komi = features::COUNT as i64 - 1;
+                let komi = features::KOMI as i64;
                 let scaled = features::komi(last(komi)?, planes.size()[3])?;
                 Ok(Tensor::f_cat(&[planes.f_narrow(1, 0, komi)?, scaled], 1)?)
             }

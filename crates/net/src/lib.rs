@@ -22,6 +22,7 @@ mod features;
 mod file;
 mod fold;
 mod folded;
+mod frame;
 #[cfg(test)]
 mod gradients;
 mod grow;

@@ -6,6 +6,7 @@ use go::{Color, Game, Size, Symmetry};
 use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Pushed, Value};
 
 use crate::cache::Cache;
+use crate::frame::Frame;
 use crate::layers::{Layers, Output, Place};
 use crate::threads::single;
 use crate::{Device, NetError, Precision, Shape, Weights};
@@ -27,17 +28,21 @@ pub struct Model {
 pub struct Network {
     shape: Shape,
     layers: Layers,
+    /// Where the board of each answer is on the network's.
+    frames: Vec<Frame>,
     /// Planes of the pushed positions, and of older ones after them; whole batches.
     planes: Vec<u8>,
     pushed: Vec<Row>,
-    /// The board of a pushed game that is not the network's.
+    /// The board of a pushed game on which the network cannot play.
     other_board: Option<Size>,
     /// The answers, turned back.
     policies: Vec<f32>,
     values: Vec<Value>,
     cache: Option<Cache>,
-    /// The last answer that was known, turned back.
+    /// The last answer that was known, turned back: one probability a move of its board.
     known: (Vec<f32>, Value),
+    /// A policy of a smaller board, before it is turned back.
+    inner: Vec<f32>,
     recalled: u64,
 }
 
@@ -45,9 +50,25 @@ pub struct Network {
 #[derive(Clone, Copy)]
 struct Row {
     symmetry: Symmetry,
+    frame: Frame,
     to_move: Color,
     /// Where its answer goes in the cache, if there is one.
     key: u128,
+}
+
+impl Row {
+    /// An answer of the network as one to the position: one probability a move of its board in `policy`.
+    fn turn_back(self, turned: &[f32], inner: &mut Vec<f32>, policy: &mut [f32]) {
+        let board = self.frame.inner();
+        let turned = if board.moves() == turned.len() {
+            turned
+        } else {
+            inner.resize(board.moves(), 0.0);
+            self.frame.policy(turned, inner);
+            inner
+        };
+        self.symmetry.inverse().apply_values(board, turned, policy);
+    }
 }
 
 impl Model {
@@ -92,6 +113,8 @@ impl Model {
         Network {
             cache: Cache::new(self.shape.size, cache),
             known: (vec![0.0; self.shape.size.moves()], Value::ZERO),
+            inner: Vec::new(),
+            frames: Vec::new(),
             recalled: 0,
             shape: self.shape,
             layers: self.layers(),
@@ -134,13 +157,22 @@ impl Network {
         single();
         self.policies.resize(self.pushed.len() * self.shape.size.moves(), 0.0);
         self.values.clear();
+        self.frames.clear();
+        self.frames.extend(self.pushed.iter().map(|row| row.frame));
         let rows = self.layers.batch();
         let numbers = rows * self.shape.inputs.len(self.shape.size);
         for (planes, pushed) in self.planes.chunks_exact(numbers).zip(self.pushed.chunks(rows)) {
             let asked = self.layers.rows(pushed.len()) * self.shape.inputs.len(self.shape.size);
             let output = self.layers.forward(&planes[..asked])?;
             let policies = &mut self.policies[self.values.len() * self.shape.size.moves()..];
-            turn_back(self.shape.size, &output, pushed, policies, &mut self.values, self.cache.as_mut())?;
+            turn_back(
+                self.shape.size,
+                &output,
+                pushed,
+                (policies, &mut self.inner),
+                &mut self.values,
+                self.cache.as_mut(),
+            )?;
         }
         self.pushed.clear();
         Ok(())
@@ -150,23 +182,23 @@ impl Network {
 impl Evaluate for Network {
     fn push(&mut self, game: &Game, komi: f32, draw: Draw) -> Pushed {
         let row = self.pushed.len();
-        let mut pushed = Row { symmetry: draw.symmetry(), to_move: game.to_move(), key: 0 };
-        let size = self.shape.size;
-        if game.size() != size {
+        let Shape { size, inputs, .. } = self.shape;
+        let Some(frame) = Frame::new(game.size(), size, inputs) else {
             self.other_board = Some(game.size());
-            self.pushed.push(pushed);
             return Pushed::Waits;
-        }
-        let numbers = self.shape.inputs.len(size);
+        };
+        let mut pushed = Row { symmetry: draw.symmetry(), frame, to_move: game.to_move(), key: 0 };
+        let numbers = inputs.len(size);
         if (row + 1) * numbers > self.planes.len() {
             self.planes.resize(self.planes.len() + self.batch() * numbers, 0);
         }
         let planes = &mut self.planes[row * numbers..][..numbers];
-        self.shape.inputs.of_game(game, komi, pushed.symmetry, planes);
+        frame.write_planes(inputs, planes, |planes| inputs.of_game(game, komi, pushed.symmetry, planes));
         if let Some(cache) = &self.cache {
             pushed.key = Cache::key(planes);
             if let Some((policy, value)) = cache.get(pushed.key) {
-                pushed.symmetry.inverse().apply_values(size, policy, &mut self.known.0);
+                self.known.0.resize(game.size().moves(), 0.0);
+                pushed.turn_back(policy, &mut self.inner, &mut self.known.0);
                 self.known.1 = Value::for_mover(pushed.to_move, value);
                 self.recalled += 1;
                 return Pushed::Known;
@@ -194,7 +226,8 @@ impl Evaluate for Network {
 
     fn answer(&self, index: usize) -> Evaluation<'_> {
         let moves = self.shape.size.moves();
-        Evaluation { policy: &self.policies[index * moves..][..moves], value: self.values[index] }
+        let known = self.frames[index].inner().moves();
+        Evaluation { policy: &self.policies[index * moves..][..known], value: self.values[index] }
     }
 }
 
@@ -203,7 +236,7 @@ fn turn_back(
     size: Size,
     output: &Output,
     pushed: &[Row],
-    policies: &mut [f32],
+    (policies, inner): (&mut [f32], &mut Vec<f32>),
     values: &mut Vec<Value>,
     mut cache: Option<&mut Cache>,
 ) -> Result<(), NetError> {
@@ -221,7 +254,7 @@ fn turn_back(
         if let Some(cache) = &mut cache {
             cache.put(pushed.key, turned, value);
         }
-        pushed.symmetry.inverse().apply_values(size, turned, policy);
+        pushed.turn_back(turned, inner, &mut policy[..pushed.frame.inner().moves()]);
         values.push(Value::for_mover(pushed.to_move, value));
     }
     Ok(())

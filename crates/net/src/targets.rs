@@ -8,7 +8,7 @@ use record::Example;
 use crate::NetError;
 
 /// Added to the logit of an illegal move: its probability is 0 in f32 then.
-const ILLEGAL: f32 = -1e9;
+pub(crate) const ILLEGAL: f32 = -1e9;
 
 /// How raw facts become targets.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -72,8 +72,8 @@ impl Header {
         self
     }
 
-    pub(crate) fn komi(mut self, komi: f32) -> Header {
-        self.record.komi = komi;
+    pub(crate) fn on(mut self, board: Size, komi: f32) -> Header {
+        (self.record.size, self.record.komi) = (board, komi);
         self
     }
 

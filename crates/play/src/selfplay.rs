@@ -43,10 +43,19 @@ impl SelfplaySpec {
             header: Header::new(config, [model, model], worker, index, seed, config.search.visits)
                 .calibration(is_calibration(index, resign.calibration))
                 .holdout_below(selfplay.holdout)
-                .komi(variety.komi),
-            settings: Settings { komi: variety.komi, ..Settings::new(&config.search, &config.game) },
+                .on(variety.board, variety.komi),
+            settings: Settings {
+                komi: variety.komi,
+                // As far into the game as on the run's own board.
+                pass_from: config.search.pass_from * variety.board.area() / (config.game.size * config.game.size),
+                ..Settings::new(&config.search, &config.game)
+            },
             // Moves drawn from the policy follow the random ones.
-            planner: Planner::new(config, if variety.opening > 0 { variety.random + variety.opening } else { 0 }),
+            planner: Planner::new(
+                config,
+                variety.board,
+                if variety.opening > 0 { variety.random + variety.opening } else { 0 },
+            ),
             random: variety.random,
             leaves: config.search.leaves,
             choice_moves: selfplay.choice_moves,

@@ -1,6 +1,7 @@
 //! What is drawn for a game before its first move.
 
 use config::RunConfig;
+use go::Size;
 use rand::RngExt;
 use rand_distr::{Distribution, Normal};
 
@@ -10,6 +11,8 @@ use crate::seed::{finish, generator};
 /// What makes a game different from the one before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Variety {
+    /// The board.
+    pub(crate) board: Size,
     /// Points added to White's area.
     pub(crate) komi: f32,
     /// Moves at the start that are drawn from the network's policy.
@@ -26,7 +29,8 @@ impl Variety {
     /// It has a generator of its own, so that it changes nothing of what is drawn for the moves.
     pub(crate) fn draw(config: &RunConfig, seed: u64, threshold: Option<f32>) -> Variety {
         let (selfplay, mut rng) = (&config.selfplay, generator(finish(seed)));
-        let komi = komi(config.game.komi, selfplay.komi_deviation, config.game.size, &mut rng);
+        let normal = Normal::new(0.0f32, selfplay.komi_deviation).expect("the configuration was checked");
+        let shift = normal.sample(&mut rng);
         let opens = rng.random::<f32>() < selfplay.policy_opening_share;
         let plies = plies(selfplay.policy_opening_moves, &mut rng);
         let random = if rng.random::<f32>() < selfplay.random_opening_share {
@@ -35,15 +39,21 @@ impl Variety {
             0
         };
         let threshold = threshold.map(|threshold| jittered(threshold, config.resign.jitter, &mut rng));
-        Variety { komi, opening: if opens { plies } else { 0 }, random, threshold }
+        let (side, mean) = if rng.random::<f32>() < selfplay.small_share {
+            (selfplay.small_size, selfplay.small_komi)
+        } else {
+            (config.game.size, config.game.komi)
+        };
+        let board = Size::new(side).expect("the configuration was checked");
+        let komi = komi(mean, shift, board);
+        Variety { board, komi, opening: if opens { plies } else { 0 }, random, threshold }
     }
 }
 
-/// `mean` plus a whole number, normal with this deviation, and no larger than the board.
-fn komi(mean: f32, deviation: f32, side: usize, rng: &mut Seed) -> f32 {
-    let area = (side * side) as f32;
-    let normal = Normal::new(0.0f32, deviation).expect("the configuration was checked");
-    mean + normal.sample(rng).round().clamp(-(area + mean).floor(), (area - mean).floor())
+/// `mean` moved by a whole number of points, the one that is nearest to `shift`, but to no more than the board has.
+fn komi(mean: f32, shift: f32, board: Size) -> f32 {
+    let area = board.area() as f32;
+    mean + shift.round().clamp(-(area + mean).floor(), (area - mean).floor())
 }
 
 /// A number of moves with this mean, from the geometric distribution: (1 + mean)^-1·(mean/(1 + mean))^n.
@@ -84,7 +94,8 @@ mod tests {
 
     #[test]
     fn without_options_all_games_are_alike() {
-        let plain = Variety { komi: 0.5, opening: 0, random: 0, threshold: Some(-0.8) };
+        let board = Size::new(5).unwrap();
+        let plain = Variety { board, komi: 0.5, opening: 0, random: 0, threshold: Some(-0.8) };
         assert!(many(&[]).iter().all(|variety| *variety == plain));
     }
 
@@ -136,6 +147,28 @@ mod tests {
             let share = found.iter().filter(|variety| variety.random == random).count() as f64 / GAMES as f64;
             // Three standard deviations of a share of 0.4 are 0.0232.
             assert!((share - expected).abs() < 0.0233, "{random}: {share}");
+        }
+    }
+
+    #[test]
+    fn a_share_of_the_games_is_played_on_the_smaller_board_with_its_komi() {
+        let small = [
+            "network.inputs=features",
+            "selfplay.small_share=0.25",
+            "selfplay.small_size=3",
+            "selfplay.small_komi=2.0",
+        ];
+        let found = many(&small);
+        let share = found.iter().filter(|variety| variety.board.side() == 3).count() as f64 / GAMES as f64;
+        // Three standard deviations of a share of a quarter are 0.0206.
+        assert!((share - 0.25).abs() < 0.0206, "{share}");
+        for (varieties, most) in [(found, 0.0), (many(&[&small[..], &["selfplay.komi_deviation=3.0"]].concat()), 9.0)] {
+            for variety in varieties {
+                let (own, area) = if variety.board.side() == 3 { (2.0, 9.0) } else { (0.5, 25.0) };
+                let shift: f32 = variety.komi - own;
+                assert!(shift.fract() == 0.0 && variety.komi.abs() <= area, "{variety:?}");
+                assert!(most > 0.0 || shift == 0.0, "{variety:?}");
+            }
         }
     }
 

@@ -37,7 +37,8 @@ fn header(game: &GameRecord, config: &RunConfig) -> Vec<String> {
     if game.id != GameId::of(&game.black, &game.white, &game.config_digest, game.seed) {
         problems.push("its id is not that of its players, configuration and seed".to_owned());
     }
-    if game.size.side() != config.game.size {
+    let small = config.selfplay.small_share > 0.0 && game.size.side() == config.selfplay.small_size;
+    if game.size.side() != config.game.size && !small {
         problems.push(format!("on {0}x{0}, not {1}x{1}", game.size.side(), config.game.size));
     }
     if game.takeovers.iter().any(|takeover| usize::from(takeover.turn) > game.turns.len()) {
@@ -46,8 +47,9 @@ fn header(game: &GameRecord, config: &RunConfig) -> Vec<String> {
     if game.black == HUMAN {
         return problems;
     }
-    if game.komi != config.game.komi && config.selfplay.komi_deviation == 0.0 {
-        problems.push(format!("komi {}, not {}", game.komi, config.game.komi));
+    let komi = if small { config.selfplay.small_komi } else { config.game.komi };
+    if game.komi != komi && config.selfplay.komi_deviation == 0.0 {
+        problems.push(format!("komi {}, not {komi}", game.komi));
     }
     if game.seed != play::game_seed(config.seed, &game.black, &game.worker, game.index) {
         problems.push("its seed is not that of its model, worker and index".to_owned());
