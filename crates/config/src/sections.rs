@@ -236,7 +236,7 @@ pub struct Selfplay {
     /// from those moves.
     #[serde(default)]
     pub random_opening_share: f32,
-    /// How many of them at most; every number from 1 to this is as frequent.
+    /// How many of them at most; every number from 1 to this is as frequent, but none is above a quarter of the points.
     #[serde(default = "newer::random_opening_moves")]
     pub random_opening_moves: usize,
     /// Share of games that are played on a smaller board, in the middle of the network's. They are shorter, and teach of

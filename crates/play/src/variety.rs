@@ -38,14 +38,17 @@ impl Variety {
         } else {
             0
         };
-        let threshold = threshold.map(|threshold| jittered(threshold, config.resign.jitter, &mut rng));
         let (side, mean) = if rng.random::<f32>() < selfplay.small_share {
             (selfplay.small_size, selfplay.small_komi)
         } else {
             (config.game.size, config.game.komi)
         };
         let board = Size::new(side).expect("the configuration was checked");
+        // Never so many that the game might be over.
+        let random = random.min(board.area() / 4);
         let komi = komi(mean, shift, board);
+        // Last, because whoever goes on with a game of another process does not know the one in force when it began.
+        let threshold = threshold.map(|threshold| jittered(threshold, config.resign.jitter, &mut rng));
         Variety { board, komi, opening: if opens { plies } else { 0 }, random, threshold }
     }
 }
@@ -151,6 +154,12 @@ mod tests {
     }
 
     #[test]
+    fn random_openings_leave_most_of_the_board() {
+        let found = many(&["selfplay.random_opening_share=1.0", "selfplay.random_opening_moves=100"]);
+        assert_eq!(found.iter().map(|variety| variety.random).max(), Some(6), "of the 25 points");
+    }
+
+    #[test]
     fn a_share_of_the_games_is_played_on_the_smaller_board_with_its_komi() {
         let small = [
             "network.inputs=features",
@@ -189,6 +198,13 @@ mod tests {
     fn it_is_a_function_of_the_seed() {
         let overrides = ["resign.jitter=0.1", "selfplay.policy_opening_share=0.5", "selfplay.komi_deviation=2.0"];
         assert_eq!(many(&overrides), many(&overrides));
+        let all =
+            ["network.inputs=features", "selfplay.small_share=0.5", "selfplay.small_size=3", "selfplay.small_komi=1.0"];
+        let config = config(&[&overrides[..], &all, &["selfplay.random_opening_share=0.5"]].concat());
+        for seed in 0..200 {
+            let [with, without] = [Some(-0.8), None].map(|threshold| Variety::draw(&config, seed, threshold));
+            assert_eq!(Variety { threshold: None, ..with }, without, "all else is the same without a threshold");
+        }
         assert!(many(&overrides).windows(2).any(|two| two[0] != two[1]));
     }
 }
