@@ -112,7 +112,7 @@ impl RunConfig {
                 && (selfplay.small_share == 0.0 || selfplay.small_size < self.game.size),
             "selfplay.small_size",
             selfplay.small_size,
-            "must be from 2 to 19, and below game.size",
+            "must be from 2 to 19, and below game.size where games are played on it",
         )?;
         komi("selfplay.small_komi", selfplay.small_komi, selfplay.small_size)
     }
