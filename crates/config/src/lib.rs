@@ -3,6 +3,8 @@
 //! The file describes everything that affects learning and has no hidden defaults: a missing key is an error, and so
 //! is an unknown one. What belongs to the place (store, device, threads) is not in here. [`RunConfig::digest`] names a
 //! configuration and is written beside everything it produced.
+//!
+//! Only a configuration that is stored may lack keys, those that came after it ([`RunConfig::from_stored`]).
 
 mod check;
 mod error;

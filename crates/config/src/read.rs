@@ -29,12 +29,12 @@ impl RunConfig {
         if let Some(key) = newer::missing(&table) {
             return Err(ConfigError::Missing { key });
         }
-        let config: RunConfig = if overrides.is_empty() {
+        if overrides.is_empty() {
             // From the text itself, so that errors can show line and column.
-            toml::from_str(text).map_err(|e| ConfigError::Toml(e.to_string()))?
-        } else {
-            Value::Table(table).try_into().map_err(|e: toml::de::Error| ConfigError::Toml(e.to_string()))?
-        };
+            return RunConfig::from_stored(text);
+        }
+        let config: RunConfig =
+            Value::Table(table).try_into().map_err(|e: toml::de::Error| ConfigError::Toml(e.to_string()))?;
         config.check()?;
         Ok(config)
     }

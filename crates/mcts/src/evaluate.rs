@@ -34,7 +34,7 @@ impl Draw {
 
     /// The draw with the `nth` of the other symmetries; the 0th is its own, and 0 to 7 are all eight.
     pub fn turned(self, nth: usize) -> Draw {
-        Draw(self.0 & !7 | (self.0 + nth as u64) & 7)
+        Draw(self.0 & !7 | self.0.wrapping_add(nth as u64) & 7)
     }
 
     /// All 64 bits.
