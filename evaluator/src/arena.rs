@@ -169,8 +169,21 @@ impl Arena {
         if one == other {
             return Err(EvaluatorError::Itself(one.to_string()));
         }
-        let played = self.pool()?.played(one.min(other), one.max(other));
-        self.play([one, other], meeting::missing(&played, wanted), stop, watch)
+        self.play([one, other], self.missing([one, other], wanted)?, stop, watch)
+    }
+
+    /// How many games [`Arena::meet`] would play now. That may be more than are wanted less those that were played, since
+    /// these may be of a longer meeting that was interrupted, and have later openings.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn left(&self, pair: [&PlayerId; 2], wanted: u64) -> Result<u64, EvaluatorError> {
+        Ok(self.missing(pair, wanted)?.len() as u64)
+    }
+
+    /// The games of a meeting that were not played.
+    fn missing(&self, [one, other]: [&PlayerId; 2], wanted: u64) -> Result<Vec<u64>, EvaluatorError> {
+        Ok(meeting::missing(&self.pool()?.played(one.min(other), one.max(other)), wanted))
     }
 
     /// Lets two players play these games of their series. Points are those of `one`.

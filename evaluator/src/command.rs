@@ -462,7 +462,7 @@ fn play(arena: &mut Arena, [a, b]: [&PlayerId; 2], games: Option<u64>, stop: &St
     let met = arena.score([a, b])?.games;
     let wanted = games.unwrap_or(met + arena.config().evaluate.games_per_pair as u64);
     if met < wanted {
-        let bar = cli::Progress::new(format!("{a} against {b}"), Some(wanted - met));
+        let bar = cli::Progress::new(format!("{a} against {b}"), Some(arena.left([a, b], wanted)?));
         arena.meet([a, b], wanted, stop, &mut |progress| show(&bar, progress))?;
         bar.finish();
     }

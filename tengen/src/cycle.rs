@@ -169,7 +169,8 @@ impl Cycle<'_> {
         if before >= games as u64 || self.stop.requested() {
             return Ok(());
         }
-        let bar = Progress::new(format!("{one} against {other}"), Some(games as u64 - before));
+        let left = arena.left([&one, &other], games as u64)?;
+        let bar = Progress::new(format!("{one} against {other}"), Some(left));
         arena.meet([&one, &other], games as u64, self.stop, &mut |progress| {
             bar.set(progress.finished);
             bar.note(format!("{} : {}", progress.points, progress.finished as f64 - progress.points));

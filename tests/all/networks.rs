@@ -84,6 +84,19 @@ fn a_run_that_begins_with_another_runs_model_goes_on_by_itself() {
 }
 
 #[test]
+fn a_run_begins_with_the_model_that_comes_with_the_program_or_with_the_newest_of_a_run() {
+    let store = with_model();
+    let larger = repository().join("configs/9x9-larger.toml").to_string_lossy().into_owned();
+    succeed(&mut trainer(&store, &["bootstrap", "--from", "9x9-demo", "--run", "on", "--config", &larger]));
+    let words = ["bootstrap", "--from", "old", "--run", "new", "--config", &config()];
+    succeed(&mut trainer(&store, &words));
+    for (run, beginning) in [("on", "9x9-demo-1"), ("new", "old-1")] {
+        let card = store.run(run).model_card(1).unwrap();
+        assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Model, beginning));
+    }
+}
+
+#[test]
 fn a_model_grows_on_request() {
     let store = with_model();
     let file = beside(&store, "larger.toml");
@@ -177,7 +190,7 @@ fn what_cannot_be_is_said_plainly() {
     fs::write(&other, FileKind::LeelaZero.write(&wide, &[]).unwrap().0).unwrap();
     let config = config();
     let sample = repository().join("crates/go/tests/data/human-9d-sample.sgf").to_string_lossy().into_owned();
-    let cases: [(&[&str], &str); 15] = [
+    let cases: [(&[&str], &str); 16] = [
         (&[], "which run? --run NAME"),
         (&["import", &broken, "--out", "never"], "broken.txt cannot be used: line 2: number 3 is \"x\""),
         (&["import", "absent.txt", "--out", "never"], "cannot read absent.txt"),
@@ -199,6 +212,7 @@ fn what_cannot_be_is_said_plainly() {
         ),
         (&["noise", "--run", "old"], "run old has no shards to learn from"),
         (&["inspect", "none"], "run none has no model yet"),
+        (&["inspect", "none.safetensors"], "cannot read none.safetensors"),
         (&["inspect", "old", "--against", &broken], "broken.txt cannot be used: line 2: number 3 is \"x\""),
         (&["inspect", "old", "--out", "absent/page.html"], "cannot write absent/page.html"),
         (&["--once", "export", "--model", "old", "--out", "never"], "--once is for training shards"),

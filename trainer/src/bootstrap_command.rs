@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use cli::{Blame, Misconfigured, Stop, human};
-use config::{ModelId, RunConfig};
+use config::RunConfig;
 use net::Workshop;
-use store::{Run, Store};
+use store::Run;
 
 use crate::bootstrap::{Course, Lesson, bootstrap};
 use crate::command::said_of_people;
-use crate::{Beginning, People, files};
+use crate::{Beginning, People, files, models};
 
 /// Arguments of `trainer bootstrap`.
 #[derive(clap::Args, Debug)]
@@ -20,7 +20,8 @@ pub(crate) struct Args {
     /// Games of people to learn from: .sgf, or .sgf.gz
     #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "from")]
     sgf: Vec<PathBuf>,
-    /// Begin with the weights of this model of any run in the store (v5-173), or with those in this file
+    /// Begin with the weights of this model: one of any run in the store (v5-173, or v5 for the newest of run v5), 9x9-demo,
+    /// or a file
     #[arg(long, value_name = "MODEL|FILE")]
     from: Option<String>,
     /// Let it grow to the tower of the run's configuration, if that has more blocks or filters: it plays as before at first
@@ -46,7 +47,7 @@ fn minutes(text: &str) -> Result<f64, String> {
 
 /// Begins a run as the arguments say.
 pub(crate) fn run(
-    store: &Store,
+    store: &str,
     (run, config): (&Run, &RunConfig),
     args: &Args,
     workshop: Workshop,
@@ -65,12 +66,11 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// A model by its id; anything else is a file.
-fn beginning(store: &Store, from: &str) -> anyhow::Result<Beginning> {
-    match from.parse() {
-        Ok(id @ ModelId::Trained { .. }) => Ok(Beginning::of_model(store, &id)?),
-        _ => files::read(from.as_ref()),
-    }
+/// A model by its name; anything that can be no such name is a file.
+fn beginning(store: &str, from: &str) -> anyhow::Result<Beginning> {
+    let Some(model) = files::as_model(from) else { return files::read(from.as_ref()) };
+    let store = models::store_of(store, &model)?;
+    Ok(Beginning::of_model(&store, &models::resolve(&store, &model)?)?)
 }
 
 fn learn(

@@ -146,7 +146,7 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         }
         Command::Bootstrap(bootstrap) => {
             let (run, config) = run()?;
-            bootstrap_command::run(&store, (&run, &config), bootstrap, workshop, stop)
+            bootstrap_command::run(&args.store.store, (&run, &config), bootstrap, workshop, stop)
         }
     }
 }

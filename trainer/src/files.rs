@@ -85,6 +85,16 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Beginning> {
     Ok(Beginning::of_file(&name(path), &bytes)?)
 }
 
+/// The model that is named, where it can be one and not a file. Names of runs may have dots, so `net.txt` could be one; what
+/// ends as files of networks do is a file even where there is none, and so is what has a dot and is there.
+pub(crate) fn as_model(named: &str) -> Option<ModelRef> {
+    let path = Path::new(named);
+    let ends_like_one =
+        path.extension().is_some_and(|end| ["safetensors", "gz", "txt"].iter().any(|known| end == *known));
+    let is_file = ends_like_one || (named.contains('.') && path.is_file());
+    named.parse().ok().filter(|_| !is_file)
+}
+
 /// The name of a file without its folder.
 pub(crate) fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()

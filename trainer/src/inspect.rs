@@ -64,9 +64,9 @@ pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
 impl Subject {
     /// A model by its name; anything that can be no such name is a file.
     fn open(store: &str, named: &str) -> anyhow::Result<Subject> {
-        match named.parse() {
-            Ok(model) if !is_file(named) => Subject::of_model(store, &model),
-            _ => Subject::of_file(named),
+        match files::as_model(named) {
+            Some(model) => Subject::of_model(store, &model),
+            None => Subject::of_file(named),
         }
     }
 
@@ -83,11 +83,6 @@ impl Subject {
         let name = files::name(path.as_ref());
         Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), card: None, first: None })
     }
-}
-
-/// Names of runs may have dots, so `net.safetensors` could be one; where there is such a file, it is meant.
-fn is_file(named: &str) -> bool {
-    named.contains('.') && PathBuf::from(named).is_file()
 }
 
 fn read(name: &str, bytes: &[u8]) -> Result<Listing, TrainerError> {

@@ -65,6 +65,20 @@ fn a_meeting_is_played_once() {
 }
 
 #[test]
+fn what_is_left_of_a_meeting_is_what_it_then_plays() {
+    let store = store();
+    let mut arena = arena(&store, 1);
+    // As if a meeting of eight games had been interrupted when the last two were done and no other.
+    let played = arena.play(PAIR, vec![6, 7], &Stop::never(), &mut |_| {}).expect("the players can play");
+    assert_eq!(played.finished, 2);
+    for (wanted, missing) in [(4, 4), (7, 2), (8, 0)] {
+        let left = arena.left(PAIR, wanted).expect("memory can be read");
+        let played = arena.meet(PAIR, wanted, &Stop::never(), &mut |_| {}).expect("the players can play");
+        assert_eq!((left, played.finished), (missing, missing));
+    }
+}
+
+#[test]
 fn colours_alternate_over_shared_openings() {
     let store = store();
     let mut arena = arena(&store, 1);
