@@ -47,10 +47,11 @@ impl Cycle<'_> {
         info!(%run, digest, store = self.store.root(), models = self.config.cycle.models, threads = self.threads, "run");
         while !self.stop.requested() {
             let newest = self.run.newest_model()?.unwrap_or(0);
-            if newest > 0 {
+            let finished = newest >= self.config.cycle.models;
+            if newest > 0 && (finished || newest % self.config.evaluate.every == 0) {
                 self.measure(newest)?;
             }
-            if newest >= self.config.cycle.models {
+            if finished {
                 return self.finish(newest);
             }
             self.learn(newest)?;
@@ -148,8 +149,9 @@ impl Cycle<'_> {
     /// Lets a new model meet its nearest ancestors at Fibonacci distances, as Minigo does, and rates all.
     fn measure(&self, newest: u32) -> anyhow::Result<()> {
         let mut arena = self.arena()?;
-        for ancestor in ancestors(newest).take(self.config.evaluate.pairs_per_model) {
-            self.meet(&mut arena, newest, ancestor, self.config.evaluate.games_per_pair)?;
+        let evaluate = &self.config.evaluate;
+        for ancestor in ancestors(newest, evaluate.every).take(evaluate.pairs_per_model) {
+            self.meet(&mut arena, newest, ancestor, evaluate.games_per_pair)?;
         }
         if self.stop.requested() {
             return Ok(());
@@ -200,10 +202,12 @@ impl Cycle<'_> {
     }
 }
 
-/// The models that a new one meets, nearest first: at distances 1, 2, 3, 5, 8, …; 0 is `random`.
-fn ancestors(number: u32) -> impl Iterator<Item = u32> {
+/// The models that a new one meets, nearest first: of the models that are measured, those at distances 1, 2, 3, 5, 8, …; 0 is
+/// `random`. Only measured models, because the others have met nobody.
+fn ancestors(number: u32, every: u32) -> impl Iterator<Item = u32> {
+    let before = number.div_ceil(every);
     let distances = std::iter::successors(Some((1u32, 2u32)), |&(a, b)| Some((b, a.checked_add(b)?)));
-    distances.map_while(move |(distance, _)| number.checked_sub(distance))
+    distances.map_while(move |(distance, _)| before.checked_sub(distance)).map(move |nth| nth * every)
 }
 
 #[cfg(test)]
@@ -212,7 +216,16 @@ mod tests {
 
     #[test]
     fn ancestors_are_at_fibonacci_distances() {
-        assert_eq!(ancestors(1).collect::<Vec<_>>(), [0]);
-        assert_eq!(ancestors(9).collect::<Vec<_>>(), [8, 7, 6, 4, 1]);
+        assert_eq!(ancestors(1, 1).collect::<Vec<_>>(), [0]);
+        assert_eq!(ancestors(9, 1).collect::<Vec<_>>(), [8, 7, 6, 4, 1]);
+    }
+
+    #[test]
+    fn ancestors_are_models_that_are_measured() {
+        assert_eq!(ancestors(4, 4).collect::<Vec<_>>(), [0]);
+        assert_eq!(ancestors(36, 4).collect::<Vec<_>>(), [32, 28, 24, 16, 4]);
+        // The last of a run is measured, whatever its number.
+        assert_eq!(ancestors(37, 4).collect::<Vec<_>>(), [36, 32, 28, 20, 8]);
+        assert_eq!(ancestors(2, 4).collect::<Vec<_>>(), [0]);
     }
 }

@@ -16,6 +16,7 @@ mod killed;
 mod kubernetes;
 mod ladders;
 mod million;
+mod measured;
 mod mistakes;
 mod networks;
 mod options;

@@ -24,11 +24,16 @@ const SAVE_EVERY: Duration = Duration::from_secs(600);
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// … at most, when it takes long.
 const LOOK_LATE: Duration = Duration::from_secs(10);
-/// Examples of the holdout that are measured for each model: the newest ones. The standard error of an accuracy is
+/// Examples of the holdout that are measured for each model, at most: the newest ones. The standard error of an accuracy is
 /// then about 1 %.
-const HOLDOUT: usize = 16_384;
+pub(crate) const HOLDOUT: usize = 16_384;
+/// … and at least, where there are so many.
+const LEAST_HOLDOUT: usize = 4_096;
+/// Examples learned from for each that is measured between those bounds. Learning from one costs as much as measuring three,
+/// so between those bounds measuring takes a twelfth of the time.
+const LEARNED_PER_MEASURED: usize = 4;
 /// Examples that the batch norms of averaged weights are measured on.
-pub(crate) const SETTLED_ON: usize = 8_192;
+pub(crate) const SETTLED_ON: usize = 4_096;
 /// Examples that are seen through all symmetries.
 const SPREAD: usize = 512;
 
@@ -220,7 +225,9 @@ impl Course<'_> {
     /// Measures the model on the newest games that were set aside, if there are any.
     fn measure(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
         let generation = self.shards.generation;
-        let examples = holdout(self.run, generation)?;
+        let learned = self.config.train.batch.saturating_mul(self.config.train.steps);
+        let most = (learned / LEARNED_PER_MEASURED).clamp(LEAST_HOLDOUT, HOLDOUT);
+        let examples = holdout(self.run, generation, most)?;
         if examples.is_empty() {
             return Ok(());
         }
@@ -269,9 +276,9 @@ fn failed(generation: u32, source: NetError) -> TrainerError {
     TrainerError::Train { generation, source }
 }
 
-/// The newest examples that are never learned from, of models before `generation`. Files that cannot be read are
-/// passed over: nothing depends on any one of them.
-pub(crate) fn holdout(run: &Run, generation: u32) -> Result<Vec<Example>, StoreError> {
+/// The newest examples that are never learned from, at most `most`, of models before `generation`. Files that cannot be read
+/// are passed over: nothing depends on any one of them.
+pub(crate) fn holdout(run: &Run, generation: u32, most: usize) -> Result<Vec<Example>, StoreError> {
     let mut examples = Vec::new();
     for model in (0..generation).rev() {
         for file in run.holdout_files(model)?.into_iter().rev() {
@@ -280,8 +287,8 @@ pub(crate) fn holdout(run: &Run, generation: u32) -> Result<Vec<Example>, StoreE
                 Err(error) if error.is_damage() => tracing::warn!("passing over a file of the holdout: {error}"),
                 Err(error) => return Err(error),
             }
-            if examples.len() >= HOLDOUT {
-                examples.truncate(HOLDOUT);
+            if examples.len() >= most {
+                examples.truncate(most);
                 return Ok(examples);
             }
         }

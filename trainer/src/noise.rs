@@ -14,7 +14,7 @@ use store::{Manifest, Run};
 
 use crate::TrainerError;
 use crate::feed::Feed;
-use crate::generation::{SETTLED_ON, holdout};
+use crate::generation::{HOLDOUT, SETTLED_ON, holdout};
 use crate::resume::recipe;
 
 /// Training sets with wrong results, of one run.
@@ -67,7 +67,7 @@ impl<'a> Noise<'a> {
         if crate::feed::examples(&shards) == 0 {
             return Err(TrainerError::NoExamples { generation: shards.generation });
         }
-        let holdout = holdout(run, shards.generation)?;
+        let holdout = holdout(run, shards.generation, HOLDOUT)?;
         if holdout.is_empty() {
             return Err(nothing(run, "games set aside to measure on"));
         }

@@ -275,6 +275,7 @@ impl RunConfig {
         rule((-1.0..=0.0).contains(&bound), "evaluate.resign_below", bound, "must be from -1 to 0")?;
         even("evaluate.games_per_pair", evaluate.games_per_pair)?;
         at_least_one("evaluate.games_per_pair", evaluate.games_per_pair)?;
+        rule(evaluate.every >= 1, "evaluate.every", evaluate.every, "must be at least 1")?;
         rule(self.cycle.models >= 1, "loop.models", self.cycle.models, "must be at least 1")?;
         even("loop.final_games", self.cycle.final_games)
     }

@@ -536,6 +536,9 @@ pub struct Evaluate {
     pub games_per_pair: usize,
     /// Pairs played for each new model in `tengen run`.
     pub pairs_per_model: usize,
+    /// New models that play them: 1: each, 2: every second, and so on. The last of a run always does.
+    #[serde(default = "newer::every")]
+    pub every: u32,
 }
 
 /// `[loop]`
