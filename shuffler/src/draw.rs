@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use config::{DrawBy, RunConfig};
+use record::examples::Surprise;
 use record::{ExampleRows, GameId};
 use store::{AgeSummary, DrawSummary, Run, StoreError};
 
@@ -171,6 +172,7 @@ fn is_even(settings: &config::Window) -> bool {
         && settings.calibration_share == 0.0
         && settings.halflife == 0.0
         && settings.surprise == 0.0
+        && settings.policy_surprise == 0.0
         && settings.most_draws == 0
 }
 
@@ -231,17 +233,25 @@ fn weights(
     settings: &config::Window,
     game: &WindowGame,
     age: u32,
-    surprises: Option<&Vec<f32>>,
+    surprises: Option<&Vec<Surprise>>,
 ) -> impl Iterator<Item = f32> {
-    let share = settings.surprise;
     let age = if settings.halflife > 0.0 { (-(age as f32) / settings.halflife).exp2() } else { 1.0 };
     let game_weight = if settings.draw == DrawBy::Games { age / game.usable.max(1) as f32 } else { age };
-    let mean = surprises.map(|all| all.iter().take(game.usable).sum::<f32>() / game.usable.max(1) as f32);
-    (0..game.usable).map(move |row| {
-        let surprise = surprises.and_then(|all| all.get(row)).zip(mean);
-        let surprise = surprise.map_or(1.0, |(own, mean)| own / mean.max(LEAST_SURPRISE));
-        game_weight * (1.0 - share + share * surprise)
-    })
+    let of = |row: usize| surprises.and_then(|all| all.get(row)).copied();
+    let values = relative((0..game.usable).map(|row| of(row).map(|own| own.value)));
+    let policies = relative((0..game.usable).map(|row| of(row).and_then(|own| own.policy)));
+    let (by_value, by_policy) = (settings.surprise, settings.policy_surprise);
+    values
+        .into_iter()
+        .zip(policies)
+        .map(move |(value, policy)| game_weight * (1.0 - by_value - by_policy + by_value * value + by_policy * policy))
+}
+
+/// Numbers by the mean of those that are known; 1 for those that are not.
+fn relative(numbers: impl Iterator<Item = Option<f32>> + Clone) -> Vec<f32> {
+    let known = numbers.clone().flatten().count();
+    let mean = numbers.clone().flatten().sum::<f32>() / known.max(1) as f32;
+    numbers.map(|own| own.map_or(1.0, |own| own.max(0.0) / mean.max(LEAST_SURPRISE))).collect()
 }
 
 /// Games in which search and network agree better than this, on average, are not searched for what little surprise there is:
@@ -249,9 +259,13 @@ fn weights(
 const LEAST_SURPRISE: f32 = 0.01;
 
 /// The surprises of the positions of each game of the window, where weights depend on them.
-fn surprises(run: &Run, settings: &config::Window, window: &Window) -> Result<BTreeMap<GameId, Vec<f32>>, BadFile> {
+fn surprises(
+    run: &Run,
+    settings: &config::Window,
+    window: &Window,
+) -> Result<BTreeMap<GameId, Vec<Surprise>>, BadFile> {
     let mut found = BTreeMap::new();
-    if settings.surprise == 0.0 {
+    if settings.surprise == 0.0 && settings.policy_surprise == 0.0 {
         return Ok(found);
     }
     for (index, file) in window.files.iter().enumerate() {
@@ -261,7 +275,7 @@ fn surprises(run: &Run, settings: &config::Window, window: &Window) -> Result<BT
         let all = run.read_surprises(&file.file).map_err(|error| BadFile { index, error })?;
         let mut rows = all.into_iter();
         for game in &file.games {
-            let own: Vec<f32> = rows.by_ref().take(game.rows).collect();
+            let own: Vec<Surprise> = rows.by_ref().take(game.rows).collect();
             if game.chosen {
                 found.insert(game.id, own);
             }

@@ -211,7 +211,10 @@ impl RunConfig {
         rule(window.most_draws <= 255, "window.most_draws", window.most_draws, "must be from 0 to 255")?;
         share("window.calibration_share", window.calibration_share)?;
         not_negative("window.halflife", window.halflife)?;
-        share("window.surprise", window.surprise)
+        share("window.surprise", window.surprise)?;
+        share("window.policy_surprise", window.policy_surprise)?;
+        let both = window.surprise + window.policy_surprise;
+        rule(both <= 1.0, "window.policy_surprise", window.policy_surprise, "must leave surprise its share of 1")
     }
 
     fn check_decided(&self) -> Result<(), ConfigError> {

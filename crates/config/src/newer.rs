@@ -7,13 +7,14 @@
 use toml::Table;
 
 /// Their sections and names, and the line that says what programs did before.
-const NEWER: [(&str, &str, &str); 7] = [
+const NEWER: [(&str, &str, &str); 8] = [
     ("search", "symmetries", "symmetries = 1"),
     ("selfplay", "random_opening_share", "random_opening_share = 0.0"),
     ("selfplay", "random_opening_moves", "random_opening_moves = 4"),
     ("selfplay", "small_share", "small_share = 0.0"),
     ("selfplay", "small_size", "small_size = 7"),
     ("selfplay", "small_komi", "small_komi = 9.0"),
+    ("window", "policy_surprise", "policy_surprise = 0.0"),
     ("evaluate", "every", "every = 1"),
 ];
 
@@ -67,7 +68,12 @@ mod tests {
         assert_eq!(old, new);
         assert_eq!(old.digest(), new.digest());
         let changes = ["search.symmetries=2", "selfplay.random_opening_share=0.5", "selfplay.random_opening_moves=3"];
-        for change in changes.into_iter().chain(["selfplay.small_size=5", "selfplay.small_komi=8.0", "evaluate.every=4"]) {
+        for change in changes.into_iter().chain([
+            "selfplay.small_size=5",
+            "selfplay.small_komi=8.0",
+            "evaluate.every=4",
+            "window.policy_surprise=0.5",
+        ]) {
             let other = RunConfig::from_toml_with(TEXT, &[change.to_owned()]).unwrap();
             assert_ne!(other.digest(), new.digest(), "{change}");
         }

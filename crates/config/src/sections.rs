@@ -360,9 +360,14 @@ pub struct Window {
     /// Models after which a position is drawn half as often as a new one; 0: age does not matter.
     pub halflife: f32,
     /// Share of a position's chance that goes by surprise: by how far the search's root value was from the network's, in
-    /// proportion to the mean of its game; the rest is the same for all. KataGo has 0.1 by such a surprise of values. Its
-    /// surprise of policies cannot be had: the priors are not stored, only their entropy.
+    /// proportion to the mean of its game; the rest, less `policy_surprise`, is the same for all. KataGo has 0.1 by such a
+    /// surprise of values.
     pub surprise: f32,
+    /// Share of a position's chance that goes by how far the policy to learn is from the network's priors (its
+    /// Kullback-Leibler divergence), in proportion to the mean of its game. KataGo has 0.5. Games by programs that did
+    /// not say it yet are drawn as if nothing were surprising.
+    #[serde(default)]
+    pub policy_surprise: f32,
 }
 
 /// Whether the window is smaller at first.

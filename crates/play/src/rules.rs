@@ -239,6 +239,7 @@ pub(crate) fn searched(thinker: &Thinker, kind: SearchKind, weight: f32, mv: Mov
         best_child_value: search.best_move().map_or(search.root_value(), |best| best.value).black(),
         network_value: search.network_value().black(),
         prior_entropy: thinker.prior_entropy(),
+        policy_surprise: thinker.policy_surprise(),
         note: Some(Box::new(note(search))),
     }
 }

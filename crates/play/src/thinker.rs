@@ -1,6 +1,7 @@
 //! One side's search, from the first leaf of a move to the last.
 
 use go::{Game, Illegal, Move};
+use half::bf16;
 use mcts::{Draw, Evaluate, Evaluation, Exploration, Leaf, Pushed, Search, Selected, Settings, Value};
 use rand::RngExt;
 
@@ -23,6 +24,8 @@ pub struct Thinker {
     exploration: Option<Exploration>,
     /// Entropy of the root's priors before noise, once the present root has been prepared.
     prior_entropy: Option<f32>,
+    /// These priors by the index of the move.
+    priors: Vec<f32>,
     waiting: Vec<Leaf>,
     /// For each leaf that waits, the answer in each symmetry in which it is seen.
     answers: Vec<Answer>,
@@ -50,6 +53,7 @@ impl Thinker {
             budget,
             exploration,
             prior_entropy: None,
+            priors: Vec::new(),
             waiting: Vec::with_capacity(budget.leaves),
             answers: Vec::with_capacity(budget.leaves * settings.symmetries),
             known: Vec::new(),
@@ -65,6 +69,12 @@ impl Thinker {
     /// Entropy of the network's prior at the root over legal moves, in nats, before noise; 0 before it is known.
     pub fn prior_entropy(&self) -> f32 {
         self.prior_entropy.unwrap_or(0.0)
+    }
+
+    /// How far the policy to learn is from the network's priors before noise, in nats: see [`Search::policy_surprise`]; `None`
+    /// before these are known. It is good to 8 bits, since it is to be stored: all 24 would take as much room as a move.
+    pub fn policy_surprise(&self) -> Option<f32> {
+        self.prior_entropy.map(|_| bf16::from_f32(self.search.policy_surprise(&self.priors)).to_f32())
     }
 
     /// Whether the budget for the present move is spent.
@@ -126,6 +136,7 @@ impl Thinker {
     fn prepare_root(&mut self, rng: &mut Seed) {
         if self.prior_entropy.is_none() && self.search.is_expanded() {
             self.prior_entropy = Some(self.search.prior_entropy());
+            self.search.put_priors(&mut self.priors);
             self.search.begin_move(self.budget.visits, self.exploration, rng);
         }
     }

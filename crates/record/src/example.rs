@@ -39,6 +39,9 @@ pub struct Example {
     pub network_value: f32,
     /// Entropy of the network's priors over the legal moves before noise, in nats.
     pub prior_entropy: f32,
+    /// Kullback-Leibler divergence of the search's policy, as `visits` have it, from those priors, in nats; `None` for games of
+    /// people, and in games by a program that did not say it.
+    pub policy_surprise: Option<f32>,
     /// Who won.
     pub outcome: Outcome,
     /// Black's area minus White's after komi, in points; `None` after resignation.
@@ -78,6 +81,7 @@ impl Example {
             best_child_value: played.best_child_value,
             network_value: played.network_value,
             prior_entropy: played.prior_entropy,
+            policy_surprise: played.policy_surprise,
             outcome: record.outcome,
             score: record.score,
             area: None,

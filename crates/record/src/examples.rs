@@ -93,6 +93,12 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
             "entropy of the network's priors over the legal moves before noise, in nats",
             rows().map(|e| e.prior_entropy),
         ),
+        optional_numbers::<Float32Type>(
+            "policy_surprise",
+            "Kullback-Leibler divergence of the policy to learn from those priors, in nats; none for games of people, and in \
+             older files",
+            rows().map(|e| e.policy_surprise),
+        ),
         numbers::<Int8Type>("outcome", "1 Black won, -1 White won, 0 draw", rows().map(|e| e.outcome.as_i8())),
         optional_numbers::<Float32Type>(
             "score",
@@ -130,14 +136,23 @@ pub fn from_batch(batch: &RecordBatch) -> Result<Vec<Example>, RecordError> {
     (0..batch.num_rows()).map(|row| columns.row(row)).collect()
 }
 
-/// The columns that [`surprises`] needs.
-pub const SURPRISE_COLUMNS: [&str; 2] = ["root_value", "network_value"];
+/// The columns that [`surprises`] reads.
+pub const SURPRISE_COLUMNS: [&str; 3] = ["root_value", "network_value", "policy_surprise"];
 
-/// How far the search's value of each position was from the network's, 0 to 2.
+/// What a search found out about a position that the network did not know.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Surprise {
+    /// How far the search's value was from the network's, 0 to 2.
+    pub value: f32,
+    /// How far its policy was from the network's: see [`Example::policy_surprise`].
+    pub policy: Option<f32>,
+}
+
+/// How much each search found out.
 ///
 /// # Errors
 /// Another version, a missing column or one of another type, or a value out of range.
-pub fn surprises(batch: &RecordBatch) -> Result<Vec<f32>, RecordError> {
+pub fn surprises(batch: &RecordBatch) -> Result<Vec<Surprise>, RecordError> {
     let table = Table::open(batch, VERSION)?;
     let values = |name| {
         let values = table.numbers::<Float32Type>(name)?;
@@ -145,7 +160,13 @@ pub fn surprises(batch: &RecordBatch) -> Result<Vec<f32>, RecordError> {
         values.iter().enumerate().find_map(bad).map_or(Ok(values), Err)
     };
     let (root, network) = (values("root_value")?, values("network_value")?);
-    Ok(root.iter().zip(network).map(|(root, network)| (root - network).abs()).collect())
+    let policies = read::policy_surprises(&table)?;
+    (0..table.rows())
+        .map(|row| {
+            let policy = read::policy_surprise(policies, row)?;
+            Ok(Surprise { value: (root[row] - network[row]).abs(), policy })
+        })
+        .collect()
 }
 
 /// Checks every row as [`from_batch`] does, without making examples of them.

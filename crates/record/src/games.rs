@@ -189,5 +189,10 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
             games,
             |turn| turn.prior_entropy,
         ),
+        lists_of_optional::<Float32Type>(
+            "policy_surprises",
+            "Kullback-Leibler divergence of each search's policy from those priors, in nats; none in older files",
+            games.iter().map(|g| g.turns.iter().map(|turn| turn.policy_surprise)),
+        ),
     ]
 }

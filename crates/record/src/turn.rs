@@ -32,6 +32,9 @@ pub struct Turn {
     pub network_value: f32,
     /// Entropy of the network's priors over the legal moves before noise, in nats.
     pub prior_entropy: f32,
+    /// Kullback-Leibler divergence of the search's policy, as `visits` have it, from those priors, in nats; `None` where
+    /// nothing was searched, or by a program that did not say it.
+    pub policy_surprise: Option<f32>,
     /// More about the search, for readable games. Tables do not hold it, so turns that were read have none.
     pub note: Option<Box<SearchNote>>,
 }
@@ -102,6 +105,7 @@ impl Turn {
             best_child_value: 0.0,
             network_value: 0.0,
             prior_entropy: 0.0,
+            policy_surprise: None,
             note: None,
         }
     }
@@ -128,7 +132,8 @@ impl Turn {
         for value in [self.root_value, self.best_child_value, self.network_value] {
             check_value(value)?;
         }
-        check_entropy(self.prior_entropy)
+        check_entropy(self.prior_entropy)?;
+        self.policy_surprise.map_or(Ok(()), check_divergence)
     }
 }
 
@@ -170,6 +175,16 @@ pub(crate) fn check_value(value: f32) -> Result<(), String> {
 pub(crate) fn check_entropy(entropy: f32) -> Result<(), String> {
     let most = (go::MAX_MOVES as f32).ln();
     if (-1e-3..=most + 1e-3).contains(&entropy) { Ok(()) } else { Err(format!("entropy {entropy} is out of range")) }
+}
+
+/// A divergence from priors is not negative, rounding apart, and no prior is smaller than the smallest normal number.
+pub(crate) fn check_divergence(divergence: f32) -> Result<(), String> {
+    let most = -f32::MIN_POSITIVE.ln();
+    if (-1e-3..=most + 1e-3).contains(&divergence) {
+        Ok(())
+    } else {
+        Err(format!("divergence {divergence} is out of range"))
+    }
 }
 
 #[cfg(test)]

@@ -246,11 +246,11 @@ impl Run {
         self.read(GAMES, file, Some(&games::Span::COLUMNS), |batch| games::Span::from_batch(batch, turns))
     }
 
-    /// How far search and network disagreed about each example of a file: see [`examples::surprises`].
+    /// How far search and network disagreed about each example of a file.
     ///
     /// # Errors
     /// As [`Run::read_examples`].
-    pub fn read_surprises(&self, file: &FileRef) -> Result<Vec<f32>, StoreError> {
+    pub fn read_surprises(&self, file: &FileRef) -> Result<Vec<examples::Surprise>, StoreError> {
         self.read(EXAMPLES, file, Some(&examples::SURPRISE_COLUMNS), examples::surprises)
     }
 

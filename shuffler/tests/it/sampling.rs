@@ -167,19 +167,38 @@ fn new_positions_are_drawn_more_often_where_that_is_wanted() {
 
 #[test]
 fn surprising_positions_are_drawn_more_often() {
+    surprising(&["window.surprise=0.5"], |of| {
+        0.5 + 0.5 * of(&|example| (example.root_value - example.network_value).abs())
+    });
+}
+
+#[test]
+fn positions_with_surprising_policies_are_drawn_more_often() {
+    let policy = |example: &Example| example.policy_surprise.unwrap();
+    surprising(&["window.policy_surprise=0.75"], |of| 0.25 + 0.75 * of(&policy));
+    surprising(&["window.surprise=0.25", "window.policy_surprise=0.5"], |of| {
+        0.25 + 0.25 * of(&|example| (example.root_value - example.network_value).abs()) + 0.5 * of(&policy)
+    });
+}
+
+/// Draws with these options; `chance` says how often a position is to be drawn, by numbers of it in proportion to the mean of its
+/// game.
+fn surprising(options: &[&str], chance: impl Fn(&dyn Fn(&dyn Fn(&Example) -> f32) -> f64) -> f64) {
     let run = old_run();
-    let (_, examples) = make(&run, 4, &["train.steps=100", "window.samples_per_position=1000", "window.surprise=0.5"]);
+    let (_, examples) = make(&run, 4, &[&["train.steps=100", "window.samples_per_position=1000"], options].concat());
     let counts = counts(&examples);
     let newest = training(3, 20);
     for game in &newest {
         let own = game.examples().unwrap();
-        let surprise = |example: &Example| f64::from((example.root_value - example.network_value).abs());
-        let mean = own.iter().map(surprise).sum::<f64>() / own.len() as f64;
         let total: usize =
             own.iter().map(|example| counts.get(&(example.game, example.turn)).copied().unwrap_or(0)).sum();
         for example in &own {
             let count = counts.get(&(example.game, example.turn)).copied().unwrap_or(0) as f64;
-            let expected = (0.5 + 0.5 * surprise(example) / mean) * total as f64 / own.len() as f64;
+            let by_mean = |number: &dyn Fn(&Example) -> f32| {
+                let mean = own.iter().map(|example| f64::from(number(example))).sum::<f64>() / own.len() as f64;
+                f64::from(number(example)) / mean
+            };
+            let expected = chance(&by_mean) * total as f64 / own.len() as f64;
             // Rounded up or down; the game's total is rounded, too.
             assert!((count - expected).abs() < 1.5, "{count} for {expected}");
         }
@@ -238,6 +257,7 @@ fn every_option_at_once_is_the_same_twice() {
         "window.calibration_share=0.2",
         "window.halflife=2",
         "window.surprise=0.3",
+        "window.policy_surprise=0.4",
         "train.batch=10",
         "train.steps=30",
     ];

@@ -74,6 +74,14 @@ fn noise_goes_into_the_priors_once_for_each_move_and_also_into_a_kept_tree() {
         }
         let legal = thinker.search().game().legal_points().len() as f32 + 1.0;
         assert!((thinker.prior_entropy() - legal.ln()).abs() < 1e-4, "the entropy is that before the noise");
+        let target: Vec<f32> = thinker.search().policy_target().iter().map(|&(_, count)| count as f32).collect();
+        let total: f32 = target.iter().sum();
+        let expected: f32 = target.iter().map(|count| count / total * (count / total * legal).ln()).sum();
+        let surprise = thinker.policy_surprise().expect("something was searched");
+        assert!(
+            (surprise - expected).abs() <= expected / 256.0 + 1e-4,
+            "{surprise}, {expected}: the priors are those before the noise"
+        );
         assert!(seen.iter().all(|prior| *prior >= 0.5 / legal - 1e-6), "half of each prior is left");
         assert!(seen.iter().any(|prior| (prior - 1.0 / legal).abs() > 0.01), "and the other half is noise");
         let best = thinker.search().best_move().expect("a move was visited").mv;

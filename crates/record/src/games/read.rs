@@ -8,7 +8,7 @@ use go::{Move, Size};
 
 use crate::game::scoring_from_name;
 use crate::table::{Lists, StringLists, Strings, Table, optional, read_outcome, read_size, value_error};
-use crate::turn::{check_entropy, check_value, check_weight};
+use crate::turn::{check_divergence, check_entropy, check_value, check_weight};
 use crate::{EndReason, GameRecord, Outcome, RecordError, SearchKind, Takeover, Turn};
 
 /// The columns with one value for each game.
@@ -162,10 +162,16 @@ pub(super) struct Turns<'a> {
     best_child_values: Lists<'a, Float32Type>,
     network_values: Lists<'a, Float32Type>,
     prior_entropies: Lists<'a, Float32Type>,
+    /// Not in older files.
+    policy_surprises: Option<Lists<'a, Float32Type>>,
 }
 
 impl<'a> Turns<'a> {
     pub(super) fn new(table: &Table<'a>) -> Result<Turns<'a>, RecordError> {
+        let policy_surprises = match table.has("policy_surprises") {
+            true => Some(table.lists_of_optional("policy_surprises")?),
+            false => None,
+        };
         Ok(Turns {
             moves: table.lists("moves")?,
             kinds: table.lists("search_kinds")?,
@@ -174,6 +180,7 @@ impl<'a> Turns<'a> {
             best_child_values: table.lists_of_optional("best_child_values")?,
             network_values: table.lists_of_optional("network_values")?,
             prior_entropies: table.lists_of_optional("prior_entropies")?,
+            policy_surprises,
         })
     }
 
@@ -187,6 +194,7 @@ impl<'a> Turns<'a> {
         let best = values("best_child_values", &self.best_child_values)?;
         let network = values("network_values", &self.network_values)?;
         let entropy = read_values("prior_entropies", &self.prior_entropies, row, &searched, check_entropy)?;
+        let surprises = self.read_surprises(row, kinds.len())?;
         let turn = |(i, mv)| Turn {
             mv,
             kind: kinds[i],
@@ -196,6 +204,7 @@ impl<'a> Turns<'a> {
             best_child_value: best[i],
             network_value: network[i],
             prior_entropy: entropy[i],
+            policy_surprise: surprises[i],
             note: None,
         };
         Ok(moves.into_iter().enumerate().map(turn).collect())
@@ -222,6 +231,14 @@ impl<'a> Turns<'a> {
         let mut pairs = kinds.iter().zip(weights);
         let checked = pairs.try_for_each(|(&kind, &weight)| check_weight(kind, weight));
         checked.map(|()| weights).map_err(|e| value_error("weights", row, e))
+    }
+
+    fn read_surprises(&self, row: usize, turns: usize) -> Result<Vec<Option<f32>>, RecordError> {
+        let Some(lists) = &self.policy_surprises else { return Ok(vec![None; turns]) };
+        let surprises: Vec<Option<f32>> = lists.optional_row(row).collect();
+        check_length("policy_surprises", row, surprises.len(), turns)?;
+        let checked = surprises.iter().flatten().try_for_each(|&surprise| check_divergence(surprise));
+        checked.map(|()| surprises).map_err(|e| value_error("policy_surprises", row, e))
     }
 }
 
