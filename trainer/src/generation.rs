@@ -29,8 +29,8 @@ const LOOK_LATE: Duration = Duration::from_secs(10);
 pub(crate) const HOLDOUT: usize = 16_384;
 /// … and at least, where there are so many.
 const LEAST_HOLDOUT: usize = 4_096;
-/// Examples learned from for each that is measured between those bounds. Learning from one costs as much as measuring three,
-/// so between those bounds measuring takes a twelfth of the time.
+/// Examples learned from for each that is measured between those bounds. A step goes three ways through the network where measuring goes one,
+/// so between those bounds measuring is about a twelfth of the work.
 const LEARNED_PER_MEASURED: usize = 4;
 /// Examples that the batch norms of averaged weights are measured on.
 pub(crate) const SETTLED_ON: usize = 4_096;

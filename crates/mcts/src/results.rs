@@ -121,23 +121,13 @@ impl Search {
     /// # Panics
     /// When the root is not expanded.
     pub fn policy_target(&self) -> Vec<(Move, u32)> {
-        let counts = self.root_view().moves.iter().zip(self.target_counts()).filter(|(_, count)| *count > 0);
-        counts.map(|(&mv, count)| (self.move_of(mv), count)).collect()
-    }
-
-    /// The Kullback-Leibler divergence of the policy to learn from priors, given by the index of the move, in nats: how much
-    /// the search found out about what to play. 0 when there is no policy to learn yet.
-    ///
-    /// # Panics
-    /// When the root is not expanded, or a move has no prior.
-    pub fn policy_surprise(&self, priors: &[f32]) -> f32 {
-        let counts = self.target_counts();
-        let total = counts.iter().sum::<u32>() as f32;
-        let term = |(&mv, &count): (&u16, &u32)| {
-            let share = count as f32 / total;
-            share * (share / priors[usize::from(mv)].max(f32::MIN_POSITIVE)).ln()
+        let view = self.root_view();
+        let counts = match &self.settings.algorithm {
+            Algorithm::Gumbel(gumbel) => shares(&improved_policy(&view, gumbel), Search::SHARES),
+            Algorithm::Puct => self.pruned().unwrap_or_else(|| view.children.iter().map(|c| c.visits).collect()),
         };
-        self.root_view().moves.iter().zip(&counts).filter(|(_, count)| **count > 0).map(term).sum()
+        let counts = view.moves.iter().zip(counts).filter(|(_, count)| *count > 0);
+        counts.map(|(&mv, count)| (self.move_of(mv), count)).collect()
     }
 
     /// The priors of the root by the index of the move, with noise if there is any; 0 where a move is not considered.
@@ -149,15 +139,6 @@ impl Search {
         priors.resize(self.game.size().moves(), 0.0);
         let view = self.root_view();
         view.moves.iter().zip(view.priors).for_each(|(&mv, &prior)| priors[usize::from(mv)] = prior);
-    }
-
-    /// The policy to learn for each edge of the root.
-    fn target_counts(&self) -> Vec<u32> {
-        let view = self.root_view();
-        match &self.settings.algorithm {
-            Algorithm::Gumbel(gumbel) => shares(&improved_policy(&view, gumbel), Search::SHARES),
-            Algorithm::Puct => self.pruned().unwrap_or_else(|| view.children.iter().map(|c| c.visits).collect()),
-        }
     }
 
     fn pruned(&self) -> Option<Vec<u32>> {

@@ -230,6 +230,7 @@ pub(crate) fn searched(thinker: &Thinker, kind: SearchKind, weight: f32, mv: Mov
     let target = search.policy_target().into_iter();
     let mut visits: Vec<(u16, u32)> = target.map(|(mv, count)| (mv.index(size) as u16, count)).collect();
     visits.sort_unstable();
+    let policy_surprise = thinker.policy_surprise(&visits);
     Turn {
         mv,
         kind,
@@ -239,7 +240,7 @@ pub(crate) fn searched(thinker: &Thinker, kind: SearchKind, weight: f32, mv: Mov
         best_child_value: search.best_move().map_or(search.root_value(), |best| best.value).black(),
         network_value: search.network_value().black(),
         prior_entropy: thinker.prior_entropy(),
-        policy_surprise: thinker.policy_surprise(),
+        policy_surprise,
         note: Some(Box::new(note(search))),
     }
 }
