@@ -242,7 +242,7 @@ fn resume(
         return Err(fail(format!("it belongs to a bootstrap from {names}, whose contents may have changed since")));
     }
     let time = Duration::try_from_secs_f64(state.seconds).map_err(|e| fail(format!("{STATE}: seconds: {e}")))?;
-    Ok((restore(checkpoint, config, workshop)?, time))
+    Ok((restore(checkpoint, config, workshop, 1)?, time))
 }
 
 fn failed(source: NetError) -> TrainerError {

@@ -24,7 +24,8 @@ pub(crate) struct Args {
     /// or a file
     #[arg(long, value_name = "MODEL|FILE")]
     from: Option<String>,
-    /// Let it grow to the tower of the run's configuration, if that has more blocks or filters: it plays as before at first
+    /// Let it grow to the network of the run's configuration, if that has more blocks or filters, or tactics as inputs in the
+    /// place of features: it plays as before at first
     #[arg(long, requires = "from")]
     grow: bool,
     /// Learn from games for so many steps

@@ -120,7 +120,7 @@ pub(crate) fn card(run: &Run, config: &RunConfig, number: u32, step: u64) -> Mod
         step,
         size: config.game.size,
         config_digest: config.digest(),
-        network: config.network,
+        network: config.network_of(number),
         search: config.search.at(number),
     }
 }

@@ -98,7 +98,7 @@ impl<'a> Noise<'a> {
     ) -> Result<Option<Trial>, TrainerError> {
         let generation = self.shards.generation;
         let failed = |source: NetError| TrainerError::Train { generation, source };
-        let shape = Shape::new(&self.config.game, &self.config.network).map_err(failed)?;
+        let shape = Shape::new(&self.config.game, &self.config.network_of(generation)).map_err(failed)?;
         let weights = Weights::random(shape, self.config.seed);
         let mut trainer = Trainer::new(&weights, 0, recipe(self.config), self.workshop).map_err(failed)?;
         let (mut feed, mut seen, mut wrong) = (Feed::new(self.run, &self.shards, 0), 0, 0);

@@ -10,6 +10,9 @@
 //! No batch is learned from twice or left out. Were the model published first, a kill between the two would leave a
 //! model without its momentum, and the generation would have to be trained again to get it.
 //!
+//! Where the next model has a larger network than the last (`train.grow`), it begins with the weights of that, grown, and with the
+//! momentum at rest.
+//!
 //! A checkpoint that fits none of these belongs to a past that others have overtaken: the weights of the newest model
 //! are what counts then, and training goes on from them with the momentum at rest.
 
@@ -17,7 +20,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use config::RunConfig;
-use net::{Recipe, Shape, Targets, Trainer, Weights, Workshop};
+use net::{NetError, Recipe, Shape, Targets, Trainer, Weights, Workshop};
 use serde::{Deserialize, Serialize};
 use store::{Checkpoint, Run};
 
@@ -59,12 +62,18 @@ pub(crate) fn resume(run: &Run, config: &RunConfig, workshop: Workshop, generati
     if let Some(checkpoint) = newest.filter(|newest| !bootstrapped(newest)) {
         let progress = read_progress(&checkpoint)?;
         if progress.generation == generation {
-            return Ok(Work { trainer: restore(&checkpoint, config, workshop)?, progress });
+            return Ok(Work { trainer: restore(&checkpoint, config, workshop, generation)?, progress });
         }
         if progress.finished && progress.generation + 1 == generation {
-            let trainer = restore(&checkpoint, config, workshop)?;
-            let weights = trainer.published().map_err(|source| TrainerError::Train { generation, source })?;
+            let trainer = restore(&checkpoint, config, workshop, progress.generation)?;
+            let failed = |source| TrainerError::Train { generation, source };
+            let weights = trainer.published().map_err(failed)?;
             if weights == published(run, progress.generation)? {
+                if config.network_of(generation) == config.network_of(progress.generation) {
+                    return Ok(Work { trainer, progress: begun });
+                }
+                let grown = grown(&weights, config, generation).map_err(failed)?;
+                let trainer = Trainer::new(&grown, trainer.steps(), recipe(config), workshop).map_err(failed)?;
                 return Ok(Work { trainer, progress: begun });
             }
         }
@@ -76,12 +85,13 @@ pub(crate) fn resume(run: &Run, config: &RunConfig, workshop: Workshop, generati
     }
     let trainer = match generation.checked_sub(1).filter(|&parent| parent > 0) {
         None => {
-            let shape = Shape::new(&config.game, &config.network);
+            let shape = Shape::new(&config.game, &config.network_of(generation));
             shape.and_then(|shape| Trainer::new(&Weights::random(shape, config.seed), 0, recipe(config), workshop))
         }
         Some(parent) => {
             let step = run.model_card(parent)?.step;
-            Trainer::new(&published(run, parent)?, step, recipe(config), workshop)
+            let grown = grown(&published(run, parent)?, config, generation);
+            grown.and_then(|weights| Trainer::new(&weights, step, recipe(config), workshop))
         }
     };
     Ok(Work { trainer: trainer.map_err(|source| TrainerError::Train { generation, source })?, progress: begun })
@@ -103,13 +113,15 @@ fn read_progress(checkpoint: &Checkpoint) -> Result<Progress, TrainerError> {
     toml::from_str(&text).map_err(|e| unusable(checkpoint, format!("{PROGRESS}: {}", e.message())))
 }
 
+/// The trainer of a checkpoint that was saved while this model was trained, or thereafter.
 pub(crate) fn restore(
     checkpoint: &Checkpoint,
     config: &RunConfig,
     workshop: Workshop,
+    generation: u32,
 ) -> Result<Trainer, TrainerError> {
     let state = file(checkpoint, WEIGHTS)?;
-    let shape = Shape::new(&config.game, &config.network);
+    let shape = Shape::new(&config.game, &config.network_of(generation));
     let restore = |shape| Trainer::restore(state, shape, &config.digest(), recipe(config), workshop);
     shape.and_then(restore).map_err(|e| unusable(checkpoint, e.to_string()))
 }
@@ -121,6 +133,17 @@ fn file<'a>(checkpoint: &'a Checkpoint, name: &str) -> Result<&'a [u8], TrainerE
 
 pub(crate) fn unusable(checkpoint: &Checkpoint, problem: String) -> TrainerError {
     TrainerError::Checkpoint { step: checkpoint.step, problem }
+}
+
+/// The weights of the last model in the network of this one: the same, but where the run says that it grows.
+fn grown(weights: &Weights, config: &RunConfig, generation: u32) -> Result<Weights, NetError> {
+    if config.network_of(generation - 1) == config.network_of(generation) {
+        return Ok(weights.clone());
+    }
+    let wanted = Shape::new(&config.game, &config.network_of(generation))?.with_planes_like(weights.shape());
+    let weights = weights.grown(wanted, config.seed)?;
+    tracing::info!("from model {generation} on the network has {}", weights.shape());
+    Ok(weights)
 }
 
 /// The weights of a published model.

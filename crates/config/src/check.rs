@@ -102,10 +102,10 @@ impl RunConfig {
         let selfplay = &self.selfplay;
         share("selfplay.small_share", selfplay.small_share)?;
         rule(
-            selfplay.small_share == 0.0 || self.network.inputs == Inputs::Features,
+            selfplay.small_share == 0.0 || self.network.inputs != Inputs::History,
             "selfplay.small_share",
             selfplay.small_share,
-            "must be 0 without network.inputs = \"features\"",
+            "must be 0 with network.inputs = \"history\"",
         )?;
         rule(
             (2..=19).contains(&selfplay.small_size)

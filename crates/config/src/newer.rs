@@ -7,7 +7,7 @@
 use toml::Table;
 
 /// Their sections and names, and the line that says what programs did before.
-const NEWER: [(&str, &str, &str); 8] = [
+const NEWER: [(&str, &str, &str); 9] = [
     ("search", "symmetries", "symmetries = 1"),
     ("selfplay", "random_opening_share", "random_opening_share = 0.0"),
     ("selfplay", "random_opening_moves", "random_opening_moves = 4"),
@@ -15,6 +15,7 @@ const NEWER: [(&str, &str, &str); 8] = [
     ("selfplay", "small_size", "small_size = 7"),
     ("selfplay", "small_komi", "small_komi = 9.0"),
     ("window", "policy_surprise", "policy_surprise = 0.0"),
+    ("train", "grow", "grow = []"),
     ("evaluate", "every", "every = 1"),
 ];
 

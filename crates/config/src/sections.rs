@@ -77,7 +77,7 @@ pub struct Network {
     pub score: bool,
     /// Learn the opponent's next move, too (`train.opponent_weight`). In play it costs nothing.
     pub opponent: bool,
-    /// What the network is told of a position: "history", or "features".
+    /// What the network is told of a position: "history", "features", or "tactics".
     pub inputs: Inputs,
     /// How the policy comes of its planes: "dense", or "convolution".
     pub policy_head: PolicyHead,
@@ -106,6 +106,9 @@ pub enum Inputs {
     History,
     /// The board, chains with one, two and three liberties, ko, the last five moves and komi: 16 planes (after KataGo).
     Features,
+    /// The same, and where a stone of either player would capture, be forbidden, or have one, two or three liberties; chains that
+    /// ladders catch, with the moves that begin those; what is pass-alive: 31 planes.
+    Tactics,
 }
 
 /// How a policy comes of the planes of the policy head.
@@ -142,6 +145,20 @@ pub struct Phase {
     pub gumbel_moves: usize,
     /// As `search.gumbel_c_scale`.
     pub gumbel_c_scale: f32,
+}
+
+/// A larger network from a model on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grow {
+    /// Number of the first model that has it, 2 or later.
+    pub from_model: u32,
+    /// As `network.blocks`, no fewer than before.
+    pub blocks: usize,
+    /// As `network.filters`, no fewer than before.
+    pub filters: usize,
+    /// As `network.inputs`: as before, or "tactics" after "features".
+    pub inputs: Inputs,
 }
 
 /// `[search]`
@@ -251,8 +268,8 @@ pub struct Selfplay {
     #[serde(default = "newer::small_komi")]
     pub small_komi: f32,
     /// Standard deviation of komi from game to game: `game.komi` plus a normal number rounded to a whole one, and no
-    /// larger than the board; 0: all games have the same. Networks that are told komi (`network.inputs` "features") learn
-    /// what it is worth; others learn the mean over all of them, and their values are blurred by so much.
+    /// larger than the board; 0: all games have the same. Networks that are told komi (`network.inputs` "features" and
+    /// "tactics") learn what it is worth; others learn the mean over all of them, and their values are blurred by so much.
     pub komi_deviation: f32,
     /// Share of Dirichlet noise in the root's priors, 0 to 1.
     pub noise_weight: f32,
@@ -444,6 +461,11 @@ pub struct Train {
     pub rotate: bool,
     /// Steps at the start in which the rate grows in proportion to the step; 0: none.
     pub warm_up: u64,
+    /// From a model on, so many blocks and filters, and these inputs; empty for the same network all along. The network answers
+    /// as before when it has grown, and has room to learn more; momentum begins at rest. A small one is sooner at many models,
+    /// which is what counts for a beginner.
+    #[serde(default)]
+    pub grow: Vec<Grow>,
     /// How the rate goes from one of the below to the next: "constant", "linear" or "cosine". After the last it stays.
     pub learning_rate_path: RatePath,
     /// Steps after which the rates below begin anew; 0: never.

@@ -44,7 +44,9 @@ pub enum NetError {
         found: Box<Shape>,
     },
     /// A network that cannot become the one asked for by growing.
-    #[error("the network is {found}, which does not grow to {expected}: only blocks and filters can become more")]
+    #[error(
+        "the network is {found}, which does not grow to {expected}: only blocks and filters can become more, and features tactics"
+    )]
     NotGrown {
         /// The shape asked for.
         expected: Box<Shape>,

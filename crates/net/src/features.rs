@@ -12,16 +12,32 @@
 //! | 14 | always: beyond the border a convolution sees 0 |
 //! | 15 | komi for the side to move, everywhere the same: 128 + 2·komi, from 1 to 255 |
 //!
-//! These are those of KataGo's features (Wu 2019, table 3) that need no reading of ladders. Everything is a function of the
-//! last six boards, so that examples and games in progress give the same; a point forbidden by superko alone is not told.
+//! These are those of KataGo's features (Wu 2019, table 3) that need no reading. With `tactics` there are 15 more:
+//!
+//! | plane | a point is 1 where |
+//! |---|---|
+//! | 16, 17, 18 | a stone of the side to move would be in a chain with one, two, three liberties |
+//! | 19 | … would capture |
+//! | 20 | … would have no liberty, so that it is forbidden |
+//! | 21 to 25 | the same for a stone of the opponent |
+//! | 26 | a chain of the side to move is caught in a ladder, or would be if the opponent were to move |
+//! | 27 | a chain of the opponent is, or would be if it is not its turn |
+//! | 28 | a move begins a ladder that catches a chain of the opponent |
+//! | 29, 30 | the point is pass-alive for the side to move, for the opponent |
+//!
+//! (AlphaGo, Silver et al. 2016, table 2, has the first kind; KataGo the ladders and what is pass-alive.) Everything is a
+//! function of the last six boards, so that examples and games in progress give the same; a point forbidden by superko
+//! alone is not told.
 
-use go::{Color, Point, PointSet, Position, Stones, Symmetry};
+use go::{Color, Point, PointSet, Position, Prospects, Stones, Symmetry, Tactics};
 use tch::Tensor;
 
 use crate::NetError;
 
 /// Planes of a position.
 pub(crate) const COUNT: usize = 16;
+/// Planes of a position with its tactics.
+pub(crate) const TACTICS_COUNT: usize = COUNT + 15;
 /// The number of the plane of komi.
 pub(crate) const KOMI: usize = COUNT - 1;
 /// Moves that are told.
@@ -31,7 +47,29 @@ pub(crate) const BOARDS: usize = MOVES + 1;
 /// The byte that means a komi of 0.
 const NO_KOMI: f32 = 128.0;
 
-/// Writes a position, given also by its boards, newest first and as far as they are known.
+/// What the planes are for, in words; without tactics the first [`COUNT`] of them.
+pub(crate) fn names() -> Vec<String> {
+    const SIDES: [&str; 2] = ["mover’s", "opponent’s"];
+    const FEW: [&str; 3] = ["one liberty", "two liberties", "three liberties"];
+    let stones = SIDES.map(|whose| format!("{whose} stones"));
+    let few = SIDES.iter().flat_map(|whose| FEW.map(|few| format!("{whose} chains with {few}")));
+    let played = (1..=MOVES).map(|ago| if ago == 1 { "last move".to_owned() } else { format!("{ago} moves ago") });
+    let plain =
+        ["ko".to_owned()].into_iter().chain(played).chain(["the board", "komi for the mover"].map(str::to_owned));
+    let moves = SIDES.iter().flat_map(|whose| {
+        let leave = FEW.map(|few| format!("{whose} stone would leave {few}"));
+        leave.into_iter().chain(["capture", "be suicide"].map(|does| format!("{whose} stone would {does}")))
+    });
+    let ladders = SIDES.map(|whose| format!("{whose} chains caught in ladders"));
+    let last = ["beginnings of ladders".to_owned()].into_iter().chain(SIDES.map(|whose| format!("{whose} pass-alive")));
+    stones.into_iter().chain(few).chain(plain).chain(moves).chain(ladders).chain(last).collect()
+}
+
+/// Writes a position, given also by its boards, newest first and as far as they are known; with tactics where there is room
+/// for them.
+///
+/// # Panics
+/// When there is room for neither number of planes.
 pub(crate) fn write(
     position: &Position,
     boards: [Option<&Stones>; BOARDS],
@@ -40,43 +78,46 @@ pub(crate) fn write(
     planes: &mut [u8],
 ) {
     let size = position.size();
-    assert_eq!(planes.len(), COUNT * size.area(), "room for the planes of a {size}x{size} board");
+    let with_tactics = planes.len() == TACTICS_COUNT * size.area();
+    assert!(with_tactics || planes.len() == COUNT * size.area(), "room for the planes of a {size}x{size} board");
     planes.fill(0);
     let places = symmetry.permutation(size);
     let mut planes = planes.chunks_exact_mut(size.area());
     let mut next = || planes.next().expect("there is room for every plane");
-    let mut mark = |points: &PointSet| {
-        let plane = next();
+    let mark = |plane: &mut [u8], points: &PointSet| {
         points.iter().for_each(|point| plane[usize::from(places[point.index()])] = 1);
     };
     let sides = [position.to_move(), position.to_move().opponent()];
-    sides.iter().for_each(|&side| mark(position.stones().of(side)));
-    sides.iter().for_each(|&side| short_of_liberties(position, side).iter().for_each(&mut mark));
-    mark(&ko(position, boards[1]));
-    boards.windows(2).for_each(|pair| mark(&played(pair[0], pair[1])));
+    sides.iter().for_each(|&side| mark(next(), position.stones().of(side)));
+    let tactics = Tactics::new(position);
+    sides.iter().for_each(|&side| (1..=3).for_each(|few| mark(next(), &tactics.with_liberties(side, few))));
+    mark(next(), &ko(position, boards[1]));
+    boards.windows(2).for_each(|pair| mark(next(), &played(pair[0], pair[1])));
     next().fill(1);
     let for_mover = if position.to_move() == Color::White { komi } else { -komi };
     next().fill((NO_KOMI + 2.0 * for_mover).clamp(1.0, 255.0) as u8);
+    if with_tactics {
+        told(position, &tactics, sides).iter().for_each(|points| mark(next(), points));
+    }
+}
+
+/// The planes of tactics, for the side to move and its opponent.
+fn told(position: &Position, tactics: &Tactics, sides: [Color; 2]) -> [PointSet; TACTICS_COUNT - COUNT] {
+    let [own, theirs] = sides.map(|side| {
+        let Prospects { liberties: [one, two, three], captures, suicides } = tactics.prospects(side);
+        [one, two, three, captures, suicides]
+    });
+    let [(own_caught, _), (their_caught, moves)] = sides.map(|side| tactics.ladders(side));
+    let alive = position.pass_alive();
+    let [own_alive, their_alive] = sides.map(|side| *alive.of(side));
+    let [a, b, c, d, e] = own;
+    let [f, g, h, i, j] = theirs;
+    [a, b, c, d, e, f, g, h, i, j, own_caught, their_caught, moves, own_alive, their_alive]
 }
 
 /// The plane of komi as points by the side of the board, which is what scores are measured in.
 pub(crate) fn komi(bytes: Tensor, side: i64) -> Result<Tensor, NetError> {
     Ok(bytes.f_sub_scalar(f64::from(NO_KOMI))?.f_div_scalar(2 * side)?)
-}
-
-/// The stones of chains with one, two and three liberties.
-fn short_of_liberties(position: &Position, side: Color) -> [PointSet; 3] {
-    let (mut found, empty) = ([PointSet::EMPTY; 3], position.empty_points());
-    let mut rest = *position.stones().of(side);
-    while let Some(point) = rest.first() {
-        let chain = position.chain(point);
-        let liberties = (chain.neighbours(position.size()) & empty).len();
-        if let Some(plane) = found.get_mut(liberties - 1) {
-            *plane |= chain;
-        }
-        rest -= chain;
-    }
-    found
 }
 
 /// The point where a stone would make the board of one move ago again, if there is one.
@@ -179,22 +220,57 @@ mod tests {
     }
 
     #[test]
+    fn tactics_by_hand() {
+        let size = Size::new(7).unwrap();
+        let board = ".X.X..X / XXXX.OO / ....... / ....... / X...... / O..OOOO / ...O.O.";
+        let game =
+            Game::from_position(Position::from_diagram(size, &board.replace(" / ", "\n"), Color::Black).unwrap());
+        let [mut with, mut without] = [Inputs::Tactics, Inputs::Features].map(|inputs| vec![9; inputs.len(size)]);
+        Inputs::Tactics.of_game(&game, 7.0, Symmetry::Identity, &mut with);
+        Inputs::Features.of_game(&game, 7.0, Symmetry::Identity, &mut without);
+        let (first, told) = with.split_at(without.len());
+        assert_eq!(first, without);
+        let told: Vec<_> = told.chunks_exact(size.area()).map(points).collect();
+        let expected: [&[usize]; 15] = [
+            &[5, 42],
+            &[20, 34, 44],
+            &[19, 21, 27, 31, 32, 33, 36, 37, 43],
+            &[],
+            &[46, 48],
+            &[],
+            &[4, 14, 21, 42],
+            &[15, 16, 17, 27, 29, 43],
+            &[5],
+            &[0, 2],
+            // Black's stone in the corner runs into the next atari, White's on the left edge into the corner.
+            &[6],
+            &[35],
+            &[36],
+            &[0, 1, 2, 3, 7, 8, 9, 10],
+            &[38, 39, 40, 41, 45, 46, 47, 48],
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
     fn every_example_shows_what_its_game_showed() {
         let size = Size::new(7).unwrap();
         let record = synthetic::game("made-up", "features", 3, size, 1);
         let examples = record.examples().unwrap();
-        let mut game = Game::new(size);
-        let mut checked = 0;
-        for (turn, played) in record.turns.iter().enumerate() {
-            for example in examples.iter().filter(|example| usize::from(example.turn) == turn) {
-                let [mut seen, mut told] = [(); 2].map(|()| vec![0; Inputs::Features.len(size)]);
-                Inputs::Features.of_game(&game, example.komi, Symmetry::Rot90, &mut seen);
-                Inputs::Features.of_example(example, Symmetry::Rot90, &mut told).unwrap();
-                assert_eq!(seen, told, "turn {turn}");
-                checked += 1;
+        for inputs in [Inputs::Features, Inputs::Tactics] {
+            let mut game = Game::new(size);
+            let mut checked = 0;
+            for (turn, played) in record.turns.iter().enumerate() {
+                for example in examples.iter().filter(|example| usize::from(example.turn) == turn) {
+                    let [mut seen, mut told] = [(); 2].map(|()| vec![0; inputs.len(size)]);
+                    inputs.of_game(&game, example.komi, Symmetry::Rot90, &mut seen);
+                    inputs.of_example(example, Symmetry::Rot90, &mut told).unwrap();
+                    assert_eq!(seen, told, "{inputs}, turn {turn}");
+                    checked += 1;
+                }
+                game.play(played.mv).unwrap();
             }
-            game.play(played.mv).unwrap();
+            assert!(checked > 20, "{checked} examples");
         }
-        assert!(checked > 20, "{checked} examples");
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Frame {
 impl Frame {
     /// The place of a position's board in what a network sees; `None` for a board that it cannot play on.
     pub(crate) fn new(inner: Size, outer: Size, inputs: Inputs) -> Option<Frame> {
-        let fits = inner == outer || inner < outer && inputs == Inputs::Features;
+        let fits = inner == outer || inner < outer && inputs.tell_the_board();
         fits.then_some(Frame { inner, outer })
     }
 
@@ -59,7 +59,7 @@ impl Frame {
             return write(planes);
         }
         // On the stack, because searches come here at every visit.
-        let mut room = [0; features::COUNT * MAX_AREA];
+        let mut room = [0; features::TACTICS_COUNT * MAX_AREA];
         let inner = &mut room[..inputs.len(self.inner)];
         let answer = write(inner);
         planes.fill(0);
@@ -113,19 +113,21 @@ mod tests {
 
     #[test]
     fn planes_are_zero_beyond_the_edge_but_for_komi() {
-        let mut planes = [9; features::COUNT * 25];
-        frame(3, 5).write_planes(Inputs::Features, &mut planes, |inner| {
-            assert_eq!(inner.len(), features::COUNT * 9);
-            inner.fill(1);
-            inner[features::KOMI * 9..].fill(140);
-        });
-        for (number, plane) in planes.chunks_exact(25).enumerate() {
-            let ones = plane.iter().filter(|&&byte| byte == 1).count();
-            let zeros = plane.iter().filter(|&&byte| byte == 0).count();
-            let expected = if number == features::KOMI { (0, 0) } else { (9, 16) };
-            assert_eq!((ones, zeros), expected, "plane {number}");
+        for inputs in [Inputs::Features, Inputs::Tactics] {
+            let mut planes = vec![9; inputs.count() * 25];
+            frame(3, 5).write_planes(inputs, &mut planes, |inner| {
+                assert_eq!(inner.len(), inputs.count() * 9);
+                inner.fill(1);
+                inner[features::KOMI * 9..][..9].fill(140);
+            });
+            for (number, plane) in planes.chunks_exact(25).enumerate() {
+                let ones = plane.iter().filter(|&&byte| byte == 1).count();
+                let zeros = plane.iter().filter(|&&byte| byte == 0).count();
+                let expected = if number == features::KOMI { (0, 0) } else { (9, 16) };
+                assert_eq!((ones, zeros), expected, "{inputs}, plane {number}");
+            }
+            assert!(planes[features::KOMI * 25..][..25].iter().all(|&byte| byte == 140));
         }
-        assert!(planes[features::KOMI * 25..].iter().all(|&byte| byte == 140));
     }
 
     #[test]
@@ -144,6 +146,7 @@ mod tests {
         let [three, five] = [3, 5].map(|side| Size::new(side).unwrap());
         for (inner, outer, inputs, fits) in [
             (three, five, Inputs::Features, true),
+            (three, five, Inputs::Tactics, true),
             (five, three, Inputs::Features, false),
             (three, five, Inputs::History, false),
             (three, five, Inputs::LeelaZero, false),

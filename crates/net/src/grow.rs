@@ -7,16 +7,21 @@ impl Weights {
     /// The same function in a tower of more blocks, more filters, or both: what the larger tower has of the smaller one is a
     /// copy, the rest is as in [`Weights::random`], and nothing old listens to anything new yet. New blocks add nothing at first, as in a
     /// new network. So every answer stays what it was, up to rounding, and new weights have gradients from the first step on.
-    /// What helps learning only (`ownership`, `score`, `opponent`) may be new, and may be left out.
+    /// What helps learning only (`ownership`, `score`, `opponent`) may be new, and may be left out. [`Inputs::Features`] may
+    /// become [`Inputs::Tactics`]: of what is told in addition, nothing is listened to at first either.
+    ///
+    /// [`Inputs::Features`]: crate::Inputs::Features
+    /// [`Inputs::Tactics`]: crate::Inputs::Tactics
     ///
     /// # Errors
-    /// A shape with fewer blocks or filters, or that differs in something else.
+    /// A shape with fewer blocks or filters, with inputs that do not begin with those of this network, or that differs in something else.
     pub fn grown(&self, shape: Shape, seed: u64) -> Result<Weights, NetError> {
         let old = self.shape();
-        let Shape { blocks, filters, ownership, score, opponent, .. } = shape;
+        let Shape { blocks, filters, inputs, ownership, score, opponent, .. } = shape;
         if blocks < old.blocks
             || filters < old.filters
-            || shape != (Shape { blocks, filters, ownership, score, opponent, ..old })
+            || !inputs.begin_with(old.inputs)
+            || shape != (Shape { blocks, filters, inputs, ownership, score, opponent, ..old })
         {
             return Err(NetError::NotGrown { expected: Box::new(shape), found: Box::new(old) });
         }
@@ -53,15 +58,21 @@ fn copy((small, known): (&TensorSpec, &[f32]), (large, numbers): (&TensorSpec, &
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use go::Size;
 
     use super::*;
+    use crate::Inputs;
     use crate::layers::Place;
     use crate::tower::{Format, Mode, Tower, numbers};
 
+    /// Answers to three positions, whose first planes are the same for all inputs.
     fn answers(weights: &Weights) -> [Vec<f32>; 2] {
         let shape = weights.shape();
-        let planes: Vec<u8> = (0..3 * shape.inputs.len(shape.size)).map(|i| u8::from(i * i % 11 < 4)).collect();
+        let planes = shape.inputs.len(shape.size);
+        let planes: Vec<u8> =
+            (0..3 * planes).map(|i| i % planes + 7 * (i / planes)).map(|i| u8::from(i * i % 11 < 4)).collect();
         let place = Place { device: tch::Device::Cpu, kind: tch::Kind::Float };
         let found = Tower::new(weights, place, Format::Points).unwrap().forward(&planes, Mode::Playing).unwrap();
         [numbers(&found.logits).unwrap(), numbers(&found.values).unwrap()]
@@ -81,6 +92,24 @@ mod tests {
             }
             assert_eq!(small.grown(shape, 7).unwrap(), small);
         }
+    }
+
+    #[test]
+    fn a_network_of_features_grows_to_one_of_tactics_that_listens_to_what_is_new() {
+        let [.., features, _] = Shape::samples(Size::new(5).unwrap());
+        let (small, tactics) = (Weights::synthetic(features, 1), Shape { inputs: Inputs::Tactics, ..features });
+        let large = small.grown(Shape { filters: 23, ..tactics }, 7).unwrap();
+        let answer = answers(&large);
+        for (was, is) in answers(&small).iter().flatten().zip(answer.iter().flatten()) {
+            assert!((was - is).abs() <= 1e-4 * was.abs().max(1.0), "{was} became {is}");
+        }
+        // With one weight for the last plane, which is none at first, the answers are others.
+        let tensor = |spec: TensorSpec| (spec.name.clone(), large.tensor(&spec.name).unwrap().to_vec());
+        let mut tensors: BTreeMap<String, Vec<f32>> = large.shape().tensors().into_iter().map(tensor).collect();
+        let stem = tensors.get_mut("stem.conv.weight").unwrap();
+        assert_eq!(std::mem::replace(&mut stem[30 * 9 + 4], 1.0), 0.0);
+        assert_ne!(answers(&Weights::assemble(large.shape(), tensors).unwrap()), answer);
+        assert!(large.grown(Shape { filters: 23, ..features }, 7).is_err(), "they do not become fewer again");
     }
 
     #[test]

@@ -24,10 +24,28 @@ pub enum Inputs {
     /// The board, liberties, ko, the last moves and komi, 16 planes: those of [`features`]. Whose turn it is makes no
     /// difference beyond komi.
     Features,
+    /// The same and what single moves do, ladders, and what is pass-alive, 31 planes: those of [`features`], too.
+    Tactics,
 }
 
 impl Inputs {
-    const ALL: [Inputs; 3] = [Inputs::History, Inputs::LeelaZero, Inputs::Features];
+    const ALL: [Inputs; 4] = [Inputs::History, Inputs::LeelaZero, Inputs::Features, Inputs::Tactics];
+
+    /// Whether the planes tell where the board is, and komi, so that a network can play on smaller boards.
+    pub const fn tell_the_board(self) -> bool {
+        matches!(self, Inputs::Features | Inputs::Tactics)
+    }
+
+    /// Whether the first planes are all those of the others.
+    pub(crate) fn begin_with(self, others: Inputs) -> bool {
+        self == others || (self, others) == (Inputs::Tactics, Inputs::Features)
+    }
+
+    /// What each plane is for, in words.
+    pub fn names(self) -> Vec<String> {
+        let all = if self.tell_the_board() { features::names() } else { planes::names() };
+        all.into_iter().take(self.count()).collect()
+    }
 
     /// Planes that the network sees.
     pub const fn count(self) -> usize {
@@ -35,6 +53,7 @@ impl Inputs {
             Inputs::History => planes::COUNT,
             Inputs::LeelaZero => planes::COUNT + 1,
             Inputs::Features => features::COUNT,
+            Inputs::Tactics => features::TACTICS_COUNT,
         }
     }
 
@@ -48,6 +67,7 @@ impl Inputs {
         match self {
             Inputs::History | Inputs::LeelaZero => planes::COUNT,
             Inputs::Features => features::COUNT,
+            Inputs::Tactics => features::TACTICS_COUNT,
         }
     }
 
@@ -63,7 +83,7 @@ impl Inputs {
     pub fn of_game(self, game: &Game, komi: f32, symmetry: Symmetry, planes: &mut [u8]) {
         match self {
             Inputs::History | Inputs::LeelaZero => planes::of_game(game, symmetry, planes),
-            Inputs::Features => {
+            Inputs::Features | Inputs::Tactics => {
                 let boards: [_; features::BOARDS] = std::array::from_fn(|k| game.stones_ago(k));
                 features::write(game.position(), boards, komi, symmetry, planes);
             }
@@ -80,7 +100,7 @@ impl Inputs {
     pub fn of_example(self, example: &Example, symmetry: Symmetry, planes: &mut [u8]) -> Result<(), NetError> {
         match self {
             Inputs::History | Inputs::LeelaZero => Ok(planes::of_example(example, symmetry, planes)?),
-            Inputs::Features => {
+            Inputs::Features | Inputs::Tactics => {
                 let boards = example.stones()?;
                 let position = Position::from_stones(example.size, &boards[0], example.to_move)
                     .map_err(|error| NetError::target(example, error.to_string()))?;
@@ -100,10 +120,11 @@ impl Inputs {
                 let white = last(planes::COUNT as i64 - 1)?.f_eq(0)?.f_to_kind(planes.kind())?;
                 Ok(Tensor::f_cat(&[planes, white], 1)?)
             }
-            Inputs::Features => {
+            Inputs::Features | Inputs::Tactics => {
                 let komi = features::KOMI as i64;
                 let scaled = features::komi(last(komi)?, planes.size()[3])?;
-                Ok(Tensor::f_cat(&[planes.f_narrow(1, 0, komi)?, scaled], 1)?)
+                let rest = planes.f_narrow(1, komi + 1, planes.size()[1] - komi - 1)?;
+                Ok(Tensor::f_cat(&[planes.f_narrow(1, 0, komi)?, scaled, rest], 1)?)
             }
         }
     }
@@ -115,6 +136,28 @@ impl fmt::Display for Inputs {
             Inputs::History => "history",
             Inputs::LeelaZero => "history as in Leela Zero",
             Inputs::Features => "features",
+            Inputs::Tactics => "tactics",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_plane_has_a_name_of_its_own() {
+        for inputs in Inputs::ALL {
+            let names = inputs.names();
+            assert_eq!(names.len(), inputs.count(), "{inputs}");
+            assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{names:?}");
+        }
+        let names = Inputs::Tactics.names();
+        assert_eq!(
+            [&names[8], &names[features::KOMI], &names[25]],
+            ["ko", "komi for the mover", "opponent’s stone would be suicide"]
+        );
     }
 }

@@ -19,7 +19,7 @@ pub const fn len(size: Size) -> usize {
 }
 
 /// What the planes are for, in words: those of networks with one plane for whose turn it is, and a last one of others.
-pub fn names() -> Vec<String> {
+pub(crate) fn names() -> Vec<String> {
     let ago = |moves: usize| match moves {
         0 => "now".to_owned(),
         1 => "1 move ago".to_owned(),

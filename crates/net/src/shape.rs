@@ -143,7 +143,7 @@ impl Shape {
             },
             Shape { inputs: Inputs::Features, policy_head: PolicyHead::Convolution, opponent: true, ..small },
             Shape {
-                inputs: Inputs::Features,
+                inputs: Inputs::Tactics,
                 pre_activation: true,
                 branches: true,
                 squeeze: 4,
@@ -167,6 +167,7 @@ impl Shape {
             inputs: match network.inputs {
                 config::Inputs::History => Inputs::History,
                 config::Inputs::Features => Inputs::Features,
+                config::Inputs::Tactics => Inputs::Tactics,
             },
             blocks: network.blocks,
             filters: network.filters,
@@ -265,7 +266,7 @@ impl TryFrom<ShapeFields> for Shape {
         let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, .. } = fields;
         let ShapeFields { ownership, score, opponent, pre_activation, branches, squeeze, pooled_filters, .. } = fields;
         let size = Size::new(size).map_err(|e| e.to_string())?;
-        let unknown = || format!("a network for {planes} planes of input, and positions have 16, 17 or 18");
+        let unknown = || format!("a network for {planes} planes of input, and positions have 16, 17, 18 or 31");
         let shape = Shape {
             size,
             inputs: Inputs::of_count(planes).ok_or_else(unknown)?,

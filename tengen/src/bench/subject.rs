@@ -85,6 +85,7 @@ impl SubjectArgs {
             format!("game.size={}", self.size),
             format!("network.blocks={blocks}"),
             format!("network.filters={filters}"),
+            "train.grow=[]".to_owned(),
         ];
         let config = self.read(&[&tower[..], &self.overrides].concat()).misconfigured()?;
         let shape = Shape::new(&config.game, &config.network).misconfigured()?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use net::{ListedTensor, Listing, planes};
+use net::{ListedTensor, Listing};
 use serde::Serialize;
 use store::Source;
 
@@ -163,7 +163,7 @@ impl Stem {
         let unit = if largest > 0.0 { largest } else { 1.0 };
         let small = |&number: &f32| number.is_finite().then(|| (127.0 * (number / unit)).round() as i8);
         Stem {
-            planes: planes::names().into_iter().take(tensor.dimensions[1]).collect(),
+            planes: listing.shape.inputs.names(),
             filters: tensor.dimensions[0],
             largest: shown(largest.into()).unwrap_or_default(),
             kernels: tensor.numbers.iter().map(small).collect(),

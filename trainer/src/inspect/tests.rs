@@ -44,6 +44,22 @@ fn every_tensor_has_its_row() {
     }
 }
 
+#[test]
+fn planes_are_named_for_what_the_network_sees() {
+    for (inputs, count, first, last) in [
+        (net::Inputs::History, 17, "mover’s stones now", "Black to move"),
+        (net::Inputs::Features, 16, "mover’s stones", "komi for the mover"),
+        (net::Inputs::Tactics, 31, "mover’s stones", "opponent’s pass-alive"),
+    ] {
+        let weights = Weights::synthetic(Shape { inputs, ..weights(4, 1).shape() }, 1);
+        let (_, facts) = page(&subject("x", &weights.to_bytes()), None);
+        let planes: Vec<_> =
+            facts["stem"]["planes"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+        assert_eq!((planes.len(), planes[0], planes[count - 1]), (count, first, last));
+        assert_eq!(facts["stem"]["kernels"].as_array().unwrap().len(), 4 * count * 9);
+    }
+}
+
 /// The numbers of a tensor in a file, and the file with others in their place.
 fn changed(weights: &Weights, tensor: &str, numbers: &[f32]) -> Vec<u8> {
     let bytes = |numbers: &[f32]| numbers.iter().flat_map(|number| number.to_le_bytes()).collect::<Vec<u8>>();

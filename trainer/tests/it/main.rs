@@ -4,6 +4,7 @@
 
 mod beginnings;
 mod generations;
+mod growing;
 mod logs;
 mod noise;
 mod references;

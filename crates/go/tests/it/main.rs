@@ -14,4 +14,5 @@ mod sgf_read;
 mod sgf_write;
 mod small_boards;
 mod symmetry;
+mod tactics;
 mod types;

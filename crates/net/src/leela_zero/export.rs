@@ -23,7 +23,7 @@ pub(super) fn export(weights: &Weights) -> Result<Zero, NetError> {
     }
     let fits =
         |holds: bool, tensor: &str| if holds { Ok(()) } else { Err(NetError::NoPlace { tensor: tensor.to_owned() }) };
-    fits(shape.inputs != Inputs::Features, "stem.conv.weight")?;
+    fits(!shape.inputs.tell_the_board(), "stem.conv.weight")?;
     fits(shape.value_head == ValueHead::Tanh, "value.out.weight")?;
     fits(!shape.value_pooled, "value.hidden.weight")?;
     let convolutions = units.iter().map(|unit| convolution(weights, unit)).collect();
