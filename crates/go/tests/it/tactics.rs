@@ -17,7 +17,7 @@ fn boards(side: usize, games: usize, every: usize) -> Vec<Position> {
             if points.is_empty() {
                 break;
             }
-            game.play(Move::Play(points[dice.below(points.len())])).unwrap();
+            game.play(Move::Play(points[dice.below(points.len())])).expect("a legal move");
             if turn % every == 0 {
                 found.push(game.position().clone());
             }
