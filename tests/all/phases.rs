@@ -1,8 +1,9 @@
-//! A run whose searches grow longer, with a network of another kind.
+//! A run whose searches grow longer and whose network grows larger, being of another kind.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 
+use config::Inputs;
 use tests::{TestStore, repository, succeed};
 
 #[test]
@@ -19,6 +20,7 @@ fn a_run_in_phases_with_features_learns_and_stands_an_audit() {
         "network.policy_head=convolution",
         "network.value_head=win-draw-loss",
         "train.opponent_weight=0.15",
+        "train.grow=[{from_model=2,blocks=3,filters=12,inputs='tactics'}]",
     ];
     let sets = changes.iter().flat_map(|change| ["--set", change]);
     succeed(store.program("tengen").arg("run").arg(repository().join("configs/tiny.toml")).args(sets));
@@ -34,6 +36,9 @@ fn a_run_in_phases_with_features_learns_and_stands_an_audit() {
     }
     let (card, _) = run.model(2).unwrap();
     assert_eq!((card.search.visits, card.search.gumbel_c_scale, card.search.phases.len()), (12, 0.5, 0));
+    let networks = [run.model_card(1).unwrap(), card].map(|card| card.network);
+    let networks = networks.map(|network| (network.blocks, network.filters, network.inputs));
+    assert_eq!(networks, [(2, 8, Inputs::Features), (3, 12, Inputs::Tactics)]);
     let said = succeed(store.program("tengen").args(["audit", "tiny"]));
     assert!(said.ends_with(": 0 problems\n"), "{said}");
     // What was learned plays by itself, too.

@@ -18,7 +18,8 @@ const WEIGHTS: &[u8] = include_bytes!("../../demo/9x9-demo.safetensors");
 const STEPS: u64 = 37_950;
 
 /// What it is, and what it was searched with in its last games, where [`PLAIN`] has something else.
-const OTHERWISE: [&str; 4] = ["network.blocks=6", "network.filters=64", "search.visits=16", "search.phases=[]"];
+const OTHERWISE: [&str; 5] =
+    ["network.blocks=6", "network.filters=64", "train.grow=[]", "search.visits=16", "search.phases=[]"];
 
 /// The store in which a model is to be looked for: the one that is named, or one in memory that has only the model that
 /// comes with the program, if that is meant and the store has no run of its name.

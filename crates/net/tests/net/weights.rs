@@ -94,7 +94,7 @@ fn a_file_of_another_shape_names_a_tensor_and_both_dimensions() {
 fn a_file_of_another_kind_says_so() {
     for (from, to, expected) in [
         ("weights/1", "weights/2", "the file is \"tengen-weights/2\", expected \"tengen-weights/1\""),
-        ("\"planes\":17", "\"planes\":19", "a network for 19 planes of input, and positions have 16, 17 or 18"),
+        ("\"planes\":17", "\"planes\":19", "a network for 19 planes of input, and positions have 16, 17, 18 or 31"),
         ("\"size\":5", "\"size\":20", "board size must be a whole number from 2 to 19, not 20"),
         ("\"blocks\":1", "\"blocks\":-1", "invalid value: integer `-1`"),
         ("\"blocks\":1", "\"blocks\":99999999999999", "99999999999999 blocks"),
