@@ -18,7 +18,7 @@ pub(crate) struct Ladder {
 
 impl Ladder {
     /// Stones of the longest line that is read: who is not caught by then is free.
-    pub(crate) const DEEPEST: usize = 30;
+    const DEEPEST: usize = 30;
     /// Stones put down in all lines of one reading, a guard: who is not caught by then is free, too.
     const MOST: usize = 50;
 
