@@ -1,4 +1,4 @@
-//! A run does not search alike from its first model to its last.
+//! A run does not search alike from its first model to its last, nor need its network stay the same.
 
 use crate::{ConfigError, Grow, Inputs, Network, Phase, RunConfig, Search, Train};
 

@@ -21,6 +21,12 @@ pub(crate) fn geometry(size: Size) -> &'static Geometry {
     &TABLES[size.side()]
 }
 
+/// The points beside a point.
+pub(crate) fn around(point: Point, size: Size) -> impl Iterator<Item = Point> {
+    let all = geometry(size).neighbours[point.index()].iter();
+    all.filter(|&&at| at != BEYOND).map(|&at| Point::at(usize::from(at)))
+}
+
 static TABLES: [Geometry; MAX_SIDE + 1] = {
     const EMPTY: Geometry = tabulate(0);
     let mut tables = [EMPTY; MAX_SIDE + 1];

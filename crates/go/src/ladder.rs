@@ -1,6 +1,6 @@
 //! Ladders: atari after atari until a chain is caught or has three liberties.
 
-use crate::geometry::{BEYOND, geometry};
+use crate::geometry::around;
 use crate::point::Point;
 use crate::point_set::PointSet;
 use crate::size::Size;
@@ -113,10 +113,4 @@ fn put(point: Point, mut own: PointSet, mut other: PointSet, size: Size) -> Opti
         !chain.neighbours(size).is_subset(&(own | other))
     };
     breathes.then_some((own, other))
-}
-
-/// The points beside a point.
-fn around(point: Point, size: Size) -> impl Iterator<Item = Point> {
-    let all = geometry(size).neighbours[point.index()].iter();
-    all.filter(|&&at| at != BEYOND).map(|&at| Point::at(usize::from(at)))
 }

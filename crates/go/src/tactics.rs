@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 
 use crate::color::Color;
-use crate::geometry::{BEYOND, geometry};
+use crate::geometry::around;
 use crate::ladder::Ladder;
 use crate::point::Point;
 use crate::point_set::PointSet;
@@ -86,8 +86,7 @@ impl Tactics {
     fn after(&self, point: Point, color: Color) -> (usize, bool) {
         let mut stones = PointSet::from_iter([point]);
         let (mut liberties, mut captured) = (PointSet::EMPTY, PointSet::EMPTY);
-        for &neighbour in geometry(self.size).neighbours[point.index()].iter().filter(|&&at| at != BEYOND) {
-            let next = Point::at(usize::from(neighbour));
+        for next in around(point, self.size) {
             if self.empty.contains(next) {
                 liberties.insert(next);
                 continue;

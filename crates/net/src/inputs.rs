@@ -32,7 +32,7 @@ impl Inputs {
     const ALL: [Inputs; 4] = [Inputs::History, Inputs::LeelaZero, Inputs::Features, Inputs::Tactics];
 
     /// Whether the planes tell where the board is, and komi, so that a network can play on smaller boards.
-    pub const fn tell_the_board(self) -> bool {
+    pub(crate) const fn tell_the_board(self) -> bool {
         matches!(self, Inputs::Features | Inputs::Tactics)
     }
 
