@@ -1,10 +1,8 @@
 //! The command line: what was typed, and what is played because of it.
 
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
 use clap::Parser;
 use cli::{Blame, Misconfigured, Pause, Stop, StoreUnreachable};
 use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
@@ -37,9 +35,8 @@ pub struct Args {
     /// Name of this worker; workers of one run need different ones, and a restarted worker the same
     #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME")]
     worker: String,
-    /// Begin the run with this configuration, if it has none yet
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    config: cli::ConfigArgs,
     /// What a move is worth before its first visit: loss, parent, zero, or a penalty from 0 to 2 [default: the run's]
     #[arg(long, value_name = "RULE")]
     q_init: Option<QInit>,
@@ -124,12 +121,8 @@ fn run_name(args: &Args) -> anyhow::Result<RunName> {
 
 /// The configuration of the run, which begins with `--config` if it has none.
 fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
-    if let Some(path) = &args.config {
-        let read = || -> anyhow::Result<RunConfig> {
-            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            RunConfig::from_toml(&text).with_context(|| path.display().to_string())
-        };
-        run.create(&read().map_err(Misconfigured::new)?)?;
+    if let Some(config) = args.config.read()? {
+        run.create(&config)?;
     }
     let found = run.config()?;
     let missing =

@@ -26,12 +26,8 @@ pub struct Args {
     /// The run that the games are to belong to
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: RunName,
-    /// Begin the run with this configuration, if it has none yet
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Another value for one key of that configuration: --set game.size=19
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
+    #[command(flatten)]
+    config: cli::ConfigArgs,
 }
 
 /// What became of the records.
@@ -60,12 +56,8 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 }
 
 fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
-    if let Some(path) = &args.config {
-        let read = || -> anyhow::Result<RunConfig> {
-            let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-            RunConfig::from_toml_with(&text, &args.overrides).with_context(|| path.display().to_string())
-        };
-        run.create(&read().map_err(Misconfigured::new)?)?;
+    if let Some(config) = args.config.read()? {
+        run.create(&config)?;
     }
     let missing = || Misconfigured::new(anyhow!("there is no run {} yet; begin it with --config FILE", run.name()));
     Ok(run.config()?.ok_or_else(missing)?)

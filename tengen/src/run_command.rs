@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use cli::{Blame, PlaceArgs, Stop, TimesArgs};
-use config::{RunConfig, RunName};
+use config::RunName;
 use store::Store;
 use trainer::command::ReferenceArgs;
 
@@ -36,7 +36,7 @@ pub struct Args {
 /// # Errors
 /// A configuration that cannot be used, or another one than the run began with; a stage that failed.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let config = read(args).misconfigured()?;
+    let config = cli::configuration(&args.config, &args.overrides)?;
     let name = name(args).misconfigured()?;
     let device = args.place.device.parse().misconfigured()?;
     args.service.start("tengen", Some(name.as_str()), stop)?;
@@ -57,12 +57,6 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         stop,
     }
     .go()
-}
-
-fn read(args: &Args) -> anyhow::Result<RunConfig> {
-    let path = args.config.display();
-    let text = std::fs::read_to_string(&args.config).with_context(|| format!("cannot read {path}"))?;
-    RunConfig::from_toml_with(&text, &args.overrides).with_context(|| path.to_string())
 }
 
 fn name(args: &Args) -> anyhow::Result<RunName> {

@@ -99,9 +99,8 @@ fn a_run_begins_with_the_model_that_comes_with_the_program_or_with_the_newest_of
 #[test]
 fn a_model_grows_on_request() {
     let store = with_model();
-    let file = beside(&store, "larger.toml");
-    fs::write(&file, fs::read_to_string(config()).unwrap().replace("\nfilters = 8\n", "\nfilters = 12\n")).unwrap();
-    let words = ["bootstrap", "--from", "old-1", "--run", "large", "--config", &file];
+    let words =
+        ["bootstrap", "--from", "old-1", "--run", "large", "--config", &config(), "--set", "network.filters=12"];
     let (_, said) = fail(&mut trainer(&store, &words));
     assert!(said.contains("the network is 1 blocks of 8 filters"), "{said}");
     succeed(&mut trainer(&store, &[&words[..], &["--grow"]].concat()));

@@ -34,9 +34,8 @@ pub struct Args {
     once: bool,
     #[command(flatten)]
     reference: ReferenceArgs,
-    /// Begin the run with this configuration, if it has none yet
-    #[arg(long, value_name = "FILE", global = true)]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    config: cli::ConfigArgs,
     /// What activations are rounded to: auto (bf16 where the device is good at it), f32 or bf16
     #[arg(long, env = "TENGEN_PRECISION", default_value = "auto", value_name = "PRECISION", global = true)]
     precision: Precision,
@@ -165,10 +164,8 @@ fn train_all((run, config): (&Run, &RunConfig), once: bool, setting: Setting<'_>
 
 /// The configuration of the run, which begins with `--config` if it has none.
 fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
-    if let Some(path) = &args.config {
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()));
-        let config = RunConfig::from_toml(&text.misconfigured()?).with_context(|| path.display().to_string());
-        run.create(&config.misconfigured()?)?;
+    if let Some(config) = args.config.read()? {
+        run.create(&config)?;
     }
     let found = run.config()?;
     let missing = || anyhow!("there is no run {} in {}; begin it with --config FILE", run.name(), args.store.store);
@@ -266,7 +263,7 @@ mod tests {
             "--run v1 --human games.sgf.gz",
             "noise --run v1 --shares 0,0.3 --steps 10 --json",
             "noise --run v1",
-            "bootstrap --from v5-173 --run v6 --config c",
+            "bootstrap --from v5-173 --run v6 --config c --set seed=2",
             "inspect 9x9-demo --against v5-173 --out page.html",
         ] {
             assert!(args(text).is_ok(), "{text}");

@@ -31,6 +31,7 @@
 //! Standard output carries only what was asked for ([`print()`]); logs, progress and errors go to standard error.
 
 mod args;
+mod configuration;
 mod console;
 mod exit;
 pub mod human;
@@ -46,6 +47,7 @@ mod stop;
 mod vitals;
 
 pub use args::{PlaceArgs, StoreArgs, TimesArgs};
+pub use configuration::{ConfigArgs, configuration};
 pub use exit::{Blame, EXIT_CODES, Misconfigured, StoreUnreachable, main};
 pub use log::{Filter, LogArgs, LogFormat, UnknownFilter};
 pub use output::{StdoutClosed, print};

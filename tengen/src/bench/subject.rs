@@ -87,15 +87,14 @@ impl SubjectArgs {
             format!("network.filters={filters}"),
             "train.grow=[]".to_owned(),
         ];
-        let config = self.read(&[&tower[..], &self.overrides].concat()).misconfigured()?;
+        let config = self.read(&[&tower[..], &self.overrides].concat())?;
         let shape = Shape::new(&config.game, &config.network).misconfigured()?;
         Ok(Subject { name: "made up".to_owned(), config, weights: Weights::synthetic(shape, 1) })
     }
 
     fn read(&self, overrides: &[String]) -> anyhow::Result<RunConfig> {
-        let Some(path) = &self.config else { return Ok(RunConfig::from_toml_with(model::PLAIN, overrides)?) };
-        let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        RunConfig::from_toml_with(&text, overrides).with_context(|| path.display().to_string())
+        let plain = || RunConfig::from_toml_with(model::PLAIN, overrides).misconfigured();
+        self.config.as_deref().map_or_else(plain, |path| cli::configuration(path, overrides))
     }
 
     fn trained(&self, store: &Store, named: &ModelRef) -> anyhow::Result<Subject> {

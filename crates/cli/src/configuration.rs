@@ -1,0 +1,90 @@
+//! Configurations of runs, as they are typed.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use config::RunConfig;
+
+use crate::Blame;
+
+/// The configuration that a run begins with.
+#[derive(Args, Clone, Debug)]
+pub struct ConfigArgs {
+    /// Begin the run with this configuration, if it has none yet
+    #[arg(long, value_name = "FILE", global = true)]
+    config: Option<PathBuf>,
+
+    /// Another value for one key of that configuration: --set search.visits=50
+    #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
+    overrides: Vec<String>,
+}
+
+impl ConfigArgs {
+    /// The configuration, if there is one.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no configuration, and other values without a file: the operator's to mend.
+    pub fn read(&self) -> anyhow::Result<Option<RunConfig>> {
+        match &self.config {
+            Some(path) => configuration(path, &self.overrides).map(Some),
+            None if self.overrides.is_empty() => Ok(None),
+            None => Err(anyhow!("--set changes what --config says, and there is no --config")).misconfigured(),
+        }
+    }
+}
+
+/// The configuration in a file, with other values for some keys, each as `section.key=value`.
+///
+/// # Errors
+/// A file that cannot be read or is no configuration: the operator's to mend.
+pub fn configuration(path: &Path, overrides: &[String]) -> anyhow::Result<RunConfig> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
+    RunConfig::from_toml_with(&text, overrides).with_context(|| path.display().to_string()).misconfigured()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::Misconfigured;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        config: ConfigArgs,
+    }
+
+    fn read(arguments: &[&str]) -> anyhow::Result<Option<RunConfig>> {
+        Program::parse_from(["program"].iter().chain(arguments)).config.read()
+    }
+
+    #[test]
+    fn what_is_set_wins_over_what_the_file_says() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/tiny.toml");
+        let plain = read(&["--config", file]).unwrap().unwrap();
+        let other = read(&["--config", file, "--set", "search.visits=7", "--set", "seed=9"]).unwrap().unwrap();
+        assert_eq!((other.search.visits, other.seed), (7, 9));
+        assert_ne!((plain.search.visits, plain.seed), (7, 9));
+        assert!(read(&[]).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_the_operators_to_mend() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/tiny.toml");
+        let other = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let cases: [(&[&str], &str); 4] = [
+            (&["--set", "search.visits=7"], "there is no --config"),
+            (&["--config", "/nowhere.toml"], "cannot read /nowhere.toml"),
+            (&["--config", file, "--set", "search.visist=7"], "search.visist"),
+            (&["--config", other], other),
+        ];
+        for (arguments, what) in cases {
+            let error = read(arguments).unwrap_err();
+            assert!(format!("{error:#}").contains(what), "{error:#}");
+            assert!(error.downcast_ref::<Misconfigured>().is_some(), "{error:#}");
+        }
+    }
+}
