@@ -175,7 +175,7 @@ fn a_page_shows_what_is_in_a_network() {
     assert!(page.starts_with("<!doctype html>") && page.contains("\"origin\":[{\"kind\":\"model\",\"name\":\"old-1\""));
     let mut in_place = trainer(&store, &["inspect", "9x9-demo", "--against", "new-1"]);
     let said = succeed(in_place.current_dir(store.path()));
-    assert!(said.contains("not compared: stem.conv.weight is [64, 16, 3, 3] here and [8, 18, 3, 3] there"), "{said}");
+    assert!(said.contains("not compared: stem.conv.weight is [64, 31, 3, 3] here and [8, 18, 3, 3] there"), "{said}");
     assert!(store.path().join("9x9-demo-1.html").exists());
 }
 
