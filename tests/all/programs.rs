@@ -45,6 +45,23 @@ fn every_program_explains_itself() {
     }
 }
 
+/// From the C library, a run of `configs/9x9-larger.toml` occupied ten times the memory that it needed.
+#[cfg(target_os = "linux")]
+#[test]
+fn tensors_have_their_memory_from_the_programs_own_allocator() {
+    for name in ["selfplay", "trainer", "evaluator", "tengen"] {
+        let mut program = program(name);
+        // The dynamic linker tells whose function each library calls.
+        let output = program.arg("--version").env("LD_DEBUG", "bindings").env("LD_BIND_NOW", "1").output().unwrap();
+        let bindings = String::from_utf8(output.stderr).unwrap();
+        for function in ["malloc", "free", "posix_memalign"] {
+            let whose =
+                bindings.lines().find(|line| line.contains("/libc10.so ") && line.contains(&format!("`{function}'")));
+            assert!(whose.is_some_and(|line| line.contains(&format!("/{name} [0]"))), "{name}, {function}: {whose:?}");
+        }
+    }
+}
+
 #[test]
 fn a_misspelt_key_is_named_and_nothing_is_written() {
     let store = TestStore::new();
