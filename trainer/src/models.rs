@@ -15,7 +15,7 @@ const NAME: &str = "9x9-demo";
 const WEIGHTS: &[u8] = include_bytes!("../../demo/9x9-demo.safetensors");
 
 /// Optimiser steps that it has taken.
-const STEPS: u64 = 39_700;
+const STEPS: u64 = 60_400;
 
 /// What it is, and what it was searched with in its last games, where [`PLAIN`] has something else.
 const OTHERWISE: [&str; 6] = [
