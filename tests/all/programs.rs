@@ -45,7 +45,7 @@ fn every_program_explains_itself() {
     }
 }
 
-/// From the C library, a run of `configs/9x9-larger.toml` occupied ten times the memory that it needed.
+/// From the C library, a run of `configs/9x9-larger.toml` occupied eight times the memory that it needed.
 #[cfg(target_os = "linux")]
 #[test]
 fn tensors_have_their_memory_from_the_programs_own_allocator() {
