@@ -46,7 +46,6 @@ fn every_program_explains_itself() {
 }
 
 /// From the C library, a run of `configs/9x9-larger.toml` occupied eight times the memory that it needed.
-#[cfg(target_os = "linux")]
 #[test]
 fn tensors_have_their_memory_from_the_programs_own_allocator() {
     for name in ["selfplay", "trainer", "evaluator", "tengen"] {

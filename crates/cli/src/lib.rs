@@ -36,7 +36,6 @@ mod console;
 mod exit;
 pub mod human;
 mod log;
-#[cfg(target_os = "linux")]
 mod memory;
 pub mod metrics;
 mod output;
