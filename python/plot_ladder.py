@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws ratings against the time that learning took, as an SVG. Needs matplotlib.
+"""Draws ratings against the time that learning took, on a logarithmic scale, as an SVG. Needs matplotlib.
 
     python3 python/plot_ladder.py docs/ladder-9x9.csv docs/ladder-9x9.svg
 
@@ -43,8 +43,10 @@ def main():
                       textcoords="offset points", ha="right", fontsize=8, color="0.4")
     axes.set_xlabel("minutes of learning from random weights")
     axes.set_ylabel("Elo at 100 visits; bars are 95 %")
-    axes.set_xlim(left=0)
-    axes.legend(loc="lower right", bbox_to_anchor=(0.98, 0.12), fontsize=9)
+    # Half of what is learned is learned in the first minutes of hours.
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.legend(loc="lower center", fontsize=9)
     figure.savefig(args.picture, metadata={"Date": None})
 
 
