@@ -43,7 +43,7 @@ def main():
                       textcoords="offset points", ha="right", fontsize=8, color="0.4")
     axes.set_xlabel("minutes of learning from random weights")
     axes.set_ylabel("Elo at 100 visits; bars are 95 %")
-    # Half of what is learned is learned in the first minutes of hours.
+    # Most of what is learned in hours is learned in their first minutes.
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.legend(loc="lower center", fontsize=9)
