@@ -22,7 +22,7 @@ fn read(file: &PathBuf) -> RunConfig {
 #[test]
 fn all_are_complete_and_make_a_network() {
     let files = [configurations("configs"), configurations("configs/minigo")].concat();
-    assert_eq!(files.len(), 6 + 8, "{files:?}");
+    assert_eq!(files.len(), 7 + 8, "{files:?}");
     for file in files {
         let config = read(&file);
         assert!(net::Shape::new(&config.game, &config.network).is_ok(), "{}", file.display());

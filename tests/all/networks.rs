@@ -86,11 +86,8 @@ fn a_run_that_begins_with_another_runs_model_goes_on_by_itself() {
 #[test]
 fn a_run_begins_with_the_model_that_comes_with_the_program_or_with_the_newest_of_a_run() {
     let store = with_model();
-    let larger = repository().join("configs/9x9-larger.toml").to_string_lossy().into_owned();
-    succeed(&mut trainer(
-        &store,
-        &["bootstrap", "--from", "9x9-demo", "--run", "on", "--config", &larger, "--set", "network.blocks=8"],
-    ));
+    let further = repository().join("configs/9x9-further.toml").to_string_lossy().into_owned();
+    succeed(&mut trainer(&store, &["bootstrap", "--from", "9x9-demo", "--run", "on", "--config", &further]));
     let words = ["bootstrap", "--from", "old", "--run", "new", "--config", &config()];
     succeed(&mut trainer(&store, &words));
     for (run, beginning) in [("on", "9x9-demo-1"), ("new", "old-1")] {

@@ -10,12 +10,12 @@ pub const PLAIN: &str = include_str!("../../configs/9x9.toml");
 /// The name of its run.
 const NAME: &str = "9x9-demo";
 
-/// Its weights, after 4.7 hours on two cores: configs/9x9.toml, configs/9x9-larger.toml to its model 100, the same once more, and then
-/// with eight blocks (RESULTS.md, "eight blocks").
+/// Its weights, after 6.3 hours on two cores: configs/9x9.toml, configs/9x9-larger.toml to its model 100, the same once more, then with
+/// eight blocks, and then configs/9x9-further.toml (RESULTS.md, "searches of 32 visits, and six hours").
 const WEIGHTS: &[u8] = include_bytes!("../../demo/9x9-demo.safetensors");
 
 /// Optimiser steps that it has taken.
-const STEPS: u64 = 79_600;
+const STEPS: u64 = 93_677;
 
 /// What it is, and what it was searched with in its last games, where [`PLAIN`] has something else.
 const OTHERWISE: [&str; 6] = [
@@ -23,7 +23,7 @@ const OTHERWISE: [&str; 6] = [
     "network.filters=64",
     "network.inputs=tactics",
     "train.grow=[]",
-    "search.visits=16",
+    "search.visits=32",
     "search.phases=[]",
 ];
 
