@@ -98,7 +98,7 @@ mod tests {
         let ModelId::Trained { run, number } = id else { panic!("{id} is trained") };
         let (card, weights) = store.run(&run).model(number).unwrap();
         let config = configuration();
-        assert_eq!((card.search.visits, card.search.gumbel_moves, card.search.gumbel_c_scale), (16, 4, 1.0));
+        assert_eq!((card.search.visits, card.search.gumbel_moves, card.search.gumbel_c_scale), (32, 4, 1.0));
         let shape = net::Shape::new(&config.game, &card.network).unwrap();
         assert_eq!(Weights::from_bytes(&weights).unwrap().shape(), shape);
         assert!(weights.len() < 3_000_000);
