@@ -3,7 +3,7 @@
 use clap::{Parser, Subcommand};
 use cli::Stop;
 
-use crate::{audit, bench, blame, depth_command, gtp_command, import, ladders, options, run_command};
+use crate::{audit, bench, blame, depth_command, gtp_command, import, ladders, options, run_command, targets_command};
 
 /// Learns Go from nothing, and plays it.
 #[derive(Parser, Debug)]
@@ -36,6 +36,8 @@ enum Command {
     Ladders(ladders::Args),
     /// See how deep a model's searches go, by what a move is worth before its first visit
     Depth(depth_command::Args),
+    /// See how much of the policies that a model's searches give to learn is chance
+    Targets(targets_command::Args),
     /// Print the reference of all options as Markdown: docs/OPTIONS.md
     Options,
 }
@@ -63,6 +65,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Bench(bench) => bench::run(&args.store.store, bench, stop),
         Command::Ladders(ladders) => ladders::run(&args.store.store, ladders, stop),
         Command::Depth(depth) => depth_command::run(&args.store.store, depth, stop),
+        Command::Targets(targets) => targets_command::run(&args.store.store, targets, stop),
         Command::Options => cli::print(options::page()),
     };
     done.map_err(blame)

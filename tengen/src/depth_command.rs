@@ -4,19 +4,17 @@
 //! searched once with every rule, without noise.
 
 use std::fmt;
-use std::ops::ControlFlow;
 
 use cli::{Blame, PlaceArgs, Stop};
 use config::{ModelRef, QInit, RunConfig, RunName};
 use evaluator::Searcher;
 use go::Game;
 use mcts::{Evaluate, Search, Settings};
-use play::{Budget, Selfplay, SelfplaySpec, game_seed, generator};
-use rand::RngExt;
-use record::GameRecord;
+use play::Budget;
 use serde::Serialize;
 
 use crate::model;
+use crate::positions::positions;
 use crate::statistics::mean;
 use crate::think::{BATCH, Thoughts};
 
@@ -103,46 +101,13 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let config = model::configuration(&store, &id, args.run.as_ref(), &overrides)?;
     let player = Searcher::open(&store, &config, &id, device, BATCH)?;
     let mut evaluator = player.evaluator(args.place.cache());
-    let games = positions(&played, &id.to_string(), args.positions, &mut *evaluator, stop)?;
+    let games = positions(&played, &id.to_string(), "depth", args.positions, &mut *evaluator, stop)?;
     if stop.requested() {
         return Ok(());
     }
     let seen = Q_INITS.map(|q_init| searched(&config, q_init, args.visits, &games, &mut *evaluator));
     let [parent, loss, zero] = seen;
     report(args, &id.to_string(), &[parent?, loss?, zero?])
-}
-
-/// Positions of as many games, each at some move of its game.
-fn positions(
-    config: &RunConfig,
-    id: &str,
-    count: u32,
-    model: &mut dyn Evaluate,
-    stop: &Stop,
-) -> anyhow::Result<Vec<Game>> {
-    let mut started = (0..u64::from(count)).map(|i| Selfplay::new(SelfplaySpec::new(config, id, "depth", i, None)));
-    let mut records: Vec<GameRecord> = Vec::new();
-    let slots = BATCH / config.search.leaves;
-    play::run(
-        &mut [model],
-        &mut Vec::new(),
-        slots,
-        &mut || started.next(),
-        &mut |record| records.push(record),
-        &mut |_| {
-            if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        },
-    )
-    .map_err(|error| anyhow::anyhow!(error))?;
-    records.sort_by_key(|record| record.index);
-    records.iter().map(|record| Ok(some_position(record)?)).collect()
-}
-
-/// The position before some move, each as likely as any other.
-fn some_position(record: &GameRecord) -> Result<Game, record::RecordError> {
-    let mut rng = generator(game_seed(record.seed, "", "turn", record.index));
-    let turns = record.turns[..rng.random_range(0..record.turns.len())].to_vec();
-    GameRecord { turns, ..record.clone() }.replay()
 }
 
 fn searched(
@@ -156,8 +121,8 @@ fn searched(
     let settings = Settings::new(&search, &config.game);
     let budget = Budget { visits, leaves: search.leaves };
     let mut seen = vec![None; games.len()];
-    Thoughts { model, settings, budget, seed: config.seed }.on(games, &mut |index, search| {
-        seen[index] = Some(see(search));
+    Thoughts { model, settings, budget, exploration: None, seed: config.seed }.on(games, &mut |index, thinker| {
+        seen[index] = Some(see(thinker.search()));
     })?;
     Ok(seen.into_iter().map(|seen| seen.expect("every position was searched")).collect())
 }

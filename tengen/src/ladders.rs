@@ -173,10 +173,11 @@ impl<'a> Board<'a> {
         let settings = Settings::new(&search, &self.config.game);
         let mut evaluator = self.player.evaluator(self.args.place.cache());
         let mut right = [0; Kind::ALL.len()];
-        let mut thoughts = Thoughts { model: &mut *evaluator, settings, budget, seed: self.config.seed };
-        thoughts.on(&self.games, &mut |index, search| {
+        let (model, seed) = (&mut *evaluator, self.config.seed);
+        let mut thoughts = Thoughts { model, settings, budget, exploration: None, seed };
+        thoughts.on(&self.games, &mut |index, thinker| {
             let ladder = &self.ladders[index];
-            let is_right = search.best_move().is_some_and(|best| ladder.is_right(best.mv));
+            let is_right = thinker.search().best_move().is_some_and(|best| ladder.is_right(best.mv));
             right[ladder.kind as usize] += usize::from(is_right);
         })?;
         let mut rates: Vec<Success> =

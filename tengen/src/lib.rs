@@ -12,8 +12,10 @@ pub mod import;
 pub mod ladders;
 mod model;
 pub mod options;
+mod positions;
 pub mod run_command;
 mod statistics;
+pub mod targets_command;
 mod think;
 
 pub use blame::blame;

@@ -1,17 +1,19 @@
 //! Searches of many positions with one model, batch after batch.
 
 use go::Game;
-use mcts::{Evaluate, Search, Settings};
+use mcts::{Evaluate, Exploration, Settings};
 use play::{Budget, Seed, Thinker, game_seed, generator};
 
 /// Positions that are evaluated together.
 pub(crate) const BATCH: usize = 64;
 
-/// How positions are thought about: to find the best move, not to learn.
+/// How positions are thought about.
 pub(crate) struct Thoughts<'a> {
     pub(crate) model: &'a mut dyn Evaluate,
     pub(crate) settings: Settings,
     pub(crate) budget: Budget,
+    /// How self-play explores; without it, searches are for the best move.
+    pub(crate) exploration: Option<Exploration>,
     pub(crate) seed: u64,
 }
 
@@ -21,7 +23,7 @@ impl Thoughts<'_> {
     ///
     /// # Errors
     /// The model fails.
-    pub(crate) fn on(&mut self, games: &[Game], finish: &mut dyn FnMut(usize, &Search)) -> anyhow::Result<()> {
+    pub(crate) fn on(&mut self, games: &[Game], finish: &mut dyn FnMut(usize, &Thinker)) -> anyhow::Result<()> {
         let slots = (BATCH / self.budget.leaves).max(1);
         let mut next = games.iter().enumerate();
         let mut open: Vec<(usize, Thinker, Seed)> = Vec::with_capacity(slots);
@@ -38,7 +40,7 @@ impl Thoughts<'_> {
             open.retain_mut(|(index, thinker, _)| {
                 thinker.take(self.model);
                 if thinker.is_done() {
-                    finish(*index, thinker.search());
+                    finish(*index, thinker);
                 }
                 !thinker.is_done()
             });
@@ -47,6 +49,6 @@ impl Thoughts<'_> {
 
     fn begin(&self, index: usize, game: &Game) -> (usize, Thinker, Seed) {
         let rng = generator(game_seed(self.seed, "", "thoughts", index as u64));
-        (index, Thinker::new(game.clone(), self.settings, self.budget, None), rng)
+        (index, Thinker::new(game.clone(), self.settings, self.budget, self.exploration), rng)
     }
 }

@@ -28,4 +28,5 @@ mod readme;
 mod requests;
 mod rooms;
 mod service;
+mod targets;
 mod twice;

@@ -71,6 +71,12 @@ impl Thinker {
         self.prior_entropy.unwrap_or(0.0)
     }
 
+    /// The network's priors of the root by the index of the move, before noise, which sum to 1 over the moves that are considered;
+    /// empty before they are known.
+    pub fn priors(&self) -> &[f32] {
+        self.prior_entropy.map_or(&[], |_| &self.priors)
+    }
+
     /// The Kullback-Leibler divergence of a policy, in visits of moves by their index, from the network's priors before noise,
     /// in nats; `None` before these are known. It is good to 8 bits, since it is to be stored: all 24 take 4 bytes more.
     pub fn policy_surprise(&self, visits: &[(u16, u32)]) -> Option<f32> {

@@ -1,0 +1,290 @@
+//! `tengen targets`: how much of the policies to learn is chance.
+//!
+//! A search that explores gives another policy each time, and the models of a window each give their own. Whoever sees the
+//! position alone can be no nearer to all of them than their mean is. So what a network's policy p is away from the targets
+//! tᵢ with mean m falls into two parts, mean KL(tᵢ‖p) = mean KL(tᵢ‖m) + KL(m‖p): the first is chance, which no training
+//! takes away (it is the entropy of m less the mean entropy of tᵢ: Lin, "Divergence measures based on the Shannon entropy",
+//! 1991); the second is what is left to learn.
+
+use std::fmt;
+
+use cli::{Blame, PlaceArgs, Stop};
+use config::{ModelId, ModelRef, RunConfig, RunName};
+use evaluator::Searcher;
+use go::{Game, Size};
+use mcts::{Evaluate, Exploration, Settings};
+use play::{Budget, Thinker, game_seed};
+use serde::Serialize;
+
+use crate::model;
+use crate::positions::positions;
+use crate::statistics::mean;
+use crate::think::{BATCH, Thoughts};
+
+/// Arguments of `tengen targets`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The model: v15-330, or v15 for the newest of run v15; or a built-in one, uniform or random
+    #[arg(long, env = "TENGEN_MODEL")]
+    model: ModelRef,
+    /// The run whose settings a built-in model plays by [default: those of configs/9x9.toml]
+    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
+    run: Option<RunName>,
+    /// Positions, each from a game of its own that the model plays against itself
+    #[arg(long, default_value = "200", value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    positions: u32,
+    /// Searches of each position
+    ///
+    /// The mean of few is nearer to them than that of many: of n searches, chance comes out too small by about one part in n.
+    #[arg(long, default_value = "16", value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
+    searches: u32,
+    /// Models that search in turn: the given one and those of its run before it
+    ///
+    /// As many as there are in the window of a run show what its examples leave open.
+    #[arg(long, default_value = "1", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    models: u32,
+    /// Another value for one key of the configuration: --set search.visits=64
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Print one JSON object instead of the table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// What the searches of one position gave, by the index of the move.
+#[derive(Clone, Debug, Default)]
+struct Searched {
+    /// The priors of the given model.
+    prior: Vec<f64>,
+    /// The policy that each search gives to learn.
+    targets: Vec<Vec<f64>>,
+}
+
+/// What is seen of one position, in nats, and shares of its searches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Seen {
+    /// From the targets to the network's priors.
+    divergence: f64,
+    /// From the targets to their mean.
+    chance: f64,
+    /// Of the targets.
+    entropy: f64,
+    /// Searches that the network's first move is first for.
+    network_right: f64,
+    /// Searches that the first move of the mean is first for.
+    mean_right: f64,
+}
+
+/// A mean over positions and half of its 95 % interval.
+#[derive(Clone, Copy, Serialize)]
+struct Estimate {
+    mean: f64,
+    half: f64,
+}
+
+/// Means over all positions; divergences and entropies in nats, the rest are shares from 0 to 1.
+#[derive(Serialize)]
+struct Summary {
+    model: String,
+    models: u32,
+    visits: u32,
+    positions: usize,
+    searches: u32,
+    divergence: Estimate,
+    chance: Estimate,
+    to_learn: Estimate,
+    target_entropy: Estimate,
+    network_right: Estimate,
+    mean_right: Estimate,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let by = match self.models {
+            1 => self.model.clone(),
+            models => format!("the {models} models up to {}", self.model),
+        };
+        let Summary { visits, positions, searches, .. } = self;
+        writeln!(f, "Policies to learn by {by}: {visits} visits, {positions} positions, {searches} searches of each")?;
+        writeln!(f, "means with 95 % intervals")?;
+        let nats = |of: Estimate| format!("{:>6.3} ± {:.3} nats", of.mean, of.half);
+        let percent = |of: Estimate| format!("{:>6.1} ± {:.1} %", 100.0 * of.mean, 100.0 * of.half);
+        for (name, value) in [
+            ("from the targets to the network's policy", nats(self.divergence)),
+            ("  chance: to the targets' own mean", nats(self.chance)),
+            ("  left to learn: from that mean to the network's", nats(self.to_learn)),
+            ("entropy of a target", nats(self.target_entropy)),
+            ("the network's first move is the target's", percent(self.network_right)),
+            ("the mean's first move is the target's", percent(self.mean_right)),
+        ] {
+            writeln!(f, "{name:<50} {value}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Plays the games, searches the positions, and prints what was found.
+///
+/// # Errors
+/// A model or a configuration that cannot be used, more models than there are, or a device that fails.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let store = model::store_of(store, &args.model)?;
+    let id = model::resolve(&store, &args.model)?;
+    let device = args.place.device.parse().misconfigured()?;
+    let config = model::configuration(&store, &id, args.run.as_ref(), &args.overrides)?;
+    let models = models(&id, args.models, args.searches).misconfigured()?;
+    let mut games = Vec::new();
+    let mut seen: Vec<Searched> = Vec::new();
+    for (nth, by) in models.iter().enumerate() {
+        let player = Searcher::open(&store, &config, by, device, BATCH)?;
+        let mut evaluator = player.evaluator(args.place.cache());
+        if nth == 0 {
+            games = positions(&config, &id.to_string(), "targets", args.positions, &mut *evaluator, stop)?;
+            seen.resize(games.len(), Searched::default());
+        }
+        for search in (nth as u32..args.searches).step_by(models.len()) {
+            if stop.requested() {
+                return Ok(());
+            }
+            searched(&config, search, &games, &mut *evaluator, &mut seen)?;
+        }
+    }
+    let seen: Vec<Seen> = seen.iter().map(see).collect();
+    let summary = summary(args, &id, config.search.visits, &seen);
+    if args.json {
+        cli::print(serde_json::to_string(&summary)?)?
+    } else {
+        cli::print(summary.to_string().trim_end())?
+    }
+    Ok(())
+}
+
+/// A model and those before it in its run, the newest first, of which each makes one of the searches at least.
+fn models(id: &ModelId, count: u32, searches: u32) -> anyhow::Result<Vec<ModelId>> {
+    anyhow::ensure!(count <= searches, "--models {count}: of {searches} searches not each of them gets one");
+    match id {
+        ModelId::Trained { run, number } if *number >= count => {
+            Ok((number - count + 1..=*number).rev().map(|number| run.model(number)).collect())
+        }
+        ModelId::Uniform | ModelId::Random if count == 1 => Ok(vec![id.clone()]),
+        _ => anyhow::bail!("--models {count}: there are not so many models up to {id}"),
+    }
+}
+
+/// Searches each position once more, as in self-play but with nothing inherited from the move before.
+fn searched(
+    config: &RunConfig,
+    nth: u32,
+    games: &[Game],
+    model: &mut dyn Evaluate,
+    seen: &mut [Searched],
+) -> anyhow::Result<()> {
+    let settings = Settings::new(&config.search, &config.game);
+    let budget = Budget { visits: config.search.visits, leaves: config.search.leaves };
+    let area = Size::new(config.game.size)?.area();
+    let exploration = Some(Exploration::new(&config.selfplay, area));
+    let seed = game_seed(config.seed, "", "targets", nth.into());
+    Thoughts { model, settings, budget, exploration, seed }.on(games, &mut |index, thinker| {
+        let seen = &mut seen[index];
+        if seen.targets.is_empty() {
+            seen.prior = thinker.priors().iter().copied().map(f64::from).collect();
+        }
+        seen.targets.push(target(thinker));
+    })
+}
+
+fn target(thinker: &Thinker) -> Vec<f64> {
+    let search = thinker.search();
+    let (size, counts) = (search.game().size(), search.policy_target());
+    let total: u32 = counts.iter().map(|(_, count)| count).sum();
+    let mut target = vec![0.0; size.moves()];
+    counts.iter().for_each(|&(mv, count)| target[mv.index(size)] = f64::from(count) / f64::from(total));
+    target
+}
+
+fn see(Searched { prior, targets }: &Searched) -> Seen {
+    let count = targets.len() as f64;
+    let mut mean = vec![0.0; prior.len()];
+    for target in targets {
+        mean.iter_mut().zip(target).for_each(|(mean, share)| *mean += share / count);
+    }
+    let over = |of: &dyn Fn(&Vec<f64>) -> f64| targets.iter().map(of).sum::<f64>() / count;
+    let share_first = |policy: &[f64]| over(&|target| f64::from(u8::from(first(target) == first(policy))));
+    Seen {
+        divergence: over(&|target| divergence(target, prior)),
+        chance: over(&|target| divergence(target, &mean)),
+        entropy: over(&|target| {
+            -target.iter().filter(|share| **share > 0.0).map(|share| share * share.ln()).sum::<f64>()
+        }),
+        network_right: share_first(prior),
+        mean_right: share_first(&mean),
+    }
+}
+
+/// The Kullback-Leibler divergence of `from` from `to`, in nats.
+fn divergence(from: &[f64], to: &[f64]) -> f64 {
+    let term = |(p, q): (&f64, &f64)| if *p > 0.0 { p * (p / q.max(f64::from(f32::MIN_POSITIVE))).ln() } else { 0.0 };
+    from.iter().zip(to).map(term).sum()
+}
+
+/// The move with the largest share; of equals the first.
+fn first(policy: &[f64]) -> Option<usize> {
+    (0..policy.len()).rev().max_by(|&a, &b| policy[a].total_cmp(&policy[b]))
+}
+
+fn summary(args: &Args, id: &ModelId, visits: u32, seen: &[Seen]) -> Summary {
+    let estimate = |of: fn(&Seen) -> f64| {
+        let (mean, half) = mean(seen.iter().map(of));
+        Estimate { mean, half }
+    };
+    Summary {
+        model: id.to_string(),
+        models: args.models,
+        visits,
+        positions: seen.len(),
+        searches: args.searches,
+        divergence: estimate(|seen| seen.divergence),
+        chance: estimate(|seen| seen.chance),
+        to_learn: estimate(|seen| seen.divergence - seen.chance),
+        target_entropy: estimate(|seen| seen.entropy),
+        network_right: estimate(|seen| seen.network_right),
+        mean_right: estimate(|seen| seen.mean_right),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two searches that are sure of two moves: whoever sees the position alone is off by ln 2, and a network that gives
+    /// those moves 0.4 each by 0.2 of its mass more.
+    #[test]
+    fn a_divergence_is_chance_and_what_is_left_to_learn() {
+        let targets = vec![vec![1.0, 0.0, 0.0], vec![0.0, 1.0, 0.0]];
+        let seen = see(&Searched { prior: vec![0.4, 0.4, 0.2], targets });
+        assert!((seen.chance - 2f64.ln()).abs() < 1e-12, "{seen:?}");
+        assert!((seen.divergence - seen.chance - (0.5f64 / 0.4).ln()).abs() < 1e-12, "{seen:?}");
+        assert_eq!((seen.entropy, seen.network_right, seen.mean_right), (0.0, 0.5, 0.5));
+    }
+
+    #[test]
+    fn targets_that_are_alike_have_no_chance_in_them() {
+        let target = vec![0.75, 0.25];
+        let seen = see(&Searched { prior: vec![0.25, 0.75], targets: vec![target.clone(), target] });
+        let expected = 0.75 * 3f64.ln() - 0.25 * 3f64.ln();
+        assert!(seen.chance.abs() < 1e-12 && (seen.divergence - expected).abs() < 1e-12, "{seen:?}");
+        assert_eq!((seen.network_right, seen.mean_right), (0.0, 1.0));
+    }
+
+    #[test]
+    fn models_that_are_not_there_or_would_not_search_are_refused() {
+        let id: ModelId = "v15-3".parse().unwrap();
+        let names = |models: Vec<ModelId>| models.iter().map(ModelId::to_string).collect::<Vec<_>>();
+        assert_eq!(names(models(&id, 3, 3).unwrap()), ["v15-3", "v15-2", "v15-1"]);
+        for (id, count, searches) in [(&id, 4, 16), (&ModelId::Uniform, 2, 16), (&id, 3, 2)] {
+            assert!(models(id, count, searches).is_err(), "{count} of {id}, {searches} searches");
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What `tengen targets` prints.
+
+use serde_json::Value;
+use tests::{fail, program, succeed};
+
+fn targets(model: &str, more: &[&str]) -> Value {
+    let mut command = program("tengen");
+    command.args(["targets", "--model", model, "--positions", "6", "--searches", "8", "--json"]).args(more);
+    serde_json::from_str(&succeed(&mut command)).unwrap()
+}
+
+fn mean(summary: &Value, key: &str) -> f64 {
+    summary[key]["mean"].as_f64().unwrap()
+}
+
+/// A model whose answers are drawn anew each time leaves nearly everything to chance. One that always gives the same has
+/// searches that differ only by the moves that are sampled.
+#[test]
+fn the_policies_of_a_model_that_throws_dice_are_chance() {
+    let random = targets("random", &[]);
+    let demo = targets("9x9-demo", &["--set", "search.visits=8"]);
+    for summary in [&random, &demo] {
+        let [divergence, chance, left] = ["divergence", "chance", "to_learn"].map(|key| mean(summary, key));
+        assert!((divergence - chance - left).abs() < 1e-9 && chance > 0.0 && left > 0.0, "{summary}");
+    }
+    assert!(mean(&demo, "chance") < mean(&random, "chance"), "{demo} {random}");
+    assert!(mean(&demo, "mean_right") > mean(&random, "mean_right"), "{demo} {random}");
+}
+
+#[test]
+fn models_that_are_not_there_are_refused() {
+    let mut command = program("tengen");
+    command.args(["targets", "--model", "9x9-demo", "--models", "2"]);
+    let (code, text) = fail(&mut command);
+    assert!(code == 2 && text.contains("--models 2") && text.contains("9x9-demo-1"), "{code}: {text}");
+}
