@@ -154,9 +154,9 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let seen: Vec<Seen> = seen.iter().map(see).collect();
     let summary = summary(args, &id, config.search.visits, &seen);
     if args.json {
-        cli::print(serde_json::to_string(&summary)?)?
+        cli::print(serde_json::to_string(&summary)?)?;
     } else {
-        cli::print(summary.to_string().trim_end())?
+        cli::print(summary.to_string().trim_end())?;
     }
     Ok(())
 }
