@@ -101,7 +101,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let config = model::configuration(&store, &id, args.run.as_ref(), &overrides)?;
     let player = Searcher::open(&store, &config, &id, device, BATCH)?;
     let mut evaluator = player.evaluator(args.place.cache());
-    let games = positions(&played, &id.to_string(), "depth", args.positions, &mut *evaluator, stop)?;
+    let games = positions(&played, &id.to_string(), "depth", args.positions, None, &mut *evaluator, stop)?;
     if stop.requested() {
         return Ok(());
     }

@@ -13,7 +13,7 @@ use record::GameRecord;
 use crate::think::BATCH;
 
 /// One position from each of `count` games, at some move of its game; fewer when the program is to stop. `worker` names the
-/// series of games: another name, other games.
+/// series of games: another name, other games. Below `threshold` the mover resigns, and nobody does without one.
 ///
 /// # Errors
 /// The model fails.
@@ -22,10 +22,11 @@ pub(crate) fn positions(
     id: &str,
     worker: &str,
     count: u32,
+    threshold: Option<f32>,
     model: &mut dyn Evaluate,
     stop: &Stop,
 ) -> anyhow::Result<Vec<Game>> {
-    let mut started = (0..u64::from(count)).map(|i| Selfplay::new(SelfplaySpec::new(config, id, worker, i, None)));
+    let mut started = (0..u64::from(count)).map(|i| Selfplay::new(SelfplaySpec::new(config, id, worker, i, threshold)));
     let mut records: Vec<GameRecord> = Vec::new();
     let slots = (BATCH / config.search.leaves).max(1);
     play::run(
@@ -46,6 +47,6 @@ pub(crate) fn positions(
 /// The position before some move, each as likely as any other.
 fn some_position(record: &GameRecord) -> Result<Game, record::RecordError> {
     let mut rng = generator(game_seed(record.seed, "", "turn", record.index));
-    let turns = record.turns[..rng.random_range(0..record.turns.len())].to_vec();
+    let turns = record.turns[..rng.random_range(0..record.turns.len().max(1))].to_vec();
     GameRecord { turns, ..record.clone() }.replay()
 }

@@ -15,6 +15,7 @@ use go::{Game, Size};
 use mcts::{Evaluate, Exploration, Settings};
 use play::{Budget, Thinker, game_seed};
 use serde::Serialize;
+use store::Store;
 
 use crate::model;
 use crate::positions::positions;
@@ -30,7 +31,7 @@ pub struct Args {
     /// The run whose settings a built-in model plays by [default: those of configs/9x9.toml]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
-    /// Positions, each from a game of its own that the model plays against itself
+    /// Positions, each from a game of its own that the model plays against itself, resigning as its run does now
     #[arg(long, default_value = "200", value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     positions: u32,
     /// Searches of each position
@@ -141,7 +142,8 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         let player = Searcher::open(&store, &config, by, device, BATCH)?;
         let mut evaluator = player.evaluator(args.place.cache());
         if nth == 0 {
-            games = positions(&config, &id.to_string(), "targets", args.positions, &mut *evaluator, stop)?;
+            let (name, threshold) = (id.to_string(), threshold(&store, &id)?);
+            games = positions(&config, &name, "targets", args.positions, threshold, &mut *evaluator, stop)?;
             seen.resize(games.len(), Searched::default());
         }
         for search in (nth as u32..args.searches).step_by(models.len()) {
@@ -159,6 +161,14 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         cli::print(summary.to_string().trim_end())?;
     }
     Ok(())
+}
+
+/// Where the games of its run are given up now: what is decided is not what a run learns from.
+fn threshold(store: &Store, id: &ModelId) -> anyhow::Result<Option<f32>> {
+    match id {
+        ModelId::Trained { run, .. } => Ok(store.run(run).newest_resign()?.map(|resign| resign.threshold)),
+        ModelId::Uniform | ModelId::Random => Ok(None),
+    }
 }
 
 /// A model and those before it in its run, the newest first, of which each makes one of the searches at least.
