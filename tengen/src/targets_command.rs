@@ -34,14 +34,12 @@ pub struct Args {
     /// Positions, each from a game of its own that the model plays against itself, resigning as its run does now
     #[arg(long, default_value = "200", value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     positions: u32,
-    /// Searches of each position
-    ///
-    /// The mean of few is nearer to them than that of many: of n searches, chance comes out too small by about one part in n.
+    /// Searches of each position; of n searches chance comes out too small by about one part in n, since the mean of few is
+    /// nearer to them
     #[arg(long, default_value = "16", value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
     searches: u32,
-    /// Models that search in turn: the given one and those of its run before it
-    ///
-    /// As many as there are in the window of a run show what its examples leave open.
+    /// Models that search in turn, the given one and those of its run before it: as many as a window has show what its
+    /// examples leave open
     #[arg(long, default_value = "1", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     models: u32,
     /// Another value for one key of the configuration: --set search.visits=64
