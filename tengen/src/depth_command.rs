@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::model;
 use crate::positions::positions;
-use crate::statistics::mean;
+use crate::statistics::Estimate;
 use crate::think::{BATCH, Thoughts};
 
 /// What is compared; the first is what the others are compared with.
@@ -55,13 +55,6 @@ struct Seen {
     moves: f64,
     /// What the network thinks of the position, for the side to move.
     value: f32,
-}
-
-/// A mean and half of its 95 % interval.
-#[derive(Clone, Copy, Serialize)]
-struct Estimate {
-    mean: f64,
-    half: f64,
 }
 
 /// Means over some positions, or of differences from another rule at the same positions.
@@ -160,10 +153,7 @@ fn report(args: &Args, id: &str, seen: &[Vec<Seen>; 3]) -> anyhow::Result<()> {
 }
 
 fn row(q_init: QInit, less: Option<QInit>, side: &'static str, seen: &[Seen]) -> Row {
-    let estimate = |of: fn(&Seen) -> f64| {
-        let (mean, half) = mean(seen.iter().map(of));
-        Estimate { mean, half }
-    };
+    let estimate = |of: fn(&Seen) -> f64| Estimate::of(seen.iter().map(of));
     Row {
         q_init: q_init.to_string(),
         less: less.map(|less| less.to_string()),

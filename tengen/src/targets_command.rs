@@ -19,7 +19,7 @@ use store::Store;
 
 use crate::model;
 use crate::positions::positions;
-use crate::statistics::mean;
+use crate::statistics::Estimate;
 use crate::think::{BATCH, Thoughts};
 
 /// Arguments of `tengen targets`.
@@ -74,13 +74,6 @@ struct Seen {
     network_right: f64,
     /// Searches that the first move of the mean is first for.
     mean_right: f64,
-}
-
-/// A mean over positions and half of its 95 % interval.
-#[derive(Clone, Copy, Serialize)]
-struct Estimate {
-    mean: f64,
-    half: f64,
 }
 
 /// Means over all positions; divergences and entropies in nats, the rest are shares from 0 to 1.
@@ -243,10 +236,7 @@ fn first(policy: &[f64]) -> Option<usize> {
 }
 
 fn summary(args: &Args, id: &ModelId, visits: u32, seen: &[Seen]) -> Summary {
-    let estimate = |of: fn(&Seen) -> f64| {
-        let (mean, half) = mean(seen.iter().map(of));
-        Estimate { mean, half }
-    };
+    let estimate = |of: fn(&Seen) -> f64| Estimate::of(seen.iter().map(of));
     Summary {
         model: id.to_string(),
         models: args.models,
