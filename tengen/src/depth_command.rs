@@ -6,14 +6,14 @@
 use std::fmt;
 
 use cli::{Blame, PlaceArgs, Stop};
-use config::{ModelRef, QInit, RunConfig, RunName};
+use config::{QInit, RunConfig};
 use evaluator::Searcher;
 use go::Game;
 use mcts::{Evaluate, Search, Settings};
 use play::Budget;
 use serde::Serialize;
 
-use crate::model;
+use crate::model::ModelArgs;
 use crate::positions::positions;
 use crate::statistics::Estimate;
 use crate::think::{BATCH, Thoughts};
@@ -24,12 +24,8 @@ const Q_INITS: [QInit; 3] = [QInit::PARENT, QInit::LOSS, QInit::Zero];
 /// Arguments of `tengen depth`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The model: v15-330, or v15 for the newest of run v15; or a built-in one, uniform or random
-    #[arg(long, env = "TENGEN_MODEL")]
-    model: ModelRef,
-    /// The run whose settings a built-in model plays by [default: those of configs/9x9.toml]
-    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
-    run: Option<RunName>,
+    #[command(flatten)]
+    of: ModelArgs,
     /// Positions, each from a game of its own
     #[arg(long, default_value = "200", value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     positions: u32,
@@ -86,12 +82,11 @@ impl fmt::Display for Row {
 /// # Errors
 /// A model or a configuration that cannot be used, or a device that fails.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let store = model::store_of(store, &args.model)?;
-    let id = model::resolve(&store, &args.model)?;
+    let (store, id) = args.of.find(store)?;
     let device = args.place.device.parse().misconfigured()?;
-    let played = model::configuration(&store, &id, args.run.as_ref(), &[])?;
+    let played = args.of.configuration(&store, &id, &[])?;
     let overrides = [&["search.algorithm=puct".to_owned()], &args.overrides[..]].concat();
-    let config = model::configuration(&store, &id, args.run.as_ref(), &overrides)?;
+    let config = args.of.configuration(&store, &id, &overrides)?;
     let player = Searcher::open(&store, &config, &id, device, BATCH)?;
     let mut evaluator = player.evaluator(args.place.cache());
     let games = positions(&played, &id.to_string(), "depth", args.positions, None, &mut *evaluator, stop)?;

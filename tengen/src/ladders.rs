@@ -10,7 +10,7 @@ mod suite;
 use std::fmt;
 
 use cli::{Blame, PlaceArgs, Stop};
-use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
+use config::{ModelId, QInit, RunConfig};
 use evaluator::Searcher;
 use go::{Game, Size};
 use mcts::Settings;
@@ -18,7 +18,7 @@ use play::Budget;
 use serde::Serialize;
 use store::Store;
 
-use crate::model;
+use crate::model::ModelArgs;
 use crate::statistics::wilson;
 use crate::think::{BATCH, Thoughts};
 use suite::{Kind, Ladder};
@@ -30,12 +30,8 @@ const LEAVES: [usize; 3] = [1, 2, 8];
 /// Arguments of `tengen ladders`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The model: v15-330, or v15 for the newest of run v15; or a built-in one, uniform or random
-    #[arg(long, env = "TENGEN_MODEL")]
-    model: ModelRef,
-    /// The run whose settings a built-in model plays by [default: those of configs/9x9.toml]
-    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
-    run: Option<RunName>,
+    #[command(flatten)]
+    of: ModelArgs,
     /// Visits for each position
     #[arg(long, default_value = "400", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     visits: u32,
@@ -108,9 +104,8 @@ impl fmt::Display for Row {
 /// # Errors
 /// A model or a configuration that cannot be used, or a device that fails.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let store = model::store_of(store, &args.model)?;
-    let id = model::resolve(&store, &args.model)?;
-    let own = model::configuration(&store, &id, args.run.as_ref(), &[])?.game.size;
+    let (store, id) = args.of.find(store)?;
+    let own = args.of.configuration(&store, &id, &[])?.game.size;
     let sizes = match &args.size[..] {
         [] if matches!(id, ModelId::Trained { .. }) => vec![own],
         [] => vec![9, 13, 19],
@@ -148,7 +143,7 @@ impl<'a> Board<'a> {
         let device = args.place.device.parse().misconfigured()?;
         let given = [format!("game.size={side}"), "search.algorithm=puct".to_owned()];
         let overrides = [&given[..], &args.overrides].concat();
-        let config = model::configuration(store, id, args.run.as_ref(), &overrides)?;
+        let config = args.of.configuration(store, id, &overrides)?;
         let player = Searcher::open(store, &config, id, device, BATCH)?;
         let ladders = suite(side, args.positions)?;
         let games = ladders.iter().map(|ladder| ladder.game.clone()).collect();

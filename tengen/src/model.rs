@@ -1,10 +1,35 @@
 //! From what a person typed for a model to what it is and how it plays.
 
 use cli::Blame;
-use config::{ModelId, RunConfig, RunName};
+use config::{ModelId, ModelRef, RunConfig, RunName};
 use store::{Store, StoreError};
 
 pub(crate) use trainer::models::{PLAIN, resolve, store_of};
+
+/// Which model is studied.
+#[derive(clap::Args, Debug)]
+pub(crate) struct ModelArgs {
+    /// The model: v15-330, or v15 for the newest of run v15; or a built-in one, uniform or random
+    #[arg(long, env = "TENGEN_MODEL")]
+    model: ModelRef,
+    /// The run whose settings a built-in model plays by [default: those of configs/9x9.toml]
+    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
+    run: Option<RunName>,
+}
+
+impl ModelArgs {
+    /// The store that has the model, and which of its models it is.
+    pub(crate) fn find(&self, store: &str) -> anyhow::Result<(Store, ModelId)> {
+        let store = store_of(store, &self.model)?;
+        let id = resolve(&store, &self.model)?;
+        Ok((store, id))
+    }
+
+    /// The [`configuration`] that it is studied with.
+    pub(crate) fn configuration(&self, store: &Store, id: &ModelId, overrides: &[String]) -> anyhow::Result<RunConfig> {
+        configuration(store, id, self.run.as_ref(), overrides)
+    }
+}
 
 /// The configuration of the model's run, or of the run that is named, or the plain one, with some values changed; as its
 /// phase has it where the run has phases.

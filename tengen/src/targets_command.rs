@@ -9,7 +9,7 @@
 use std::fmt;
 
 use cli::{Blame, PlaceArgs, Stop};
-use config::{ModelId, ModelRef, RunConfig, RunName};
+use config::{ModelId, RunConfig};
 use evaluator::Searcher;
 use go::{Game, Size};
 use mcts::{Evaluate, Exploration, Settings};
@@ -17,7 +17,7 @@ use play::{Budget, Thinker, game_seed};
 use serde::Serialize;
 use store::Store;
 
-use crate::model;
+use crate::model::ModelArgs;
 use crate::positions::positions;
 use crate::statistics::Estimate;
 use crate::think::{BATCH, Thoughts};
@@ -25,12 +25,8 @@ use crate::think::{BATCH, Thoughts};
 /// Arguments of `tengen targets`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The model: v15-330, or v15 for the newest of run v15; or a built-in one, uniform or random
-    #[arg(long, env = "TENGEN_MODEL")]
-    model: ModelRef,
-    /// The run whose settings a built-in model plays by [default: those of configs/9x9.toml]
-    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
-    run: Option<RunName>,
+    #[command(flatten)]
+    of: ModelArgs,
     /// Positions, each from a game of its own that the model plays against itself, resigning as its run does now
     #[arg(long, default_value = "200", value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     positions: u32,
@@ -100,7 +96,7 @@ impl fmt::Display for Summary {
         };
         let Summary { visits, positions, searches, .. } = self;
         writeln!(f, "Policies to learn by {by}: {visits} visits, {positions} positions, {searches} searches of each")?;
-        writeln!(f, "means with 95 % intervals")?;
+        write!(f, "means with 95 % intervals")?;
         let nats = |of: Estimate| format!("{:>6.3} ± {:.3} nats", of.mean, of.half);
         let percent = |of: Estimate| format!("{:>6.1} ± {:.1} %", 100.0 * of.mean, 100.0 * of.half);
         for (name, value) in [
@@ -111,7 +107,7 @@ impl fmt::Display for Summary {
             ("the network's first move is the target's", percent(self.network_right)),
             ("the mean's first move is the target's", percent(self.mean_right)),
         ] {
-            writeln!(f, "{name:<50} {value}")?;
+            write!(f, "\n{name:<50} {value}")?;
         }
         Ok(())
     }
@@ -122,10 +118,9 @@ impl fmt::Display for Summary {
 /// # Errors
 /// A model or a configuration that cannot be used, more models than there are, or a device that fails.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let store = model::store_of(store, &args.model)?;
-    let id = model::resolve(&store, &args.model)?;
+    let (store, id) = args.of.find(store)?;
     let device = args.place.device.parse().misconfigured()?;
-    let config = model::configuration(&store, &id, args.run.as_ref(), &args.overrides)?;
+    let config = args.of.configuration(&store, &id, &args.overrides)?;
     let models = models(&id, args.models, args.searches).misconfigured()?;
     let mut games = Vec::new();
     let mut seen: Vec<Searched> = Vec::new();
@@ -149,7 +144,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if args.json {
         cli::print(serde_json::to_string(&summary)?)?;
     } else {
-        cli::print(summary.to_string().trim_end())?;
+        cli::print(&summary)?;
     }
     Ok(())
 }

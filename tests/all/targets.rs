@@ -13,15 +13,14 @@ fn mean(summary: &Value, key: &str) -> f64 {
     summary[key]["mean"].as_f64().unwrap()
 }
 
-/// A model whose answers are drawn anew each time leaves nearly everything to chance. One that always gives the same has
-/// searches that differ only by the moves that are sampled.
+/// A model whose answers are drawn anew each time leaves more to chance than one that always gives the same,
+/// whose searches differ only by the moves that are sampled and the symmetries that are drawn.
 #[test]
 fn the_policies_of_a_model_that_throws_dice_are_chance() {
     let random = targets("random", &[]);
     let demo = targets("9x9-demo", &["--set", "search.visits=8"]);
     for summary in [&random, &demo] {
-        let [divergence, chance, left] = ["divergence", "chance", "to_learn"].map(|key| mean(summary, key));
-        assert!((divergence - chance - left).abs() < 1e-9 && chance > 0.0 && left > 0.0, "{summary}");
+        assert!(mean(summary, "chance") > 0.0 && mean(summary, "to_learn") > 0.0, "{summary}");
     }
     assert!(mean(&demo, "chance") < mean(&random, "chance"), "{demo} {random}");
     assert!(mean(&demo, "mean_right") > mean(&random, "mean_right"), "{demo} {random}");
