@@ -27,14 +27,24 @@ fn overlay(name: &str) -> PathBuf {
     repository().join("k8s/overlays").join(name)
 }
 
-/// The objects of each overlay.
-fn rendered() -> Option<BTreeMap<&'static str, Vec<Value>>> {
+/// What check_manifests.py makes of the overlays.
+fn checked() -> Option<Value> {
     let answer = succeed(checker()?.args(OVERLAYS.map(overlay)).arg(repository().join("k8s/monitoring")));
     let answer: Value = serde_json::from_str(&answer).unwrap();
     println!("checked with the schemas of {}", answer["versions"]);
     assert_eq!(answer["versions"].as_array().unwrap().len(), 3);
-    let of = |name| answer["objects"][overlay(name).to_str().unwrap()].as_array().unwrap().clone();
-    Some(OVERLAYS.into_iter().map(|name| (name, of(name))).collect())
+    Some(answer)
+}
+
+/// A list of each overlay: `objects` as they are applied, or `patched` by the commands of k8s/README.md.
+fn lists(answer: &Value, key: &str) -> BTreeMap<&'static str, Vec<Value>> {
+    let of = |name| answer[key][overlay(name).to_str().unwrap()].as_array().unwrap().clone();
+    OVERLAYS.into_iter().map(|name| (name, of(name))).collect()
+}
+
+/// The objects of each overlay.
+fn rendered() -> Option<BTreeMap<&'static str, Vec<Value>>> {
+    Some(lists(&checked()?, "objects"))
 }
 
 fn named<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
@@ -144,7 +154,8 @@ fn jobs_go_on_after_disruptions_and_end_when_they_are_wrong() {
         for job in jobs {
             let spec = &job["spec"];
             assert_eq!(spec["completionMode"], "Indexed");
-            assert!(spec["backoffLimitPerIndex"].as_u64() > Some(0) && spec["maxFailedIndexes"].is_u64());
+            assert!(spec["backoffLimitPerIndex"].as_u64() > Some(0));
+            assert!(spec["maxFailedIndexes"].is_null(), "failed indices end {}", job["metadata"]["name"]);
             let rules = spec["podFailurePolicy"]["rules"].as_array().unwrap();
             let on_codes = |action: &str| -> Vec<u64> {
                 let rules = rules.iter().filter(|rule| rule["action"] == action);
@@ -170,14 +181,82 @@ fn jobs_go_on_after_disruptions_and_end_when_they_are_wrong() {
 }
 
 #[test]
-fn a_misspelt_key_of_a_manifest_is_found() {
-    let Some(mut checker) = checker() else { return };
+fn documented_patches_scale_and_pause_selfplay_in_every_overlay() {
+    let Some(answer) = checked() else { return };
+    for (overlay, patched) in lists(&answer, "patched") {
+        let mut numbers = BTreeSet::new();
+        for step in &patched {
+            let (job, spec) = (&step["object"], &step["object"]["spec"]);
+            assert_eq!((&job["kind"], text(&job["metadata"]["name"])), (&Value::from("Job"), "selfplay"));
+            assert!(spec["maxFailedIndexes"].is_null(), "{overlay}: {}: failed indices end the Job", step["patch"]);
+            numbers.insert((spec["completions"].as_u64().unwrap(), spec["parallelism"].as_u64().unwrap()));
+        }
+        for workers in [2, 4, 8, 64, 1000] {
+            assert!(numbers.contains(&(workers, workers)), "{overlay}: no documented command for {workers} workers");
+        }
+        assert!(numbers.iter().any(|(_, parallelism)| *parallelism == 0), "{overlay}: no documented pause");
+    }
+}
+
+/// What the check says about one object, and about the commands of a document if one is given.
+fn complaint(object: &str, document: Option<&str>) -> Option<String> {
+    let mut checker = checker()?;
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("kustomization.yaml"), "resources: [pod.yaml]\n").unwrap();
-    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: [{name: x, imagge: y}]}}\n";
-    fs::write(folder.path().join("pod.yaml"), pod).unwrap();
+    fs::write(folder.path().join("kustomization.yaml"), "resources: [object.yaml]\n").unwrap();
+    fs::write(folder.path().join("object.yaml"), object).unwrap();
+    if let Some(document) = document {
+        fs::write(folder.path().join("README.md"), document).unwrap();
+        checker.arg("--document").arg(folder.path().join("README.md"));
+    }
     let (code, said) = fail(checker.arg(folder.path()));
-    assert!(code == 1 && said.contains("imagge"), "{said}");
+    assert_eq!(code, 1, "{said}");
+    Some(said)
+}
+
+#[test]
+fn a_misspelt_key_of_a_manifest_is_found() {
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: [{name: x, imagge: y}]}}\n";
+    let Some(said) = complaint(pod, None) else { return };
+    assert!(said.contains("imagge"), "{said}");
+}
+
+/// An Indexed Job `selfplay` of four workers with more keys.
+fn job(keys: &str) -> String {
+    format!(
+        "{{apiVersion: batch/v1, kind: Job, metadata: {{name: selfplay, namespace: tengen}}, spec: {{completionMode: Indexed, \
+         completions: 4, parallelism: 4, {keys}, template: {{spec: {{restartPolicy: Never, containers: [{{name: x}}]}}}}}}}}\n"
+    )
+}
+
+#[test]
+fn numbers_of_a_job_that_the_api_server_refuses_are_found() {
+    let more_than_there_are = job("backoffLimitPerIndex: 20, maxFailedIndexes: 5");
+    let Some(said) = complaint(&more_than_there_are, None) else { return };
+    assert!(said.contains("maxFailedIndexes: 5 must be less than or equal to completions, which are 4"), "{said}");
+
+    // Good as it is, and refused after the README's own command with fewer workers.
+    let said = complaint(&job("backoffLimitPerIndex: 20, maxFailedIndexes: 4"), None).unwrap();
+    assert!(said.lines().all(|line| line.contains(r#"after kubectl -n tengen patch job selfplay"#)), "{said}");
+    assert!(said.contains("maxFailedIndexes: 4 must be less than or equal to completions, which are 2"), "{said}");
+    let said = complaint(&job("maxFailedIndexes: 4"), None).unwrap();
+    assert!(said.contains("backoffLimitPerIndex: required"), "{said}");
+}
+
+#[test]
+fn documented_patches_that_the_api_server_refuses_are_found() {
+    let job = job("backoffLimitPerIndex: 20");
+    let patch = |patch: &str| format!("Text.\n\n    kubectl -n tengen patch job selfplay --type=merge -p '{patch}'\n");
+    for (document, problem) in [
+        (patch(r#"{"spec":{"completions":64}}"#), "spec.completions: 64 can only change together with spec.parallelism"),
+        (patch(r#"{"spec":{"completions":null}}"#), "spec.completions: required"),
+        (patch(r#"{"spec":{"parallelism":8,"backoffLimitPerIndex":3}}"#), "spec.backoffLimitPerIndex: immutable"),
+        (patch(r#"{"spec":{"paralelism":8}}"#), "paralelism"),
+        (patch(r#"{"spec":{"parallelism":8}"#), "cannot read"),
+        ("Pause with `kubectl patch job selfplay`.\n".to_owned(), "cannot read"),
+    ] {
+        let Some(said) = complaint(&job, Some(&document)) else { return };
+        assert!(said.contains(problem), "{document}: {said}");
+    }
 }
 
 /// Words of a text that begin like our metrics.
