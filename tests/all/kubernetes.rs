@@ -124,6 +124,8 @@ fn starts(overlay: &str, objects: &[Value], workload: &Value, container: &Value)
     let gpus = &container["resources"]["limits"]["nvidia.com/gpu"];
     let wants = matches!(overlay, "gpu" | "s3" | "gcs") && container["name"] != "shuffler";
     assert_eq!(gpus.as_u64(), wants.then_some(1), "{overlay}: {}", container["name"]);
+    let unfinished = (container["name"] == "selfplay").then_some("leave");
+    assert_eq!(environment.get("TENGEN_UNFINISHED").map(String::as_str), unfinished, "{overlay}: {}", container["name"]);
     assert_eq!(environment.get("TENGEN_DEVICE").map(String::as_str), wants.then_some("cuda"));
     let port = environment["TENGEN_METRICS_ADDR"].rsplit(':').next().unwrap();
     assert_eq!(container["ports"][0]["containerPort"].to_string(), port);
