@@ -125,7 +125,12 @@ fn starts(overlay: &str, objects: &[Value], workload: &Value, container: &Value)
     let wants = matches!(overlay, "gpu" | "s3" | "gcs") && container["name"] != "shuffler";
     assert_eq!(gpus.as_u64(), wants.then_some(1), "{overlay}: {}", container["name"]);
     let unfinished = (container["name"] == "selfplay").then_some("leave");
-    assert_eq!(environment.get("TENGEN_UNFINISHED").map(String::as_str), unfinished, "{overlay}: {}", container["name"]);
+    assert_eq!(
+        environment.get("TENGEN_UNFINISHED").map(String::as_str),
+        unfinished,
+        "{overlay}: {}",
+        container["name"]
+    );
     assert_eq!(environment.get("TENGEN_DEVICE").map(String::as_str), wants.then_some("cuda"));
     let port = environment["TENGEN_METRICS_ADDR"].rsplit(':').next().unwrap();
     assert_eq!(container["ports"][0]["containerPort"].to_string(), port);
@@ -249,7 +254,10 @@ fn documented_patches_that_the_api_server_refuses_are_found() {
     let job = job("backoffLimitPerIndex: 20");
     let patch = |patch: &str| format!("Text.\n\n    kubectl -n tengen patch job selfplay --type=merge -p '{patch}'\n");
     for (document, problem) in [
-        (patch(r#"{"spec":{"completions":64}}"#), "spec.completions: 64 can only change together with spec.parallelism"),
+        (
+            patch(r#"{"spec":{"completions":64}}"#),
+            "spec.completions: 64 can only change together with spec.parallelism",
+        ),
         (patch(r#"{"spec":{"completions":null}}"#), "spec.completions: required"),
         (patch(r#"{"spec":{"parallelism":8,"backoffLimitPerIndex":3}}"#), "spec.backoffLimitPerIndex: immutable"),
         (patch(r#"{"spec":{"paralelism":8}}"#), "paralelism"),
