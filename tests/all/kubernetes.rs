@@ -243,7 +243,7 @@ fn numbers_of_a_job_that_the_api_server_refuses_are_found() {
 
     // Good as it is, and refused after the README's own command with fewer workers.
     let said = complaint(&job("backoffLimitPerIndex: 20, maxFailedIndexes: 4"), None).unwrap();
-    assert!(said.lines().all(|line| line.contains(r#"after kubectl -n tengen patch job selfplay"#)), "{said}");
+    assert!(said.lines().all(|line| line.contains("after kubectl -n tengen patch job selfplay")), "{said}");
     assert!(said.contains("maxFailedIndexes: 4 must be less than or equal to completions, which are 2"), "{said}");
     let said = complaint(&job("maxFailedIndexes: 4"), None).unwrap();
     assert!(said.contains("backoffLimitPerIndex: required"), "{said}");
