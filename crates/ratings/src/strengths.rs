@@ -136,24 +136,35 @@ impl Ratings {
 
     /// All ratings above the mean of the pool: how well each place in the pool is known.
     pub fn above_pool(&self) -> Vec<Estimate> {
-        self.above_mean(&(0..self.players.len()).collect::<Vec<_>>())
+        let all: Vec<usize> = (0..self.players.len()).collect();
+        self.against_mean(&all, &all)
+    }
+
+    /// All ratings above the mean of these players, or of the pool where there are none of them.
+    pub fn above(&self, players: &[usize]) -> Vec<Estimate> {
+        let all: Vec<usize> = (0..self.players.len()).collect();
+        self.against_mean(&all, if players.is_empty() { &all } else { players })
     }
 
     /// The ratings of these players above their own mean.
-    pub fn above_mean(&self, players: &[usize]) -> Vec<Estimate> {
-        let share = 1.0 / players.len() as f64;
-        let mean = share * players.iter().map(|&player| self.strengths[player]).sum::<f64>();
-        let with_mean = |&player: &usize| {
+    pub(crate) fn above_mean(&self, players: &[usize]) -> Vec<Estimate> {
+        self.against_mean(players, players)
+    }
+
+    /// The ratings of some players above the mean of others.
+    fn against_mean(&self, players: &[usize], others: &[usize]) -> Vec<Estimate> {
+        let share = 1.0 / others.len() as f64;
+        let mean = share * others.iter().map(|&other| self.strengths[other]).sum::<f64>();
+        let with_mean = |player: usize| {
             let row = self.covariance.row(player);
-            share * players.iter().map(|&other| row[other]).sum::<f64>()
+            share * others.iter().map(|&other| row[other]).sum::<f64>()
         };
-        let with_mean: Vec<f64> = players.iter().map(with_mean).collect();
-        let of_mean = share * with_mean.iter().sum::<f64>();
-        let estimate = |(&player, with_mean): (&usize, f64)| {
-            let variance = self.covariance.at(player, player) - 2.0 * with_mean + of_mean;
+        let of_mean = share * others.iter().map(|&other| with_mean(other)).sum::<f64>();
+        let estimate = |&player: &usize| {
+            let variance = self.covariance.at(player, player) - 2.0 * with_mean(player) + of_mean;
             Estimate { elo: ELO * (self.strengths[player] - mean), error: ELO * variance.max(0.0).sqrt() }
         };
-        players.iter().zip(with_mean).map(estimate).collect()
+        players.iter().map(estimate).collect()
     }
 
     /// How much stronger `first` is than `second`.

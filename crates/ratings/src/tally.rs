@@ -78,6 +78,17 @@ impl Tally {
         }
     }
 
+    /// Counts the games of another pool too.
+    pub fn extend(&mut self, other: &Tally) {
+        let places: Vec<usize> = other.players.iter().map(|name| self.enter(name)).collect();
+        for (black, white, score) in other.scores() {
+            let sum = self.scores.entry((places[black], places[white])).or_default();
+            sum.black += score.black;
+            sum.white += score.white;
+            sum.draws += score.draws;
+        }
+    }
+
     /// The players, in the order in which they joined.
     pub fn players(&self) -> &[String] {
         &self.players
@@ -151,6 +162,10 @@ mod tests {
         let record = |games, points| Record { games, points };
         assert_eq!(tally.records(), [record(0, 0.0), record(4, 2.5), record(4, 1.5)]);
         assert_eq!((tally.between(a, b), tally.between(b, a), tally.between(a, c)), ((4, 2.5), (4, 1.5), (0, 0.0)));
+        let mut twice = Tally::new(["a"]);
+        twice.extend(&tally);
+        twice.extend(&tally);
+        assert_eq!((twice.players(), twice.between(0, 2)), (["a", "c", "b"].map(str::to_owned).as_slice(), (8, 5.0)));
         let without = tally.filtered(|black, _| black != a);
         assert_eq!((without.players(), without.total().games()), (tally.players(), 2));
     }

@@ -22,7 +22,7 @@ pub struct RatingRow {
     pub elo: f64,
     /// Error of `elo`, in Elo.
     pub error: f64,
-    /// Elo above the mean of all players.
+    /// Elo above the mean of the run's models, or of all players where no model of the run has played.
     pub above_pool: f64,
     /// Error of `above_pool`, in Elo.
     pub above_pool_error: f64,
@@ -44,7 +44,11 @@ pub fn to_batch(rows: &[RatingRow]) -> RecordBatch {
         strings("player", "id of a model, or the name of another program", rows().map(|r| &r.player)),
         numbers::<Float64Type>("elo", "Elo above the anchor", rows().map(|r| r.elo)),
         numbers::<Float64Type>("error", "one standard error of elo, in Elo", rows().map(|r| r.error)),
-        numbers::<Float64Type>("above_pool", "Elo above the mean of all players", rows().map(|r| r.above_pool)),
+        numbers::<Float64Type>(
+            "above_pool",
+            "Elo above the mean of the run's models, or of all players where no model of the run has played",
+            rows().map(|r| r.above_pool),
+        ),
         numbers::<Float64Type>(
             "above_pool_error",
             "one standard error of above_pool, in Elo",

@@ -240,7 +240,7 @@ fn foreseen_games_narrow_everything_alike() {
     let ages = [Some(1), Some(2), Some(5)];
     let in_flight = InFlight::default();
     let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 2, cost: &|_, _| 1.0 };
-    for about in [About::Best, About::Curve, About::Newest] {
+    for about in [About::Best, About::Curve, About::Newest, About::Ladder] {
         let mut outlook = Outlook::new(&question, goal::contrasts(&ratings, &ages, about));
         for (a, b) in [(A, B), (B, C), (A, B), (A, C)] {
             let [known, will_be] = outlook.uncertainty(a, b, 2);
