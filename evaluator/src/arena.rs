@@ -10,7 +10,7 @@ use go::Size;
 use net::Device;
 use play::{Seed, game_seed};
 use rand::SeedableRng;
-use ratings::pairing::{self, InFlight, Question, Reason, Rule};
+use ratings::pairing::{self, Choice, InFlight, Question, Reason, Rule};
 use ratings::{Prior, RatingError, Ratings, Tally};
 use store::{Claim, Run, Stem, Store};
 
@@ -28,7 +28,7 @@ mod retirement;
 
 pub use comparison::Comparison;
 pub use gate::Promotion;
-pub use retirement::Retirement;
+pub use retirement::{Deletion, Retirement};
 
 use pace::Pace;
 
@@ -65,6 +65,8 @@ pub struct Arena {
     players: Vec<Player>,
     /// How long games take.
     pace: Pace,
+    /// Whether retired models are shown and paired.
+    including_retired: bool,
 }
 
 /// How one player has done against another.
@@ -100,7 +102,15 @@ impl Arena {
         let run = store.run(name);
         let no_run = || EvaluatorError::NoRun { run: name.clone(), store: store.root().to_owned() };
         let config = run.config()?.ok_or_else(no_run)?;
-        Ok(Arena { store: store.clone(), run, config, place, players: Vec::new(), pace: Pace::default() })
+        Ok(Arena {
+            store: store.clone(),
+            run,
+            config,
+            place,
+            players: Vec::new(),
+            pace: Pace::default(),
+            including_retired: false,
+        })
     }
 
     /// The run.
@@ -254,8 +264,8 @@ impl Arena {
         let mut rng = Seed::seed_from_u64(game_seed(self.config.seed, &self.place.worker, "pair", pool.games() as u64));
         let games = u32::try_from(self.config.evaluate.games_per_pair).unwrap_or(u32::MAX);
         let in_flight = self.in_flight(&tally)?;
-        let retired = self.run.retired_models()?;
-        let is_retired = |player: usize| ages[player].is_some_and(|age| retired.contains(&age));
+        let hidden = self.hidden_players(&tally)?;
+        let is_retired = |player: usize| hidden[player];
         // Nothing is learned for what it costs; rules that do not look at the cost are asked again.
         let players: Vec<Option<PlayerId>> = tally.players().iter().map(|name| name.parse().ok()).collect();
         let seconds = |player: usize| self.pace.of(players[player].as_ref());
@@ -270,18 +280,11 @@ impl Arena {
             |one: usize, other: usize| if is_free(one, other) { seconds(one) + seconds(other) } else { f64::INFINITY };
         let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
         let id = |player: usize| tally.players()[player].parse().ok();
-        for _ in 0..DRAWS {
-            let Some(choice) = pairing::pairs(&question, rule, 1, &mut rng).into_iter().next() else { break };
-            if is_free(choice.first, choice.second) {
-                return Ok(id(choice.first).zip(id(choice.second)).map(|(first, second)| Proposal {
-                    first,
-                    second,
-                    reason: choice.reason,
-                    in_flight: in_flight.between(choice.first, choice.second),
-                }));
-            }
-        }
-        Ok(None)
+        Ok(draw_free(&question, rule, &is_free, &mut rng).and_then(|choice| {
+            let in_flight = in_flight.between(choice.first, choice.second);
+            let (first, second) = id(choice.first).zip(id(choice.second))?;
+            Some(Proposal { first, second, reason: choice.reason, in_flight })
+        }))
     }
 
     /// What other evaluators are playing now.
@@ -344,22 +347,28 @@ impl Arena {
         }
     }
 
-    /// The models of the run, oldest first.
+    /// The models of the run, oldest first, without those that are hidden.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn models(&self) -> Result<Vec<ModelId>, EvaluatorError> {
-        Ok(self.run.models()?.into_iter().map(|number| self.run.name().model(number)).collect())
+        let hidden = self.hidden()?;
+        let shown = self.run.models()?.into_iter().filter(|number| !hidden.contains(number));
+        Ok(shown.map(|number| self.run.name().model(number)).collect())
     }
 
-    /// The models that a new one meets: those at Fibonacci's distances before it that exist, and `random` where the
-    /// run is not so old.
+    /// The models that a new one meets: those at Fibonacci's distances before it that exist and are not hidden, and `random`
+    /// where the run is not so old.
     ///
     /// # Errors
     /// The store cannot be read.
     pub fn ancestors(&self, player: &PlayerId) -> Result<Vec<ModelId>, EvaluatorError> {
         let PlayerId::Model { id: ModelId::Trained { run, number }, .. } = player else { return Ok(Vec::new()) };
-        let older = self.store.run(run).models()?;
+        let mut older = self.store.run(run).models()?;
+        if run == self.run.name() {
+            let hidden = self.hidden()?;
+            older.retain(|number| !hidden.contains(number));
+        }
         let at = |distance: u32| {
             number.checked_sub(distance).map(|at| if at == 0 { ModelId::Random } else { run.model(at) })
         };
@@ -368,6 +377,13 @@ impl Arena {
             ModelId::Uniform | ModelId::Random => true,
         };
         Ok(pairing::fibonacci().map_while(at).filter(known).collect())
+    }
+
+    /// By player of a tally: whether it is a retired model of the run, with whatever settings, that is not included.
+    fn hidden_players(&self, tally: &Tally) -> Result<Vec<bool>, EvaluatorError> {
+        let hidden = self.hidden()?;
+        let number = |player: &String| pool::model_number(self.run.name(), player);
+        Ok(tally.players().iter().map(|player| number(player).is_some_and(|number| hidden.contains(&number))).collect())
     }
 
     /// By player of a tally: the number of a model of the run.
@@ -414,7 +430,8 @@ impl Arena {
         if others.is_empty() && anchors.is_empty() {
             monitor::note_ratings(&tally, &ratings, &ages);
         }
-        Ok(Table::new(&tally, &ratings, &ages).anchored(names.collect()))
+        let hidden = self.hidden_players(&tally)?;
+        Ok(Table::hiding(&tally, &ratings, &ages, &hidden).anchored(names.collect()))
     }
 
     fn without_anchor(&self, source: RateError) -> EvaluatorError {
@@ -456,6 +473,18 @@ impl Arena {
         }
         Err(EvaluatorError::OtherEngine { name: engine.name().clone(), known: Box::new(known), found: Box::new(found) })
     }
+}
+
+/// A pair that a rule chooses and that is free; `None` where none is.
+fn draw_free(
+    question: &Question,
+    rule: Rule,
+    is_free: &dyn Fn(usize, usize) -> bool,
+    rng: &mut Seed,
+) -> Option<Choice> {
+    (0..DRAWS)
+        .map_while(|_| pairing::pairs(question, rule, 1, rng).pop())
+        .find(|choice| is_free(choice.first, choice.second))
 }
 
 #[cfg(test)]

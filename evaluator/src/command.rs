@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -71,10 +72,21 @@ pub struct Args {
     /// Let this player meet every engine: those that are built in, and those of --engines
     #[arg(long, group = "work", value_name = "PLAYER")]
     against_anchors: Option<PlayerRef>,
-    /// Retire the models of the run that are surely, with 97.5 %, more than so many Elo behind its best: --pair-uncertain does
-    /// not choose them any more. Never the newest, and none with fewer than 16 games
-    #[arg(long, group = "work", value_name = "ELO")]
-    retire: Option<f64>,
+    /// Retire models: one by its name, or all that are surely, with 97.5 %, more than so many Elo behind the best of the run.
+    /// Tables, reports, pairings and promotion tests leave them out; their games still count. Never the newest or the champion;
+    /// by Elo, none with fewer than 16 games and none that was brought back
+    #[arg(long, group = "work", value_name = "ELO|MODEL")]
+    retire: Option<Retire>,
+    /// Bring a retired model back
+    #[arg(long, group = "work", value_name = "MODEL")]
+    unretire: Option<ModelId>,
+    /// Delete the weights of all retired models, for good. Cards, games and results are kept, and so are weights of champions and
+    /// of models that training may continue from
+    #[arg(long, group = "work")]
+    delete_retired_weights: bool,
+    /// Show retired models in tables and reports, pair them, and let them be tested
+    #[arg(long, conflicts_with_all = ["rate", "retire", "unretire", "delete_retired_weights"])]
+    include_retired: bool,
     /// Only rate what was played, and print the table
     #[arg(long, group = "work")]
     ratings: bool,
@@ -156,6 +168,8 @@ enum Question {
     Newest,
     /// The run's models against everybody else
     Anchors,
+    /// Every model against the mean of the models, and the newest against the oldest
+    Ladder,
 }
 
 /// How pairs are chosen.
@@ -168,6 +182,27 @@ enum Pairing {
     Minigo,
     /// Any two
     Random,
+}
+
+/// Which models are retired.
+#[derive(Clone, Debug, PartialEq)]
+enum Retire {
+    /// Those that are so many Elo behind the best.
+    Behind(f64),
+    /// This one.
+    Model(ModelId),
+}
+
+impl FromStr for Retire {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Retire, String> {
+        match (text.parse::<f64>(), text.parse()) {
+            (Ok(elo), _) if elo >= 0.0 && elo.is_finite() => Ok(Retire::Behind(elo)),
+            (Err(_), Ok(model)) => Ok(Retire::Model(model)),
+            _ => Err("neither a lead in Elo, 0 or more, nor a model as v15-330".to_owned()),
+        }
+    }
 }
 
 /// Both colours play each opening, so a match has an even number of games.
@@ -201,6 +236,7 @@ impl Args {
                 Question::Curve => About::Curve,
                 Question::Newest => About::Newest,
                 Question::Anchors => About::Anchors,
+                Question::Ladder => About::Ladder,
             }),
             Pairing::Minigo => Rule::Minigo,
             Pairing::Random => Rule::Random,
@@ -237,6 +273,9 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         return Ok(());
     }
     let mut arena = Arena::open(&store, &name, place).map_err(blame)?;
+    if args.include_retired {
+        arena = arena.including_retired();
+    }
     cli::ready();
     if let Some(pair) = &args.pair {
         play_pair(&mut arena, pair, args.games, stop).map_err(blame)?;
@@ -246,8 +285,19 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         play_round(&mut arena, args.games, stop).map_err(blame)?;
     } else if let Some(model) = &args.new_model {
         play_ancestors(&mut arena, model, args.games, stop).map_err(blame)?;
-    } else if let Some(bound) = args.retire {
-        arena.retire(bound).map_err(blame)?.iter().try_for_each(cli::print)?;
+    } else if let Some(retire) = &args.retire {
+        match retire {
+            Retire::Behind(bound) => arena.retire(*bound).map_err(blame)?.iter().try_for_each(cli::print)?,
+            Retire::Model(model) => {
+                arena.retire_model(model).map_err(blame)?;
+                cli::print(format_args!("{model} is retired"))?;
+            }
+        }
+    } else if let Some(model) = &args.unretire {
+        arena.unretire(model).map_err(blame)?;
+        cli::print(format_args!("{model} is back"))?;
+    } else if args.delete_retired_weights {
+        return arena.delete_retired_weights().map_err(blame)?.iter().try_for_each(cli::print);
     } else if let Some(player) = &args.against_anchors {
         play_anchors(&mut arena, player, args.games, stop).map_err(blame)?;
     } else if let Some(pair) = &args.sprt {
@@ -309,7 +359,13 @@ fn run_name(args: &Args) -> anyhow::Result<RunName> {
         Some(ModelRef::Exact(ModelId::Trained { run, .. }) | ModelRef::Newest(run)) => Some(run.clone()),
         _ => None,
     };
-    let of_pair = || named().find_map(of_model).or_else(of_gate);
+    let of_retired = || match (&args.retire, &args.unretire) {
+        (Some(Retire::Model(ModelId::Trained { run, .. })), _) | (_, Some(ModelId::Trained { run, .. })) => {
+            Some(run.clone())
+        }
+        _ => None,
+    };
+    let of_pair = || named().find_map(of_model).or_else(of_gate).or_else(of_retired);
     let nowhere = || anyhow::anyhow!("which run is meant? say it with --run NAME");
     args.run.clone().or_else(of_pair).ok_or_else(nowhere).misconfigured()
 }
@@ -489,6 +545,7 @@ fn blame(error: EvaluatorError) -> anyhow::Error {
             StoreError::BadUrl { .. }
             | StoreError::BadName(_)
             | StoreError::NotFound { .. }
+            | StoreError::Deleted { .. }
             | StoreError::Config { .. },
         )
         | EvaluatorError::NoRun { .. }
@@ -496,6 +553,8 @@ fn blame(error: EvaluatorError) -> anyhow::Error {
         | EvaluatorError::NoModel(_)
         | EvaluatorError::Itself(_)
         | EvaluatorError::NoCandidate { .. }
+        | EvaluatorError::Retired(_)
+        | EvaluatorError::NotRetirable { .. }
         | EvaluatorError::Settings { .. }
         | EvaluatorError::Anchor { .. }
         | EvaluatorError::Engine(_)
@@ -520,7 +579,12 @@ mod tests {
             "--pair-uncertain --pairs 3 --run v1",
             "--ratings --run v1",
             "--report --run v1",
-            "--report page.html --run v1",
+            "--report page.html --run v1 --include-retired",
+            "--retire 300 --run v1",
+            "--retire v1-3",
+            "--unretire v1-3",
+            "--delete-retired-weights --run v1",
+            "--pair-uncertain --run v1 --about ladder --include-retired",
             "--report page.html --run v1 --anchor Random=-1534",
             "--rate f.csv --prior gauss:400 --no-first-move --anchor a=1 --anchor b=2:30",
         ] {
@@ -540,6 +604,10 @@ mod tests {
             "--rate f.csv --prior flat",
             "--ratings --no-first-move --run v1",
             "--report --ratings --run v1",
+            "--retire -5 --run v1",
+            "--retire NaN --run v1",
+            "--unretire 3",
+            "--retire 300 --include-retired --run v1",
             "--report --with v2 --run v1",
         ] {
             assert!(args(text).is_err(), "{text}");
@@ -553,5 +621,7 @@ mod tests {
         assert_eq!(run("--pair v1-2 v2 --run v3"), Some("v3".to_owned()));
         assert_eq!(run("--pair random uniform"), None);
         assert_eq!(run("--ratings"), None);
+        assert_eq!(run("--retire v4-3"), Some("v4".to_owned()));
+        assert_eq!(run("--unretire v4-3"), Some("v4".to_owned()));
     }
 }

@@ -41,6 +41,19 @@ pub enum EvaluatorError {
         /// The run.
         run: RunName,
     },
+    /// A retired model that is to pass a promotion test.
+    #[error("{0} is retired; bring it back with --unretire {0}, or add --include-retired")]
+    Retired(ModelId),
+    /// A model that cannot be retired or brought back.
+    #[error("{model} cannot be {what}: {reason}")]
+    NotRetirable {
+        /// The model.
+        model: ModelId,
+        /// `retired` or `brought back`.
+        what: &'static str,
+        /// Why not.
+        reason: &'static str,
+    },
     /// A model plays on another board than the run.
     #[error("{model} plays on {found}x{found} boards, and this run on {wanted}x{wanted}")]
     OtherBoard {

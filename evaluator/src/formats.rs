@@ -9,7 +9,7 @@ impl Table {
     /// One line a player after a header, strongest first; errors are one standard error.
     pub fn to_csv(&self) -> String {
         let header = ["player", "elo", "error", "above_pool", "above_pool_error", "games", "points"];
-        let rows = self.rows().into_iter().map(|row| {
+        let rows = self.shown().into_iter().map(|row| {
             let numbers = [row.elo, row.error, row.above_pool, row.above_pool_error].map(|number| number.to_string());
             [vec![quoted(&row.player)], numbers.to_vec(), vec![row.games.to_string(), row.points.to_string()]].concat()
         });
@@ -18,7 +18,7 @@ impl Table {
 
     /// Everything that the table says.
     pub fn to_json(&self) -> Value {
-        let rows = self.rows().into_iter().map(|row| {
+        let rows = self.shown().into_iter().map(|row| {
             json!({
                 "player": row.player, "elo": row.elo, "se": row.error, "above_pool": row.above_pool,
                 "above_pool_se": row.above_pool_error, "games": row.games, "points": row.points,

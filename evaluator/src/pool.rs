@@ -70,6 +70,11 @@ impl Pool {
     }
 }
 
+/// The number of a player's model in a run, whatever its settings; `None` for others.
+pub(crate) fn model_number(run: &RunName, player: &str) -> Option<u32> {
+    age(run, player.split_once('+').map_or(player, |(model, _)| model))
+}
+
 /// The age of a player among the models of a run: its number. Others have none.
 pub(crate) fn age(run: &RunName, player: &str) -> Option<u32> {
     match player.parse() {

@@ -30,11 +30,12 @@ pub fn gather(arena: &Arena, anchors: &[AnchorChoice]) -> Result<Facts, Evaluato
     let stored = arena.rate()?;
     let table = if anchors.is_empty() { stored } else { arena.rate_with(&[], anchors)? };
     let tally = arena.pool()?.tally([]);
+    let hidden = table.hidden();
     let models = selfplay::models(run)?;
     let before = |number: u32| models.iter().filter(|model| model.number < number).map(|model| model.games).sum();
     let (logs, begun) = (losses::read_all(run)?, selfplay::begun(run)?);
     let hours = |number: &u32| Some((logs.ends.get(number)? - begun?) / 3600.0);
-    let players = table.rows().into_iter().map(|row| {
+    let players = table.shown().into_iter().map(|row| {
         let (model, settings) = row.player.split_once('+').unwrap_or((&row.player, ""));
         let (number, settings) = (pool::age(run.name(), model), settings.to_owned());
         Player {
@@ -66,7 +67,7 @@ pub fn gather(arena: &Arena, anchors: &[AnchorChoice]) -> Result<Facts, Evaluato
         models,
         thresholds: thresholds(arena)?,
         losses: logs.curves,
-        games: games::games(run)?,
+        games: games::games(run, &|player| hidden.contains(player))?,
     })
 }
 

@@ -1,5 +1,6 @@
 //! The ratings as a table for people.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use ratings::{Doubt, Estimate, Ratings, Record, Tally, doubts, misfit};
@@ -11,6 +12,10 @@ use crate::rate::suspicion;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
     lines: Vec<Line>,
+    /// Players that are rated and not shown.
+    hidden: BTreeSet<String>,
+    /// Whether errors are against the mean of the run's models, rather than of all players.
+    has_models: bool,
     games: u32,
     draws: u32,
     first_move: Estimate,
@@ -27,7 +32,7 @@ pub struct Line {
     pub player: String,
     /// Elo above the anchor, and its error against the anchor.
     pub rating: Estimate,
-    /// Elo above the mean of the pool, and its error against that.
+    /// Elo above the mean of the run's models, and its error against that; where there are none, of all players.
     pub above_pool: Estimate,
     /// Games played.
     pub games: u32,
@@ -50,22 +55,39 @@ impl Table {
     /// # Panics
     /// When the ratings are not those of the tally, or there is not one age for each player.
     pub fn new(tally: &Tally, ratings: &Ratings, ages: &[Option<u32>]) -> Table {
+        Table::hiding(tally, ratings, ages, &vec![false; ages.len()])
+    }
+
+    /// The same without some players, by their place in the tally: they are rated and stored, and not shown.
+    ///
+    /// # Panics
+    /// As [`Table::new`].
+    pub fn hiding(tally: &Tally, ratings: &Ratings, ages: &[Option<u32>], hidden: &[bool]) -> Table {
         assert_eq!(tally.players(), ratings.players(), "the ratings are of this tally");
         assert_eq!(ages.len(), tally.players().len(), "every player has an age or none");
         let total = tally.total();
-        let places = (0..).zip(tally.records()).zip(ratings.above_pool());
+        let models: Vec<usize> = (0..ages.len()).filter(|&player| ages[player].is_some()).collect();
+        let places = (0..).zip(tally.records()).zip(ratings.above(&models));
         let mut lines: Vec<Line> =
             places.map(|((player, record), above_pool)| line(ratings, player, record, above_pool)).collect();
         lines.sort_by(|a, b| b.rating.elo.total_cmp(&a.rating.elo).then_with(|| a.player.cmp(&b.player)));
         let doubts = doubts(tally);
         let suspicion = misfit(tally, ratings).and_then(|misfit| suspicion(tally, &misfit));
-        let notes = doubts.iter().map(Doubt::to_string).chain(suspicion).collect();
+        let shown_ages: Vec<Option<u32>> =
+            ages.iter().zip(hidden).map(|(&age, &hidden)| age.filter(|_| !hidden)).collect();
+        let hidden: BTreeSet<String> =
+            tally.players().iter().zip(hidden).filter(|&(_, &hidden)| hidden).map(|(name, _)| name.clone()).collect();
+        let left_out = (!hidden.is_empty())
+            .then(|| format!("retired models are not shown without --include-retired: {}", join(&hidden)));
+        let notes = doubts.iter().map(Doubt::to_string).chain(suspicion).chain(left_out).collect();
         Table {
             lines,
+            hidden,
+            has_models: !models.is_empty(),
             games: total.games(),
             draws: total.draws,
             first_move: ratings.first_move(),
-            newest: newest(ratings, ages),
+            newest: newest(ratings, &shown_ages),
             anchors: Vec::new(),
             notes,
         }
@@ -82,9 +104,14 @@ impl Table {
         &self.anchors
     }
 
-    /// The players, strongest first.
-    pub fn lines(&self) -> &[Line] {
-        &self.lines
+    /// The players that are shown, strongest first.
+    pub fn lines(&self) -> Vec<&Line> {
+        self.lines.iter().filter(|line| !self.hidden.contains(&line.player)).collect()
+    }
+
+    /// The players that are rated and not shown.
+    pub fn hidden(&self) -> &BTreeSet<String> {
+        &self.hidden
     }
 
     /// What playing Black is worth.
@@ -97,9 +124,14 @@ impl Table {
         &self.notes
     }
 
-    /// The players as they are stored.
+    /// All players as they are stored, hidden ones too.
     pub fn rows(&self) -> Vec<RatingRow> {
         self.lines.iter().map(Line::row).collect()
+    }
+
+    /// The players that are shown, as rows.
+    pub fn shown(&self) -> Vec<RatingRow> {
+        self.lines().into_iter().map(Line::row).collect()
     }
 }
 
@@ -127,6 +159,10 @@ fn line(ratings: &Ratings, player: usize, record: Record, above_pool: Estimate) 
     }
 }
 
+fn join(names: &BTreeSet<String>) -> String {
+    names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}
+
 fn newest(ratings: &Ratings, ages: &[Option<u32>]) -> Option<Newest> {
     let aged = || ages.iter().enumerate().filter_map(|(player, &age)| Some((age?, player)));
     let ((newest_age, newest), (first_age, first)) = (aged().max()?, aged().min()?);
@@ -137,9 +173,10 @@ fn newest(ratings: &Ratings, ages: &[Option<u32>]) -> Option<Newest> {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let width = self.lines.iter().map(|line| line.player.chars().count()).max().unwrap_or(0).max(5);
+        let shown = self.lines();
+        let width = shown.iter().map(|line| line.player.chars().count()).max().unwrap_or(0).max(5);
         writeln!(f, "rank  {:width$}    Elo      ±   games  score", "model")?;
-        for (rank, line) in (1..).zip(&self.lines) {
+        for (rank, line) in (1..).zip(shown) {
             let score = match line.games {
                 0 => "    -".to_owned(),
                 games => format!("{:4.0}%", 100.0 * line.points / f64::from(games)),
@@ -151,7 +188,8 @@ impl fmt::Display for Table {
         if !self.anchors.is_empty() {
             writeln!(f, "On the scale of {}; ± is against that, with 95 %.", self.anchors.join(", "))?;
         } else if let Some(zero) = self.lines.iter().find(|line| line.rating.error == 0.0) {
-            writeln!(f, "Elo above {}; ± is against the mean of the pool, with 95 %.", zero.player)?;
+            let mean = if self.has_models { "the run's models" } else { "the pool" };
+            writeln!(f, "Elo above {}; ± is against the mean of {mean}, with 95 %.", zero.player)?;
         }
         if let Some(Newest { newest, first, gain }) = &self.newest {
             writeln!(f, "{newest} minus {first}: {:+.0} ±{:.0} Elo", gain.elo, gain.margin())?;
@@ -194,10 +232,10 @@ mod tests {
         assert_eq!((table.lines()[2].games, table.lines()[2].points), (20, 0.0));
         let expected = "\
 rank  model     Elo      ±   games  score
-   1  run-12   1061    300      31    66%
-   2  run-1     925    289      51    60%
-   3  random      0    574      20     0%
-Elo above random; ± is against the mean of the pool, with 95 %.
+   1  run-12   1061     67      31    66%
+   2  run-1     925     67      51    60%
+   3  random      0    861      20     0%
+Elo above random; ± is against the mean of the run's models, with 95 %.
 run-12 minus run-1: +137 ±134 Elo
 Black's advantage: +61 ±81 Elo; 1 of 51 games drawn
 note: lost every game, so there is no lower bound: random

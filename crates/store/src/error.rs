@@ -1,6 +1,6 @@
 //! What can go wrong with a store.
 
-use config::ConfigError;
+use config::{ConfigError, ModelId};
 use record::RecordError;
 
 /// Why the store did not do what was asked. Every variant names the file or folder in full.
@@ -24,6 +24,14 @@ pub enum StoreError {
     NotFound {
         /// The file.
         path: String,
+    },
+    /// The weights of a retired model that were deleted on request.
+    #[error("the weights of {model} were deleted; its card and its games are kept ({path})")]
+    Deleted {
+        /// The file.
+        path: String,
+        /// The model.
+        model: ModelId,
     },
     /// Something else was published under this name before, and what is published is never changed.
     #[error("{path} exists already, with other contents")]
@@ -90,6 +98,7 @@ impl StoreError {
             StoreError::BadUrl { .. }
                 | StoreError::BadName(_)
                 | StoreError::NotFound { .. }
+                | StoreError::Deleted { .. }
                 | StoreError::Conflict { .. }
                 | StoreError::Config { .. }
         )
@@ -97,6 +106,6 @@ impl StoreError {
 
     /// Whether a single file is at fault, so that a reader of many may list it and go on with the others.
     pub fn is_damage(&self) -> bool {
-        matches!(self, StoreError::Damaged { .. } | StoreError::NotFound { .. })
+        matches!(self, StoreError::Damaged { .. } | StoreError::NotFound { .. } | StoreError::Deleted { .. })
     }
 }

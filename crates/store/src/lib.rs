@@ -15,7 +15,8 @@
 //!         matches/<worker>-<time>.parquet                  results (record::games)
 //!         ratings/<time>.parquet                           fitted ratings (record::ratings)
 //!         engines/<name>.toml                              other programs that have played matches
-//!         retired/000007.toml                              models that are not paired any more
+//!         retired/000007.toml, 000007-1.toml               a model is retired, brought back, and so on
+//!         pairings/000080-003.toml                         pairs that `tengen run` chose after a model
 //!         champions/000019.toml                            models that passed a promotion test
 //!         claims/<pair>-<number>.toml                       what evaluators are playing now
 //!         unfinished/000330/<worker>-<time>.parquet        games that were left before their end, and who has taken them
@@ -30,7 +31,7 @@
 //!    their hashes, so that two writers cannot spoil each other's.
 //! 3. Publishing the same thing again is no error, so that a process may be started again or run twice; publishing
 //!    another thing under a name that is taken is one.
-//! 4. Only derived data are deleted: shards and checkpoints that newer ones replace, and claims on what is being played;
+//! 4. Only derived data are deleted, and on request weights of retired models ([`Run::delete_weights`]): shards and checkpoints that newer ones replace, and claims on what is being played;
 //!    unfinished games once they are finished and published; and files of games that have gone into an archive, each after a
 //!    comparison with what the archive has.
 //! 5. Something passing in the way (a lost connection, a server that stumbles) is waited for, with pauses that grow and
@@ -74,6 +75,7 @@ pub use claims::Claim;
 pub use compact::Compaction;
 pub use error::StoreError;
 pub use games::FileRef;
+pub use marks::Pairing;
 pub use models::ModelCard;
 pub use names::Stem;
 pub use origin::{Source, SourceKind};

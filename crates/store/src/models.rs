@@ -5,6 +5,7 @@ use std::sync::MutexGuard;
 
 use bytes::Bytes;
 use config::{ModelId, Network, RunName, Search};
+use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::names::{number_name, parse_number};
@@ -14,6 +15,7 @@ use crate::{Run, Source, StoreError};
 
 const MODELS: &str = "models";
 const CARD: &str = "model.toml";
+const DELETED: &str = "deleted.toml";
 
 /// What there is to know of a model beside its weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,6 +54,13 @@ struct Committed {
     #[serde(flatten)]
     card: ModelCard,
     weights: Part,
+}
+
+/// What was deleted, as `deleted.toml` has it.
+#[derive(Serialize)]
+struct Deleted {
+    file: String,
+    bytes: u64,
 }
 
 impl Run {
@@ -129,7 +138,35 @@ impl Run {
     pub fn model(&self, number: u32) -> Result<(ModelCard, Bytes), StoreError> {
         let folder = self.numbered(MODELS, number);
         let committed = self.committed(number)?;
-        Ok((committed.card, self.store().read_part(&folder, &committed.weights)?))
+        match self.store().read_part(&folder, &committed.weights) {
+            Err(StoreError::NotFound { path }) if self.weights_are_deleted(number)? => {
+                Err(StoreError::Deleted { path, model: committed.card.id() })
+            }
+            read => Ok((committed.card, read?)),
+        }
+    }
+
+    /// Deletes the weights of a model, and keeps its card. The mark that says so comes first.
+    ///
+    /// # Errors
+    /// A store that cannot be used. Weights that are deleted already are no error.
+    pub fn delete_weights(&self, number: u32) -> Result<(), StoreError> {
+        let Committed { weights, .. } = self.committed(number)?;
+        let deleted = Deleted { file: weights.file.clone(), bytes: weights.bytes };
+        self.mark(&self.deletion_path(number), &deleted)?;
+        self.store().delete(&self.numbered(MODELS, number).join(weights.file.as_str()))
+    }
+
+    /// Whether the weights of a model were deleted on request.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn weights_are_deleted(&self, number: u32) -> Result<bool, StoreError> {
+        self.store().exists(&self.deletion_path(number))
+    }
+
+    fn deletion_path(&self, number: u32) -> Path {
+        self.numbered(MODELS, number).join(DELETED)
     }
 
     /// What there is to know of a model, without its weights.

@@ -44,7 +44,7 @@ impl Arena {
     /// verdict after `most` games it is not. Nothing else depends on it: self-play goes on with the newest model.
     ///
     /// # Errors
-    /// As [`Arena::compare`]; a model of another run, or one that is not newer than the champion.
+    /// As [`Arena::compare`]; a model of another run, one that is not newer than the champion, or a hidden one.
     pub fn promote(
         &mut self,
         candidate: &ModelId,
@@ -61,6 +61,9 @@ impl Arena {
             }
             _ => return Err(EvaluatorError::NoCandidate { model: candidate.clone(), run: self.run.name().clone() }),
         };
+        if self.hidden()?.contains(&number) {
+            return Err(EvaluatorError::Retired(candidate.clone()));
+        }
         let champion = PlayerId::from(self.champion()?);
         let comparison = self.compare([&PlayerId::from(candidate.clone()), &champion], test, most, stop, watch)?;
         let promoted = comparison.verdict == Verdict::Upper;

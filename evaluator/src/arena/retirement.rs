@@ -1,5 +1,6 @@
-//! Models that are surely too weak to be worth more games.
+//! Models that are surely too weak to be worth more games: retired, brought back, and without their weights.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use config::ModelId;
@@ -12,7 +13,7 @@ use crate::EvaluatorError;
 /// A model with fewer games is not judged.
 const ENOUGH_GAMES: u32 = 16;
 
-/// A model that is not paired any more.
+/// A model that was retired.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retirement {
     /// The model.
@@ -25,10 +26,38 @@ pub struct Retirement {
     pub games: u32,
 }
 
+/// A model that was retired or brought back by name.
+#[derive(Serialize)]
+struct ByName {
+    retired: bool,
+    by: &'static str,
+}
+
+/// A model whose weights were deleted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Deletion {
+    /// The model.
+    pub model: ModelId,
+    /// Why its weights were kept; `None` where they were deleted.
+    pub kept: Option<&'static str>,
+}
+
 impl Arena {
-    /// Retires the models of the run that are, with 97.5 %, more than `bound` Elo behind its best: nobody proposes them for
-    /// a pair any more. Never the newest, and none with fewer than 16 games. Those that were retired before are not told
-    /// again.
+    /// The same arena with retired models in its tables, reports, pairings and promotion tests.
+    #[must_use]
+    pub fn including_retired(self) -> Arena {
+        Arena { including_retired: true, ..self }
+    }
+
+    /// The models that tables, reports, pairings and promotion tests leave out: the retired ones, unless this arena includes
+    /// them.
+    pub(crate) fn hidden(&self) -> Result<BTreeSet<u32>, EvaluatorError> {
+        if self.including_retired { Ok(BTreeSet::new()) } else { Ok(self.run.retired_models()?) }
+    }
+
+    /// Retires the models of the run that are, with 97.5 %, more than `bound` Elo behind its best: [`Arena::hidden`] from then
+    /// on. Never the newest, a champion, one that was brought back, or one with fewer than 16 games. Those that were retired
+    /// before are not among the answers.
     ///
     /// # Errors
     /// The store cannot be used, or the results cannot be rated.
@@ -43,9 +72,11 @@ impl Arena {
             return Ok(Vec::new());
         };
         let newest = aged.iter().map(|&(_, age)| age).max();
-        let (records, retired) = (tally.records(), self.run.retired_models()?);
+        let records = tally.records();
+        let exempt = [self.run.retired_models()?, self.run.unretired_models()?, self.run.champions()?];
+        let is_exempt = |age: u32| Some(age) == newest || exempt.iter().any(|models| models.contains(&age));
         let mut found = Vec::new();
-        for (player, age) in aged.into_iter().filter(|&(_, age)| Some(age) != newest && !retired.contains(&age)) {
+        for (player, age) in aged.into_iter().filter(|&(_, age)| !is_exempt(age)) {
             let (behind, games) = (ratings.difference(best, player), records[player].games);
             if games >= ENOUGH_GAMES && behind.elo - behind.margin() > bound {
                 let model = |number| self.run.name().model(number);
@@ -55,6 +86,90 @@ impl Arena {
             }
         }
         Ok(found)
+    }
+
+    /// Retires this model of the run, whatever its rating.
+    ///
+    /// # Errors
+    /// The store cannot be used, or the model is no model of the run, its newest, or its champion.
+    pub fn retire_model(&self, model: &ModelId) -> Result<(), EvaluatorError> {
+        let wrong = |reason| EvaluatorError::NotRetirable { model: model.clone(), what: "retired", reason };
+        let number = self.published(model)?.ok_or_else(|| wrong("the run has no such model"))?;
+        if self.run.newest_model()? == Some(number) {
+            return Err(wrong("it is the newest model of the run"));
+        }
+        if self.run.champion()? == Some(number) {
+            return Err(wrong("it is the champion of the run"));
+        }
+        Ok(self.run.retire_model(number, &ByName { retired: true, by: "name" })?)
+    }
+
+    /// Brings a retired model back. [`Arena::retire`] leaves it alone from then on.
+    ///
+    /// # Errors
+    /// The store cannot be used, or the model is not retired.
+    pub fn unretire(&self, model: &ModelId) -> Result<(), EvaluatorError> {
+        let wrong = |reason| EvaluatorError::NotRetirable { model: model.clone(), what: "brought back", reason };
+        let number = self.published(model)?.ok_or_else(|| wrong("the run has no such model"))?;
+        if !self.run.retired_models()?.contains(&number) {
+            return Err(wrong("it is not retired"));
+        }
+        if self.run.weights_are_deleted(number)? {
+            return Err(wrong("its weights were deleted; --include-retired shows its rating"));
+        }
+        Ok(self.run.unretire_model(number, &ByName { retired: false, by: "name" })?)
+    }
+
+    /// Deletes the weights of the retired models, except those that something still needs: champions, the newest model, the
+    /// models of the stored checkpoints, and the parents of these. Cards, games and results are kept.
+    ///
+    /// # Errors
+    /// The store cannot be used.
+    pub fn delete_retired_weights(&self) -> Result<Vec<Deletion>, EvaluatorError> {
+        let (champions, steps) = (self.run.champions()?, self.run.checkpoint_steps()?);
+        let newest = self.run.newest_model()?;
+        let mut needed = BTreeSet::new();
+        for number in self.run.models()? {
+            let card = self.run.model_card(number)?;
+            if newest == Some(number) || steps.contains(&card.step) {
+                needed.extend([number].into_iter().chain(card.parent));
+            }
+        }
+        let mut found = Vec::new();
+        for number in self.run.retired_models()? {
+            if !self.run.has_model(number)? || self.run.weights_are_deleted(number)? {
+                continue;
+            }
+            let kept = match number {
+                _ if champions.contains(&number) => Some("it was a champion"),
+                _ if needed.contains(&number) => Some("training may continue from it"),
+                _ => None,
+            };
+            if kept.is_none() {
+                self.run.delete_weights(number)?;
+            }
+            found.push(Deletion { model: self.run.name().model(number), kept });
+        }
+        Ok(found)
+    }
+
+    /// The number of a published model of this run; `None` for any other.
+    fn published(&self, model: &ModelId) -> Result<Option<u32>, EvaluatorError> {
+        match model {
+            ModelId::Trained { run, number } if run == self.run.name() && self.run.has_model(*number)? => {
+                Ok(Some(*number))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+impl fmt::Display for Deletion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kept {
+            None => write!(f, "{}: weights deleted", self.model),
+            Some(reason) => write!(f, "{}: weights kept, {reason}", self.model),
+        }
     }
 }
 

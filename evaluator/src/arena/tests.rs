@@ -12,9 +12,13 @@ const RUN: &str = "tiny";
 pub(super) fn store() -> Store {
     let changes = ["search.visits=4", "evaluate.visits=4", "evaluate.games_per_pair=4"].map(str::to_owned);
     let text = include_str!("../../../configs/tiny.toml");
-    let config = RunConfig::from_toml_with(text, &changes).expect("the configuration is complete");
+    store_of(&RunConfig::from_toml_with(text, &changes).expect("the configuration is complete"))
+}
+
+/// A store with a run of this configuration.
+pub(super) fn store_of(config: &RunConfig) -> Store {
     let store = Store::in_memory().expect("there is memory");
-    store.run(&name(RUN)).create(&config).expect("the run is new");
+    store.run(&name(RUN)).create(config).expect("the run is new");
     store
 }
 
@@ -231,13 +235,11 @@ pub(super) fn publish_models(arena: &Arena, count: u32) {
     }
 }
 
-#[test]
-fn models_far_behind_are_retired_once_and_paired_no_more() {
-    let store = store();
-    let arena = arena(&store, 1);
+/// Five models, of which 4 beats 1 and 5 forty times each with either colour, and shares the points with 2.
+fn run_with_weak_models(store: &Store) -> Arena {
+    let arena = arena(store, 1);
     publish_models(&arena, 5);
     let mut games = Vec::new();
-    // Model 4 beats models 1 and 5 forty times each with either colour, and shares the points with 2.
     for index in 0..40 {
         for (winner, loser) in [(4, 1), (4, 5), if index % 4 < 2 { (4, 2) } else { (2, 4) }] {
             let [winner, loser] = [winner, loser].map(|number| name(RUN).model(number).to_string());
@@ -251,6 +253,17 @@ fn models_far_behind_are_retired_once_and_paired_no_more() {
         }
     }
     arena.run.publish_results("test", &games).expect("memory can be written");
+    arena
+}
+
+fn shown(arena: &Arena) -> Vec<String> {
+    arena.rate().expect("the results can be rated").lines().iter().map(|line| line.player.clone()).collect()
+}
+
+#[test]
+fn models_far_behind_are_retired_once_and_paired_no_more() {
+    let store = store();
+    let arena = run_with_weak_models(&store);
     let retired = arena.retire(200.0).expect("the results can be rated");
     let models: Vec<String> = retired.iter().map(|retirement| retirement.model.to_string()).collect();
     assert_eq!(models, ["tiny-1"], "5 is the newest, 3 has not played, 2 is as good");
@@ -261,6 +274,130 @@ fn models_far_behind_are_retired_once_and_paired_no_more() {
         let proposal = arena.propose(rule).expect("the pool can be rated").expect("there are others");
         assert!(proposal.first != outcast && proposal.second != outcast, "{rule:?}");
     }
+}
+
+#[test]
+fn retired_models_are_hidden_and_their_games_count() {
+    let store = store();
+    let arena = run_with_weak_models(&store);
+    let before = arena.rate().expect("the results can be rated");
+    let games = arena.pool().expect("memory can be read").games();
+    assert_eq!(shown(&arena).len(), 4);
+    arena.retire(200.0).expect("the results can be rated");
+    let after = arena.rate().expect("the results can be rated");
+    let one = "tiny-1".to_owned();
+    assert!(!shown(&arena).contains(&one) && shown(&arena).len() == 3);
+    // Rated and stored as before: only the printed table is shorter.
+    assert_eq!(after.rows(), before.rows());
+    assert!(after.to_string().contains(&format!("of {games} games drawn")), "{after}");
+    assert!(after.to_string().contains("not shown without --include-retired: tiny-1"), "{after}");
+    assert!(after.to_string().contains("tiny-5 minus tiny-2"), "{after}");
+    assert!(!after.to_csv().contains("tiny-1,") && !after.to_json()["ratings"].to_string().contains("tiny-1\""));
+    let models: Vec<u32> = arena.models().expect("memory can be read").iter().filter_map(number).collect();
+    assert_eq!(models, [2, 3, 4, 5], "a round robin leaves it out");
+    let ancestors = arena.ancestors(&name(RUN).model(4).into()).expect("memory can be read");
+    assert_eq!(ancestors.iter().filter_map(number).collect::<Vec<_>>(), [3, 2]);
+    let included = arena.including_retired();
+    assert_eq!(shown(&included).len(), 4);
+}
+
+fn number(model: &ModelId) -> Option<u32> {
+    match model {
+        ModelId::Trained { number, .. } => Some(*number),
+        ModelId::Uniform | ModelId::Random => None,
+    }
+}
+
+#[test]
+fn a_retired_model_is_not_promoted() {
+    let store = store();
+    let mut arena = run_with_weak_models(&store);
+    arena.retire(200.0).expect("the results can be rated");
+    let test = Sprt::new(0.0, 100.0, 0.05, 0.05).expect("a test");
+    let error = arena.promote(&name(RUN).model(1), &test, 0, &Stop::never(), &mut |_, _| {}).expect_err("retired");
+    assert!(error.to_string().starts_with("tiny-1 is retired; bring it back with --unretire tiny-1"), "{error}");
+    let mut arena = arena.including_retired();
+    let tested = arena.promote(&name(RUN).model(1), &test, 0, &Stop::never(), &mut |_, _| {});
+    assert!(!tested.expect("it may be tested").promoted);
+}
+
+#[test]
+fn a_model_that_is_brought_back_stays() {
+    let store = store();
+    let arena = run_with_weak_models(&store);
+    let model = |number| name(RUN).model(number);
+    let error = arena.unretire(&model(1)).expect_err("it is not retired");
+    assert_eq!(error.to_string(), "tiny-1 cannot be brought back: it is not retired");
+    for _ in 0..2 {
+        arena.retire_model(&model(1)).expect("it is there");
+        assert!(!shown(&arena).contains(&"tiny-1".to_owned()));
+        arena.unretire(&model(1)).expect("it is retired");
+        assert!(shown(&arena).contains(&"tiny-1".to_owned()));
+    }
+    assert_eq!(arena.retire(200.0).expect("the results can be rated"), [], "by Elo it is left alone");
+    for (wrong, reason) in [
+        (model(5), "tiny-5 cannot be retired: it is the newest model of the run"),
+        (model(9), "tiny-9 cannot be retired: the run has no such model"),
+        (ModelId::Random, "random cannot be retired: the run has no such model"),
+    ] {
+        assert_eq!(arena.retire_model(&wrong).expect_err("it cannot be").to_string(), reason);
+    }
+}
+
+#[test]
+fn weights_of_retired_models_are_deleted_unless_something_needs_them() {
+    let store = store();
+    let arena = run_with_weak_models(&store);
+    let model = |number| name(RUN).model(number);
+    arena.run.crown(2, &std::collections::BTreeMap::from([("by", "test")])).expect("memory can be written");
+    arena.run.crown(4, &std::collections::BTreeMap::from([("by", "test")])).expect("memory can be written");
+    assert!(arena.retire_model(&model(4)).is_err(), "it is the champion");
+    for number in 1..=3 {
+        arena.retire_model(&model(number)).expect("it is there");
+    }
+    let said = |arena: &Arena| -> Vec<String> {
+        arena.delete_retired_weights().expect("memory can be written").iter().map(Deletion::to_string).collect()
+    };
+    let kept = "tiny-2: weights kept, it was a champion".to_owned();
+    assert_eq!(
+        said(&arena),
+        ["tiny-1: weights deleted".to_owned(), kept.clone(), "tiny-3: weights deleted".to_owned()]
+    );
+    assert_eq!(said(&arena), [kept], "what is deleted is not deleted again");
+    let error = arena.run.model(1).expect_err("its weights are gone");
+    assert!(error.to_string().starts_with("the weights of tiny-1 were deleted"), "{error}");
+    assert_eq!(arena.run.model_card(1).expect("its card is there").number, 1);
+    assert_eq!(arena.run.models().expect("memory can be read"), [1, 2, 3, 4, 5]);
+    assert!(arena.run.model(2).is_ok() && arena.run.model(5).is_ok());
+    let error = arena.unretire(&model(1)).expect_err("it cannot play");
+    assert!(error.to_string().contains("its weights were deleted"), "{error}");
+    assert_eq!(shown(&arena.including_retired()).len(), 4, "ratings are kept");
+}
+
+#[test]
+fn weights_that_training_may_continue_from_are_kept() {
+    let store = store();
+    let arena = arena(&store, 1);
+    let config = arena.config().clone();
+    for number in 1..=4_u32 {
+        let card = store::ModelCard {
+            run: name(RUN),
+            number,
+            parent: number.checked_sub(1).filter(|&parent| parent > 0),
+            origin: Vec::new(),
+            step: 10 * u64::from(number),
+            size: config.game.size,
+            config_digest: config.digest(),
+            network: config.network,
+            search: config.search.clone(),
+        };
+        arena.run.publish_model(&card, bytes::Bytes::from_static(b"none")).expect("memory can be written");
+    }
+    (1..=3).for_each(|number| arena.retire_model(&name(RUN).model(number)).expect("it is not the newest"));
+    let said: Vec<String> =
+        arena.delete_retired_weights().expect("memory can be written").iter().map(Deletion::to_string).collect();
+    let kept = "tiny-3: weights kept, training may continue from it";
+    assert_eq!(said, ["tiny-1: weights deleted", "tiny-2: weights deleted", kept], "3 is the parent of the newest");
 }
 
 #[test]

@@ -13,13 +13,14 @@ use store::ResignThreshold;
 pub struct Facts {
     /// What the run is.
     pub run: RunFacts,
-    /// Everybody who has played a match, strongest first: `ratings/`, newest file.
+    /// Everybody who has played a match, strongest first: `ratings/`, newest file. Hidden models are left out.
     pub players: Vec<Player>,
     /// Who beat whom: `matches/`.
     pub pairings: Vec<Pairing>,
     /// All matches together.
     pub pool: Pool,
-    /// The players whose ratings are given, as `GnuGo-10 = 0`; without any, errors are against the mean of all players.
+    /// The players whose ratings are given, as `GnuGo-10 = 0`; without any, errors are against the mean of the
+    /// run's models.
     pub scale: Vec<String>,
     /// What the ratings do not say.
     pub notes: Vec<String>,

@@ -15,8 +15,9 @@ const NEWEST: usize = 3;
 /// Models of which self-play is shown, evenly from the first to the newest.
 const MODELS: usize = 5;
 
-pub(super) fn games(run: &Run) -> Result<Vec<Game>, StoreError> {
-    let mut shown = matches(run)?;
+/// Matches of players that `is_hidden` are left out.
+pub(super) fn games(run: &Run, is_hidden: &dyn Fn(&str) -> bool) -> Result<Vec<Game>, StoreError> {
+    let mut shown = matches(run, is_hidden)?;
     let models = run.game_models()?;
     for place in (0..MODELS.min(models.len())).rev() {
         let number = models[place * (models.len() - 1) / (MODELS.min(models.len()) - 1).max(1)];
@@ -27,14 +28,15 @@ pub(super) fn games(run: &Run) -> Result<Vec<Game>, StoreError> {
 }
 
 /// The newest first.
-fn matches(run: &Run) -> Result<Vec<Game>, StoreError> {
+fn matches(run: &Run, is_hidden: &dyn Fn(&str) -> bool) -> Result<Vec<Game>, StoreError> {
     let mut shown = Vec::new();
     for stem in run.result_files()?.iter().rev() {
         if shown.len() >= MATCHES {
             break;
         }
         let games = run.read_result_games(stem)?;
-        shown.extend(games.iter().rev().take(MATCHES - shown.len()).map(|game| show("match", game)));
+        let games = games.iter().filter(|game| !is_hidden(&game.black) && !is_hidden(&game.white));
+        shown.extend(games.rev().take(MATCHES - shown.len()).map(|game| show("match", game)));
     }
     Ok(shown)
 }

@@ -105,6 +105,36 @@ fn what_the_page_shows_is_in_the_store() {
 }
 
 #[test]
+fn retired_models_are_not_on_the_page() {
+    let mut arena = run_of_three();
+    let model = |number: u32| format!("tiny-{number}");
+    let games: Vec<_> = (0..8)
+        .flat_map(|index| [(1, 2), (2, 3)].map(|pair| (index, pair)))
+        .map(|(index, (one, other))| {
+            let game = synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
+            let (black, white) = (model(one), model(other));
+            record::GameRecord { id: record::GameId::of(&black, &white, "", index), black, white, ..game }
+        })
+        .collect();
+    arena.run().publish_results("test", &games).expect("memory can be written");
+    let names = |arena: &Arena| {
+        let facts = embedded(&page(&gather(arena, &[]).expect("memory can be read")));
+        let names = facts["players"].as_array().expect("players").iter().map(|player| player["player"].to_string());
+        let games = facts["games"].as_array().expect("games").iter().filter(|game| game["kind"] == "match");
+        let own = games.filter(|game| game["black"] == "tiny-2" || game["white"] == "tiny-2").count();
+        (names.collect::<Vec<_>>(), facts["pairings"].as_array().map(Vec::len), own, facts["notes"].to_string())
+    };
+    let (all, pairings, own, _) = names(&arena);
+    assert!(all.len() == 5 && own > 0, "{all:?}");
+    arena.run().retire_model(2, &std::collections::BTreeMap::from([("by", "test")])).expect("memory can be written");
+    let (shown, fewer, own, notes) = names(&arena);
+    assert!(shown.len() == 4 && !shown.contains(&"\"tiny-2\"".to_owned()) && own == 0, "{shown:?}");
+    assert!(fewer < pairings && notes.contains("not shown without --include-retired: tiny-2"), "{notes}");
+    arena = arena.including_retired();
+    assert_eq!(names(&arena).0, all);
+}
+
+#[test]
 fn ratings_are_on_the_scale_of_anchors() {
     let arena = run_of_three();
     let anchor = ["random=-1534".parse().expect("an anchor")];

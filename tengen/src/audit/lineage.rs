@@ -19,11 +19,14 @@ impl Audit<'_> {
         let mut steps = BTreeMap::new();
         for number in numbers.into_iter().take_while(|_| !stop.requested()) {
             self.found.models += 1;
-            let read = self.run.model(number);
-            let card = match self.note(read)? {
-                Some((card, _)) => Some(card),
-                // The weights may be damaged and the card not.
-                None => self.run.model_card(number).ok(),
+            let card = match self.run.model(number) {
+                // Somebody asked for that.
+                Err(StoreError::Deleted { .. }) => self.run.model_card(number).ok(),
+                read => match self.note(read)? {
+                    Some((card, _)) => Some(card),
+                    // The weights may be damaged and the card not.
+                    None => self.run.model_card(number).ok(),
+                },
             };
             let Some(card) = card else { continue };
             let name = self.run.model_name(number);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use record::{ExampleRows, RatingRow};
-use store::{Checkpoint, DrawSummary, Manifest, ModelCard, Run, Store, StoreError, WindowSummary};
+use store::{Checkpoint, DrawSummary, Manifest, ModelCard, Pairing, Run, Store, StoreError, WindowSummary};
 
 use crate::{config, name, on_every_run, on_every_store, some_games};
 
@@ -228,6 +228,58 @@ fn the_newest_ratings_win() {
         run.publish_ratings(&[row(1.0)]).unwrap();
         run.publish_ratings(&[row(2.0), row(-0.5)]).unwrap();
         assert_eq!(run.newest_ratings().unwrap(), Some(vec![row(2.0), row(-0.5)]));
+    });
+}
+
+#[test]
+fn a_model_is_retired_and_brought_back_by_marks_that_stay() {
+    on_every_run(|run| {
+        let why = BTreeMap::from([("by", "test")]);
+        let retired = |run: &Run| (run.retired_models().unwrap(), run.unretired_models().unwrap());
+        assert_eq!(retired(run), ([].into(), [].into()));
+        run.unretire_model(7, &why).unwrap();
+        assert_eq!(retired(run), ([].into(), [].into()), "it is not retired");
+        for _ in 0..6 {
+            run.retire_model(7, &why).unwrap();
+            run.retire_model(7, &why).unwrap();
+            run.retire_model(12, &why).unwrap();
+            assert_eq!(retired(run), ([7, 12].into(), [].into()));
+            run.unretire_model(7, &why).unwrap();
+            run.unretire_model(7, &why).unwrap();
+            assert_eq!(retired(run), ([12].into(), [7].into()));
+        }
+    });
+}
+
+#[test]
+fn weights_can_be_deleted_and_cards_stay() {
+    on_every_run(|run| {
+        (1..=3).for_each(|number| run.publish_model(&card(number), Bytes::from("weights")).unwrap());
+        run.delete_weights(2).unwrap();
+        run.delete_weights(2).unwrap();
+        assert!(run.weights_are_deleted(2).unwrap() && !run.weights_are_deleted(3).unwrap());
+        assert_eq!((run.models().unwrap(), run.newest_model().unwrap()), (vec![1, 2, 3], Some(3)));
+        assert_eq!(run.model_card(2).unwrap(), card(2));
+        let error = run.model(2).unwrap_err();
+        assert!(matches!(&error, StoreError::Deleted { model, .. } if model.to_string() == "r-2"), "{error}");
+        assert!(run.model(3).is_ok());
+        assert!(matches!(run.delete_weights(9), Err(StoreError::NotFound { .. })));
+    });
+}
+
+#[test]
+fn the_first_pairing_of_a_turn_is_kept() {
+    on_every_run(|run| {
+        let pairing = |first: &str, games| Pairing {
+            first: first.parse().unwrap(),
+            second: "r-8+visits=3".parse().unwrap(),
+            games,
+        };
+        assert_eq!(run.pairing(80, 3).unwrap(), None);
+        assert_eq!(run.remember_pairing(80, 3, &pairing("random", 32)).unwrap(), pairing("random", 32));
+        assert_eq!(run.remember_pairing(80, 3, &pairing("r-1", 64)).unwrap(), pairing("random", 32));
+        assert_eq!(run.pairing(80, 3).unwrap(), Some(pairing("random", 32)));
+        assert_eq!((run.pairing(80, 4).unwrap(), run.pairing(8, 3).unwrap()), (None, None));
     });
 }
 

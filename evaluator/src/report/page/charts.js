@@ -119,7 +119,7 @@ function columns(id, { rows, kinds }) {
 
 // Ratings are on a scale of their own, or on that of some players whose ratings are given.
 const errorOf = player => (facts.scale.length > 0 ? player.error : player.above_pool_error);
-const errorAgainst = () => (facts.scale.length > 0 ? 'the ratings that are given' : 'the mean of all players');
+const errorAgainst = () => (facts.scale.length > 0 ? 'the ratings that are given' : (facts.players.some(player => player.number !== null) ? 'the mean of the run’s models' : 'the mean of all players'));
 
 function scaleSaid(end) {
   const zero = facts.players.find(player => player.error === 0);
