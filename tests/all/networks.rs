@@ -177,6 +177,14 @@ fn a_page_shows_what_is_in_a_network() {
     let said = succeed(in_place.current_dir(store.path()));
     assert!(said.contains("not compared: stem.conv.weight is [64, 31, 3, 3] here and [8, 18, 3, 3] there"), "{said}");
     assert!(store.path().join("9x9-demo-1.html").exists());
+    // Several side by side: by name, and the models of a run.
+    let mut in_place = trainer(&store, &["inspect", "9x9-demo", "new-1", "old-1"]);
+    let said = succeed(in_place.current_dir(store.path()));
+    assert!(said.starts_with("9x9-demo-1-to-old-1.html: 3 networks, "), "{said}");
+    assert!(fs::read_to_string(store.path().join("9x9-demo-1-to-old-1.html")).unwrap().starts_with("<!doctype html>"));
+    let mut in_place = trainer(&store, &["inspect", "new", "old", "--every", "10"]);
+    let said = succeed(in_place.current_dir(store.path()));
+    assert!(said.starts_with("new-1-to-old-1.html: 2 networks, "), "{said}");
 }
 
 #[test]
@@ -189,7 +197,7 @@ fn what_cannot_be_is_said_plainly() {
     fs::write(&other, FileKind::LeelaZero.write(&wide, &[]).unwrap().0).unwrap();
     let config = config();
     let sample = repository().join("crates/go/tests/data/human-9d-sample.sgf").to_string_lossy().into_owned();
-    let cases: [(&[&str], &str); 16] = [
+    let cases: [(&[&str], &str); 18] = [
         (&[], "which run? --run NAME"),
         (&["import", &broken, "--out", "never"], "broken.txt cannot be used: line 2: number 3 is \"x\""),
         (&["import", "absent.txt", "--out", "never"], "cannot read absent.txt"),
@@ -211,6 +219,8 @@ fn what_cannot_be_is_said_plainly() {
         ),
         (&["noise", "--run", "old"], "run old has no shards to learn from"),
         (&["inspect", "none"], "run none has no model yet"),
+        (&["inspect", "old", "old", "--against", "old"], "--against compares a single network; 2 are named"),
+        (&["inspect", "none", "--every", "2"], "run none has no model yet"),
         (&["inspect", "none.safetensors"], "cannot read none.safetensors"),
         (&["inspect", "old", "--against", &broken], "broken.txt cannot be used: line 2: number 3 is \"x\""),
         (&["inspect", "old", "--out", "absent/page.html"], "cannot write absent/page.html"),

@@ -95,7 +95,7 @@ enum Command {
     Export(files::Export),
     /// Take a network over from a file: write its weights to another one, or begin the run with them
     Import(files::Import),
-    /// Write a page that shows what is in a network: every tensor, the first layer, the batch norms
+    /// Write a page that shows what is in a network: every tensor, the first layer, the batch norms; or several side by side
     Inspect(inspect::Args),
     /// See what wrong results do to a network: train one from random weights with some games' results turned round
     ///
@@ -265,6 +265,8 @@ mod tests {
             "noise --run v1",
             "bootstrap --from v5-173 --run v6 --config c --set seed=2",
             "inspect 9x9-demo --against v5-173 --out page.html",
+            "inspect v5-1 v5-10 9x9-demo file.safetensors",
+            "inspect v5 --every 10",
         ] {
             assert!(args(text).is_ok(), "{text}");
         }
@@ -272,6 +274,8 @@ mod tests {
             "export --out file",
             "import",
             "inspect",
+            "inspect v5 --every 0",
+            "inspect v5 --every 10 --against v5-1",
             "noise --shares 1.5",
             "noise --shares 0.1,x",
             "bootstrap --run v1",

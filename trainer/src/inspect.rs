@@ -1,13 +1,14 @@
-//! `trainer inspect`: what is in a network, as one page for a browser.
+//! `trainer inspect`: what is in a network, or in several of a run, as one page for a browser.
 //!
 //! The cast: [`Subject`] is a network by its name and how it came to be; `facts` puts its numbers together, of which
-//! `tensor` knows those of one tensor; the page draws them.
+//! `tensor` knows those of one tensor; `series` has histograms of several networks side by side; a page draws them.
 
 mod facts;
+mod series;
 mod tensor;
 
-use std::fs;
 use std::path::PathBuf;
+use std::{fmt, fs};
 
 use anyhow::{Context, anyhow};
 use cli::{Blame, Misconfigured, Page, write_whole};
@@ -16,25 +17,44 @@ use net::Listing;
 use store::ModelCard;
 
 use self::facts::Facts;
+use self::series::Series;
 use crate::{TrainerError, files, models};
 
 const PAGE: Page<'_> = Page {
     title: "Tengen: a network",
     body: include_str!("inspect/page/body.html"),
     style: include_str!("inspect/page/inspect.css"),
-    scripts: &[include_str!("inspect/page/pictures.js"), include_str!("inspect/page/page.js")],
+    scripts: &[
+        include_str!("inspect/page/words.js"),
+        include_str!("inspect/page/pictures.js"),
+        include_str!("inspect/page/page.js"),
+    ],
 };
+
+const SERIES: Page<'_> = Page {
+    title: "Tengen: networks",
+    body: include_str!("inspect/page/series.html"),
+    style: include_str!("inspect/page/series.css"),
+    scripts: &[include_str!("inspect/page/words.js"), include_str!("inspect/page/series.js")],
+};
+
+/// Networks that fit side by side on a page.
+const MOST: usize = 100;
 
 /// Arguments of `trainer inspect`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// The network: a model of any run in the store (v5-173, or v5 for the newest of run v5), 9x9-demo, or a file
-    #[arg(value_name = "MODEL|FILE")]
-    model: String,
-    /// Compare it with this one, named likewise, tensor by tensor
-    #[arg(long, value_name = "MODEL|FILE")]
+    /// The networks: models of any run in the store (v5-173, or v5 for the newest of run v5), 9x9-demo, or files. Of several the page
+    /// shows histograms of every tensor side by side, in this order
+    #[arg(value_name = "MODEL|FILE", required = true, num_args = 1..)]
+    models: Vec<String>,
+    /// Compare a single network with this one, named likewise, tensor by tensor
+    #[arg(long, value_name = "MODEL|FILE", conflicts_with = "every")]
     against: Option<String>,
-    /// The page [default: the name of the model, and .html]
+    /// Each name of a run means its models N, 2N, 3N and so on, and its newest
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    every: Option<u32>,
+    /// The page [default: the name of the model, or of the first and the last, and .html]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -52,13 +72,56 @@ struct Subject {
 
 /// Writes the page.
 pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
-    let subject = Subject::open(store, &args.model)?;
-    let against = args.against.as_deref().map(|other| Subject::open(store, other)).transpose()?;
-    let facts = Facts::gather(&subject, against.as_ref()).map_err(|why| Misconfigured::new(anyhow!(why)))?;
-    let file = args.out.clone().unwrap_or_else(|| format!("{}.html", subject.name).into());
-    let written = write_whole(&file, PAGE.of(&facts).as_bytes());
-    written.with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
-    cli::print(format_args!("{}: {facts}", file.display()))
+    let models = args.named(store)?;
+    match &models[..] {
+        [model] if args.every.is_none() => {
+            let subject = Subject::open(store, model)?;
+            let against = args.against.as_deref().map(|other| Subject::open(store, other)).transpose()?;
+            let facts = Facts::gather(&subject, against.as_ref()).map_err(|why| Misconfigured::new(anyhow!(why)))?;
+            args.write(&subject.name, &PAGE.of(&facts), &facts)
+        }
+        _ if args.against.is_some() => {
+            Err(anyhow!("--against compares a single network; {} are named", models.len())).misconfigured()
+        }
+        _ if models.len() > MOST => {
+            let many =
+                anyhow!("a page has room for {MOST} networks, and {} are meant; use a larger --every", models.len());
+            Err(many).misconfigured()
+        }
+        _ => {
+            let series = Series::gather(models.len(), &|place| Subject::open(store, &models[place]))?;
+            args.write(&series.name(), &SERIES.of(&series), &series)
+        }
+    }
+}
+
+impl Args {
+    /// The networks, with the models of runs that `--every` means.
+    fn named(&self, store: &str) -> anyhow::Result<Vec<String>> {
+        let Some(every) = self.every else { return Ok(self.models.clone()) };
+        let mut names = Vec::new();
+        for named in &self.models {
+            match files::as_model(named) {
+                Some(model @ ModelRef::Newest(_)) => {
+                    let (run, newest) = files::resolve(&models::store_of(store, &model)?, &model)?;
+                    for number in run.models()?.into_iter().filter(|&number| number == newest || number % every == 0) {
+                        if !run.weights_are_deleted(number)? {
+                            names.push(run.name().model(number).to_string());
+                        }
+                    }
+                }
+                _ => names.push(named.clone()),
+            }
+        }
+        Ok(names)
+    }
+
+    fn write(&self, name: &str, page: &str, said: &impl fmt::Display) -> anyhow::Result<()> {
+        let file = self.out.clone().unwrap_or_else(|| format!("{name}.html").into());
+        let written = write_whole(&file, page.as_bytes());
+        written.with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
+        cli::print(format_args!("{}: {said}", file.display()))
+    }
 }
 
 impl Subject {

@@ -35,7 +35,7 @@ pub(super) struct Facts {
 /// What a network is, and how it came to be.
 #[derive(Debug, Serialize)]
 pub(super) struct Card {
-    name: String,
+    pub(super) name: String,
     shape: String,
     parameters: usize,
     operations: u64,
@@ -63,10 +63,10 @@ pub(super) struct Stem {
 /// A batch norm, by channel.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Norm {
-    name: String,
+    pub(super) name: String,
     /// `None` where it has none, as in the heads.
     scale: Option<Vec<Option<f64>>>,
-    variance: Vec<Option<f64>>,
+    pub(super) variance: Vec<Option<f64>>,
     /// Channels that say the same of every position.
     pub(super) dead: Vec<usize>,
 }
@@ -97,10 +97,15 @@ impl Facts {
             near_zero: NEAR_ZERO,
             least_scale: LEAST_SCALE,
             least_variance: Listing::LEAST_VARIANCE,
-            written: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64),
+            written: now(),
             version: env!("CARGO_PKG_VERSION"),
         })
     }
+}
+
+/// Milliseconds since 1970.
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
 }
 
 impl fmt::Display for Facts {
@@ -137,7 +142,7 @@ fn uncompared(own: &Listing, other: &Listing) -> Vec<String> {
 }
 
 impl Card {
-    fn new(subject: &Subject) -> Card {
+    pub(super) fn new(subject: &Subject) -> Card {
         let Subject { name, listing, bytes, card, first } = subject;
         let begun = first.as_ref().or(card.as_ref());
         Card {
@@ -171,7 +176,7 @@ impl Stem {
     }
 }
 
-fn norms(listing: &Listing) -> Vec<Norm> {
+pub(super) fn norms(listing: &Listing) -> Vec<Norm> {
     let norms = listing.tensors.iter().filter_map(|tensor| Some((tensor.name.strip_suffix(".running_var")?, tensor)));
     norms.map(|(name, variance)| Norm::new(name, variance, listing.tensor(&format!("{name}.weight")))).collect()
 }

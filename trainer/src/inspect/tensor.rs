@@ -102,17 +102,17 @@ impl Histogram {
 }
 
 /// ‖a − b‖ / ‖b‖.
-fn difference(a: &[f32], b: &[f32]) -> Option<f64> {
+pub(super) fn difference(a: &[f32], b: &[f32]) -> Option<f64> {
     let apart = a.iter().zip(b).map(|(&a, &b)| (f64::from(a) - f64::from(b)).powi(2)).sum::<f64>().sqrt();
     let length = b.iter().map(|&b| f64::from(b).powi(2)).sum::<f64>().sqrt();
     if apart == 0.0 { Some(0.0) } else { Some(apart / length).filter(|number| number.is_finite()) }
 }
 
-fn finite(numbers: &[f32]) -> Vec<f64> {
+pub(super) fn finite(numbers: &[f32]) -> Vec<f64> {
     numbers.iter().filter(|number| number.is_finite()).map(|&number| f64::from(number)).collect()
 }
 
-fn norm(numbers: &[f64]) -> f64 {
+pub(super) fn norm(numbers: &[f64]) -> f64 {
     numbers.iter().map(|number| number * number).sum::<f64>().sqrt()
 }
 

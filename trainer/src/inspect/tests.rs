@@ -115,3 +115,75 @@ fn two_networks_are_compared_where_they_are_alike() {
     assert_eq!(compared(&other) + other.notes.len(), other.tensors.len());
     assert!(other.to_string().contains("not compared: stem.conv.weight is [4, 17, 3, 3] here and [6, 17, 3, 3] there"));
 }
+
+/// The page of several networks, and its facts.
+fn series(networks: &[(&str, Vec<u8>)]) -> (Series, String, Value) {
+    let open = |place: usize| Ok(subject(networks[place].0, &networks[place].1));
+    let series = Series::gather(networks.len(), &open).unwrap();
+    let page = SERIES.of(&series);
+    let (_, rest) = page.split_once("id=\"facts\">").unwrap();
+    let facts = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    (series, page, facts)
+}
+
+#[test]
+fn several_networks_stand_side_by_side() {
+    let files: Vec<Vec<u8>> = (1..=3).map(|seed| weights(4, seed).to_bytes()).collect();
+    let networks: Vec<(&str, Vec<u8>)> = ["a-1", "a-2", "a-3"].into_iter().zip(files).collect();
+    let (series, page, facts) = series(&networks);
+    assert_eq!((series.name(), series.networks.len()), ("a-1-to-a-3".to_owned(), 3));
+    assert_eq!(series.tensors.len(), read("x", &networks[0].1).unwrap().tensors.len());
+    for row in &series.tensors {
+        let (low, high) = row.range.unwrap();
+        assert!(low < high, "{}", row.name);
+        for (cell, place) in row.cells.iter().flatten().zip(0..) {
+            let count: usize = cell.counts.iter().sum();
+            let listing = read("x", &networks[place].1).unwrap();
+            assert_eq!(count, listing.tensor(&row.name).unwrap().numbers.len(), "all numbers are in a bar");
+            assert_eq!(cell.change.is_some(), place > 0, "{}", row.name);
+        }
+        assert_eq!(row.cells.iter().flatten().count(), 3);
+    }
+    // Independent numbers of the same spread are √2 of their length apart.
+    let stem = series.tensors.iter().find(|row| row.name == "stem.conv.weight").unwrap();
+    assert!((stem.cells[1].as_ref().unwrap().change.unwrap() - 2f64.sqrt()).abs() < 0.15);
+    assert!(series.networks[0].change.is_none() && series.networks[2].change.unwrap() > 0.1);
+    assert_eq!(facts["networks"][2]["card"]["name"], "a-3");
+    assert_eq!(facts["tensors"].as_array().unwrap().len(), series.tensors.len());
+    assert_eq!(page.matches("<script").count(), 2);
+    for outside in ["src=", "@import", "url(", "fetch(", "href=\"http", "<link"] {
+        assert!(!page.contains(outside), "{outside}");
+    }
+}
+
+#[test]
+fn a_network_that_grew_has_empty_cells_where_it_had_nothing() {
+    let small = weights(4, 1);
+    let deep = Weights::synthetic(Shape { blocks: 2, ..small.shape() }, 1);
+    let wide = weights(6, 1);
+    let (series, ..) = series(&[("r-1", small.to_bytes()), ("r-2", deep.to_bytes()), ("r-3", wide.to_bytes())]);
+    let row = |name: &str| series.tensors.iter().find(|row| row.name == name).unwrap();
+    let second = row("blocks.1.first.conv.weight");
+    assert_eq!(second.cells.iter().map(Option::is_some).collect::<Vec<_>>(), [false, true, false]);
+    let stem = row("stem.conv.weight");
+    assert!(stem.cells[1].as_ref().unwrap().change.is_some(), "blocks do not change the stem's dimensions");
+    assert!(stem.cells[2].as_ref().unwrap().change.is_none(), "another number of filters");
+}
+
+#[test]
+fn an_outlier_does_not_hide_the_others() {
+    let weights = weights(8, 1);
+    let mut numbers = weights.tensor("stem.conv.weight").unwrap().to_vec();
+    numbers[0] = 1e6;
+    numbers[1] = f32::NAN;
+    let broken = changed(&weights, "stem.conv.weight", &numbers);
+    let variances = changed(&weights, "stem.norm.running_var", &[1e-6, 1.0, 1e-7, 1.0, 1.0, 1.0, 1.0, 1.0]);
+    let (series, _, facts) = series(&[("r-1", weights.to_bytes()), ("r-2", broken), ("r-3", variances)]);
+    let row = |name: &str| series.tensors.iter().find(|row| row.name == name).unwrap();
+    assert!(row("stem.conv.weight").range.unwrap().1 < 10.0);
+    assert_eq!(facts["networks"][1]["broken"], 1);
+    let dead: Vec<_> = series.networks.iter().map(|network| network.dead).collect();
+    assert_eq!(dead, [0, 0, 2]);
+    let cells = &row("stem.norm.running_var").cells;
+    assert_eq!(cells.iter().map(|cell| cell.as_ref().unwrap().dead).collect::<Vec<_>>(), [Some(0), Some(0), Some(2)]);
+}

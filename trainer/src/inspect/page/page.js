@@ -1,24 +1,5 @@
 // What is said in words and tables.
 
-// A number with three digits, whatever its size; one that is none as a dash.
-function plain(number) {
-  if (number === null || number === undefined) return '–';
-  const size = Math.abs(number);
-  if (number !== 0 && (size < 1e-3 || size >= 1e5)) {
-    const [digits, power] = number.toExponential(2).split('e');
-    return `${+digits}e${+power}`.replaceAll('-', '−');
-  }
-  return `${+number.toPrecision(3)}`.replace('-', '−');
-}
-
-// A name that may be broken behind its dots.
-const named = name => html('code', {}, ...name.split('.').flatMap((part, i) => (i ? [html('wbr'), `.${part}`] : [part])));
-
-// Cells that are text, or elements.
-const line = (kind, cells) => html('tr', {}, ...cells.map(cell => (cell instanceof HTMLTableCellElement ? cell : html(kind, {}, cell))));
-const bad = (kind, text) => html(kind, { class: 'bad' }, text);
-const sum = (all, of) => all.reduce((total, each) => total + of(each), 0);
-
 function heading() {
   const { model, against, tensors, norms } = facts;
   document.title = `${model.name}: Tengen`;
@@ -37,22 +18,6 @@ function heading() {
     tile(`${whole(dead)} of ${whole(sum(norms, norm => norm.variance.length))}`, 'dead channels', dead > 0),
   );
   byId('notes').append(...facts.notes.map(note => html('li', {}, note)));
-}
-
-function card(model) {
-  const terms = [
-    ['Name', model.name],
-    ['Shape', model.shape],
-    ['Learned numbers', whole(model.parameters)],
-    ['File', `${whole(model.bytes)} bytes`],
-    ['Steps', model.step === null ? null : whole(model.step)],
-    ['Configuration', model.config_digest],
-    ['Goes on from', model.parent],
-    ['First model of the run', model.first],
-    ['Begun with', model.origin.map(source => `${source.name} (${source.kind})`).join(', ') || null],
-  ];
-  const said = terms.filter(([, text]) => text !== null);
-  return html('dl', {}, ...said.flatMap(([name, text]) => [html('dt', {}, name), html('dd', {}, text)]));
 }
 
 function tensorTable() {
