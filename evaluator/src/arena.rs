@@ -23,11 +23,13 @@ use crate::{EvaluatorError, Player, Source};
 
 mod comparison;
 mod gate;
+mod ladder;
 mod pace;
 mod retirement;
 
 pub use comparison::Comparison;
 pub use gate::Promotion;
+pub use ladder::{Ladder, Play};
 pub use retirement::{Deletion, Retirement};
 
 use pace::Pace;

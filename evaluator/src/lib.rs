@@ -19,7 +19,7 @@ pub mod report;
 pub mod table;
 mod tries;
 
-pub use arena::{Arena, Comparison, Deletion, Place, Promotion, Proposal, Retirement, Score};
+pub use arena::{Arena, Comparison, Deletion, Ladder, Place, Play, Promotion, Proposal, Retirement, Score};
 pub use error::EvaluatorError;
 pub use meeting::{Meeting, Progress};
 pub use player::{Player, Searcher, Source};

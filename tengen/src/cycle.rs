@@ -146,13 +146,10 @@ impl Cycle<'_> {
         Ok(Arena::open(self.store, self.run.name(), place)?)
     }
 
-    /// Lets a new model meet its nearest ancestors at Fibonacci distances, as Minigo does, and rates all.
+    /// Plays the matches of a new model, and rates all.
     fn measure(&self, newest: u32) -> anyhow::Result<()> {
         let mut arena = self.arena()?;
-        let evaluate = &self.config.evaluate;
-        for ancestor in ancestors(newest, evaluate.every).take(evaluate.pairs_per_model) {
-            self.meet(&mut arena, newest, ancestor, evaluate.games_per_pair)?;
-        }
+        arena.measure(newest, self.stop, &mut |arena, pair, games| self.meet(arena, pair, games))?;
         if self.stop.requested() {
             return Ok(());
         }
@@ -165,67 +162,34 @@ impl Cycle<'_> {
         Ok(())
     }
 
-    fn meet(&self, arena: &mut Arena, one: u32, other: u32, games: usize) -> anyhow::Result<()> {
-        let (one, other) = (PlayerId::from(self.model(one)), PlayerId::from(self.model(other)));
-        let before = arena.score([&one, &other])?.games;
-        if before >= games as u64 || self.stop.requested() {
+    fn meet(&self, arena: &mut Arena, [one, other]: [&PlayerId; 2], games: u64) -> anyhow::Result<()> {
+        if arena.score([one, other])?.games >= games || self.stop.requested() {
             return Ok(());
         }
-        let left = arena.left([&one, &other], games as u64)?;
+        let left = arena.left([one, other], games)?;
         let bar = Progress::new(format!("{one} against {other}"), Some(left));
-        arena.meet([&one, &other], games as u64, self.stop, &mut |progress| {
+        arena.meet([one, other], games, self.stop, &mut |progress| {
             bar.set(progress.finished);
             bar.note(format!("{} : {}", progress.points, progress.finished as f64 - progress.points));
         })?;
         bar.finish();
-        let score = arena.score([&one, &other])?;
+        let score = arena.score([one, other])?;
         info!("{one} has {} points of {} against {other}", score.points, score.games);
         Ok(())
     }
 
-    /// The last model against the beginning and against the model half its age, and the table.
+    /// The last matches, and the table.
     fn finish(&self, newest: u32) -> anyhow::Result<()> {
         let mut arena = self.arena()?;
-        for other in [0, newest / 2] {
-            self.meet(&mut arena, newest, other, self.config.cycle.final_games)?;
-        }
+        arena.measure_last(newest, self.stop, &mut |arena, pair, games| self.meet(arena, pair, games))?;
         if self.stop.requested() {
             return Ok(());
         }
         cli::print(arena.rate()?)?;
-        for other in [0, newest / 2] {
-            let (one, other) = (PlayerId::from(self.model(newest)), PlayerId::from(self.model(other)));
+        for [one, other] in arena.final_meetings(newest) {
             let score = arena.score([&one, &other])?;
             cli::print(format!("{one} won {} of {} games against {other}", score.points, score.games))?;
         }
         Ok(())
-    }
-}
-
-/// The models that a new one meets, nearest first: of the models that are measured, those at distances 1, 2, 3, 5, 8, …; 0 is
-/// `random`. Only measured models, because the others have met nobody.
-fn ancestors(number: u32, every: u32) -> impl Iterator<Item = u32> {
-    let before = number.div_ceil(every);
-    let distances = std::iter::successors(Some((1u32, 2u32)), |&(a, b)| Some((b, a.checked_add(b)?)));
-    distances.map_while(move |(distance, _)| before.checked_sub(distance)).map(move |nth| nth * every)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ancestors_are_at_fibonacci_distances() {
-        assert_eq!(ancestors(1, 1).collect::<Vec<_>>(), [0]);
-        assert_eq!(ancestors(9, 1).collect::<Vec<_>>(), [8, 7, 6, 4, 1]);
-    }
-
-    #[test]
-    fn ancestors_are_models_that_are_measured() {
-        assert_eq!(ancestors(4, 4).collect::<Vec<_>>(), [0]);
-        assert_eq!(ancestors(36, 4).collect::<Vec<_>>(), [32, 28, 24, 16, 4]);
-        // The last of a run is measured, whatever its number.
-        assert_eq!(ancestors(37, 4).collect::<Vec<_>>(), [36, 32, 28, 20, 8]);
-        assert_eq!(ancestors(2, 4).collect::<Vec<_>>(), [0]);
     }
 }

@@ -280,6 +280,7 @@ impl RunConfig {
         at_least_one("evaluate.games_per_pair", evaluate.games_per_pair)?;
         rule(evaluate.every >= 1, "evaluate.every", evaluate.every, "must be at least 1")?;
         rule(self.cycle.models >= 1, "loop.models", self.cycle.models, "must be at least 1")?;
-        even("loop.final_games", self.cycle.final_games)
+        even("loop.final_games", self.cycle.final_games)?;
+        not_negative("loop.final_margin", self.cycle.final_margin)
     }
 }

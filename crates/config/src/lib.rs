@@ -22,7 +22,7 @@ pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
 pub use player::{EngineName, Overrides, PlayerId, PlayerIdError, PlayerRef};
 pub use q_init::QInit;
 pub use sections::{
-    Algorithm, DrawBy, Evaluate, Game, Grow, Growth, Inputs, LearningRate, Loop, Network, Optimizer, OutcomeIn, Phase,
-    PolicyHead, PolicyTarget, RatePath, Resign, RunConfig, Scoring, Search, Selfplay, Train, ValueHead, ValueLoss,
-    Window,
+    Algorithm, DrawBy, Evaluate, Game, Grow, Growth, Inputs, LearningRate, Loop, Network, Optimizer, OutcomeIn,
+    Pairing, Phase, PolicyHead, PolicyTarget, RatePath, Resign, RunConfig, Scoring, Search, Selfplay, Train, ValueHead,
+    ValueLoss, Window,
 };

@@ -6,8 +6,10 @@
 
 use toml::Table;
 
+use crate::Pairing;
+
 /// Their sections and names, and the line that says what programs did before.
-const NEWER: [(&str, &str, &str); 9] = [
+const NEWER: [(&str, &str, &str); 12] = [
     ("search", "symmetries", "symmetries = 1"),
     ("selfplay", "random_opening_share", "random_opening_share = 0.0"),
     ("selfplay", "random_opening_moves", "random_opening_moves = 4"),
@@ -17,6 +19,9 @@ const NEWER: [(&str, &str, &str); 9] = [
     ("window", "policy_surprise", "policy_surprise = 0.0"),
     ("train", "grow", "grow = []"),
     ("evaluate", "every", "every = 1"),
+    ("evaluate", "pairing", "pairing = \"fibonacci\""),
+    ("loop", "final_pairs", "final_pairs = 0"),
+    ("loop", "final_margin", "final_margin = 100.0"),
 ];
 
 pub(crate) fn symmetries() -> usize {
@@ -37,6 +42,14 @@ pub(crate) fn small_komi() -> f32 {
 
 pub(crate) fn every() -> u32 {
     1
+}
+
+pub(crate) fn pairing() -> Pairing {
+    Pairing::Fibonacci
+}
+
+pub(crate) fn final_margin() -> f32 {
+    100.0
 }
 
 /// The first of them that a configuration does not have.
@@ -73,6 +86,9 @@ mod tests {
             "selfplay.small_size=5",
             "selfplay.small_komi=8.0",
             "evaluate.every=4",
+            "evaluate.pairing=\"informed\"",
+            "loop.final_pairs=10",
+            "loop.final_margin=50.0",
             "window.policy_surprise=0.5",
         ]) {
             let other = RunConfig::from_toml_with(TEXT, &[change.to_owned()]).unwrap();

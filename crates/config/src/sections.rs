@@ -566,6 +566,19 @@ pub struct Evaluate {
     /// New models that play them: 1: each, 2: every second, and so on. The last of a run always does.
     #[serde(default = "newer::every")]
     pub every: u32,
+    /// Opponents of a new model in `tengen run`.
+    #[serde(default = "newer::pairing")]
+    pub pairing: Pairing,
+}
+
+/// Which pairs `tengen run` plays for a new model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pairing {
+    /// The new model and its ancestors at Fibonacci distances.
+    Fibonacci,
+    /// Any two models that are measured: those whose games are expected to reduce the errors of the table most.
+    Informed,
 }
 
 /// `[loop]`
@@ -576,4 +589,11 @@ pub struct Loop {
     pub models: u32,
     /// Games between the newest model and `random`, and between it and its predecessor-by-half, at the end; even.
     pub final_games: usize,
+    /// Further pairs when the run has all its models, chosen by what their games are expected to tell: at most so many.
+    #[serde(default)]
+    pub final_pairs: usize,
+    /// Final pairs are played until the 95 % intervals of every rating, against the mean of the run's models, and of the newest model
+    /// minus the oldest are within ± this, in Elo; 0: all of them are played.
+    #[serde(default = "newer::final_margin")]
+    pub final_margin: f32,
 }
