@@ -1,8 +1,8 @@
 //! A cluster on one machine: six workers, a shuffler, a trainer and two evaluators over an unreliable S3 server. Every few
 //! seconds one of them is killed or told to go, and started again as Kubernetes would; the server is out of reach twice.
 //!
-//! `TENGEN_TEST_CLUSTER_SECONDS=1200` lets that go on for so long instead of for half a minute. Where Debian's package
-//! `prometheus` is there, a Prometheus scrapes all of them, and everything that the dashboard asks has an answer.
+//! `TENGEN_TEST_CLUSTER_SECONDS=1200` lets that go on for so long instead of for half a minute. A Prometheus
+//! scrapes all of them, and everything that the dashboard asks has an answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::TcpListener;

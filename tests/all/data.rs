@@ -4,6 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use record::{draws, examples, games, ratings};
+use testing::{Tool, require};
 use tests::{TestStore, repository, succeed};
 
 fn document() -> String {
@@ -64,11 +65,7 @@ fn blocks(language: &str) -> Vec<String> {
 
 #[test]
 fn the_questions_have_answers() {
-    let site = repository().join(".venv/site");
-    if !site.exists() {
-        eprintln!("not checked: the Python libraries are not set up; `make test` does it with scripts/setup-python");
-        return;
-    }
+    let Some(site) = require(Tool::Python) else { return };
     let store = TestStore::new();
     fs::create_dir(store.path().join("store")).unwrap();
     let larger = ["--set", "loop.models=3", "--set", "resign.games=10", "--set", "loop.final_games=2"];

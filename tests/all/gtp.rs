@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use testing::{Tool, require};
 use tests::{program, repository, succeed};
 
 const SUITE: &str = "tests/gtp/conformance.tst";
@@ -45,15 +46,12 @@ fn the_suite_asks_for_every_command() {
 /// Three games with analysis between two processes, taken back moves, handicap stones, and analyses that are ended.
 #[test]
 fn sabakis_client_plays_whole_games() {
-    let modules = repository().join(".venv/node/node_modules");
-    if !modules.exists() {
-        eprintln!(
-            "not checked: Sabaki's GTP client is not set up; `make test` does it with scripts/setup-node, given npm"
-        );
-        return;
-    }
+    let Some(client) = require(Tool::Sabaki) else { return };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = [client.join("bin")].into_iter().chain(std::env::split_paths(&path));
     let mut node = Command::new("node");
-    node.env("NODE_PATH", &modules).arg(repository().join("tests/gtp/sabaki.js")).args(gtp()).args(["--visits", "20"]);
+    node.env("PATH", std::env::join_paths(folders).unwrap()).env("NODE_PATH", client.join("node_modules"));
+    node.arg(repository().join("tests/gtp/sabaki.js")).args(gtp()).args(["--visits", "20"]);
     let said = succeed(&mut node);
     assert!(said.contains("games of ") && said.contains(" lines of analysis"), "{said}");
 }

@@ -2,22 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use config::RunConfig;
 use serde_json::Value;
+use testing::{Tool, require};
 use tests::{fail, program, repository, succeed};
 
 const OVERLAYS: [&str; 5] = ["cpu", "gpu", "s3", "gcs", "small"];
 
-/// Ready to render and to check, if the Python libraries are set up.
+/// Ready to render and to check, unless that is skipped.
 fn checker() -> Option<Command> {
-    let site = repository().join(".venv/site");
-    if !site.join("kubernetes_validate").exists() {
-        eprintln!("not checked: `make test` sets kubectl and the schemas up with scripts/setup-python");
-        return None;
-    }
+    let site = require(Tool::Python)?;
     let mut python = Command::new("python3");
     python.env("PYTHONPATH", &site).arg(repository().join("python/check_manifests.py"));
     Some(python)
@@ -299,10 +296,7 @@ fn every_alert_fires_on_its_fault() {
         let quiet = tests.contains(&format!("- {{alertname: {alert}, eval_time: 9h}}"));
         assert!(quiet, "no test sees that {alert} is silent in a run in which all is well");
     }
-    let Some(promtool) = find("promtool") else {
-        eprintln!("not checked: there is no promtool (apt-get install prometheus)");
-        return;
-    };
+    let Some(promtool) = require(Tool::Promtool) else { return };
     for arguments in [["check", "rules", "alerts.yaml"], ["test", "rules", "alerts_test.yaml"]] {
         let said = succeed(Command::new(&promtool).args(arguments).current_dir(&folder));
         assert!(said.contains("SUCCESS"), "{said}");
@@ -321,10 +315,4 @@ fn the_image_of_the_shuffler_needs_no_libtorch() {
     for name in ["selfplay", "trainer", "evaluator"] {
         assert!(image.contains(&format!("target/release/{name} ")), "{name}");
     }
-}
-
-/// A program of the machine, if it is there.
-fn find(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder: PathBuf| folder.join(program)).find(|path: &PathBuf| Path::is_file(path))
 }

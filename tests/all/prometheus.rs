@@ -1,4 +1,4 @@
-//! A real Prometheus, where there is one.
+//! A real Prometheus.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
+use testing::{Tool, require};
 use tests::{ask, repository};
 
 /// A Prometheus that scrapes some processes. It ends when this is dropped.
@@ -18,8 +19,9 @@ pub(crate) struct Prometheus {
 
 impl Prometheus {
     /// Scrapes these addresses every second, with the rules of k8s/monitoring, which wait for a second only until they fire.
-    /// Nothing where the program is not there.
+    /// `None` where that is skipped.
     pub(crate) fn start(targets: &[String]) -> Option<Prometheus> {
+        let program = require(Tool::Prometheus)?;
         let folder = tempfile::tempdir().unwrap();
         let rules = fs::read_to_string(repository().join("k8s/monitoring/alerts.yaml")).unwrap();
         let hasty =
@@ -35,16 +37,11 @@ impl Prometheus {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         drop(listener);
-        let mut command = Command::new("prometheus");
+        let mut command = Command::new(program);
         command.arg(format!("--config.file={}", path.display())).arg(format!("--web.listen-address={address}"));
         command.arg(format!("--storage.tsdb.path={}", folder.path().join("data").display()));
-        match command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn() {
-            Ok(process) => Some(Prometheus { process, address, _folder: folder }),
-            Err(error) => {
-                eprintln!("not checked: prometheus cannot be started ({error}); apt-get install prometheus");
-                None
-            }
-        }
+        let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        Some(Prometheus { process, address, _folder: folder })
     }
 
     /// The answer to a query.

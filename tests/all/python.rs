@@ -2,16 +2,13 @@
 
 use std::process::Command;
 
+use testing::{Tool, require};
 use tests::{TestStore, program, repository, succeed};
 
 /// Ratings against `choix` and scipy, on random tables and on those that have no finite answer.
 #[test]
 fn ratings_agree_with_other_peoples_arithmetic() {
-    let site = repository().join(".venv/site");
-    if !site.join("choix").exists() {
-        eprintln!("not checked: the Python libraries are not set up; `make test` does it with scripts/setup-python");
-        return;
-    }
+    let Some(site) = require(Tool::Python) else { return };
     let mut python = Command::new("python3");
     python.env("PYTHONPATH", &site).arg(repository().join("python/check_ratings.py"));
     let said = succeed(python.arg(program("evaluator").get_program()));
@@ -20,11 +17,7 @@ fn ratings_agree_with_other_peoples_arithmetic() {
 
 #[test]
 fn python_opens_every_file_of_a_run() {
-    let site = repository().join(".venv/site");
-    if !site.exists() {
-        eprintln!("not checked: the Python libraries are not set up; `make test` does it with scripts/setup-python");
-        return;
-    }
+    let Some(site) = require(Tool::Python) else { return };
     let store = TestStore::new();
     succeed(
         store.program("tengen").arg("run").arg(repository().join("configs/tiny.toml")).args(["--set", "loop.models=1"]),

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
 
+use testing::{Tool, require};
 use tests::{program, repository, succeed};
 
 /// The blocks of the README in one language.
@@ -28,11 +29,7 @@ fn the_commands_of_the_readme_work() {
     let said = succeed(Command::new("bash").args(["-e", "-c", &script]).current_dir(folder.path()));
     assert!(said.contains("try-1") && said.contains("random"), "{said}");
 
-    let site = repository().join(".venv/site");
-    if !site.exists() {
-        eprintln!("not checked: the Python libraries are not set up; `make test` does it with scripts/setup-python");
-        return;
-    }
+    let Some(site) = require(Tool::Python) else { return };
     for script in blocks("python") {
         let mut python = Command::new("python3");
         let said = succeed(python.env("PYTHONPATH", &site).current_dir(folder.path()).args(["-c", &script]));

@@ -3,17 +3,13 @@
 mod stage;
 
 pub use stage::{Stage, ask};
+pub use testing::repository;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use record::{ExampleRows, GameRecord};
 use store::{FileRef, Run, Store, StoreError};
-
-/// The root of the repository.
-pub fn repository() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).parent().expect("this crate lies in the repository").to_owned()
-}
 
 /// A program of the workspace, ready to be given arguments.
 ///

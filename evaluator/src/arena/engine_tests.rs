@@ -142,23 +142,6 @@ fn a_name_means_one_program_for_ever() {
     assert_eq!(error.to_string(), "there is no engine Fish; known are Random, Captures");
 }
 
-/// GNU Go is not there everywhere; where it is, the declarations that ship have to work.
-#[test]
-fn gnu_go_plays_without_a_dispute() {
-    let engines = include_str!("../../../configs/engines/gnugo.toml");
-    if !Path::new("/usr/games/gnugo").exists() {
-        println!("SKIPPED: GNU Go is not there (apt-get install gnugo)");
-        return;
-    }
-    let store = store();
-    let mut arena = arena(&store, engines);
-    let met = meet(&mut arena, [&player("GnuGo-0"), &player("Captures")], 6).expect("GNU Go plays");
-    assert_eq!((met.finished, met.void), (6, 0));
-    let met = meet(&mut arena, [&player("GnuGo-0-random-50"), &player("uniform")], 4).expect("GNU Go plays");
-    assert_eq!((met.finished, met.void), (4, 0));
-    assert!(played(&arena).iter().all(|game| game.end != EndReason::Forfeit));
-}
-
 #[test]
 fn runs_are_tied_by_those_who_have_played_in_both() {
     let store = store();

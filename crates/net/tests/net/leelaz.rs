@@ -5,8 +5,6 @@
 //! winrate of the side to move with six digits.
 
 use std::fs::File;
-use std::io::{Write, stderr};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 use go::{Color, Game, Size};
@@ -15,6 +13,7 @@ use net::{Device, FileKind, Inputs, Network, Precision, Shape, Weights};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use record::{GameRecord, synthetic};
+use testing::{Tool, require};
 
 const GAMES: u64 = 10;
 const POSITIONS_A_GAME: usize = 10;
@@ -60,19 +59,14 @@ fn script() -> String {
     script + "quit\n"
 }
 
-/// leelaz's answers with this file of weights; `None` where there is no leelaz.
+/// leelaz's answers with this file of weights; `None` where that is skipped.
 fn theirs(file: &[u8]) -> Option<Vec<Answer>> {
-    const LEELAZ: &str = "/usr/games/leelaz";
-    if !Path::new(LEELAZ).exists() {
-        // Not by `eprintln!`, which the test runner swallows.
-        stderr().write_all(b"SKIPPED: Leela Zero is not there (apt-get install leela-zero)\n").unwrap();
-        return None;
-    }
+    let leelaz = require(Tool::LeelaZero)?;
     let folder = tempfile::tempdir().unwrap();
     let [weights, commands, said] = ["weights.txt", "commands", "said"].map(|name| folder.path().join(name));
     std::fs::write(&weights, file).unwrap();
     std::fs::write(&commands, script()).unwrap();
-    let mut command = Command::new(LEELAZ);
+    let mut command = Command::new(leelaz);
     command.args(["--gtp", "--cpu-only", "--threads", "1", "--noponder", "--weights"]).arg(weights);
     let (input, output) = (File::open(commands).unwrap(), File::create(&said).unwrap());
     let status = command.stdin(input).stdout(Stdio::null()).stderr(output).env("HOME", folder.path()).status().unwrap();

@@ -9,23 +9,13 @@ use mcts::{Draw, Evaluate, Pushed};
 use net::{Device, Model, Precision, Shape, Trainer, Weights};
 use record::Example;
 use safetensors::tensor::{Dtype, TensorView};
+use testing::{Tool, require};
 
 use crate::network::games;
 use crate::{WORKSHOP, examples, kinds, recipe, tiny};
 
-/// A Python that may have PyTorch: Debian's has, with the package python3-torch.
-const PYTHONS: [&str; 2] = ["python3", "/usr/bin/python3"];
-
 fn shape() -> Shape {
     Shape { ownership: true, score: true, ..tiny() }
-}
-
-fn python() -> Option<&'static str> {
-    let has_torch = |python: &&str| {
-        let import = Command::new(python).args(["-c", "import torch"]).output();
-        import.is_ok_and(|output| output.status.success())
-    };
-    PYTHONS.into_iter().find(has_torch)
 }
 
 /// Writes tensors of f32 with a line of JSON about them.
@@ -101,10 +91,7 @@ fn write_answers(path: &Path, weights: &Weights) {
 
 #[test]
 fn pytorch_learns_the_same() {
-    let Some(python) = python() else {
-        eprintln!("not checked: no Python with PyTorch; Debian's package python3-torch has one");
-        return;
-    };
+    let Some(python) = require(Tool::PyTorch) else { return };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/check_training.py");
     let counted: Vec<Example> = examples(600).into_iter().filter(|example| example.area.is_some()).take(48).collect();
     assert_eq!(counted.len(), 48);
@@ -141,7 +128,7 @@ fn pytorch_learns_the_same() {
             std::fs::write(file(&format!("after-{step}.safetensors")), trainer.weights().unwrap().to_bytes()).unwrap();
         }
         write_answers(&file("answers.safetensors"), &trainer.weights().unwrap());
-        let output = Command::new(python).arg(&script).arg(folder.path()).output().unwrap();
+        let output = Command::new(&python).arg(&script).arg(folder.path()).output().unwrap();
         let said = String::from_utf8_lossy(&output.stdout);
         println!("{said}");
         assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));

@@ -1,0 +1,16 @@
+//! Support for the tests of all crates. A dev-dependency only.
+
+mod skip;
+mod tool;
+
+pub use skip::{require, unsupported};
+pub use tool::Tool;
+
+use std::path::PathBuf;
+
+/// The root of the repository.
+pub fn repository() -> PathBuf {
+    // A canonical path stays valid when a test changes what it joins to it.
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().expect("the repository exists while its tests run")
+}
