@@ -110,19 +110,10 @@ mod tests {
     use super::*;
 
     /// After a change of an option: `cargo run --release -p tengen -- options > docs/OPTIONS.md`, or this test with
-    /// TENGEN_GOLDEN=write.
+    /// UPDATE_EXPECT=1.
     #[test]
     fn the_reference_is_what_the_programs_say() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/OPTIONS.md");
-        let found = format!("{}\n", page());
-        if std::env::var("TENGEN_GOLDEN").is_ok_and(|wish| wish == "write") {
-            std::fs::write(path, &found).unwrap();
-        }
-        let written = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(
-            written == found,
-            "docs/OPTIONS.md is stale: cargo run --release -p tengen -- options > docs/OPTIONS.md"
-        );
+        expect_test::expect_file!["../../docs/OPTIONS.md"].assert_eq(&format!("{}\n", page()));
     }
 
     #[test]

@@ -147,7 +147,7 @@ fn page() -> String {
 # Metrics
 
 What `/metrics` says, in Prometheus' text format, wherever a program is given `--metrics-addr` or `TENGEN_METRICS_ADDR`. Every
-metric has the labels `program` and, where there is one, `run`. A test writes this page anew: `TENGEN_GOLDEN=write cargo test -p
+metric has the labels `program` and, where there is one, `run`. A test writes this page anew: `UPDATE_EXPECT=1 cargo test -p
 cli --lib metrics`.
 
 A program has only the metrics of its work; `tengen run` has all but those of waiting. Counters begin at 0 with each process.
@@ -179,12 +179,7 @@ mod tests {
 
     #[test]
     fn the_reference_is_what_the_programs_say() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/METRICS.md");
-        if std::env::var("TENGEN_GOLDEN").is_ok_and(|wish| wish == "write") {
-            std::fs::write(path, page()).unwrap();
-        }
-        let written = std::fs::read_to_string(path).unwrap_or_default();
-        assert!(written == page(), "docs/METRICS.md is stale: TENGEN_GOLDEN=write cargo test -p cli --lib metrics");
+        expect_test::expect_file!["../../../docs/METRICS.md"].assert_eq(&page());
     }
 
     #[test]

@@ -1,12 +1,10 @@
 //! Whole trees that may not change by accident.
 //!
-//! After a change that is meant to change them: `TENGEN_GOLDEN=write cargo test -p mcts golden`, and look at the
+//! After a change that is meant to change them: `UPDATE_EXPECT=1 cargo test -p mcts golden`, and look at the
 //! difference.
 
-// Only the library has to be pure: this test reads and writes its own golden file.
-#![allow(clippy::disallowed_methods)]
-
 use config::QInit;
+use expect_test::expect_file;
 use go::Move;
 use mcts::{Evaluation, Exploration, FirstPlay, Noise, RootTemperature, Search, Selected, Settings, Value};
 use rand::SeedableRng;
@@ -98,11 +96,5 @@ fn options() -> String {
 
 #[test]
 fn golden_trees_have_not_changed() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tree/golden.txt");
-    let found = trees();
-    if std::env::var("TENGEN_GOLDEN").is_ok_and(|wish| wish == "write") {
-        std::fs::write(path, &found).unwrap();
-    }
-    let expected = std::fs::read_to_string(path).unwrap();
-    assert!(found == expected, "the trees have changed; found:\n{found}");
+    expect_file!["golden.txt"].assert_eq(&trees());
 }

@@ -4,18 +4,17 @@
 //! on the CPU. Processors differ in the last bits of its answers, so answers are rounded before the search sees them: the
 //! trees are the same with the kernels for SSE 4.1, AVX2 and AVX-512 (`ONEDNN_MAX_CPU_ISA`).
 //!
-//! After a change that is meant to change the trees: `TENGEN_GOLDEN=write cargo test -p net golden`, and look at the
-//! difference. The same command writes the network where there is none.
-
-use std::path::PathBuf;
+//! After a change that is meant to change the trees: `UPDATE_EXPECT=1 cargo test -p net golden`, and look at the
+//! difference. The network came from `Weights::synthetic` with seed 1.
 
 use config::QInit;
+use expect_test::expect_file;
 use go::{Game, Scoring, Size};
 use mcts::{
     Algorithm, Draw, Evaluate, Evaluation, Exploration, FirstPlay, Gumbel, Noise, RootTemperature, Search, Selected,
     Settings, Value,
 };
-use net::{Device, Network, Precision, Shape, Weights};
+use net::{Device, Network, Precision};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -37,23 +36,7 @@ const PUCT: Settings = Settings {
     komi: 0.5,
 };
 
-fn file(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
-}
-
-fn writes() -> bool {
-    std::env::var("TENGEN_GOLDEN").is_ok_and(|wish| wish == "write")
-}
-
-fn weights() -> Vec<u8> {
-    let (path, size) = (file("5x5.safetensors"), Size::new(5).unwrap());
-    if writes() && !path.exists() {
-        let shape =
-            Shape { blocks: 1, filters: 4, policy_planes: 2, value_planes: 1, value_hidden: 8, ..Shape::plain(size) };
-        std::fs::write(&path, Weights::synthetic(shape, 1).to_bytes()).unwrap();
-    }
-    std::fs::read(path).unwrap()
-}
+const WEIGHTS: &[u8] = include_bytes!("../data/5x5.safetensors");
 
 /// The answers of a network in steps so coarse that the last bits of f32 hardly ever cross one: about 1e-8 of a policy
 /// and 1e-7 of a value are uncertain, and a tree has some thousand of them.
@@ -105,7 +88,7 @@ fn describe(name: &str, search: &Search) -> String {
 }
 
 fn trees() -> String {
-    let network = Network::open(&weights(), Device::Cpu, Precision::F32, LEAVES).unwrap();
+    let network = Network::open(WEIGHTS, Device::Cpu, Precision::F32, LEAVES).unwrap();
     let mut network = Rounded { network, policy: Vec::new() };
     let explored = Exploration {
         temperature: RootTemperature::OFF,
@@ -143,10 +126,5 @@ fn trees() -> String {
 
 #[test]
 fn golden_trees_of_a_network_have_not_changed() {
-    let (path, found) = (file("trees.txt"), trees());
-    if writes() {
-        std::fs::write(&path, &found).unwrap();
-    }
-    let expected = std::fs::read_to_string(path).unwrap();
-    assert!(found == expected, "the trees have changed; found:\n{found}");
+    expect_file!["../data/trees.txt"].assert_eq(&trees());
 }
