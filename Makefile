@@ -27,7 +27,6 @@ check: lint
 
 test: python node tools lint
 	python3 -B scripts/test_setup.py
-	cargo build --locked --workspace
 	rm -f $(SKIPPED)
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --no-fail-fast; status=$$?; \
 	if [ -s $(SKIPPED) ]; then sort -u $(SKIPPED); fi; exit $$status

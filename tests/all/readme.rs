@@ -19,10 +19,11 @@ fn the_commands_of_the_readme_work() {
     let folder = tempfile::tempdir().unwrap();
     symlink(repository().join("configs"), folder.path().join("configs")).unwrap();
     // The README speaks of target/release; the tests have their programs elsewhere.
-    let built = program("tengen").get_program().to_owned();
-    let built = std::path::Path::new(&built).parent().unwrap().to_owned();
-    fs::create_dir(folder.path().join("target")).unwrap();
-    symlink(built, folder.path().join("target/release")).unwrap();
+    let release = folder.path().join("target/release");
+    fs::create_dir_all(&release).unwrap();
+    for name in ["selfplay", "shuffler", "trainer", "evaluator", "tengen"] {
+        symlink(program(name).get_program(), release.join(name)).unwrap();
+    }
 
     let script = blocks("sh").join("\n");
     assert!(script.contains("selfplay") && script.contains("tengen gtp"), "{script}");

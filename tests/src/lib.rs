@@ -5,6 +5,7 @@ mod stage;
 pub use stage::{Stage, ask};
 pub use testing::repository;
 
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -13,15 +14,19 @@ use store::{FileRef, Run, Store, StoreError};
 
 /// A program of the workspace, ready to be given arguments.
 ///
+/// Cargo builds the programs of a package before its tests, and no others. So this package has programs of its own from
+/// the same `main.rs`. They have other names (`e2e-selfplay`), for `target/debug/selfplay` is taken.
+///
 /// # Panics
-/// When it is not built: `make test` builds all programs before it runs the tests.
+/// There is no such program.
 pub fn program(name: &str) -> Command {
-    let here = std::env::current_exe().expect("a test knows where it is");
+    let test = std::env::current_exe().expect("a test knows its path");
     // target/<profile>/deps/<test> → target/<profile>/<program>
-    let folder = here.ancestors().nth(2).expect("tests lie in the target folder");
-    let path = folder.join(name);
-    assert!(path.exists(), "{} is not built: cargo build --workspace, or make test", path.display());
+    let folder = test.ancestors().nth(2).expect("tests lie in the target folder");
+    let path = folder.join(format!("e2e-{name}"));
+    assert!(path.exists(), "{} is no program of the package tests", path.display());
     let mut command = Command::new(path);
+    command.arg0(name);
     command.stdin(Stdio::null()).env_remove("TENGEN_STORE").env_remove("TENGEN_LOG").env("TENGEN_THREADS", "2");
     // Tests read what people read.
     command.env("TENGEN_LOG_FORMAT", "plain").env_remove("TENGEN_METRICS_ADDR");
