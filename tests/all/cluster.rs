@@ -36,7 +36,6 @@ struct Cluster {
     places: Vec<Place>,
     /// By exit code, how many processes have ended so; those that were killed under 9.
     ends: BTreeMap<i32, u32>,
-    drained: Duration,
 }
 
 fn free_address() -> String {
@@ -54,7 +53,7 @@ impl Cluster {
         let config = store.path().join("endless.toml");
         std::fs::write(&config, text).unwrap();
         let config = config.to_str().unwrap();
-        let mut cluster = Cluster { store, places: Vec::new(), ends: BTreeMap::new(), drained: Duration::ZERO };
+        let mut cluster = Cluster { store, places: Vec::new(), ends: BTreeMap::new() };
         for worker in 0..WORKERS {
             // Each leaves some games to the others, and waits for the next model then.
             cluster.add(
@@ -103,22 +102,14 @@ impl Cluster {
             stage.signal("KILL");
             stage.wait();
         } else {
-            let (_, took) = stage.terminate();
-            self.drained = self.drained.max(took);
-            assert!(
-                took < Duration::from_secs(10),
-                "{}: {took:?}: {}",
-                self.places[victim].program,
-                self.places[victim].stage.log().join("\n")
-            );
+            stage.terminate();
         }
     }
 
     /// Tells all to go, and waits until they have.
     fn stop(&mut self) {
         for place in &mut self.places {
-            let (_, took) = place.stage.terminate();
-            self.drained = self.drained.max(took);
+            place.stage.terminate();
         }
     }
 }
@@ -205,11 +196,9 @@ fn a_cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
     // In half a minute it may be that no worker that plays is told to go.
     assert!(taken_over > 0 || seconds < 300, "nobody went on with what others left");
     println!(
-        "{} games, {taken_over} of them gone on with by another process or model, model {newest:?}, ends by exit code {:?}, longest drain \
-         {:?}\n{audit}",
+        "{} games, {taken_over} of them gone on with by another process or model, model {newest:?}, ends by exit code {:?}\n{audit}",
         after.len(),
-        cluster.ends,
-        cluster.drained
+        cluster.ends
     );
 }
 

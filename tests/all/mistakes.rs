@@ -3,7 +3,6 @@
 
 use std::process::Command;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use s3::Refusal;
 use tests::{TestStore, fail, repository, succeed};
@@ -20,9 +19,6 @@ const STAGES: [(&str, &[&str]); 4] = [
     ("evaluator", &["--run", "tiny", "--pair-uncertain", "--wait"]),
 ];
 
-/// Nobody waits longer than this for what does not pass: seven tries, each of four requests, with pauses.
-const PATIENCE: Duration = Duration::from_secs(120);
-
 /// What must come of a mistake: the exit code, words of the one line, and the most requests that the server got.
 struct Expected<'a> {
     code: i32,
@@ -35,9 +31,7 @@ fn refused(what: &str, store: &TestStore, mut command: Command, expected: &Expec
     if let Some(server) = store.server() {
         server.asked();
     }
-    let began = Instant::now();
     let (code, said) = fail(&mut command);
-    let took = began.elapsed();
     let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
     let what = format!("{:?}, {what}", command.get_program());
     assert_eq!(errors.len(), 1, "{what}: one line that says what is wrong:\n{said}");
@@ -45,10 +39,9 @@ fn refused(what: &str, store: &TestStore, mut command: Command, expected: &Expec
     for words in expected.words {
         assert!(errors[0].contains(words), "{what}: {words:?} is not in: {said}");
     }
-    assert!(took < PATIENCE, "{what}: {took:?}");
     let asked = store.server().map(s3::Server::asked).unwrap_or_default();
     assert!(asked.len() <= expected.requests, "{what}: {} requests: {asked:#?}", asked.len());
-    println!("{what}: {code} after {took:.1?} and {} requests: {}", asked.len(), errors[0]);
+    println!("{what}: {code} after {} requests: {}", asked.len(), errors[0]);
 }
 
 /// A stage on a store of its own, as a cluster starts it.

@@ -115,11 +115,16 @@ impl Stage {
         self.child.wait().expect("the process ends")
     }
 
-    /// Asks it to clear the place; answers its exit code and how long it took.
-    pub fn terminate(&mut self) -> (Option<i32>, Duration) {
-        let began = Instant::now();
+    /// Sends SIGTERM and returns the exit code.
+    ///
+    /// # Panics
+    /// When the program was not done within its drain time.
+    pub fn terminate(&mut self) -> Option<i32> {
         self.signal("TERM");
-        (self.wait().code(), began.elapsed())
+        let code = self.wait().code();
+        let log = self.log().join("\n");
+        assert!(!log.contains("was not done within"), "{log}");
+        code
     }
 }
 
