@@ -1,0 +1,109 @@
+//! Games in progress that go from process to process, or from model to model.
+
+use std::ops::ControlFlow;
+
+use bytes::Bytes;
+use cli::Stop;
+use config::ModelId;
+use net::{Device, Shape, Weights};
+use selfplay::{Job, Model, Unfinished, play};
+use store::{ModelCard, Run};
+
+use crate::{a_run, config, endless, finish, indices, job, published, stop_after};
+
+/// Files of games that were left.
+fn left(run: &Run) -> usize {
+    run.unfinished_files().unwrap().len()
+}
+
+#[test]
+fn stop_leaves_games_in_progress_for_other_workers() {
+    let (_folder, run) = a_run();
+    let done = stop_after(&run, &Job { hand_on: true, ..endless() }, 8).unwrap();
+    assert!(done.left > 0 && done.abandoned == 0, "{done:?}");
+    let files = run.unfinished_files().unwrap();
+    let games: Vec<_> = files.iter().flat_map(|(file, _)| run.read_unfinished(file).unwrap()).collect();
+    assert_eq!(games.len() as u64, done.left);
+    assert!(files.iter().all(|(_, taker)| taker.is_none()), "nobody has taken them: {files:?}");
+}
+
+#[test]
+fn another_worker_finishes_games_that_were_left() {
+    let (_folder, run) = a_run();
+    let stopped = stop_after(&run, &Job { hand_on: true, ..endless() }, 8).unwrap();
+    let other = Job { worker: "other".to_owned(), hand_on: true, ..job(config(&[]), 3) };
+    let done = finish(&run, &other);
+    assert_eq!((done.games, done.finished), (3, 3 + stopped.left), "its own games, and those that were left");
+    assert_eq!(left(&run), 0);
+    let games = published(&run);
+    let taken: Vec<_> = games.iter().filter(|game| !game.takeovers.is_empty()).collect();
+    assert!(taken.iter().all(|game| game.worker == "w"), "they count for the worker that began them");
+    assert_eq!(taken.len() as u64, stopped.left);
+}
+
+#[test]
+fn worker_does_not_begin_games_again_that_it_left() {
+    let (_folder, run) = a_run();
+    let stopped = stop_after(&run, &Job { hand_on: true, ..endless() }, 8).unwrap();
+    let wanted = stopped.finished + stopped.left;
+    finish(&run, &Job { hand_on: true, ..job(config(&[]), wanted) });
+    let games = indices(&published(&run));
+    let once: std::collections::BTreeSet<u64> = games.iter().copied().collect();
+    assert_eq!(games.len(), once.len(), "{games:?}");
+    assert!((0..wanted).all(|index| once.contains(&index)), "{games:?}");
+}
+
+#[test]
+fn worker_of_one_model_leaves_games_of_another_alone() {
+    let (_folder, run) = a_run();
+    stop_after(&run, &Job { hand_on: true, ..endless() }, 8).unwrap();
+    let model = trained(&run, 1);
+    let job = Job { worker: "other".to_owned(), model: id(1), hand_on: true, ..job(config(&[]), 2) };
+    let watch = &mut |_| ControlFlow::Continue(());
+    play(&run, &job, &model, &mut Unfinished::default(), &Stop::never(), watch).unwrap();
+    assert_eq!(left(&run), 1);
+    assert_eq!(run.published_indices(1, "other").unwrap().len(), 2);
+}
+
+#[test]
+fn newer_model_takes_over_games_in_progress_where_the_run_follows_within_games() {
+    let (_folder, run) = a_run();
+    let config = config(&["selfplay.follow_within_games=true"]);
+    let mut unfinished = Unfinished::default();
+    let mut until = |progress: selfplay::Progress| {
+        if progress.finished < 5 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let job = Job { follows: true, ..job(config, u64::MAX) };
+    play(&run, &job, &Model::Random, &mut unfinished, &Stop::never(), &mut until).unwrap();
+    let before = published(&run).len();
+    let model = trained(&run, 1);
+    let job = Job { model: id(1), games: 1, ..job };
+    play(&run, &job, &model, &mut unfinished, &Stop::never(), &mut |_| ControlFlow::Continue(())).unwrap();
+    let games = published(&run);
+    let taken: Vec<_> = games.iter().filter(|game| !game.takeovers.is_empty()).collect();
+    assert!(!taken.is_empty() && games.len() == before + taken.len(), "{before} before, {} taken over", taken.len());
+    assert!(taken.iter().all(|game| game.black == "random" && game.takeovers[0].model == "tiny-1"));
+}
+
+fn id(number: u32) -> ModelId {
+    ModelId::Trained { run: "tiny".parse().unwrap(), number }
+}
+
+/// Publishes a model with made-up weights, and opens it.
+pub(crate) fn trained(run: &Run, number: u32) -> Model {
+    let config = config(&[]);
+    let card = ModelCard {
+        run: "tiny".parse().unwrap(),
+        number,
+        parent: None,
+        origin: Vec::new(),
+        step: 1,
+        size: config.game.size,
+        config_digest: config.digest(),
+        network: config.network.clone(),
+        search: config.search.clone(),
+    };
+    let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
+    run.publish_model(&card, Bytes::from(weights.to_bytes())).unwrap();
+    Model::open(run, &id(number), Device::Cpu, config.selfplay.batch).unwrap()
+}

@@ -1,0 +1,82 @@
+//! The selfplay stage on a store in a folder, without processes.
+
+#![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect, in its helpers too")]
+
+mod handoff;
+mod models;
+mod playing;
+mod resuming;
+
+use std::ops::ControlFlow;
+
+use cli::Stop;
+use config::{ModelId, RunConfig};
+use record::GameRecord;
+use selfplay::{Job, Model, Progress, SelfplayError, Threshold, Unfinished, play};
+use store::{Run, Store};
+use tempfile::TempDir;
+
+/// A run in a folder that goes when it does.
+fn a_run() -> (TempDir, Run) {
+    let folder = TempDir::new().unwrap();
+    let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"tiny".parse().unwrap());
+    (folder, run)
+}
+
+/// `tiny` with short searches and 5 games to a file, unless overridden.
+fn config(overrides: &[&str]) -> RunConfig {
+    let basis = ["search.visits=4", "selfplay.games_per_file=5", "selfplay.batch=8"];
+    let overrides: Vec<String> = basis.iter().chain(overrides).map(|&text| text.to_owned()).collect();
+    RunConfig::from_toml_with(include_str!("../../../configs/tiny.toml"), &overrides).unwrap()
+}
+
+/// Games of `random` by worker `w` in two threads; what is in progress at a stop is abandoned.
+fn job(config: RunConfig, games: u64) -> Job {
+    Job {
+        config,
+        model: ModelId::Random,
+        worker: "w".to_owned(),
+        games,
+        threads: 2,
+        cache: 1 << 16,
+        times: false,
+        hand_on: false,
+        follows: false,
+        threshold: Threshold::new(None),
+    }
+}
+
+/// A job that never ends by itself.
+fn endless() -> Job {
+    job(config(&[]), u64::MAX)
+}
+
+/// Plays a job of a built-in model to its end.
+fn finish(run: &Run, job: &Job) -> Progress {
+    play(run, job, &Model::Random, &mut Unfinished::default(), &Stop::never(), &mut |_| ControlFlow::Continue(()))
+        .unwrap()
+}
+
+/// Plays until so many games are finished, and stops then.
+fn stop_after(run: &Run, job: &Job, games: u64) -> Result<Progress, SelfplayError> {
+    let stop = Stop::never();
+    play(run, job, &Model::Random, &mut Unfinished::default(), &stop, &mut |progress| {
+        if progress.finished >= games {
+            stop.request();
+        }
+        ControlFlow::Continue(())
+    })
+}
+
+/// All published games of model 0, by worker and number.
+fn published(run: &Run) -> Vec<GameRecord> {
+    let files = run.game_files(0).unwrap();
+    let mut games: Vec<GameRecord> = files.iter().flat_map(|file| run.read_games(file).unwrap()).collect();
+    games.sort_by_key(|game| (game.worker.clone(), game.index));
+    games
+}
+
+/// The numbers of games.
+fn indices(games: &[GameRecord]) -> Vec<u64> {
+    games.iter().map(|game| game.index).collect()
+}

@@ -1,0 +1,92 @@
+//! One job from its first game to its last.
+
+use std::fs;
+use std::ops::ControlFlow;
+
+use cli::Stop;
+use selfplay::{Job, Model, SelfplayError, Threshold, Unfinished, play};
+
+use crate::{a_run, config, endless, finish, indices, job, published};
+
+#[test]
+fn play_publishes_every_wanted_game_once() {
+    let (_folder, run) = a_run();
+    let done = finish(&run, &job(config(&[]), 22));
+    assert_eq!((done.games, done.wanted, done.finished), (22, 22, 22));
+    assert_eq!((done.abandoned, done.left), (0, 0));
+    let games = published(&run);
+    assert_eq!(indices(&games), (0..22).collect::<Vec<u64>>());
+    assert!(games.iter().all(|game| game.replay().is_ok() && game.started_at.is_none()));
+    assert_eq!(done.moves, games.iter().map(|game| game.turns.len() as u64).sum::<u64>());
+}
+
+#[test]
+fn play_fills_files_with_games_per_file_games() {
+    let (_folder, run) = a_run();
+    finish(&run, &job(config(&[]), 22));
+    let files = run.game_files(0).unwrap();
+    let mut sizes: Vec<usize> = files.iter().map(|file| run.read_games(file).unwrap().len()).collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [2, 5, 5, 5, 5], "the rest goes into a file of its own at the end");
+}
+
+#[test]
+fn play_games_do_not_depend_on_threads() {
+    let games = [1, 3].map(|threads| {
+        let (_folder, run) = a_run();
+        finish(&run, &Job { threads, ..job(config(&[]), 12) });
+        published(&run)
+    });
+    assert_eq!(games[0], games[1]);
+}
+
+#[test]
+fn play_workers_of_one_run_play_different_games() {
+    let (_folder, run) = a_run();
+    for worker in ["a", "b"] {
+        finish(&run, &Job { worker: worker.to_owned(), ..job(config(&[]), 5) });
+    }
+    let games = published(&run);
+    assert_eq!(indices(&games), [0, 1, 2, 3, 4, 0, 1, 2, 3, 4]);
+    assert!((0..5).all(|index| games[index].turns != games[index + 5].turns));
+}
+
+#[test]
+fn play_break_finishes_games_in_progress_and_begins_none() {
+    let (_folder, run) = a_run();
+    let mut unfinished = Unfinished::default();
+    let mut watch = |progress: selfplay::Progress| {
+        if progress.finished < 5 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    let done = play(&run, &endless(), &Model::Random, &mut unfinished, &Stop::never(), &mut watch).unwrap();
+    assert!(done.finished >= 5 && (done.abandoned, done.left) == (0, 0), "{done:?}");
+    assert_eq!(published(&run).len() as u64, done.finished);
+}
+
+#[test]
+fn play_new_threshold_holds_for_games_that_begin_later() {
+    let (_folder, run) = a_run();
+    let job = Job { threshold: Threshold::new(None), ..job(config(&[]), 200) };
+    let mut watch = |progress: selfplay::Progress| {
+        if progress.finished >= 5 {
+            job.threshold.set(Some(-0.75));
+        }
+        ControlFlow::Continue(())
+    };
+    play(&run, &job, &Model::Random, &mut Unfinished::default(), &Stop::never(), &mut watch).unwrap();
+    let (before, after): (Vec<_>, Vec<_>) =
+        published(&run).into_iter().partition(|game| game.resign_threshold.is_none());
+    assert!(before.len() >= 5 && !after.is_empty(), "{} games before, {} after", before.len(), after.len());
+    assert!(after.iter().all(|game| game.resign_threshold == Some(-0.75)));
+}
+
+#[test]
+fn play_store_that_refuses_games_is_the_error() {
+    let (folder, run) = a_run();
+    // A file where the folder of games is to be.
+    fs::create_dir(folder.path().join("tiny")).unwrap();
+    fs::write(folder.path().join("tiny/games"), "").unwrap();
+    let watch = &mut |_| ControlFlow::Continue(());
+    let error = play(&run, &endless(), &Model::Random, &mut Unfinished::default(), &Stop::never(), watch).unwrap_err();
+    assert!(matches!(error, SelfplayError::Store(_)), "{error}");
+}
