@@ -573,7 +573,7 @@ mod tests {
     }
 
     #[test]
-    fn one_kind_of_work_is_asked_for() {
+    fn args_ask_for_exactly_one_kind_of_work() {
         for text in [
             "--pair v1-1 v1-2 --games 40",
             "--pair-uncertain --pairs 3 --run v1",

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn many_in_a_row_are_too_many() {
+    fn tries_after_six_void_games_in_a_row_are_hopeless() {
         let mut tries = Tries::new(VecDeque::new());
         for index in 0..10 {
             tries.finished(&void(index % 5));

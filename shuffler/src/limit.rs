@@ -94,7 +94,7 @@ mod tests {
 
     /// The table of sizes that KataGo's documentation gives, with 250,000 rows at least.
     #[test]
-    fn the_power_law_is_katagos() {
+    fn power_law_window_has_katagos_sizes() {
         let settings = settings(&["growth=power-law", "positions=100000000"]);
         for (rows, expected) in [
             (100, 100.0),

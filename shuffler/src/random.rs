@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn every_thing_is_chosen_as_often() {
+    fn choose_is_uniform_over_things() {
         let mut random = Random::new(8, 1);
         let mut seen = [0; 10];
         for _ in 0..10_000 {

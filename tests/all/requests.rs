@@ -32,7 +32,7 @@ fn sum(requests: &BTreeMap<String, u64>) -> u64 {
 }
 
 #[test]
-fn who_starts_and_who_waits_asks_little() {
+fn starting_and_waiting_processes_make_few_requests() {
     let store = TestStore::on_server();
     let mut stages = [
         stage(&store, "selfplay", &["--model", "tiny", "--games", "20"]),

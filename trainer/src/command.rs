@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_all_that_is_needed() {
+    fn args_of_training_need_a_run_only() {
         let args = |text: &str| Args::try_parse_from(std::iter::once("trainer").chain(text.split_whitespace()));
         assert!(args("--run v1").is_ok());
         assert!(args("--run v1 --once --precision f32 --threads 2 --device cpu").is_ok());

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_by_hand() {
+    fn events_of_one_scalar_have_known_bytes() {
         let mut events = Events::new(1.5);
         events.scalar(2.0, 300, "a", 0.5);
         let bytes = events.into_bytes();

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn durations() {
+    fn duration_is_rounded_down_to_two_units() {
         let text = |ms| duration(Duration::from_millis(ms));
         let cases = [
             (0, "0ms"),

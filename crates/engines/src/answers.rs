@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_found_whatever_their_dress() {
+    fn gtp_answers_parse_with_ids_whitespace_and_chatter() {
         assert_eq!(all("=1 D4\n\n=2\n\n"), [good(Some(1), "D4"), good(Some(2), "")]);
         assert_eq!(all("= D4\r\n\r\n=  \n\n"), [good(None, "D4"), good(None, "")]);
         assert_eq!(all("?7 unknown\tcommand\n\n"), [Answer { id: Some(7), text: Err("unknown command".to_owned()) }]);

@@ -78,7 +78,7 @@ fn broken(cases: &str) -> String {
 }
 
 #[test]
-fn a_conversation() {
+fn client_ask_returns_the_answer_or_the_refusal() {
     let mut client = client(r#"name) say Script ;; fail) printf '?%s no such luck\n\n' "$id" ;;"#);
     assert_eq!(client.ask("name", LATER).unwrap(), "Script");
     let error = client.ask("fail now", LATER).unwrap_err();
@@ -88,7 +88,7 @@ fn a_conversation() {
 }
 
 #[test]
-fn a_program_that_is_not_there() {
+fn client_start_missing_program_is_an_error() {
     let error = Client::start(&["/no/such/program".to_owned()]).unwrap_err();
     assert_eq!(error.to_string(), "cannot start /no/such/program");
 }
@@ -134,7 +134,7 @@ fn what_a_program_starts_goes_with_it() {
 }
 
 #[test]
-fn a_program_at_a_board() {
+fn guest_move_is_parsed_and_a_broken_answer_is_trouble() {
     assert_eq!(second_move("genmove) say d4 ;;"), Ok(Reply::Move(Move::from_gtp(size(), "D4").unwrap())));
     assert_eq!(second_move("genmove) say PASS ;;"), Ok(Reply::Move(Move::Pass)));
     assert_eq!(second_move("genmove) say Resign ;;"), Ok(Reply::Resign));

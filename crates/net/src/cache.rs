@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn it_takes_no_more_than_it_may() {
+    fn cache_stays_within_its_bytes() {
         assert!(Cache::new(Size::MIN, 39).is_none());
         assert_eq!(cache(3).keys.len(), 3);
     }

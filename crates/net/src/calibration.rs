@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_case_by_hand() {
+    fn calibration_of_known_pairs_has_known_bins() {
         // Predictions 0.75, 0.75, 0.75 and 0.125 with results 1, 0, ½ and 0.
         let pairs = [(0.5, 1.0), (0.5, -1.0), (0.5, 0.0), (-0.75, -1.0)];
         let calibration = Calibration::of(pairs.into_iter());

@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_slip_is_seen() {
+    fn export_check_finds_a_changed_weight() {
         let slips: [fn(&mut Zero); 4] = [
             |zero| zero.dense[0].biases.swap(3, 4),
             |zero| zero.dense[2].biases[0] += 0.002,

@@ -179,7 +179,7 @@ mod tests {
     const KO: [usize; 9] = [6, 7, 10, 13, 16, 17, 25, 11, 12];
 
     #[test]
-    fn a_ko_by_hand() {
+    fn features_of_a_ko_mark_the_known_points() {
         let seen = planes(&game(&KO), 7.0);
         let marked: Vec<Vec<usize>> = seen[..14].iter().map(|plane| points(plane)).collect();
         let expected: [&[usize]; 14] = [

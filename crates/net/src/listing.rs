@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_file_is_listed() {
+    fn listing_reads_safetensors_and_leela_zero_files() {
         let weights = weights();
         let plain = Listing::read(&weights.to_bytes()).unwrap();
         assert_eq!(plain, Listing::of_weights(&weights));

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_a_function_of_the_seed() {
+    fn variety_is_a_function_of_the_seed() {
         let overrides = ["resign.jitter=0.1", "selfplay.policy_opening_share=0.5", "selfplay.komi_deviation=2.0"];
         assert_eq!(many(&overrides), many(&overrides));
         let all =

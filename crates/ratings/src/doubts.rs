@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_of_wins_leaves_no_doubt() {
+    fn doubts_of_a_cycle_of_wins_are_none() {
         assert!(told("a>b b>c c>a").is_empty());
         assert!(told("a=b").is_empty());
         assert!(told("").is_empty());

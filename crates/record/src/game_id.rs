@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn every_ingredient_counts() {
+    fn game_id_differs_for_each_ingredient() {
         let ids = [
             GameId::of("a-1", "a-1", "d", 1),
             GameId::of("a-2", "a-1", "d", 1),

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_what_was_left() {
+    fn take_games_returns_games_as_they_were_left() {
         let run = run();
         let left = games("a", 0..3);
         run.leave_games(1, "a", &left).unwrap();

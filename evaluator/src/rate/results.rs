@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_game_counts_once() {
+    fn results_with_a_repeated_game_count_it_once() {
         let header = "game_id,black,white,result\n";
         let results = read(&format!("{header}1,a,b,B\n2,a,b,B\n1,a,b,B\n")).expect("the table is good");
         assert_eq!((results.tally.total().games(), results.repeated), (2, 1));

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn caution_is_for_few_visits() {
+    fn cautious_winrate_shrinks_with_few_visits() {
         assert_eq!((cautious(0.5, 0), cautious(1.0, 1), cautious(0.0, 9)), (0.0, 1.0, 0.0));
         assert!((cautious(0.5, 100) - 0.402).abs() < 1e-6);
     }

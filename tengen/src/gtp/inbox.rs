@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_glance_takes_nothing() {
+    fn inbox_peek_leaves_the_line() {
         let (sender, lines) = mpsc::channel();
         let mut inbox = Inbox::of(lines, Stop::never());
         assert!(!inbox.called() && !inbox.interrupted() && !inbox.wait(Duration::from_millis(1)));

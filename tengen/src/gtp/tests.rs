@@ -344,7 +344,7 @@ fn scores_are_counted_with_komi() {
 }
 
 #[test]
-fn clocks_are_read() {
+fn time_settings_and_time_left_are_parsed_or_refused() {
     check(
         "> time_settings 300 30 5
          =
@@ -486,7 +486,7 @@ fn a_move_that_is_only_asked_for_is_not_played() {
 }
 
 #[test]
-fn the_board_is_shown() {
+fn showboard_marks_the_last_move_and_the_captures() {
     let shown = talk("boardsize 2\nplay b A1\nshowboard\n");
     let expected = "=\n\n=\n\n=
     A B
@@ -553,7 +553,7 @@ fn games_are_loaded_from_files() {
 }
 
 #[test]
-fn the_player_hears_of_new_games() {
+fn player_is_told_when_the_board_is_cleared() {
     let mut player = First::default();
     talk_with(&mut player, setup(5), b"boardsize 9\nclear_board\nboardsize 99\ngenmove b\nundo\n");
     assert_eq!(player.begun, 2);
@@ -576,7 +576,7 @@ fn a_controller_that_has_gone_is_no_error() {
 
 /// Nothing is held back: each answer is flushed before the next line is read.
 #[test]
-fn every_answer_is_flushed() {
+fn gtp_output_is_flushed_after_every_answer() {
     #[derive(Default)]
     struct Counting {
         flushed: usize,

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tensor_by_hand() {
+    fn facts_of_a_known_tensor_are_known() {
         let facts = TensorFacts::new(&tensor(&[3.0, -1.0, 0.001, 3.999]), None);
         assert_eq!((facts.count, facts.broken()), (4, 0));
         assert_eq!((facts.mean, facts.least, facts.largest), (Some(1.5), Some(-1.0), Some(3.999)));

@@ -10,7 +10,7 @@ use trainer::{Progress, TrainerError, train_next};
 use crate::{WORKSHOP, config, examples, games, publish, publish_two, run, train};
 
 #[test]
-fn a_model_follows_from_its_shards() {
+fn training_two_generations_publishes_two_models() {
     let run = run();
     publish_two(&run);
     let (first, second) = (train(&run).unwrap(), train(&run).unwrap());

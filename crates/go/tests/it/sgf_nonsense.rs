@@ -42,7 +42,7 @@ fn a_node_may_have_very_many_variations() {
 }
 
 #[test]
-fn a_text_of_opening_brackets_is_no_game() {
+fn parse_of_deep_nesting_does_not_overflow_the_stack() {
     digest("( ".repeat(200_000).as_bytes());
     digest("[".repeat(200_000).as_bytes());
     digest(&[b"(;C".as_slice(), &b"[\\".repeat(100_000)].concat());

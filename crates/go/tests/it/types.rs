@@ -79,7 +79,7 @@ fn set_of(size: Size, indices: &BTreeSet<usize>) -> PointSet {
 proptest! {
     /// A set of points behaves like a set of numbers.
     #[test]
-    fn sets_are_sets(
+    fn point_set_operations_agree_with_btree_set(
         side in 2_usize..=19,
         a in prop::collection::btree_set(0_usize..361, 0..80),
         b in prop::collection::btree_set(0_usize..361, 0..80),

@@ -44,7 +44,7 @@ fn flat_priors_are_visited_in_order_and_the_depth_is_counted() {
 }
 
 #[test]
-fn init_to_loss_stays_with_a_good_move_and_init_to_win_is_no_option() {
+fn q_init_to_loss_visits_fewer_root_moves_than_to_parent() {
     let visited = |q_init| {
         let mut search = empty(9, Settings { q_init, ..PARENT });
         for _ in 0..40 {

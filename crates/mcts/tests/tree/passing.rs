@@ -19,7 +19,7 @@ fn considered(game: Game, settings: Settings) -> usize {
 }
 
 #[test]
-fn nobody_passes_early() {
+fn search_before_pass_from_has_no_pass() {
     let settings = Settings { pass_from: 2, ..PARENT };
     let mut game = Game::new(Size::new(3).unwrap());
     for expected in [9, 8, 8] {

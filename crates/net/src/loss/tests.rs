@@ -50,7 +50,7 @@ fn close(a: f32, b: f32) -> bool {
 }
 
 #[test]
-fn a_case_by_hand() {
+fn loss_of_known_answers_has_known_parts() {
     // Probabilities 1/2, 1/4, 1/4 and 1/4, 1/4, 1/2.
     let answers = answers([LN2, 0.0, 0.0, 3.0, 3.0, 3.0 + LN2], [0.5, -0.25]);
     let batch = batch([1.0, 0.0, 0.0, 0.5, 0.5, 0.0], [1.0, -1.0]);

@@ -164,7 +164,7 @@ fn the_choices_are_a_function_of_their_arguments() {
 }
 
 #[test]
-fn one_choice_in_ten_is_random() {
+fn informed_choice_is_random_once_in_ten() {
     let (ratings, ages, idle) = (even(40, 40, 0), [1, 2, 3], InFlight::default());
     let choices = (0..2000).flat_map(|seed| choose(&ratings, &ages, &idle, Rule::Informed(About::Best), 1, seed));
     let random = choices.filter(|choice| matches!(choice.reason, Reason::Random { .. })).count();
@@ -208,7 +208,7 @@ fn minigos_rule_looks_at_the_least_known_and_their_neighbours() {
 
 /// The error promised for after the games is the error that games of that information really leave.
 #[test]
-fn the_promise_is_kept() {
+fn promised_error_is_the_error_after_the_games() {
     let mut tally = Tally::new(["a", "b"]);
     let tie = Tie { player: B, to: Mark::Player(A), elo: 0.0, sd: 30.0 };
     let prior =
