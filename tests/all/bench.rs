@@ -16,41 +16,60 @@ fn number(case: &Value, key: &str) -> f64 {
 }
 
 #[test]
-fn a_case_is_a_json_object() {
+fn bench_search_has_a_case_for_each_board_and_algorithm() {
     let search = bench("search", &["--size", "5", "--size", "7", "--visits", "50"]);
     assert_eq!(search.len(), 4, "two boards, two algorithms");
     for case in search {
         assert!(case["bench"] == "search" && number(&case, "visits_per_s_per_core") > 0.0, "{case}");
     }
+}
+
+#[test]
+fn bench_memory_measures_bytes_of_a_node() {
     let memory = bench("memory", &["--size", "5"]);
     assert!(memory.iter().all(|case| case["bench"] == "memory" && number(case, "bytes_per_node") > 50.0));
+}
 
+#[test]
+fn bench_data_measures_shuffling_loading_and_bytes() {
     let data = bench("data", &["--size", "5", "--window", "3000", "--draw", "512", "--visits", "20"]);
     let names: Vec<&Value> = data.iter().map(|case| &case["bench"]).collect();
     assert_eq!(names, ["shuffle", "load", "bytes"]);
     assert!(number(&data[0], "examples") == 512.0 && number(&data[0], "window_positions") >= 3000.0, "{data:?}");
     assert!(number(&data[1], "examples_per_s_per_core") > 0.0);
     assert!(number(&data[2], "npz_bytes") > 0.0 && number(&data[2], "examples_bytes") > 0.0, "{data:?}");
+}
 
+#[test]
+fn bench_network_measures_speed_and_agreement() {
     let network = bench("network", &[&TOWER[..], &["--batch", "4", "--positions", "64"]].concat());
     let names: Vec<&Value> = network.iter().map(|case| &case["bench"]).collect();
     assert_eq!(names, ["network", "agreement"]);
     assert!(number(&network[0], "ratio") > 0.0 && number(&network[1], "top_1") > 0.5);
+}
 
+#[test]
+fn bench_match_compares_reuse() {
     let matches = bench("match", &[&TOWER[..], &["--set", "game.komi=0.5"]].concat());
     assert!(matches.len() == 2 && matches[0]["bench"] == "match" && number(&matches[0], "fill") <= 1.0);
     assert!(matches[0]["reuse"] == true && matches[1]["reuse"] == false);
     assert!(matches.iter().all(|case| number(case, "selfplay_evaluations_per_position") > 0.0), "{matches:?}");
+}
 
+#[test]
+fn bench_train_has_one_case() {
     let train = bench("train", &[&TOWER[..], &["--set", "train.batch=32"]].concat());
     assert!(train.len() == 1 && train[0]["bench"] == "train" && number(&train[0], "share") > 0.0, "{train:?}");
+}
 
+#[test]
+fn bench_selfplay_measures_evaluations() {
     let selfplay = bench("selfplay", &[&TOWER[..], &["--set", "game.komi=0.5"]].concat());
     assert!(number(&selfplay[0], "evaluations_per_s") > 0.0 && number(&selfplay[0], "fill") <= 1.0);
 }
 
 #[test]
-fn a_case_is_a_readable_line() {
+fn bench_without_json_prints_a_line_for_each_case() {
     let text = succeed(program("tengen").args(["bench", "search", "--size", "5", "--seconds", "0.05"]));
     assert!(text.starts_with("search 5x5, puct, 800 visits a move: ") && text.lines().count() == 2, "{text}");
 }

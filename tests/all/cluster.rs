@@ -144,22 +144,16 @@ fn games(run: &Run) -> Result<BTreeSet<String>, StoreError> {
     Ok(games)
 }
 
-#[test]
-fn a_cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
-    let seconds = std::env::var("TENGEN_TEST_CLUSTER_SECONDS").map_or(30, |text| text.parse().unwrap());
-    let time = Duration::from_secs(seconds);
+/// Ends processes at random, and takes the server out of reach twice; the games that were published before.
+fn disturb_for(time: Duration, cluster: &mut Cluster, run: &Run) -> BTreeSet<String> {
     let away = (time / 20).clamp(Duration::from_secs(3), Duration::from_secs(60));
-    let mut cluster = Cluster::start(TestStore::on_unreliable_server(TROUBLE));
-    let addresses = cluster.places.iter().map(|place| place.address.clone()).collect::<Vec<_>>();
-    let prometheus = Prometheus::start(&addresses);
-    let run = cluster.store.run("r");
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let (began, mut next) = (Instant::now(), Duration::from_secs(2));
     let (mut outages, mut before) = (vec![time / 3, 2 * time / 3], BTreeSet::new());
     while began.elapsed() < time {
         cluster.look_after();
         if outages.first().is_some_and(|outage| began.elapsed() > *outage) {
-            before.extend(games(&run).unwrap());
+            before.extend(games(run).unwrap());
             outages.remove(0);
             cluster.store.server().unwrap().set_away(true);
             std::thread::sleep(away);
@@ -171,8 +165,11 @@ fn a_cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
         }
         std::thread::sleep(Duration::from_millis(100));
     }
-    let halfway = run.newest_model().unwrap();
-    // Undisturbed the run goes on, and all are asked once more.
+    before
+}
+
+/// Lets the run go on undisturbed until there is a newer model and a match was played, at most a minute.
+fn settle(cluster: &mut Cluster, run: &Run, halfway: Option<u32>) {
     let calm = Instant::now();
     while calm.elapsed() < Duration::from_secs(60)
         && (run.newest_model().unwrap() <= halfway || run.results().unwrap().is_empty())
@@ -180,6 +177,19 @@ fn a_cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
         cluster.look_after();
         std::thread::sleep(Duration::from_millis(200));
     }
+}
+
+#[test]
+fn a_cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
+    let seconds = std::env::var("TENGEN_TEST_CLUSTER_SECONDS").map_or(30, |text| text.parse().unwrap());
+    let time = Duration::from_secs(seconds);
+    let mut cluster = Cluster::start(TestStore::on_unreliable_server(TROUBLE));
+    let addresses = cluster.places.iter().map(|place| place.address.clone()).collect::<Vec<_>>();
+    let prometheus = Prometheus::start(&addresses);
+    let run = cluster.store.run("r");
+    let before = disturb_for(time, &mut cluster, &run);
+    let halfway = run.newest_model().unwrap();
+    settle(&mut cluster, &run, halfway);
     if let Some(prometheus) = prometheus {
         prometheus.answers_the_dashboard("r", &mut || cluster.look_after());
         alerts_fire(&prometheus, &mut cluster);

@@ -1,6 +1,7 @@
 //! `docs/DATA.md` says what every column is, and what it tells people to type works.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use record::{draws, examples, games, ratings};
@@ -63,41 +64,62 @@ fn blocks(language: &str) -> Vec<String> {
     text.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
 }
 
-#[test]
-fn the_questions_have_answers() {
-    let Some(site) = require(Tool::Python) else { return };
+/// A finished run `tiny` in the folder `store`, from which the document's commands are typed beside it.
+struct Finished {
+    folder: TestStore,
+    site: PathBuf,
+}
+
+/// `None` where tests with Python are skipped.
+fn finished() -> Option<Finished> {
+    let site = require(Tool::Python)?;
     let store = TestStore::new();
     fs::create_dir(store.path().join("store")).unwrap();
     let larger = ["--set", "loop.models=3", "--set", "resign.games=10", "--set", "loop.final_games=2"];
     let mut tengen = tests::program("tengen");
     tengen.arg("--store").arg(store.path().join("store")).arg("run").arg(repository().join("configs/tiny.toml"));
     succeed(tengen.args(larger));
-    let python = |script: &str| {
+    Some(Finished { folder: store, site })
+}
+
+impl Finished {
+    /// What a Python script prints.
+    fn python(&self, script: &str) -> String {
         let mut python = Command::new("python3");
-        succeed(python.env("PYTHONPATH", &site).current_dir(store.path()).args(["-c", script]))
-    };
+        succeed(python.env("PYTHONPATH", &self.site).current_dir(self.folder.path()).args(["-c", script]))
+    }
+
+    /// The resign threshold by the document's SQL statement.
+    fn threshold(&self) -> f64 {
+        let [sql] = &blocks("sql")[..] else { panic!("one statement gives the threshold") };
+        let said = self.python(&format!("import duckdb; print(duckdb.sql(r'''{sql}''').fetchall()[0][0])"));
+        said.trim().parse().unwrap()
+    }
+}
+
+#[test]
+fn python_scripts_of_the_document_print_their_answers() {
+    let Some(finished) = finished() else { return };
     let scripts = blocks("python");
     assert_eq!(scripts.len(), 3);
     for (script, expected) in scripts.iter().zip(["black_wins", "pass", "bleakest_value: worst root value"]) {
-        let said = python(script);
+        let said = finished.python(script);
         assert!(said.contains(expected), "{script}\n{said}");
     }
+}
 
-    let [sql] = &blocks("sql")[..] else { panic!("one statement gives the threshold") };
-    let ask = || -> f64 {
-        let said = python(&format!("import duckdb; print(duckdb.sql(r'''{sql}''').fetchall()[0][0])"));
-        said.trim().parse().unwrap()
-    };
-    let found = ask();
-    let place = store.path().join("store");
+#[test]
+fn sql_of_the_document_gives_the_published_threshold_from_files_and_archives() {
+    let Some(finished) = finished() else { return };
+    let found = finished.threshold();
+    let place = finished.folder.path().join("store");
     let run = store::Store::open(&place.to_string_lossy()).unwrap().run(&"tiny".parse().unwrap());
     let published = run.newest_resign().unwrap().unwrap();
     assert_eq!(published.games, 10, "the newest of more");
     assert!((found - f64::from(published.threshold)).abs() < 1e-6, "DuckDB: {found}, published: {published:?}");
 
-    // The same from archives.
     let mut shuffler = tests::program("shuffler");
     succeed(shuffler.arg("--store").arg(&place).args(["--run", "tiny", "--compact=1"]));
     assert!(run.loose_files().unwrap().is_empty());
-    assert_eq!(ask(), found);
+    assert_eq!(finished.threshold(), found);
 }

@@ -187,48 +187,89 @@ fn a_page_shows_what_is_in_a_network() {
     assert!(said.starts_with("new-1-to-old-1.html: 2 networks, "), "{said}");
 }
 
-#[test]
-fn what_cannot_be_is_said_plainly() {
-    let store = with_model();
-    let broken = beside(&store, "broken.txt");
-    fs::write(&broken, "1\n0.5 0.25 x\n").unwrap();
-    let other = beside(&store, "other.txt");
-    let wide = Weights::synthetic(Shape { filters: 9, ..weights(Inputs::History).shape() }, 4);
-    fs::write(&other, FileKind::LeelaZero.write(&wide, &[]).unwrap().0).unwrap();
-    let config = config();
-    let sample = repository().join("crates/go/tests/data/human-9d-sample.sgf").to_string_lossy().into_owned();
-    let cases: [(&[&str], &str); 18] = [
-        (&[], "which run? --run NAME"),
-        (&["import", &broken, "--out", "never"], "broken.txt cannot be used: line 2: number 3 is \"x\""),
-        (&["import", "absent.txt", "--out", "never"], "cannot read absent.txt"),
-        (
-            &["import", &other, "--run", "b", "--config", &config],
-            "other.txt cannot be used: the network is 1 blocks of 9 filters",
-        ),
-        (&["import", &other, "--run", "c"], "there is no run c in "),
-        (&["export", "--model", "old-7", "--out", "never"], "models/000007/model.toml does not exist"),
-        (&["export", "--model", "random", "--out", "never"], "random has no weights"),
-        (
-            &["bootstrap", "--run", "d", "--config", &config, "--sgf", "absent.sgf", "--steps", "1"],
-            "cannot read absent.sgf",
-        ),
-        (&["--run", "old", "--human", "absent.sgf"], "cannot read absent.sgf"),
-        (
-            &["--run", "old", "--human", &sample],
-            "human-9d-sample.sgf: no game to measure models on: 20 records are of no use, the first because it is on 19x19",
-        ),
-        (&["noise", "--run", "old"], "run old has no shards to learn from"),
-        (&["inspect", "none"], "run none has no model yet"),
-        (&["inspect", "old", "old", "--against", "old"], "--against compares a single network; 2 are named"),
-        (&["inspect", "none", "--every", "2"], "run none has no model yet"),
-        (&["inspect", "none.safetensors"], "cannot read none.safetensors"),
-        (&["inspect", "old", "--against", &broken], "broken.txt cannot be used: line 2: number 3 is \"x\""),
-        (&["inspect", "old", "--out", "absent/page.html"], "cannot write absent/page.html"),
-        (&["--once", "export", "--model", "old", "--out", "never"], "--once is for training shards"),
-    ];
+/// Runs `trainer` with arguments that it must refuse as a mistake of the user's, for these reasons.
+fn assert_refused(store: &TestStore, cases: &[(&[&str], &str)]) {
     for (words, problem) in cases {
-        let (code, said) = fail(&mut trainer(&store, words));
+        let (code, said) = fail(&mut trainer(store, words));
         assert!(code == 2 && said.contains(problem), "{words:?}: {code} {said}");
     }
     assert!(!Path::new("never").exists());
+}
+
+/// A file in the text format of Leela Zero whose second line is broken.
+fn broken(store: &TestStore) -> String {
+    let path = beside(store, "broken.txt");
+    fs::write(&path, "1\n0.5 0.25 x\n").unwrap();
+    path
+}
+
+#[test]
+fn import_of_an_unusable_file_is_refused() {
+    let store = TestStore::new();
+    let (broken, other, config) = (broken(&store), beside(&store, "other.txt"), config());
+    let wide = Weights::synthetic(Shape { filters: 9, ..weights(Inputs::History).shape() }, 4);
+    fs::write(&other, FileKind::LeelaZero.write(&wide, &[]).unwrap().0).unwrap();
+    assert_refused(
+        &store,
+        &[
+            (&["import", &broken, "--out", "never"], "broken.txt cannot be used: line 2: number 3 is \"x\""),
+            (&["import", "absent.txt", "--out", "never"], "cannot read absent.txt"),
+            (
+                &["import", &other, "--run", "b", "--config", &config],
+                "other.txt cannot be used: the network is 1 blocks of 9 filters",
+            ),
+            (&["import", &other, "--run", "c"], "there is no run c in "),
+        ],
+    );
+}
+
+#[test]
+fn export_without_a_model_with_weights_is_refused() {
+    assert_refused(
+        &with_model(),
+        &[
+            (&["export", "--model", "old-7", "--out", "never"], "models/000007/model.toml does not exist"),
+            (&["export", "--model", "random", "--out", "never"], "random has no weights"),
+            (&["--once", "export", "--model", "old", "--out", "never"], "--once is for training shards"),
+        ],
+    );
+}
+
+#[test]
+fn training_without_games_or_shards_is_refused() {
+    let sample = repository().join("crates/go/tests/data/human-9d-sample.sgf").to_string_lossy().into_owned();
+    let config = config();
+    assert_refused(
+        &with_model(),
+        &[
+            (&[], "which run? --run NAME"),
+            (
+                &["bootstrap", "--run", "d", "--config", &config, "--sgf", "absent.sgf", "--steps", "1"],
+                "cannot read absent.sgf",
+            ),
+            (&["--run", "old", "--human", "absent.sgf"], "cannot read absent.sgf"),
+            (
+                &["--run", "old", "--human", &sample],
+                "human-9d-sample.sgf: no game to measure models on: 20 records are of no use, the first because it is on 19x19",
+            ),
+            (&["noise", "--run", "old"], "run old has no shards to learn from"),
+        ],
+    );
+}
+
+#[test]
+fn inspect_of_an_unreadable_network_or_an_unwritable_page_is_refused() {
+    let store = with_model();
+    let broken = broken(&store);
+    assert_refused(
+        &store,
+        &[
+            (&["inspect", "none"], "run none has no model yet"),
+            (&["inspect", "old", "old", "--against", "old"], "--against compares a single network; 2 are named"),
+            (&["inspect", "none", "--every", "2"], "run none has no model yet"),
+            (&["inspect", "none.safetensors"], "cannot read none.safetensors"),
+            (&["inspect", "old", "--against", &broken], "broken.txt cannot be used: line 2: number 3 is \"x\""),
+            (&["inspect", "old", "--out", "absent/page.html"], "cannot write absent/page.html"),
+        ],
+    );
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
+use store::Run;
 use tests::{Stage, TestStore, repository};
 
 /// `tiny` with a network that takes its time, in a file.
@@ -34,79 +35,119 @@ fn described() -> BTreeSet<String> {
     page.lines().filter_map(|line| Some(line.strip_prefix("| `")?.split('`').next()?.to_owned())).collect()
 }
 
-#[test]
-fn every_stage_tells_how_it_is_and_goes_when_it_is_told() {
-    let store = TestStore::new();
-    let config = slow_config(&store);
-    let config = config.to_str().unwrap();
-    let run = store.run("slow");
-    let mut seen = BTreeSet::new();
-    let mut look = |stage: &Stage| seen.extend(stage.metrics().into_keys());
+/// A run `slow`, and the names of the metrics that its stages have served.
+struct Service {
+    store: TestStore,
+    run: Run,
+    config: String,
+    seen: BTreeSet<String>,
+}
 
-    let mut selfplay = stage(&store, "selfplay", &["--model", "slow", "--config", config]);
+impl Service {
+    fn new() -> Service {
+        let store = TestStore::new();
+        let config = slow_config(&store).to_str().unwrap().to_owned();
+        Service { run: store.run("slow"), store, config, seen: BTreeSet::new() }
+    }
+
+    fn look(&mut self, stage: &Stage) {
+        self.seen.extend(stage.metrics().into_keys());
+    }
+}
+
+fn selfplay_publishes_what_is_finished(service: &mut Service) {
+    let mut selfplay = stage(&service.store, "selfplay", &["--model", "slow", "--config", &service.config]);
     selfplay.wait_for_metric("tengen_games_total", 60.0);
     assert_eq!(selfplay.page("/readyz").unwrap().0, 200);
-    look(&selfplay);
+    service.look(&selfplay);
     let log = drain(&mut selfplay);
     let gave_up = log.iter().find(|line| line.contains("gave up games in progress")).unwrap();
     assert!(!gave_up.contains("\"games\":0,"), "there are always games in progress: {gave_up}");
-    let published = run.published_indices(0, "0").unwrap().len() as u64;
+    let published = service.run.published_indices(0, "0").unwrap().len() as u64;
     let last = log.iter().rev().find(|line| line.contains("\"published\":")).unwrap();
     assert!(last.contains(&format!("\"published\":{published}")), "{published} games: {last}");
     assert!(published >= 60);
+}
 
+fn selfplay_leaves_games_and_resumes_them(service: &mut Service) {
     let keep = ["--model", "slow", "--worker", "keeper", "--unfinished", "leave"];
-    let mut keeper = stage(&store, "selfplay", &keep);
+    let mut keeper = stage(&service.store, "selfplay", &keep);
     keeper.wait_for_metric("tengen_games_total", 5.0);
     let log = drain(&mut keeper);
     assert!(log.iter().any(|line| line.contains("left games in progress to other workers")), "{log:?}");
-    let left = |run: &store::Run| run.unfinished_files().unwrap().len();
-    assert_eq!(left(&run), 1);
-    let mut keeper = stage(&store, "selfplay", &keep);
+    assert_eq!(service.run.unfinished_files().unwrap().len(), 1);
+    let mut keeper = stage(&service.store, "selfplay", &keep);
     keeper.wait_for_metric("tengen_games_resumed_total", 1.0);
-    look(&keeper);
+    service.look(&keeper);
     drain(&mut keeper);
+}
 
-    let mut shuffler = stage(&store, "shuffler", &["--run", "slow"]);
+fn shuffler_makes_shards(service: &mut Service) -> Stage {
+    let mut shuffler = stage(&service.store, "shuffler", &["--run", "slow"]);
     shuffler.wait_for_metric("tengen_shards_generation", 1.0);
-    look(&shuffler);
+    service.look(&shuffler);
+    shuffler
+}
 
-    let mut trainer = stage(&store, "trainer", &["--run", "slow", "--config", config]);
+fn trainer_saves_a_checkpoint(service: &mut Service) {
+    let mut trainer = stage(&service.store, "trainer", &["--run", "slow", "--config", &service.config]);
     trainer.wait_for_metric("tengen_train_steps_total", 3.0);
-    look(&trainer);
+    service.look(&trainer);
     drain(&mut trainer);
-    let saved = run.newest_checkpoint().unwrap().expect("what was learned is saved").step;
-    assert!(saved >= 3 && run.newest_model().unwrap().is_none());
+    let saved = service.run.newest_checkpoint().unwrap().expect("what was learned is saved").step;
+    assert!(saved >= 3 && service.run.newest_model().unwrap().is_none());
+}
 
-    let people = store.path().join("people.sgf");
+fn trainer_publishes_and_waits_for_shards(service: &mut Service) {
+    let people = service.store.path().join("people.sgf");
     fs::write(&people, "(;SZ[5]KM[0.5]RE[W+R];B[cc];W[bb];B[dd];W[bd])").unwrap();
-    let mut trainer = stage(&store, "trainer", &["--run", "slow", "--human", people.to_str().unwrap()]);
+    let mut trainer = stage(&service.store, "trainer", &["--run", "slow", "--human", people.to_str().unwrap()]);
     trainer.wait_for_metric("tengen_newest_model_number", 1.0);
     trainer.wait_for_metric("tengen_train_waiting_seconds", 0.1);
-    look(&trainer);
+    service.look(&trainer);
     drain(&mut trainer);
+}
 
-    let mut selfplay = stage(&store, "selfplay", &["--model", "slow", "--worker", "1"]);
+fn selfplay_follows_the_resign_threshold(service: &mut Service, mut shuffler: Stage) {
+    let mut selfplay = stage(&service.store, "selfplay", &["--model", "slow", "--worker", "1"]);
     shuffler.wait_for_metric("tengen_resign_model_number", 1.0);
-    look(&shuffler);
+    service.look(&shuffler);
     drain(&mut shuffler);
     // A worker takes the threshold up within seconds.
     selfplay.wait_for_metric("tengen_resign_threshold_in_force", -1.0);
-    look(&selfplay);
+    service.look(&selfplay);
     drain(&mut selfplay);
+}
 
+fn evaluator_rates_and_plays_pairs(service: &mut Service) {
     let pairs = ["--run", "slow", "--pair-uncertain", "--wait", "--pairs", "1000"];
-    let mut evaluator = stage(&store, "evaluator", &pairs);
+    let mut evaluator = stage(&service.store, "evaluator", &pairs);
     evaluator.wait_for_metric("tengen_pairs_total", 1.0);
     evaluator.wait_for_metric("tengen_rated_model_number", 1.0);
-    look(&evaluator);
+    service.look(&evaluator);
     drain(&mut evaluator);
-    assert!(run.results().unwrap().len() >= 4);
-    let mut rated = stage(&store, "evaluator", &["--pair", "slow-1", "random", "--games", "100000"]);
+    assert!(service.run.results().unwrap().len() >= 4);
+    let mut rated = stage(&service.store, "evaluator", &["--pair", "slow-1", "random", "--games", "100000"]);
     rated.wait_for_metric("tengen_match_games_total", 1.0);
-    look(&rated);
+    service.look(&rated);
     drain(&mut rated);
+}
 
+#[test]
+fn stages_drain_when_told_and_serve_the_documented_metrics() {
+    let mut service = Service::new();
+    selfplay_publishes_what_is_finished(&mut service);
+    selfplay_leaves_games_and_resumes_them(&mut service);
+    let shuffler = shuffler_makes_shards(&mut service);
+    trainer_saves_a_checkpoint(&mut service);
+    trainer_publishes_and_waits_for_shards(&mut service);
+    selfplay_follows_the_resign_threshold(&mut service, shuffler);
+    evaluator_rates_and_plays_pairs(&mut service);
+    assert_documented(service.seen);
+}
+
+/// docs/METRICS.md has all metrics that were served, and no others.
+fn assert_documented(seen: BTreeSet<String>) {
     let documented = described();
     let ours: BTreeSet<String> = seen.into_iter().filter(|name| name != "up").collect();
     assert_eq!(ours.difference(&documented).collect::<Vec<_>>(), [""; 0], "metrics that docs/METRICS.md does not know");
