@@ -100,8 +100,8 @@ pub(crate) fn trained(run: &Run, number: u32) -> Model {
         step: 1,
         size: config.game.size,
         config_digest: config.digest(),
-        network: config.network.clone(),
-        search: config.search.clone(),
+        network: config.network,
+        search: config.search,
     };
     let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
     run.publish_model(&card, Bytes::from(weights.to_bytes())).unwrap();
