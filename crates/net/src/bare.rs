@@ -3,7 +3,7 @@
 use crate::layers::{Layers, Place};
 use crate::threads::single;
 use crate::tower::{Format, Mode, Tower};
-use crate::{Device, Model, NetError, Weights};
+use crate::{Device, Model, NetError, Precision, Weights};
 
 /// A network that evaluates the same made-up batch again and again, on the thread that asks.
 pub struct Bare {
@@ -31,7 +31,7 @@ impl Bare {
     /// # Errors
     /// A device that cannot be used.
     pub fn plain(weights: &Weights, device: Device, batch: usize) -> Result<Bare, NetError> {
-        let place = Place { device: device.open()?, kind: tch::Kind::Float };
+        let place = Place::open(device, Precision::F32)?;
         let tower = Tower::new(weights, place, Format::Planes)?;
         let shape = weights.shape();
         Ok(Bare { way: Way::Tower(Box::new(tower)), planes: vec![1; batch * shape.inputs.len(shape.size)] })

@@ -66,6 +66,11 @@ pub fn load_cuda() -> Result<CudaLibrary, CudaError> {
     load_from(libtorch_folder(&maps).ok_or(CudaError::NoLibtorch)?)
 }
 
+/// The folder of the libtorch that this process runs with.
+pub(crate) fn folder_in_use() -> Option<PathBuf> {
+    libtorch_folder(&fs::read_to_string(MAPS).ok()?).map(Path::to_path_buf)
+}
+
 /// The folder of the `libtorch_cpu.so` listed in `maps`. A line is five fields, then spaces, then a path that may
 /// itself hold spaces.
 fn libtorch_folder(maps: &str) -> Option<&Path> {

@@ -1,9 +1,19 @@
 //! Where a network runs, and with which numbers.
 
 use std::fmt;
+use std::fs;
+use std::path::Path;
 use std::str::FromStr;
+use std::sync::{Once, OnceLock};
 
-use crate::{CudaLibrary, NetError, load_cuda};
+use tch::{Kind, Tensor};
+
+use crate::layers::Place;
+use crate::{CudaError, CudaLibrary, InstructionSet, NetError, load_cuda};
+
+/// Where the driver of NVIDIA's GPUs tells its version, and the device by which programs speak to it: a container may have
+/// either alone.
+const DRIVER: [&str; 2] = ["/proc/driver/nvidia/version", "/dev/nvidiactl"];
 
 /// Where a network runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,13 +61,42 @@ impl Device {
         match self {
             Device::Cpu => Ok(tch::Device::Cpu),
             Device::Cuda(number) => open_gpu(number),
-            // Any trouble with the GPU means that there is none to be used.
-            Device::Auto => Ok(open_gpu(0).unwrap_or(tch::Device::Cpu)),
+            Device::Auto => Ok(open_gpu(0).unwrap_or_else(|error| {
+                if is_a_fault(&error, has_driver()) {
+                    warn_once(&error);
+                }
+                tch::Device::Cpu
+            })),
         }
     }
 }
 
-fn open_gpu(number: usize) -> Result<tch::Device, NetError> {
+/// Whether a GPU that cannot be used is one that should be usable: CUDA is installed or a driver is loaded.
+pub(crate) fn is_a_fault(error: &NetError, driver: bool) -> bool {
+    let without_cuda = matches!(error, NetError::NoCudaLibrary { .. } | NetError::Cuda(CudaError::NoLibtorch));
+    driver || !without_cuda
+}
+
+/// Whether the driver of an NVIDIA GPU is loaded.
+pub(crate) fn has_driver() -> bool {
+    DRIVER.iter().any(|path| Path::new(path).exists())
+}
+
+/// The first line that the driver tells of itself; `None` where none is loaded.
+pub(crate) fn driver() -> Option<String> {
+    let told = fs::read_to_string(DRIVER[0]).ok().and_then(|text| text.lines().next().map(str::to_owned));
+    told.or_else(|| has_driver().then(|| "loaded, version unknown".to_owned()))
+}
+
+/// A process opens many networks, and each tries the GPU.
+fn warn_once(error: &NetError) {
+    static SAID: Once = Once::new();
+    let error: &dyn std::error::Error = error;
+    let because = error.source().map(ToString::to_string);
+    SAID.call_once(|| tracing::warn!(%error, because, "the GPU cannot be used; device auto falls back to the CPU"));
+}
+
+pub(crate) fn open_gpu(number: usize) -> Result<tch::Device, NetError> {
     if let CudaLibrary::Absent { folder } = load_cuda()? {
         return Err(NetError::NoCudaLibrary { folder });
     }
@@ -65,23 +104,40 @@ fn open_gpu(number: usize) -> Result<tch::Device, NetError> {
     if number < found { Ok(tch::Device::Cuda(number)) } else { Err(NetError::NoGpu { wanted: number, found }) }
 }
 
+impl Place {
+    /// The device and the type of number that are asked for.
+    ///
+    /// # Errors
+    /// A device that cannot be used, or bf16 on a CPU for which libtorch has no kernels of it.
+    pub(crate) fn open(device: Device, precision: Precision) -> Result<Place, NetError> {
+        let device = device.open()?;
+        Ok(Place { device, kind: precision.kind(device)? })
+    }
+}
+
 impl Precision {
     /// The type of libtorch to calculate with on a device.
-    pub(crate) fn kind(self, device: tch::Device) -> tch::Kind {
+    fn kind(self, device: tch::Device) -> Result<Kind, NetError> {
+        let fast = device.is_cuda() || InstructionSet::in_use() >= InstructionSet::Avx512CoreBf16 && cpu_has_bf16();
         match self {
-            Precision::F32 => tch::Kind::Float,
-            Precision::Bf16 => tch::Kind::BFloat16,
-            Precision::Auto if device.is_cuda() || cpu_multiplies_bf16() => tch::Kind::BFloat16,
-            Precision::Auto => tch::Kind::Float,
+            Precision::F32 => Ok(Kind::Float),
+            Precision::Bf16 if device.is_cuda() || cpu_has_bf16() => Ok(Kind::BFloat16),
+            Precision::Bf16 => Err(NetError::NoBf16 { set: InstructionSet::in_use() }),
+            Precision::Auto => Ok(if fast { Kind::BFloat16 } else { Kind::Float }),
         }
     }
 }
 
-fn cpu_multiplies_bf16() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::is_x86_feature_detected!("avx512bf16");
-    #[cfg(not(target_arch = "x86_64"))]
-    false
+/// Whether oneDNN convolves bf16 on this CPU, fast or not. A convolution of one number tells, which takes microseconds:
+/// which processors can is for oneDNN to know, and an environment variable can forbid it.
+pub(crate) fn cpu_has_bf16() -> bool {
+    static FOUND: OnceLock<bool> = OnceLock::new();
+    let convolve = || -> Result<Tensor, tch::TchError> {
+        let one = Tensor::f_ones([1, 1, 1, 1], (Kind::BFloat16, tch::Device::Cpu))?;
+        let [x, weight] = [one.f_to_mkldnn(Kind::BFloat16)?, one.f_to_mkldnn(Kind::BFloat16)?];
+        x.f_conv2d(&weight, None::<Tensor>, [1, 1], [0, 0], [1, 1], 1)
+    };
+    *FOUND.get_or_init(|| convolve().is_ok())
 }
 
 impl FromStr for Device {
@@ -154,6 +210,30 @@ mod tests {
         let error = "cuda:x".parse::<Device>().unwrap_err();
         assert_eq!(error.to_string(), "\"cuda:x\" is none of auto, cpu, cuda, cuda:N");
         assert!("f16".parse::<Precision>().unwrap_err().to_string().contains("bf16"));
+    }
+
+    #[test]
+    fn bf16_is_refused_exactly_where_onednn_cannot_and_auto_never() {
+        let kind = |precision: Precision| precision.kind(tch::Device::Cpu);
+        assert!(kind(Precision::Auto).is_ok() && matches!(kind(Precision::F32), Ok(Kind::Float)));
+        if cpu_has_bf16() {
+            assert!(matches!(kind(Precision::Bf16), Ok(Kind::BFloat16)));
+        } else {
+            let error = kind(Precision::Bf16).unwrap_err();
+            assert!(error.to_string().contains("use auto or f32"), "{error}");
+            assert!(matches!(kind(Precision::Auto), Ok(Kind::Float)));
+        }
+        // AVX2 has it where there is AVX-NE-CONVERT.
+        assert!(InstructionSet::in_use() < InstructionSet::Avx512Core || cpu_has_bf16());
+        #[cfg(target_arch = "x86_64")]
+        assert!(InstructionSet::in_use() >= InstructionSet::Avx2 || !cpu_has_bf16());
+    }
+
+    #[test]
+    fn falling_back_is_a_fault_where_there_is_something_to_fall_from() {
+        let no_cuda = NetError::NoCudaLibrary { folder: "/lib".into() };
+        assert!(!is_a_fault(&no_cuda, false) && is_a_fault(&no_cuda, true));
+        assert!(is_a_fault(&NetError::NoGpu { wanted: 0, found: 0 }, false));
     }
 
     #[test]

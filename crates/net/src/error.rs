@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use go::{Size, SizeError};
 use record::{Example, ExampleError, GameId};
 
-use crate::{CudaError, Difference, Shape};
+use crate::{CudaError, Difference, InstructionSet, Shape};
 
 /// A network that cannot be opened, asked or trained.
 #[derive(Debug, thiserror::Error)]
@@ -161,6 +161,14 @@ pub enum NetError {
         /// How many GPUs there are.
         found: usize,
     },
+    /// bf16 is asked for, and the CPU has no kernels of it.
+    #[error(
+        "precision bf16 cannot be used: oneDNN has no bf16 kernels for {set}, it needs AVX-512 (F, BW, VL, DQ) or AVX-NE-CONVERT; use auto or f32"
+    )]
+    NoBf16 {
+        /// The instruction set in use.
+        set: InstructionSet,
+    },
     /// A file of Leela Zero's that cannot be used.
     #[error("line {line}: {problem}")]
     LeelaZero {
@@ -201,6 +209,15 @@ pub enum NetError {
 }
 
 impl NetError {
+    /// Whether the device or the precision that was asked for cannot be used, which the operator can mend; files are not to
+    /// blame.
+    pub fn is_of_the_device(&self) -> bool {
+        matches!(
+            self,
+            NetError::NoCudaLibrary { .. } | NetError::Cuda(_) | NetError::NoGpu { .. } | NetError::NoBf16 { .. }
+        )
+    }
+
     /// An example that makes no target, or no position.
     pub(crate) fn target(example: &Example, problem: String) -> NetError {
         NetError::Target { game: example.game, turn: example.turn, problem }

@@ -95,9 +95,9 @@ impl Layers {
             let unit = units.iter().find(|unit| unit.name == name);
             fold(weights, unit.unwrap_or_else(|| panic!("a shape has a unit for every convolution, and no {name}")))
         };
-        let conv = |folded: Convolution| Conv::new(folded, place, shape.size, batch);
+        let conv = |folded: Convolution| Conv::new(folded, place, shape.size.side(), batch);
         let affine = |name: &str| Affine::new(&entry(weights, name), place.device);
-        let dense = |name: String| Dense::new(&dense_layer(weights, &name), place.device);
+        let dense = |name: String| Dense::new(&dense_layer(weights, &name), place.device, batch);
         let block = |index: usize| {
             let name = |part: &str| format!("blocks.{index}.{part}");
             let pooled = || -> Result<_, NetError> { Ok((conv(folded(&name("pool")))?, dense(name("pool.dense"))?)) };
@@ -114,9 +114,11 @@ impl Layers {
         let few = |name: &str| Few::new(&dense_layer(weights, name), place.device);
         let hidden = dense_layer(weights, "value.hidden");
         let heads = match (shape.policy_head, shape.value_pooled) {
-            (PolicyHead::Dense, false) => {
-                Heads::Together(Dense::new(&together(dense_layer(weights, "policy.dense"), hidden), place.device)?)
-            }
+            (PolicyHead::Dense, false) => Heads::Together(Dense::new(
+                &together(dense_layer(weights, "policy.dense"), hidden),
+                place.device,
+                batch,
+            )?),
             (policy, pooled) => Heads::Apart {
                 policy_planes: shape.policy_planes as i64,
                 policy: match policy {
@@ -126,7 +128,7 @@ impl Layers {
                     }
                 },
                 pooled,
-                hidden: Dense::new(&hidden, place.device)?,
+                hidden: Dense::new(&hidden, place.device, batch)?,
             },
         };
         Ok(Layers {
@@ -248,6 +250,9 @@ impl Layers {
 
     /// A dense layer of some rows, each answered as in a whole batch.
     fn rows_of(&self, dense: &Dense, rows: &Tensor) -> Result<Tensor, NetError> {
+        if !dense.sees_the_batch() {
+            return dense.forward(rows);
+        }
         let count = rows.size()[0];
         Ok(dense.forward(&self.whole(rows.shallow_clone())?)?.f_narrow(0, 0, count)?)
     }

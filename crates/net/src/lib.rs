@@ -8,6 +8,7 @@
 //! This is the only crate that names libtorch.
 
 mod average;
+mod backend;
 mod bare;
 mod batch;
 mod cache;
@@ -27,6 +28,7 @@ mod frame;
 mod gradients;
 mod grow;
 mod inputs;
+mod instruction_set;
 mod layers;
 mod layout;
 mod leela_zero;
@@ -51,6 +53,7 @@ mod trainer;
 mod vitals;
 mod weights;
 
+pub use backend::{Backend, Installation};
 pub use bare::Bare;
 pub use calibration::{Bin, Calibration, Measured};
 pub use cuda::{CudaError, CudaLibrary, load_cuda};
@@ -59,6 +62,7 @@ pub use drill::Drill;
 pub use error::NetError;
 pub use exchange::{Difference, FileKind};
 pub use inputs::Inputs;
+pub use instruction_set::InstructionSet;
 pub use listing::{ListedTensor, Listing};
 pub use losses::Losses;
 pub use network::{Model, Network};

@@ -92,8 +92,7 @@ impl Model {
     /// When `batch` is 0.
     pub fn new(weights: &Weights, device: Device, precision: Precision, batch: usize) -> Result<Model, NetError> {
         assert!(batch > 0, "a batch holds at least one position");
-        let device = device.open()?;
-        let place = Place { device, kind: precision.kind(device) };
+        let place = Place::open(device, precision)?;
         Ok(Model { shape: weights.shape(), layers: Mutex::new(Layers::new(weights, place, batch)?) })
     }
 

@@ -247,9 +247,7 @@ impl Trainer {
 /// The tower of a trainer.
 pub(crate) fn tower(weights: &Weights, workshop: Workshop) -> Result<Tower, NetError> {
     memory::keep();
-    let device = workshop.device.open()?;
-    let place = Place { device, kind: workshop.precision.kind(device) };
-    Tower::new(weights, place, Format::Points)
+    Tower::new(weights, Place::open(workshop.device, workshop.precision)?, Format::Points)
 }
 
 /// The generator of one step.

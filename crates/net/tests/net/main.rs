@@ -4,6 +4,7 @@
 
 mod exchange;
 mod golden;
+mod instruction_sets;
 mod leelaz;
 mod network;
 mod parity;
@@ -11,10 +12,12 @@ mod planes;
 mod training;
 mod weights;
 
+use std::io::{Write, stderr};
+
 use config::manual::template;
 use config::{LearningRate, PolicyHead, PolicyTarget, Train, ValueHead};
 use go::Size;
-use net::{Device, Inputs, Precision, Recipe, Shape, Targets, Workshop};
+use net::{Device, Inputs, Model, NetError, Precision, Recipe, Shape, Targets, Weights, Workshop};
 use record::{Example, synthetic};
 
 /// A network that takes no time.
@@ -35,6 +38,19 @@ fn kinds(plain: Shape) -> [Shape; 2] {
     let (policy_head, value_head) = (PolicyHead::Convolution, ValueHead::WinDrawLoss);
     let heads = Shape { policy_planes: 16, policy_head, value_planes: 3, value_head, value_pooled: true, ..all };
     [all, Shape { inputs: Inputs::Features, pre_activation: true, ..heads }]
+}
+
+/// The precisions to test with. Where the CPU has no bf16 the output of the test run says what was left out: the harness
+/// shows what a passing test prints only if it is written past it.
+fn precisions(test: &str) -> Vec<Precision> {
+    match Model::new(&Weights::random(tiny(), 1), Device::Cpu, Precision::Bf16, 1) {
+        Ok(_) => vec![Precision::F32, Precision::Bf16],
+        Err(NetError::NoBf16 { set }) => {
+            writeln!(stderr(), "SKIPPED: {test} in bf16: there are no kernels of it for {set}").unwrap();
+            vec![Precision::F32]
+        }
+        Err(error) => panic!("{error}"),
+    }
 }
 
 /// Examples of made-up games on the board of [`tiny`].

@@ -2,15 +2,14 @@
 
 use go::{Color, Game, Move, Point, Size, Symmetry};
 use mcts::{Draw, Evaluate, Evaluation, Pushed};
-use net::{Device, Inputs, Model, Network, Precision, Shape, Weights};
+use net::{Device, Inputs, Model, NetError, Network, Precision, Shape, Weights};
 use record::synthetic;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 
-use crate::{kinds, tiny};
+use crate::{kinds, precisions, tiny};
 
 const SEED: u64 = 3;
-const BOTH: [Precision; 2] = [Precision::F32, Precision::Bf16];
 
 fn network(precision: Precision, batch: usize) -> Network {
     Network::open(&weights(tiny()), Device::Cpu, precision, batch).unwrap()
@@ -54,7 +53,7 @@ fn bits(answer: Evaluation<'_>) -> Vec<u32> {
 
 #[test]
 fn an_answer_is_a_distribution_and_a_value() {
-    for precision in BOTH {
+    for precision in precisions("an_answer_is_a_distribution_and_a_value") {
         let mut network = network(precision, 4);
         let games = games(10);
         games.iter().for_each(|game| {
@@ -81,8 +80,8 @@ fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
         ..Shape::plain(Size::new(9).unwrap())
     };
     let shapes = [[tiny(), wide], kinds(tiny())].concat();
-    for (precision, &shape) in BOTH.into_iter().flat_map(|precision| shapes.iter().map(move |shape| (precision, shape)))
-    {
+    let both = precisions("an_answer_depends_neither_on_its_place_nor_on_its_company");
+    for (precision, &shape) in both.iter().flat_map(|&precision| shapes.iter().map(move |shape| (precision, shape))) {
         let games = games_on(shape.size, 24);
         let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
         let mut network = Network::open(&weights(shape), Device::Cpu, precision, 8).unwrap();
@@ -127,16 +126,58 @@ fn an_answer_does_not_depend_on_how_many_are_asked_for() {
         ..Shape::plain(Size::new(side).unwrap())
     };
     let plain = [tiny(), wide(9, 32), wide(9, 48), wide(13, 16), wide(19, 16)];
+    let both = precisions("an_answer_does_not_depend_on_how_many_are_asked_for");
     for shape in plain.into_iter().chain(kinds(wide(9, 32))) {
         let games = games_on(shape.size, 64);
         let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
-        for (precision, batch) in BOTH.into_iter().flat_map(|precision| [(precision, 64), (precision, 21)]) {
+        for (precision, batch) in both.iter().flat_map(|&precision| [(precision, 64), (precision, 21)]) {
             let mut network = Network::open(&weights(shape), Device::Cpu, precision, batch).unwrap();
             let expected = answers(&mut network, &positions);
             for count in [1, 2, 3, 5, 9, 15, 17, 33, 63] {
                 let few = answers(&mut network, &positions[..count]);
                 assert_eq!(few, expected[..count], "{count} in batches of {batch}, {precision:?}, {shape}");
             }
+        }
+    }
+}
+
+/// Widths that are multiples of what a vector register holds and widths that are not, of the tower, of the heads and of what
+/// is pooled, on boards of several sizes; a row at every place, and in batches of other sizes.
+#[test]
+fn rows_are_independent_for_every_width() {
+    for (nth, filters) in [1, 8, 12, 20, 48].into_iter().enumerate() {
+        let (policy_planes, value_planes) = [(2, 1), (1, 1), (4, 4), (3, 2), (8, 1)][nth];
+        let (value_hidden, side) = ([16, 64, 7, 33][nth % 4], [9, 5, 7][nth % 3]);
+        let size = Size::new(side).unwrap();
+        let plain = Shape { blocks: 2, filters, policy_planes, value_planes, value_hidden, ..Shape::plain(size) };
+        for shape in [[plain].as_slice(), &kinds(plain)].concat() {
+            let model = Model::new(&Weights::synthetic(shape, SEED), Device::Cpu, Precision::F32, 17).unwrap();
+            let mut network = model.network(0);
+            let games = games_on(shape.size, 17);
+            let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
+            let expected = answers(&mut network, &positions);
+            for count in [1, 3, 4, 7, 13, 16] {
+                assert_eq!(
+                    answers(&mut network, &positions[..count]),
+                    expected[..count],
+                    "the first {count} of {shape}"
+                );
+                let turned = [&positions[count..], &positions[..count]].concat();
+                let found = answers(&mut network, &turned);
+                assert_eq!(found, [&expected[count..], &expected[..count]].concat(), "from {count} on, {shape}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bf16_works_or_is_refused() {
+    match Model::new(&Weights::synthetic(tiny(), SEED), Device::Cpu, Precision::Bf16, 4) {
+        Ok(model) => drop(answers(&mut model.network(0), &[(&Game::new(tiny().size), Symmetry::Identity)])),
+        Err(error) => {
+            assert!(matches!(error, NetError::NoBf16 { .. }) && error.is_of_the_device(), "{error}");
+            // Whatever the processor, nothing has to be asked for.
+            network(Precision::Auto, 4);
         }
     }
 }

@@ -4,7 +4,7 @@ use config::{LearningRate, Optimizer, RatePath};
 use net::{NetError, Precision, Recipe, Shape, Trainer, Weights, Workshop};
 use record::Example;
 
-use crate::{WORKSHOP, examples, kinds, recipe, tiny};
+use crate::{WORKSHOP, examples, kinds, precisions, recipe, tiny};
 
 fn trainer(recipe: Recipe) -> Trainer {
     Trainer::new(&start(), 0, recipe, WORKSHOP).unwrap()
@@ -76,11 +76,21 @@ fn a_rule_is_found_and_holds_for_examples_never_seen() {
 
 #[test]
 fn rounded_activations_learn_nearly_as_well() {
+    let Some(&precision) = precisions("rounded_activations_learn_nearly_as_well").get(1) else { return };
     let examples = examples(16);
-    let workshop = Workshop { precision: Precision::Bf16, ..WORKSHOP };
+    let workshop = Workshop { precision, ..WORKSHOP };
     let mut trainer = Trainer::new(&Weights::random(tiny(), 11), 0, recipe(0.05), workshop).unwrap();
     let last = (0..300).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
     assert!(last.policy - last.target_entropy < 0.05 && last.value < 0.02, "{last:?}");
+}
+
+#[test]
+fn bf16_trains_or_is_refused() {
+    let workshop = Workshop { precision: Precision::Bf16, ..WORKSHOP };
+    match Trainer::new(&start(), 0, recipe(0.05), workshop) {
+        Ok(mut trainer) => drop(trainer.step(&examples(16)).unwrap()),
+        Err(error) => assert!(matches!(error, NetError::NoBf16 { .. }), "{error}"),
+    }
 }
 
 #[test]
@@ -148,7 +158,7 @@ fn lively() -> Recipe {
 
 #[test]
 fn a_restored_trainer_goes_on_bit_for_bit() {
-    for precision in [Precision::F32, Precision::Bf16] {
+    for precision in precisions("a_restored_trainer_goes_on_bit_for_bit") {
         let workshop = Workshop { precision, ..WORKSHOP };
         let examples = examples(10 * 32);
         let batches: Vec<&[Example]> = examples.chunks(32).collect();

@@ -1,0 +1,59 @@
+//! What must hold on every processor, checked with the kernels for every instruction set that this one has.
+//!
+//! oneDNN and ATen choose their kernels once for a process, by environment variables among others, so each instruction set is
+//! a run of this test binary.
+
+use std::env;
+use std::process::Command;
+
+use net::InstructionSet;
+
+/// Tests of this binary that ask how an answer depends on the others of its batch, and whether bf16 is refused or works.
+const TESTS: [&str; 6] = [
+    "network::an_answer_depends_neither_on_its_place_nor_on_its_company",
+    "network::equal_positions_have_equal_answers_in_batches_of_any_size",
+    "network::an_answer_does_not_depend_on_how_many_are_asked_for",
+    "network::rows_are_independent_for_every_width",
+    "network::bf16_works_or_is_refused",
+    "training::bf16_trains_or_is_refused",
+];
+
+/// What ATen calls its kernels for an instruction set of oneDNN's.
+fn aten(set: InstructionSet) -> &'static str {
+    match set {
+        InstructionSet::Plain | InstructionSet::Sse41 | InstructionSet::Avx => "default",
+        InstructionSet::Avx2 => "avx2",
+        InstructionSet::Avx512Core | InstructionSet::Avx512CoreBf16 => "avx512",
+    }
+}
+
+#[test]
+fn what_is_forced_is_in_use() {
+    // Only in a process for one instruction set does this say more than that there is none larger than the processor's.
+    assert!(InstructionSet::in_use() <= InstructionSet::of_cpu());
+    if let Ok(forced) = env::var("TENGEN_TEST_ISA") {
+        assert_eq!(InstructionSet::in_use().name(), forced);
+    }
+}
+
+#[test]
+fn rows_are_independent_on_every_instruction_set() {
+    let sets = InstructionSet::ALL.into_iter().skip(1).filter(|&set| set <= InstructionSet::in_use());
+    let ran: Vec<InstructionSet> = sets.inspect(|&set| run(set)).collect();
+    assert!(!cfg!(target_arch = "x86_64") || ran.contains(&InstructionSet::Sse41), "{ran:?}");
+}
+
+fn run(set: InstructionSet) {
+    let tests = [&TESTS[..], &["instruction_sets::what_is_forced_is_in_use"]].concat();
+    let output = Command::new(env::current_exe().unwrap())
+        .args(["--exact", "--test-threads=1"])
+        .args(&tests)
+        .env("ONEDNN_MAX_CPU_ISA", set.name().to_uppercase())
+        .env("ATEN_CPU_CAPABILITY", aten(set))
+        .env("TENGEN_TEST_ISA", set.name())
+        .output()
+        .unwrap();
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{set}:\n{said}");
+    assert!(said.contains(&format!("test result: ok. {} passed", tests.len())), "{set}: not every test ran:\n{said}");
+}
