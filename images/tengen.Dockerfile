@@ -24,7 +24,7 @@ RUN cargo build --locked --release --package selfplay --package trainer --packag
 RUN mkdir -p /image/bin /image/lib /image/share/licenses \
     && cp target/release/selfplay target/release/trainer target/release/evaluator target/release/tengen /image/bin/ \
     && strip /image/bin/* \
-    && cp -a libtorch/lib/. /image/lib/ && cp -a libtorch/licenses LICENSE-MIT LICENSE-APACHE /image/share/licenses/
+    && cp -a libtorch/lib/. libtorch/build-version /image/lib/ && cp -a libtorch/licenses LICENSE-MIT LICENSE-APACHE /image/share/licenses/
 
 FROM ${DEBIAN}
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*

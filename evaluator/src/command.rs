@@ -11,6 +11,7 @@ use clap::{ArgGroup, Parser, ValueEnum};
 use cli::{Blame, Misconfigured, Pause, Stop, StoreUnreachable};
 use config::{ModelId, ModelRef, PlayerId, PlayerRef, RunName};
 use engines::{Declarations, Engine};
+use net::{Backend, Precision};
 use ratings::pairing::{About, Rule};
 use ratings::sprt::Sprt;
 use store::{Run, Store, StoreError};
@@ -269,6 +270,9 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let store = Store::open(&args.store.store).map_err(|error| blame(error.into()))?;
     let name = run_name(args)?;
     args.service.start("evaluator", Some(name.as_str()), stop)?;
+    let backend = Backend::open(device, Precision::Auto).misconfigured()?;
+    backend.log(args.place.threads());
+    cli::metrics::DEVICE.inform(&backend.labels());
     if args.wait && !wait_for_run(&store.run(&name), stop).map_err(|error| blame(error.into()))? {
         return Ok(());
     }

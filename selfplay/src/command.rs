@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use cli::{Blame, Misconfigured, Pause, Stop, StoreUnreachable};
 use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
-use net::Device;
+use net::{Backend, Device, Precision};
 use store::{Run, Store, StoreError};
 
 use crate::{Job, Model, SelfplayError, Threshold, Unfinished, play, rates};
@@ -87,12 +87,16 @@ fn blame(error: anyhow::Error) -> anyhow::Error {
 fn work(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let name = run_name(args)?;
     args.service.start("selfplay", Some(name.as_str()), stop)?;
+    let device: Device = args.place.device.parse().misconfigured()?;
+    let backend = Backend::open(device, Precision::Auto).misconfigured()?;
+    backend.log(args.place.threads());
+    cli::metrics::DEVICE.inform(&backend.labels());
     let run = Store::open(&args.store.store)?.run(&name);
     let mut config = configuration(args, &run)?;
     if let Some(q_init) = args.q_init {
         config.search.q_init = q_init;
     }
-    let worker = Worker { args, run: &run, config: &config, stop };
+    let worker = Worker { args, run: &run, config: &config, device, stop };
     match &args.model {
         ModelRef::Exact(model) => worker.play(model, &mut Unfinished::default(), &mut || Ok(true)),
         ModelRef::Newest(name) => worker.follow(name),
@@ -134,6 +138,7 @@ struct Worker<'a> {
     args: &'a Args,
     run: &'a Run,
     config: &'a RunConfig,
+    device: Device,
     stop: &'a Stop,
 }
 
@@ -169,7 +174,6 @@ impl Worker<'_> {
         unfinished: &mut Unfinished,
         current: &mut dyn FnMut() -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
-        let device: Device = self.args.place.device.parse().misconfigured()?;
         let follows = matches!(self.args.model, ModelRef::Newest(_));
         let job = Job {
             config: self.config.clone(),
@@ -184,7 +188,7 @@ impl Worker<'_> {
             follows,
             threshold: Threshold::new(self.threshold(model)?),
         };
-        let opened = Model::open(self.run, model, device, self.config.selfplay.batch)?;
+        let opened = Model::open(self.run, model, self.device, self.config.selfplay.batch)?;
         cli::ready();
         tracing::info!(%model, threshold = job.threshold.get(), threads = job.threads, "playing");
         let bar = cli::Progress::new(model.to_string(), self.args.games);

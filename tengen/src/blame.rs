@@ -12,6 +12,7 @@ pub fn blame(error: anyhow::Error) -> anyhow::Error {
     match of_store(&error) {
         Some(StoreError::Unreachable { .. }) => StoreUnreachable::new(error).into(),
         Some(found) if found.is_misconfiguration() => Misconfigured::new(error).into(),
+        None if error.downcast_ref().is_some_and(TrainerError::is_of_the_device) => Misconfigured::new(error).into(),
         _ => error,
     }
 }

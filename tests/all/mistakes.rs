@@ -138,6 +138,19 @@ fn a_port_or_a_device_that_is_none_is_named_by_every_stage() {
     }
 }
 
+#[test]
+fn a_gpu_that_is_missing_is_named_by_every_stage_that_could_use_it() {
+    let store = TestStore::on_server();
+    with_games(&store);
+    succeed(store.program("shuffler").args(["--run", "tiny", "--once"]));
+    for stage in STAGES.into_iter().filter(|(program, _)| *program != "shuffler") {
+        let mut command = started(&store, &store.place(), stage);
+        command.args(["--device", "cuda:1000"]);
+        let expected = Expected { code: MISCONFIGURED, words: &["GPU"], requests: 16 };
+        refused("a GPU that is missing", &store, command, &expected);
+    }
+}
+
 /// A run with games for its next model, made by the stages.
 fn with_games(store: &TestStore) {
     let config = repository().join("configs/tiny.toml");

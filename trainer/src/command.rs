@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use clap::{Parser, Subcommand};
 use cli::{Blame, Misconfigured, Stop, StoreUnreachable, human};
 use config::{RunConfig, RunName};
-use net::{Losses, Precision, Workshop};
+use net::{Backend, Losses, Precision, Workshop};
 use store::{Run, Store, StoreError};
 
 use crate::{
@@ -120,6 +120,11 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device = args.place.device.parse().misconfigured()?;
     args.service.start("trainer", args.run.as_ref().map(RunName::as_str), stop)?;
     let workshop = Workshop { device, precision: args.precision, threads: args.place.threads() };
+    if trains(args.command.as_ref()) {
+        let backend = Backend::open(device, args.precision).misconfigured()?;
+        backend.log(workshop.threads);
+        cli::metrics::DEVICE.inform(&backend.labels());
+    }
     let store = Store::open(&args.store.store)?;
     let run = || -> anyhow::Result<(Run, RunConfig)> {
         let name = args.run.as_ref().ok_or_else(|| anyhow!("which run? --run NAME")).misconfigured()?;
@@ -148,6 +153,11 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
             bootstrap_command::run(&args.store.store, (&run, &config), bootstrap, workshop, stop)
         }
     }
+}
+
+/// Whether a command trains, so that it needs the device that is asked for.
+fn trains(command: Option<&Command>) -> bool {
+    !matches!(command, Some(Command::Export(_) | Command::Import(_) | Command::Inspect(_)))
 }
 
 /// Trains model after model.
@@ -230,6 +240,7 @@ pub(crate) fn said_of_people(losses: &Losses, constant: f32) -> String {
 /// Whose fault an error is, and so the exit code.
 fn blame(error: TrainerError) -> anyhow::Error {
     match error {
+        error if error.is_of_the_device() => Misconfigured::new(error).into(),
         TrainerError::Store(StoreError::Unreachable { .. }) => StoreUnreachable::new(error).into(),
         TrainerError::Store(StoreError::BadUrl { .. } | StoreError::Conflict { .. } | StoreError::Config { .. }) => {
             Misconfigured::new(error).into()

@@ -29,6 +29,9 @@ pub enum TrainerError {
         /// What is wrong.
         problem: String,
     },
+    /// The device or the precision that was asked for cannot be used.
+    #[error("the trainer cannot start")]
+    Device(#[source] NetError),
     /// The weights of the model to go on from cannot be used.
     #[error("model {number} cannot be opened")]
     Parent {
@@ -92,4 +95,15 @@ pub enum TrainerError {
         /// The number of the model that was to be trained on them.
         generation: u32,
     },
+}
+
+impl TrainerError {
+    /// Whether the device or the precision that was asked for cannot be used, which the operator can mend.
+    pub fn is_of_the_device(&self) -> bool {
+        match self {
+            TrainerError::Device(_) => true,
+            TrainerError::Train { source, .. } => source.is_of_the_device(),
+            _ => false,
+        }
+    }
 }

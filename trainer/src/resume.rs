@@ -123,7 +123,11 @@ pub(crate) fn restore(
     let state = file(checkpoint, WEIGHTS)?;
     let shape = Shape::new(&config.game, &config.network_of(generation));
     let restore = |shape| Trainer::restore(state, shape, &config.digest(), recipe(config), workshop);
-    shape.and_then(restore).map_err(|e| unusable(checkpoint, e.to_string()))
+    shape.and_then(restore).map_err(|error| match error {
+        // It says nothing of the checkpoint, which another device can go on from.
+        error if error.is_of_the_device() => TrainerError::Device(error),
+        error => unusable(checkpoint, error.to_string()),
+    })
 }
 
 fn file<'a>(checkpoint: &'a Checkpoint, name: &str) -> Result<&'a [u8], TrainerError> {

@@ -46,6 +46,15 @@ impl Gauge {
         metrics::gauge!(self.0.name, label => value_of_label).set(value.into());
     }
 
+    /// It is 1 with these values of its labels, which say what is to be known.
+    pub fn inform(self, labels: &[(&'static str, &str)]) {
+        let names: Vec<&str> = labels.iter().map(|(name, _)| *name).collect();
+        debug_assert_eq!(self.0.label, Some(names.join(", ")).as_deref(), "the labels are those of the reference");
+        let labels: Vec<metrics::Label> =
+            labels.iter().map(|&(name, value)| metrics::Label::new(name, value.to_owned())).collect();
+        metrics::gauge!(self.0.name, labels).set(1.0);
+    }
+
     /// It happened now: seconds since 1970.
     pub fn set_to_now(self) {
         self.set(vitals::now());
@@ -75,6 +84,8 @@ metrics! {
     Gauge START = "process_start_time_seconds": "When the process began, in seconds since 1970";
     Gauge MEMORY = "process_resident_memory_bytes": "Memory that the process occupies";
     Gauge IDLE = "tengen_idle_seconds": "Time since the work last got on; /healthz looks at it too";
+
+    Gauge DEVICE = "tengen_device_info" ["device, precision, instruction_set, cpu_instruction_set, libtorch"]: "1; the labels say what networks compute with: cpu or cuda:N, f32 or bf16, the instruction set that oneDNN uses and the largest of the CPU, the version of libtorch";
 
     Counter STORE_REQUESTS = "tengen_store_requests_total" ["operation"]: "Requests to the store, tries after the first included: get, put, list, head, delete";
     Counter STORE_RETRIES = "tengen_store_retries_total" ["operation"]: "Requests that failed for something passing and were made again";

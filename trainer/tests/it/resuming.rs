@@ -1,9 +1,10 @@
 //! Stopped, killed, overtaken: where training goes on.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 
 use bytes::Bytes;
-use net::Weights;
+use net::{Device, Weights, Workshop};
 use store::{Checkpoint, Run};
 use trainer::{TrainerError, train_next};
 
@@ -77,6 +78,22 @@ fn the_weights_of_the_newest_model_count_when_others_made_it() {
     let name = "policy.dense.weight";
     let pairs = mine.tensor(name).unwrap().iter().zip(other.tensor(name).unwrap());
     assert!(pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max) < 0.1);
+}
+
+#[test]
+fn a_missing_gpu_is_not_a_bad_checkpoint() {
+    let run = run();
+    publish_two(&run);
+    // No machine has so many.
+    let workshop = Workshop { device: Device::Cuda(1 << 20), ..WORKSHOP };
+    let refused = || train_next(&run, &config(), workshop, &cli::Stop::never(), &mut |_| ()).unwrap_err();
+    for error in [refused(), train_some(&run, 2).map_or_else(refused, |card| panic!("{card:?} is finished"))] {
+        assert!(error.is_of_the_device(), "{error:?}");
+        let cause = error.source().unwrap().to_string();
+        assert!(cause.contains("GPU"), "{cause}");
+    }
+    assert!(run.newest_checkpoint().unwrap().is_some(), "the last was to go on from a checkpoint");
+    assert_eq!(train(&run).unwrap().number, 1, "which is as good as before");
 }
 
 #[test]
