@@ -3,7 +3,9 @@
 use clap::{Parser, Subcommand};
 use cli::Stop;
 
-use crate::{audit, bench, blame, depth_command, gtp_command, import, ladders, options, run_command, targets_command};
+use crate::{
+    audit, bench, blame, depth_command, doctor, gtp_command, import, ladders, options, run_command, targets_command,
+};
 
 /// Learns Go from nothing, and plays it.
 #[derive(Parser, Debug)]
@@ -38,6 +40,8 @@ enum Command {
     Depth(depth_command::Args),
     /// See how much of the policies that a model's searches give to learn is chance
     Targets(targets_command::Args),
+    /// Print what a bug report needs: versions, CPU, GPU, memory, store, and whether a network works in each precision
+    Doctor(doctor::Args),
     /// Print the reference of all options as Markdown: docs/OPTIONS.md
     Options,
 }
@@ -66,6 +70,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Ladders(ladders) => ladders::run(&args.store.store, ladders, stop),
         Command::Depth(depth) => depth_command::run(&args.store.store, depth, stop),
         Command::Targets(targets) => targets_command::run(&args.store.store, targets, stop),
+        Command::Doctor(doctor) => doctor::run(&args.store.store, doctor),
         Command::Options => cli::print(options::page()),
     };
     done.map_err(blame)

@@ -6,6 +6,7 @@ mod blame;
 pub mod command;
 mod cycle;
 pub mod depth_command;
+pub mod doctor;
 pub mod gtp;
 pub mod gtp_command;
 pub mod import;

@@ -9,6 +9,7 @@ mod cluster;
 mod configs;
 mod data;
 mod depth;
+mod doctor;
 mod engines;
 mod gtp;
 mod handover;

@@ -1,0 +1,59 @@
+//! Whether a store does what publishing needs, found out by trying.
+
+use bytes::Bytes;
+use object_store::path::Path;
+
+use crate::{Store, StoreError};
+
+/// No run has this name.
+const FOLDER: &str = "-";
+
+/// What a store did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Whether a second put under the same name was refused, as publishing needs.
+    pub conditional_put: bool,
+    /// By how much the clock of this machine is ahead of the store's, in milliseconds, to about a second; `None` where the
+    /// file was gone.
+    pub clock_ahead: Option<i64>,
+}
+
+impl Store {
+    /// Writes a small file outside all runs, writes another under its name, asks when it was written, and deletes it.
+    ///
+    /// # Errors
+    /// A bucket that does not exist, or a store that cannot be reached, written, read or deleted from.
+    pub fn probe(&self) -> Result<Probe, StoreError> {
+        let path = Path::from(FOLDER).join(format!("probe-{}-{}", std::process::id(), self.now()));
+        let before = self.now();
+        self.publish(&path, Bytes::from_static(b"first"))?;
+        let after = self.now();
+        let conditional_put = match self.publish(&path, Bytes::from_static(b"second")) {
+            Err(StoreError::AlreadyExists { .. }) => true,
+            Ok(()) => false,
+            Err(error) => return Err(error),
+        };
+        let written = self.written_at(&path)?;
+        self.delete(&path)?;
+        let own = before.midpoint(after) as i64;
+        Ok(Probe { conditional_put, clock_ahead: written.map(|written| own - written) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_and_memory_do_what_publishing_needs() {
+        let folder = tempfile::tempdir().unwrap();
+        let local = Store::open(folder.path().to_str().unwrap()).unwrap();
+        for store in [local, Store::in_memory().unwrap()] {
+            let found = store.probe().unwrap();
+            assert!(found.conditional_put && found.clock_ahead.unwrap().abs() < 2000, "{found:?}");
+            let ahead = store.with_clock_ahead(60_000).probe().unwrap().clock_ahead.unwrap();
+            assert!((ahead - 60_000).abs() < 2000, "{ahead}");
+            assert!(store.files(&Path::from(FOLDER)).unwrap().is_empty(), "nothing is left");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! `tengen doctor`: what a bug report needs to say of a machine, and whether Tengen works on it.
+
+mod host;
+mod store;
+mod trial;
+
+use std::fmt;
+
+use anyhow::anyhow;
+use cli::{Blame, PlaceArgs};
+use net::{Backend, Device, Installation, InstructionSet, Precision};
+use serde::Serialize;
+
+use host::Host;
+use store::StoreState;
+use trial::Trial;
+
+/// Commit that this program was built from; releases know it where they are built from a git checkout.
+const COMMIT: Option<&str> = option_env!("TENGEN_COMMIT");
+
+/// Arguments of `tengen doctor`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// What is found.
+#[derive(Debug, Serialize)]
+struct Report {
+    version: &'static str,
+    commit: Option<&'static str>,
+    host: Host,
+    cpu_instruction_set: String,
+    instruction_set: String,
+    libtorch: Installation,
+    /// What `--device` and precision `auto` come to, or why they cannot be used.
+    backend: Result<Backend, String>,
+    threads: usize,
+    trials: Vec<Trial>,
+    store: StoreState,
+}
+
+/// Prints what is found. Problems are part of it; the last is the error.
+///
+/// # Errors
+/// A device that cannot be used, inference or training that fails, or a store that cannot be used.
+pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
+    let device: Device = args.place.device.parse().misconfigured()?;
+    let backend = Backend::open(device, Precision::Auto);
+    let trials = match &backend {
+        Ok(_) => [Precision::F32, Precision::Bf16].map(|precision| trial::of(device, precision)).into(),
+        Err(_) => Vec::new(),
+    };
+    let (found, stored) = store::look(store);
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        commit: COMMIT,
+        host: Host::find(),
+        cpu_instruction_set: InstructionSet::of_cpu().to_string(),
+        instruction_set: InstructionSet::in_use().to_string(),
+        libtorch: Installation::find(),
+        backend: backend.as_ref().map(Clone::clone).map_err(ToString::to_string),
+        threads: args.place.threads(),
+        trials,
+        store: found,
+    };
+    if args.json {
+        cli::print(serde_json::to_string_pretty(&report)?)?
+    } else {
+        cli::print(&report)?
+    }
+    backend.misconfigured()?;
+    if let Some(trial) = report.trials.iter().find(|trial| trial.failed()) {
+        return Err(anyhow!("{} on this machine fails", trial.precision));
+    }
+    Ok(stored?)
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Report { host, libtorch, .. } = self;
+        let none = || "none".to_owned();
+        let path = |path: &std::path::PathBuf| path.display().to_string();
+        let device = match &self.backend {
+            Ok(backend) => format!("{}, {}", backend.device, backend.precision),
+            Err(error) => error.clone(),
+        };
+        let fault = if libtorch.fault { " (FAULT: CUDA or a driver is installed)" } else { "" };
+        let lines = [
+            ("version", self.version.to_owned()),
+            ("commit", self.commit.unwrap_or("unknown").to_owned()),
+            ("system", host.system.clone()),
+            ("cpu", format!("{}, {} cores", host.cpu, host.cores)),
+            ("memory", format!("{}, {} available", gibibytes(host.memory), gibibytes(host.memory_available))),
+            ("instruction set", format!("{}, of {} that the cpu has", self.instruction_set, self.cpu_instruction_set)),
+            ("libtorch", libtorch.version.clone().unwrap_or_else(|| "unknown".to_owned())),
+            ("libtorch folder", libtorch.folder.as_ref().map_or_else(none, path)),
+            ("cuda library", libtorch.cuda_library.clone()),
+            ("gpu driver", libtorch.driver.clone().unwrap_or_else(none)),
+            ("gpus", libtorch.gpus.to_string()),
+            ("gpu in use", libtorch.no_gpu.as_ref().map_or("yes".to_owned(), |why| format!("no: {why}{fault}"))),
+            ("device", device),
+            ("threads", self.threads.to_string()),
+            ("store", self.store.to_string()),
+        ];
+        let trials = self.trials.iter().map(|trial| (trial.precision.as_str(), trial.to_string()));
+        for (name, value) in lines.iter().map(|(name, value)| (*name, value.clone())).chain(trials) {
+            writeln!(f, "{name:16} {value}")?;
+        }
+        let variables = host.variables.iter().map(|(name, value)| format!("{name}={value}"));
+        write!(f, "{:16} {}", "environment", variables.collect::<Vec<_>>().join(" "))
+    }
+}
+
+fn gibibytes(bytes: Option<u64>) -> String {
+    bytes.map_or("unknown".to_owned(), |bytes| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)))
+}

@@ -1,0 +1,83 @@
+//! The machine.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+
+use serde::Serialize;
+
+/// Environment variables that change which kernels, GPUs and threads are used. None of them is a secret.
+const VARIABLES: [&str; 9] = [
+    "ATEN_CPU_CAPABILITY",
+    "CUDA_VISIBLE_DEVICES",
+    "DNNL_MAX_CPU_ISA",
+    "LD_LIBRARY_PATH",
+    "MKL_CBWR",
+    "MKL_ENABLE_INSTRUCTIONS",
+    "NVIDIA_VISIBLE_DEVICES",
+    "OMP_NUM_THREADS",
+    "ONEDNN_MAX_CPU_ISA",
+];
+
+/// What is known of the machine.
+#[derive(Debug, Serialize)]
+pub(super) struct Host {
+    /// Kernel and distribution.
+    pub(super) system: String,
+    /// Model of the CPU.
+    pub(super) cpu: String,
+    /// Cores that this process may use.
+    pub(super) cores: usize,
+    /// Bytes of memory.
+    pub(super) memory: Option<u64>,
+    /// Bytes that could be used now.
+    pub(super) memory_available: Option<u64>,
+    /// Those of [`VARIABLES`] that are set.
+    pub(super) variables: BTreeMap<&'static str, String>,
+}
+
+impl Host {
+    pub(super) fn find() -> Host {
+        let read = |path| fs::read_to_string(path).unwrap_or_default();
+        let memory = read("/proc/meminfo");
+        let kilobytes = |key| field(&memory, key).and_then(|text| text.strip_suffix(" kB")?.parse::<u64>().ok());
+        let release = read("/etc/os-release");
+        let distribution =
+            release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME=")).map(|n| n.trim_matches('"'));
+        let kernel = read("/proc/sys/kernel/osrelease");
+        let parts = [env::consts::OS, env::consts::ARCH, kernel.trim(), distribution.unwrap_or_default()];
+        Host {
+            system: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "),
+            cpu: field(&read("/proc/cpuinfo"), "model name").unwrap_or("unknown").to_owned(),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            memory: kilobytes("MemTotal").map(|kb| kb << 10),
+            memory_available: kilobytes("MemAvailable").map(|kb| kb << 10),
+            variables: VARIABLES.into_iter().filter_map(|name| Some((name, env::var(name).ok()?))).collect(),
+        }
+    }
+}
+
+/// The first value of a key in lines of `key: value`.
+fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    let mut lines = text.lines().filter_map(|line| line.split_once(':'));
+    lines.find(|(name, _)| name.trim() == key).map(|(_, value)| value.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_with_tabs_and_spaces_around() {
+        let text = "processor\t: 0\nmodel name\t: AMD EPYC\nmodel name\t: other\nMemTotal:   16 kB\n";
+        assert_eq!(field(text, "model name"), Some("AMD EPYC"));
+        assert_eq!((field(text, "MemTotal"), field(text, "Mem")), (Some("16 kB"), None));
+    }
+
+    #[test]
+    fn this_machine_has_a_cpu_and_memory() {
+        let host = Host::find();
+        assert!(host.cores > 0 && host.memory > host.memory_available, "{host:?}");
+        assert!(host.system.starts_with("linux "), "{host:?}");
+    }
+}

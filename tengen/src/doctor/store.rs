@@ -1,0 +1,80 @@
+//! The store.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::Serialize;
+use store::{Probe, Store, StoreError};
+
+/// Signatures of S3 and the ages of claims suffer where clocks differ by more, in milliseconds.
+const SKEW: i64 = 5000;
+
+/// What is known of the store.
+#[derive(Debug, Serialize)]
+pub(super) struct StoreState {
+    place: String,
+    /// `works`, `absent` for a folder that is not there yet, or what is wrong.
+    state: String,
+    /// By how much the clock of this machine is ahead of the store's, in milliseconds.
+    clock_ahead: Option<i64>,
+    /// Whether a file that is there cannot be written again.
+    conditional_put: Option<bool>,
+}
+
+/// Looks at a store, and tries it. A folder that is not there is not made.
+pub(super) fn look(place: &str) -> (StoreState, Result<(), StoreError>) {
+    let state = |state: String, probe: Option<Probe>| StoreState {
+        place: place.to_owned(),
+        state,
+        clock_ahead: probe.and_then(|probe| probe.clock_ahead),
+        conditional_put: probe.map(|probe| probe.conditional_put),
+    };
+    let folder = place.strip_prefix("file://").unwrap_or(place);
+    if !folder.contains("://") && !Path::new(folder).exists() {
+        return (state("absent".to_owned(), None), Ok(()));
+    }
+    match Store::open(place).and_then(|store| store.probe()) {
+        Ok(probe) if probe.conditional_put => (state("works".to_owned(), Some(probe)), Ok(())),
+        Ok(probe) => {
+            let reason = "it overwrites files that are there (no conditional put)".to_owned();
+            let error = StoreError::BadUrl { url: place.to_owned(), reason };
+            (state(error.to_string(), Some(probe)), Err(error))
+        }
+        Err(error) => (state(error.to_string(), None), Err(error)),
+    }
+}
+
+impl fmt::Display for StoreState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.state)?;
+        match self.clock_ahead {
+            Some(ahead) if ahead.abs() > SKEW => {
+                write!(f, "; CLOCK: this machine is {:.1} s ahead of it", ahead as f64 / 1000.0)
+            }
+            Some(ahead) => write!(f, "; clocks differ by {:.1} s", ahead.abs() as f64 / 1000.0),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_works_and_one_that_is_absent_is_not_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let (state, done) = look(folder.path().to_str().unwrap());
+        assert!(done.is_ok() && state.state == "works" && state.conditional_put == Some(true), "{state:?}");
+        let absent = folder.path().join("absent");
+        let (state, done) = look(absent.to_str().unwrap());
+        assert!(done.is_ok() && state.state == "absent" && !absent.exists(), "{state:?}");
+    }
+
+    #[test]
+    fn a_place_that_is_no_store_is_an_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let (state, done) = look(file.path().to_str().unwrap());
+        assert!(done.is_err() && state.state.contains("cannot"), "{state:?}");
+    }
+}

@@ -1,0 +1,103 @@
+//! A network that is so small that it takes no time, evaluated and trained.
+
+use std::fmt;
+use std::time::Instant;
+
+use config::manual::template;
+use config::{LearningRate, Train};
+use go::{Game, Size};
+use mcts::{Draw, Evaluate};
+use net::{Device, NetError, Network, Precision, Recipe, Shape, Targets, Trainer, Weights, Workshop};
+use record::{Example, synthetic};
+use serde::Serialize;
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+pub(super) struct Trial {
+    pub(super) precision: String,
+    /// Milliseconds of opening the network and one batch.
+    inference: Result<f64, String>,
+    /// Milliseconds of opening the trainer and one step.
+    training: Result<f64, String>,
+    /// Whether the CPU lacks this precision, which nothing needs.
+    unsupported: bool,
+}
+
+impl Trial {
+    /// Whether something is wrong.
+    pub(super) fn failed(&self) -> bool {
+        !self.unsupported && (self.inference.is_err() || self.training.is_err())
+    }
+}
+
+/// Tries a device in a precision.
+pub(super) fn of(device: Device, precision: Precision) -> Trial {
+    let inference = timed(|| infer(device, precision));
+    let unsupported = matches!(inference, Err(NetError::NoBf16 { .. }));
+    let said = |tried: Result<f64, NetError>| tried.map_err(|error| error.to_string());
+    let training = said(timed(|| train(device, precision)));
+    Trial { precision: precision.to_string(), inference: said(inference), training, unsupported }
+}
+
+fn timed(work: impl FnOnce() -> Result<(), NetError>) -> Result<f64, NetError> {
+    let began = Instant::now();
+    work().map(|()| began.elapsed().as_secs_f64() * 1000.0)
+}
+
+fn shape() -> Shape {
+    let size = Size::new(5).expect("a size");
+    Shape { blocks: 1, filters: 16, value_hidden: 16, ..Shape::plain(size) }
+}
+
+fn infer(device: Device, precision: Precision) -> Result<(), NetError> {
+    let mut network = Network::open(&Weights::synthetic(shape(), 1).to_bytes(), device, precision, 4)?;
+    let _ = network.push(&Game::new(shape().size), 0.5, Draw::PLAIN);
+    network.evaluate().map_err(|error| match error.downcast() {
+        Ok(error) => *error,
+        Err(error) => NetError::Torch(error.to_string()),
+    })
+}
+
+fn train(device: Device, precision: Precision) -> Result<(), NetError> {
+    let workshop = Workshop { device, precision, threads: 1 };
+    let plain = template();
+    let learning_rate = vec![LearningRate { from_step: 0, rate: 0.01 }];
+    let train = Train { batch: 32, learning_rate, ..plain.train.clone() };
+    let recipe = Recipe { targets: Targets::new(&plain.selfplay, &train), train, seed: 1 };
+    let games = (0..).map(|index| synthetic::game("doctor", "0", index, shape().size, 10));
+    let examples = games.take(4).map(|game| game.examples()).collect::<Result<Vec<_>, _>>();
+    let examples: Vec<Example> = examples.expect("made-up games go by the rules").concat();
+    let mut trainer = Trainer::new(&Weights::random(shape(), 1), 0, recipe, workshop)?;
+    trainer.step(&examples).map(drop)
+}
+
+impl fmt::Display for Trial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = |tried: &Result<f64, String>| match tried {
+            Ok(time) => format!("works ({time:.1} ms)"),
+            Err(error) => error.clone(),
+        };
+        if self.unsupported {
+            return f.write_str("not on this CPU; nothing needs it");
+        }
+        write!(f, "inference {}, training {}", said(&self.inference), said(&self.training))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cpu_infers_and_trains() {
+        let trial = of(Device::Cpu, Precision::F32);
+        assert!(trial.inference.is_ok() && trial.training.is_ok() && !trial.failed(), "{trial}");
+        assert!(!of(Device::Cpu, Precision::Bf16).failed(), "bf16 works or is not there");
+    }
+
+    #[test]
+    fn a_gpu_that_is_not_there_fails() {
+        let trial = of(Device::Cuda(1 << 20), Precision::F32);
+        assert!(trial.failed(), "{trial}");
+    }
+}

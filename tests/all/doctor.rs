@@ -1,0 +1,55 @@
+//! `tengen doctor` as a person runs it.
+
+use std::process::Command;
+
+use tests::{TestStore, fail, succeed};
+
+fn doctor(store: &TestStore, args: &[&str]) -> Command {
+    let mut command = store.program("tengen");
+    command.arg("doctor").args(args);
+    command
+}
+
+#[test]
+fn a_machine_that_works_is_described_in_text_and_json() {
+    let store = TestStore::new();
+    let text = succeed(&mut doctor(&store, &["--device", "cpu"]));
+    for name in ["version", "system", "cpu", "memory", "instruction set", "libtorch", "cuda library", "device", "store"]
+    {
+        assert!(text.lines().any(|line| line.starts_with(name)), "{name} is missing:\n{text}");
+    }
+    let json = succeed(&mut doctor(&store, &["--device", "cpu", "--json"]));
+    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(found["backend"]["Ok"]["device"], "cpu", "{json}");
+    assert_eq!(found["store"]["state"], "works", "{json}");
+    assert_eq!(found["store"]["conditional_put"], true, "{json}");
+    assert!(found["trials"][0]["training"]["Ok"].is_f64(), "{json}");
+}
+
+#[test]
+fn a_smaller_instruction_set_is_seen_and_bf16_is_not_there() {
+    let store = TestStore::new();
+    let mut smaller = doctor(&store, &["--device", "cpu", "--json"]);
+    smaller.env("ONEDNN_MAX_CPU_ISA", "AVX2").env("ATEN_CPU_CAPABILITY", "avx2");
+    let json = succeed(&mut smaller);
+    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert!(["sse41", "avx", "avx2", "plain"].contains(&found["instruction_set"].as_str().unwrap()), "{json}");
+    assert_eq!(found["backend"]["Ok"]["precision"], "f32", "{json}");
+    assert_eq!(found["host"]["variables"]["ONEDNN_MAX_CPU_ISA"], "AVX2", "{json}");
+}
+
+#[test]
+fn what_does_not_work_is_the_exit_code() {
+    let store = TestStore::new();
+    let (code, said) = fail(&mut doctor(&store, &["--device", "cuda:1000"]));
+    assert!(code == 2 && said.contains("GPU"), "{code}: {said}");
+    let (code, said) = fail(
+        store
+            .program_at("tengen", "s3://no-such-bucket/x")
+            .args(["doctor", "--device", "cpu"])
+            .env("AWS_ENDPOINT", "http://127.0.0.1:9")
+            .env("AWS_ALLOW_HTTP", "true"),
+    );
+    assert!(code == 2 || code == 3, "{code}: {said}");
+    assert!(said.contains("no-such-bucket"), "{said}");
+}
