@@ -1,5 +1,6 @@
 //! One board: its stones, whose turn it is, and what a move does to it.
 
+mod canonical;
 mod chains;
 mod error;
 

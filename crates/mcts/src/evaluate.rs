@@ -14,32 +14,42 @@ pub struct Evaluation<'a> {
     pub value: Value,
 }
 
-/// The random part of one evaluation, drawn by the player from the game's own generator.
+/// How one evaluation is made: random bits from the game's own generator, and the symmetry in which a network sees the
+/// position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Draw(u64);
+pub struct Draw {
+    bits: u64,
+    symmetry: Symmetry,
+}
 
 impl Draw {
-    /// The draw whose symmetry is the identity.
-    pub const PLAIN: Draw = Draw(0);
+    /// The draw of no bits whose symmetry is the identity.
+    pub const PLAIN: Draw = Draw { bits: 0, symmetry: Symmetry::Identity };
 
-    /// A draw from 64 random bits.
+    /// A draw from 64 random bits, with one of the eight symmetries, each as likely as any other.
     pub fn new(bits: u64) -> Draw {
-        Draw(bits)
+        Draw { bits, symmetry: Symmetry::ALL[(bits % 8) as usize] }
     }
 
-    /// One of the eight symmetries, each as likely as any other.
+    /// The draw with another symmetry.
+    pub fn seen_in(self, symmetry: Symmetry) -> Draw {
+        Draw { symmetry, ..self }
+    }
+
+    /// The symmetry.
     pub fn symmetry(self) -> Symmetry {
-        Symmetry::ALL[(self.0 % 8) as usize]
+        self.symmetry
     }
 
     /// The draw with the `nth` of the other symmetries; the 0th is its own, and 0 to 7 are all eight.
     pub fn turned(self, nth: usize) -> Draw {
-        Draw(self.0 & !7 | self.0.wrapping_add(nth as u64) & 7)
+        let bits = self.bits & !7 | self.bits.wrapping_add(nth as u64) & 7;
+        Draw { bits, symmetry: Symmetry::ALL[(self.symmetry.index() + nth) % 8] }
     }
 
     /// All 64 bits.
     pub fn bits(self) -> u64 {
-        self.0
+        self.bits
     }
 }
 

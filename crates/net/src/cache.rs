@@ -2,7 +2,8 @@
 //!
 //! The key is what the network sees: the planes, symmetry included. So a hit is exactly what another evaluation would
 //! give, whichever game asks and however full the cache is, and positions that are turned into each other share their
-//! answers where their draws of a symmetry show the network the same planes.
+//! answers where their symmetries show the network the same planes: in self-play always, where a position has its symmetry, and
+//! elsewhere one time in eight.
 
 use go::Size;
 use xxhash_rust::xxh3::xxh3_128;

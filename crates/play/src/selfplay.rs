@@ -112,7 +112,7 @@ impl Selfplay {
     fn set_up(spec: SelfplaySpec, board: Game, turns: Vec<Turn>, mut rng: Seed) -> Selfplay {
         let plan = spec.planner.next(&turns, &mut rng);
         let budget = Budget { visits: plan.visits, leaves: spec.leaves };
-        let thinker = Thinker::new(board, spec.settings, budget, plan.exploration);
+        let thinker = Thinker::new(board, spec.settings, budget, plan.exploration).seeing_images_alike();
         Selfplay { rng, thinker, plan, turns, takeovers: Vec::new(), would_resign: None, spec }
     }
 

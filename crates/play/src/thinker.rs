@@ -1,6 +1,6 @@
 //! One side's search, from the first leaf of a move to the last.
 
-use go::{Game, Illegal, Move};
+use go::{Game, Illegal, Move, Position, Symmetry};
 use half::bf16;
 use mcts::{Draw, Evaluate, Evaluation, Exploration, Leaf, Pushed, Search, Selected, Settings, Value};
 use rand::RngExt;
@@ -22,6 +22,8 @@ pub struct Thinker {
     search: Search,
     budget: Budget,
     exploration: Option<Exploration>,
+    /// Whether the network sees the images of a position under the symmetries alike, or each in a symmetry drawn anew.
+    sees_images_alike: bool,
     /// Entropy of the root's priors before noise, once the present root has been prepared.
     prior_entropy: Option<f32>,
     /// These priors by the index of the move.
@@ -52,6 +54,7 @@ impl Thinker {
             search,
             budget,
             exploration,
+            sees_images_alike: false,
             prior_entropy: None,
             priors: Vec::new(),
             waiting: Vec::with_capacity(budget.leaves),
@@ -59,6 +62,13 @@ impl Thinker {
             known: Vec::new(),
             mean: Vec::new(),
         }
+    }
+
+    /// The same, but that the network sees a position and its seven images in one and the same orientation, which follows from
+    /// the stones: a cache then answers all of them, in every game. Where searches differ in nothing but the symmetries that
+    /// are drawn, as those of matches do after the opening, this would make games repeat each other.
+    pub fn seeing_images_alike(self) -> Thinker {
+        Thinker { sees_images_alike: true, ..self }
     }
 
     /// The search, to read its results from.
@@ -119,8 +129,9 @@ impl Thinker {
         while self.waiting.len() < room && !self.would_overspend() {
             let draw = Draw::new(rng.random());
             let Settings { komi, symmetries, .. } = *self.search.settings();
-            let (answers, known) = (&mut self.answers, &mut self.known);
+            let (answers, known, alike) = (&mut self.answers, &mut self.known, self.sees_images_alike);
             let selected = self.search.select(&mut |game| {
+                let draw = if alike { draw.seen_in(symmetry_of(game.position())) } else { draw };
                 for nth in 0..symmetries {
                     answers.push(match model.push(game, komi, draw.turned(nth)) {
                         Pushed::Known => keep(known, model.known()),
@@ -203,6 +214,15 @@ impl Thinker {
     }
 }
 
+/// The symmetry after which a position and its images look the same. Which of the eight orientations that is follows from
+/// the hash, so that over many positions all are as likely.
+fn symmetry_of(position: &Position) -> Symmetry {
+    let (canonical, hash) = position.canonical();
+    // The least of eight hashes has small upper bits; those of the product depend on all.
+    let turn = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 61;
+    Symmetry::compose(canonical, Symmetry::ALL[turn as usize])
+}
+
 fn keep(known: &mut Vec<f32>, answer: Evaluation<'_>) -> Answer {
     known.extend_from_slice(answer.policy);
     Answer::Known(known.len() - answer.policy.len(), answer.value)
@@ -221,4 +241,81 @@ fn average<'a>(answers: impl ExactSizeIterator<Item = Evaluation<'a>>, policy: &
         black += share * answer.value.black();
     }
     Evaluation { policy, value: Value::for_black(black) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use go::{Point, Size};
+    use rand::SeedableRng;
+
+    use super::*;
+
+    /// Random positions of 12 stones.
+    fn games() -> impl Iterator<Item = Game> {
+        (0..100).map(|seed| {
+            let (mut rng, mut game) = (Seed::seed_from_u64(seed), Game::new(Size::new(9).unwrap()));
+            while game.turn() < 12 {
+                let point = Point::from_index(game.size(), rng.random_range(0..81)).unwrap();
+                // An occupied point is drawn again.
+                let _ = game.play(Move::Play(point));
+            }
+            game
+        })
+    }
+
+    #[test]
+    fn images_of_a_position_are_seen_alike_and_in_any_orientation() {
+        let mut orientations = [0; 8];
+        for game in games() {
+            let (size, stones) = (game.size(), game.position().stones());
+            let seen = Symmetry::ALL.map(|image| {
+                let turned = image.apply_stones(size, stones);
+                let position = Position::from_stones(size, &turned, game.to_move()).unwrap();
+                symmetry_of(&position).apply_stones(size, &turned)
+            });
+            assert!(seen.iter().all(|stones| stones == &seen[0]));
+            orientations[symmetry_of(game.position()).index()] += 1;
+        }
+        // 12.5 each of 100, by chance.
+        assert!(orientations.iter().all(|&count| (3..=25).contains(&count)), "{orientations:?}");
+    }
+
+    /// A network that notes in which symmetries it sees the root.
+    struct Noting(Vec<Symmetry>);
+
+    impl Evaluate for Noting {
+        fn push(&mut self, _: &Game, _: f32, draw: Draw) -> Pushed {
+            self.0.push(draw.symmetry());
+            Pushed::Waits
+        }
+
+        fn evaluate(&mut self) -> Result<(), mcts::EvaluateError> {
+            Ok(())
+        }
+
+        fn answer(&self, _: usize) -> Evaluation<'_> {
+            Evaluation { policy: &[1.0 / 82.0; 82], value: Value::ZERO }
+        }
+    }
+
+    #[test]
+    fn searches_with_other_random_numbers_see_a_position_alike_only_when_asked_to() {
+        let config = config::manual::template();
+        let settings = Settings::new(&config.search, &config.game);
+        let game = games().next().unwrap();
+        let seen = |alike: bool| -> BTreeSet<Symmetry> {
+            let root = |seed: u64| {
+                let budget = Budget { visits: 2, leaves: 1 };
+                let thinker = Thinker::new(game.clone(), settings, budget, None);
+                let mut thinker = if alike { thinker.seeing_images_alike() } else { thinker };
+                let (mut network, mut rng) = (Noting(Vec::new()), Seed::seed_from_u64(seed));
+                thinker.push(&mut network, &mut 0, &mut rng);
+                network.0[0]
+            };
+            (0..100).map(root).collect()
+        };
+        assert_eq!((seen(true).len(), seen(false).len()), (1, 8));
+    }
 }
