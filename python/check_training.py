@@ -4,7 +4,12 @@
     python3 python/check_training.py FOLDER
 
 FOLDER is what the tests write: start.safetensors, batch.safetensors (planes, policies, values, ownership, scores and replies) and the
-weights after N steps on that batch, after-N.safetensors; and answers.safetensors, the answers in the end to some positions. Exits with 1 when weights or answers differ by more than roundings.
+weights after N steps on that batch, after-N.safetensors; and answers.safetensors, the network's outputs in the end for some
+positions. Exits with 1 when weights or outputs differ by more than rounding errors.
+
+Every step begins with Tengen's weights and PyTorch's own optimiser state. Weights that both trained alone would not be
+comparable: where rounding puts one activation on the other side of a ReLU's kink, AdamW drives them apart. PyTorch
+itself differs by 2e-2 after 50 steps in 3 of 8 trials with start weights that differ by 2e-7.
 """
 
 import sys
@@ -15,8 +20,10 @@ from torch.nn import functional
 
 from tengen_torch import load, read
 
-# Single precision has 24 bits; differences grow from step to step, and are larger where large numbers cancel.
-BOUNDS = {1: 1e-6, 50: 1e-4}
+STEPS = 50
+
+# Single precision has 24 bits, and differences are larger where large numbers cancel.
+BOUND = 1e-5
 
 
 def weights_and_others(network):
@@ -59,23 +66,23 @@ def main(folder):
         betas = (about["momentum"], about["second_momentum"])
         groups = [{"params": weights, "weight_decay": about["l2"]}, {"params": others, "weight_decay": 0.0}]
         optimizer = torch.optim.AdamW(groups, lr=about["rate"], betas=betas, eps=1e-8)
-    good = True
-    for step in range(1, max(BOUNDS) + 1):
+    worst = (0.0, "", 0)
+    for step in range(1, STEPS + 1):
         optimizer.zero_grad()
         loss(network, batch, about).backward()
         optimizer.step()
-        if bound := BOUNDS.get(step):
-            expected, _ = read(folder / f"after-{step}.safetensors")
-            ours = {name: tensor for name, tensor in network.state_dict().items() if name in expected}
-            far, where = difference(expected, ours)
-            good &= far < bound * about["slack"]
-            print(f"{about['optimizer']}: after {step} steps weights differ by {far:.1e} at most, in {where}")
+        expected, _ = read(folder / f"after-{step}.safetensors")
+        ours = {name: tensor for name, tensor in network.state_dict().items() if name in expected}
+        worst = max(worst, (*difference(expected, ours), step))
+        network.load_state_dict(expected, strict=False)
+    far, where, step = worst
+    print(f"{about['optimizer']}: in {STEPS} steps weights differ by {far:.1e} at most, in {where} at step {step}")
     answers, _ = read(folder / "answers.safetensors")
     with torch.no_grad():
-        logits, values = load(folder / f"after-{max(BOUNDS)}.safetensors")[0](answers.pop("planes"))[:2]
-    far, _ = difference(answers, {"policies": torch.softmax(logits, -1), "values": values})
-    print(f"{about['optimizer']}: answers differ by {far:.1e} at most")
-    if not good or far > 1e-5:
+        logits, values = load(folder / f"after-{STEPS}.safetensors")[0](answers.pop("planes"))[:2]
+    apart, _ = difference(answers, {"policies": torch.softmax(logits, -1), "values": values})
+    print(f"{about['optimizer']}: outputs differ by {apart:.1e} at most")
+    if far > BOUND * about["slack"] or apart > 1e-5:
         raise SystemExit("PyTorch and Tengen disagree")
 
 

@@ -130,8 +130,6 @@ fn tensor<'a>(weights: &'a Weights, name: &str) -> &'a [f32] {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Write, stderr};
-
     use go::Size;
     use tch::{Kind, Tensor};
 
@@ -198,7 +196,7 @@ mod tests {
             assert!(difference(&trained.0[..26], &trained.0[26..52]) > 0.01, "{shape}");
             let apart = difference(&trained.0, &folded.0).max(difference(&trained.1, &folded.1));
             assert!(apart < 2e-5, "{shape}: {apart}");
-            if has_bf16("whatever_a_network_is_made_of_it_plays_as_it_was_trained") {
+            if has_bf16() {
                 let [exact, rounded] = both(shape, Kind::BFloat16).unwrap();
                 let apart = difference(&exact.0, &rounded.0).max(difference(&exact.1, &rounded.1));
                 assert!(apart > 0.0 && apart < 0.05, "{shape}: {apart}");
@@ -232,18 +230,18 @@ mod tests {
         assert!(difference(&[found[4], found[0]], &[middle, factor("norm") * kernel[0]]) < 1e-6);
     }
 
-    /// Whether the CPU has bf16; the output of the test run says what is left out where it has not.
-    fn has_bf16(test: &str) -> bool {
+    /// Whether the CPU has kernels for bf16; where it has none, the skip is recorded.
+    fn has_bf16() -> bool {
         let found = cpu_has_bf16();
         if !found {
-            writeln!(stderr(), "SKIPPED: {test} in bf16: this CPU has no kernels of it").unwrap();
+            testing::unsupported("bf16");
         }
         found
     }
 
     #[test]
     fn rounding_to_bf16_changes_little() {
-        if !has_bf16("rounding_to_bf16_changes_little") {
+        if !has_bf16() {
             return;
         }
         let [exact, rounded] = both(shape(), Kind::BFloat16).unwrap();

@@ -53,7 +53,7 @@ fn bits(answer: Evaluation<'_>) -> Vec<u32> {
 
 #[test]
 fn an_answer_is_a_distribution_and_a_value() {
-    for precision in precisions("an_answer_is_a_distribution_and_a_value") {
+    for precision in precisions() {
         let mut network = network(precision, 4);
         let games = games(10);
         games.iter().for_each(|game| {
@@ -80,7 +80,7 @@ fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
         ..Shape::plain(Size::new(9).unwrap())
     };
     let shapes = [[tiny(), wide], kinds(tiny())].concat();
-    let both = precisions("an_answer_depends_neither_on_its_place_nor_on_its_company");
+    let both = precisions();
     for (precision, &shape) in both.iter().flat_map(|&precision| shapes.iter().map(move |shape| (precision, shape))) {
         let games = games_on(shape.size, 24);
         let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
@@ -126,7 +126,7 @@ fn an_answer_does_not_depend_on_how_many_are_asked_for() {
         ..Shape::plain(Size::new(side).unwrap())
     };
     let plain = [tiny(), wide(9, 32), wide(9, 48), wide(13, 16), wide(19, 16)];
-    let both = precisions("an_answer_does_not_depend_on_how_many_are_asked_for");
+    let both = precisions();
     for shape in plain.into_iter().chain(kinds(wide(9, 32))) {
         let games = games_on(shape.size, 64);
         let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();

@@ -132,6 +132,6 @@ fn pytorch_learns_the_same() {
         let said = String::from_utf8_lossy(&output.stdout);
         println!("{said}");
         assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-        assert!(said.contains("after 50 steps"), "{said}");
+        assert!(said.contains("in 50 steps"), "{said}");
     }
 }

@@ -76,7 +76,7 @@ fn a_rule_is_found_and_holds_for_examples_never_seen() {
 
 #[test]
 fn rounded_activations_learn_nearly_as_well() {
-    let Some(&precision) = precisions("rounded_activations_learn_nearly_as_well").get(1) else { return };
+    let Some(&precision) = precisions().get(1) else { return };
     let examples = examples(16);
     let workshop = Workshop { precision, ..WORKSHOP };
     let mut trainer = Trainer::new(&Weights::random(tiny(), 11), 0, recipe(0.05), workshop).unwrap();
@@ -158,7 +158,7 @@ fn lively() -> Recipe {
 
 #[test]
 fn a_restored_trainer_goes_on_bit_for_bit() {
-    for precision in precisions("a_restored_trainer_goes_on_bit_for_bit") {
+    for precision in precisions() {
         let workshop = Workshop { precision, ..WORKSHOP };
         let examples = examples(10 * 32);
         let batches: Vec<&[Example]> = examples.chunks(32).collect();
