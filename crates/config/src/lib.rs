@@ -7,6 +7,7 @@
 //! Only a configuration that is stored may lack keys, those that came after it ([`RunConfig::from_stored`]).
 
 mod check;
+mod differences;
 mod error;
 pub mod manual;
 mod model_id;
@@ -17,6 +18,7 @@ mod q_init;
 mod read;
 mod sections;
 
+pub use differences::Difference;
 pub use error::ConfigError;
 pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
 pub use player::{EngineName, Overrides, PlayerId, PlayerIdError, PlayerRef};
