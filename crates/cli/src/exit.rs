@@ -3,26 +3,34 @@
 use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use crate::{StdoutClosed, Stop, console, signals, vitals};
+use crate::{StdoutClosed, Stop, console, metrics, service, signals, vitals};
 
 /// The exit codes of every program, as `--help` lists them.
 pub const EXIT_CODES: &str = "\
 Exit codes: 0 finished, or stopped with Ctrl-C; 1 failed; 2 the arguments or the configuration are wrong; 3 the store cannot be \
-reached; 4 stopped by SIGTERM before it was finished: started again, it goes on where it was";
+reached; 4 stopped by SIGTERM before it was finished: started again, it goes on where it was; 5 the store refuses writes: it is full, \
+read-only, or the credentials do not allow them";
 
 /// What went wrong, as an exit code. 0 is a finished or cleanly stopped process; clap's usage errors exit with 2 too.
+const SUCCESS: u8 = 0;
 const FAILURE: u8 = 1;
 const MISCONFIGURED: u8 = 2;
 const STORE_UNREACHABLE: u8 = 3;
 pub(crate) const PREEMPTED: u8 = 4;
+const STORE_REFUSES: u8 = 5;
+
+/// A process that serves metrics and whose store refuses writes stays for so long, so that a monitor with the usual scrape
+/// intervals of 15 to 30 seconds sees why it ends. A signal ends that.
+const SHOWN: Duration = Duration::from_secs(60);
 
 /// Runs a program: listens for SIGTERM and SIGINT, runs `work`, prints its error chain on one line, and chooses the
 /// exit code.
 ///
 /// 0: finished, or stopped by Ctrl-C. 1: failure. 2: the operator asked for something impossible ([`Misconfigured`]).
 /// 3: the store cannot be reached ([`StoreUnreachable`]). 4: stopped by SIGTERM, which a place sends that is to be cleared; what
-/// was finished is published, and started again the work goes on. 130 and 143: a second Ctrl-C or SIGTERM.
+/// was finished is published, and started again the work goes on. 5: the store refuses writes ([`StoreRefuses`]). 130 and 143: a second Ctrl-C or SIGTERM.
 pub fn main(name: &'static str, work: impl FnOnce(&Stop) -> anyhow::Result<()>) -> ExitCode {
     vitals::begin();
     let stop = Stop::default();
@@ -35,17 +43,26 @@ pub fn main(name: &'static str, work: impl FnOnce(&Stop) -> anyhow::Result<()>) 
     match ended {
         Ok(()) if stop.preempted() => ExitCode::from(PREEMPTED),
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => report(&error),
+        Err(error) => {
+            let code = report(&error);
+            if code == STORE_REFUSES && service::is_serving() {
+                metrics::STORE_REFUSES.set(1);
+                vitals::drain();
+                stop.wait(SHOWN);
+            }
+            ExitCode::from(code)
+        }
     }
 }
 
-fn report(error: &anyhow::Error) -> ExitCode {
+/// Prints the error, and answers the exit code.
+fn report(error: &anyhow::Error) -> u8 {
     if error.is::<StdoutClosed>() {
         // The reader has seen enough, as in `evaluator --ratings | head -3`.
-        return ExitCode::SUCCESS;
+        return SUCCESS;
     }
     console::error(&one_line(error));
-    ExitCode::from(code(error))
+    code(error)
 }
 
 fn code(error: &anyhow::Error) -> u8 {
@@ -54,6 +71,8 @@ fn code(error: &anyhow::Error) -> u8 {
         MISCONFIGURED
     } else if caused_by(|e| e.is::<StoreUnreachable>()) {
         STORE_UNREACHABLE
+    } else if caused_by(|e| e.is::<StoreRefuses>()) {
+        STORE_REFUSES
     } else {
         FAILURE
     }
@@ -76,9 +95,13 @@ fn one_line(error: &anyhow::Error) -> String {
 #[derive(Debug)]
 pub struct Misconfigured(anyhow::Error);
 
-/// The store cannot be reached or written. Prints as what it wraps.
+/// The store cannot be reached. Prints as what it wraps.
 #[derive(Debug)]
 pub struct StoreUnreachable(anyhow::Error);
+
+/// The store refuses writes. Prints as what it wraps.
+#[derive(Debug)]
+pub struct StoreRefuses(anyhow::Error);
 
 impl Misconfigured {
     /// Marks an error; `Misconfigured::new(anyhow!("…"))` makes one from a sentence.
@@ -94,6 +117,13 @@ impl StoreUnreachable {
     }
 }
 
+impl StoreRefuses {
+    /// Marks an error.
+    pub fn new(error: impl Into<anyhow::Error>) -> StoreRefuses {
+        StoreRefuses(error.into())
+    }
+}
+
 /// Says whose fault an error is, and so with which code the process exits.
 pub trait Blame<T> {
     /// The operator asked for something impossible: exit code 2.
@@ -101,6 +131,9 @@ pub trait Blame<T> {
 
     /// The store cannot be reached: exit code 3.
     fn store_unreachable(self) -> anyhow::Result<T>;
+
+    /// The store refuses writes: exit code 5.
+    fn store_refuses(self) -> anyhow::Result<T>;
 }
 
 impl<T, E: Into<anyhow::Error>> Blame<T> for Result<T, E> {
@@ -110,6 +143,10 @@ impl<T, E: Into<anyhow::Error>> Blame<T> for Result<T, E> {
 
     fn store_unreachable(self) -> anyhow::Result<T> {
         self.map_err(|error| StoreUnreachable::new(error).into())
+    }
+
+    fn store_refuses(self) -> anyhow::Result<T> {
+        self.map_err(|error| StoreRefuses::new(error).into())
     }
 }
 
@@ -122,6 +159,18 @@ impl fmt::Display for Misconfigured {
 impl fmt::Display for StoreUnreachable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for StoreRefuses {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl Error for StoreRefuses {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.source()
     }
 }
 

@@ -49,7 +49,7 @@ mod vitals;
 
 pub use args::{PlaceArgs, StoreArgs, TimesArgs};
 pub use configuration::{ConfigArgs, configuration};
-pub use exit::{Blame, EXIT_CODES, Misconfigured, StoreUnreachable, main};
+pub use exit::{Blame, EXIT_CODES, Misconfigured, StoreRefuses, StoreUnreachable, main};
 pub use log::{Filter, LogArgs, LogFormat, UnknownFilter};
 pub use output::{StdoutClosed, print};
 pub use page::{Page, write_whole};

@@ -90,6 +90,8 @@ metrics! {
     Counter STORE_REQUESTS = "tengen_store_requests_total" ["operation"]: "Requests to the store, tries after the first included: get, put, list, head, delete";
     Counter STORE_RETRIES = "tengen_store_retries_total" ["operation"]: "Requests that failed for something passing and were made again";
     Counter STORE_ERRORS = "tengen_store_errors_total" ["operation"]: "Requests that were given up because the store was out of reach or refused";
+    Gauge STORE_REFUSES = "tengen_store_refuses_writes": "1 once the store has refused a write because it is full, read-only or not this process's to write; the process ends a minute later with exit code 5";
+    Counter STORE_QUARANTINED = "tengen_store_quarantined_files_total": "Files moved to the run's folder quarantine/ because they are damaged, with what was published with them";
     Counter STORE_READ = "tengen_store_read_bytes_total": "Bytes read from the store";
     Counter STORE_WRITTEN = "tengen_store_written_bytes_total": "Bytes published in the store";
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -61,9 +62,19 @@ impl ServiceArgs {
         let Some(address) = &self.metrics_addr else { return Ok(()) };
         let served = serve(address, program, run, Duration::from_secs(self.stalled_after));
         let address = served.with_context(|| format!("cannot serve metrics at {address}")).misconfigured()?;
+        SERVING.store(true, Ordering::Relaxed);
+        metrics::STORE_REFUSES.set(0);
         tracing::info!(%address, "serving /metrics, /healthz and /readyz");
         Ok(())
     }
+}
+
+/// Whether metrics are served.
+static SERVING: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process serves metrics.
+pub(crate) fn is_serving() -> bool {
+    SERVING.load(Ordering::Relaxed)
 }
 
 /// What all connections share.

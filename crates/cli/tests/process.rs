@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     if let Ok(role) = env::var(ROLE) {
         return play(&role);
     }
-    let cases: [(&str, fn()); 11] = [
+    let cases: [(&str, fn()); 12] = [
         ("a finished process exits with 0", finished_exits_with_0),
         ("the kind of error is the exit code", the_kind_of_error_is_the_exit_code),
         ("a json log has json errors", a_json_log_has_json_errors),
@@ -25,6 +25,7 @@ fn main() -> ExitCode {
         ("the second signal ends at once", the_second_signal_ends_at_once),
         ("who does not stop is ended in time", who_does_not_stop_is_ended_in_time),
         ("metrics and signs of life are served", metrics_and_signs_of_life_are_served),
+        ("a store that refuses writes is shown to monitors", a_store_that_refuses_writes_is_shown_to_monitors),
         ("an address that is taken is a usage error", an_address_that_is_taken_is_a_usage_error),
         ("a closed standard output is no error", a_closed_standard_output_is_no_error),
         ("a bad flag is a usage error", a_bad_flag_is_a_usage_error),
@@ -60,6 +61,7 @@ fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
         "fail" => Err(anyhow!("disk full")).context("cannot write x"),
         "misconfigured" => Err(anyhow!("no key \"a\"")).misconfigured().context("cannot start"),
         "unreachable" => Err(anyhow!("no route")).store_unreachable().context("cannot start"),
+        "refused" => Err(anyhow!("disk full")).store_refuses().context("cannot write x"),
         "patient" => {
             cli::print("ready")?;
             while !stop.wait(Duration::from_secs(60)) {}
@@ -123,6 +125,7 @@ fn the_kind_of_error_is_the_exit_code() {
         ("fail", 1, "error: cannot write x: disk full\n"),
         ("misconfigured", 2, "error: cannot start: no key \"a\"\n"),
         ("unreachable", 3, "error: cannot start: no route\n"),
+        ("refused", 5, "error: cannot write x: disk full\n"),
     ];
     for (role, code, message) in cases {
         let output = run(role, &[]);
@@ -242,6 +245,28 @@ fn metrics_and_signs_of_life_are_served() {
     wait_until_unavailable(address, "/readyz");
     drop(child.stdin.take());
     assert_eq!(child.wait().expect("the process ends").code(), Some(4));
+}
+
+/// A process that ended at once would never be scraped.
+fn a_store_that_refuses_writes_is_shown_to_monitors() {
+    let mut child = start("refused", &["--metrics-addr", "127.0.0.1:0", "--log-format", "json"]);
+    let mut log = BufReader::new(child.stderr.take().expect("standard error is piped"));
+    let (mut line, mut error) = (String::new(), String::new());
+    log.read_line(&mut line).expect("it says where it serves");
+    let address = line.split(r#""address":""#).nth(1).and_then(|rest| rest.split('"').next()).expect("an address");
+    log.read_line(&mut error).expect("it says what is wrong");
+    assert!(error.contains("cannot write x: disk full"), "{error}");
+    let shown = |metrics: &str| {
+        metrics.lines().any(|line| line.starts_with("tengen_store_refuses_writes{") && line.ends_with(" 1"))
+    };
+    let began = Instant::now();
+    while !shown(&ask(address, "/metrics").1) {
+        assert!(began.elapsed() < Duration::from_secs(5), "the metric is not shown");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(ask(address, "/readyz").0, "HTTP/1.1 503 Service Unavailable");
+    send(&child, "TERM");
+    assert_eq!(child.wait().expect("the process ends").code(), Some(5));
 }
 
 fn an_address_that_is_taken_is_a_usage_error() {
