@@ -1,7 +1,12 @@
 //! What can go wrong with a store.
 
-use config::{ConfigError, ModelId};
+use std::io;
+use std::path::Path;
+
+use config::{ConfigError, Difference, ModelId};
 use record::RecordError;
+
+use crate::reason::is_write_refusal;
 
 /// Why the store did not do what was asked. Every variant names the file or folder in full.
 #[derive(Debug, thiserror::Error)]
@@ -39,17 +44,39 @@ pub enum StoreError {
         /// The file.
         path: String,
     },
+    /// Another process works under a name.
+    #[error("{what} is running already: {holder}; {remedy}")]
+    Held {
+        /// The program, the name and the run.
+        what: String,
+        /// The other process.
+        holder: String,
+        /// What the operator can do.
+        remedy: &'static str,
+    },
+    /// The run's `run.toml` is not the one that the run began with.
+    #[error(
+        "{path} was changed after the run began: {}; put the old values back, or begin another run",
+        changes.listed(|one, other| format!("{one} and was {other}"))
+    )]
+    Edited {
+        /// The run's `run.toml`.
+        path: String,
+        /// Its configuration against the one that the run began with.
+        changes: Box<Changes>,
+    },
     /// The run exists with another configuration.
-    #[error("{path} describes another run: its configuration has digest {found}, not {wanted}")]
+    #[error(
+        "{path} describes another run: {}; use its configuration, or begin another run",
+        changes.listed(|one, other| format!("{one} there and {other} here"))
+    )]
     Conflict {
         /// The run's `run.toml`.
         path: String,
-        /// Digest of the configuration in it.
-        found: String,
-        /// Digest of the configuration that was to be put there.
-        wanted: String,
+        /// Its configuration against the one that was to be put there.
+        changes: Box<Changes>,
     },
-    /// The store cannot be reached, read or written: no permission, no space, no network.
+    /// The store cannot be reached or read: no network, no server, no permission to read.
     #[error("cannot {doing} {path}: {reason}")]
     Unreachable {
         /// `read`, `write`, `list` or `delete`.
@@ -57,6 +84,17 @@ pub enum StoreError {
         /// The file or folder.
         path: String,
         /// What the file system or the server said.
+        reason: String,
+    },
+    /// The store is there and refuses writes: no space, a quota, no permission, read-only. Trying again does not help before
+    /// the operator has acted.
+    #[error("the store refuses writes: cannot {doing} {path}: {reason}")]
+    Refused {
+        /// `write`, `create` or `delete`.
+        doing: &'static str,
+        /// The file or folder.
+        path: String,
+        /// The answer of the file system or the server.
         reason: String,
     },
     /// A file is there but its contents cannot be used: cut off, altered, or not one of ours.
@@ -86,9 +124,24 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// A change of a folder that the file system did not make.
+    pub(crate) fn of_file_system(doing: &'static str, path: &Path, error: &io::Error) -> StoreError {
+        let (path, reason) = (path.display().to_string(), error.to_string());
+        if is_write_refusal(error) {
+            StoreError::Refused { doing, path, reason }
+        } else {
+            StoreError::Unreachable { doing, path, reason }
+        }
+    }
+
     /// Whether the store itself is out of reach, so that trying again later may help.
     pub fn is_unreachable(&self) -> bool {
         matches!(self, StoreError::Unreachable { .. })
+    }
+
+    /// Whether the store refuses writes, so that the operator must make room or grant permission.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, StoreError::Refused { .. })
     }
 
     /// Whether the operator named something that is not there or cannot be, so that trying again is of no use.
@@ -100,6 +153,8 @@ impl StoreError {
                 | StoreError::NotFound { .. }
                 | StoreError::Deleted { .. }
                 | StoreError::Conflict { .. }
+                | StoreError::Edited { .. }
+                | StoreError::Held { .. }
                 | StoreError::Config { .. }
         )
     }
@@ -107,5 +162,32 @@ impl StoreError {
     /// Whether a single file is at fault, so that a reader of many may list it and go on with the others.
     pub fn is_damage(&self) -> bool {
         matches!(self, StoreError::Damaged { .. } | StoreError::NotFound { .. } | StoreError::Deleted { .. })
+    }
+}
+
+/// What one configuration has and another has not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changes {
+    /// The keys with both values; none when one of the configurations is not known.
+    pub keys: Vec<Difference>,
+    /// The digest of the one.
+    pub found: String,
+    /// The digest of the other.
+    pub wanted: String,
+}
+
+/// Keys in a message; the others are counted.
+const LISTED: usize = 4;
+
+impl Changes {
+    /// The keys, as a message names them.
+    fn listed(&self, values: fn(&str, &str) -> String) -> String {
+        let is = |change: &Difference| format!("{} is {}", change.key, values(&change.one, &change.other));
+        let mut keys: Vec<String> = self.keys.iter().take(LISTED).map(is).collect();
+        if self.keys.len() > LISTED {
+            keys.push(format!("{} more keys differ", self.keys.len() - LISTED));
+        }
+        keys.push(format!("its digest is {}, not {}", self.found, self.wanted));
+        keys.join(", ")
     }
 }

@@ -200,8 +200,8 @@ impl Run {
     /// The numbers of the games that this worker has published for this model: what it need not play again.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] for a file that cannot be read: which games it has is not known. Once it is deleted, they
-    /// are played again.
+    /// [`StoreError::Damaged`] for a file that this version cannot read. A damaged one is moved to quarantine; its games are
+    /// played again.
     pub fn published_indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
         // Of all names in the folder those of this worker are asked for, who may be one of thousands.
         let names = self.store().files_beginning(&self.numbered(GAMES, model), &format!("{worker}-"))?;
@@ -209,7 +209,7 @@ impl Run {
         files.extend(self.archived_from(model)?.into_iter().take_while(|file| file.model == model));
         let mut indices = BTreeSet::new();
         for file in files.iter().filter(|file| file.stem.worker() == worker) {
-            indices.extend(self.read_summaries(file)?.iter().map(|game| game.index));
+            indices.extend(self.summaries_or_quarantine(file)?.iter().flatten().map(|game| game.index));
         }
         Ok(indices)
     }

@@ -19,7 +19,10 @@
 //!         pairings/000080-003.toml                         pairs that `tengen run` chose after a model
 //!         champions/000019.toml                            models that passed a promotion test
 //!         claims/<pair>-<number>.toml                       what evaluators are playing now
+//!         leases/<stage>/<name>/000001.toml                which process works under a name
+//!         config/<digest>.toml                             the configuration that the run began with, once more
 //!         unfinished/000330/<worker>-<time>.parquet        games that were left before their end, and who has taken them
+//!         quarantine/<path>                                damaged files that were moved out of the way
 //! ```
 //!
 //! What holds for all of it:
@@ -31,9 +34,10 @@
 //!    their hashes, so that two writers cannot spoil each other's.
 //! 3. Publishing the same thing again is no error, so that a process may be started again or run twice; publishing
 //!    another thing under a name that is taken is one.
-//! 4. Only derived data are deleted, and on request weights of retired models ([`Run::delete_weights`]): shards and checkpoints that newer ones replace, and claims on what is being played;
+//! 4. Only derived data are deleted, and on request weights of retired models ([`Run::delete_weights`]): shards and
+//!    checkpoints that newer ones replace; claims on what is being played; leases;
 //!    unfinished games once they are finished and published; and files of games that have gone into an archive, each after a
-//!    comparison with what the archive has.
+//!    comparison with what the archive has. Damaged files of games are moved to `quarantine/`.
 //! 5. Something passing in the way (a lost connection, a server that stumbles) is waited for, with pauses that grow and
 //!    not for longer than half a minute; then the caller is told.
 //! 6. What is read has been checked, against hashes and schemas, and an error names the file.
@@ -47,6 +51,7 @@ mod columns;
 mod compact;
 mod error;
 mod games;
+mod leases;
 mod logs;
 mod marks;
 mod metadata;
@@ -59,6 +64,7 @@ mod partial;
 mod parts;
 mod patience;
 mod probe;
+mod quarantine;
 mod reason;
 mod resign;
 mod results;
@@ -74,8 +80,9 @@ mod unfinished;
 pub use checkpoints::Checkpoint;
 pub use claims::Claim;
 pub use compact::Compaction;
-pub use error::StoreError;
+pub use error::{Changes, StoreError};
 pub use games::FileRef;
+pub use leases::{Lease, LeaseName};
 pub use marks::Pairing;
 pub use models::ModelCard;
 pub use names::Stem;

@@ -52,7 +52,7 @@ fn folder(place: &str, folder: PathBuf) -> Result<Place, StoreError> {
     let root = folder.display().to_string();
     fs::create_dir_all(&folder).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotADirectory => fail("it is not a folder".to_owned()),
-        _ => StoreError::Unreachable { doing: "create", path: root.clone(), reason: e.to_string() },
+        _ => StoreError::of_file_system("create", &folder, &e),
     })?;
     // A file counts as published when it would survive a loss of power.
     let objects = LocalFileSystem::new_with_prefix(&folder).map_err(|e| fail(e.to_string()))?.with_fsync(true);

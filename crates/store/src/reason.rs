@@ -7,6 +7,16 @@ use std::io;
 /// asked is not there, there is no room.
 const REFUSALS: [&str; 4] = ["401 Unauthorized", "403 Forbidden", "404 Not Found", "507 Insufficient Storage"];
 
+/// Codes of servers that refuse a write until the operator acts: S3, Google Cloud Storage, MinIO, Ceph.
+const NO_WRITES: [&str; 6] = [
+    "AccessDenied",
+    "AllAccessDisabled",
+    "QuotaExceeded",
+    "UserProjectAccountProblem",
+    "XMinioAdminBucketQuotaExceeded",
+    "XMinioStorageFull",
+];
+
 /// Codes after which somebody must do something, and what.
 const ADVICE: [(&str, &str); 6] = [
     (
@@ -58,6 +68,28 @@ pub(crate) fn is_refusal(error: &object_store::Error) -> bool {
     REFUSALS.iter().any(|sign| text.contains(sign))
 }
 
+/// Whether a write failed for a reason that only the operator can remove: a full or read-only disk, a quota, no permission.
+pub(crate) fn refuses_writes(error: &object_store::Error) -> bool {
+    if let Some(system) = system_error(error) {
+        return is_write_refusal(system);
+    }
+    let text = error.to_string();
+    text.contains("507 Insufficient Storage")
+        || NO_WRITES.iter().any(|code| text.contains(&format!("<Code>{code}</Code>")))
+}
+
+/// As [`refuses_writes`], for the answer of a file system.
+pub(crate) fn is_write_refusal(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::PermissionDenied
+    )
+}
+
 /// What the operating system said, if it was asked.
 pub(crate) fn system_error(error: &object_store::Error) -> Option<&io::Error> {
     let causes = std::iter::successors(Some(error as &(dyn Error + 'static)), |&cause| cause.source());
@@ -95,6 +127,33 @@ mod tests {
         let full =
             object_store::Error::Generic { store: "S3", source: "status code: 507 Insufficient Storage: ".into() };
         assert!(is_refusal(&full));
+    }
+
+    #[test]
+    fn refuses_writes_only_where_the_operator_must_act() {
+        let system = |code| {
+            let source = io::Error::from_raw_os_error(code);
+            refuses_writes(&object_store::Error::Generic { store: "x", source: source.into() })
+        };
+        // ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EFBIG.
+        for code in [28, 122, 30, 13, 1, 27] {
+            assert!(system(code), "{}", io::Error::from_raw_os_error(code));
+        }
+        // EIO, ESTALE, ECONNREFUSED, ETIMEDOUT.
+        for code in [5, 116, 111, 110] {
+            assert!(!system(code), "{}", io::Error::from_raw_os_error(code));
+        }
+        let server = |text: &str| {
+            let source = format!("Server returned non-2xx status code: {text}").into();
+            refuses_writes(&object_store::Error::PermissionDenied { path: "x".to_owned(), source })
+        };
+        assert!(server("403 Forbidden: <Error><Code>AccessDenied</Code>"));
+        assert!(server("403 Forbidden: <Error><Code>QuotaExceeded</Code>"));
+        assert!(server("507 Insufficient Storage: "));
+        for code in ["SignatureDoesNotMatch", "InvalidAccessKeyId", "RequestTimeTooSkewed", "ExpiredToken", "SlowDown"]
+        {
+            assert!(!server(&format!("403 Forbidden: <Error><Code>{code}</Code>")), "{code}");
+        }
     }
 
     #[test]

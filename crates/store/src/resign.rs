@@ -60,7 +60,7 @@ impl Run {
     /// `None` while there are too few games.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when some of the games cannot be read.
+    /// [`StoreError::Damaged`] for games that this version cannot read. Damaged ones are moved to quarantine.
     pub fn update_resign(&self, settings: &Resign) -> Result<Option<ResignThreshold>, StoreError> {
         let bleakest = self.bleakest(settings.games)?;
         let found = Calibration::of(&bleakest.values, f64::from(settings.quantile), settings.min_games);
@@ -165,7 +165,7 @@ impl Run {
                 if games_left == 0 {
                     return Ok(found);
                 }
-                let summaries = self.read_summaries(&file)?;
+                let Some(summaries) = self.summaries_or_quarantine(&file)? else { continue };
                 let calibration = summaries.iter().rev().filter(|game| game.calibration);
                 let before = found.values.len();
                 found.values.extend(calibration.filter_map(|game| game.bleakest_value).take(games_left));

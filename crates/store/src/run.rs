@@ -14,7 +14,7 @@ use crate::archive::Archives;
 use crate::claims::Notices;
 use crate::names::number_name;
 use crate::resign::Newest;
-use crate::{FileRef, Stem, Store, StoreError};
+use crate::{Changes, FileRef, Stem, Store, StoreError};
 
 /// One run in a store. Cloning is cheap.
 #[derive(Clone, Debug)]
@@ -37,6 +37,11 @@ pub struct Run {
 
 /// Above the configuration in `run.toml`.
 const HEADER: &str = "# The configuration this run was started with. It does not change.\n";
+/// Before its digest, in the line that follows.
+const DIGEST: &str = "# Digest: ";
+
+/// The folder of a copy of it under its digest, which tells what was changed in `run.toml`.
+const COPIES: &str = "config";
 
 impl Run {
     pub(crate) fn new(store: Store, name: RunName) -> Run {
@@ -73,14 +78,42 @@ impl Run {
     /// The configuration of the run; `None` before it is created.
     ///
     /// # Errors
-    /// A store that cannot be reached, or a file that is no configuration.
+    /// A store that cannot be reached, a file that is no configuration, or [`StoreError::Edited`] for one that was changed.
     pub fn config(&self) -> Result<Option<RunConfig>, StoreError> {
         let path = self.config_path();
         let Some(bytes) = self.store.find(&path)? else { return Ok(None) };
         let text = std::str::from_utf8(&bytes)
             .map_err(|e| StoreError::Damaged { path: self.store.name(&path), reason: e.to_string() })?;
         let config = RunConfig::from_stored(text);
-        config.map(Some).map_err(|source| StoreError::Config { path: self.store.name(&path), source })
+        let config = config.map_err(|source| StoreError::Config { path: self.store.name(&path), source })?;
+        self.check_unchanged(text, &config)?;
+        Ok(Some(config))
+    }
+
+    /// Compares a configuration with the digest that was written above it, or with the name of its copy. Runs of earlier
+    /// versions have neither.
+    fn check_unchanged(&self, text: &str, config: &RunConfig) -> Result<(), StoreError> {
+        let found = config.digest();
+        let noted = text.lines().take_while(|line| line.starts_with('#')).find_map(|line| line.strip_prefix(DIGEST));
+        let wanted = match noted {
+            Some(noted) => noted.trim().to_owned(),
+            None => {
+                let copies = self.store.files(&self.path([COPIES]))?;
+                let digests: Vec<&str> = copies.iter().filter_map(|name| name.strip_suffix(".toml")).collect();
+                match digests.first() {
+                    Some(first) if !digests.contains(&found.as_str()) => (*first).to_owned(),
+                    _ => return Ok(()),
+                }
+            }
+        };
+        if wanted == found {
+            return Ok(());
+        }
+        let copy = self.store.find(&self.copy_path(&wanted))?;
+        let before = copy.and_then(|bytes| RunConfig::from_stored(std::str::from_utf8(&bytes).ok()?).ok());
+        let keys = before.map_or_else(Vec::new, |before| config.differences(&before));
+        let changes = Box::new(Changes { keys, found, wanted });
+        Err(StoreError::Edited { path: self.store.name(&self.config_path()), changes })
     }
 
     /// Creates the run, unless it exists with this same configuration.
@@ -88,16 +121,35 @@ impl Run {
     /// # Errors
     /// [`StoreError::Conflict`] when it exists with another one.
     pub fn create(&self, config: &RunConfig) -> Result<(), StoreError> {
-        let path = self.config_path();
-        let text = format!("{HEADER}{}", config.to_toml());
-        match self.store.publish(&path, Bytes::from(text)) {
-            Err(StoreError::AlreadyExists { path }) => {
-                let found = self.config()?.map(|found| found.digest()).unwrap_or_default();
-                let wanted = config.digest();
-                if found == wanted { Ok(()) } else { Err(StoreError::Conflict { path, found, wanted }) }
-            }
+        if let Some(found) = self.config()? {
+            return self.compare(&found, config);
+        }
+        let digest = config.digest();
+        let text = Bytes::from(format!("{HEADER}{DIGEST}{digest}\n{}", config.to_toml()));
+        // Before the run exists, so that every run has its copy. Another text of the same digest is as good.
+        match self.store.publish(&self.copy_path(&digest), text.clone()) {
+            Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        match self.store.publish(&self.config_path(), text) {
+            Err(StoreError::AlreadyExists { path }) => match self.config()? {
+                Some(found) => self.compare(&found, config),
+                None => Err(StoreError::AlreadyExists { path }),
+            },
             done => done,
         }
+    }
+
+    fn compare(&self, found: &RunConfig, wanted: &RunConfig) -> Result<(), StoreError> {
+        let changes = Changes { keys: found.differences(wanted), found: found.digest(), wanted: wanted.digest() };
+        if changes.found == changes.wanted {
+            return Ok(());
+        }
+        Err(StoreError::Conflict { path: self.store.name(&self.config_path()), changes: Box::new(changes) })
+    }
+
+    fn copy_path(&self, digest: &str) -> Path {
+        self.path([COPIES]).join(format!("{digest}.toml"))
     }
 
     /// Publishes something under the name of the worker and the present time, or a later one: where somebody else goes on with
@@ -136,12 +188,7 @@ impl Run {
         match self.store.folder() {
             Some(root) => {
                 let folder = root.join(self.name.as_str());
-                let fail = |e: io::Error| StoreError::Unreachable {
-                    doing: "sweep",
-                    path: folder.display().to_string(),
-                    reason: e.to_string(),
-                };
-                sweep(&folder, age).map_err(fail)
+                sweep(&folder, age).map_err(|e| StoreError::of_file_system("sweep", &folder, &e))
             }
             None => Ok(0),
         }

@@ -18,7 +18,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::names;
 use crate::open::{self, Place};
 use crate::patience::Patience;
-use crate::reason::{has_no_credentials, reason};
+use crate::reason::{has_no_credentials, reason, refuses_writes};
 use crate::traffic::{self, Operation};
 use crate::trouble::Trouble;
 use crate::{Run, StoreError};
@@ -345,6 +345,20 @@ impl Store {
         Ok(found)
     }
 
+    /// The full names of all files below a folder, however deep.
+    pub(crate) fn names_below(&self, folder: &Path) -> Result<Vec<String>, StoreError> {
+        let at = self.full(folder);
+        let list = async || self.objects().list(Some(&at)).try_collect::<Vec<_>>().await;
+        let found = self.request(Operation::List, list).map_err(|e| self.error("list", folder, &e))?;
+        let below = |object: &ObjectMeta| {
+            let inside: Path = folder.parts().chain(object.location.prefix_match(&at)?).collect();
+            Some(self.name(&inside))
+        };
+        let mut names: Vec<String> = found.iter().filter_map(below).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
     /// Deletes everything in a folder, `first` before anything else: the file whose presence makes the others count.
     pub(crate) fn delete_folder(&self, folder: &Path, first: &str) -> Result<(), StoreError> {
         self.delete(&folder.clone().join(first))?;
@@ -363,9 +377,7 @@ impl Store {
 
     fn remove_dir(&self, dir: &std::path::Path) -> Result<(), StoreError> {
         match std::fs::remove_dir_all(dir) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => {
-                Err(StoreError::Unreachable { doing: "delete", path: dir.display().to_string(), reason: e.to_string() })
-            }
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(StoreError::of_file_system("delete", dir, &e)),
             _ => Ok(()),
         }
     }
@@ -373,6 +385,15 @@ impl Store {
     /// Deletes a file; one that is gone already is no error.
     pub(crate) fn delete(&self, path: &Path) -> Result<(), StoreError> {
         self.delete_full(&self.full(path)).map_err(|e| self.error("delete", path, &e))
+    }
+
+    /// Deletes a file if that succeeds at once.
+    pub(crate) fn delete_if_reachable(&self, path: &Path) {
+        let at = self.full(path);
+        Operation::Delete.asked();
+        if let Err(error) = self.0.runtime.block_on(self.objects().delete(&at)) {
+            tracing::debug!(%error, "not deleted");
+        }
     }
 
     fn delete_full(&self, at: &Path) -> object_store::Result<()> {
@@ -435,6 +456,9 @@ impl Store {
             object_store::Error::NotFound { .. } => StoreError::NotFound { path },
             object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. } => {
                 StoreError::AlreadyExists { path }
+            }
+            error if matches!(doing, "write" | "delete") && refuses_writes(error) => {
+                StoreError::Refused { doing, path, reason: reason(error) }
             }
             _ => StoreError::Unreachable { doing, path, reason: reason(error) },
         }

@@ -57,3 +57,8 @@ pub(crate) fn read(bytes: usize) {
 pub(crate) fn written(bytes: usize) {
     counter!("tengen_store_written_bytes_total").increment(bytes as u64);
 }
+
+/// So many files were moved to quarantine.
+pub(crate) fn quarantined(files: usize) {
+    counter!("tengen_store_quarantined_files_total").increment(files as u64);
+}

@@ -19,10 +19,10 @@ use crate::games::PARQUET;
 use crate::names::{number_name, parse_number};
 use crate::{FileRef, Run, Stem, StoreError};
 
-const UNFINISHED: &str = "unfinished";
+pub(crate) const UNFINISHED: &str = "unfinished";
 const BY: &str = "by";
 const TOML: &str = "toml";
-const TAKEN: &str = "taken.toml";
+pub(crate) const TAKEN: &str = "taken.toml";
 
 /// Games that were left, and are the taker's to go on with.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,7 +68,8 @@ impl Run {
     /// it began itself, then any others, all of models that `wanted` agrees to. `None` when there are none.
     ///
     /// # Errors
-    /// A store that cannot be used, or [`StoreError::Damaged`] for a file that cannot be read, which stays claimed.
+    /// A store that cannot be used, or [`StoreError::Damaged`] for a file that this version cannot read, which stays claimed. A
+    /// damaged one is moved to quarantine.
     pub fn take_games(&self, taker: &str, wanted: impl Fn(u32) -> bool) -> Result<Option<TakenGames>, StoreError> {
         let there = self.unfinished_listing()?;
         for intent in there.intents.iter().filter(|stem| stem.worker() == taker) {
@@ -130,11 +131,11 @@ impl Run {
     /// is not to be begun again. Ask for them before [`Run::published_indices`], for games go from here to there.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] for a file that cannot be read.
+    /// [`StoreError::Damaged`] for a file that this version cannot read. A damaged one is moved to quarantine.
     pub fn unfinished_indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
         let mut indices = BTreeSet::new();
         for file in self.unfinished_of(model, worker)? {
-            indices.extend(self.read_left(&file)?.into_iter().flatten().map(|game| game.index));
+            indices.extend(self.unfinished_or_quarantine(&file)?.into_iter().flatten().map(|game| game.index));
         }
         Ok(indices)
     }
@@ -161,14 +162,6 @@ impl Run {
         self.store().name(&self.unfinished_path(file, PARQUET))
     }
 
-    /// As [`Run::read_unfinished`]; `None` when they were ended meanwhile.
-    fn read_left(&self, file: &FileRef) -> Result<Option<Vec<GameRecord>>, StoreError> {
-        match self.read_unfinished(file) {
-            Err(StoreError::NotFound { .. }) => Ok(None),
-            read => read.map(Some),
-        }
-    }
-
     /// Claims a file; `false` when somebody else has it.
     fn claim_unfinished(&self, file: &FileRef, taker: &str) -> Result<bool, StoreError> {
         let intent = self.intent_path(&Stem::new(taker, self.store().now())?);
@@ -185,7 +178,7 @@ impl Run {
 
     /// The games of a file that is claimed; `None` when none is left to play, and then it is ended.
     fn take(&self, taker: &str, file: &FileRef, there: &Listing) -> Result<Option<TakenGames>, StoreError> {
-        let mut games = match self.read_left(file) {
+        let mut games = match self.unfinished_or_quarantine(file) {
             Ok(Some(games)) => games,
             Ok(None) => {
                 self.give_back(taker, file)?;
@@ -203,7 +196,7 @@ impl Run {
         let mut known = BTreeSet::new();
         let others = there.files.iter().filter(|other| other.model == file.model && other.stem.worker() == worker);
         for other in others.filter(|other| *other != file) {
-            known.extend(self.read_left(other)?.into_iter().flatten().map(|game| game.index));
+            known.extend(self.unfinished_or_quarantine(other)?.into_iter().flatten().map(|game| game.index));
         }
         known.extend(self.published_indices(file.model, worker)?);
         games.retain(|game| !known.contains(&game.index));

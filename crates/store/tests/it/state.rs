@@ -17,7 +17,10 @@ fn a_run_is_created_once() {
         run.create(&config(&[])).unwrap();
         assert_eq!(run.config().unwrap(), Some(config(&[])));
         let error = run.create(&config(&["seed=2"])).unwrap_err();
-        assert!(matches!(&error, StoreError::Conflict { found, .. } if *found == config(&[]).digest()), "{error}");
+        assert!(
+            matches!(&error, StoreError::Conflict { changes, .. } if changes.found == config(&[]).digest()),
+            "{error}"
+        );
         store.run(&name("b")).create(&config(&[])).unwrap();
         store.run(&name("c")).publish_ratings(&[]).unwrap();
         assert_eq!(store.runs().unwrap(), [name("b"), name("r")]);
