@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{ArgGroup, Parser, ValueEnum};
-use cli::{Blame, Misconfigured, Pause, Stop, StoreUnreachable};
+use cli::{Blame, Misconfigured, Pause, Stop, StoreRefuses, StoreUnreachable};
 use config::{ModelId, ModelRef, PlayerId, PlayerRef, RunName};
 use engines::{Declarations, Engine};
 use net::{Backend, Precision};
@@ -545,12 +545,14 @@ fn tell_score(arena: &Arena, [a, b]: [&PlayerId; 2]) -> Result<(), EvaluatorErro
 fn blame(error: EvaluatorError) -> anyhow::Error {
     match error {
         EvaluatorError::Store(StoreError::Unreachable { .. }) => StoreUnreachable::new(error).into(),
+        EvaluatorError::Store(StoreError::Refused { .. }) => StoreRefuses::new(error).into(),
         EvaluatorError::Store(
             StoreError::BadUrl { .. }
             | StoreError::BadName(_)
             | StoreError::NotFound { .. }
             | StoreError::Deleted { .. }
-            | StoreError::Config { .. },
+            | StoreError::Config { .. }
+            | StoreError::Edited { .. },
         )
         | EvaluatorError::NoRun { .. }
         | EvaluatorError::Missing { .. }

@@ -97,10 +97,10 @@ fn once(args: &Args, run: &Run) -> anyhow::Result<()> {
 /// Says whose fault an error is.
 fn blame<T>(error: ShufflerError) -> anyhow::Result<T> {
     match error {
-        ShufflerError::Store(StoreError::BadUrl { .. } | StoreError::Config { .. }) | ShufflerError::TooFew { .. } => {
-            Err(error).misconfigured()
-        }
+        ShufflerError::Store(StoreError::BadUrl { .. } | StoreError::Config { .. } | StoreError::Edited { .. })
+        | ShufflerError::TooFew { .. } => Err(error).misconfigured(),
         ShufflerError::Store(ref cause) if cause.is_unreachable() => Err(error).store_unreachable(),
+        ShufflerError::Store(ref cause) if cause.is_refused() => Err(error).store_refuses(),
         error => Err(error.into()),
     }
 }

@@ -28,6 +28,9 @@ use shards::Trained;
 pub struct Args {
     /// The run
     run: RunName,
+    /// Move damaged files of games, and sets whose parts disagree, to the run's folder quarantine/, and audit again
+    #[arg(long)]
+    repair: bool,
 }
 
 /// Audits a run and prints every problem, and then what was read.
@@ -38,7 +41,14 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = Store::open(store)?.run(&args.run);
     let missing = || Misconfigured::new(anyhow!("there is no run {} in {store}", args.run));
     let config = run.config()?.ok_or_else(missing)?;
-    let findings = audit(&run, &config, stop)?;
+    let mut findings = audit(&run, &config, stop)?;
+    if args.repair && findings.can_be_repaired() {
+        repair(&run, &findings)?;
+        findings = audit(&run, &config, stop)?;
+    } else if findings.can_be_repaired() {
+        let (files, name) = (findings.damaged.len() + findings.damaged_unfinished.len(), run.name());
+        tracing::info!(files, "tengen audit {name} --repair moves damaged files of games to quarantine");
+    }
     for problem in &findings.problems {
         cli::print(problem)?;
     }
@@ -48,6 +58,21 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         1 => Err(anyhow!("the run has a problem")),
         count => Err(anyhow!("the run has {count} problems")),
     }
+}
+
+/// Moves what is damaged to quarantine.
+fn repair(run: &Run, findings: &Findings) -> anyhow::Result<()> {
+    for (file, why) in &findings.damaged {
+        match run.quarantine_games(file)? {
+            0 => cli::print(format!("{}: it is in an archive and stays there: {why}", run.games_name(file)))?,
+            moved => cli::print(format!("moved {moved} files of {file} to quarantine: {why}"))?,
+        }
+    }
+    for (file, why) in &findings.damaged_unfinished {
+        run.quarantine_unfinished(file)?;
+        cli::print(format!("moved {} to quarantine: {why}", run.unfinished_name(file)))?;
+    }
+    Ok(())
 }
 
 /// Reads everything that `run` has stored, until `stop` is requested.
@@ -64,6 +89,7 @@ pub fn audit(run: &Run, config: &RunConfig, stop: &Stop) -> Result<Findings, Sto
         // Before the finished ones, which they become.
         Audit::unfinished,
         Audit::games,
+        Audit::quarantine,
         Audit::leftovers,
         Audit::models,
         Audit::state,

@@ -1,16 +1,17 @@
 //! Whose fault an error is, and so the exit code.
 
-use cli::{Misconfigured, StoreUnreachable};
+use cli::{Misconfigured, StoreRefuses, StoreUnreachable};
 use evaluator::EvaluatorError;
 use selfplay::SelfplayError;
 use shuffler::ShufflerError;
 use store::StoreError;
 use trainer::TrainerError;
 
-/// Marks an error that the operator can mend, and one of a store that cannot be reached.
+/// Marks an error that the operator can mend, and one of a store that cannot be reached or refuses writes.
 pub fn blame(error: anyhow::Error) -> anyhow::Error {
     match of_store(&error) {
         Some(StoreError::Unreachable { .. }) => StoreUnreachable::new(error).into(),
+        Some(StoreError::Refused { .. }) => StoreRefuses::new(error).into(),
         Some(found) if found.is_misconfiguration() => Misconfigured::new(error).into(),
         None if error.downcast_ref().is_some_and(TrainerError::is_of_the_device) => Misconfigured::new(error).into(),
         _ => error,

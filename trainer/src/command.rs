@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::{Parser, Subcommand};
-use cli::{Blame, Misconfigured, Stop, StoreUnreachable, human};
+use cli::{Blame, Misconfigured, Stop, StoreRefuses, StoreUnreachable, human};
 use config::{RunConfig, RunName};
 use net::{Backend, Losses, Precision, Workshop};
-use store::{Run, Store, StoreError};
+use store::{LeaseName, Run, Store, StoreError};
 
 use crate::{
     Progress, Reference, Setting, TrainerError, bootstrap_command, files, inspect, monitor, noise_command, train_next,
@@ -135,7 +135,7 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         let (run, config) = run()?;
         let reference = args.reference.open(&run, &config)?;
         let setting = Setting { workshop, reference: reference.as_ref() };
-        return train_all((&run, &config), args.once, setting, stop);
+        return leased(&run, stop, || train_all((&run, &config), args.once, setting, stop));
     };
     if args.once {
         return Err(Misconfigured::new(anyhow!("--once is for training shards")).into());
@@ -150,7 +150,7 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         }
         Command::Bootstrap(bootstrap) => {
             let (run, config) = run()?;
-            bootstrap_command::run(&args.store.store, (&run, &config), bootstrap, workshop, stop)
+            leased(&run, stop, || bootstrap_command::run(&args.store.store, (&run, &config), bootstrap, workshop, stop))
         }
     }
 }
@@ -158,6 +158,31 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
 /// Whether a command trains, so that it needs the device that is asked for.
 fn trains(command: Option<&Command>) -> bool {
     !matches!(command, Some(Command::Export(_) | Command::Import(_) | Command::Inspect(_)))
+}
+
+/// Does the work of the one trainer of a run.
+fn leased(run: &Run, stop: &Stop, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    let wait = |time| {
+        cli::alive();
+        stop.wait(time)
+    };
+    let lost = {
+        let stop = stop.clone();
+        move || stop.request()
+    };
+    if run.leased(lease(), &wait, lost, work)?.is_none() {
+        tracing::info!("asked to stop before the other trainer of the run had ended");
+    }
+    Ok(())
+}
+
+/// The right to train a run, which one process has at a time.
+pub fn lease() -> LeaseName {
+    LeaseName {
+        stage: "trainer",
+        name: "trainer".to_owned(),
+        remedy: "a run has one trainer at a time, so stop one of them",
+    }
 }
 
 /// Trains model after model.
@@ -242,7 +267,11 @@ fn blame(error: TrainerError) -> anyhow::Error {
     match error {
         error if error.is_of_the_device() => Misconfigured::new(error).into(),
         TrainerError::Store(StoreError::Unreachable { .. }) => StoreUnreachable::new(error).into(),
+        TrainerError::Store(StoreError::Refused { .. }) => StoreRefuses::new(error).into(),
         TrainerError::Store(StoreError::BadUrl { .. } | StoreError::Conflict { .. } | StoreError::Config { .. }) => {
+            Misconfigured::new(error).into()
+        }
+        TrainerError::Store(StoreError::Edited { .. } | StoreError::Held { .. }) | TrainerError::Rival { .. } => {
             Misconfigured::new(error).into()
         }
         TrainerError::Store(StoreError::NotFound { .. })

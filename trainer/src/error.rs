@@ -3,7 +3,17 @@
 use config::{ModelId, RunName};
 use net::NetError;
 use record::RecordError;
-use store::StoreError;
+use store::{Run, StoreError};
+
+impl TrainerError {
+    /// What a refusal to publish means: another trainer was faster.
+    pub(crate) fn of_publishing(run: &Run, what: impl FnOnce() -> String, error: StoreError) -> TrainerError {
+        match error {
+            StoreError::AlreadyExists { .. } => TrainerError::Rival { what: what(), run: run.name().clone() },
+            error => error.into(),
+        }
+    }
+}
 
 /// Why no model came of it.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +42,16 @@ pub enum TrainerError {
     /// The device or the precision that was asked for cannot be used.
     #[error("the trainer cannot start")]
     Device(#[source] NetError),
+    /// Another trainer has published something else meanwhile.
+    #[error(
+        "{what} of run {run} is published with other contents: another trainer works on this run; stop one of the two"
+    )]
+    Rival {
+        /// A checkpoint, or a model.
+        what: String,
+        /// The run.
+        run: RunName,
+    },
     /// The weights of the model to go on from cannot be used.
     #[error("model {number} cannot be opened")]
     Parent {

@@ -106,7 +106,8 @@ fn publish(run: &Run, config: &RunConfig, work: &Work) -> Result<ModelCard, Trai
     let number = work.progress.generation;
     let weights = work.trainer.published().map_err(|source| TrainerError::Train { generation: number, source })?;
     let card = card(run, config, number, work.trainer.steps());
-    run.publish_model(&card, weights.to_bytes().into())?;
+    let published = run.publish_model(&card, weights.to_bytes().into());
+    published.map_err(|error| TrainerError::of_publishing(run, || format!("model {number}"), error))?;
     Ok(card)
 }
 

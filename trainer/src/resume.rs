@@ -105,7 +105,9 @@ pub(crate) fn save(run: &Run, config: &RunConfig, work: &Work) -> Result<(), Tra
     let progress = toml::to_string(&work.progress).expect("plain fields are TOML");
     let files =
         BTreeMap::from([(WEIGHTS.to_owned(), Bytes::from(state)), (PROGRESS.to_owned(), Bytes::from(progress))]);
-    Ok(run.publish_checkpoint(&Checkpoint { step: work.trainer.steps(), files })?)
+    let step = work.trainer.steps();
+    let published = run.publish_checkpoint(&Checkpoint { step, files });
+    published.map_err(|error| TrainerError::of_publishing(run, || format!("the checkpoint of step {step}"), error))
 }
 
 fn read_progress(checkpoint: &Checkpoint) -> Result<Progress, TrainerError> {

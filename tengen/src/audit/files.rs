@@ -27,6 +27,11 @@ impl Audit<'_> {
                 Err(StoreError::NotFound { .. }) => continue,
                 read => read,
             };
+            if let Err(error @ StoreError::Damaged { .. }) = &read
+                && self.run.has_altered_unfinished(&file)?
+            {
+                self.found.damaged_unfinished.insert(file.clone(), error.to_string());
+            }
             let Some(games) = self.note(read)? else { continue };
             self.found.left += games.len();
             for game in games {
@@ -34,6 +39,26 @@ impl Audit<'_> {
                     self.problem(self.run.unfinished_name(&file), format!("game {}: {problem}", game.id));
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Counts what was moved out of the way.
+    pub(super) fn quarantine(&mut self, _stop: &Stop) -> Result<(), StoreError> {
+        self.found.quarantined = self.run.quarantined()?.len();
+        Ok(())
+    }
+
+    /// A set of files of games is damaged, or its parts are not of each other.
+    fn damaged(&mut self, file: &FileRef, why: impl Into<String>) {
+        self.found.damaged.entry(file.clone()).or_insert_with(|| why.into());
+    }
+
+    /// A file of a set cannot be read. One that another version wrote is not damaged.
+    fn unreadable(&mut self, file: &FileRef, error: &StoreError) -> Result<(), StoreError> {
+        let missing = matches!(error, StoreError::NotFound { .. });
+        if missing || (error.is_damage() && self.run.has_altered_games(file)?) {
+            self.damaged(file, error.to_string());
         }
         Ok(())
     }
@@ -50,6 +75,9 @@ impl Audit<'_> {
     fn file(&mut self, file: &FileRef) -> Result<(), StoreError> {
         self.found.files += 1;
         let read = self.run.read_games(file);
+        if let Err(error) = &read {
+            self.unreadable(file, error)?;
+        }
         let Some(games) = self.note(read)? else { return Ok(()) };
         let (holdout, training): (Vec<GameRecord>, Vec<GameRecord>) = games.into_iter().partition(|game| game.holdout);
         let (examples, aside) = (self.run.read_examples(file), self.run.read_holdout(file));
@@ -68,7 +96,7 @@ impl Audit<'_> {
         read: Result<ExampleRows, StoreError>,
     ) -> Result<usize, StoreError> {
         let expected = games.iter().map(GameRecord::positions).sum();
-        let rows = self.read_rows(expected, name, read)?;
+        let rows = self.read_rows(file, expected, name, read)?;
         let mut rest = rows.as_deref();
         for game in games {
             let own = rest.map(|rows| rows.split_at(game.positions()));
@@ -80,6 +108,7 @@ impl Audit<'_> {
                     // Whether they are what was drawn cannot be said.
                     self.trained.forget(game.id);
                     if own.is_some() {
+                        self.damaged(file, format!("{name}: rows of other turns"));
                         self.problem(name, format!("game {}: its rows are of other turns", game.id));
                     }
                 }
@@ -91,6 +120,7 @@ impl Audit<'_> {
     /// The rows of a file of examples; `None`, and a problem, when there are not as many as expected.
     fn read_rows(
         &mut self,
+        file: &FileRef,
         expected: usize,
         name: &str,
         read: Result<ExampleRows, StoreError>,
@@ -98,13 +128,20 @@ impl Audit<'_> {
         let found = match read {
             // A file without rows is not published.
             Err(StoreError::NotFound { .. }) if expected == 0 => return Ok(Some(Vec::new())),
-            read => self.note(read)?,
+            read => {
+                if let Err(error) = &read {
+                    self.unreadable(file, error)?;
+                }
+                self.note(read)?
+            }
         };
         let Some(found) = found else { return Ok(None) };
         if found.len() == expected {
             return Ok(Some(found.to_examples()));
         }
-        self.problem(name, format!("{} rows, and its games have {expected}", found.len()));
+        let problem = format!("{} rows, and its games have {expected}", found.len());
+        self.damaged(file, format!("{name}: {problem}"));
+        self.problem(name, problem);
         Ok(None)
     }
 
@@ -115,6 +152,7 @@ impl Audit<'_> {
         let Ok(expected) = game.examples() else { return };
         self.trained_on(file, &game, &expected);
         if let Some((example, _)) = expected.iter().zip(rows).find(|(expected, found)| expected != found) {
+            self.damaged(file, format!("{name}: not what the games say"));
             self.problem(name, format!("game {}, turn {}: not what the game says", example.game, example.turn));
         }
     }

@@ -1,6 +1,9 @@
 //! What an audit found, for people.
 
+use std::collections::BTreeMap;
 use std::fmt;
+
+use store::FileRef;
 
 /// Something that is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,8 +43,21 @@ pub struct Findings {
     pub results: usize,
     /// Games that workers have left before their end and nobody has finished.
     pub left: usize,
+    /// Files in quarantine, which readers do not see.
+    pub quarantined: usize,
+    /// Files of games that are damaged, or whose examples are not theirs, and why.
+    pub damaged: BTreeMap<FileRef, String>,
+    /// Files of unfinished games that are damaged, and why.
+    pub damaged_unfinished: BTreeMap<FileRef, String>,
     /// Whether the audit was stopped before it was through.
     pub stopped: bool,
+}
+
+impl Findings {
+    /// Whether some of the problems go when files are moved to quarantine.
+    pub fn can_be_repaired(&self) -> bool {
+        !self.damaged.is_empty() || !self.damaged_unfinished.is_empty()
+    }
 }
 
 impl fmt::Display for Problem {
@@ -59,7 +75,7 @@ impl fmt::Display for Findings {
         write!(
             f,
             "{so_far}read {} games in {} files, {} archives, {} examples, {} set aside, {} in the shards of {} generations, {} \
-             models, {} checkpoints, {} thresholds, {} games of matches, {} unfinished games: {} problems",
+             models, {} checkpoints, {} thresholds, {} games of matches, {} unfinished games, {} files in quarantine: {} problems",
             self.games,
             self.files,
             self.archives,
@@ -72,6 +88,7 @@ impl fmt::Display for Findings {
             self.thresholds,
             self.results,
             self.left,
+            self.quarantined,
             self.problems.len()
         )
     }
