@@ -4,17 +4,20 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use cli::{Blame, Misconfigured, Pause, Stop, StoreUnreachable};
+use cli::{Blame, Misconfigured, Pause, Stop, StoreRefuses, StoreUnreachable};
 use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
 use net::{Backend, Device, Precision};
-use store::{Run, Store, StoreError};
+use store::{LeaseName, Run, Store, StoreError};
 
-use crate::{Job, Model, SelfplayError, Threshold, Unfinished, play, rates};
+use crate::bound::Bound;
+use crate::{Job, Model, SelfplayError, Threshold, Unfinished, play, put_down, rates};
 
 /// How often a worker looks for a newer model and a newer resign threshold.
 const LOOK: Duration = Duration::from_secs(10);
 /// … at most, when there has long been nothing new.
 const LOOK_LATE: Duration = Duration::from_secs(30);
+/// Shards that are not there so long after all games are: something is wrong with the games, or there is no shuffler.
+const OVERDUE: Duration = Duration::from_secs(300);
 
 /// Plays games with a model against itself and publishes them in the run's store, many to a file.
 ///
@@ -32,6 +35,10 @@ pub struct Args {
     /// Stop when this worker has published so many games with the model, counting earlier ones [default: never]
     #[arg(long, value_name = "N")]
     games: Option<u64>,
+    /// Games of one model, of all workers, after which a worker that follows a run waits for the next model; never fewer than that
+    /// model waits for, and 0 for no bound [default: as many as the window of the next model holds]
+    #[arg(long, env = "TENGEN_MAX_GAMES_PER_MODEL", value_name = "N")]
+    max_games_per_model: Option<u64>,
     /// Name of this worker; workers of one run need different ones, and a restarted worker the same
     #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME")]
     worker: String,
@@ -79,6 +86,7 @@ fn blame(error: anyhow::Error) -> anyhow::Error {
     let of_play = error.downcast_ref::<SelfplayError>().and_then(SelfplayError::store);
     match error.downcast_ref::<StoreError>().or(of_play) {
         Some(StoreError::Unreachable { .. }) => StoreUnreachable::new(error).into(),
+        Some(StoreError::Refused { .. }) => StoreRefuses::new(error).into(),
         Some(found) if found.is_misconfiguration() => Misconfigured::new(error).into(),
         _ => error,
     }
@@ -86,6 +94,7 @@ fn blame(error: anyhow::Error) -> anyhow::Error {
 
 fn work(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let name = run_name(args)?;
+    let device: Device = args.place.device.parse().misconfigured()?;
     args.service.start("selfplay", Some(name.as_str()), stop)?;
     let device: Device = args.place.device.parse().misconfigured()?;
     let backend = Backend::open(device, Precision::Auto).misconfigured()?;
@@ -97,9 +106,30 @@ fn work(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         config.search.q_init = q_init;
     }
     let worker = Worker { args, run: &run, config: &config, device, stop };
-    match &args.model {
-        ModelRef::Exact(model) => worker.play(model, &mut Unfinished::default(), &mut || Ok(true)),
+    let wait = |time| {
+        cli::alive();
+        stop.wait(time)
+    };
+    let lost = {
+        let stop = stop.clone();
+        move || stop.request()
+    };
+    let done = run.leased(lease(&args.worker), &wait, lost, || match &args.model {
+        ModelRef::Exact(model) => worker.play(model, &mut Unfinished::default(), &mut None, &mut || Ok(true)),
         ModelRef::Newest(name) => worker.follow(name),
+    })?;
+    if done.is_none() {
+        tracing::info!("asked to stop before the name of this worker was free");
+    }
+    Ok(())
+}
+
+/// The name of a worker, which one process has at a time: two would play the same games.
+pub fn lease(worker: &str) -> LeaseName {
+    LeaseName {
+        stage: "selfplay",
+        name: worker.to_owned(),
+        remedy: "two workers of one name play the same games, so give each a name of its own with --worker NAME",
     }
 }
 
@@ -151,27 +181,58 @@ impl Worker<'_> {
             let number = self.run.newest_model()?;
             if number.is_some_and(|number| number >= self.config.cycle.models) {
                 tracing::info!(models = self.config.cycle.models, "the run has all its models");
-                return Ok(());
+                break;
             }
             let model = number.map_or(ModelId::Random, |number| name.model(number));
             // One small object is asked for by thousands who wait: the card of the next model.
             let next = number.map_or(1, |number| number + 1);
-            self.play(&model, &mut unfinished, &mut || Ok(!self.run.has_model(next)?))?;
-            let mut pause = Pause::new(LOOK, LOOK_LATE);
-            while !self.stop.requested() && !self.run.has_model(next)? {
-                tracing::info!(%model, "all games are published; waiting for a newer model");
-                cli::alive();
-                self.stop.wait(pause.grow());
+            let mut bound = Bound::new(self.config, next - 1, self.args.max_games_per_model);
+            self.play(&model, &mut unfinished, &mut bound, &mut || Ok(!self.run.has_model(next)?))?;
+            while !self.waited_for(next, &model, &bound)? {
+                // The shuffler may have found that games are damaged: then they are counted, and played, once more.
+                let enough = bound.as_mut().map(|bound| bound.count(self.run)).transpose()?;
+                if enough != Some(true) {
+                    break;
+                }
             }
+        }
+        if self.stop.requested() && unfinished.count() > 0 {
+            put_down(self.run, &self.args.worker, self.hands_on(true, 0), &mut unfinished)?;
         }
         Ok(())
     }
 
-    /// Plays with one model as long as `current` says that it is the right one.
+    /// Waits for a model, or until its shards are long overdue; answers whether it need not be waited for any more.
+    fn waited_for(&self, next: u32, model: &ModelId, bound: &Option<Bound>) -> anyhow::Result<bool> {
+        let (began, mut pause) = (Instant::now(), Pause::new(LOOK, LOOK_LATE));
+        while !self.stop.requested() && !self.run.has_model(next)? {
+            match bound.as_ref().map(Bound::games).filter(|&games| games > 0) {
+                Some(games) => {
+                    tracing::info!(%model, games, "enough games are published; waiting for a newer model");
+                }
+                None => tracing::info!(%model, "all games are published; waiting for a newer model"),
+            }
+            cli::alive();
+            if began.elapsed() >= OVERDUE && self.run.shards(next)?.is_none() {
+                return Ok(false);
+            }
+            self.stop.wait(pause.grow());
+        }
+        Ok(true)
+    }
+
+    /// Whether games in progress are left to others when the process is to stop. A built-in model alone plays so fast that
+    /// nothing is worth keeping.
+    fn hands_on(&self, follows: bool, model: u32) -> bool {
+        self.args.unfinished == AtStop::Leave && (follows || model > 0)
+    }
+
+    /// Plays with one model as long as `current` says that it is the right one and there are not enough games.
     fn play(
         &self,
         model: &ModelId,
         unfinished: &mut Unfinished,
+        bound: &mut Option<Bound>,
         current: &mut dyn FnMut() -> anyhow::Result<bool>,
     ) -> anyhow::Result<()> {
         let follows = matches!(self.args.model, ModelRef::Newest(_));
@@ -183,8 +244,7 @@ impl Worker<'_> {
             threads: self.args.place.threads(),
             cache: self.args.place.cache(),
             times: self.args.times.times.unwrap_or(true),
-            // A built-in model alone plays so fast that nothing is worth keeping.
-            hand_on: self.args.unfinished == AtStop::Leave && (follows || model.number() > 0),
+            hand_on: self.hands_on(follows, model.number()),
             follows,
             threshold: Threshold::new(self.threshold(model)?),
         };
@@ -198,6 +258,9 @@ impl Worker<'_> {
         let done = play(self.run, &job, &opened, unfinished, self.stop, &mut |progress| {
             bar.set(progress.games);
             bar.note(rates(&progress));
+            if bound.as_mut().is_some_and(|bound| bound.is_reached_by(progress)) {
+                return ControlFlow::Break(());
+            }
             if looked.elapsed() < patience {
                 return ControlFlow::Continue(());
             }
@@ -207,7 +270,8 @@ impl Worker<'_> {
                     job.threshold.set(threshold);
                     pause.reset();
                 }
-                current()
+                let enough = bound.as_mut().map(|bound| bound.look(self.run)).transpose()?;
+                Ok(enough != Some(true) && current()?)
             };
             let looks = look();
             (looked, patience) = (Instant::now(), pause.grow());

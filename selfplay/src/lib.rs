@@ -9,6 +9,7 @@
 //! newer model where they are ([`Unfinished`]), as the run's configuration says. When the process is to stop they are given up,
 //! or left in the store for others (`handed`), as the job says.
 
+mod bound;
 pub mod command;
 mod error;
 mod handed;
@@ -214,19 +215,25 @@ pub fn play(
     })?;
     if stop.requested() {
         let games = unfinished.count();
-        let left = if job.hand_on { unfinished.leave(run, &job.worker) } else { Ok(0) };
-        progress.left = *left.as_ref().unwrap_or(&0);
+        progress.left = put_down(run, &job.worker, job.hand_on, unfinished)?;
         progress.abandoned = games - progress.left;
-        metrics::GAMES_LEFT.add(progress.left);
-        metrics::GAMES_ABANDONED.add(progress.abandoned);
-        if progress.left > 0 {
-            tracing::info!(%job.model, games = progress.left, "left games in progress to other workers");
-        } else {
-            tracing::info!(%job.model, games = progress.abandoned, "gave up games in progress");
-        }
-        left?;
     }
     Ok(progress)
+}
+
+/// Leaves games in progress to others, or gives them up, since the process is to stop; answers how many it left.
+fn put_down(run: &Run, worker: &str, hand_on: bool, unfinished: &mut Unfinished) -> Result<u64, SelfplayError> {
+    let games = unfinished.count();
+    let done = if hand_on { unfinished.leave(run, worker) } else { Ok(0) };
+    let left = *done.as_ref().unwrap_or(&0);
+    metrics::GAMES_LEFT.add(left);
+    metrics::GAMES_ABANDONED.add(games - left);
+    if left > 0 {
+        tracing::info!(games = left, "left games in progress to other workers");
+    } else {
+        tracing::info!(games = games - left, "gave up games in progress");
+    }
+    done
 }
 
 /// Logs what the games of a model were like.

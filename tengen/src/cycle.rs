@@ -45,6 +45,20 @@ impl Cycle<'_> {
         cli::metrics::NEWEST_MODEL_TIME.set_to_now();
         let (run, digest) = (self.run.name(), self.config.digest());
         info!(%run, digest, store = self.store.root(), models = self.config.cycle.models, threads = self.threads, "run");
+        let wait = |time| self.stop.wait(time);
+        let lost = || {
+            let stop = self.stop.clone();
+            move || stop.request()
+        };
+        // What `selfplay` and `trainer` take, which may run beside this.
+        self.run.leased(selfplay::command::lease(WORKER), &wait, lost(), || {
+            self.run.leased(trainer::command::lease(), &wait, lost(), || self.generations())
+        })?;
+        Ok(())
+    }
+
+    /// From generation to generation.
+    fn generations(&self) -> anyhow::Result<()> {
         while !self.stop.requested() {
             let newest = self.run.newest_model()?.unwrap_or(0);
             let finished = newest >= self.config.cycle.models;

@@ -157,7 +157,7 @@ fn games_that_one_worker_leaves_are_finished_by_others_and_none_is_lost_or_playe
     assert_eq!(tengen::audit::audit(&run, &config, &Stop::never()).unwrap().problems, []);
 }
 
-/// A file of unfinished games that cannot be read keeps nobody from playing, and its games stay where they are.
+/// A damaged file of unfinished games goes to quarantine, and keeps no worker from playing, its own included.
 #[test]
 fn unfinished_games_that_are_damaged_are_in_nobodys_way() {
     let store = TestStore::new();
@@ -170,6 +170,9 @@ fn unfinished_games_that_are_damaged_are_in_nobodys_way() {
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     assert_eq!(worker("b").play(ModelId::Random, 3, None).games, 3);
     let findings = tengen::audit::audit(&run, &config, &Stop::never()).unwrap();
-    assert_eq!(findings.problems.len(), 1);
-    assert!(findings.problems[0].to_string().contains(&file.stem.to_string()), "{:?}", findings.problems);
+    assert_eq!((findings.problems, findings.quarantined), (vec![], 1));
+    let moved = run.quarantined().unwrap().remove(0);
+    assert!(moved.ends_with(&format!("run/quarantine/unfinished/{file}.parquet")), "{moved}");
+    assert_eq!(std::fs::read(moved).unwrap(), &whole[..whole.len() / 2]);
+    assert_eq!(worker("a").play(ModelId::Random, 3, None).games, 3);
 }

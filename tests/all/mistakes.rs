@@ -1,6 +1,7 @@
 //! Every stage started with every wrong setting that an operator can make: it says what is wrong and where on one line, ends
 //! with the right exit code, and asks the store little meanwhile.
 
+use std::io::Write;
 use std::process::Command;
 use std::thread;
 
@@ -10,6 +11,7 @@ use tests::{TestStore, fail, repository, succeed};
 /// The exit codes of `cli::EXIT_CODES`.
 const MISCONFIGURED: i32 = 2;
 const UNREACHABLE: i32 = 3;
+const REFUSED: i32 = 5;
 
 /// The arguments with which each stage is started on a cluster.
 const STAGES: [(&str, &[&str]); 4] = [
@@ -180,7 +182,7 @@ fn cannot_write(store: &TestStore, words: &[&str], hinder: &dyn Fn(Command) -> C
         let mut command = store.program(program);
         command.args(args);
         // Reading for the work, and some tries to write: what a server says of its disk, object_store asks three times more.
-        let expected = Expected { code: UNREACHABLE, words, requests: 120 };
+        let expected = Expected { code: REFUSED, words, requests: 120 };
         refused("nothing can be written", store, hinder(command), &expected);
         if let Some(server) = store.server() {
             server.refuse(None);
@@ -215,7 +217,7 @@ fn a_full_disk_is_said_by_every_stage() {
     let fresh = TestStore::new();
     for stage in STAGES.into_iter().filter(|(program, _)| ["selfplay", "trainer"].contains(program)) {
         let command = limited(&started(&fresh, &fresh.place(), stage));
-        let expected = Expected { code: UNREACHABLE, words: &["cannot write ", "tiny/run.toml"], requests: 0 };
+        let expected = Expected { code: REFUSED, words: &["cannot write ", "/tiny/config/"], requests: 0 };
         refused("a full disk from the beginning", &fresh, command, &expected);
     }
 }
@@ -232,6 +234,35 @@ fn limited(command: &Command) -> Command {
         };
     }
     shell
+}
+
+/// A file system of one megabyte in a mount namespace of its own, which only the superuser can make.
+const SMALL: &str = r#"
+set -u
+mount -t tmpfs -o size=1m tmpfs "$1" || exit 77
+selfplay="$2 --store $1 --run tiny --model random --games 100000 --config $3"
+$selfplay; echo "full: $?" >&2
+mount -o remount,ro "$1" || exit 77
+$selfplay --worker 1; echo "read-only: $?" >&2
+umount "$1"
+"#;
+
+#[test]
+fn a_file_system_that_is_full_or_read_only_has_an_exit_code_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", SMALL, "sh"]).arg(folder.path()).arg(tests::program("selfplay").get_program());
+    command.arg(repository().join("configs/tiny.toml")).env("TENGEN_LOG_FORMAT", "plain").env("TENGEN_THREADS", "2");
+    let output = command.output().ok().filter(|output| output.status.success());
+    let Some(output) = output else {
+        // Not by `eprintln!`, which the test runner swallows.
+        writeln!(std::io::stderr(), "SKIPPED: no file system can be mounted here").unwrap();
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stderr);
+    for words in ["No space left on device", "full: 5", "Read-only file system", "read-only: 5"] {
+        assert!(said.contains(words), "{words:?} is not in: {said}");
+    }
 }
 
 #[test]

@@ -1,0 +1,213 @@
+//! How many games of one model are of use, and whether they are there.
+//!
+//! The next model is trained on a window of the newest games. Games of one model beyond the size of that window push out games
+//! of the same model, so a worker that follows a run stops there and waits for the next model.
+//!
+//! A worker counts its own games. Those of others are listed, when they may be enough at the rate seen so far: after 10 seconds
+//! at the earliest and every five minutes at least. Files are read only when their number says that there may be enough games.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use config::{Growth, RunConfig};
+use store::{FileRef, Run, StoreError};
+
+use crate::Progress;
+
+/// Between two listings.
+const SOON: Duration = Duration::from_secs(10);
+const LATE: Duration = Duration::from_secs(300);
+/// Files that one listing has read, at most.
+const READ: usize = 64;
+
+/// The games of a model, as far as they are counted.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    model: u32,
+    /// The shuffler waits for so many games.
+    wanted: u64,
+    /// Games of use, or positions.
+    most: u64,
+    in_positions: bool,
+    games_per_file: u64,
+    known: BTreeMap<FileRef, Size>,
+    began: Instant,
+    next: Instant,
+    /// What was counted at last.
+    counted: Size,
+}
+
+/// What a file, or some games, hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Size {
+    games: u64,
+    positions: u64,
+}
+
+impl Bound {
+    /// The bound for a model: the window of the next one, or `most` games, and never fewer than the next model waits for. `None`
+    /// when `most` is 0.
+    pub(crate) fn new(config: &RunConfig, model: u32, most: Option<u64>) -> Option<Bound> {
+        let wanted = if model == 0 { config.selfplay.first_games } else { config.selfplay.games };
+        let (most, in_positions) = match most {
+            Some(0) => return None,
+            Some(most) => (most, false),
+            None => window(config, model),
+        };
+        Some(Bound {
+            model,
+            wanted: wanted as u64,
+            most,
+            in_positions,
+            games_per_file: config.selfplay.games_per_file as u64,
+            known: BTreeMap::new(),
+            began: Instant::now(),
+            next: Instant::now() + SOON,
+            counted: Size::default(),
+        })
+    }
+
+    /// Whether the games of this process alone are enough.
+    pub(crate) fn is_reached_by(&mut self, progress: Progress) -> bool {
+        // A position is a move, and not every move is a position to learn from.
+        let positions = progress.moves / progress.finished.max(1) * progress.games;
+        let own = Size { games: progress.games, positions };
+        let enough = !self.in_positions && self.is_enough(own);
+        if enough {
+            self.counted = own;
+        } else if self.in_positions && self.is_enough(own) {
+            self.next = self.next.min(Instant::now() + SOON);
+        }
+        enough
+    }
+
+    /// Counts the published games, if it is time to, and answers whether they are enough.
+    pub(crate) fn look(&mut self, run: &Run) -> Result<bool, StoreError> {
+        if Instant::now() < self.next {
+            return Ok(false);
+        }
+        self.count(run)
+    }
+
+    /// Counts the published games, and answers whether they are enough.
+    pub(crate) fn count(&mut self, run: &Run) -> Result<bool, StoreError> {
+        let files = run.game_files(self.model)?;
+        let may_hold = files.len() as u64 * self.games_per_file;
+        if may_hold >= self.wanted && (self.in_positions || may_hold >= self.most) {
+            let new: Vec<&FileRef> = files.iter().filter(|file| !self.known.contains_key(file)).take(READ).collect();
+            for file in new {
+                let size = match run.read_summaries(file) {
+                    Ok(games) => Size {
+                        games: games.len() as u64,
+                        positions: games.iter().map(|game| u64::from(game.positions)).sum(),
+                    },
+                    // No reader can use it.
+                    Err(error) if error.is_damage() => Size::default(),
+                    Err(error) => return Err(error),
+                };
+                self.known.insert(file.clone(), size);
+            }
+        }
+        self.counted = files.iter().filter_map(|file| self.known.get(file)).fold(Size::default(), |sum, file| Size {
+            games: sum.games + file.games,
+            positions: sum.positions + file.positions,
+        });
+        self.next = Instant::now() + self.pause(may_hold);
+        Ok(self.is_enough(self.counted))
+    }
+
+    /// Games counted at last.
+    pub(crate) fn games(&self) -> u64 {
+        self.counted.games
+    }
+
+    fn is_enough(&self, there: Size) -> bool {
+        let size = if self.in_positions { there.positions } else { there.games };
+        there.games >= self.wanted && size >= self.most
+    }
+
+    /// Half of the time until there are enough at the rate seen so far.
+    fn pause(&self, games: u64) -> Duration {
+        let most = self.wanted.max(if self.in_positions { self.wanted } else { self.most });
+        if games == 0 {
+            return LATE / 5;
+        }
+        let left = (most as f64 / games as f64 - 1.0).max(0.0) / 2.0;
+        Duration::from_secs_f64(
+            (self.began.elapsed().as_secs_f64() * left).clamp(SOON.as_secs_f64(), LATE.as_secs_f64()),
+        )
+    }
+}
+
+/// The size of the window that follows a model, at most, and whether it counts positions: the formulas of `shuffler`'s `limit`.
+/// The power law of the played games stays below its upper bound, which is used here.
+fn window(config: &RunConfig, model: u32) -> (u64, bool) {
+    let window = &config.window;
+    let in_positions = window.positions > 0;
+    let most = if in_positions { window.positions } else { window.games };
+    let size = match window.growth {
+        Growth::None | Growth::PowerLaw => most,
+        Growth::Slow => (model as usize + window.slow_offset).saturating_mul(window.slow_step).min(most),
+    };
+    (size as u64, in_positions)
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size as Board;
+    use record::synthetic;
+    use store::Store;
+
+    use super::*;
+
+    fn config(changes: &[&str]) -> RunConfig {
+        let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
+        RunConfig::from_toml_with(include_str!("../../configs/tiny.toml"), &changes).expect("it is complete")
+    }
+
+    fn size(changes: &[&str], model: u32, most: Option<u64>) -> Option<(u64, u64, bool)> {
+        Bound::new(&config(changes), model, most).map(|bound| (bound.wanted, bound.most, bound.in_positions))
+    }
+
+    #[test]
+    fn bound_is_the_window_of_the_next_model() {
+        assert_eq!(size(&["window.games=200"], 3, None), Some((40, 200, false)));
+        assert_eq!(size(&["selfplay.first_games=70"], 0, None), Some((70, 200, false)));
+        assert_eq!(size(&["window.positions=900"], 3, None), Some((40, 900, true)));
+        let slow = ["window.games=500", "window.growth=slow", "window.slow_step=30"];
+        assert_eq!(size(&slow, 3, None), Some((40, 240, false)));
+        assert_eq!(size(&slow, 30, None), Some((40, 500, false)));
+        assert_eq!(size(&[], 3, Some(90)), Some((40, 90, false)));
+        assert_eq!(size(&[], 3, Some(0)), None);
+    }
+
+    #[test]
+    fn bound_is_never_below_what_the_next_model_waits_for() {
+        let mut bound = Bound::new(&config(&[]), 3, Some(1)).expect("there is one");
+        let own = |games| Progress { games, ..Progress::default() };
+        assert!(!bound.is_reached_by(own(39)));
+        assert!(bound.is_reached_by(own(40)));
+        assert_eq!(bound.games(), 40);
+    }
+
+    #[test]
+    fn bound_counts_the_games_of_all_workers_and_no_damaged_ones() {
+        let run = Store::in_memory().expect("memory").run(&"r".parse().expect("a name"));
+        let mut bound = Bound::new(&config(&["window.games=45"]), 1, None).expect("there is one");
+        let board = Board::new(5).expect("a size");
+        let publish = |worker: &str, games: u64| {
+            let games: Vec<_> = (0..games).map(|index| synthetic::game("r-1", worker, index, board, 8)).collect();
+            run.publish_games(1, worker, &games).expect("memory can be written");
+        };
+        for worker in ["a", "b", "c", "d"] {
+            publish(worker, 10);
+        }
+        assert!(!bound.count(&run).expect("memory can be read"));
+        assert_eq!(bound.known.len(), 0, "so few files are not read");
+        publish("e", 4);
+        assert!(!bound.count(&run).expect("memory can be read"));
+        assert_eq!((bound.known.len(), bound.games()), (5, 44));
+        publish("f", 1);
+        assert!(bound.count(&run).expect("memory can be read"));
+    }
+}
