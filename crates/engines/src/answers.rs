@@ -27,6 +27,11 @@ pub(crate) struct Answers {
 pub(crate) struct Flood;
 
 impl Answers {
+    /// Whether an answer has begun and not ended: what comes before one is chatter.
+    pub(crate) fn begun(&self) -> bool {
+        self.begun.is_some()
+    }
+
     /// Takes a line without its end; returns the answer that it completes.
     pub(crate) fn line(&mut self, line: &[u8]) -> Result<Option<Answer>, Flood> {
         self.bytes += line.len() + 1;

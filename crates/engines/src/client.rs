@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use crate::answers::{Answers, Flood};
-use crate::process::{Nothing, Process};
+use crate::process::{Nothing, Process, quoted};
 
 /// A program that speaks GTP. After an error other than [`ClientError::Refused`] it is of no use any more.
 #[derive(Debug)]
@@ -34,12 +34,20 @@ pub enum ClientError {
         obituary: String,
     },
     /// It did not answer in time.
-    #[error("no answer to \"{command}\" in {seconds} s")]
+    #[error("no answer to \"{command}\" in {seconds} s{}", quoted(words))]
     Silent {
         /// What it was asked.
         command: String,
         /// How long was waited.
         seconds: f64,
+        /// The end of its standard error.
+        words: String,
+    },
+    /// It wrote its input back, as `cat` does.
+    #[error("it wrote \"{line}\" back; a GTP response begins with = or ?, so this program does not speak GTP")]
+    Echo {
+        /// The line, with the number of the command.
+        line: String,
     },
     /// It wrote and wrote, and no answer came of it.
     #[error("no end of output after \"{command}\"")]
@@ -84,20 +92,25 @@ impl Client {
     pub fn ask(&mut self, command: &str, patience: Duration) -> Result<String, ClientError> {
         self.commands += 1;
         let until = Instant::now() + patience;
-        let mut line = String::new();
-        write!(line, "{} {command}", self.commands).expect("a string takes all text");
-        if self.process.write(&line).is_err() {
+        let mut sent = String::new();
+        write!(sent, "{} {command}", self.commands).expect("a string takes all text");
+        if self.process.write(&sent).is_err() {
             return Err(self.ended(command));
         }
         loop {
             let line = match self.process.line(until) {
                 Ok(line) => line,
                 Err(Nothing::InTime) => {
-                    return Err(ClientError::Silent { command: command.to_owned(), seconds: patience.as_secs_f64() });
+                    let (seconds, words) = (patience.as_secs_f64(), self.process.last_words());
+                    return Err(ClientError::Silent { command: command.to_owned(), seconds, words });
                 }
                 Err(Nothing::Evermore) => return Err(self.ended(command)),
             };
             let answer = match self.answers.line(&line) {
+                // The number of the command makes it one that no chatter has by chance.
+                Ok(None) if !self.answers.begun() && line.trim_ascii() == sent.trim().as_bytes() => {
+                    return Err(ClientError::Echo { line: sent });
+                }
                 Ok(None) => continue,
                 Ok(Some(answer)) => answer,
                 Err(Flood) => return Err(ClientError::Flood { command: command.to_owned() }),

@@ -92,10 +92,19 @@ impl Process {
             Ok(None) => "its output is closed".to_owned(),
             Err(error) => error.to_string(),
         };
-        let words: Vec<u8> = self.errors.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
-        let words = String::from_utf8_lossy(&words).split_whitespace().collect::<Vec<_>>().join(" ");
-        if words.is_empty() { status } else { format!("{status}; it said: {words}") }
+        status + &quoted(&self.last_words())
     }
+
+    /// The end of its standard error, in one line.
+    pub(crate) fn last_words(&self) -> String {
+        let words: Vec<u8> = self.errors.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        String::from_utf8_lossy(&words).split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The last words of a program, behind what is said of it; nothing when there are none.
+pub(crate) fn quoted(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!("; it said: {words}") }
 }
 
 impl Drop for Process {

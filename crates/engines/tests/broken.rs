@@ -119,6 +119,27 @@ fn silence_crashes_floods_and_wrong_numbers_are_told_apart() {
     assert!(matches!(error, ClientError::Silent { .. }), "an answer ends with an empty line");
 }
 
+/// `cat` writes every command back; a shell complains of each on its standard error.
+#[test]
+fn program_that_does_not_speak_gtp_is_named_at_once() {
+    let began = Instant::now();
+    for command in ["/bin/cat", "tee"] {
+        let error = Client::start(&[command.to_owned()]).unwrap().ask("name", LATER).unwrap_err();
+        let said = "it wrote \"1 name\" back; a GTP response begins with = or ?, so this program does not speak GTP";
+        assert_eq!(error.to_string(), said, "{command}");
+    }
+    assert!(began.elapsed() < LATER);
+    let text = "[[engine]]\nname = 'Cat'\ncommand = ['/bin/cat']\nseconds_per_move = 10\n";
+    let declared = Declarations::from_toml(text).unwrap();
+    let error = Engine::find(&"Cat".parse().unwrap(), &declared).unwrap().identify(size()).unwrap_err();
+    let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+    assert!(source.starts_with("it wrote \"1 protocol_version\" back"), "{error}: {source}");
+    let error = Client::start(&["sh".to_owned()]).unwrap().ask("name", SOON).unwrap_err();
+    assert!(error.to_string().starts_with("no answer to \"name\" in 0.3 s; it said: sh: "), "{error}");
+    let mut talks = client(r#"name) printf 'name\n1 name?\n=1 Script\n1 name\n\n' ;;"#);
+    assert_eq!(talks.ask("name", LATER).unwrap(), "Script\n1 name", "only the line itself, before an answer, is an echo");
+}
+
 #[test]
 fn what_a_program_starts_goes_with_it() {
     let mut client = client(r#"name) sleep 1000 & say $! ;;"#);
