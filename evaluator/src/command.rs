@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{ArgGroup, Parser, ValueEnum};
-use cli::{Blame, Misconfigured, Pause, Stop, StoreRefuses, StoreUnreachable};
+use cli::{Blame, Misconfigured, Pause, Stop, StoreRefuses, StoreUnreachable, within};
 use config::{ModelId, ModelRef, PlayerId, PlayerRef, RunName};
 use engines::{Declarations, Engine};
 use net::{Backend, Precision};
@@ -59,16 +59,16 @@ pub struct Args {
     #[arg(long, group = "work", value_name = "MODEL")]
     gate: Option<ModelRef>,
     /// With --sprt and --gate: the lead, in Elo, that is not worth having
-    #[arg(long, value_name = "ELO0", allow_negative_numbers = true)]
+    #[arg(long, value_name = "ELO0", allow_negative_numbers = true, value_parser = within(-MOST_ELO..=MOST_ELO))]
     elo0: Option<f64>,
     /// With --sprt and --gate: the lead, in Elo, that is to be found
-    #[arg(long, value_name = "ELO1", allow_negative_numbers = true)]
+    #[arg(long, value_name = "ELO1", allow_negative_numbers = true, value_parser = within(-MOST_ELO..=MOST_ELO))]
     elo1: Option<f64>,
     /// With --sprt and --gate: the share of tests that may find for ELO1 where ELO0 is true
-    #[arg(long, default_value_t = 0.05, value_name = "SHARE")]
+    #[arg(long, default_value = "0.05", value_name = "SHARE", allow_negative_numbers = true, value_parser = within(1e-9..=0.499))]
     alpha: f64,
     /// With --sprt and --gate: the share of tests that may find for ELO0 where ELO1 is true
-    #[arg(long, default_value_t = 0.05, value_name = "SHARE")]
+    #[arg(long, default_value = "0.05", value_name = "SHARE", allow_negative_numbers = true, value_parser = within(1e-9..=0.499))]
     beta: f64,
     /// Let this player meet every engine: those that are built in, and those of --engines
     #[arg(long, group = "work", value_name = "PLAYER")]
@@ -76,7 +76,7 @@ pub struct Args {
     /// Retire models: one by its name, or all that are surely, with 97.5 %, more than so many Elo behind the best of the run.
     /// Tables, reports, pairings and promotion tests leave them out; their games still count. Never the newest or the champion;
     /// by Elo, none with fewer than 16 games and none that was brought back
-    #[arg(long, group = "work", value_name = "ELO|MODEL")]
+    #[arg(long, group = "work", value_name = "ELO|MODEL", allow_negative_numbers = true)]
     retire: Option<Retire>,
     /// Bring a retired model back
     #[arg(long, group = "work", value_name = "MODEL")]
@@ -118,10 +118,10 @@ pub struct Args {
     /// With --pair, --round-robin, --new-model, --against-anchors, --sprt and --gate: play until two have met in at most so many games, earlier ones
     /// included; an even number [default: for a pair as many more as the run's evaluate.games_per_pair, for each pair of
     /// several that many in all, for a test 20000]
-    #[arg(long, value_name = "N", conflicts_with_all = ["pair_uncertain", "ratings", "rate"], value_parser = even)]
+    #[arg(long, value_name = "N", conflicts_with_all = ["pair_uncertain", "ratings", "rate"], allow_negative_numbers = true, value_parser = even)]
     games: Option<u64>,
     /// With --pair-uncertain: choose so many pairs one after the other [default: 1]
-    #[arg(long, value_name = "N", conflicts_with_all = ["pair", "ratings", "rate"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["pair", "ratings", "rate"], allow_negative_numbers = true, value_parser = within(1..=MOST))]
     pairs: Option<u64>,
     /// The run to measure [default: the run of the first model of --pair that has one]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
@@ -199,21 +199,26 @@ impl FromStr for Retire {
 
     fn from_str(text: &str) -> Result<Retire, String> {
         match (text.parse::<f64>(), text.parse()) {
-            (Ok(elo), _) if elo >= 0.0 && elo.is_finite() => Ok(Retire::Behind(elo)),
+            (Ok(elo), _) if (0.0..=MOST_ELO).contains(&elo) => Ok(Retire::Behind(elo)),
             (Err(_), Ok(model)) => Ok(Retire::Model(model)),
-            _ => Err("neither a lead in Elo, 0 or more, nor a model as v15-330".to_owned()),
+            _ => Err(format!("neither Elo from 0 to {MOST_ELO} nor a model such as v15-330")),
         }
     }
 }
 
 /// Both colours play each opening, so a match has an even number of games.
 fn even(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(games) if games % 2 == 0 => Ok(games),
-        Ok(_) => Err("an even number is needed, because each opening is played with either colour".to_owned()),
-        Err(_) => Err("not a number of games".to_owned()),
+    match within(2..=MOST)(text)? {
+        games if games % 2 == 0 => Ok(games),
+        _ => Err("an even number is needed, because each opening is played with either colour".to_owned()),
     }
 }
+
+/// Games or pairs of games that a command may ask for.
+const MOST: u64 = 1_000_000_000;
+
+/// Elo that players may differ by in a question.
+const MOST_ELO: f64 = 10_000.0;
 
 /// Games after which a test without a verdict ends, if nothing else is said: twice what one of 10 Elo is expected to
 /// take at its worst.

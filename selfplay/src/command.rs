@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use cli::{Blame, Misconfigured, Pause, Stop, StoreRefuses, StoreUnreachable};
+use cli::{Blame, Misconfigured, Pause, Stop, StoreRefuses, StoreUnreachable, within};
 use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
 use net::{Backend, Device, Precision};
 use store::{LeaseName, Run, Store, StoreError};
@@ -33,11 +33,11 @@ pub struct Args {
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
     /// Stop when this worker has published so many games with the model, counting earlier ones [default: never]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=1_000_000_000_u64))]
     games: Option<u64>,
     /// Games of one model, of all workers, after which a worker that follows a run waits for the next model; never fewer than that
     /// model waits for, and 0 for no bound [default: as many as the window of the next model holds]
-    #[arg(long, env = "TENGEN_MAX_GAMES_PER_MODEL", value_name = "N")]
+    #[arg(long, env = "TENGEN_MAX_GAMES_PER_MODEL", value_name = "N", allow_negative_numbers = true, value_parser = within(0..=1_000_000_000_u64))]
     max_games_per_model: Option<u64>,
     /// Name of this worker; workers of one run need different ones, and a restarted worker the same
     #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME")]

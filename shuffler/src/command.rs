@@ -2,7 +2,7 @@
 
 use anyhow::{Context, anyhow};
 use clap::Parser;
-use cli::{Blame, Stop};
+use cli::{Blame, Stop, within};
 use config::RunName;
 use store::{Compaction, Run, Store, StoreError};
 
@@ -31,14 +31,14 @@ pub struct Args {
     dry_run: bool,
 
     /// The model to make shards for, with --once or --dry-run [default: the one after the newest]
-    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = within(1..=999_999_u32))]
     generation: Option<u32>,
 
     /// Put the files of games into archives of at least so many games, and exit
     ///
     /// Readers see the same games before, while and after. An archive is made of up to 100,000 games and never made larger,
     /// so few games for one make many archives. Without this option archives are made whenever there are 500 files.
-    #[arg(long, value_name = "GAMES", num_args = 0..=1, default_missing_value = "50000", conflicts_with_all = ["once", "dry_run", "generation"])]
+    #[arg(long, value_name = "GAMES", num_args = 0..=1, default_missing_value = "50000", conflicts_with_all = ["once", "dry_run", "generation"], allow_negative_numbers = true, value_parser = within(1..=1_000_000_usize))]
     compact: Option<usize>,
 
     #[command(flatten)]

@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long, global = true)]
     json: bool,
     /// Seconds that each number is measured for
-    #[arg(long, global = true, default_value = "2", value_name = "S", value_parser = seconds)]
+    #[arg(long, global = true, default_value = "2", value_name = "S", allow_negative_numbers = true, value_parser = seconds)]
     seconds: Duration,
 }
 
@@ -58,8 +58,7 @@ enum What {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds = text.parse().ok().filter(|seconds| (0.01..=3600.0).contains(seconds));
-    seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected seconds, from 0.01 to 3600".to_owned())
+    cli::within(0.01..=3600.0)(text).map(Duration::from_secs_f64)
 }
 
 /// What all measurements need.

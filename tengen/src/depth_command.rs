@@ -27,10 +27,10 @@ pub struct Args {
     #[command(flatten)]
     of: ModelArgs,
     /// Positions, each from a game of its own
-    #[arg(long, default_value = "200", value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(2_u32..))]
     positions: u32,
     /// Visits for each position
-    #[arg(long, default_value = "400", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value = "400", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
     visits: u32,
     /// Another value for one key of the configuration: --set search.leaves=8
     #[arg(long = "set", value_name = "KEY=VALUE")]

@@ -21,10 +21,10 @@ pub struct Args {
     run: Option<RunName>,
     /// Visits for each move, at most these where there is a clock [default: as the model was published with, and as many
     /// as there is time for where there is a clock]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
     visits: Option<u32>,
     /// Resign when the expected outcome falls below this, from -1 to 0 [default: never]
-    #[arg(long, value_name = "VALUE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true, value_parser = cli::within(-1.0..=0.0_f32))]
     resign: Option<f32>,
     /// Think while the opponent does
     #[arg(long)]

@@ -33,13 +33,13 @@ pub struct Args {
     #[command(flatten)]
     of: ModelArgs,
     /// Visits for each position
-    #[arg(long, default_value = "400", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value = "400", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
     visits: u32,
     /// Positions of each of the four kinds on each board
-    #[arg(long, default_value = "50", value_name = "N")]
+    #[arg(long, default_value = "50", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1..=100_000_usize))]
     positions: usize,
     /// Points on a side of the board; may be given several times [default: the model's board, or 9, 13 and 19]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = cli::within(2..=19_usize))]
     size: Vec<usize>,
     /// Another value for one key of the configuration: --set search.c_puct_init=1
     #[arg(long = "set", value_name = "KEY=VALUE")]

@@ -32,17 +32,20 @@ pub fn page() -> String {
         page += &of_section(&section, &examples);
     }
     page += "\n## The programs\n";
-    let programs = [
+    for program in &programs() {
+        page += &of_command(program, program.get_name());
+    }
+    page
+}
+
+fn programs() -> [clap::Command; 5] {
+    [
         crate::command::Args::command().name("tengen"),
         selfplay::command::Args::command().name("selfplay"),
         shuffler::command::Args::command().name("shuffler"),
         trainer::command::Args::command().name("trainer"),
         evaluator::command::Args::command().name("evaluator"),
-    ];
-    for program in &programs {
-        page += &of_command(program, program.get_name());
-    }
-    page
+    ]
 }
 
 fn of_section(section: &Section, examples: &[RunConfig; 2]) -> String {
@@ -104,6 +107,9 @@ fn of_argument(argument: &Arg) -> String {
         if takes_values && !possible.is_empty() { format!(": {}", possible.join(", ")) } else { String::new() };
     format!("{text}<br>{}{possible}\n", help.trim().replace('\n', " "))
 }
+
+#[cfg(test)]
+mod numbers;
 
 #[cfg(test)]
 mod tests {

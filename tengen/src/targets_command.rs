@@ -28,15 +28,15 @@ pub struct Args {
     #[command(flatten)]
     of: ModelArgs,
     /// Positions, each from a game of its own that the model plays against itself, resigning as its run does now
-    #[arg(long, default_value = "200", value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(2_u32..))]
     positions: u32,
     /// Searches of each position; of n searches chance comes out too small by about one part in n, since the mean of few is
     /// nearer to them
-    #[arg(long, default_value = "16", value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1024))]
+    #[arg(long, default_value = "16", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(2..=1024_u32))]
     searches: u32,
     /// Models that search in turn, the given one and those of its run before it: as many as a window has show what its
     /// examples leave open
-    #[arg(long, default_value = "1", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
     models: u32,
     /// Another value for one key of the configuration: --set search.visits=64
     #[arg(long = "set", value_name = "KEY=VALUE")]

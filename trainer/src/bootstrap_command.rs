@@ -29,22 +29,18 @@ pub(crate) struct Args {
     #[arg(long, requires = "from")]
     grow: bool,
     /// Learn from games for so many steps
-    #[arg(long, value_name = "N", requires = "sgf", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", requires = "sgf", allow_negative_numbers = true, value_parser = cli::within(1_u64..))]
     steps: Option<u64>,
     /// Learn from games for so many minutes, those before an interruption included
-    #[arg(long, value_name = "N", requires = "sgf", value_parser = minutes)]
+    #[arg(long, value_name = "N", requires = "sgf", allow_negative_numbers = true, value_parser = cli::within(0.001..=MOST_MINUTES))]
     minutes: Option<f64>,
     /// Steps from one look at games that are not learned from to the next
-    #[arg(long, default_value_t = 500, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 500, value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u64..))]
     look_every: u64,
 }
 
-fn minutes(text: &str) -> Result<f64, String> {
-    let number: f64 = text.parse().map_err(|e| format!("{e}"))?;
-    // A year, which no run of this needs.
-    let good = number > 0.0 && number <= 366.0 * 24.0 * 60.0;
-    if good { Ok(number) } else { Err("it must be above 0, and below a year".to_owned()) }
-}
+/// Minutes of a year, which no run of this needs.
+const MOST_MINUTES: f64 = 366.0 * 24.0 * 60.0;
 
 /// Begins a run as the arguments say.
 pub(crate) fn run(

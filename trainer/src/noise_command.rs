@@ -13,19 +13,14 @@ use crate::noise::{Noise, Trial};
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Shares of the games whose results are turned round
-    #[arg(long, value_delimiter = ',', default_value = "0,0.05,0.1,0.2", value_name = "SHARES", value_parser = share)]
+    #[arg(long, value_delimiter = ',', default_value = "0,0.05,0.1,0.2", value_name = "SHARES", allow_negative_numbers = true, value_parser = cli::within(0.0..=1.0))]
     shares: Vec<f64>,
     /// Steps for each share [default: each example of the shards once]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
     steps: Option<u32>,
     /// Print one JSON object for each share
     #[arg(long)]
     json: bool,
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "expected a share, from 0 to 1".to_owned())
 }
 
 /// A row of the table.

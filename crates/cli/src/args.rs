@@ -5,6 +5,11 @@ use std::thread;
 
 use clap::Args;
 
+use crate::within;
+
+/// 1 TiB.
+const MOST_CACHE_MIB: usize = 1 << 20;
+
 /// Where the runs are.
 #[derive(Args, Clone, Debug)]
 pub struct StoreArgs {
@@ -22,11 +27,11 @@ pub struct PlaceArgs {
     pub device: String,
 
     /// Worker threads [default: one for each core]
-    #[arg(long, env = "TENGEN_THREADS", value_name = "N", global = true)]
-    pub threads: Option<NonZeroUsize>,
+    #[arg(long, env = "TENGEN_THREADS", value_name = "N", global = true, allow_negative_numbers = true, value_parser = within(1..=1024_usize))]
+    pub threads: Option<usize>,
 
     /// Memory for evaluations that are needed again, in MiB for each worker thread; changes nothing but the speed
-    #[arg(long, env = "TENGEN_CACHE_MIB", default_value_t = 64, value_name = "N", global = true)]
+    #[arg(long, env = "TENGEN_CACHE_MIB", default_value = "64", value_name = "N", global = true, allow_negative_numbers = true, value_parser = within(0..=MOST_CACHE_MIB))]
     pub cache_mib: usize,
 }
 
@@ -38,8 +43,7 @@ impl PlaceArgs {
 
     /// Worker threads to use: as asked, or one for each core this process may use.
     pub fn threads(&self) -> usize {
-        let all = || thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        self.threads.unwrap_or_else(all).get()
+        self.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
     }
 }
 

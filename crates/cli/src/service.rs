@@ -23,7 +23,10 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-use crate::{Blame, Stop, metrics, vitals};
+use crate::{Blame, Stop, metrics, vitals, within};
+
+/// Seconds of a week, the longest that a stage waits for itself.
+const WEEK: u64 = 7 * 24 * 3600;
 
 /// How a process is looked after.
 #[derive(Args, Clone, Debug)]
@@ -37,12 +40,12 @@ pub struct ServiceArgs {
     pub metrics_addr: Option<String>,
 
     /// Seconds without progress after which /healthz answers 503
-    #[arg(long, env = "TENGEN_STALLED_AFTER", default_value_t = 600, value_name = "SECONDS")]
+    #[arg(long, env = "TENGEN_STALLED_AFTER", default_value = "600", value_name = "SECONDS", allow_negative_numbers = true, value_parser = within(1..=WEEK))]
     pub stalled_after: u64,
 
     /// Seconds that work may take to end after SIGTERM; then the process ends at once, with exit code 4. What is published is
     /// whole in either case
-    #[arg(long, env = "TENGEN_DRAIN_SECONDS", default_value_t = 9, value_name = "SECONDS")]
+    #[arg(long, env = "TENGEN_DRAIN_SECONDS", default_value = "9", value_name = "SECONDS", allow_negative_numbers = true, value_parser = within(0..=WEEK))]
     pub drain_seconds: u64,
 }
 

@@ -30,16 +30,16 @@ const BATCH: usize = 256;
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Points on a side of the board; may be given several times
-    #[arg(long, default_values = ["9", "19"], value_name = "N")]
+    #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = cli::within(2..=19_usize))]
     size: Vec<usize>,
     /// Positions in the window; may be given several times
-    #[arg(long, default_values = ["100000", "1000000"], value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_values = ["100000", "1000000"], value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u64..))]
     window: Vec<u64>,
     /// Examples that are drawn from it
-    #[arg(long, default_value = "100000", value_name = "N", value_parser = clap::value_parser!(u32).range(256..))]
+    #[arg(long, default_value = "100000", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(256_u32..))]
     draw: u32,
     /// Visits of each made-up search
-    #[arg(long, default_value = "200", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
     visits: u32,
     /// Measure the bytes of the games of this run, and nothing else
     #[arg(long, value_name = "NAME")]

@@ -22,10 +22,10 @@ pub(super) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
     /// Positions in a batch; may be given several times
-    #[arg(long, default_values = ["1", "8", "64", "256"], value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_values = ["1", "8", "64", "256"], value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1..=65_536_u32))]
     batch: Vec<u32>,
     /// Positions that answers are compared on; 0 leaves the comparison out
-    #[arg(long, default_value = "2000", value_name = "N")]
+    #[arg(long, default_value = "2000", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1..=1_000_000_usize))]
     positions: usize,
     /// Where the network runs: auto (a GPU if there is one), cpu, cuda or cuda:N
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE")]
