@@ -77,6 +77,12 @@ impl Search {
         &self.settings
     }
 
+    /// Chooses edges in this way from now on. The tree stays: what it knows does not depend on how it was searched.
+    pub fn choose_by(&mut self, algorithm: Algorithm) {
+        self.settings.algorithm = algorithm;
+        self.halving.clear();
+    }
+
     /// Forgets the tree: the present position is as if nobody had searched it.
     pub fn start_over(&mut self) {
         *self = Search::new(self.game.clone(), self.settings);

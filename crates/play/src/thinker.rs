@@ -2,7 +2,7 @@
 
 use go::{Game, Illegal, Move, Position, Symmetry};
 use half::bf16;
-use mcts::{Draw, Evaluate, Evaluation, Exploration, Leaf, Pushed, Search, Selected, Settings, Value};
+use mcts::{Algorithm, Draw, Evaluate, Evaluation, Exploration, Leaf, Pushed, Search, Selected, Settings, Value};
 use rand::RngExt;
 
 use crate::Seed;
@@ -197,6 +197,11 @@ impl Thinker {
         debug_assert!(self.waiting.is_empty(), "no leaf waits for an answer");
         self.prior_entropy = None;
         self.search.start_over();
+    }
+
+    /// Chooses edges in this way from now on, here and in the positions that follow.
+    pub fn choose_by(&mut self, algorithm: Algorithm) {
+        self.search.choose_by(algorithm);
     }
 
     /// Goes on with the search of the present position, in the way in which it began, until it has so many visits.

@@ -49,6 +49,15 @@ struct Open {
     visits: Option<u32>,
 }
 
+/// How edges are chosen in a search for so many visits, or in one without an end.
+///
+/// Sequential halving shares out a number of visits that is known beforehand, and until they are spent nothing is decided.
+/// A search that may be stopped at any visit is one by PUCT, whatever the model was trained with: its most visited move is
+/// the best one known, every other move is still visited now and then, and the visits put the moves in order.
+fn algorithm(settings: &Settings, visits: Option<u32>) -> Algorithm {
+    if visits.is_some() { settings.algorithm } else { Algorithm::Puct }
+}
+
 impl Voice {
     /// A model that plays in this manner; `rng` draws the symmetries of its evaluations. The model takes as many
     /// positions at a time as `manner` has leaves, and at least [`WIDTH`].
@@ -66,9 +75,10 @@ impl Voice {
         least: u32,
         watch: &mut Watch<'_>,
     ) -> Result<&Search, PlayerError> {
-        let mut open = match self.open.take().and_then(|open| open.follow(game, komi, visits)) {
+        let algorithm = algorithm(&self.manner.settings, visits);
+        let mut open = match self.open.take().and_then(|open| open.follow(game, komi, visits, algorithm)) {
             Some(open) => open,
-            None => Open::new(game, Settings { komi, ..self.manner.settings }, self.manner.leaves, visits),
+            None => Open::new(game, Settings { komi, algorithm, ..self.manner.settings }, self.manner.leaves, visits),
         };
         loop {
             let search = open.thinker.search();
@@ -90,6 +100,7 @@ impl Voice {
     /// One batch. What is open is lost when it fails.
     fn round(&mut self, open: &mut Open) -> Result<(), EvaluateError> {
         if open.visits.is_none() {
+            // Round by round, so that one whose answers are all known ends, too.
             open.thinker.extend(open.thinker.search().visits().saturating_add(self.manner.leaves as u32));
         }
         let mut pushed = 0;
@@ -132,13 +143,12 @@ impl Player for Voice {
 
 impl Open {
     fn new(game: &Game, settings: Settings, leaves: usize, visits: Option<u32>) -> Open {
-        // A budget of 0 leaves the root as it is: it is searched as a node below it would be.
         let budget = Budget { visits: visits.unwrap_or(0), leaves };
         Open { thinker: Thinker::new(game.clone(), settings, budget, None), komi: settings.komi, visits }
     }
 
     /// The same search in a position that follows from the one it was in; `None` when it does not.
-    fn follow(mut self, game: &Game, komi: f32, visits: Option<u32>) -> Option<Open> {
+    fn follow(mut self, game: &Game, komi: f32, visits: Option<u32>, algorithm: Algorithm) -> Option<Open> {
         let here = self.thinker.search().game();
         let first = |game: &Game| game.stones_ago(game.turn()).copied();
         let rest = game.moves().strip_prefix(here.moves())?;
@@ -156,9 +166,13 @@ impl Open {
             self.thinker.advance(mv).ok()?;
         }
         let search = self.thinker.search();
-        let begun_otherwise = matches!(search.settings().algorithm, Algorithm::Gumbel(_)) && self.visits != visits;
+        // Sequential halving begins with a move and for a number of visits, and cannot be joined later.
+        let begun_otherwise = matches!(algorithm, Algorithm::Gumbel(_)) && self.visits != visits;
         if search.game().to_move() != game.to_move() || (rest.is_empty() && begun_otherwise) {
             return None;
+        }
+        if search.settings().algorithm != algorithm {
+            self.thinker.choose_by(algorithm);
         }
         match rest.is_empty() {
             true => self.thinker.extend(visits.unwrap_or(0)),
@@ -179,6 +193,7 @@ pub(super) mod tests {
 
     use config::RunConfig;
     use go::Size;
+    use mcts::{Draw, Evaluation, Gumbel, Pushed, Value};
     use play::{Uniform, generator};
 
     use super::*;
@@ -261,6 +276,106 @@ pub(super) mod tests {
             let hurried = voice.genmove(&Task { timed: true, ..task }, &mut at_once).expect("a move");
             assert!(matches!(hurried, Decision::Move(Move::Play(_))), "{algorithm}: hurry is no reason to pass");
         }
+    }
+
+    /// Prefers A1 for Black, which loses, to four other moves, to C3, which wins. What follows the first move changes nothing.
+    #[derive(Default)]
+    struct Misled {
+        pushed: Vec<(Vec<f32>, f32)>,
+        ready: Vec<(Vec<f32>, f32)>,
+    }
+
+    impl Misled {
+        const BEST: &str = "C3";
+
+        fn priors() -> [(&'static str, f32); 6] {
+            [("A1", 0.75), ("B1", 0.06), ("D1", 0.05), ("E1", 0.04), ("A2", 0.03), (Self::BEST, 0.02)]
+        }
+    }
+
+    impl Evaluate for Misled {
+        fn push(&mut self, game: &Game, _: f32, _: Draw) -> Pushed {
+            let size = game.size();
+            let mut policy = vec![0.05 / size.moves() as f32; size.moves()];
+            if game.turn() == 0 {
+                for (vertex, prior) in Misled::priors() {
+                    policy[Move::from_gtp(size, vertex).expect("a vertex").index(size)] += prior;
+                }
+            }
+            let black = match game.moves().first().map(|first| first.to_gtp(size)).as_deref() {
+                Some(Misled::BEST) => 0.6,
+                Some("A1") => -0.4,
+                _ => -0.2,
+            };
+            self.pushed.push((policy, black));
+            Pushed::Waits
+        }
+
+        fn evaluate(&mut self) -> Result<(), EvaluateError> {
+            self.ready = std::mem::take(&mut self.pushed);
+            Ok(())
+        }
+
+        fn answer(&self, index: usize) -> Evaluation<'_> {
+            let (policy, black) = &self.ready[index];
+            Evaluation { policy, value: Value::for_black(*black) }
+        }
+    }
+
+    fn misled(leaves: usize) -> Voice {
+        let Voice { manner, .. } = voice("gumbel", 4);
+        let algorithm = Algorithm::Gumbel(Gumbel { moves: 4, c_visit: 50.0, c_scale: 1.0 });
+        let settings = Settings { algorithm, ..manner.settings };
+        Voice::new(Box::new(Misled::default()), Manner { settings, leaves, ..manner }, generator(1))
+    }
+
+    /// However many leaves are evaluated together, and whichever moves sequential halving would have considered.
+    #[test]
+    fn timed_gumbel_search_finds_a_move_that_the_prior_hides() {
+        for leaves in [1, 2, 4] {
+            let mut voice = misled(leaves);
+            let start = game(&[]);
+            let mut moves = Vec::new();
+            let decision = voice.genmove(&Task { game: &start, komi: 7.5, timed: true }, &mut |search| {
+                if search.is_expanded() {
+                    moves = search.root_moves();
+                }
+                if search.visits() >= 400 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            let best = Move::from_gtp(start.size(), Misled::BEST).expect("a vertex");
+            assert_eq!(decision.expect("a move"), Decision::Move(best), "{leaves} leaves: {moves:?}");
+            assert!(moves.len() > 5, "{leaves} leaves: {moves:?}");
+            let most = moves.iter().max_by_key(|root| root.visits).map(|root| root.mv);
+            assert_eq!(most, Some(best), "{leaves} leaves: {moves:?}");
+        }
+    }
+
+    /// The four moves that it considers lose, and it is not changed by what was thought without an end before.
+    #[test]
+    fn gumbel_search_of_fixed_visits_considers_its_moves() {
+        let visited = |voice: &mut Voice| {
+            let start = game(&[]);
+            let mut moves = Vec::new();
+            let task = Task { game: &start, komi: 7.5, timed: false };
+            voice
+                .genmove(&task, &mut |search| {
+                    if search.is_expanded() {
+                        moves = search.root_moves();
+                    }
+                    ControlFlow::Continue(())
+                })
+                .expect("a move");
+            moves
+        };
+        let fresh = visited(&mut misled(1));
+        assert_eq!(fresh.len(), 4, "{fresh:?}");
+        let mut voice = misled(1);
+        voice
+            .think(&game(&[]), 7.5, &mut |search| {
+                if search.visits() >= 50 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+            .expect("it thinks");
+        assert_eq!(visited(&mut voice), fresh);
     }
 
     /// Another player may be to move, as controllers may say, and stones may be taken back.
