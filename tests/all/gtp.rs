@@ -43,6 +43,22 @@ fn the_suite_asks_for_every_command() {
     assert!(forgotten.is_empty(), "{SUITE} asks nothing of {forgotten:?}");
 }
 
+/// A server and two clients of our own on loopback, since no package has any.
+#[test]
+fn a_whole_game_is_played_as_on_cgos() {
+    let mut python = Command::new("python3");
+    python.current_dir(repository()).arg("-B").arg("python/cgos.py").args([
+        "check",
+        "--size",
+        "7",
+        "--seconds",
+        "12",
+        "--",
+    ]);
+    let said = succeed(python.args(gtp()));
+    assert!(said.contains("a game of ") && said.contains(" of these of several moves: "), "{said}");
+}
+
 /// Three games with analysis between two processes, taken back moves, handicap stones, and analyses that are ended.
 #[test]
 fn sabakis_client_plays_whole_games() {

@@ -126,6 +126,16 @@
 74 time_settings 1 0 0
 #? []
 
+# What KGS tells and asks
+75 kgs-rules chinese
+#? []
+76 kgs-rules japanese
+#? [? japanese rules are not supported; area is counted]
+77 kgs-chat private somebody what are you?
+#? [Tengen .+]
+78 kgs-chat game somebody hello
+#? [? nothing to say]
+
 # Moves that the program makes
 80 genmove black
 #? [[A-HJ]\d]
@@ -143,7 +153,9 @@
 #? [\n(info move .+\n)+play [A-HJ]\d]
 87 genmove_analyze black 10
 #? [\n(info move .+\n)+play [A-HJ]\d]
-88 list_stones black
+88 cgos-genmove_analyze white
+#? [\n\{"moves":\[\{"move":.+\],"visits":\d+,"winrate":[0-9.]+\}\nplay [A-HJ]\d]
+89 list_stones black
 #? [[A-HJ]\d( [A-HJ]\d){2}]
 
 # Analysis, which the next line ends
@@ -153,7 +165,9 @@
 #? [(\ninfo .+)*]
 92 analyze black 100
 #? [(\ninfo .+)*]
-93 lz-analyze 10 avoid b D4 1
+93 cgos-analyze black 100
+#? [(\n\{.+\})*]
+94 lz-analyze 10 avoid b D4 1
 #? [? avoid and allow are not supported]
 
 # The end

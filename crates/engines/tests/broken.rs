@@ -137,7 +137,11 @@ fn program_that_does_not_speak_gtp_is_named_at_once() {
     let error = Client::start(&["sh".to_owned()]).unwrap().ask("name", SOON).unwrap_err();
     assert!(error.to_string().starts_with("no answer to \"name\" in 0.3 s; it said: sh: "), "{error}");
     let mut talks = client(r#"name) printf 'name\n1 name?\n=1 Script\n1 name\n\n' ;;"#);
-    assert_eq!(talks.ask("name", LATER).unwrap(), "Script\n1 name", "only the line itself, before an answer, is an echo");
+    assert_eq!(
+        talks.ask("name", LATER).unwrap(),
+        "Script\n1 name",
+        "only the line itself, before an answer, is an echo"
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use go::{Color, Move};
 use mcts::{RootMove, Search};
+use serde_json::{Value, json};
 
 use super::Failure;
 use super::parse::color;
@@ -16,6 +17,9 @@ pub(super) enum Dialect {
     LeelaZero,
     /// KataGo's, and Sabaki's own: shares, from 0 to 1.
     KataGo,
+    /// That of CGOS: one JSON object a line, with shares
+    /// (<https://github.com/zakki/cgos/wiki/GTP-tournament-game-expansion>).
+    Cgos,
 }
 
 /// What is to be shown, and how often.
@@ -24,7 +28,8 @@ pub(super) struct Wish {
     pub(super) dialect: Dialect,
     /// The player whose move it is, if that is said.
     pub(super) color: Option<Color>,
-    interval: Duration,
+    /// `None` where it is not said.
+    interval: Option<Duration>,
     most_moves: usize,
     path_visits: bool,
     root: bool,
@@ -36,21 +41,18 @@ const SHORTEST: u64 = 1;
 /// The interval where nobody asks for one.
 const DEFAULT: u64 = 100;
 
+/// The longest: beyond it nobody waits for a line.
+const LONGEST: Duration = Duration::from_secs(3600);
+
 impl Wish {
     /// Reads `[COLOR] [INTERVAL] [KEY VALUE]…`, the interval in hundredths of a second.
     pub(super) fn parse(dialect: Dialect, arguments: &[&str]) -> Result<Wish, Failure> {
-        let mut wish = Wish {
-            dialect,
-            color: None,
-            interval: Duration::from_millis(10 * DEFAULT),
-            most_moves: usize::MAX,
-            path_visits: false,
-            root: false,
-        };
+        let mut wish =
+            Wish { dialect, color: None, interval: None, most_moves: usize::MAX, path_visits: false, root: false };
         let mut words = arguments.iter().copied().peekable();
         wish.color = words.next_if(|word| color(word).is_ok()).map(color).transpose()?;
         if let Some(interval) = words.next_if(|word| word.parse::<f64>().is_ok()) {
-            wish.interval = duration(interval)?;
+            wish.interval = Some(duration(interval)?);
         }
         while let Some(key) = words.next() {
             if matches!(key, "avoid" | "allow") {
@@ -61,6 +63,16 @@ impl Wish {
         Ok(wish)
     }
 
+    /// Shows nothing before the end where no interval was said.
+    pub(super) fn without_haste(mut self) -> Wish {
+        self.interval.get_or_insert(LONGEST);
+        self
+    }
+
+    fn interval(&self) -> Duration {
+        self.interval.unwrap_or(Duration::from_millis(10 * DEFAULT))
+    }
+
     fn put(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         let flag = || match value {
             "true" => Ok(true),
@@ -68,7 +80,7 @@ impl Wish {
             _ => Err(Failure::Syntax),
         };
         match key {
-            "interval" => self.interval = duration(value)?,
+            "interval" => self.interval = Some(duration(value)?),
             "maxmoves" => self.most_moves = value.parse().map_err(|_| Failure::Syntax)?,
             "pvVisits" => self.path_visits = flag()?,
             "rootInfo" => self.root = flag()?,
@@ -83,16 +95,14 @@ impl Wish {
 
     /// One line with all moves that were visited, the best first; `None` before there is any.
     pub(super) fn line(&self, search: &Search) -> Option<String> {
-        if !search.is_expanded() {
-            return None;
+        let moves = moves(search)?;
+        let shown = moves.iter().take(self.most_moves);
+        if self.dialect == Dialect::Cgos {
+            let moves: Vec<Value> = shown.map(|root| candidate(search, root)).collect();
+            let winrate = rounded(winning(search.root_value().mover(search.game().to_move())));
+            return Some(json!({ "winrate": winrate, "visits": search.visits(), "moves": moves }).to_string());
         }
-        let best = search.best_move()?.mv;
-        let mut moves = search.root_moves();
-        let mover = search.game().to_move();
-        let by_value = |a: &RootMove, b: &RootMove| b.value.mover(mover).total_cmp(&a.value.mover(mover));
-        moves.sort_by(|a, b| (b.mv == best).cmp(&(a.mv == best)).then(b.visits.cmp(&a.visits)).then(by_value(a, b)));
-        let shown = moves.iter().take(self.most_moves).enumerate();
-        let infos: Vec<String> = shown.map(|(order, root)| self.info(search, order, root)).collect();
+        let infos: Vec<String> = shown.enumerate().map(|(order, root)| self.info(search, order, root)).collect();
         Some(infos.join(" ") + &self.root_info(search))
     }
 
@@ -124,15 +134,46 @@ impl Wish {
         match self.dialect {
             Dialect::LeelaZero => format!("{:.0}", 10_000.0 * share),
             // Clients tell the two apart by the point.
-            Dialect::KataGo => format!("{share:.6}"),
+            Dialect::KataGo | Dialect::Cgos => format!("{share:.6}"),
         }
     }
 }
 
+/// The moves that were visited, the best first; `None` before there is any.
+fn moves(search: &Search) -> Option<Vec<RootMove>> {
+    if !search.is_expanded() {
+        return None;
+    }
+    let best = search.best_move()?.mv;
+    let mut moves = search.root_moves();
+    let mover = search.game().to_move();
+    let by_value = |a: &RootMove, b: &RootMove| b.value.mover(mover).total_cmp(&a.value.mover(mover));
+    moves.sort_by(|a, b| (b.mv == best).cmp(&(a.mv == best)).then(b.visits.cmp(&a.visits)).then(by_value(a, b)));
+    Some(moves)
+}
+
+/// A move as CGOS shows it; its variation begins behind the move.
+fn candidate(search: &Search, root: &RootMove) -> Value {
+    let size = search.game().size();
+    let pv: Vec<String> = search.variation(root.mv).iter().skip(1).map(|(mv, _)| mv.to_gtp(size)).collect();
+    json!({
+        "move": root.mv.to_gtp(size),
+        "visits": root.visits,
+        "winrate": rounded(winning(root.value.mover(search.game().to_move()))),
+        "prior": rounded(root.prior),
+        "pv": pv.join(" "),
+    })
+}
+
+/// To six places, as KataGo writes shares.
+fn rounded(share: f32) -> f64 {
+    (f64::from(share) * 1e6).round() / 1e6
+}
+
 fn duration(centiseconds: &str) -> Result<Duration, Failure> {
     let number: f64 = centiseconds.parse().map_err(|_| Failure::Syntax)?;
-    // An hour: beyond it nobody waits for a line.
-    let number = Some(number).filter(|number| (0.0..=360_000.0).contains(number)).ok_or(Failure::Syntax)?;
+    let longest = 100.0 * LONGEST.as_secs_f64();
+    let number = Some(number).filter(|number| (0.0..=longest).contains(number)).ok_or(Failure::Syntax)?;
     Ok(Duration::from_millis((10.0 * number) as u64).max(Duration::from_millis(10 * SHORTEST)))
 }
 
@@ -155,7 +196,7 @@ pub(super) struct Ticker<'a> {
 
 impl<'a> Ticker<'a> {
     pub(super) fn new(wish: &'a Wish) -> Ticker<'a> {
-        Ticker { wish, next: Instant::now() + wish.interval }
+        Ticker { wish, next: Instant::now() + wish.interval() }
     }
 
     /// Shows the search if it is time.
@@ -165,7 +206,7 @@ impl<'a> Ticker<'a> {
             return;
         }
         // A line that was late is not made up for.
-        self.next = now + self.wish.interval;
+        self.next = now + self.wish.interval();
         if let Some(line) = self.wish.line(search) {
             controller.say(&line);
         }
@@ -183,7 +224,7 @@ mod tests {
     #[test]
     fn wishes_are_read_as_clients_write_them() {
         let plain = parse("").expect("nothing has to be said");
-        assert_eq!((plain.color, plain.interval.as_millis(), plain.most_moves), (None, 1000, usize::MAX));
+        assert_eq!((plain.color, plain.interval().as_millis(), plain.most_moves), (None, 1000, usize::MAX));
         for (text, color, milliseconds) in [
             ("B 10", Some(Color::Black), 100),
             ("white", Some(Color::White), 1000),
@@ -193,7 +234,7 @@ mod tests {
             ("0", None, 10),
         ] {
             let wish = parse(text).expect(text);
-            assert_eq!((wish.color, wish.interval.as_millis()), (color, milliseconds), "{text}");
+            assert_eq!((wish.color, wish.interval().as_millis()), (color, milliseconds), "{text}");
         }
         let all = parse("b 10 rootInfo true pvVisits true maxmoves 2").expect("a wish");
         assert!(all.root && all.path_visits && all.most_moves == 2);

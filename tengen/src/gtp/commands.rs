@@ -9,7 +9,7 @@ mod moves;
 mod scoring;
 mod setup;
 
-use super::analysis::Dialect::{KataGo, LeelaZero};
+use super::analysis::Dialect::{Cgos, KataGo, LeelaZero};
 use super::serve::Controller;
 use super::{Failure, Session};
 
@@ -29,7 +29,7 @@ enum Perform {
 use Perform::{Now, Thinking};
 
 /// In the order in which `list_commands` shows them.
-const COMMANDS: [(&str, Perform); 53] = [
+const COMMANDS: [(&str, Perform); 57] = [
     ("protocol_version", Now(|_, arguments| none(arguments).map(|()| "2".to_owned()))),
     ("name", Now(|session, arguments| none(arguments).map(|()| session.setup.name.clone()))),
     ("version", Now(|session, arguments| none(arguments).map(|()| session.setup.version.clone()))),
@@ -55,15 +55,19 @@ const COMMANDS: [(&str, Perform); 53] = [
     ("lz-genmove_analyze", Thinking(|session, arguments, to| genmove_analyze(session, LeelaZero, arguments, to))),
     ("kata-genmove_analyze", Thinking(|session, arguments, to| genmove_analyze(session, KataGo, arguments, to))),
     ("genmove_analyze", Thinking(|session, arguments, to| genmove_analyze(session, KataGo, arguments, to))),
+    ("cgos-genmove_analyze", Thinking(|session, arguments, to| genmove_analyze(session, Cgos, arguments, to))),
     ("lz-analyze", Thinking(|session, arguments, to| analyze(session, LeelaZero, arguments, to))),
     ("kata-analyze", Thinking(|session, arguments, to| analyze(session, KataGo, arguments, to))),
     ("analyze", Thinking(|session, arguments, to| analyze(session, KataGo, arguments, to))),
+    ("cgos-analyze", Thinking(|session, arguments, to| analyze(session, Cgos, arguments, to))),
     ("time_settings", Now(clocks::time_settings)),
     ("kgs-time_settings", Now(clocks::kgs_time_settings)),
     ("time_left", Now(clocks::time_left)),
     ("final_score", Now(scoring::final_score)),
     ("final_status_list", Now(scoring::final_status_list)),
     ("kgs-game_over", Now(|_, arguments| none(arguments).and_then(|()| done()))),
+    ("kgs-rules", Now(setup::kgs_rules)),
+    ("kgs-chat", Now(setup::kgs_chat)),
     ("showboard", Now(ask::showboard)),
     ("all_legal", Now(ask::all_legal)),
     ("is_legal", Now(ask::is_legal)),

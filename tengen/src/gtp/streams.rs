@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cli::Stop;
+use go::Move;
 
 use super::tests::{check_with, setup, talk_with};
 use super::voice::tests::voice;
@@ -83,6 +84,62 @@ fn field<'a>(line: &'a str, name: &str) -> &'a str {
 
 fn conversation() -> Conversation {
     Conversation::new("puct", 20, setup(5), Stop::never())
+}
+
+/// With two leaves a batch and a model that searches by Gumbel, as all presets do.
+#[test]
+fn analysis_of_a_gumbel_model_lists_moves_in_order_with_their_variations() {
+    for command in ["lz-analyze", "kata-analyze"] {
+        let mut talk = Conversation::new("gumbel", 20, setup(5), Stop::never());
+        talk.say(&format!("{command} b 1"));
+        assert_eq!(talk.hear(), "=");
+        // Flat priors: every move gets its visit.
+        let line = (0..500).map(|_| talk.hear()).find(|line| line.matches("info move ").count() > 20);
+        let line = line.expect("500 lines and no more than 20 moves");
+        let infos: Vec<&str> = line.split("info ").filter(|info| !info.is_empty()).collect();
+        let visits: Vec<u32> = infos.iter().map(|info| field(info, "visits").parse().expect("a number")).collect();
+        assert!(visits.is_sorted_by(|a, b| a >= b), "{command}: {visits:?}");
+        for (order, info) in infos.iter().enumerate() {
+            assert_eq!(field(info, "order"), order.to_string(), "{command}: {info}");
+            assert_eq!(field(info, "pv"), field(info, "move"), "{command}: {info}");
+        }
+        assert!(
+            line.split(" pv ").nth(1).is_some_and(|pv| pv.split(' ').take_while(|word| *word != "info").count() > 1)
+        );
+        talk.say("");
+        talk.rest();
+    }
+}
+
+/// One line of JSON and the move, as CGOS's client reads them; lines before the last where an interval is said.
+#[test]
+fn cgos_is_told_of_a_move_in_one_object() {
+    let mut talk = Conversation::new("gumbel", 40, setup(5), Stop::never());
+    for (command, several) in [("3 cgos-genmove_analyze b", false), ("4 cgos-genmove_analyze w 1", true)] {
+        talk.say("kgs-time_settings byoyomi 0 0.3 1");
+        talk.rest();
+        talk.say(command);
+        let mut lines = talk.rest();
+        assert_eq!(lines.remove(0), format!("={}", &command[..1]));
+        let played = lines.pop().expect("a move");
+        assert_eq!(lines.len() > 1, several, "{lines:?}");
+        let analysis: serde_json::Value = serde_json::from_str(lines.last().expect("an analysis")).expect("JSON");
+        let moves = analysis["moves"].as_array().expect("moves");
+        assert_eq!(played, format!("play {}", moves[0]["move"].as_str().expect("a move")));
+        let visits: Vec<u64> = moves.iter().map(|mv| mv["visits"].as_u64().expect("visits")).collect();
+        assert!(visits.len() > 5 && visits.is_sorted_by(|a, b| a >= b), "{visits:?}");
+        assert_eq!(analysis["visits"].as_u64(), Some(visits.iter().sum()));
+        let shares =
+            |object: &serde_json::Value, name: &str| object[name].as_f64().is_some_and(|x| (0.0..=1.0).contains(&x));
+        assert!(shares(&analysis, "winrate") && moves.iter().all(|mv| shares(mv, "winrate") && shares(mv, "prior")));
+        let pv = moves[0]["pv"].as_str().expect("a variation");
+        assert!(!pv.is_empty() && pv.split(' ').all(|vertex| Move::from_gtp(setup(5).size, vertex).is_some()), "{pv}");
+    }
+    talk.say("cgos-analyze w 1");
+    assert_eq!(talk.hear(), "=");
+    assert!(talk.hear().starts_with("{\"moves\":["));
+    talk.say("");
+    talk.rest();
 }
 
 #[test]

@@ -36,7 +36,11 @@ pub(super) fn genmove_analyze(
     arguments: &[&str],
     controller: &mut dyn Controller,
 ) -> Answer {
-    let wish = Wish::parse(dialect, arguments)?;
+    let mut wish = Wish::parse(dialect, arguments)?;
+    if dialect == Dialect::Cgos {
+        // CGOS wants one line, and its client asks for others when it can take them.
+        wish = wish.without_haste();
+    }
     let color = wish.color.unwrap_or(session.game.to_move());
     controller.begin();
     let decision = session.decide(color, true, Some(&wish), controller)?;

@@ -39,6 +39,25 @@ pub(super) fn komi(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     done()
 }
 
+/// KGS's: the rules of the game that comes. Those that count area differ in nothing that a model knows of.
+pub(super) fn kgs_rules(_: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    match one(arguments)? {
+        "chinese" | "aga" | "new_zealand" => done(),
+        "japanese" => Err(Failure::Unsupported("japanese rules are not supported; area is counted")),
+        _ => Err(Failure::Syntax),
+    }
+}
+
+/// KGS's: `kgs-chat game|private USER MESSAGE`. Says which program this is to users who ask in private; in a game it keeps
+/// silent, which is to fail.
+pub(super) fn kgs_chat(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    match *arguments {
+        ["private", _, _, ..] => Ok(format!("{} {}", session.setup.name, session.setup.version)),
+        ["game", _, _, ..] => Err(Failure::Unsupported("nothing to say")),
+        _ => Err(Failure::Syntax),
+    }
+}
+
 /// `loadsgf FILE [MOVE]`: the game as it was before that move, counted from 1, or at its end.
 pub(super) fn loadsgf(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     let (path, before) = match *arguments {
