@@ -201,7 +201,7 @@ impl FromStr for Retire {
         match (text.parse::<f64>(), text.parse()) {
             (Ok(elo), _) if (0.0..=MOST_ELO).contains(&elo) => Ok(Retire::Behind(elo)),
             (Err(_), Ok(model)) => Ok(Retire::Model(model)),
-            _ => Err(format!("neither Elo from 0 to {MOST_ELO} nor a model such as v15-330")),
+            _ => Err(format!("{text} is neither Elo in {:?} nor a model such as v15-330", 0.0..=MOST_ELO)),
         }
     }
 }

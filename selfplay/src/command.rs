@@ -94,7 +94,6 @@ fn blame(error: anyhow::Error) -> anyhow::Error {
 
 fn work(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let name = run_name(args)?;
-    let device: Device = args.place.device.parse().misconfigured()?;
     args.service.start("selfplay", Some(name.as_str()), stop)?;
     let device: Device = args.place.device.parse().misconfigured()?;
     let backend = Backend::open(device, Precision::Auto).misconfigured()?;

@@ -52,7 +52,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "MODEL|FILE", conflicts_with = "every")]
     against: Option<String>,
     /// Each name of a run means its models N, 2N, 3N and so on, and its newest
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1..=1_000_000_u32))]
     every: Option<u32>,
     /// The page [default: the name of the model, or of the first and the last, and .html]
     #[arg(long, value_name = "FILE")]

@@ -20,9 +20,11 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("elo0", &["-1", "0", "1", "2", "5", "400", "0.25"]),
     ("elo1", &["-1", "0", "1", "2", "5", "400", "0.25"]),
     ("evaluator games", &["2", "400"]),
+    ("every", &["1", "2", "5", "400"]),
     ("filters", &["1", "2", "5", "400"]),
     ("generation", &["1", "2", "5", "400"]),
     ("look-every", &["1", "2", "5", "400"]),
+    ("max-games-per-model", &["0", "1", "2", "5", "400"]),
     ("minutes", &["1", "2", "5", "400", "0.25"]),
     ("models", &["1", "2", "5", "400"]),
     ("pairs", &["1", "2", "5", "400"]),
@@ -46,7 +48,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
 /// Options that are no numbers.
 const WORDS: &str = "about against against-anchors anchor config device engines format from gate human log-format \
     log-level metrics-addr model name new-model out pair pairing precision prior q-init rate report run set sgf sprt \
-    store times unfinished with worker";
+    store times unfinished unretire with worker";
 
 /// The numbers that an option takes by the longest name that fits, or `None` for one that is no number.
 fn declared(name: &str) -> Option<&'static [&'static str]> {
