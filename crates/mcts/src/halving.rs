@@ -5,6 +5,10 @@
 //! get the same number of visits; after it those with the better half of the scores g + ln P + σ(q) stay. What the
 //! budget leaves over goes to the last two, one by one. The move that is left is the one to play.
 //!
+//! A search without an end does this again and again, each time with as many visits as all before together, and considers
+//! more moves each time (anytime sequential halving by doubling; Karnin et al., ICML 2013, section 5). It may be stopped
+//! after any visit.
+//!
 //! A phase is judged only when all of its visits are backed up: the search waits for leaves at its end.
 
 use rand::Rng;
@@ -13,6 +17,10 @@ use rand_distr::{Distribution, Gumbel as Noise};
 use crate::gumbel::Sigma;
 use crate::settings::Gumbel;
 use crate::tree::View;
+
+/// Visits of the first round of a search without an end, for each move that is considered: as many as two phases of two
+/// visits each take.
+const FIRST_ROUND: u32 = 4;
 
 /// The moves considered at a root; none before [`Halving::start`].
 #[derive(Clone, Debug, Default)]
@@ -23,6 +31,8 @@ pub(crate) struct Halving {
     phases: u32,
     /// Visits that each considered move has at the end of the present phase.
     due: u32,
+    /// In a search without an end: visits of the root at which the next round begins.
+    round_ends: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +67,7 @@ impl Considered {
 impl Halving {
     pub(crate) fn clear(&mut self) {
         self.considered.clear();
+        self.round_ends = None;
     }
 
     /// Bytes on the heap.
@@ -72,19 +83,35 @@ impl Halving {
     /// the highest priors are considered.
     pub(crate) fn start(&mut self, view: &View<'_>, gumbel: &Gumbel, budget: u32, mut rng: Option<&mut impl Rng>) {
         let noise = Noise::new(0.0f32, 1.0).expect("a positive scale");
+        self.consider(view, gumbel.moves, budget, || rng.as_mut().map_or(0.0, |rng| noise.sample(rng)));
+        self.round_ends = None;
+    }
+
+    /// Takes the moves with the highest keys, `g` being called for each move of the root.
+    fn consider(&mut self, view: &View<'_>, moves: usize, budget: u32, mut g: impl FnMut() -> f32) {
         self.considered.clear();
         for (slot, (&mv, &prior)) in view.moves.iter().zip(view.priors).enumerate().filter(|(_, (_, p))| **p > 0.0) {
-            let g = rng.as_mut().map_or(0.0, |rng| noise.sample(rng));
             let slot = (slot < view.children.len()).then_some(slot);
             let inherited = slot.map_or(0, |slot| view.children[slot].visits);
-            self.considered.push(Considered { mv, key: g + prior.ln(), slot, inherited });
+            self.considered.push(Considered { mv, key: g() + prior.ln(), slot, inherited });
         }
         self.considered.sort_unstable_by(|a, b| b.key.total_cmp(&a.key).then(a.mv.cmp(&b.mv)));
         // More moves than visits cannot be told apart.
-        self.considered.truncate(gumbel.moves.min(budget.max(1) as usize));
+        self.considered.truncate(moves.min(budget.max(1) as usize));
         self.budget = budget;
         self.phases = (self.considered.len() as u32).next_power_of_two().ilog2().max(1);
         self.due = self.share();
+    }
+
+    /// Begins the next round of a search without an end. The moves with the highest priors are considered, twice as many
+    /// with four times the visits: what a round leaves out for its prior gets its turn, and most visits stay with few moves.
+    pub(crate) fn start_round(&mut self, view: &View<'_>, gumbel: &Gumbel) {
+        let first = FIRST_ROUND * gumbel.moves as u32;
+        let visits = view.children.iter().map(|child| child.visits).sum::<u32>();
+        let budget = visits.max(first);
+        let moves = gumbel.moves as f32 * (budget as f32 / first as f32).sqrt();
+        self.consider(view, moves as usize, budget, || 0.0);
+        self.round_ends = Some(visits + budget);
     }
 
     /// Visits of each move in a phase with the present moves.
@@ -94,6 +121,15 @@ impl Halving {
 
     /// Ends phases that are complete. False when the present one is, but for visits that wait.
     pub(crate) fn settle(&mut self, view: &View<'_>, gumbel: &Gumbel) -> bool {
+        if let Some(end) = self.round_ends {
+            let waiting: u32 = view.children.iter().map(|child| u32::from(child.pending)).sum();
+            let visits: u32 = view.children.iter().map(|child| child.visits).sum();
+            match visits + waiting >= end {
+                true if waiting > 0 => return false,
+                true => self.start_round(view, gumbel),
+                false => {}
+            }
+        }
         while self.considered.iter().all(|considered| considered.visits(view) >= self.due) {
             if self.considered.iter().any(|considered| considered.waits(view)) {
                 return false;
@@ -125,9 +161,18 @@ impl Halving {
     }
 
     /// The slot of the move to play: of the considered moves with the most visits of this search the one with the best
-    /// score. None before any of them was visited.
+    /// score. None before any of them was visited. In a search without an end: of all moves with at least half the visits
+    /// of the most visited one, whose values are known about as well.
     pub(crate) fn survivor(&self, view: &View<'_>, gumbel: &Gumbel) -> Option<usize> {
         let sigma = Sigma::new(view, gumbel);
+        if self.round_ends.is_some() {
+            let most = view.children.iter().map(|child| child.visits).max().filter(|&most| most > 0)?;
+            let known = (0..view.children.len()).filter(|&slot| 2 * view.children[slot].visits >= most);
+            let score = |slot: usize| view.priors[slot].ln() + sigma.of(&view.children[slot]);
+            let order =
+                |a: &usize, b: &usize| score(*a).total_cmp(&score(*b)).then(view.moves[*b].cmp(&view.moves[*a]));
+            return known.max_by(order);
+        }
         let visited = |considered: &&Considered| considered.slot.is_some_and(|slot| view.children[slot].visits > 0);
         let order = |a: &&Considered, b: &&Considered| {
             let by_score = || a.score(view, &sigma).total_cmp(&b.score(view, &sigma));

@@ -77,12 +77,6 @@ impl Search {
         &self.settings
     }
 
-    /// Chooses edges in this way from now on. The tree stays: what it knows does not depend on how it was searched.
-    pub fn choose_by(&mut self, algorithm: Algorithm) {
-        self.settings.algorithm = algorithm;
-        self.halving.clear();
-    }
-
     /// Forgets the tree: the present position is as if nobody had searched it.
     pub fn start_over(&mut self) {
         *self = Search::new(self.game.clone(), self.settings);
@@ -301,6 +295,20 @@ impl Search {
                 let view = self.tree.view(root, self.game.to_move());
                 self.halving.start(&view, gumbel, budget, exploration.map(|_| rng));
             }
+        }
+    }
+
+    /// Begins the search of one move as [`Search::begin_move`] does without an exploration, but for no number of visits: the
+    /// search may be stopped after any of them, and its best move is as good as they allow.
+    ///
+    /// # Panics
+    /// When the root is not expanded.
+    pub fn begin_endless(&mut self) {
+        let root = self.expanded_root();
+        self.exploration = None;
+        if let Algorithm::Gumbel(gumbel) = &self.settings.algorithm {
+            let view = self.tree.view(root, self.game.to_move());
+            self.halving.start_round(&view, gumbel);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use go::{Game, Illegal, Move, Position, Symmetry};
 use half::bf16;
-use mcts::{Algorithm, Draw, Evaluate, Evaluation, Exploration, Leaf, Pushed, Search, Selected, Settings, Value};
+use mcts::{Draw, Evaluate, Evaluation, Exploration, Leaf, Pushed, Search, Selected, Settings, Value};
 use rand::RngExt;
 
 use crate::Seed;
@@ -24,6 +24,8 @@ pub struct Thinker {
     exploration: Option<Exploration>,
     /// Whether the network sees the images of a position under the symmetries alike, or each in a symmetry drawn anew.
     sees_images_alike: bool,
+    /// Whether the budget says only how far the search goes before it is extended.
+    endless: bool,
     /// Entropy of the root's priors before noise, once the present root has been prepared.
     prior_entropy: Option<f32>,
     /// These priors by the index of the move.
@@ -55,6 +57,7 @@ impl Thinker {
             budget,
             exploration,
             sees_images_alike: false,
+            endless: false,
             prior_entropy: None,
             priors: Vec::new(),
             waiting: Vec::with_capacity(budget.leaves),
@@ -159,7 +162,10 @@ impl Thinker {
         if self.prior_entropy.is_none() && self.search.is_expanded() {
             self.prior_entropy = Some(self.search.prior_entropy());
             self.search.put_priors(&mut self.priors);
-            self.search.begin_move(self.budget.visits, self.exploration, rng);
+            match self.endless {
+                true => self.search.begin_endless(),
+                false => self.search.begin_move(self.budget.visits, self.exploration, rng),
+            }
         }
     }
 
@@ -199,9 +205,11 @@ impl Thinker {
         self.search.start_over();
     }
 
-    /// Chooses edges in this way from now on, here and in the positions that follow.
-    pub fn choose_by(&mut self, algorithm: Algorithm) {
-        self.search.choose_by(algorithm);
+    /// Searches the present position, and those that follow, so that every extension of the search leaves a best move: for
+    /// searches whose visits are not known when they begin. Call it before anything of the position is pushed.
+    pub fn set_endless(&mut self, endless: bool) {
+        debug_assert!(self.prior_entropy.is_none() && self.waiting.is_empty(), "the search of this move has not begun");
+        self.endless = endless;
     }
 
     /// Goes on with the search of the present position, in the way in which it began, until it has so many visits.

@@ -98,7 +98,8 @@ fn analysis_of_a_gumbel_model_lists_moves_in_order_with_their_variations() {
         let line = line.expect("500 lines and no more than 20 moves");
         let infos: Vec<&str> = line.split("info ").filter(|info| !info.is_empty()).collect();
         let visits: Vec<u32> = infos.iter().map(|info| field(info, "visits").parse().expect("a number")).collect();
-        assert!(visits.is_sorted_by(|a, b| a >= b), "{command}: {visits:?}");
+        // The best of those that are visited about as often as any comes first.
+        assert!(visits[1..].is_sorted_by(|a, b| a >= b) && 2 * visits[0] >= visits[1], "{command}: {visits:?}");
         for (order, info) in infos.iter().enumerate() {
             assert_eq!(field(info, "order"), order.to_string(), "{command}: {info}");
             assert_eq!(field(info, "pv"), field(info, "move"), "{command}: {info}");
@@ -127,7 +128,7 @@ fn cgos_is_told_of_a_move_in_one_object() {
         let moves = analysis["moves"].as_array().expect("moves");
         assert_eq!(played, format!("play {}", moves[0]["move"].as_str().expect("a move")));
         let visits: Vec<u64> = moves.iter().map(|mv| mv["visits"].as_u64().expect("visits")).collect();
-        assert!(visits.len() > 5 && visits.is_sorted_by(|a, b| a >= b), "{visits:?}");
+        assert!(visits.len() > 5 && visits[1..].is_sorted_by(|a, b| a >= b), "{visits:?}");
         assert_eq!(analysis["visits"].as_u64(), Some(visits.iter().sum()));
         let shares =
             |object: &serde_json::Value, name: &str| object[name].as_f64().is_some_and(|x| (0.0..=1.0).contains(&x));

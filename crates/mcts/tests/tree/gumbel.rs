@@ -249,3 +249,64 @@ fn kept_visits_count_towards_the_budget_and_not_towards_the_phases() {
     assert_eq!(added[..8], [7, 7, 3, 3, 1, 1, 1, 1]);
     assert!(added[8..].iter().all(|&n| n == 0));
 }
+
+/// Searches without an end until the root has so many visits.
+fn endless(moves: usize, visits: u32, width: usize, judge: &dyn Fn(&Game) -> (Vec<f32>, f32)) -> Search {
+    let mut search = empty(9, gumbel(moves));
+    let (policy, value) = judge(search.game());
+    expand_root(&mut search, &policy, value);
+    search.begin_endless();
+    spend(&mut search, visits, width, judge);
+    search
+}
+
+/// Flat priors and equal values: in the first round, of 16 visits, four moves are considered, with 64 more visits eight,
+/// with four times as many sixteen.
+#[test]
+fn endless_search_considers_more_moves_with_every_round() {
+    for width in [1, 5] {
+        for (visits, moves) in [(1, 1), (3, 3), (16, 4), (32, 4), (64, 5), (128, 8), (512, 16)] {
+            let search = endless(4, visits, width, &even);
+            assert_eq!(search.root_moves().len(), moves, "{visits} visits, {width} leaves");
+            assert_eq!(search.visits(), visits);
+        }
+    }
+}
+
+/// One move wins, and its prior is the sixth: not among the four that the first rounds consider. Stopped after any visit
+/// from the 256th on, the search has it for the best.
+#[test]
+fn endless_search_may_be_stopped_after_any_visit() {
+    let good = 40;
+    let judge = |game: &Game| {
+        let mut policy = vec![1.0 / 82.0; 82];
+        [7, 11, 13, 17, 19].into_iter().zip(1..).for_each(|(mv, more)| policy[mv] += 0.1 * more as f32);
+        policy[good] += 0.05;
+        let found = game.moves().first().is_some_and(|mv| mv.index(game.size()) == good);
+        (policy, if found { 0.5 } else { -0.2 })
+    };
+    for width in [1, 2, 8] {
+        let mut search = endless(4, 256, width, &judge);
+        for visits in 256..600 {
+            spend(&mut search, visits, width, &judge);
+            let best = search.best_move().expect("a move was visited");
+            assert_eq!(best.mv.index(search.game().size()), good, "{visits} visits, {width} leaves: {best:?}");
+        }
+    }
+}
+
+/// A move that was played keeps what is known below it, whichever kind of search was there and comes next.
+#[test]
+fn endless_search_follows_another_and_is_followed() {
+    let mut search = endless(4, 300, 2, &hashed);
+    let best = search.best_move().expect("a move was visited");
+    search.advance(best.mv).expect("a legal move");
+    assert_eq!(search.visits(), best.visits - 1);
+    search.begin_move(best.visits + 40, None, &mut rng(1));
+    spend(&mut search, best.visits + 40, 2, &hashed);
+    let best = search.best_move().expect("a move was visited");
+    search.advance(best.mv).expect("a legal move");
+    search.begin_endless();
+    spend(&mut search, best.visits + 40, 2, &hashed);
+    assert_eq!(search.visits(), best.visits + 40);
+}
