@@ -161,8 +161,7 @@ mod tests {
     use super::*;
 
     fn config(changes: &[&str]) -> RunConfig {
-        let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
-        RunConfig::from_toml_with(include_str!("../../configs/tiny.toml"), &changes).expect("it is complete")
+        config::Preset::Tiny.with(changes).expect("the overrides are good")
     }
 
     fn size(changes: &[&str], model: u32, most: Option<u64>) -> Option<(u64, u64, bool)> {

@@ -27,7 +27,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use cli::{Stop, human, metrics};
-use config::{Algorithm, ModelId, RunConfig, Search};
+use config::{Algorithm, ModelConfig, ModelId, RunConfig, Search};
 use play::Selfplay;
 use record::Totals;
 use store::Run;
@@ -109,7 +109,7 @@ pub struct Progress {
 pub(crate) struct Shared<'a> {
     pub(crate) job: &'a Job,
     /// As the model plays by it.
-    pub(crate) config: &'a RunConfig,
+    pub(crate) config: &'a ModelConfig,
     /// Name of the series the games belong to.
     pub(crate) series: &'a str,
     /// Games of the series that are not to be begun.
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn searches_that_do_not_read_are_told_from_others() {
-        let config = RunConfig::from_toml(include_str!("../../configs/9x9.toml")).expect("it is complete");
+        let config = config::Preset::NineByNine.config();
         let gumbel = Search { algorithm: Algorithm::Gumbel, visits: 16, ..config.search };
         assert!(looks_one_move_ahead(&gumbel, 1.02));
         assert!(!looks_one_move_ahead(&gumbel, 1.47));

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use config::RunConfig;
+use config::Preset;
 use go::Size;
 use record::{GameRecord, synthetic};
 use store::{FileRef, Stem, Store};
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "train.batch=64".to_owned(),
         format!("train.steps={steps}"),
     ];
-    let config = RunConfig::from_toml_with(include_str!("../../crates/config/src/template.toml"), &overrides)?;
+    let config = Preset::Minigo.with(&overrides)?;
     let start = Instant::now();
     let manifest = shuffler::run(&run, &config, 1)?;
     let rows = manifest.drawn.examples as f64;

@@ -11,7 +11,7 @@ use std::fmt::Display;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use config::RunConfig;
+use config::{Preset, RunConfig};
 use go::Size;
 use record::{GameRecord, synthetic};
 use shuffler::Shuffler;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Failure> {
     let argument = |i, default: u64| env::args().nth(i).map_or(Ok(default), |text| text.parse());
     let (games, each) = (argument(1, 1_000_000)?, argument(2, 20_000)?);
     let overrides = [format!("selfplay.games={each}"), format!("selfplay.first_games={each}")];
-    let config = RunConfig::from_toml_with(include_str!("../../crates/config/src/template.toml"), &overrides)?;
+    let config = Preset::Minigo.with(&overrides)?;
     let folder = TempDir::new()?;
     let run = Store::open(&folder.path().display().to_string())?.run(&"r".parse()?);
     run.create(&config)?;

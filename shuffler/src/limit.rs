@@ -63,14 +63,13 @@ fn power_law(settings: &Window, n: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use config::RunConfig;
+    use config::Preset;
 
     use super::*;
 
     fn settings(overrides: &[&str]) -> Window {
         let overrides: Vec<String> = overrides.iter().map(|text| format!("window.{text}")).collect();
-        let template = include_str!("../../crates/config/src/template.toml");
-        RunConfig::from_toml_with(template, &overrides).unwrap().window
+        Preset::Minigo.with(&overrides).unwrap().window
     }
 
     fn size(settings: &Window, generation: u32, games: usize, positions: usize) -> (usize, bool) {

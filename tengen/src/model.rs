@@ -1,10 +1,10 @@
 //! From what a person typed for a model to what it is and how it plays.
 
 use cli::Blame;
-use config::{ModelId, ModelRef, RunConfig, RunName};
+use config::{ModelId, ModelRef, Preset, RunConfig, RunName};
 use store::{Store, StoreError};
 
-pub(crate) use trainer::models::{PLAIN, resolve, store_of};
+pub(crate) use trainer::models::{resolve, store_of};
 
 /// Which model is studied.
 #[derive(clap::Args, Debug)]
@@ -44,7 +44,7 @@ pub(crate) fn configuration(
         ModelId::Uniform | ModelId::Random => named,
     };
     let text = match own {
-        None => PLAIN.to_owned(),
+        None => Preset::NineByNine.config().to_toml(),
         Some(name) => {
             let missing = || StoreError::NotFound { path: format!("run {name} in {}", store.root()) };
             store.run(name).config()?.ok_or_else(missing)?.at(id.number()).to_toml()

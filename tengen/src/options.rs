@@ -4,10 +4,8 @@
 use std::fmt::Write;
 
 use clap::{Arg, CommandFactory};
-use config::RunConfig;
-use config::manual::{Key, Section, manual, template};
-
-use crate::model::PLAIN;
+use config::reference::{Key, Section, sections};
+use config::{Preset, RunConfig};
 
 const HEAD: &str = "\
 # Options
@@ -15,20 +13,25 @@ const HEAD: &str = "\
 This page is written by the programs themselves: `cargo run --release -p tengen -- options > docs/OPTIONS.md`
 writes it anew, and a test fails where it is stale.
 
-What affects learning is in a run's configuration, one TOML file in which every key is given. What belongs to the place
-(store, device, threads) is an argument or an environment variable.
+What affects learning is in a run's configuration. What belongs to the place (store, device, threads) is an argument or an
+environment variable.
 
 ## The configuration of a run
 
-`--set section.key=value` changes a key where a program takes `--set`; words need no quotes there. Behind each key are
-its value in `configs/9x9.toml` and, where Minigo published it, in Minigo's run on 19x19 (`crates/config/src/template.toml`).
+A configuration is a TOML file. `configs/base.toml` has every key; another file says `extends = \"base.toml\"`, a path relative
+to its own folder, and holds only what differs. Tables are merged key by key, lists are replaced. `tengen config show FILE`
+prints the resolved configuration, which the run stores; `tengen config diff A B` prints the differences of two. Unknown keys
+are errors. `--set section.key=value` overrides a key where a program takes `--set`; words need no quotes there.
+
+Each key has its type, its range, its default (`configs/base.toml`) and Minigo's value where it published one
+(`configs/minigo/base.toml`). Editors with Taplo (Even Better TOML) complete and check keys by `docs/config.schema.json`.
 ";
 
 /// The page, as Markdown.
 pub fn page() -> String {
-    let examples = [RunConfig::from_toml(PLAIN).expect("the configuration that ships is good"), template()];
+    let examples = [Preset::Base, Preset::Minigo].map(Preset::config);
     let mut page = HEAD.to_owned();
-    for section in manual() {
+    for section in sections() {
         page += &of_section(&section, &examples);
     }
     page += "\n## The programs\n";
@@ -56,16 +59,16 @@ fn of_section(section: &Section, examples: &[RunConfig; 2]) -> String {
 }
 
 fn of_key(key: &Key, examples: &[RunConfig; 2]) -> String {
-    let rules: String = key.rules.iter().map(|rule| format!("; {rule}")).collect();
-    let [small, large] = examples.each_ref().map(|config| key.value(config).replace('\n', " "));
+    let range: String = key.range.iter().map(|range| format!("; {range}")).collect();
+    let [base, minigo] = examples.each_ref().map(|config| key.value(config));
     let words: String = key.words.iter().map(|(word, about)| format!("  - `\"{word}\"`: {}\n", plain(about))).collect();
     let (name, kind, about) = (&key.name, &key.kind, plain(&key.about));
-    format!("- **`{name}`** ({}{rules}): 9x9 `{small}`, 19x19 `{large}`<br>{about}\n{words}", plain(kind))
+    format!("- **`{name}`** ({}{range}): default `{base}`, Minigo `{minigo}`<br>{about}\n{words}", plain(kind))
 }
 
-/// Without the brackets of links to code.
+/// On one line.
 fn plain(text: &str) -> String {
-    text.replace("[`", "`").replace("`]", "`")
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// A program or one of its commands, and what is below it.

@@ -26,7 +26,9 @@ pub(crate) fn positions(
     model: &mut dyn Evaluate,
     stop: &Stop,
 ) -> anyhow::Result<Vec<Game>> {
-    let mut started = (0..u64::from(count)).map(|i| Selfplay::new(SelfplaySpec::new(config, id, worker, i, threshold)));
+    let config = config.at(0);
+    let mut started =
+        (0..u64::from(count)).map(|i| Selfplay::new(SelfplaySpec::new(&config, id, worker, i, threshold)));
     let mut records: Vec<GameRecord> = Vec::new();
     let slots = (BATCH / config.search.leaves).max(1);
     play::run(

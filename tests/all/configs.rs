@@ -1,10 +1,10 @@
 //! Every configuration that comes with Tengen is one, and begins.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use config::{QInit, RunConfig};
-use tests::{TestStore, repository, succeed};
+use tests::{TestStore, fail, repository, succeed};
 
 fn configurations(folder: &str) -> Vec<PathBuf> {
     let files = fs::read_dir(repository().join(folder)).expect("the folder is there");
@@ -14,15 +14,14 @@ fn configurations(folder: &str) -> Vec<PathBuf> {
     files
 }
 
-fn read(file: &PathBuf) -> RunConfig {
-    let text = fs::read_to_string(file).expect("it can be read");
-    RunConfig::from_toml(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+fn read(file: &Path) -> RunConfig {
+    RunConfig::load(file, &[] as &[&str], |file| fs::read_to_string(file)).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]
 fn all_are_complete_and_make_a_network() {
     let files = [configurations("configs"), configurations("configs/minigo")].concat();
-    assert_eq!(files.len(), 7 + 8, "{files:?}");
+    assert_eq!(files.len(), 8 + 9, "{files:?}");
     for file in files {
         let config = read(&file);
         assert!(net::Shape::new(&config.game, &config.network).is_ok(), "{}", file.display());
@@ -58,4 +57,22 @@ fn minigos_runs_begin() {
         succeed(&mut selfplay);
         assert!(store.path().join("it/games").exists(), "{}", file.display());
     }
+}
+
+/// A run that `tengen run` creates stores every key, whatever its file extends.
+#[test]
+fn run_stores_the_resolved_configuration() {
+    let store = TestStore::new();
+    let mut selfplay = store.program("selfplay");
+    let tiny = repository().join("configs/tiny.toml");
+    selfplay.args(["--run", "it", "--model", "random", "--games", "1", "--set", "seed=5", "--config"]).arg(&tiny);
+    succeed(&mut selfplay);
+    let stored = fs::read_to_string(store.path().join("it/run.toml")).unwrap();
+    assert!(stored.lines().any(|line| line == "schema = 1") && !stored.contains("extends"), "{stored}");
+    assert_eq!(RunConfig::from_toml(&stored).unwrap(), RunConfig { seed: 5, ..read(&tiny) });
+    // Another release wrote it.
+    fs::write(store.path().join("it/run.toml"), stored.replace("schema = 1", "schema = 2")).unwrap();
+    let (code, said) = fail(store.program("selfplay").args(["--run", "it", "--model", "random", "--games", "2"]));
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("run.toml") && said.contains("schema is 2, and this program reads schema 1"), "{said}");
 }

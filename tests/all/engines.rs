@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use config::RunConfig;
+use config::Preset;
 use record::{EndReason, GameRecord};
 use testing::{Tool, require};
 use tests::{TestStore, repository, succeed};
@@ -17,8 +17,7 @@ fn gnugo_plays_whole_games_without_forfeit() {
     fs::write(&engines, read("configs/engines/gnugo.toml").replace("/usr/games/gnugo", gnugo.to_str().unwrap()))
         .unwrap();
     let run = store.run("tiny");
-    let changes = ["evaluate.visits=4".to_owned()];
-    run.create(&RunConfig::from_toml_with(&read("configs/tiny.toml"), &changes).unwrap()).unwrap();
+    run.create(&Preset::Tiny.with(&["evaluate.visits=4"]).unwrap()).unwrap();
     for (pair, games) in [(["GnuGo-0", "Captures"], "6"), (["GnuGo-0-random-50", "uniform"], "4")] {
         let mut evaluator = store.program("evaluator");
         evaluator.args(["--run", "tiny", "--engines"]).arg(&engines);

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use cli::Stop;
-use config::{ModelId, RunConfig};
+use config::{ModelId, Preset, RunConfig};
 use net::Device;
 use record::GameRecord;
 use selfplay::{Job, Model, Threshold, Unfinished};
@@ -39,9 +39,8 @@ fn published(run: &Run) -> Vec<GameRecord> {
 }
 
 fn run_of(store: &TestStore, follow: bool) -> (Run, RunConfig) {
-    let text = include_str!("../../configs/tiny.toml");
     let overrides = ["game.komi=0.5".to_owned(), format!("selfplay.follow_within_games={follow}")];
-    let config = RunConfig::from_toml_with(text, &overrides).unwrap();
+    let config = Preset::Tiny.with(&overrides).unwrap();
     let run = Store::open(&store.place()).unwrap().run(&"run".parse().unwrap());
     run.create(&config).unwrap();
     (run, config)

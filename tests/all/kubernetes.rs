@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -78,8 +79,12 @@ fn every_overlay_is_good_for_kubernetes_and_for_the_programs() {
     let Some(overlays) = rendered() else { return };
     for (overlay, objects) in overlays {
         let configs = named(&objects, "ConfigMap", "tengen-configs");
-        for (name, config) in configs["data"].as_object().unwrap() {
-            RunConfig::from_toml(text(config)).unwrap_or_else(|error| panic!("{overlay}: {name}: {error}"));
+        let data = configs["data"].as_object().unwrap();
+        // A mounted ConfigMap is one flat folder: what a file extends has to be in it.
+        let mounted = |path: &Path| data.get(path.to_str()?).map(|file| text(file).to_owned());
+        for (name, config) in data {
+            let read = |path: &Path| mounted(path).ok_or("not in the ConfigMap");
+            RunConfig::load(Path::new(name), &[] as &[&str], read).unwrap_or_else(|error| panic!("{overlay}: {error}"));
             assert_eq!(text(config), fs::read_to_string(repository().join("configs").join(name)).unwrap());
         }
         let mut programs = BTreeSet::new();

@@ -5,12 +5,11 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use config::RunConfig;
+use config::Preset;
 use go::{Game, Move, Symmetry};
 use net::Targets;
 use play::{RandomModel, Selfplay, SelfplaySpec};
 use record::{EndReason, Example, GameRecord, Outcome};
-use tests::repository;
 
 /// What every board is played with: so few visits that the moves are many, and everything that may happen in a game.
 const COMMON: [&str; 8] = [
@@ -31,8 +30,7 @@ const GUMBEL: [&str; 2] = ["search.algorithm=gumbel", "search.visits=2"];
 fn play(moves: usize, side: usize, overrides: &[&str]) {
     let size = [format!("game.size={side}"), format!("selfplay.move_limit={}", 3 * side * side)];
     let overrides = COMMON.iter().chain(overrides).map(|&text| text.to_owned()).chain(size).collect::<Vec<_>>();
-    let text = std::fs::read_to_string(repository().join("configs/tiny.toml")).unwrap();
-    let config = RunConfig::from_toml_with(&text, &overrides).unwrap();
+    let config = Preset::Tiny.with(&overrides).unwrap().at(0);
     let targets = Targets::new(&config.selfplay, &config.train);
     let done = Cell::new(0);
     let mut specs = (0..).map(|index| SelfplaySpec::new(&config, "random", "million", index, Some(-0.97)));

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::Command;
 use std::thread;
 
+use config::Preset;
 use s3::Refusal;
 use tests::{TestStore, fail, repository, succeed};
 
@@ -270,7 +271,7 @@ fn names_that_mean_nothing_and_configurations_that_do_not_fit_are_said() {
     let store = TestStore::on_server();
     with_games(&store);
     let wrong_key = store.path().join("wrong.toml");
-    let text = std::fs::read_to_string(repository().join("configs/tiny.toml")).unwrap();
+    let text = Preset::Tiny.config().to_toml();
     std::fs::write(&wrong_key, text.replacen("visits", "visist", 1)).unwrap();
     let wrong_key = wrong_key.to_str().unwrap();
     let cases: [(&str, &str, &[&str], &[&str]); 14] = [

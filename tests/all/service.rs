@@ -4,16 +4,15 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
+use config::Preset;
 use store::Run;
 use tests::{Stage, TestStore, repository};
 
 /// `tiny` with a network that takes its time, in a file.
 fn slow_config(store: &TestStore) -> PathBuf {
-    let text = fs::read_to_string(repository().join("configs/tiny.toml")).unwrap();
-    let slower = [("blocks = 1", "blocks = 6"), ("filters = 8", "filters = 48"), ("steps = 20", "steps = 2000")];
-    let text = slower.iter().fold(text, |text, (from, to)| text.replacen(from, to, 1));
+    let slower = Preset::Tiny.with(&["network.blocks=6", "network.filters=48", "train.steps=2000"]).unwrap();
     let path = store.path().join("slow.toml");
-    fs::write(&path, text).unwrap();
+    fs::write(&path, slower.to_toml()).unwrap();
     path
 }
 

@@ -196,7 +196,7 @@ mod tests {
     /// The names of the alarms after a change to a network that is well.
     fn alarms(change: impl FnOnce(&mut Known)) -> Vec<&'static str> {
         let mut known = Known {
-            train: config::manual::template().train,
+            train: config::Preset::Minigo.config().train,
             learned: losses(),
             holdout: losses(),
             spread: 0.1,

@@ -1,11 +1,8 @@
 //! Models by their names, and one that comes with the program: `9x9-demo`.
 
 use cli::Blame;
-use config::{ModelId, ModelRef, RunConfig, RunName};
+use config::{ModelId, ModelRef, Preset, RunConfig, RunName};
 use store::{ModelCard, Store, StoreError};
-
-/// The configuration that a built-in model plays with where no run is named: that of the 9x9 run.
-pub const PLAIN: &str = include_str!("../../configs/9x9.toml");
 
 /// The name of its run.
 const NAME: &str = "9x9-demo";
@@ -17,7 +14,7 @@ const WEIGHTS: &[u8] = include_bytes!("../../demo/9x9-demo.safetensors");
 /// Optimiser steps that it has taken.
 const STEPS: u64 = 93_677;
 
-/// What it is, and what it was searched with in its last games, where [`PLAIN`] has something else.
+/// What it is, and what it was searched with in its last games, where `configs/9x9.toml` has something else.
 const OTHERWISE: [&str; 6] = [
     "network.blocks=8",
     "network.filters=64",
@@ -59,7 +56,7 @@ pub fn resolve(store: &Store, model: &ModelRef) -> anyhow::Result<ModelId> {
 
 /// The configuration of its run.
 fn configuration() -> RunConfig {
-    RunConfig::from_toml_with(PLAIN, &OTHERWISE.map(str::to_owned)).expect("it is tested")
+    Preset::NineByNine.with(&OTHERWISE).expect("it is tested")
 }
 
 fn demo(name: &RunName) -> Result<Store, StoreError> {
@@ -109,7 +106,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let url = folder.path().display().to_string();
         let model: ModelRef = NAME.parse().unwrap();
-        Store::open(&url).unwrap().run(&NAME.parse().unwrap()).create(&RunConfig::from_toml(PLAIN).unwrap()).unwrap();
+        Store::open(&url).unwrap().run(&NAME.parse().unwrap()).create(&Preset::NineByNine.config()).unwrap();
         assert_eq!(store_of(&url, &model).unwrap().root(), Store::open(&url).unwrap().root());
         let other: ModelRef = "v1".parse().unwrap();
         assert_eq!(store_of(&url, &other).unwrap().root(), Store::open(&url).unwrap().root());

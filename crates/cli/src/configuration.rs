@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 use config::RunConfig;
 
@@ -34,14 +34,12 @@ impl ConfigArgs {
     }
 }
 
-/// The configuration in a file, with other values for some keys, each as `section.key=value`.
+/// The configuration in a file and those that it extends, with other values for some keys, each as `section.key=value`.
 ///
 /// # Errors
 /// A file that cannot be read or is no configuration: the operator's to mend.
 pub fn configuration(path: &Path, overrides: &[String]) -> anyhow::Result<RunConfig> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
-    RunConfig::from_toml_with(&text, overrides).with_context(|| path.display().to_string()).misconfigured()
+    RunConfig::load(path, overrides, |path| std::fs::read_to_string(path)).misconfigured()
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Which keys of two configurations differ.
+//! Differences between two configurations.
 
 use toml::{Table, Value};
 
-use crate::RunConfig;
+use crate::{RunConfig, reference};
 
-/// A key that has different values in two configurations.
+/// A key with two values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// Its full name, such as `search.visits`.
@@ -16,47 +16,38 @@ pub struct Difference {
 }
 
 impl RunConfig {
-    /// The keys that have another value in another configuration, in their order.
+    /// The keys whose values differ, in the order of the file.
     pub fn differences(&self, other: &RunConfig) -> Vec<Difference> {
-        let table = |config: &RunConfig| -> Table {
-            config.to_toml().parse().expect("what was written as TOML can be read as TOML")
-        };
-        let mut found = Vec::new();
-        collect("", &table(self), &table(other), &mut found);
-        found
+        let (one, other) = (self.table(), other.table());
+        let keys = reference::sections().into_iter().flat_map(|section| section.keys).map(|key| key.name);
+        let values = keys.map(|key| Difference { one: value(&one, &key), other: value(&other, &key), key });
+        values.filter(|difference| difference.one != difference.other).collect()
     }
 }
 
-fn collect(path: &str, one: &Table, other: &Table, found: &mut Vec<Difference>) {
-    let absent = Value::String("absent".to_owned());
-    let keys = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key)));
-    for key in keys {
-        let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        match (one.get(key).unwrap_or(&absent), other.get(key).unwrap_or(&absent)) {
-            (Value::Table(one), Value::Table(other)) => collect(&full, one, other, found),
-            (one, other) if one != other => {
-                found.push(Difference { key: full, one: one.to_string(), other: other.to_string() });
-            }
-            _ => {}
-        }
-    }
+/// A value as TOML on one line; empty if there is none.
+pub(crate) fn value(table: &Table, key: &str) -> String {
+    let mut parts = key.split('.');
+    let first = parts.next().and_then(|part| table.get(part));
+    parts.fold(first, |value, part| value?.get(part)).map(Value::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::test::minigo;
 
     #[test]
-    fn differences_are_named_by_key_and_value() {
-        let template = include_str!("template.toml");
-        let plain = RunConfig::from_toml(template).unwrap();
-        let changes = ["search.visits=50", "seed=9", "train.grow=[]"].map(str::to_owned);
-        let other = RunConfig::from_toml_with(template, &changes).unwrap();
-        assert_eq!(plain.differences(&plain), []);
-        let found = other.differences(&plain);
-        let keys: Vec<&str> = found.iter().map(|found| found.key.as_str()).collect();
-        assert!(keys.contains(&"search.visits") && keys.contains(&"seed"), "{keys:?}");
-        let visits = found.iter().find(|found| found.key == "search.visits").unwrap();
-        assert_eq!((visits.one.as_str(), &visits.other), ("50", &plain.search.visits.to_string()));
+    fn differences_name_keys_and_values() {
+        let found =
+            minigo(&[]).differences(&minigo(&["loop.models=3", "seed=2", "train.l2=0.3", "search.q_init=zero"]));
+        let found: Vec<[&str; 3]> = found.iter().map(|d| [&*d.key, &*d.one, &*d.other]).collect();
+        let expected = [
+            ["seed", "1", "2"],
+            ["search.q_init", "\"loss\"", "\"zero\""],
+            ["train.l2", "0.0001", "0.3"],
+            ["loop.models", "1000", "3"],
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(minigo(&[]).differences(&minigo(&[])), []);
     }
 }

@@ -1,30 +1,52 @@
-//! What a run is: one complete TOML file, checked when it is read.
+//! The configuration of a run: everything that affects learning, in one TOML file per run.
 //!
-//! The file describes everything that affects learning and has no hidden defaults: a missing key is an error, and so
-//! is an unknown one. What belongs to the place (store, device, threads) is not in here. [`RunConfig::digest`] names a
-//! configuration and is written beside everything it produced.
+//! `configs/base.toml` has every key; other files say `extends = "base.toml"` and hold only what differs
+//! ([`RunConfig::load`]). A resolved configuration is complete: nothing has a hidden default, and unknown keys are errors. The store
+//! keeps the resolved one. [`RunConfig::digest`] identifies a configuration and is written beside everything it produced. What
+//! belongs to the place (store, device, threads) is a flag or an environment variable instead.
 //!
-//! Only a configuration that is stored may lack keys, those that came after it ([`RunConfig::from_stored`]).
+//! To add a key: a field with a doc comment and its range in the struct of its section, a value in `configs/base.toml`, and its
+//! use. Names, ranges and documentation come from the struct ([`schema()`], [`reference`]); the files generated from it are checked by
+//! a test, and written with `UPDATE_EXPECT=1 cargo test -p config`.
 
-mod check;
+mod bounds;
+mod cycle;
 mod differences;
 mod error;
-pub mod manual;
+mod evaluate;
+mod game;
+mod keys;
 mod model_id;
-mod newer;
-mod phases;
+mod network;
 mod player;
+mod presets;
 mod q_init;
 mod read;
-mod sections;
+pub mod reference;
+mod resign;
+mod run_config;
+mod schema;
+mod search;
+mod selfplay;
+#[cfg(test)]
+mod test;
+mod train;
+mod window;
 
+pub use cycle::Loop;
 pub use differences::Difference;
 pub use error::ConfigError;
+pub use evaluate::{Evaluate, Pairing};
+pub use game::{Game, Scoring};
 pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
+pub use network::{Inputs, Network, PolicyHead, ValueHead};
 pub use player::{EngineName, Overrides, PlayerId, PlayerIdError, PlayerRef};
+pub use presets::Preset;
 pub use q_init::QInit;
-pub use sections::{
-    Algorithm, DrawBy, Evaluate, Game, Grow, Growth, Inputs, LearningRate, Loop, Network, Optimizer, OutcomeIn,
-    Pairing, Phase, PolicyHead, PolicyTarget, RatePath, Resign, RunConfig, Scoring, Search, Selfplay, Train, ValueHead,
-    ValueLoss, Window,
-};
+pub use resign::Resign;
+pub use run_config::{ModelConfig, RunConfig, SCHEMA};
+pub use schema::schema;
+pub use search::{Algorithm, Phase, Search};
+pub use selfplay::Selfplay;
+pub use train::{Grow, LearningRate, Optimizer, OutcomeIn, PolicyTarget, RatePath, Train, ValueLoss};
+pub use window::{DrawBy, Growth, Window};

@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn settings_change_the_search_and_are_checked() {
-        let config = RunConfig::from_toml(include_str!("template.toml")).unwrap();
+        let config = crate::Preset::Minigo.config();
         let settings: Overrides = "visits=33+q_init=loss+leaves=2".parse().unwrap();
         let changed = settings.apply(&config).unwrap();
         assert_eq!((changed.evaluate.visits, changed.search.leaves), (33, 2));

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// The value an edge starts with at expansion, for the side to move: v − penalty, or 0.
@@ -72,6 +73,23 @@ impl<'de> Deserialize<'de> for QInit {
             Raw::Text(text) => text,
         };
         text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl JsonSchema for QInit {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "QInit".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "anyOf": [
+                { "type": "string", "const": "loss", "description": "A loss: the value of the position minus 2." },
+                { "type": "string", "const": "parent", "description": "The value of the position." },
+                { "type": "string", "const": "zero", "description": "0." },
+                { "type": "number", "minimum": 0, "maximum": 2, "description": "The value of the position minus this." },
+            ]
+        })
     }
 }
 

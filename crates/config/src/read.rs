@@ -1,71 +1,136 @@
-//! From text to a checked configuration, and back.
+//! From text to a checked configuration.
 
-use sha2::{Digest, Sha256};
+use std::fmt::Display;
+use std::path::{Component, Path, PathBuf};
+
 use toml::{Table, Value};
 
-use crate::{ConfigError, RunConfig, newer};
+use crate::schema::EXTENDS;
+use crate::{ConfigError, RunConfig, SCHEMA, keys};
+
+/// Files in a chain of `extends`, at most. It ends chains that a cycle check by name does not find.
+const LONGEST_CHAIN: usize = 16;
 
 impl RunConfig {
-    /// Reads the text of a configuration file and checks it.
+    /// Reads a complete configuration and checks it.
     ///
     /// # Errors
     /// Text that is not TOML, a missing or unknown key, a value of the wrong type or out of range.
     pub fn from_toml(text: &str) -> Result<RunConfig, ConfigError> {
-        RunConfig::from_toml_with(text, &[])
-    }
-
-    /// Reads the text and then applies overrides of the form `section.key=value`, in order.
-    ///
-    /// The value is read as TOML, and as a plain string where it is not TOML: `search.q_init=loss` works.
-    ///
-    /// # Errors
-    /// As [`RunConfig::from_toml`]; an override may not name an unknown key either.
-    pub fn from_toml_with(text: &str, overrides: &[String]) -> Result<RunConfig, ConfigError> {
-        let mut table: Table = text.parse().map_err(|e: toml::de::Error| ConfigError::Toml(e.to_string()))?;
-        for text in overrides {
-            apply(&mut table, text)?;
-        }
-        refuse_unknown(&table)?;
-        if let Some(key) = newer::missing(&table) {
-            return Err(ConfigError::Missing { key });
-        }
-        if overrides.is_empty() {
-            // From the text itself, so that errors can show line and column.
-            return RunConfig::from_stored(text);
-        }
-        let config: RunConfig =
-            Value::Table(table).try_into().map_err(|e: toml::de::Error| ConfigError::Toml(e.to_string()))?;
+        keys::refuse_missing(&complete(text)?)?;
+        // From the text itself, so that errors show line and column.
+        let config: RunConfig = toml::from_str(text).map_err(malformed)?;
         config.check()?;
         Ok(config)
     }
 
-    /// Reads what [`RunConfig::to_toml`] of this program wrote, or of an older one: keys that came later are what that one
-    /// did without them.
+    /// Reads a complete configuration, applies overrides of the form `section.key=value` in order, and checks the result.
+    ///
+    /// A value is TOML, or else a plain string: `search.q_init=loss` works.
     ///
     /// # Errors
     /// As [`RunConfig::from_toml`].
-    pub fn from_stored(text: &str) -> Result<RunConfig, ConfigError> {
-        let table: Table = text.parse().map_err(|e: toml::de::Error| ConfigError::Toml(e.to_string()))?;
-        refuse_unknown(&table)?;
-        let config: RunConfig = toml::from_str(text).map_err(|e| ConfigError::Toml(e.to_string()))?;
-        config.check()?;
-        Ok(config)
-    }
-
-    /// The whole configuration as TOML, without comments; [`RunConfig::from_toml`] reads it back unchanged.
-    pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a configuration holds only numbers, strings, tables and arrays of tables")
-    }
-
-    /// Names this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`], without keys
-    /// that came later and say what programs did before.
-    pub fn digest(&self) -> String {
-        if let Some(whole) = &self.whole {
-            return whole.clone();
+    pub fn from_toml_with(text: &str, overrides: &[impl AsRef<str>]) -> Result<RunConfig, ConfigError> {
+        if overrides.is_empty() {
+            return RunConfig::from_toml(text);
         }
-        let sum = Sha256::digest(newer::without(&self.to_toml()).as_bytes());
-        sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        finish(complete(text)?, overrides)
     }
+
+    /// Reads a configuration file and those that it `extends`, applies overrides and checks the result.
+    ///
+    /// `read` returns the text of a file. A file overrides the one that it extends key by key; a list replaces a list. The path in
+    /// `extends` is relative to the folder of the file.
+    ///
+    /// # Errors
+    /// As [`RunConfig::from_toml`], with the file; also a file that cannot be read, and files that extend each other in a cycle.
+    pub fn load<E: Display>(
+        file: &Path,
+        overrides: &[impl AsRef<str>],
+        mut read: impl FnMut(&Path) -> Result<String, E>,
+    ) -> Result<RunConfig, ConfigError> {
+        let mut chain: Vec<PathBuf> = vec![tidy(file)];
+        let mut resolved = Table::new();
+        loop {
+            let here = &chain[chain.len() - 1];
+            let found = |problem| ConfigError::In { file: here.display().to_string(), problem: Box::new(problem) };
+            let unreadable =
+                |error: E| ConfigError::Read { file: here.display().to_string(), reason: error.to_string() };
+            let (table, extends) = parse(&read(here).map_err(unreadable)?).map_err(found)?;
+            merge(&mut resolved, table);
+            let Some(parent) = extends else { break };
+            let parent = tidy(&here.parent().unwrap_or(Path::new("")).join(parent));
+            let cycle = chain.contains(&parent);
+            chain.push(parent);
+            if cycle {
+                let names: Vec<String> = chain.iter().map(|path| path.display().to_string()).collect();
+                return Err(ConfigError::Cycle(names.join(" -> ")));
+            }
+            if chain.len() > LONGEST_CHAIN {
+                return Err(ConfigError::TooLong(LONGEST_CHAIN));
+            }
+        }
+        let found = |problem| ConfigError::In { file: file.display().to_string(), problem: Box::new(problem) };
+        finish(resolved, overrides).map_err(found)
+    }
+}
+
+/// The table of a text that extends nothing.
+fn complete(text: &str) -> Result<Table, ConfigError> {
+    match parse(text)? {
+        (table, None) => Ok(table),
+        (_, Some(parent)) => Err(ConfigError::Extends(parent)),
+    }
+}
+
+/// The keys of one file, all of them known, and the file that it extends.
+fn parse(text: &str) -> Result<(Table, Option<String>), ConfigError> {
+    let mut table: Table = text.parse().map_err(malformed)?;
+    match table.get("schema").and_then(Value::as_integer) {
+        Some(schema) if schema > i64::from(SCHEMA) => return Err(ConfigError::Newer(schema)),
+        _ => {}
+    }
+    let extends = match table.remove(EXTENDS) {
+        None => None,
+        Some(Value::String(parent)) => Some(parent),
+        Some(other) => return Err(not_a_path(&other)),
+    };
+    keys::refuse_unknown(&table)?;
+    Ok((table, extends))
+}
+
+fn not_a_path(value: &Value) -> ConfigError {
+    ConfigError::Value {
+        key: EXTENDS.into(),
+        value: value.to_string().into(),
+        rule: "must be the path of a configuration file".into(),
+    }
+}
+
+/// Adds the values of `parent` for keys that `table` does not have.
+fn merge(table: &mut Table, parent: Table) {
+    for (key, value) in parent {
+        match (table.get_mut(&key), value) {
+            (Some(Value::Table(inner)), Value::Table(value)) => merge(inner, value),
+            (Some(_), _) => {}
+            (None, value) => _ = table.insert(key, value),
+        }
+    }
+}
+
+fn finish(mut table: Table, overrides: &[impl AsRef<str>]) -> Result<RunConfig, ConfigError> {
+    for text in overrides {
+        apply(&mut table, text.as_ref())?;
+    }
+    keys::refuse_unknown(&table)?;
+    keys::refuse_missing(&table)?;
+    let config: RunConfig = Value::Table(table).try_into().map_err(malformed)?;
+    config.check()?;
+    Ok(config)
+}
+
+fn malformed(error: toml::de::Error) -> ConfigError {
+    ConfigError::Toml(error.to_string().trim_end().to_owned())
 }
 
 /// Sets one value, given as `section.key=value`.
@@ -88,168 +153,130 @@ fn parse_value(text: &str) -> Value {
     parsed.and_then(|mut table| table.remove("v")).unwrap_or_else(|| Value::String(text.to_owned()))
 }
 
-/// All known keys, as a table of the right shape: the configuration that the tests read.
-fn template() -> Table {
-    include_str!("template.toml").parse().expect("the template is tested")
-}
-
-/// Finds the first key that the template does not have, and the known key nearest to it.
-fn refuse_unknown(table: &Table) -> Result<(), ConfigError> {
-    walk(table, &template(), "")
-}
-
-fn walk(table: &Table, known: &Table, path: &str) -> Result<(), ConfigError> {
-    for (key, value) in table {
-        let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-        match (known.get(key), value) {
-            (None, _) => return Err(unknown(key, full, known, path)),
-            (Some(Value::Table(known)), Value::Table(inner)) => walk(inner, known, &full)?,
-            _ => {}
+/// The path without `.`, and without `..` after the name of a folder.
+fn tidy(path: &Path) -> PathBuf {
+    let mut tidied = PathBuf::new();
+    for part in path.components() {
+        match (part, tidied.components().next_back()) {
+            (Component::CurDir, _) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => _ = tidied.pop(),
+            (part, _) => tidied.push(part),
         }
     }
-    Ok(())
-}
-
-fn unknown(key: &str, full: String, known: &Table, path: &str) -> ConfigError {
-    let distance = |candidate: &&String| strsim::damerau_levenshtein(key, candidate);
-    let nearest = known.keys().min_by_key(distance).filter(|near| distance(near) <= key.len().div_ceil(2));
-    let nearest = nearest.map(|near| if path.is_empty() { near.clone() } else { format!("{path}.{near}") });
-    ConfigError::UnknownKey { key: full, nearest }
+    tidied
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Preset;
+    use crate::test::{error, minigo};
 
-    const TEXT: &str = include_str!("template.toml");
-
-    fn error(overrides: &[&str]) -> String {
-        let overrides: Vec<String> = overrides.iter().map(|&s| s.to_owned()).collect();
-        RunConfig::from_toml_with(TEXT, &overrides).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn the_template_has_every_key_and_no_other() {
-        let config = RunConfig::from_toml(TEXT).unwrap();
-        let written: Table = config.to_toml().parse().unwrap();
-        let keys = |table: &Table| -> Vec<(String, Vec<String>)> {
-            let inner = |value: &Value| value.as_table().map(|t| t.keys().cloned().collect()).unwrap_or_default();
-            table.iter().map(|(key, value)| (key.clone(), inner(value))).collect()
+    /// A file system of these files, with the base at `base.toml`.
+    fn load(files: &[(&str, &str)], file: &str) -> Result<RunConfig, String> {
+        let base = Preset::Base.config().to_toml();
+        let read = |path: &Path| match files.iter().find(|(name, _)| Path::new(name) == path) {
+            Some((_, text)) => Ok((*text).to_owned()),
+            None if path == Path::new("base.toml") => Ok(base.clone()),
+            None => Err("no such file"),
         };
-        assert_eq!(keys(&written), keys(&template()));
+        RunConfig::load(Path::new(file), &[] as &[&str], read).map_err(|error| error.to_string())
     }
 
     #[test]
-    fn writing_and_reading_changes_nothing() {
-        let config = RunConfig::from_toml(TEXT).unwrap();
-        let again = RunConfig::from_toml(&config.to_toml()).unwrap();
-        assert_eq!(config, again);
-        assert_eq!(config.digest(), again.digest());
+    fn file_overrides_the_files_that_it_extends() {
+        let files = [
+            ("a.toml", "extends = \"base.toml\"\n[search]\nvisits = 5\nleaves = 2\n[loop]\nmodels = 3\n"),
+            ("deep/b.toml", "extends = \"../a.toml\"\nseed = 9\n[search]\nvisits = 7\n"),
+        ];
+        let base = Preset::Base.config();
+        let found = load(&files, "deep/b.toml").unwrap();
+        assert_eq!((found.search.visits, found.search.leaves, found.cycle.models, found.seed), (7, 2, 3, 9));
+        let mut expected = base.clone();
+        (expected.search.visits, expected.search.leaves, expected.cycle.models, expected.seed) = (7, 2, 3, 9);
+        assert_eq!(found, expected);
+        assert_eq!(load(&[], "./deep/../base.toml").unwrap(), base);
     }
 
     #[test]
-    fn every_value_changes_the_digest() {
-        let plain = RunConfig::from_toml(TEXT).unwrap();
-        for change in ["seed=2", "search.visits=9", "search.q_init=0.25", "train.rotate=false", "loop.models=7"] {
-            let changed = RunConfig::from_toml_with(TEXT, &[change.to_owned()]).unwrap();
-            assert_ne!(plain.digest(), changed.digest(), "{change}");
-        }
+    fn list_replaces_the_list_of_the_extended_file() {
+        let text = "extends = \"base.toml\"\n[train]\nlearning_rate = [{ from_step = 0, rate = 0.5 }]\n";
+        let found = load(&[("a.toml", text)], "a.toml").unwrap();
+        assert_eq!(found.train.learning_rate.iter().map(|point| point.rate).collect::<Vec<_>>(), [0.5]);
+    }
+
+    #[test]
+    fn extending_in_a_cycle_is_an_error() {
+        let files = [("a.toml", "extends = \"sub/b.toml\""), ("sub/b.toml", "extends = \"../a.toml\"")];
+        let message = load(&files, "a.toml").unwrap_err();
+        assert_eq!(message, "extends: the files extend each other in a cycle: a.toml -> sub/b.toml -> a.toml");
+        assert!(load(&[("a.toml", "extends = \"a.toml\"")], "a.toml").unwrap_err().contains("a.toml -> a.toml"));
+        let endless = |_: &Path| Ok::<_, String>("extends = \"link/a.toml\"".to_owned());
+        let message = RunConfig::load(Path::new("a.toml"), &[] as &[&str], endless).unwrap_err().to_string();
+        assert_eq!(message, "extends: more than 16 files in a chain");
+    }
+
+    #[test]
+    fn errors_name_the_file() {
+        let bad =
+            |text: &str| load(&[("x/a.toml", "extends = \"b.toml\""), ("x/b.toml", text)], "x/a.toml").unwrap_err();
+        assert_eq!(bad("[search]\nvisist = 3"), "x/b.toml: unknown key search.visist; did you mean search.visits?");
+        assert!(bad("[search\n").starts_with("x/b.toml: TOML parse error at line 1"), "{}", bad("[search\n"));
+        assert_eq!(bad("extends = \"../none.toml\""), "cannot read none.toml: no such file");
+        assert_eq!(bad("extends = 3"), "x/b.toml: extends is 3: must be the path of a configuration file");
+        assert_eq!(
+            bad("seed = 1"),
+            "x/a.toml: missing key evaluate; add it, or extend a file that has it: extends = \"base.toml\""
+        );
+        assert_eq!(
+            bad("extends = \"../base.toml\"\n[search]\nvisits = 0"),
+            "x/a.toml: search.visits is 0: must be from 1 to 10000000"
+        );
+        let wrong = bad("extends = \"../base.toml\"\n[search]\nvisits = \"many\"");
+        assert!(wrong.starts_with("x/a.toml: ") && wrong.contains("search.visits"), "{wrong}");
+    }
+
+    #[test]
+    fn newer_schema_is_an_error() {
+        let message =
+            "schema is 2, and this program reads schema 1; use the release that wrote the file, or a later one";
+        // It has keys that this program does not know, too.
+        let newer = minigo(&[]).to_toml().replace("schema = 1\n", "schema = 2\nfuture = true\n");
+        assert_eq!(RunConfig::from_toml(&newer).unwrap_err().to_string(), message);
+        assert_eq!(load(&[("a.toml", &newer)], "a.toml").unwrap_err(), format!("a.toml: {message}"));
+        assert_eq!(error(&["schema=0"]), "schema is 0: must be 1");
+    }
+
+    #[test]
+    fn complete_configuration_must_not_extend() {
+        let message = RunConfig::from_toml("extends = \"base.toml\"").unwrap_err().to_string();
+        assert!(message.starts_with("extends = \"base.toml\": this configuration must be complete"), "{message}");
+    }
+
+    #[test]
+    fn error_of_type_shows_the_line() {
+        let text = minigo(&[]).to_toml().replace("visits = 800", "visits = \"many\"");
+        let message = RunConfig::from_toml(&text).unwrap_err().to_string();
+        assert!(message.contains("visits = \"many\"") && message.contains("line"), "{message}");
+    }
+
+    #[test]
+    fn override_needs_a_key_and_a_value() {
+        assert_eq!(error(&["search.visits"]), "override \"search.visits\" is not of the form section.key=value");
+        assert!(error(&["seed.x=1"]).contains("seed.x=1"));
+        assert!(error(&["search.visits=many"]).contains("search.visits"), "{}", error(&["search.visits=many"]));
+    }
+
+    #[test]
+    fn override_takes_words_without_quotes() {
+        assert_eq!(minigo(&["search.q_init=parent"]).search.q_init, crate::QInit::PARENT);
     }
 
     #[test]
     fn comments_and_order_do_not_change_the_digest() {
-        let shuffled = TEXT.replace("[game]\n", "[game] # the game\n\n");
-        assert_ne!(shuffled, TEXT);
-        let digest = |text: &str| RunConfig::from_toml(text).unwrap().digest();
-        assert_eq!(digest(&shuffled), digest(TEXT));
-    }
-
-    #[test]
-    fn a_misspelt_key_is_named_with_the_nearest_known_one() {
-        assert_eq!(error(&["search.visist=50"]), "unknown key search.visist; did you mean search.visits?");
-        assert_eq!(error(&["serach.visits=50"]), "unknown key serach; did you mean search?");
-        assert_eq!(error(&["search.xyzzy=1"]), "unknown key search.xyzzy");
-    }
-
-    #[test]
-    fn a_missing_key_is_named() {
-        let text = TEXT.replace("visits = 800\n", "");
-        let message = RunConfig::from_toml(&text).unwrap_err().to_string();
-        assert!(message.contains("visits"), "{message}");
-    }
-
-    #[test]
-    fn values_out_of_range_are_named_with_the_range() {
-        assert_eq!(error(&["game.size=20"]), "game.size is 20: must be from 2 to 19");
-        assert_eq!(error(&["game.komi=0.3"]), "game.komi is 0.3: must be a multiple of 0.5, no larger than the board");
-        assert_eq!(
-            error(&["selfplay.choice_moves=7"]),
-            "selfplay.choice_moves is 7: must be even, so that neither colour gains"
-        );
-        assert_eq!(
-            error(&["search.fpu_reduction=0.2"]),
-            "search.fpu_reduction is 0.2: must be 0 with search.q_init_stays"
-        );
-        assert!(error(&["search.algorithm=gumbel"]).starts_with("selfplay.choice_moves is 30: must be 0 with"));
-        assert!(error(&["search.gumbel_moves=0"]).contains("search.gumbel_moves is 0"));
-        assert_eq!(error(&["selfplay.full_share=0"]), "selfplay.full_share is 0: must be above 0");
-        assert_eq!(
-            error(&["selfplay.full_share=0.25", "selfplay.fast_visits=800"]),
-            "selfplay.fast_visits is 800: must be below search.visits with selfplay.full_share below 1"
-        );
-        assert!(error(&["selfplay.noise_shaped=1.5"]).contains("must be from 0 to 1"));
-        assert!(error(&["selfplay.root_temperature_late=0"]).contains("must be above 0"));
-        assert!(error(&["selfplay.forced_visits=-1"]).contains("must not be negative"));
-        assert!(error(&["search.q_init=3"]).contains("penalty from 0 to 2"));
-        assert!(error(&["selfplay.policy_opening_share=1.5"]).contains("must be from 0 to 1"));
-        assert!(error(&["selfplay.policy_opening_moves=-1"]).contains("must not be negative"));
-        assert!(error(&["selfplay.komi_deviation=inf"]).contains("selfplay.komi_deviation"));
-        assert!(error(&["resign.jitter=-0.1"]).contains("must be from 0 to 1"));
-        assert!(error(&["resign.decided_moves=1"]).contains("so that both sides agree"));
-        assert!(error(&["resign.decided_moves=4", "resign.decided_visits=800"]).contains("below search.visits"));
-        assert!(error(&["resign.decided_weight=0"]).contains("must be above 0"));
-        assert!(error(&["train.policy_exponent=0"]).contains("must be above 0"));
-        assert!(error(&["train.policy_target=soft"]).contains("one-hot"));
-        assert!(error(&["train.momentum=nan"]).contains("train.momentum"));
-    }
-
-    #[test]
-    fn the_options_of_the_search_are_a_matter_of_overrides() {
-        let read = |overrides: &[&str]| {
-            let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-            RunConfig::from_toml_with(TEXT, &overrides).unwrap()
-        };
-        let katago = read(&[
-            "search.q_init=parent",
-            "search.q_init_stays=false",
-            "search.fpu_reduction=0.2",
-            "selfplay.noise_shaped=0.5",
-            "selfplay.root_temperature=1.25",
-            "selfplay.root_temperature_late=1.1",
-            "selfplay.root_temperature_halflife=19",
-            "selfplay.forced_visits=2",
-            "selfplay.prune_target=true",
-            "selfplay.choice_halflife=19",
-        ]);
-        assert!(!katago.search.q_init_stays && katago.selfplay.prune_target);
-        assert_eq!(katago.selfplay.root_temperature_halflife, 19.0);
-        let gumbel = read(&["search.algorithm=gumbel", "search.visits=16", "selfplay.choice_moves=0"]);
-        assert_eq!(gumbel.search.algorithm, crate::Algorithm::Gumbel);
-    }
-
-    #[test]
-    fn an_override_needs_a_key_and_a_value() {
-        assert_eq!(error(&["search.visits"]), "override \"search.visits\" is not of the form section.key=value");
-        assert!(error(&["seed.x=1"]).contains("seed.x=1"));
-        assert!(
-            error(&["search.visits=many"]).contains("visits")
-                || error(&["search.visits=many"]).contains("invalid type")
-        );
-    }
-
-    #[test]
-    fn overrides_take_words_without_quotes() {
-        let config = RunConfig::from_toml_with(TEXT, &["search.q_init=parent".to_owned()]).unwrap();
-        assert_eq!(config.search.q_init, crate::QInit::PARENT);
+        let text = minigo(&[]).to_toml();
+        let shuffled = text.replace("[game]\n", "[game] # the game\n\n");
+        assert_ne!(shuffled, text);
+        assert_eq!(RunConfig::from_toml(&shuffled).unwrap().digest(), minigo(&[]).digest());
     }
 }

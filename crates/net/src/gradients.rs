@@ -24,8 +24,7 @@ fn shape() -> Shape {
 
 fn train(changes: &[&str]) -> Train {
     let more = ["network.ownership=true", "network.score=true", "train.ownership_weight=0.7", "train.score_weight=0.3"];
-    let changes: Vec<String> = more.iter().chain(changes).map(|&change| change.to_owned()).collect();
-    config::RunConfig::from_toml_with(&config::manual::template().to_toml(), &changes).unwrap().train
+    config::Preset::Minigo.with(&[&more[..], changes].concat()).unwrap().train
 }
 
 fn batch(shape: Shape, targets: &Targets) -> Batch {

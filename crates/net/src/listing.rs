@@ -79,7 +79,7 @@ mod tests {
     use super::*;
 
     fn weights() -> Weights {
-        let config = config::manual::template();
+        let config = config::Preset::Minigo.config();
         let network = config::Network { blocks: 1, filters: 4, value_hidden: 4, ..config.network };
         Weights::synthetic(Shape::new(&config::Game { size: 5, ..config.game }, &network).unwrap(), 1)
     }

@@ -34,9 +34,7 @@ mod tests {
     use super::*;
 
     fn train(changes: &[&str]) -> Train {
-        let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
-        let text = config::manual::template().to_toml();
-        let mut train = config::RunConfig::from_toml_with(&text, &changes).unwrap().train;
+        let mut train = config::Preset::Minigo.with(changes).unwrap().train;
         train.learning_rate =
             [(0, 0.1), (100, 0.01), (200, 0.001)].map(|(from_step, rate)| LearningRate { from_step, rate }).to_vec();
         train

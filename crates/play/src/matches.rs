@@ -65,7 +65,7 @@ impl MatchSpec {
         let seed = game_seed(config.seed, &series, "match", index);
         let Settings { scoring, komi, .. } = Settings::new(&config.search, &config.game);
         MatchSpec {
-            header: Header::new(config, [&black.name, &white.name], "match", index, seed, visits),
+            header: Header::new(config, config.digest(), [&black.name, &white.name], "match", index, seed, visits),
             black: black.clone(),
             white: white.clone(),
             opening: game_seed(config.seed, &series, "opening", index / 2),

@@ -19,16 +19,16 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// `players` are the models of Black and White.
+    /// `players` are the models of Black and White; the digest is the one of the run's configuration.
     pub(crate) fn new(
         config: &RunConfig,
+        config_digest: String,
         players: [&str; 2],
         worker: &str,
         index: u64,
         seed: u64,
         visits: u32,
     ) -> Header {
-        let config_digest = config.digest();
         let [black, white] = players.map(str::to_owned);
         Header {
             timed: false,

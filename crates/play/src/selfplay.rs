@@ -1,6 +1,6 @@
 //! A game of a model against itself, played to learn from.
 
-use config::{ModelId, RunConfig};
+use config::{ModelConfig, ModelId, RunConfig};
 use go::{Color, Game, Move};
 use mcts::{Evaluate, RootMove, Settings, choice};
 use record::{GameRecord, SearchKind, Takeover, Turn};
@@ -35,15 +35,23 @@ impl SelfplaySpec {
     ///
     /// `threshold` is the resign threshold in force; the game may have one of its own near it. In calibration games
     /// nobody resigns, but the record tells when somebody would have.
-    pub fn new(config: &RunConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
+    pub fn new(config: &ModelConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
         let seed = game_seed(config.seed, model, worker, index);
         let (selfplay, resign) = (&config.selfplay, &config.resign);
         let variety = Variety::draw(config, seed, threshold);
         SelfplaySpec {
-            header: Header::new(config, [model, model], worker, index, seed, config.search.visits)
-                .calibration(is_calibration(index, resign.calibration))
-                .holdout_below(selfplay.holdout)
-                .on(variety.board, variety.komi),
+            header: Header::new(
+                config,
+                config.digest().to_owned(),
+                [model, model],
+                worker,
+                index,
+                seed,
+                config.search.visits,
+            )
+            .calibration(is_calibration(index, resign.calibration))
+            .holdout_below(selfplay.holdout)
+            .on(variety.board, variety.komi),
             settings: Settings {
                 komi: variety.komi,
                 // As far into the game as on the run's own board.

@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn searches_with_other_random_numbers_see_a_position_alike_only_when_asked_to() {
-        let config = config::manual::template();
+        let config = config::Preset::Minigo.config();
         let settings = Settings::new(&config.search, &config.game);
         let game = games().next().unwrap();
         let seen = |alike: bool| -> BTreeSet<Symmetry> {

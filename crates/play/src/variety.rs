@@ -76,9 +76,7 @@ mod tests {
     use super::*;
 
     fn config(overrides: &[&str]) -> RunConfig {
-        let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-        let text = include_str!("../../../configs/tiny.toml");
-        RunConfig::from_toml_with(text, &overrides).expect("the configuration that ships is good")
+        config::Preset::Tiny.with(overrides).expect("the overrides are good")
     }
 
     const GAMES: u64 = 4000;

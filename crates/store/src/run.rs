@@ -84,7 +84,7 @@ impl Run {
         let Some(bytes) = self.store.find(&path)? else { return Ok(None) };
         let text = std::str::from_utf8(&bytes)
             .map_err(|e| StoreError::Damaged { path: self.store.name(&path), reason: e.to_string() })?;
-        let config = RunConfig::from_stored(text);
+        let config = RunConfig::from_toml(text);
         let config = config.map_err(|source| StoreError::Config { path: self.store.name(&path), source })?;
         self.check_unchanged(text, &config)?;
         Ok(Some(config))
@@ -110,7 +110,7 @@ impl Run {
             return Ok(());
         }
         let copy = self.store.find(&self.copy_path(&wanted))?;
-        let before = copy.and_then(|bytes| RunConfig::from_stored(std::str::from_utf8(&bytes).ok()?).ok());
+        let before = copy.and_then(|bytes| RunConfig::from_toml(std::str::from_utf8(&bytes).ok()?).ok());
         let keys = before.map_or_else(Vec::new, |before| config.differences(&before));
         let changes = Box::new(Changes { keys, found, wanted });
         Err(StoreError::Edited { path: self.store.name(&self.config_path()), changes })

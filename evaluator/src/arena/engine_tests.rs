@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use config::Overrides;
+use config::{Overrides, Preset};
 use record::{EndReason, GameRecord, Outcome};
 
 use super::*;
@@ -10,9 +10,8 @@ use super::*;
 const RANDOM_MODEL: PlayerId = PlayerId::Model { id: ModelId::Random, settings: Overrides::NONE };
 
 fn store() -> Store {
-    let changes = ["search.visits=4", "evaluate.visits=4", "evaluate.games_per_pair=4"].map(str::to_owned);
-    let text = include_str!("../../../configs/tiny.toml");
-    let config = RunConfig::from_toml_with(text, &changes).expect("the configuration is complete");
+    let changes = ["search.visits=4", "evaluate.visits=4", "evaluate.games_per_pair=4"];
+    let config = Preset::Tiny.with(&changes).expect("the overrides are good");
     let store = Store::in_memory().expect("there is memory");
     store.run(&"tiny".parse().expect("a name")).create(&config).expect("the run is new");
     store

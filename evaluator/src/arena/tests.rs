@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use config::Overrides;
+use config::{Overrides, Preset};
 use ratings::sprt::{Sprt, Verdict};
 use record::GameId;
 
@@ -10,9 +10,8 @@ const RUN: &str = "tiny";
 
 /// A store with a run on a small board, few visits, and no model.
 pub(super) fn store() -> Store {
-    let changes = ["search.visits=4", "evaluate.visits=4", "evaluate.games_per_pair=4"].map(str::to_owned);
-    let text = include_str!("../../../configs/tiny.toml");
-    store_of(&RunConfig::from_toml_with(text, &changes).expect("the configuration is complete"))
+    let changes = ["search.visits=4", "evaluate.visits=4", "evaluate.games_per_pair=4"];
+    store_of(&Preset::Tiny.with(&changes).expect("the overrides are good"))
 }
 
 /// A store with a run of this configuration.

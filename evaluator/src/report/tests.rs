@@ -2,7 +2,7 @@ use std::fs;
 
 use bytes::Bytes;
 use cli::Stop;
-use config::{ModelId, PlayerId, RunConfig};
+use config::{ModelId, PlayerId, Preset};
 use engines::Declarations;
 use go::Size;
 use net::Device;
@@ -14,16 +14,14 @@ use super::*;
 use crate::Place;
 
 /// A store with a run in which models played, met and learned a little.
-fn arena(text: &str) -> Arena {
+fn arena() -> Arena {
     let store = Store::in_memory().expect("there is memory");
     let run = store.run(&"tiny".parse().expect("a name"));
-    run.create(&RunConfig::from_toml(text).expect("the configuration is complete")).expect("the run is new");
+    run.create(&Preset::Tiny.config()).expect("the run is new");
     let (device, engines, worker) = (Device::Cpu, Declarations::default(), "test".to_owned());
     let place = Place { device, cache: 1 << 20, times: false, threads: 1, engines, worker };
     Arena::open(&store, run.name(), place).expect("the run is there")
 }
-
-const TINY: &str = include_str!("../../../configs/tiny.toml");
 
 fn resign(threshold: f32) -> ResignThreshold {
     ResignThreshold {
@@ -39,7 +37,7 @@ fn resign(threshold: f32) -> ResignThreshold {
 }
 
 fn run_of_three() -> Arena {
-    let mut arena = arena(TINY);
+    let mut arena = arena();
     let size = Size::new(5).expect("a size");
     for model in 0..3 {
         let name = if model == 0 { "random".to_owned() } else { format!("tiny-{model}") };
@@ -188,7 +186,7 @@ fn the_page_is_whole_in_itself() {
 
 #[test]
 fn a_run_that_has_just_begun_has_a_page_too() {
-    let facts = gather(&arena(TINY), &[]).expect("memory can be read");
+    let facts = gather(&arena(), &[]).expect("memory can be read");
     assert_eq!(facts.to_string(), "0 players in 0 games, and 0 models in 0 games of self-play");
     assert_eq!(embedded(&page(&facts))["games"].as_array().map(Vec::len), Some(0));
 }
@@ -198,13 +196,12 @@ fn a_page_takes_the_place_of_the_one_before() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("report.html");
     fs::write(&file, "old").expect("the folder can be written");
-    write(&file, &gather(&arena(TINY), &[]).expect("memory can be read")).expect("the folder can be written");
+    write(&file, &gather(&arena(), &[]).expect("memory can be read")).expect("the folder can be written");
     let left: Vec<_> =
         fs::read_dir(folder.path()).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["report.html"]);
     assert!(fs::read_to_string(&file).expect("text").starts_with("<!doctype html>"));
     assert!(
-        write(&folder.path().join("none/report.html"), &gather(&arena(TINY), &[]).expect("memory can be read"))
-            .is_err()
+        write(&folder.path().join("none/report.html"), &gather(&arena(), &[]).expect("memory can be read")).is_err()
     );
 }

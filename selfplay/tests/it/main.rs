@@ -10,7 +10,7 @@ mod resuming;
 use std::ops::ControlFlow;
 
 use cli::Stop;
-use config::{ModelId, RunConfig};
+use config::{ModelId, Preset, RunConfig};
 use record::GameRecord;
 use selfplay::{Job, Model, Progress, SelfplayError, Threshold, Unfinished, play};
 use store::{Run, Store};
@@ -26,8 +26,7 @@ fn a_run() -> (TempDir, Run) {
 /// `tiny` with short searches and 5 games to a file, unless overridden.
 fn config(overrides: &[&str]) -> RunConfig {
     let basis = ["search.visits=4", "selfplay.games_per_file=5", "selfplay.batch=8"];
-    let overrides: Vec<String> = basis.iter().chain(overrides).map(|&text| text.to_owned()).collect();
-    RunConfig::from_toml_with(include_str!("../../../configs/tiny.toml"), &overrides).unwrap()
+    Preset::Tiny.with(&[&basis[..], overrides].concat()).unwrap()
 }
 
 /// Games of `random` by worker `w` in two threads; what is in progress at a stop is abandoned.

@@ -8,7 +8,7 @@ mod sampling;
 mod trouble;
 mod windows;
 
-use config::RunConfig;
+use config::{Preset, RunConfig};
 use go::Size;
 use record::{Example, GameRecord, synthetic};
 use store::{FileRef, Manifest, Run, Stem, Store};
@@ -36,8 +36,7 @@ fn config(overrides: &[&str]) -> RunConfig {
         "train.batch=100",
         "train.steps=1",
     ];
-    let overrides: Vec<String> = basis.iter().chain(overrides).map(|&text| text.to_owned()).collect();
-    RunConfig::from_toml_with(include_str!("../../../crates/config/src/template.toml"), &overrides).unwrap()
+    Preset::Minigo.with(&[&basis[..], overrides].concat()).unwrap()
 }
 
 /// Games number `from` to `to` of a model, one in ten of them set aside.

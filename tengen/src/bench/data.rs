@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use cli::Blame;
-use config::{RunConfig, RunName};
+use config::{Preset, RunConfig, RunName};
 use go::{Size, Symmetry};
 use net::{Ready, Shape, Targets};
 use record::{Example, GameRecord, synthetic};
@@ -18,7 +18,6 @@ use tempfile::TempDir;
 use super::Bench;
 use super::clock::Rate;
 use super::npz;
-use crate::model;
 
 /// Games that are published together.
 const GAMES_PER_FILE: u64 = 200;
@@ -185,7 +184,7 @@ impl MadeUp {
             format!("train.batch={BATCH}"),
             format!("train.steps={}", draw / BATCH),
         ];
-        Ok(RunConfig::from_toml_with(model::PLAIN, &overrides)?)
+        Ok(Preset::NineByNine.with(&overrides)?)
     }
 
     /// Draws from all that there is.

@@ -3,12 +3,11 @@
 use std::fmt;
 
 use cli::Blame;
-use config::RunConfig;
+use config::Preset;
 use serde::Serialize;
 
 use super::Bench;
 use super::search::UniformGame;
-use crate::model;
 
 /// Moves after which a game is looked at, so that its tree was kept and its history is as long as the network sees.
 const MOVES: usize = 20;
@@ -61,7 +60,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 
 fn measure(args: &Args, board: usize, visits: u32) -> anyhow::Result<Case> {
     let size = [format!("game.size={board}")];
-    let config = RunConfig::from_toml_with(model::PLAIN, &[&size[..], &args.overrides].concat()).misconfigured()?;
+    let config = Preset::NineByNine.with(&[&size[..], &args.overrides].concat()).misconfigured()?;
     let mut game = UniformGame::new(&config, visits)?;
     let bytes_per_fresh_game = game.thinker().search().footprint();
     for _ in 0..MOVES {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use cli::Blame;
-use config::RunConfig;
+use config::{Preset, RunConfig};
 use go::{Game, Move, Size};
 use mcts::{Evaluate, Settings, choice};
 use play::{Budget, Seed, Thinker, Uniform, generator};
@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::Bench;
 use super::clock::Rate;
-use crate::model;
 
 /// Arguments of `tengen bench search`.
 #[derive(clap::Args, Debug)]
@@ -58,7 +57,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 
 fn measure(bench: &Bench<'_>, args: &Args, side: usize, algorithm: &'static str) -> anyhow::Result<Case> {
     let given = [format!("game.size={side}"), format!("search.algorithm={algorithm}")];
-    let config = RunConfig::from_toml_with(model::PLAIN, &[&given[..], &args.overrides].concat()).misconfigured()?;
+    let config = Preset::NineByNine.with(&[&given[..], &args.overrides].concat()).misconfigured()?;
     let mut game = UniformGame::new(&config, args.visits)?;
     let rate = Rate::measure(bench.time, || game.think_and_move())?;
     Ok(Case { board: side, algorithm, visits: args.visits, visits_per_s_per_core: rate.per_core() })

@@ -131,7 +131,8 @@ pub(super) fn play(
     thread: usize,
     time: Duration,
 ) -> anyhow::Result<Played> {
-    let mut started = (0..).map(|index| SelfplaySpec::new(config, "made-up", &thread.to_string(), index, None));
+    let config = config.at(0);
+    let mut started = (0..).map(|index| SelfplaySpec::new(&config, "made-up", &thread.to_string(), index, None));
     let mut start = || started.next().map(Selfplay::new);
     let slots = config.selfplay.batch / config.search.leaves;
     played::play(&mut [&mut model.network(cache)], slots, &mut start, time)

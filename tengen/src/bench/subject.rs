@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use cli::Blame;
-use config::{ModelId, ModelRef, RunConfig};
+use config::{ModelId, ModelRef, Preset, RunConfig};
 use net::{Shape, Weights};
 use serde::Serialize;
 use store::Store;
@@ -93,7 +93,7 @@ impl SubjectArgs {
     }
 
     fn read(&self, overrides: &[String]) -> anyhow::Result<RunConfig> {
-        let plain = || RunConfig::from_toml_with(model::PLAIN, overrides).misconfigured();
+        let plain = || Preset::NineByNine.with(overrides).misconfigured();
         self.config.as_deref().map_or_else(plain, |path| cli::configuration(path, overrides))
     }
 

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::time::Instant;
 
-use config::manual::template;
-use config::{LearningRate, Train};
+use config::{LearningRate, Preset, Train};
 use go::{Game, Size};
 use mcts::{Draw, Evaluate};
 use net::{Device, NetError, Network, Precision, Recipe, Shape, Targets, Trainer, Weights, Workshop};
@@ -60,7 +59,7 @@ fn infer(device: Device, precision: Precision) -> Result<(), NetError> {
 
 fn train(device: Device, precision: Precision) -> Result<(), NetError> {
     let workshop = Workshop { device, precision, threads: 1 };
-    let plain = template();
+    let plain = Preset::Minigo.config();
     let learning_rate = vec![LearningRate { from_step: 0, rate: 0.01 }];
     let train = Train { batch: 32, learning_rate, ..plain.train.clone() };
     let recipe = Recipe { targets: Targets::new(&plain.selfplay, &train), train, seed: 1 };

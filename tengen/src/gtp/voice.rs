@@ -183,18 +183,16 @@ fn is_settled(game: &Game, scoring: Scoring) -> bool {
 pub(super) mod tests {
     use std::ops::ControlFlow;
 
-    use config::RunConfig;
     use go::Size;
     use mcts::{Draw, Evaluation, Gumbel, Pushed, Value};
     use play::{Uniform, generator};
 
     use super::*;
-    use crate::model::PLAIN;
 
     /// The model `uniform` with the settings of the 9x9 run, but for the algorithm and that everybody may pass.
     pub(in crate::gtp) fn voice(algorithm: &str, visits: u32) -> Voice {
         let changes = [format!("search.algorithm={algorithm}"), "search.pass_from=0".to_owned()];
-        let config = RunConfig::from_toml_with(PLAIN, &changes).expect("the configuration is good");
+        let config = config::Preset::NineByNine.with(&changes).expect("the configuration is good");
         let settings = Settings::new(&config.search, &config.game);
         let manner = Manner { settings, leaves: 2, visits, no_more: false, resign: None };
         Voice::new(Box::new(Uniform::new()), manner, generator(1))

@@ -6,7 +6,7 @@ use super::*;
 
 /// A small network of made-up weights.
 fn weights(filters: usize, seed: u64) -> Weights {
-    let config = config::manual::template();
+    let config = config::Preset::Minigo.config();
     let network = Network { blocks: 1, filters, value_hidden: 4, ..config.network };
     Weights::synthetic(Shape::new(&Game { size: 5, ..config.game }, &network).unwrap(), seed)
 }

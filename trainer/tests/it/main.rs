@@ -11,7 +11,7 @@ mod references;
 mod resuming;
 
 use cli::Stop;
-use config::RunConfig;
+use config::{Preset, RunConfig};
 use net::{Device, Precision, Shape, Workshop};
 use record::{Example, ExampleRows, GameRecord, synthetic};
 use store::{DrawSummary, Manifest, ModelCard, Run, Store, WindowSummary};
@@ -21,9 +21,8 @@ const WORKSHOP: Workshop = Workshop { device: Device::Cpu, precision: Precision:
 
 /// 5x5 with a network that takes no time: 6 steps of 16 examples for each model.
 fn config() -> RunConfig {
-    let text = include_str!("../../../configs/tiny.toml");
     let overrides = ["train.batch=16", "train.steps=6", "train.momentum=0.9", "train.l2=1e-3", "seed=3"];
-    RunConfig::from_toml_with(text, &overrides.map(str::to_owned)).unwrap()
+    Preset::Tiny.with(&overrides).unwrap()
 }
 
 fn run() -> Run {

@@ -1,7 +1,7 @@
 //! Games of people that models are measured on.
 
 use cli::Stop;
-use config::RunConfig;
+use config::{Preset, RunConfig};
 use trainer::{Progress, Reference, Setting, train_next};
 
 use crate::beginnings::collection;
@@ -13,8 +13,7 @@ const SAMPLE: &[u8] = include_bytes!("../../../crates/go/tests/data/human-9d-sam
 
 /// The run's configuration, but for the board.
 fn large() -> RunConfig {
-    let text = include_str!("../../../configs/tiny.toml");
-    RunConfig::from_toml_with(text, &["game.size=19".to_owned()]).unwrap()
+    Preset::Tiny.with(&["game.size=19"]).unwrap()
 }
 
 #[test]

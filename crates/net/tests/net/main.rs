@@ -12,8 +12,7 @@ mod planes;
 mod training;
 mod weights;
 
-use config::manual::template;
-use config::{LearningRate, PolicyHead, PolicyTarget, Train, ValueHead};
+use config::{LearningRate, PolicyHead, PolicyTarget, Preset, Train, ValueHead};
 use go::Size;
 use net::{Device, Inputs, Model, NetError, Precision, Recipe, Shape, Targets, Weights, Workshop};
 use record::{Example, synthetic};
@@ -64,7 +63,7 @@ fn recipe(rate: f32) -> Recipe {
             l2: 0.0,
             rotate: false,
             learning_rate: vec![LearningRate { from_step: 0, rate }],
-            ..template().train
+            ..Preset::Minigo.config().train
         },
         targets: Targets {
             choice_moves: 2,

@@ -13,9 +13,7 @@ use play::{Contest, RandomModel, Selfplay, SelfplaySpec, run};
 use record::GameRecord;
 
 fn config(overrides: &[&str]) -> RunConfig {
-    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-    let text = include_str!("../../../../configs/tiny.toml");
-    RunConfig::from_toml_with(text, &overrides).expect("the configuration that ships is good")
+    config::Preset::Tiny.with(overrides).expect("the overrides are good")
 }
 
 fn play<G: Contest>(
@@ -37,7 +35,7 @@ fn sorted(mut records: Vec<GameRecord>) -> Vec<GameRecord> {
 }
 
 fn selfplay(config: &RunConfig, slots: usize, games: std::ops::Range<u64>, threshold: Option<f32>) -> Vec<GameRecord> {
-    let start = |index| Selfplay::new(SelfplaySpec::new(config, "random", "0", index, threshold));
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "random", "0", index, threshold));
     sorted(play(&mut [&mut RandomModel::new()], slots, games.map(start)))
 }
 

@@ -207,7 +207,7 @@ fn fast_searches_have_no_noise_whatever_came_before() {
 #[test]
 fn the_side_that_is_lost_resigns_except_in_calibration_games() {
     let config = config(&["resign.calibration=0.25"]);
-    let start = |index| Selfplay::new(SelfplaySpec::new(&config, "uniform", "0", index, Some(-0.8)));
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
     let records = sorted(play(&mut [&mut Opinion::new(-0.9)], 4, (0..8).map(start)));
     for record in &records {
         assert_eq!(record.calibration, record.index % 4 == 0);
@@ -279,7 +279,7 @@ fn openings_are_drawn_from_the_policy_without_passes() {
         "search.pass_from=0",
         "resign.calibration=0.0",
     ]);
-    let start = |index| Selfplay::new(SelfplaySpec::new(&config, "uniform", "0", index, Some(-0.8)));
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
     let (mut first, mut drawn) = (0.0, 0.0);
     for record in play(&mut [&mut Biased(Vec::new())], 16, (0..4000).map(start)) {
         let opening = record.turns.iter().take_while(|turn| turn.kind == SearchKind::Policy).count();
@@ -305,7 +305,7 @@ fn random_openings_come_before_those_of_the_policy_and_nobody_learns_from_them()
         "selfplay.policy_opening_moves=2.0",
         "search.visits=1",
     ]);
-    let start = |index| Selfplay::new(SelfplaySpec::new(&config, "uniform", "0", index, Some(-0.8)));
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
     let (mut lengths, mut firsts, mut both) = ([0; 4], [0; 25], 0);
     for record in play(&mut [&mut Uniform::new()], 16, (0..400).map(start)) {
         let given = record.turns.iter().take_while(|turn| turn.kind == SearchKind::Given).count();
@@ -413,7 +413,7 @@ fn a_position_is_worth_the_mean_over_the_symmetries_in_which_it_is_seen() {
 #[test]
 fn each_game_is_searched_and_counted_with_its_own_komi() {
     let config = config(&["selfplay.komi_deviation=100.0", "search.visits=60", "search.pass_from=0"]);
-    let start = |index| Selfplay::new(SelfplaySpec::new(&config, "uniform", "0", index, None));
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, None));
     let records = sorted(play(&mut [&mut Uniform::new()], 8, (0..40).map(start)));
     assert!(records.iter().all(|record| (record.komi - config.game.komi).fract() == 0.0));
     // The model knows nothing. What the first search finds is that White can answer a pass by ending the game, and who
@@ -428,7 +428,7 @@ fn each_game_is_searched_and_counted_with_its_own_komi() {
 fn decided_games_are_searched_less_and_played_to_the_end() {
     let decided = ["resign.decided_moves=4", "resign.decided_visits=3", "resign.decided_weight=0.2"];
     let config = config(&[&decided[..], &["search.reuse=false", "search.leaves=1"]].concat());
-    let start = |index| Selfplay::new(SelfplaySpec::new(&config, "uniform", "0", index, Some(-0.8)));
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
     for record in play(&mut [&mut Opinion::new(-0.9)], 4, (0..4).map(start)) {
         assert_ne!(record.end, EndReason::Resignation);
         assert_eq!((record.resign_threshold, record.would_resign_turn), (None, None), "there is no threshold");
@@ -481,7 +481,7 @@ fn timed_games_differ_from_others_in_their_times_alone() {
     let now = || SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis() as u64;
     let config = config(&[]);
     let before = now();
-    let start = |index| Selfplay::new(SelfplaySpec::new(&config, "random", "0", index, None).timed(true));
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "random", "0", index, None).timed(true));
     let mut games = sorted(play(&mut [&mut RandomModel::new()], 2, (0..4).map(start)));
     for game in &mut games {
         let times = [Some(before), game.started_at.take(), game.ended_at.take(), Some(now())];
@@ -515,7 +515,7 @@ fn a_broken_run_leaves_its_games_to_go_on_with() {
         &mut [&mut RandomModel::new()],
         &mut games,
         4,
-        &mut || started.next().map(|index| Selfplay::new(SelfplaySpec::new(&config, "random", "0", index, None))),
+        &mut || started.next().map(|index| Selfplay::new(SelfplaySpec::new(&config.at(0), "random", "0", index, None))),
         &mut |record| records.push(record),
         &mut |counts| if counts.rounds < 10 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) },
     )
@@ -533,7 +533,8 @@ fn a_broken_run_leaves_its_games_to_go_on_with() {
 /// Plays some rounds with `random` and goes on with `uniform`.
 fn taken_over(config: &RunConfig, rounds: u64) -> Vec<GameRecord> {
     let mut started = 0..6;
-    let mut start = || started.next().map(|index| Selfplay::new(SelfplaySpec::new(config, "random", "0", index, None)));
+    let mut start =
+        || started.next().map(|index| Selfplay::new(SelfplaySpec::new(&config.at(0), "random", "0", index, None)));
     let mut games = Vec::new();
     let mut stop = |counts: play::Counts| {
         if counts.rounds < rounds { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -578,7 +579,7 @@ fn a_game_that_was_left_goes_on_elsewhere_as_it_would_have_here() {
         &["selfplay.komi_deviation=1.0", "resign.jitter=0.0005"],
     ] {
         let config = config(overrides);
-        let spec = |index| SelfplaySpec::new(&config, "random", "0", index, Some(-0.999));
+        let spec = |index| SelfplaySpec::new(&config.at(0), "random", "0", index, Some(-0.999));
         let mut started = 0..6;
         let mut games = Vec::new();
         let mut start = || started.next().map(|index| Selfplay::new(spec(index)));

@@ -66,8 +66,7 @@ fn name(text: &str) -> RunName {
 }
 
 fn config(overrides: &[&str]) -> RunConfig {
-    let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
-    RunConfig::from_toml_with(include_str!("../../../config/src/template.toml"), &overrides).unwrap()
+    config::Preset::Minigo.with(overrides).unwrap()
 }
 
 /// The games as a reader of their table gets them.

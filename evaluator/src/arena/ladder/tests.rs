@@ -47,8 +47,7 @@ impl From<EvaluatorError> for Ended {
 
 /// The schedule of `configs/9x9.toml`, changed.
 fn config(changes: &[&str]) -> RunConfig {
-    let changes: Vec<String> = changes.iter().map(|&change| change.to_owned()).collect();
-    RunConfig::from_toml_with(include_str!("../../../../configs/9x9.toml"), &changes).expect("a good configuration")
+    config::Preset::NineByNine.with(changes).expect("the overrides are good")
 }
 
 /// Every model against the one before, and 40 games of the last against `random` and against model 40.

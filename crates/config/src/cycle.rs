@@ -1,0 +1,37 @@
+//! `[loop]`: the extent of `tengen run`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The extent of `tengen run`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Loop {
+    /// Models after which the run is finished.
+    #[schemars(range(min = 1))]
+    pub models: u32,
+    /// Games of each final match.
+    ///
+    /// The last model plays against `random` and against the model of half its number.
+    #[schemars(extend("multipleOf" = 2))]
+    pub final_games: usize,
+    /// Maximum further pairs at the end, by expected information.
+    #[schemars(extend("x-neutral" = "0"))]
+    pub final_pairs: usize,
+    /// 95 % interval in Elo that ends the final pairs; 0: play all.
+    ///
+    /// It holds for every rating, against the mean of the run's models, and for the newest model minus the oldest.
+    #[schemars(range(min = 0.0), extend("x-neutral" = "100.0"))]
+    pub final_margin: f32,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test::error;
+
+    #[test]
+    fn values_out_of_range_are_errors() {
+        assert_eq!(error(&["loop.models=0"]), "loop.models is 0: must be at least 1");
+        assert_eq!(error(&["loop.final_games=5"]), "loop.final_games is 5: must be a multiple of 2");
+    }
+}

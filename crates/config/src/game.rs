@@ -1,0 +1,59 @@
+//! `[game]`: the rules.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ConfigError;
+use crate::error::rule;
+
+/// The rules of the game.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Game {
+    /// Side of the board in points.
+    #[schemars(range(min = 2, max = 19))]
+    pub size: usize,
+    /// Points added to White's area; whole numbers allow draws.
+    ///
+    /// At most the area of the board.
+    #[schemars(extend("multipleOf" = 0.5))]
+    pub komi: f32,
+    /// How a game ends and is scored.
+    pub scoring: Scoring,
+}
+
+/// How a game ends and is scored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scoring {
+    /// Area scoring; pass-alive regions count for their owner, and the game ends when they cover the board.
+    PassAlive,
+    /// Strict Tromp-Taylor area scoring; only two passes end the game.
+    Area,
+}
+
+impl Game {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        komi("game.komi", self.komi, self.size)
+    }
+}
+
+/// Komi of a board with this side.
+pub(crate) fn komi(key: &str, komi: f32, side: usize) -> Result<(), ConfigError> {
+    rule(komi.abs() <= (side * side) as f32, key, komi, "must not exceed the area of the board")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test::error;
+
+    #[test]
+    fn values_out_of_range_are_errors() {
+        assert_eq!(error(&["game.size=20"]), "game.size is 20: must be from 2 to 19");
+        assert_eq!(error(&["game.size=1"]), "game.size is 1: must be from 2 to 19");
+        assert_eq!(error(&["game.komi=0.3"]), "game.komi is 0.3: must be a multiple of 0.5");
+        assert_eq!(error(&["game.komi=362"]), "game.komi is 362: must not exceed the area of the board");
+        assert_eq!(error(&["game.komi=nan"]), "game.komi is NaN: must be finite");
+        assert!(error(&["game.scoring=territory"]).contains("pass-alive"));
+    }
+}

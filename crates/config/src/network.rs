@@ -1,0 +1,116 @@
+//! `[network]`: the architecture, a residual tower after AlphaGo Zero.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The architecture of the network: a residual tower after AlphaGo Zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Network {
+    /// Residual blocks of two 3x3 convolutions each.
+    #[schemars(range(max = 80))]
+    pub blocks: usize,
+    /// Channels of the tower.
+    #[schemars(range(min = 1, max = 1024))]
+    pub filters: usize,
+    /// Planes of the policy head; AlphaGo Zero: 2.
+    ///
+    /// A small tower trains its policy faster with more.
+    #[schemars(range(min = 1, max = 256))]
+    pub policy_planes: usize,
+    /// Planes of the value head; AlphaGo Zero: 1.
+    #[schemars(range(min = 1, max = 256))]
+    pub value_planes: usize,
+    /// Width of the hidden layer of the value head.
+    #[schemars(range(min = 1, max = 4096))]
+    pub value_hidden: usize,
+    /// Auxiliary ownership head (training only).
+    ///
+    /// Its loss has the weight `train.ownership_weight`: a target for each point instead of one for each game.
+    pub ownership: bool,
+    /// Auxiliary score head (training only).
+    ///
+    /// Its loss has the weight `train.score_weight`.
+    pub score: bool,
+    /// Auxiliary head for the opponent's next move (training only).
+    ///
+    /// Its loss has the weight `train.opponent_weight`.
+    pub opponent: bool,
+    /// Input planes.
+    pub inputs: Inputs,
+    /// Last layer of the policy head.
+    pub policy_head: PolicyHead,
+    /// Output of the value head.
+    pub value_head: ValueHead,
+    /// Global average pooling in the value head.
+    ///
+    /// The hidden layer sees the mean of each plane instead of every point: far fewer weights, which cannot overfit to game
+    /// outcomes. Use more `value_planes` with it.
+    pub value_pooled: bool,
+    /// Pre-activation blocks: batch norm and ReLU first.
+    ///
+    /// Inference on a CPU is slower.
+    pub pre_activation: bool,
+    /// RepVGG branches in training.
+    ///
+    /// Every 3x3 convolution is trained as the sum of itself, a 1x1 convolution and the identity, each with a batch norm. Inference
+    /// fuses them into one convolution at no cost.
+    pub branches: bool,
+    /// Hidden width of squeeze-and-excitation in each block; 0: none.
+    #[schemars(range(max = 1024))]
+    pub squeeze: usize,
+    /// Channels with global pooling in every second block; 0: none.
+    #[schemars(range(max = 1024))]
+    pub pooled_filters: usize,
+}
+
+/// Input planes of the network.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Inputs {
+    /// The last eight boards and the player to move: 17 planes (AlphaGo Zero, Minigo).
+    #[default]
+    History,
+    /// The board, chains with one, two and three liberties, ko, the last five moves and komi: 16 planes (after KataGo).
+    Features,
+    /// `features`, and where a stone of either player would capture, be illegal, or have one, two or three liberties; chains
+    /// caught in a ladder and the moves that start it; pass-alive regions: 31 planes.
+    Tactics,
+}
+
+/// Last layer of the policy head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyHead {
+    /// A dense layer from all points of all planes to all moves (AlphaGo Zero).
+    #[default]
+    Dense,
+    /// A 1x1 convolution for the points; for the pass a dense layer over each plane's mean and maximum.
+    Convolution,
+}
+
+/// Output of the value head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValueHead {
+    /// One number through tanh (AlphaGo Zero).
+    #[default]
+    Tanh,
+    /// Softmax over win, draw and loss; the value is P(win) − P(loss).
+    WinDrawLoss,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test::error;
+
+    #[test]
+    fn values_out_of_range_are_errors() {
+        assert_eq!(error(&["network.blocks=81"]), "network.blocks is 81: must be from 0 to 80");
+        assert_eq!(error(&["network.filters=0"]), "network.filters is 0: must be from 1 to 1024");
+        assert_eq!(error(&["network.value_hidden=5000"]), "network.value_hidden is 5000: must be from 1 to 4096");
+        assert!(error(&["network.value_planes=257"]).contains("must be from 1 to 256"));
+        assert!(error(&["network.pooled_filters=1025"]).contains("must be from 0 to 1024"));
+        assert!(error(&["network.inputs=eyes"]).contains("tactics"));
+    }
+}

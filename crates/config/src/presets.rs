@@ -1,0 +1,73 @@
+//! Configurations that are compiled into the programs.
+
+use std::path::Path;
+
+use crate::{ConfigError, RunConfig};
+
+/// A shipped configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// `base.toml`: what the others extend.
+    Base,
+    /// `9x9.toml`: 9x9 from random play on a small machine.
+    NineByNine,
+    /// `tiny.toml`: 5x5 in minutes.
+    Tiny,
+    /// `minigo/base.toml`: Minigo's settings on 19x19 where it published them.
+    Minigo,
+}
+
+/// The files by their paths in `configs/`, with those that they extend.
+const FILES: [(&str, &str); 4] = [
+    ("base.toml", include_str!("../../../configs/base.toml")),
+    ("9x9.toml", include_str!("../../../configs/9x9.toml")),
+    ("tiny.toml", include_str!("../../../configs/tiny.toml")),
+    ("minigo/base.toml", include_str!("../../../configs/minigo/base.toml")),
+];
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Preset; 4] = [Preset::Base, Preset::NineByNine, Preset::Tiny, Preset::Minigo];
+
+    /// The path in `configs/`.
+    pub fn path(self) -> &'static str {
+        match self {
+            Preset::Base => "base.toml",
+            Preset::NineByNine => "9x9.toml",
+            Preset::Tiny => "tiny.toml",
+            Preset::Minigo => "minigo/base.toml",
+        }
+    }
+
+    /// The configuration as shipped.
+    pub fn config(self) -> RunConfig {
+        self.with(&[] as &[&str]).expect("a test reads every preset")
+    }
+
+    /// The configuration with overrides of the form `section.key=value`.
+    ///
+    /// # Errors
+    /// As [`RunConfig::from_toml_with`].
+    pub fn with(self, overrides: &[impl AsRef<str>]) -> Result<RunConfig, ConfigError> {
+        RunConfig::load(Path::new(self.path()), overrides, |path| {
+            let file = FILES.iter().find(|(name, _)| Path::new(name) == path);
+            file.map(|(_, text)| (*text).to_owned()).ok_or("not compiled in")
+        })
+        .map_err(|error| match error {
+            ConfigError::In { problem, .. } => *problem,
+            other => other,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_complete_and_in_range() {
+        for preset in Preset::ALL {
+            assert!(preset.with(&[] as &[&str]).is_ok(), "{preset:?}");
+        }
+    }
+}

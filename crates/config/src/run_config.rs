@@ -1,0 +1,228 @@
+//! The whole file, and what one model has of it.
+
+use std::ops::Deref;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    ConfigError, Evaluate, Game, Grow, Inputs, Loop, Network, Resign, Search, Selfplay, Train, Window, bounds, schema,
+};
+
+/// The version of the format that this crate reads and writes.
+pub const SCHEMA: u32 = 1;
+
+/// The complete configuration of a run, with every value in range.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    /// Version of this format.
+    #[schemars(range(min = 1, max = 1), extend("x-neutral" = "1"))]
+    pub schema: u32,
+    /// Seed of all randomness: the same seed plays the same games.
+    pub seed: u64,
+    /// The rules of the game.
+    pub game: Game,
+    /// The architecture of the network: a residual tower after AlphaGo Zero.
+    pub network: Network,
+    /// The tree search; published with every model.
+    pub search: Search,
+    /// Games for training.
+    pub selfplay: Selfplay,
+    /// Resignation and its calibration.
+    pub resign: Resign,
+    /// The window (replay buffer) and the sampling of positions from it.
+    pub window: Window,
+    /// Optimiser, losses and schedules.
+    pub train: Train,
+    /// Matches between models.
+    pub evaluate: Evaluate,
+    /// The extent of `tengen run`.
+    #[serde(rename = "loop")]
+    pub cycle: Loop,
+}
+
+/// The configuration in force for one model: the schedules by model number are applied.
+///
+/// It belongs to the run, so its digest is the run's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelConfig {
+    config: RunConfig,
+    digest: String,
+}
+
+impl RunConfig {
+    /// Checks every value against its range and those that it depends on.
+    ///
+    /// # Errors
+    /// Names the first key whose value is out of range, and the range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        bounds::check(&self.table())?;
+        self.game.check()?;
+        self.search.check(&self.game)?;
+        self.selfplay.check(&self.game, &self.network, &self.search)?;
+        self.resign.check(&self.search)?;
+        self.window.check()?;
+        self.train.check()?;
+        self.train.grow.iter().try_for_each(|grow| self.check_growth(grow.from_model))?;
+        let phases = self.search.phases.iter().map(|phase| phase.from_model);
+        phases.chain(self.train.grow.iter().map(|grow| grow.from_model)).try_for_each(|model| self.of(model).check())
+    }
+
+    /// The configuration in force for a model; model 0 is `random`.
+    pub fn at(&self, model: u32) -> ModelConfig {
+        ModelConfig { config: self.of(model), digest: self.digest() }
+    }
+
+    /// The network of a model, grown to its size by then.
+    pub fn network_of(&self, model: u32) -> Network {
+        let grown = self.train.grow.iter().rfind(|grow| grow.from_model <= model);
+        grown.map_or(self.network, |&Grow { blocks, filters, inputs, .. }| Network {
+            blocks,
+            filters,
+            inputs,
+            ..self.network
+        })
+    }
+
+    /// The complete configuration as TOML; [`RunConfig::from_toml`] reads it back unchanged.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a configuration holds only numbers, strings, tables and arrays of tables")
+    }
+
+    /// Identifies this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`] without the keys
+    /// that have their neutral value (`x-neutral`).
+    ///
+    /// A release may therefore add a key whose neutral value is the former behaviour: runs keep their digest.
+    pub fn digest(&self) -> String {
+        let sum = Sha256::digest(schema::without_neutral(&self.to_toml()).as_bytes());
+        sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// [`RunConfig::to_toml`], parsed: numbers print as they are written.
+    pub(crate) fn table(&self) -> toml::Table {
+        self.to_toml().parse().expect("TOML that was written can be read")
+    }
+
+    /// This configuration with the schedules by model number applied.
+    fn of(&self, model: u32) -> RunConfig {
+        RunConfig {
+            network: self.network_of(model),
+            search: self.search.at(model),
+            train: Train { grow: Vec::new(), ..self.train.clone() },
+            ..self.clone()
+        }
+    }
+
+    /// A grown network has all that the one before it has.
+    fn check_growth(&self, model: u32) -> Result<(), ConfigError> {
+        let (small, large) = (self.network_of(model - 1), self.network_of(model));
+        let tells_more = (small.inputs, large.inputs) == (Inputs::Features, Inputs::Tactics);
+        let grows = small.blocks <= large.blocks
+            && small.filters <= large.filters
+            && (small.inputs == large.inputs || tells_more);
+        if grows {
+            return Ok(());
+        }
+        let named = |network: Network| format!("{}x{} {:?}", network.blocks, network.filters, network.inputs);
+        Err(ConfigError::Value {
+            key: "train.grow".into(),
+            value: format!("{} after {}", named(large), named(small)).to_lowercase().into(),
+            rule: "blocks and filters must not shrink; inputs must stay, or become \"tactics\" after \"features\""
+                .into(),
+        })
+    }
+}
+
+impl ModelConfig {
+    /// The digest of the run's configuration.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+}
+
+impl Deref for ModelConfig {
+    type Target = RunConfig;
+
+    fn deref(&self) -> &RunConfig {
+        &self.config
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test::{error, minigo};
+
+    #[test]
+    fn writing_and_reading_is_the_identity() {
+        let config = minigo(&[]);
+        let again = RunConfig::from_toml(&config.to_toml()).unwrap();
+        assert_eq!(config, again);
+        assert_eq!(config.digest(), again.digest());
+        assert!(config.to_toml().starts_with("schema = 1\n"), "{}", config.to_toml());
+    }
+
+    #[test]
+    fn digest_changes_with_every_value() {
+        let plain = minigo(&[]).digest();
+        let changes = [
+            "seed=2",
+            "search.visits=9",
+            "search.q_init=0.25",
+            "train.rotate=false",
+            "loop.models=7",
+            "search.symmetries=2",
+            "selfplay.random_opening_share=0.5",
+            "selfplay.small_size=5",
+            "window.policy_surprise=0.5",
+            "evaluate.every=4",
+            "evaluate.pairing=informed",
+            "loop.final_pairs=10",
+            "loop.final_margin=50.0",
+        ];
+        for change in changes {
+            assert_ne!(minigo(&[change]).digest(), plain, "{change}");
+        }
+    }
+
+    const SMALL: [&str; 3] = ["network.inputs=features", "network.blocks=2", "network.filters=16"];
+
+    fn grown(list: &str) -> String {
+        format!("train.grow=[{list}]")
+    }
+
+    #[test]
+    fn network_of_a_model_grows() {
+        let growing = |list: &str| minigo(&[SMALL[0], SMALL[1], SMALL[2], &grown(list)]);
+        let config = growing(
+            "{from_model=3,blocks=2,filters=16,inputs='tactics'},{from_model=5,blocks=4,filters=32,inputs='tactics'}",
+        );
+        let of = |network: Network| (network.blocks, network.filters, network.inputs);
+        let first = (2, 16, Inputs::Features);
+        let (second, third) = ((2, 16, Inputs::Tactics), (4, 32, Inputs::Tactics));
+        let found = [0, 1, 2, 3, 4, 5, 99].map(|model| of(config.network_of(model)));
+        assert_eq!(found, [first, first, first, second, second, third, third]);
+        let fifth = config.at(5);
+        assert_eq!((of(fifth.network), fifth.train.grow.len(), fifth.digest()), (third, 0, &*config.digest()));
+        assert_ne!(config.digest(), growing("").digest());
+        assert_eq!(RunConfig::from_toml(&config.to_toml()).unwrap(), config);
+    }
+
+    #[test]
+    fn networks_that_shrink_or_change_are_errors() {
+        let error = |list: &str| error(&[SMALL[0], SMALL[1], SMALL[2], &grown(list)]);
+        let one = |model: u32, blocks: usize, filters: usize, inputs: &str| {
+            format!("{{from_model={model},blocks={blocks},filters={filters},inputs='{inputs}'}}")
+        };
+        assert!(error(&one(1, 4, 32, "features")).contains("from_model must rise, from 2 or later"));
+        assert!(error(&format!("{0},{0}", one(4, 4, 32, "features"))).contains("4, 4"));
+        for shrinks in [one(4, 1, 32, "features"), one(4, 2, 15, "features"), one(4, 2, 16, "history")] {
+            assert!(error(&shrinks).contains("must not shrink"), "{shrinks}");
+        }
+        let back = error(&format!("{},{}", one(4, 2, 16, "tactics"), one(5, 2, 16, "features")));
+        assert!(back.contains("2x16 features after 2x16 tactics"), "{back}");
+        assert!(error(&one(4, 2, 5000, "features")).contains("network.filters is 5000"));
+    }
+}

@@ -1,0 +1,217 @@
+//! `[selfplay]`: games for training.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::rule;
+use crate::game::komi;
+use crate::{Algorithm, ConfigError, Game, Inputs, Network, Search};
+
+/// Games for training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Selfplay {
+    /// Games of the built-in model `random`, before training.
+    #[schemars(range(min = 1))]
+    pub first_games: usize,
+    /// Games of every later model.
+    #[schemars(range(min = 1))]
+    pub games: usize,
+    /// Positions in a batch.
+    ///
+    /// A thread keeps `batch / search.leaves` games in progress; at least `search.leaves`.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub batch: usize,
+    /// Fraction of full searches (playout-cap randomisation); KataGo: 0.25.
+    ///
+    /// A full search has `search.visits` visits with exploration and yields an example. The others are fast: `fast_visits`, no
+    /// exploration, no example. Each move draws anew; the tree is kept between both; 1 is off. Games have fewer examples, so the
+    /// same number of positions in the window needs more games. A fast Gumbel search considers the most probable moves.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub full_share: f32,
+    /// Visits of a fast search, inherited ones included.
+    ///
+    /// Below `search.visits` when `full_share` is below 1. KataGo: a sixth of them.
+    #[schemars(range(min = 1))]
+    pub fast_visits: u32,
+    /// Fraction of games that open with moves sampled from the raw policy.
+    ///
+    /// The opening has no search, no passes and no examples.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub policy_opening_share: f32,
+    /// Mean number of those moves; KataGo: 4 % of the points.
+    ///
+    /// Geometric: n moves with probability m^n / (1 + m)^(n + 1).
+    #[schemars(range(min = 0.0))]
+    pub policy_opening_moves: f32,
+    /// Fraction of games that open with random moves, as match games do.
+    ///
+    /// Off the edge where there is room. They yield no examples.
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-neutral" = "0.0"))]
+    pub random_opening_share: f32,
+    /// Largest number of those moves, uniform from 1.
+    ///
+    /// At most a quarter of the points.
+    #[schemars(range(min = 1, max = 100), extend("x-neutral" = "4"))]
+    pub random_opening_moves: usize,
+    /// Fraction of games on a smaller board in the centre.
+    ///
+    /// Such games are shorter. On 9x9, a quarter of the games on 7x7 helps in the first minutes at best and costs strength at the
+    /// end. 0 with `network.inputs = "history"`.
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-neutral" = "0.0"))]
+    pub small_share: f32,
+    /// Side of the smaller board in points; below `game.size`.
+    #[schemars(range(min = 2, max = 19), extend("x-neutral" = "7"))]
+    pub small_size: usize,
+    /// Komi on the smaller board.
+    #[schemars(extend("multipleOf" = 0.5, "x-neutral" = "9.0"))]
+    pub small_komi: f32,
+    /// Standard deviation of komi from game to game; 0: constant.
+    ///
+    /// `game.komi` plus a normal number rounded to a whole one, at most the area of the board. Networks with komi as an input
+    /// ("features", "tactics") learn its effect; the values of others are blurred.
+    #[schemars(range(min = 0.0))]
+    pub komi_deviation: f32,
+    /// Weight of Dirichlet noise in the root prior (PUCT).
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub noise_weight: f32,
+    /// Dirichlet concentration on 19x19, scaled by 361 / area.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub noise_alpha: f32,
+    /// Shaped Dirichlet noise; KataGo: 0.5.
+    ///
+    /// Share of the concentration given to moves with a high prior: in proportion to the logarithm of the prior, capped at 1 %,
+    /// above its mean over all moves.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub noise_shaped: f32,
+    /// Root policy temperature at the start of a game; KataGo: 1.25.
+    ///
+    /// Priors P become P^(1/T) before the noise; 1 is off.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub root_temperature: f32,
+    /// Root policy temperature that a game approaches; KataGo: 1.1.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub root_temperature_late: f32,
+    /// Half-life of the root temperature in moves; 0: constant.
+    #[schemars(range(min = 0.0))]
+    pub root_temperature_halflife: f32,
+    /// k of forced playouts, sqrt(k·P·ΣN) visits; 0: off; KataGo: 2.
+    ///
+    /// Minimum number of visits of each visited child of the root.
+    #[schemars(range(min = 0.0))]
+    pub forced_visits: f32,
+    /// Policy target pruning (KataGo).
+    ///
+    /// Visits of moves other than the best are lowered to those that their scores justify, which removes forced playouts and noise.
+    /// Examples hold the pruned visits; moves are chosen by the raw ones, which are not stored.
+    pub prune_target: bool,
+    /// Moves sampled from the visits at the start of a game.
+    ///
+    /// Even, so that neither colour gains. 0 with Gumbel search, which samples by itself.
+    #[schemars(extend("multipleOf" = 2))]
+    pub choice_moves: usize,
+    /// Exponent of the visits when sampling moves.
+    ///
+    /// The policy target has `train.policy_exponent`.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub choice_exponent: f32,
+    /// Half-life in moves of the sampling temperature, 1 / exponent; 0: constant.
+    #[schemars(range(min = 0.0))]
+    pub choice_halflife: f32,
+    /// Moves after which a game is scored as it stands: a safeguard.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub move_limit: usize,
+    /// Fraction of games in the validation set.
+    #[schemars(range(min = 0.0, max = 0.5))]
+    pub holdout: f32,
+    /// Hand games in progress to a newer model, or finish them first.
+    ///
+    /// Only for workers that follow the newest model. The record says which model played from which move on.
+    pub follow_within_games: bool,
+    /// Games per file.
+    #[schemars(range(min = 1))]
+    pub games_per_file: usize,
+}
+
+impl Selfplay {
+    pub(crate) fn check(&self, game: &Game, network: &Network, search: &Search) -> Result<(), ConfigError> {
+        rule(self.batch >= search.leaves, "selfplay.batch", self.batch, "must be at least search.leaves")?;
+        rule(
+            self.full_share == 1.0 || self.fast_visits < search.visits,
+            "selfplay.fast_visits",
+            self.fast_visits,
+            "must be below search.visits with selfplay.full_share below 1",
+        )?;
+        rule(
+            search.algorithm != Algorithm::Gumbel || self.choice_moves == 0,
+            "selfplay.choice_moves",
+            self.choice_moves,
+            "must be 0 with search.algorithm = \"gumbel\"",
+        )?;
+        self.check_small(game, network)
+    }
+
+    fn check_small(&self, game: &Game, network: &Network) -> Result<(), ConfigError> {
+        let (share, size) = (self.small_share, self.small_size);
+        let placed = share == 0.0 || network.inputs != Inputs::History;
+        rule(placed, "selfplay.small_share", share, "must be 0 with network.inputs = \"history\"")?;
+        let smaller = share == 0.0 || size < game.size;
+        rule(smaller, "selfplay.small_size", size, "must be below game.size with selfplay.small_share above 0")?;
+        komi("selfplay.small_komi", self.small_komi, size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test::{error, minigo};
+
+    #[test]
+    fn values_out_of_range_are_errors() {
+        assert_eq!(error(&["selfplay.choice_moves=7"]), "selfplay.choice_moves is 7: must be a multiple of 2");
+        assert_eq!(
+            error(&["search.algorithm=gumbel"]),
+            "selfplay.choice_moves is 30: must be 0 with search.algorithm = \"gumbel\""
+        );
+        assert_eq!(error(&["selfplay.full_share=0"]), "selfplay.full_share is 0: must be above 0, up to 1");
+        assert_eq!(
+            error(&["selfplay.full_share=0.25", "selfplay.fast_visits=800"]),
+            "selfplay.fast_visits is 800: must be below search.visits with selfplay.full_share below 1"
+        );
+        assert_eq!(error(&["selfplay.batch=7"]), "selfplay.batch is 7: must be at least search.leaves");
+        assert!(error(&["selfplay.batch=65537"]).contains("must be from 1 to 65536"));
+        assert!(error(&["selfplay.noise_shaped=1.5"]).contains("must be from 0 to 1"));
+        assert!(error(&["selfplay.root_temperature_late=0"]).contains("must be above 0"));
+        assert!(error(&["selfplay.forced_visits=-1"]).contains("must be at least 0"));
+        assert!(error(&["selfplay.policy_opening_share=1.5"]).contains("must be from 0 to 1"));
+        assert!(error(&["selfplay.policy_opening_moves=-1"]).contains("must be at least 0"));
+        assert!(error(&["selfplay.komi_deviation=inf"]).contains("selfplay.komi_deviation"));
+        assert!(error(&["selfplay.holdout=0.6"]).contains("must be from 0 to 0.5"));
+        assert_eq!(error(&["selfplay.games=0"]), "selfplay.games is 0: must be at least 1");
+    }
+
+    #[test]
+    fn small_boards_need_room_and_inputs_that_show_them() {
+        assert!(error(&["selfplay.small_share=0.5"]).contains("network.inputs"));
+        let features = ["network.inputs=features", "selfplay.small_share=0.5", "selfplay.small_size=19"];
+        assert!(error(&features).contains("must be below game.size"));
+        assert!(error(&["selfplay.small_komi=49.5"]).contains("must not exceed the area"));
+    }
+
+    #[test]
+    fn katago_settings_are_accepted() {
+        let katago = minigo(&[
+            "search.q_init=parent",
+            "search.q_init_stays=false",
+            "search.fpu_reduction=0.2",
+            "selfplay.noise_shaped=0.5",
+            "selfplay.root_temperature=1.25",
+            "selfplay.root_temperature_late=1.1",
+            "selfplay.root_temperature_halflife=19",
+            "selfplay.forced_visits=2",
+            "selfplay.prune_target=true",
+            "selfplay.choice_halflife=19",
+        ]);
+        assert!(!katago.search.q_init_stays && katago.selfplay.prune_target);
+        assert_eq!(katago.selfplay.root_temperature_halflife, 19.0);
+    }
+}

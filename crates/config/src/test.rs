@@ -1,0 +1,13 @@
+//! What the tests of the sections share.
+
+use crate::{Preset, RunConfig};
+
+/// Minigo's configuration with overrides.
+pub(crate) fn minigo(overrides: &[&str]) -> RunConfig {
+    Preset::Minigo.with(overrides).unwrap()
+}
+
+/// The error of Minigo's configuration with overrides.
+pub(crate) fn error(overrides: &[&str]) -> String {
+    Preset::Minigo.with(overrides).unwrap_err().to_string()
+}

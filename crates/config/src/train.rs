@@ -1,0 +1,212 @@
+//! `[train]`: optimiser, losses and schedules.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::error::{rising, rule};
+use crate::{ConfigError, Inputs};
+
+/// Optimiser, losses and schedules.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Train {
+    /// Examples in a batch.
+    #[schemars(range(min = 1))]
+    pub batch: usize,
+    /// Optimiser steps per model.
+    #[schemars(range(min = 1))]
+    pub steps: usize,
+    /// Optimiser.
+    pub optimizer: Optimizer,
+    /// Momentum; β1 of AdamW.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
+    pub momentum: f32,
+    /// β2 of AdamW.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
+    pub second_momentum: f32,
+    /// λ of the L2 penalty λ‖w‖² / 2, on weights only.
+    ///
+    /// Biases and batch norms have none. With "adamw": decoupled weight decay, rate · λ per step.
+    #[schemars(range(min = 0.0))]
+    pub l2: f32,
+    /// Maximum norm of the gradient (clipping); 0: off.
+    #[schemars(range(min = 0.0))]
+    pub clip_norm: f32,
+    /// Decay of the EMA of the weights; 0: off.
+    ///
+    /// The exponential moving average is published, with batch-norm statistics re-estimated. 0.999 halves in 700 steps.
+    #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
+    pub average_decay: f32,
+    /// Policy target from visits.
+    pub policy_target: PolicyTarget,
+    /// Exponent of squashed visits; Minigo: 0.98.
+    ///
+    /// Below 1 the target is flatter, above 1 sharper; 8 is nearly one-hot. Minigo had 0.95 before.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub policy_exponent: f32,
+    /// Mask illegal moves in the policy loss.
+    pub legal_only: bool,
+    /// Weight of the value loss relative to the policy loss.
+    #[schemars(range(min = 0.0))]
+    pub value_weight: f32,
+    /// Value loss.
+    pub value_loss: ValueLoss,
+    /// Exponent of the value loss "power"; Stockfish: 2.6.
+    #[schemars(range(min = 1.0, max = 8.0))]
+    pub value_exponent: f32,
+    /// Share λ_v of the outcome in the value target; the rest is the root value.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub outcome_share: f32,
+    /// Where outcome and root value are mixed.
+    pub outcome_in: OutcomeIn,
+    /// Weight of the loss of `network.ownership`.
+    #[schemars(range(min = 0.0))]
+    pub ownership_weight: f32,
+    /// Weight of the loss of `network.score`.
+    #[schemars(range(min = 0.0))]
+    pub score_weight: f32,
+    /// Weight of the loss of `network.opponent`; KataGo: 0.15.
+    #[schemars(range(min = 0.0))]
+    pub opponent_weight: f32,
+    /// Data augmentation by a random symmetry.
+    pub rotate: bool,
+    /// Steps of linear learning-rate warm-up; 0: none.
+    pub warm_up: u64,
+    /// Schedule: a larger network from a model number on (Net2Net).
+    ///
+    /// The grown network computes the same function; momentum is reset. `from_model` is above 1 and rises. A small network publishes
+    /// its first models sooner.
+    #[schemars(extend("x-neutral" = "[]"))]
+    pub grow: Vec<Grow>,
+    /// Interpolation between the rates below.
+    ///
+    /// The rate is constant after the last.
+    pub learning_rate_path: RatePath,
+    /// Period of the schedule below in steps; 0: no restart.
+    pub learning_rate_cycle: u64,
+    /// Learning-rate schedule; `from_step` starts at 0 and rises.
+    pub learning_rate: Vec<LearningRate>,
+}
+
+/// An entry of `train.grow`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Grow {
+    /// Number of the first model with this network.
+    pub from_model: u32,
+    /// As `network.blocks`, no fewer than before.
+    pub blocks: usize,
+    /// As `network.filters`, no fewer than before.
+    pub filters: usize,
+    /// As `network.inputs`: as before, or "tactics" after "features".
+    pub inputs: Inputs,
+}
+
+/// Optimiser.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Optimizer {
+    /// Stochastic gradient descent with momentum.
+    Sgd,
+    /// Stochastic gradient descent with Nesterov momentum.
+    Nesterov,
+    /// Adam with decoupled weight decay (Loshchilov and Hutter 2019).
+    Adamw,
+}
+
+/// Value loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ValueLoss {
+    /// (v − t)², values from −1 to 1.
+    Squared,
+    /// |v − t|^exponent, values from 0 to 1.
+    Power,
+    /// −t ln v − (1 − t) ln(1 − v) less the entropy of the target, values from 0 to 1; with
+    /// `network.value_head = "win-draw-loss"` the same over its three probabilities.
+    CrossEntropy,
+}
+
+/// Where outcome and root value are mixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OutcomeIn {
+    /// One loss; its target is the mixture.
+    Target,
+    /// A loss for each, and their mixture.
+    Loss,
+}
+
+/// Interpolation of the learning rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RatePath {
+    /// Constant until the next entry.
+    Constant,
+    /// Linear.
+    Linear,
+    /// Half a cosine: flat at both ends.
+    Cosine,
+}
+
+/// Transformation from visit counts to the policy target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PolicyTarget {
+    /// In proportion to the visits.
+    Visits,
+    /// In proportion to visits^policy_exponent.
+    Squashed,
+    /// As `squashed` before `selfplay.choice_moves`, as `visits` later (Minigo).
+    SquashedDrawn,
+    /// The most visited move; ties share it.
+    OneHot,
+}
+
+/// An entry of `train.learning_rate`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LearningRate {
+    /// Optimiser step of the run at which the rate is reached.
+    pub from_step: u64,
+    /// Learning rate.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub rate: f32,
+}
+
+impl Train {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        let steps: Vec<u64> = self.learning_rate.iter().map(|piece| piece.from_step).collect();
+        rule(
+            steps.first() == Some(&0) && steps.is_sorted_by(|a, b| a < b),
+            "train.learning_rate",
+            format!("{steps:?}"),
+            "from_step must start at 0 and rise",
+        )?;
+        rising("train.grow", self.grow.iter().map(|grow| grow.from_model), 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test::error;
+
+    #[test]
+    fn values_out_of_range_are_errors() {
+        assert_eq!(error(&["train.policy_exponent=0"]), "train.policy_exponent is 0: must be above 0");
+        assert!(error(&["train.policy_target=soft"]).contains("one-hot"));
+        assert_eq!(error(&["train.momentum=nan"]), "train.momentum is NaN: must be finite");
+        assert_eq!(error(&["train.momentum=1"]), "train.momentum is 1: must be from 0 to below 1");
+        assert!(error(&["train.value_exponent=9"]).contains("must be from 1 to 8"));
+        assert!(error(&["train.batch=0"]).contains("must be at least 1"));
+    }
+
+    #[test]
+    fn learning_rates_out_of_order_or_range_are_errors() {
+        let rates = |list: &str| error(&[&format!("train.learning_rate=[{list}]")]);
+        assert!(rates("").contains("from_step must start at 0 and rise"));
+        assert!(rates("{from_step=1,rate=1.0}").contains("train.learning_rate is [1]"));
+        assert!(rates("{from_step=0,rate=1.0},{from_step=0,rate=0.1}").contains("[0, 0]"));
+        assert_eq!(rates("{from_step=0,rate=0.0}"), "train.learning_rate[0].rate is 0: must be above 0");
+    }
+}

@@ -1,0 +1,130 @@
+//! `[window]`: which positions the next model is trained on.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ConfigError;
+use crate::error::rule;
+
+/// The window (replay buffer) and the sampling of positions from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Size in games, newest first; the largest size when it grows.
+    #[schemars(range(min = 1))]
+    pub games: usize,
+    /// Size in positions of whole games instead; 0: `games`.
+    pub positions: usize,
+    /// Growth of the window.
+    ///
+    /// The keys below are in games or positions, as the window is.
+    pub growth: Growth,
+    /// Slow growth: added to the number of the model before; Minigo: 5.
+    pub slow_offset: usize,
+    /// Slow growth: games per model; Minigo: 10,000.
+    #[schemars(range(min = 1))]
+    pub slow_step: usize,
+    /// Power law: size up to which the window holds everything; KataGo: 250,000.
+    #[schemars(range(min = 1))]
+    pub power_start: usize,
+    /// Power law: scale on which growth slows down; KataGo: 250,000.
+    #[schemars(range(min = 1))]
+    pub power_scale: usize,
+    /// Power law: exponent of the growth; KataGo: 0.65.
+    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
+    pub power_exponent: f32,
+    /// Power law: initial growth per new item; KataGo: 0.4.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub power_slope: f32,
+    /// Leave out games with fewer moves; Minigo: 30; 0: none.
+    pub shortest_game: usize,
+    /// Leave out positions after this move; Minigo: 400; 0: none.
+    pub last_move: usize,
+    /// Unit of uniform sampling.
+    pub draw: DrawBy,
+    /// Maximum examples per game of the window on average; Minigo: 4; 0: unbounded.
+    ///
+    /// With `draw = "games"`, from each game.
+    #[schemars(range(min = 0.0))]
+    pub samples_per_game: f32,
+    /// Maximum examples per position of the window on average; Minigo: 0.02; 0: unbounded.
+    #[schemars(range(min = 0.0))]
+    pub sample_share: f32,
+    /// Maximum uses of one position over its time in the window, on average.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    pub samples_per_position: f32,
+    /// Maximum uses of one position over its life; 0: unbounded.
+    ///
+    /// The number of uses is stored beside the shards.
+    #[schemars(range(max = 255))]
+    pub most_draws: usize,
+    /// Exact fraction of examples from calibration games; 0: as sampled.
+    ///
+    /// As long as the window has such games.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub calibration_share: f32,
+    /// Half-life of a position's sampling weight in models; 0: no decay.
+    #[schemars(range(min = 0.0))]
+    pub halflife: f32,
+    /// Value surprise weighting: |root value − network value|; KataGo: 0.1.
+    ///
+    /// Share of a position's sampling weight in proportion to this surprise relative to the mean of its game. The rest, less
+    /// `policy_surprise`, is uniform.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub surprise: f32,
+    /// Policy surprise weighting: KL divergence of target and prior; KataGo: 0.5.
+    ///
+    /// As `surprise`; both together at most 1.
+    #[schemars(range(min = 0.0, max = 1.0), extend("x-neutral" = "0.0"))]
+    pub policy_surprise: f32,
+}
+
+/// Growth of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Growth {
+    /// Full size from the beginning.
+    None,
+    /// (model + slow_offset) · slow_step: the first games leave it early (Minigo).
+    Slow,
+    /// W(n) = ((n − m + o)^e − o^e) / (e·o^(e − 1)) · k + m of all n items, with m `power_start`, o `power_scale`, e
+    /// `power_exponent` and k `power_slope` (KataGo).
+    PowerLaw,
+}
+
+/// Unit of uniform sampling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DrawBy {
+    /// Every position is equally likely: long games yield more examples.
+    Positions,
+    /// Every game is equally likely, whatever its length.
+    Games,
+}
+
+impl Window {
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        rule(
+            self.surprise + self.policy_surprise <= 1.0,
+            "window.policy_surprise",
+            self.policy_surprise,
+            "must be at most 1 together with window.surprise",
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::test::error;
+
+    #[test]
+    fn values_out_of_range_are_errors() {
+        assert_eq!(error(&["window.games=0"]), "window.games is 0: must be at least 1");
+        assert_eq!(error(&["window.power_exponent=0"]), "window.power_exponent is 0: must be above 0, up to 1");
+        assert!(error(&["window.samples_per_position=0"]).contains("must be above 0"));
+        assert!(error(&["window.most_draws=256"]).contains("must be from 0 to 255"));
+        assert!(error(&["window.halflife=-1"]).contains("must be at least 0"));
+        let both = error(&["window.surprise=0.6", "window.policy_surprise=0.5"]);
+        assert_eq!(both, "window.policy_surprise is 0.5: must be at most 1 together with window.surprise");
+    }
+}
