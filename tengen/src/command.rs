@@ -4,7 +4,8 @@ use clap::{Parser, Subcommand};
 use cli::Stop;
 
 use crate::{
-    audit, bench, blame, depth_command, doctor, gtp_command, import, ladders, options, run_command, targets_command,
+    audit, bench, blame, config_command, depth_command, doctor, gtp_command, import, ladders, options, run_command,
+    targets_command,
 };
 
 /// Learns Go from nothing, and plays it.
@@ -42,6 +43,8 @@ enum Command {
     Targets(targets_command::Args),
     /// Print what a bug report needs: versions, CPU, GPU, memory, store, and whether a network works in each precision
     Doctor(doctor::Args),
+    /// Print configuration files with every key, or how two differ
+    Config(config_command::Args),
     /// Print the reference of all options as Markdown: docs/OPTIONS.md
     Options,
 }
@@ -71,6 +74,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Depth(depth) => depth_command::run(&args.store.store, depth, stop),
         Command::Targets(targets) => targets_command::run(&args.store.store, targets, stop),
         Command::Doctor(doctor) => doctor::run(&args.store.store, doctor),
+        Command::Config(config) => config_command::run(config),
         Command::Options => cli::print(options::page()),
     };
     done.map_err(blame)

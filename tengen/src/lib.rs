@@ -4,6 +4,7 @@ pub mod audit;
 pub mod bench;
 mod blame;
 pub mod command;
+pub mod config_command;
 mod cycle;
 pub mod depth_command;
 pub mod doctor;

@@ -59,6 +59,29 @@ fn minigos_runs_begin() {
     }
 }
 
+#[test]
+fn config_show_prints_a_complete_configuration() {
+    let store = TestStore::new();
+    let mut show = store.program("tengen");
+    show.args(["config", "show"]).arg(repository().join("configs/minigo/v15.toml")).args(["--set", "search.visits=50"]);
+    let shown = RunConfig::from_toml(&succeed(&mut show)).unwrap();
+    let expected = read(&repository().join("configs/minigo/v15.toml"));
+    assert_eq!(shown.search.visits, 50);
+    assert_eq!(RunConfig { search: expected.search.clone(), ..shown }, expected);
+}
+
+#[test]
+fn config_diff_prints_keys_with_both_values() {
+    let store = TestStore::new();
+    let file = store.path().join("mine.toml");
+    let tiny = repository().join("configs/tiny.toml");
+    fs::write(&file, format!("extends = '{}'\n[search]\nvisits = 7\nq_init = 'zero'\n", tiny.display())).unwrap();
+    let diff =
+        |left: &Path, right: &Path| succeed(store.program("tengen").args(["config", "diff"]).args([left, right]));
+    assert_eq!(diff(&tiny, &file), "search.visits\t16\t7\nsearch.q_init\t\"parent\"\t\"zero\"\n");
+    assert_eq!(diff(&file, &file), "");
+}
+
 /// A run that `tengen run` creates stores every key, whatever its file extends.
 #[test]
 fn run_stores_the_resolved_configuration() {

@@ -1,0 +1,55 @@
+//! `tengen config`: configuration files, resolved and compared.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+
+/// What is printed.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    /// Print a configuration with every key, as a run stores it
+    Show {
+        /// The configuration file
+        file: PathBuf,
+        /// Another value for one key: --set search.visits=50
+        #[arg(long = "set", value_name = "KEY=VALUE")]
+        overrides: Vec<String>,
+    },
+    /// Print the keys in which two configurations differ, with both values
+    ///
+    /// A line for each key: its name, the first value and the second, separated by tabs.
+    Diff {
+        /// The first configuration file; a stored run.toml is one, too
+        left: PathBuf,
+        /// The second configuration file
+        right: PathBuf,
+    },
+    /// Print the JSON Schema of configuration files, for editors (Taplo, Even Better TOML)
+    Schema,
+}
+
+/// Prints it.
+///
+/// # Errors
+/// A file that cannot be read or is no configuration: the operator's to mend.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    match &args.command {
+        Command::Show { file, overrides } => cli::print(cli::configuration(file, overrides)?.to_toml().trim_end()),
+        Command::Diff { left, right } => {
+            let [left, right] = [cli::configuration(left, &[])?, cli::configuration(right, &[])?];
+            let mut lines = String::new();
+            for found in left.differences(&right) {
+                let _ = writeln!(lines, "{}\t{}\t{}", found.key, found.one, found.other);
+            }
+            if lines.is_empty() { Ok(()) } else { cli::print(lines.trim_end()) }
+        }
+        Command::Schema => cli::print(format!("{:#}", config::schema())),
+    }
+}
