@@ -69,9 +69,9 @@ pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         store: found,
     };
     if args.json {
-        cli::print(serde_json::to_string_pretty(&report)?)?
+        cli::print(serde_json::to_string_pretty(&report)?)?;
     } else {
-        cli::print(&report)?
+        cli::print(&report)?;
     }
     backend.misconfigured()?;
     if let Some(trial) = report.trials.iter().find(|trial| trial.failed()) {

@@ -111,9 +111,8 @@ fn a_model_grows_on_request() {
 #[test]
 fn games_of_people_make_a_first_model() {
     let store = TestStore::new();
-    let config = fs::read_to_string(config()).unwrap().replace("\nsize = 5\n", "\nsize = 19\n");
     let file = beside(&store, "config.toml");
-    fs::write(&file, config).unwrap();
+    fs::write(&file, format!("extends = {:?}\n[game]\nsize = 19\n", config())).unwrap();
     let sample = repository().join("crates/go/tests/data/human-9d-sample.sgf");
     let mut bootstrap = trainer(&store, &["bootstrap", "--run", "people", "--config", &file, "--look-every", "2"]);
     let output = bootstrap.args(["--steps", "4", "--sgf"]).arg(&sample).output().unwrap();

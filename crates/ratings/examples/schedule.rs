@@ -6,6 +6,9 @@
 //! the seeds: games; half-widths of 95 % intervals in Elo, of the ratings of models against their mean (the mean of them and the
 //! largest) and of the newest model minus the oldest; and the share of the intervals of ratings that hold the truth.
 
+// Only the library has to be pure.
+#![allow(clippy::disallowed_methods)]
+
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
