@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use cli::Stop;
 use config::RunConfig;
 use go::{Color, Size};
-use mcts::Evaluate;
-use play::{Finish, Guest, Match, MatchSpec, Void, game_seed};
+use mcts::Evaluator;
+use play::{EvaluatorStats, Finish, Guest, Instrumented, Match, MatchSpec, Void, game_seed};
 use record::{GameRecord, Outcome};
 use store::Run;
 
@@ -80,20 +80,20 @@ impl Meeting<'_> {
     /// A network fails, several games in a row come to nothing, or the store refuses the results. Results that were
     /// published stay.
     pub fn play(&self, stop: &Stop, watch: &mut dyn FnMut(Progress)) -> Result<Progress, EvaluatorError> {
-        let evaluations = AtomicU64::new(0);
+        let stats = Arc::new(EvaluatorStats::default());
         let threads = self.threads.clamp(1, self.games.len().max(1));
         thread::scope(|scope| {
             let (sender, finished) = mpsc::channel();
             let workers: Vec<_> = (0..threads)
                 .map(|thread| {
-                    let (sender, evaluations) = (sender.clone(), &evaluations);
+                    let (sender, stats) = (sender.clone(), &stats);
                     // Which thread plays a game is fixed beforehand, so that it does not depend on timing.
                     let games = self.games.iter().copied().skip(thread).step_by(threads);
-                    scope.spawn(move || self.work(games.collect(), &sender, evaluations, stop))
+                    scope.spawn(move || self.work(games.collect(), &sender, stats, stop))
                 })
                 .collect();
             drop(sender);
-            let progress = self.collect(&finished, &evaluations, watch);
+            let progress = self.collect(&finished, &stats, watch);
             // A store that refuses results makes the workers give up, because nobody hears them any more.
             drop(finished);
             let worked = workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"));
@@ -106,20 +106,19 @@ impl Meeting<'_> {
         &self,
         games: VecDeque<u64>,
         finished: &Sender<Result<Finish, Void>>,
-        evaluations: &AtomicU64,
+        stats: &Arc<EvaluatorStats>,
         stop: &Stop,
     ) -> Result<(), EvaluatorError> {
         let players = [self.first, self.second];
         let searchers = players.map(Player::searcher);
-        let mut models: Vec<Box<dyn Evaluate>> =
-            searchers.iter().flatten().map(|searcher| searcher.evaluator(self.cache)).collect();
+        let instrumented = |searcher: &Searcher| Instrumented::new(searcher.evaluator(self.cache), Arc::clone(stats));
+        let mut models: Vec<_> = searchers.iter().flatten().map(|searcher| instrumented(searcher)).collect();
         let places = [0, usize::from(searchers[0].is_some())];
         let (first, second) = (self.first.side(places[0]), self.second.side(places[1]));
         let heard = Cell::new(true);
-        let mut counted = 0;
         let tries = RefCell::new(Tries::new(games));
         play::run(
-            &mut models.iter_mut().map(|model| &mut **model as &mut dyn Evaluate).collect::<Vec<_>>(),
+            &mut models.iter_mut().map(|model| model as &mut dyn Evaluator).collect::<Vec<_>>(),
             &mut Vec::new(),
             self.slots(),
             &mut || {
@@ -131,9 +130,7 @@ impl Meeting<'_> {
                 tries.borrow_mut().finished(&game);
                 heard.set(heard.get() && finished.send(game).is_ok());
             },
-            &mut |counts| {
-                evaluations.fetch_add(counts.evaluations - counted, Ordering::Relaxed);
-                counted = counts.evaluations;
+            &mut || {
                 let leave = stop.requested() || !heard.get() || tries.borrow().is_hopeless();
                 if leave { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
@@ -177,7 +174,7 @@ impl Meeting<'_> {
     fn collect(
         &self,
         finished: &Receiver<Result<Finish, Void>>,
-        evaluations: &AtomicU64,
+        stats: &EvaluatorStats,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<Progress, EvaluatorError> {
         let mut progress = Progress { wanted: self.games.len() as u64, ..Progress::default() };
@@ -207,7 +204,7 @@ impl Meeting<'_> {
                 self.publish(&mut waiting)?;
                 published = Instant::now();
             }
-            progress.evaluations = evaluations.load(Ordering::Relaxed);
+            progress.evaluations = stats.counts().evaluations;
             watch(progress);
         }
         self.publish(&mut waiting)?;

@@ -2,9 +2,9 @@
 
 use config::{ModelId, Overrides, PlayerId, RunConfig};
 use engines::{Declarations, Engine};
-use mcts::{Evaluate, Settings};
+use mcts::{Evaluator, Settings};
 use net::{Device, Precision};
-use play::{Budget, By, RandomModel, Side, Uniform};
+use play::{Budget, By, Cached, RandomModel, Side, Uniform};
 use store::{Store, StoreError};
 
 use crate::EvaluatorError;
@@ -158,11 +158,11 @@ impl Searcher {
     }
 
     /// What scores its positions, for one thread, with so many bytes for what it is asked again.
-    pub fn evaluator(&self, cache: usize) -> Box<dyn Evaluate> {
+    pub fn evaluator(&self, cache: usize) -> Box<dyn Evaluator> {
         match &self.model {
             Model::Uniform => Box::new(Uniform::new()),
             Model::Random => Box::new(RandomModel::new()),
-            Model::Trained(model) => Box::new(model.network(cache)),
+            Model::Trained(model) => Box::new(Cached::new(model.network(), model.shape().size, cache)),
         }
     }
 }

@@ -17,18 +17,18 @@ mod models;
 mod monitor;
 mod shelf;
 mod threshold;
-mod timed;
 mod worker;
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use cli::{Stop, human, metrics};
 use config::{Algorithm, ModelConfig, ModelId, RunConfig, Search};
-use play::Selfplay;
+use play::{EvaluatorCounts, EvaluatorStats, Selfplay};
 use record::Totals;
 use store::Run;
 
@@ -85,18 +85,10 @@ pub struct Progress {
     pub finished: u64,
     /// Moves in those games.
     pub moves: u64,
-    /// Positions evaluated by this process.
-    pub evaluations: u64,
-    /// Positions whose evaluation was known from before.
-    pub recalled: u64,
+    /// Evaluations of this process.
+    pub evaluator: EvaluatorCounts,
     /// Visits by which the moves of the finished games were chosen.
     pub visits: u64,
-    /// Places in the batches that were evaluated, filled or not.
-    pub places: u64,
-    /// Batches that were evaluated.
-    pub batches: u64,
-    /// How long the threads waited for them, all together.
-    pub waited: Duration,
     /// Games in progress that were given up because the process was asked to stop.
     pub abandoned: u64,
     /// Games in progress that were left to others for that reason.
@@ -114,12 +106,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) series: &'a str,
     /// Games of the series that are not to be begun.
     pub(crate) begun: &'a BTreeSet<u64>,
-    pub(crate) evaluations: AtomicU64,
-    pub(crate) recalled: AtomicU64,
-    pub(crate) places: AtomicU64,
-    pub(crate) batches: AtomicU64,
-    /// In nanoseconds.
-    pub(crate) waited: AtomicU64,
+    pub(crate) stats: Arc<EvaluatorStats>,
     /// No more games are to be started.
     pub(crate) enough: AtomicBool,
     pub(crate) stop: &'a Stop,
@@ -162,11 +149,7 @@ pub fn play(
         config: &config,
         series: &series,
         begun: &begun,
-        evaluations: AtomicU64::new(0),
-        recalled: AtomicU64::new(0),
-        places: AtomicU64::new(0),
-        batches: AtomicU64::new(0),
-        waited: AtomicU64::new(0),
+        stats: Arc::default(),
         enough: AtomicBool::new(false),
         stop,
     };
@@ -197,11 +180,7 @@ pub fn play(
                 Err(mpsc::RecvTimeoutError::Timeout) => shelf.publish_if_old()?,
                 Err(mpsc::RecvTimeoutError::Disconnected) => break,
             }
-            progress.evaluations = shared.evaluations.load(Ordering::Relaxed);
-            progress.recalled = shared.recalled.load(Ordering::Relaxed);
-            progress.places = shared.places.load(Ordering::Relaxed);
-            progress.batches = shared.batches.load(Ordering::Relaxed);
-            progress.waited = Duration::from_nanos(shared.waited.load(Ordering::Relaxed));
+            progress.evaluator = shared.stats.counts();
             progress.time = began.elapsed();
             monitor.note(progress, shelf.games(), job.threshold.get());
             if watch(progress).is_break() {
@@ -269,9 +248,9 @@ fn looks_one_move_ahead(search: &Search, mean_depth: f64) -> bool {
 pub fn rates(progress: &Progress) -> String {
     let rate = |number| human::rate(number, progress.time);
     let (games, moves) = (rate(progress.finished), rate(progress.moves));
-    let asked = (progress.evaluations + progress.recalled).max(1);
-    let known = 100.0 * progress.recalled as f64 / asked as f64;
-    format!("{games} games, {moves} positions, {} evaluations, {known:.0} % from memory", rate(progress.evaluations))
+    let EvaluatorCounts { evaluations, cache_hits, .. } = progress.evaluator;
+    let hits = 100.0 * cache_hits as f64 / (evaluations + cache_hits).max(1) as f64;
+    format!("{games} games, {moves} positions, {} evaluations, {hits:.0} % cache hits", rate(evaluations))
 }
 
 #[cfg(test)]

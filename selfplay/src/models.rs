@@ -1,9 +1,9 @@
 //! From the name of a model to something that scores positions.
 
 use config::ModelId;
-use mcts::Evaluate;
+use mcts::Evaluator;
 use net::{Device, Precision};
-use play::{RandomModel, Uniform};
+use play::{Cached, RandomModel, Uniform};
 use store::{Run, StoreError};
 
 use crate::SelfplayError;
@@ -39,11 +39,11 @@ impl Model {
     }
 
     /// An evaluator for one thread, with so many bytes for what it is asked again.
-    pub(crate) fn evaluator(&self, cache: usize) -> Box<dyn Evaluate> {
+    pub(crate) fn evaluator(&self, cache: usize) -> Box<dyn Evaluator> {
         match self {
             Model::Uniform => Box::new(Uniform::new()),
             Model::Random => Box::new(RandomModel::new()),
-            Model::Trained(model) => Box::new(model.network(cache)),
+            Model::Trained(model) => Box::new(Cached::new(model.network(), model.shape().size, cache)),
         }
     }
 }

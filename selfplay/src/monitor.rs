@@ -2,6 +2,7 @@
 
 use cli::metrics;
 use config::RunConfig;
+use play::EvaluatorCounts;
 use record::{GameRecord, SearchKind};
 
 use crate::Progress;
@@ -29,16 +30,18 @@ impl Monitor {
         metrics::GAMES.add(now.finished - before.finished);
         metrics::POSITIONS.add(now.moves - before.moves);
         metrics::VISITS.add(now.visits - before.visits);
-        metrics::EVALUATIONS.add(now.evaluations - before.evaluations);
-        metrics::RECALLED.add(now.recalled - before.recalled);
-        metrics::BATCH_PLACES.add(now.places - before.places);
-        metrics::BATCHES.add(now.batches - before.batches);
-        // Of whole numbers, so that no part of one is lost from note to note.
-        metrics::NETWORK_WAIT.add((now.waited.as_micros() - before.waited.as_micros()) as u64);
+        let evaluator = now.evaluator.since(before.evaluator);
+        metrics::EVALUATIONS.add(evaluator.evaluations);
+        metrics::RECALLED.add(evaluator.cache_hits);
+        metrics::BATCH_PLACES.add(evaluator.slots);
+        metrics::BATCHES.add(evaluator.batches);
+        // Differences of whole microseconds, so that no part of one is lost.
+        let micros = |progress: Progress| progress.evaluator.wait.as_micros() as u64;
+        metrics::NETWORK_WAIT.add(micros(now) - micros(before));
         metrics::GAMES_UNPUBLISHED.set(unpublished as f64);
         threshold.into_iter().for_each(|threshold| metrics::RESIGN_IN_FORCE.set(threshold));
         // The loop that tells this turns whether the threads get on or not.
-        if (now.evaluations, now.recalled, now.finished) != (before.evaluations, before.recalled, before.finished) {
+        if evaluator != EvaluatorCounts::default() || now.finished != before.finished {
             cli::alive();
         }
     }

@@ -2,13 +2,13 @@
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 
-use play::{Selfplay, SelfplaySpec, is_calibration};
+use play::{Instrumented, Selfplay, SelfplaySpec, is_calibration};
 use record::GameRecord;
 
-use crate::timed::Timed;
 use crate::{Model, SelfplayError, Shared};
 
 /// Plays every `threads`-th game that is wanted and not published, and sends the records. `games` are those to go on with
@@ -28,8 +28,7 @@ pub(crate) fn play(
     let wanted = order.filter(|index| !shared.begun.contains(index));
     let mut wanted = wanted.skip(thread).step_by(job.threads);
     let slots = config.selfplay.batch / config.search.leaves;
-    let mut evaluator = Timed { model: model.evaluator(job.cache), waited: &shared.waited };
-    let mut counted = play::Counts::default();
+    let mut evaluator = Instrumented::new(model.evaluator(job.cache), Arc::clone(&shared.stats));
     games.iter_mut().for_each(|game| game.take_over(&name));
     // More than there is room for were left by a worker with more threads; they come before new ones.
     let mut later = games.split_off(games.len().min(slots));
@@ -48,13 +47,7 @@ pub(crate) fn play(
             Some(Selfplay::new(spec.timed(job.times)))
         },
         &mut |record| heard.set(heard.get() && finished.send(record).is_ok()),
-        &mut |counts| {
-            shared.evaluations.fetch_add(counts.evaluations - counted.evaluations, Ordering::Relaxed);
-            shared.recalled.fetch_add(counts.recalled - counted.recalled, Ordering::Relaxed);
-            let rounds = counts.rounds - counted.rounds;
-            shared.batches.fetch_add(rounds, Ordering::Relaxed);
-            shared.places.fetch_add(rounds * config.selfplay.batch as u64, Ordering::Relaxed);
-            counted = counts;
+        &mut || {
             let hand_over = config.selfplay.follow_within_games && shared.enough.load(Ordering::Relaxed);
             let leave = hand_over || shared.stop.requested() || !heard.get();
             if leave { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -9,7 +9,7 @@ use cli::{Blame, PlaceArgs, Stop};
 use config::{QInit, RunConfig};
 use evaluator::Searcher;
 use go::Game;
-use mcts::{Evaluate, Search, Settings};
+use mcts::{Evaluator, Search, Settings};
 use play::Budget;
 use serde::Serialize;
 
@@ -103,7 +103,7 @@ fn searched(
     q_init: QInit,
     visits: u32,
     games: &[Game],
-    model: &mut dyn Evaluate,
+    model: &mut dyn Evaluator,
 ) -> anyhow::Result<Vec<Seen>> {
     let search = config::Search { q_init, ..config.search.clone() };
     let settings = Settings::new(&search, &config.game);

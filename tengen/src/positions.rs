@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use cli::Stop;
 use config::RunConfig;
 use go::Game;
-use mcts::Evaluate;
+use mcts::Evaluator;
 use play::{Selfplay, SelfplaySpec, game_seed, generator};
 use rand::RngExt;
 use record::GameRecord;
@@ -23,7 +23,7 @@ pub(crate) fn positions(
     worker: &str,
     count: u32,
     threshold: Option<f32>,
-    model: &mut dyn Evaluate,
+    model: &mut dyn Evaluator,
     stop: &Stop,
 ) -> anyhow::Result<Vec<Game>> {
     let config = config.at(0);
@@ -37,7 +37,7 @@ pub(crate) fn positions(
         slots,
         &mut || started.next(),
         &mut |record| records.push(record),
-        &mut |_| {
+        &mut || {
             if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         },
     )

@@ -12,7 +12,7 @@ use cli::{Blame, PlaceArgs, Stop};
 use config::{ModelId, RunConfig};
 use evaluator::Searcher;
 use go::{Game, Size};
-use mcts::{Evaluate, Exploration, Settings};
+use mcts::{Evaluator, Exploration, Settings};
 use play::{Budget, Thinker, game_seed};
 use serde::Serialize;
 use store::Store;
@@ -174,7 +174,7 @@ fn searched(
     config: &RunConfig,
     nth: u32,
     games: &[Game],
-    model: &mut dyn Evaluate,
+    model: &mut dyn Evaluator,
     seen: &mut [Searched],
 ) -> anyhow::Result<()> {
     let settings = Settings::new(&config.search, &config.game);

@@ -1,7 +1,7 @@
 //! Searches of many positions with one model, batch after batch.
 
 use go::Game;
-use mcts::{Evaluate, Exploration, Settings};
+use mcts::{Evaluator, Exploration, Settings};
 use play::{Budget, Seed, Thinker, game_seed, generator};
 
 /// Positions that are evaluated together.
@@ -9,7 +9,7 @@ pub(crate) const BATCH: usize = 64;
 
 /// How positions are thought about.
 pub(crate) struct Thoughts<'a> {
-    pub(crate) model: &'a mut dyn Evaluate,
+    pub(crate) model: &'a mut dyn Evaluator,
     pub(crate) settings: Settings,
     pub(crate) budget: Budget,
     /// How self-play explores; without it, searches are for the best move.
@@ -32,11 +32,8 @@ impl Thoughts<'_> {
             if open.is_empty() {
                 return Ok(());
             }
-            let mut pushed = 0;
-            open.iter_mut().for_each(|(_, thinker, rng)| thinker.push(self.model, &mut pushed, rng));
-            if pushed > 0 {
-                self.model.evaluate().map_err(|error| anyhow::anyhow!(error))?;
-            }
+            open.iter_mut().for_each(|(_, thinker, rng)| thinker.submit(self.model, rng));
+            self.model.flush().map_err(|error| anyhow::anyhow!(error))?;
             open.retain_mut(|(index, thinker, _)| {
                 thinker.take(self.model);
                 if thinker.is_done() {

@@ -43,7 +43,7 @@ fn play(moves: usize, side: usize, overrides: &[&str]) {
             done.set(done.get() + record.turns.len());
             check(&record, &targets);
         },
-        &mut |_| ControlFlow::Continue(()),
+        &mut || ControlFlow::Continue(()),
     )
     .unwrap();
     assert!(done.get() >= moves);

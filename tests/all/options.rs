@@ -63,7 +63,6 @@ fn one_network_learns_from_games_on_two_boards() {
     tengen.arg("run").arg(repository().join("configs/tiny.toml"));
     let options = [
         "network.inputs=features",
-        "search.symmetries=2",
         "selfplay.small_share=0.5",
         "selfplay.small_size=3",
         "selfplay.small_komi=2.5",

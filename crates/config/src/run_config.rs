@@ -173,7 +173,6 @@ mod tests {
             "search.q_init=0.25",
             "train.rotate=false",
             "loop.models=7",
-            "search.symmetries=2",
             "selfplay.random_opening_share=0.5",
             "selfplay.small_size=5",
             "window.policy_surprise=0.5",

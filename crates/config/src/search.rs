@@ -73,12 +73,6 @@ pub struct Search {
     ///
     /// A position after a pass is a win for the player to move where passing too wins the game, without search.
     pub answer_passes: bool,
-    /// Symmetries averaged per evaluation.
-    ///
-    /// The policy and value of a position are the mean over this many of the eight symmetries. Each costs one evaluation, except
-    /// cache hits.
-    #[schemars(range(min = 1, max = 8), extend("x-neutral" = "1"))]
-    pub symmetries: usize,
 }
 
 /// An entry of `search.phases`.
@@ -148,7 +142,6 @@ mod tests {
         assert_eq!(error(&["search.gumbel_c_scale=inf"]), "search.gumbel_c_scale is inf: must be finite");
         assert!(error(&["search.gumbel_moves=0"]).contains("search.gumbel_moves is 0"));
         assert!(error(&["search.q_init=3"]).contains("penalty from 0 to 2"));
-        assert!(error(&["search.symmetries=9"]).contains("must be from 1 to 8"));
         assert!(error(&["search.leaves=17"]).contains("must be from 1 to 16"));
         assert_eq!(error(&["game.scoring=area"]), "search.skip_decided is true: needs game.scoring = \"pass-alive\"");
     }

@@ -1,7 +1,7 @@
 //! The search: PUCT or Gumbel search over positions of Go, three verbs and no network.
 //!
 //! [`Search::select`] walks down the tree and hands out a [`Leaf`], a position that wants an evaluation.
-//! The caller has it scored by whatever implements [`Evaluate`], together with the leaves of many other games, and
+//! The caller has it scored by whatever implements [`Evaluator`], together with the leaves of many other games, and
 //! [`Search::expand`] puts the answer into the tree and backs it up. [`Search::advance`] plays a move and keeps what
 //! is known below it; [`Search::begin_move`] says how the moves of the new root are explored. Between `select` and `expand` a virtual loss keeps other selections of the same batch away.
 //!
@@ -9,7 +9,7 @@
 
 pub mod choice;
 mod depth;
-mod evaluate;
+mod evaluator;
 mod exploration;
 pub mod formula;
 mod gumbel;
@@ -24,7 +24,7 @@ mod tree;
 mod value;
 
 pub use depth::Depth;
-pub use evaluate::{Draw, Evaluate, EvaluateError, Evaluation, Pushed};
+pub use evaluator::{Draw, EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets};
 pub use exploration::{Exploration, RootTemperature};
 pub use noise::Noise;
 pub use results::RootMove;

@@ -25,8 +25,6 @@ pub struct Settings {
     pub skip_decided: bool,
     /// Take a position after a pass for won where another pass wins.
     pub answer_passes: bool,
-    /// Symmetries in which each position is evaluated, 1 to 8; the mean of the answers counts.
-    pub symmetries: usize,
     /// How games end and are counted.
     pub scoring: Scoring,
     /// Points added to White's area.
@@ -90,7 +88,6 @@ impl Settings {
             pass_from: search.pass_from,
             skip_decided: search.skip_decided,
             answer_passes: search.answer_passes,
-            symmetries: search.symmetries,
             scoring: match game.scoring {
                 config::Scoring::PassAlive => Scoring::PassAlive,
                 config::Scoring::Area => Scoring::Area,

@@ -52,7 +52,6 @@ const SETTINGS: Settings = Settings {
     pass_from: 0,
     skip_decided: false,
     answer_passes: true,
-    symmetries: 1,
     scoring: Scoring::PassAlive,
     komi: 7.5,
 };

@@ -11,7 +11,6 @@ mod average;
 mod backend;
 mod bare;
 mod batch;
-mod cache;
 mod calibration;
 mod checkpoint;
 mod cuda;

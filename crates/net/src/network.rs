@@ -2,10 +2,9 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use go::{Color, Game, Size, Symmetry};
-use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Pushed, Value};
+use go::{Color, Size, Symmetry};
+use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value};
 
-use crate::cache::Cache;
 use crate::frame::Frame;
 use crate::layers::{Layers, Output, Place};
 use crate::threads::single;
@@ -30,20 +29,17 @@ pub struct Network {
     layers: Layers,
     /// Where the board of each answer is on the network's.
     frames: Vec<Frame>,
-    /// Planes of the pushed positions, and of older ones after them; whole batches.
+    /// Planes of the submitted positions, and of older ones after them; whole batches.
     planes: Vec<u8>,
-    pushed: Vec<Row>,
-    /// The board of a pushed game on which the network cannot play.
+    tickets: Tickets,
+    pending: Vec<Row>,
+    /// The board of a submitted game on which the network cannot play.
     other_board: Option<Size>,
-    /// The answers, turned back.
+    /// The evaluations of the last batch, with policies turned back.
     policies: Vec<f32>,
     values: Vec<Value>,
-    cache: Option<Cache>,
-    /// The last answer that was known, turned back: one probability a move of its board.
-    known: (Vec<f32>, Value),
     /// A policy of a smaller board, before it is turned back.
     inner: Vec<f32>,
-    recalled: u64,
 }
 
 /// A position in the batch.
@@ -52,8 +48,6 @@ struct Row {
     symmetry: Symmetry,
     frame: Frame,
     to_move: Color,
-    /// Where its answer goes in the cache, if there is one.
-    key: u128,
 }
 
 impl Row {
@@ -106,19 +100,16 @@ impl Model {
         self.layers.lock().unwrap_or_else(PoisonError::into_inner).share()
     }
 
-    /// A network for one thread. The weights are shared with all others of this model; up to `cache` bytes are taken
-    /// for answers that it gave before, which change nothing but the time it takes.
-    pub fn network(&self, cache: usize) -> Network {
+    /// A network for one thread. The weights are shared with all others of this model.
+    pub fn network(&self) -> Network {
         Network {
-            cache: Cache::new(self.shape.size, cache),
-            known: (vec![0.0; self.shape.size.moves()], Value::ZERO),
             inner: Vec::new(),
             frames: Vec::new(),
-            recalled: 0,
             shape: self.shape,
             layers: self.layers(),
             planes: Vec::new(),
-            pushed: Vec::new(),
+            tickets: Tickets::default(),
+            pending: Vec::new(),
             other_board: None,
             policies: Vec::new(),
             values: Vec::new(),
@@ -127,7 +118,7 @@ impl Model {
 }
 
 impl Network {
-    /// Opens a file of weights for a single user: [`Model::open`] and [`Model::network`], without a cache.
+    /// Opens a file of weights for a single user: [`Model::open`] and [`Model::network`].
     ///
     /// # Errors
     /// As [`Model::open`].
@@ -135,7 +126,7 @@ impl Network {
     /// # Panics
     /// When `batch` is 0.
     pub fn open(weights: &[u8], device: Device, precision: Precision, batch: usize) -> Result<Network, NetError> {
-        Ok(Model::open(weights, device, precision, batch)?.network(0))
+        Ok(Model::open(weights, device, precision, batch)?.network())
     }
 
     /// The shape of the network.
@@ -148,113 +139,94 @@ impl Network {
         self.layers.batch()
     }
 
-    fn evaluate_pushed(&mut self) -> Result<(), NetError> {
+    fn evaluate(&mut self) -> Result<(), NetError> {
         if let Some(found) = self.other_board.take() {
-            self.pushed.clear();
             return Err(NetError::OtherBoard { expected: self.shape.size, found });
         }
         single();
-        self.policies.resize(self.pushed.len() * self.shape.size.moves(), 0.0);
+        self.policies.resize(self.pending.len() * self.shape.size.moves(), 0.0);
         self.values.clear();
         self.frames.clear();
-        self.frames.extend(self.pushed.iter().map(|row| row.frame));
+        self.frames.extend(self.pending.iter().map(|row| row.frame));
         let rows = self.layers.batch();
         let numbers = rows * self.shape.inputs.len(self.shape.size);
-        for (planes, pushed) in self.planes.chunks_exact(numbers).zip(self.pushed.chunks(rows)) {
-            let asked = self.layers.rows(pushed.len()) * self.shape.inputs.len(self.shape.size);
+        for (planes, pending) in self.planes.chunks_exact(numbers).zip(self.pending.chunks(rows)) {
+            let asked = self.layers.rows(pending.len()) * self.shape.inputs.len(self.shape.size);
             let output = self.layers.forward(&planes[..asked])?;
             let policies = &mut self.policies[self.values.len() * self.shape.size.moves()..];
-            turn_back(
-                self.shape.size,
-                &output,
-                pushed,
-                (policies, &mut self.inner),
-                &mut self.values,
-                self.cache.as_mut(),
-            )?;
+            turn_back(self.shape.size, &output, pending, (policies, &mut self.inner), &mut self.values)?;
         }
-        self.pushed.clear();
         Ok(())
     }
 }
 
-impl Evaluate for Network {
-    fn push(&mut self, game: &Game, komi: f32, draw: Draw) -> Pushed {
-        let row = self.pushed.len();
+impl Evaluator for Network {
+    fn submit(&mut self, request: Request<'_>) -> Ticket {
+        let Request { game, komi, draw } = request;
         let Shape { size, inputs, .. } = self.shape;
         let Some(frame) = Frame::new(game.size(), size, inputs) else {
             self.other_board = Some(game.size());
-            return Pushed::Waits;
+            return self.tickets.issue();
         };
-        let mut pushed = Row { symmetry: draw.symmetry(), frame, to_move: game.to_move(), key: 0 };
-        let numbers = inputs.len(size);
-        if (row + 1) * numbers > self.planes.len() {
-            self.planes.resize(self.planes.len() + self.batch() * numbers, 0);
+        let row = Row { symmetry: draw.symmetry(), frame, to_move: game.to_move() };
+        let (place, numbers) = (self.pending.len(), inputs.len(size));
+        if (place + 1) * numbers > self.planes.len() {
+            self.planes.resize(self.planes.len() + self.layers.batch() * numbers, 0);
         }
-        let planes = &mut self.planes[row * numbers..][..numbers];
-        frame.write_planes(inputs, planes, |planes| inputs.of_game(game, komi, pushed.symmetry, planes));
-        if let Some(cache) = &self.cache {
-            pushed.key = Cache::key(planes);
-            if let Some((policy, value)) = cache.get(pushed.key) {
-                self.known.0.resize(game.size().moves(), 0.0);
-                pushed.turn_back(policy, &mut self.inner, &mut self.known.0);
-                self.known.1 = Value::for_mover(pushed.to_move, value);
-                self.recalled += 1;
-                return Pushed::Known;
-            }
-        }
-        self.pushed.push(pushed);
-        Pushed::Waits
+        let planes = &mut self.planes[place * numbers..][..numbers];
+        frame.write_planes(inputs, planes, |planes| inputs.of_game(game, komi, row.symmetry, planes));
+        self.pending.push(row);
+        self.tickets.issue()
     }
 
-    fn known(&self) -> Evaluation<'_> {
-        Evaluation { policy: &self.known.0, value: self.known.1 }
+    fn flush(&mut self) -> Result<(), EvaluateError> {
+        let evaluated = self.evaluate();
+        self.pending.clear();
+        self.tickets.flush();
+        Ok(evaluated?)
     }
 
-    fn batch(&self) -> usize {
-        self.layers.batch()
+    fn is_ready(&self, ticket: Ticket) -> bool {
+        self.tickets.is_flushed(ticket)
     }
 
-    fn recalled(&self) -> u64 {
-        self.recalled
-    }
-
-    fn evaluate(&mut self) -> Result<(), EvaluateError> {
-        Ok(self.evaluate_pushed()?)
-    }
-
-    fn answer(&self, index: usize) -> Evaluation<'_> {
+    fn get(&self, ticket: Ticket) -> Evaluation<'_> {
+        let index = self.tickets.index(ticket);
         let moves = self.shape.size.moves();
         let known = self.frames[index].inner().moves();
         Evaluation { policy: &self.policies[index * moves..][..known], value: self.values[index] }
     }
+
+    fn pending(&self) -> usize {
+        self.tickets.pending()
+    }
+
+    fn capacity(&self) -> usize {
+        self.layers.batch()
+    }
 }
 
-/// Copies the answers of a batch out, policies turned back and values said for Black, and remembers them as they are.
+/// Copies the outputs of a batch: policies turned back, values for Black.
 fn turn_back(
     size: Size,
     output: &Output,
-    pushed: &[Row],
+    pending: &[Row],
     (policies, inner): (&mut [f32], &mut Vec<f32>),
     values: &mut Vec<Value>,
-    mut cache: Option<&mut Cache>,
 ) -> Result<(), NetError> {
     let moves = size.moves();
     let mut turned = vec![0.0; output.policies.numel()];
     output.policies.f_copy_data(&mut turned, output.policies.numel())?;
     let mut for_mover = vec![0.0f32; output.values.numel()];
     output.values.f_copy_data(&mut for_mover, output.values.numel())?;
-    let rows = turned.chunks_exact(moves).zip(for_mover).zip(pushed).zip(policies.chunks_exact_mut(moves));
-    for (row, (((turned, value), pushed), policy)) in rows.enumerate() {
+    let rows = turned.chunks_exact(moves).zip(for_mover).zip(pending).zip(policies.chunks_exact_mut(moves));
+    for (row, (((turned, value), position), policy)) in rows.enumerate() {
         // A policy with a number that is none sums to one that is none.
         if !(value + turned.iter().sum::<f32>()).is_finite() {
             return Err(NetError::BadAnswer { row });
         }
-        if let Some(cache) = &mut cache {
-            cache.put(pushed.key, turned, value);
-        }
-        pushed.turn_back(turned, inner, &mut policy[..pushed.frame.inner().moves()]);
-        values.push(Value::for_mover(pushed.to_move, value));
+        position.turn_back(turned, inner, &mut policy[..position.frame.inner().moves()]);
+        values.push(Value::for_mover(position.to_move, value));
     }
     Ok(())
 }

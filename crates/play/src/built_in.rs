@@ -1,7 +1,6 @@
 //! The two models that need no weights.
 
-use go::Game;
-use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Pushed, Value};
+use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value};
 use rand_distr::{Distribution, Normal};
 
 use crate::seed::{finish, generator};
@@ -9,6 +8,7 @@ use crate::seed::{finish, generator};
 /// Flat prior, value 0: search with nothing but the rules.
 #[derive(Clone, Debug, Default)]
 pub struct Uniform {
+    tickets: Tickets,
     flat: Vec<f32>,
 }
 
@@ -19,20 +19,33 @@ impl Uniform {
     }
 }
 
-impl Evaluate for Uniform {
-    fn push(&mut self, game: &Game, _: f32, _: Draw) -> Pushed {
-        let moves = game.size().moves();
+impl Evaluator for Uniform {
+    fn submit(&mut self, request: Request<'_>) -> Ticket {
+        let moves = request.game.size().moves();
         self.flat.resize(moves, 0.0);
         self.flat.fill(1.0 / moves as f32);
-        Pushed::Waits
+        self.tickets.issue()
     }
 
-    fn evaluate(&mut self) -> Result<(), EvaluateError> {
+    fn flush(&mut self) -> Result<(), EvaluateError> {
+        self.tickets.flush();
         Ok(())
     }
 
-    fn answer(&self, _: usize) -> Evaluation<'_> {
+    fn is_ready(&self, ticket: Ticket) -> bool {
+        self.tickets.is_flushed(ticket)
+    }
+
+    fn get(&self, _: Ticket) -> Evaluation<'_> {
         Evaluation { policy: &self.flat, value: Value::ZERO }
+    }
+
+    fn pending(&self) -> usize {
+        self.tickets.pending()
+    }
+
+    fn capacity(&self) -> usize {
+        usize::MAX
     }
 }
 
@@ -43,6 +56,7 @@ impl Evaluate for Uniform {
 /// stays a function of its seed.
 #[derive(Clone, Debug, Default)]
 pub struct RandomModel {
+    tickets: Tickets,
     open: Vec<Output>,
     ready: Vec<Output>,
 }
@@ -60,8 +74,9 @@ impl RandomModel {
     }
 }
 
-impl Evaluate for RandomModel {
-    fn push(&mut self, game: &Game, _: f32, draw: Draw) -> Pushed {
+impl Evaluator for RandomModel {
+    fn submit(&mut self, request: Request<'_>) -> Ticket {
+        let Request { game, draw, .. } = request;
         let mut rng = generator(finish(draw.bits() ^ game.position().hash()));
         let logits = Normal::new(0.5f32, 0.4).expect("a positive deviation");
         let mut policy: Vec<f32> = (0..game.size().moves()).map(|_| logits.sample(&mut rng).exp()).collect();
@@ -69,32 +84,47 @@ impl Evaluate for RandomModel {
         policy.iter_mut().for_each(|p| *p /= sum);
         let value = Normal::new(0.0f32, 0.4).expect("a positive deviation").sample(&mut rng);
         self.open.push(Output { policy, value: Value::for_black(value) });
-        Pushed::Waits
+        self.tickets.issue()
     }
 
-    fn evaluate(&mut self) -> Result<(), EvaluateError> {
+    fn flush(&mut self) -> Result<(), EvaluateError> {
         std::mem::swap(&mut self.open, &mut self.ready);
         self.open.clear();
+        self.tickets.flush();
         Ok(())
     }
 
-    fn answer(&self, index: usize) -> Evaluation<'_> {
-        let output = &self.ready[index];
+    fn is_ready(&self, ticket: Ticket) -> bool {
+        self.tickets.is_flushed(ticket)
+    }
+
+    fn get(&self, ticket: Ticket) -> Evaluation<'_> {
+        let output = &self.ready[self.tickets.index(ticket)];
         Evaluation { policy: &output.policy, value: output.value }
+    }
+
+    fn pending(&self) -> usize {
+        self.tickets.pending()
+    }
+
+    fn capacity(&self) -> usize {
+        usize::MAX
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use go::Size;
+    use go::{Game, Size};
+    use mcts::Draw;
 
     use super::*;
 
     fn one(draw: u64) -> (Vec<f32>, f32) {
         let mut model = RandomModel::new();
-        let _ = model.push(&Game::new(Size::new(9).expect("a size")), 7.0, Draw::new(draw));
-        model.evaluate().expect("it cannot fail");
-        let answer = model.answer(0);
+        let game = Game::new(Size::new(9).expect("a size"));
+        let ticket = model.submit(Request { game: &game, komi: 7.0, draw: Draw::new(draw) });
+        model.flush().expect("it cannot fail");
+        let answer = model.get(ticket);
         (answer.policy.to_vec(), answer.value.black())
     }
 
@@ -119,9 +149,9 @@ mod tests {
         let mut model = Uniform::new();
         for side in [2, 19] {
             let game = Game::new(Size::new(side).expect("a size"));
-            let _ = model.push(&game, 7.0, Draw::PLAIN);
-            model.evaluate().expect("it cannot fail");
-            assert!(model.answer(0).policy.iter().all(|&p| p == 1.0 / (side * side + 1) as f32));
+            let ticket = model.submit(Request { game: &game, komi: 7.0, draw: Draw::PLAIN });
+            model.flush().expect("it cannot fail");
+            assert!(model.get(ticket).policy.iter().all(|&p| p == 1.0 / (side * side + 1) as f32));
         }
     }
 }

@@ -6,7 +6,9 @@
 //! depends on its model, its settings and its seed, never on the games beside it.
 
 mod built_in;
+mod cached;
 mod guest;
+mod instrumented;
 mod matches;
 mod opening;
 mod plan;
@@ -18,9 +20,11 @@ mod thinker;
 mod variety;
 
 pub use built_in::{RandomModel, Uniform};
+pub use cached::Cached;
 pub use guest::{Guest, Reply, Trouble};
+pub use instrumented::{EvaluatorCounts, EvaluatorStats, Instrumented};
 pub use matches::{By, Finish, Match, MatchSpec, Side, Void};
-pub use round::{Contest, Counts, run};
+pub use round::{Contest, run};
 pub use seed::{Seed, game_seed, generator};
 pub use selfplay::{Selfplay, SelfplaySpec, is_calibration};
 pub use thinker::{Budget, Thinker};

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use config::RunConfig;
 use go::{Color, Game, Move, Scoring};
-use mcts::{Evaluate, Settings};
+use mcts::{Evaluator, Settings};
 use record::{GameRecord, SearchKind, Turn};
 
 use crate::guest::{Guest, Reply, Trouble};
@@ -315,7 +315,7 @@ impl Contest for Match {
         }
     }
 
-    fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) {
+    fn submit(&mut self, models: &mut [&mut dyn Evaluator]) {
         if self.ending.is_some() {
             return;
         }
@@ -323,7 +323,7 @@ impl Contest for Match {
             self.since.get_or_insert_with(Instant::now);
         }
         match &mut self.seats[place(self.game.to_move())] {
-            Seat::Model { place, thinker } => thinker.push(models[*place], &mut pushed[*place], &mut self.rng),
+            Seat::Model { place, thinker } => thinker.submit(models[*place], &mut self.rng),
             Seat::Guest { guest, asked } if *asked == Asked::Nothing => {
                 guest.ask_move(&self.game);
                 *asked = Asked::Move;
@@ -332,7 +332,7 @@ impl Contest for Match {
         }
     }
 
-    fn take(&mut self, models: &[&mut dyn Evaluate]) -> Option<Result<Finish, Void>> {
+    fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<Result<Finish, Void>> {
         if self.ending.is_none() {
             let mover = self.game.to_move();
             if let Seat::Model { place, thinker } = &mut self.seats[place(mover)] {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use mcts::{Evaluate, EvaluateError};
+use mcts::{EvaluateError, Evaluator};
 
 /// How long to sleep when every game waits for a player outside.
 const NAP: Duration = Duration::from_micros(200);
@@ -16,22 +16,11 @@ pub trait Contest {
     /// The model that positions will be handed to next; `None` when it is no model that the game waits for.
     fn model(&self) -> Option<usize>;
 
-    /// Hands positions to that model; `pushed[i]` counts those in the batch of `models[i]`, and is kept up to date.
-    fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]);
+    /// Submits positions to that model.
+    fn submit(&mut self, models: &mut [&mut dyn Evaluator]);
 
-    /// Takes the answers, makes all moves that are due, and returns what the game leaves behind when it is over.
-    fn take(&mut self, models: &[&mut dyn Evaluate]) -> Option<Self::Finished>;
-}
-
-/// What a [`run`] has done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Batches evaluated, by whichever model.
-    pub rounds: u64,
-    /// Positions evaluated.
-    pub evaluations: u64,
-    /// Positions whose evaluation was known from before.
-    pub recalled: u64,
+    /// Takes the evaluations, makes all moves that are due, and returns the result of the game when it is over.
+    fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<Self::Finished>;
 }
 
 /// What a game waits for.
@@ -39,7 +28,7 @@ pub struct Counts {
 enum Waits {
     /// For room in the batch of its model.
     Room,
-    /// For what it has handed to this model.
+    /// For the evaluations of what it submitted to this model.
     Answers(usize),
     /// For nothing: it can be asked whether it moves.
     Nothing,
@@ -57,16 +46,14 @@ enum Waits {
 /// # Errors
 /// A model failed.
 pub fn run<G: Contest>(
-    models: &mut [&mut dyn Evaluate],
+    models: &mut [&mut dyn Evaluator],
     games: &mut Vec<G>,
     slots: usize,
     start: &mut dyn FnMut() -> Option<G>,
     finish: &mut dyn FnMut(G::Finished),
-    watch: &mut dyn FnMut(Counts) -> ControlFlow<()>,
-) -> Result<Counts, EvaluateError> {
-    let mut counts = Counts::default();
+    watch: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<(), EvaluateError> {
     let mut waits: Vec<Waits> = vec![Waits::Nothing; games.len()];
-    let mut pushed = vec![0; models.len()];
     let mut due = vec![false; models.len()];
     loop {
         while games.len() < slots {
@@ -74,31 +61,28 @@ pub fn run<G: Contest>(
             games.push(game);
         }
         waits.resize(games.len(), Waits::Nothing);
-        let leaving = games.is_empty() || watch(counts).is_break();
-        if leaving && pushed.iter().all(|&pushed| pushed == 0) {
-            return Ok(counts);
+        let leaving = games.is_empty() || watch().is_break();
+        if leaving && models.iter().all(|model| model.pending() == 0) {
+            return Ok(());
         }
         let mut moves = false;
         for (game, waits) in games.iter_mut().zip(&mut waits) {
             if leaving || matches!(waits, Waits::Answers(_)) {
                 continue;
             }
-            *waits = hand_over(game, models, &mut pushed);
+            *waits = submit(game, models);
             moves |= *waits == Waits::Nothing && game.model().is_some();
         }
-        choose(models, &pushed, leaving, &mut due);
+        choose(models, leaving, &mut due);
         if !moves && !due.contains(&true) {
-            choose_fullest(&pushed, &mut due);
+            choose_fullest(models, &mut due);
         }
         if !leaving && !due.contains(&true) && games.iter().all(|game| game.model().is_none()) {
             std::thread::sleep(NAP);
         }
-        for (place, model) in models.iter_mut().enumerate().filter(|(place, _)| due[*place]) {
-            model.evaluate()?;
-            counts.rounds += 1;
-            counts.evaluations += std::mem::take(&mut pushed[place]) as u64;
+        for (model, _) in models.iter_mut().zip(&due).filter(|(_, due)| **due) {
+            model.flush()?;
         }
-        counts.recalled = models.iter().map(|model| model.recalled()).sum();
         let mut place = 0;
         games.retain_mut(|game| {
             let ready = match waits[place] {
@@ -119,31 +103,31 @@ pub fn run<G: Contest>(
     }
 }
 
-/// Lets a game hand its positions over, if there is room for them.
-fn hand_over<G: Contest>(game: &mut G, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) -> Waits {
+/// Lets a game submit its positions, if its model's batch has room.
+fn submit<G: Contest>(game: &mut G, models: &mut [&mut dyn Evaluator]) -> Waits {
     let Some(model) = game.model() else {
-        game.push(models, pushed);
+        game.submit(models);
         return Waits::Nothing;
     };
-    let before = pushed[model];
-    if before >= models[model].batch() {
+    let before = models[model].pending();
+    if before >= models[model].capacity() {
         return Waits::Room;
     }
-    game.push(models, pushed);
-    if pushed[model] > before { Waits::Answers(model) } else { Waits::Nothing }
+    game.submit(models);
+    if models[model].pending() > before { Waits::Answers(model) } else { Waits::Nothing }
 }
 
 /// The models that are to evaluate now: those whose batch is full. When nothing is to be left behind, all that have any
 /// positions.
-fn choose(models: &[&mut dyn Evaluate], pushed: &[usize], all: bool, due: &mut [bool]) {
-    for (place, due) in due.iter_mut().enumerate() {
-        *due = pushed[place] > 0 && (all || pushed[place] >= models[place].batch());
+fn choose(models: &[&mut dyn Evaluator], all: bool, due: &mut [bool]) {
+    for (model, due) in models.iter().zip(due) {
+        *due = model.pending() > 0 && (all || model.pending() >= model.capacity());
     }
 }
 
-fn choose_fullest(pushed: &[usize], due: &mut [bool]) {
-    let waiting = (0..pushed.len()).filter(|&place| pushed[place] > 0);
-    if let Some(fullest) = waiting.max_by_key(|&place| pushed[place]) {
+fn choose_fullest(models: &[&mut dyn Evaluator], due: &mut [bool]) {
+    let waiting = (0..models.len()).filter(|&place| models[place].pending() > 0);
+    if let Some(fullest) = waiting.max_by_key(|&place| models[place].pending()) {
         due[fullest] = true;
     }
 }

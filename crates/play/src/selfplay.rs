@@ -2,7 +2,7 @@
 
 use config::{ModelConfig, ModelId, RunConfig};
 use go::{Color, Game, Move};
-use mcts::{Evaluate, RootMove, Settings, choice};
+use mcts::{Evaluator, RootMove, Settings, choice};
 use record::{GameRecord, SearchKind, Takeover, Turn};
 
 use crate::opening::opening;
@@ -243,11 +243,11 @@ impl Contest for Selfplay {
         Some(0)
     }
 
-    fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) {
-        self.thinker.push(models[0], &mut pushed[0], &mut self.rng);
+    fn submit(&mut self, models: &mut [&mut dyn Evaluator]) {
+        self.thinker.submit(models[0], &mut self.rng);
     }
 
-    fn take(&mut self, models: &[&mut dyn Evaluate]) -> Option<GameRecord> {
+    fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<GameRecord> {
         self.thinker.take(models[0]);
         if !self.thinker.is_done() {
             return None;

@@ -2,7 +2,7 @@
 
 use go::{Game, Illegal, Move, Position, Symmetry};
 use half::bf16;
-use mcts::{Draw, Evaluate, Evaluation, Exploration, Leaf, Pushed, Search, Selected, Settings, Value};
+use mcts::{Draw, Evaluator, Exploration, Leaf, Request, Search, Selected, Settings, Ticket};
 use rand::RngExt;
 
 use crate::Seed;
@@ -30,22 +30,8 @@ pub struct Thinker {
     prior_entropy: Option<f32>,
     /// These priors by the index of the move.
     priors: Vec<f32>,
-    waiting: Vec<Leaf>,
-    /// For each leaf that waits, the answer in each symmetry in which it is seen.
-    answers: Vec<Answer>,
-    /// Policies that were known when they were asked for, one after the other.
-    known: Vec<f32>,
-    /// Where the mean of a leaf's answers is taken.
-    mean: Vec<f32>,
-}
-
-/// Where the answer to a leaf in one symmetry is found.
-#[derive(Clone, Copy, Debug)]
-enum Answer {
-    /// It will be at this place of the batch.
-    Batch(usize),
-    /// It starts here in `known`.
-    Known(usize, Value),
+    /// Leaves that wait for their evaluation.
+    waiting: Vec<(Leaf, Ticket)>,
 }
 
 impl Thinker {
@@ -61,9 +47,6 @@ impl Thinker {
             prior_entropy: None,
             priors: Vec::new(),
             waiting: Vec::with_capacity(budget.leaves),
-            answers: Vec::with_capacity(budget.leaves * settings.symmetries),
-            known: Vec::new(),
-            mean: Vec::new(),
         }
     }
 
@@ -111,42 +94,33 @@ impl Thinker {
         self.waiting.is_empty() && self.search.is_expanded() && self.search.visits() > 0
     }
 
-    /// Pushes the leaves of one round to `model`, whose batch holds `pushed` positions so far, and counts them. Rounds
-    /// whose answers are all known take no evaluation, and the next begins at once.
-    pub fn push(&mut self, model: &mut dyn Evaluate, pushed: &mut usize, rng: &mut Seed) {
+    /// Submits the leaves of one round. A round whose evaluations are all ready is taken at once, and the next begins.
+    pub fn submit(&mut self, evaluator: &mut dyn Evaluator, rng: &mut Seed) {
         loop {
-            self.push_round(model, pushed, rng);
-            let batched = self.answers.iter().any(|answer| matches!(answer, Answer::Batch(_)));
-            if batched || self.waiting.is_empty() {
+            self.submit_round(evaluator, rng);
+            let all_ready = self.waiting.iter().all(|&(_, ticket)| evaluator.is_ready(ticket));
+            if self.waiting.is_empty() || !all_ready {
                 return;
             }
-            // As after an evaluation, so that what is known changes nothing but the time.
-            self.take(model);
+            // As after a flush, so that a cache changes nothing but the time.
+            self.take(evaluator);
         }
     }
 
-    fn push_round(&mut self, model: &mut dyn Evaluate, pushed: &mut usize, rng: &mut Seed) {
+    fn submit_round(&mut self, evaluator: &mut dyn Evaluator, rng: &mut Seed) {
         self.prepare_root(rng);
         // A root that is not evaluated is the only leaf of its round; it is no visit below the root.
         let room = if self.search.is_expanded() { self.budget.leaves } else { 1 };
         while self.waiting.len() < room && !self.would_overspend() {
             let draw = Draw::new(rng.random());
-            let Settings { komi, symmetries, .. } = *self.search.settings();
-            let (answers, known, alike) = (&mut self.answers, &mut self.known, self.sees_images_alike);
+            let (komi, alike) = (self.search.settings().komi, self.sees_images_alike);
+            let mut ticket = None;
             let selected = self.search.select(&mut |game| {
                 let draw = if alike { draw.seen_in(symmetry_of(game.position())) } else { draw };
-                for nth in 0..symmetries {
-                    answers.push(match model.push(game, komi, draw.turned(nth)) {
-                        Pushed::Known => keep(known, model.known()),
-                        Pushed::Waits => {
-                            *pushed += 1;
-                            Answer::Batch(*pushed - 1)
-                        }
-                    });
-                }
+                ticket = Some(evaluator.submit(Request { game, komi, draw }));
             });
             match selected {
-                Selected::Leaf(leaf) => self.waiting.push(leaf),
+                Selected::Leaf(leaf) => self.waiting.push((leaf, ticket.expect("a selected leaf was shown"))),
                 Selected::Ended => {}
                 Selected::Taken | Selected::Wait => break,
             }
@@ -169,28 +143,15 @@ impl Thinker {
         }
     }
 
-    /// Takes the answers to what was pushed in this round.
-    pub fn take(&mut self, model: &dyn Evaluate) {
-        let moves = self.search.game().size().moves();
-        let symmetries = self.search.settings().symmetries;
-        let Thinker { search, waiting, answers, known, mean, .. } = self;
-        let look_up = |answer: Answer| match answer {
-            Answer::Batch(index) => model.answer(index),
-            Answer::Known(start, value) => Evaluation { policy: &known[start..][..moves], value },
-        };
-        for (leaf, answers) in waiting.drain(..).zip(answers.chunks_exact(symmetries)) {
-            let evaluation = match answers {
-                &[answer] => look_up(answer),
-                answers => average(answers.iter().map(|&answer| look_up(answer)), mean),
-            };
-            search.expand(leaf, evaluation);
+    /// Takes the evaluations of the round, all of which must be ready.
+    pub fn take(&mut self, evaluator: &dyn Evaluator) {
+        for (leaf, ticket) in self.waiting.drain(..) {
+            self.search.expand(leaf, evaluator.get(ticket));
         }
-        answers.clear();
-        known.clear();
     }
 
     /// Searches the present position with so many visits, counting those inherited, and in this way, instead of as the
-    /// last one. Call it before anything of the position is pushed.
+    /// last one. Call it before a leaf of the position is submitted.
     pub fn set_out(&mut self, visits: u32, exploration: Option<Exploration>) {
         debug_assert!(self.prior_entropy.is_none() && self.waiting.is_empty(), "the search of this move has not begun");
         self.budget.visits = visits;
@@ -236,26 +197,6 @@ fn symmetry_of(position: &Position) -> Symmetry {
     Symmetry::compose(canonical, Symmetry::ALL[turn as usize])
 }
 
-fn keep(known: &mut Vec<f32>, answer: Evaluation<'_>) -> Answer {
-    known.extend_from_slice(answer.policy);
-    Answer::Known(known.len() - answer.policy.len(), answer.value)
-}
-
-/// The mean of some answers to one position, of which there is at least one; `policy` holds that of the policies.
-fn average<'a>(answers: impl ExactSizeIterator<Item = Evaluation<'a>>, policy: &mut Vec<f32>) -> Evaluation<'_> {
-    let share = 1.0 / answers.len() as f32;
-    policy.clear();
-    let mut black = 0.0;
-    for answer in answers {
-        policy.resize(answer.policy.len(), 0.0);
-        for (sum, prior) in policy.iter_mut().zip(answer.policy) {
-            *sum += share * prior;
-        }
-        black += share * answer.value.black();
-    }
-    Evaluation { policy, value: Value::for_black(black) }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -298,18 +239,30 @@ mod tests {
     /// A network that notes in which symmetries it sees the root.
     struct Noting(Vec<Symmetry>);
 
-    impl Evaluate for Noting {
-        fn push(&mut self, _: &Game, _: f32, draw: Draw) -> Pushed {
-            self.0.push(draw.symmetry());
-            Pushed::Waits
+    impl Evaluator for Noting {
+        fn submit(&mut self, request: Request<'_>) -> Ticket {
+            self.0.push(request.draw.symmetry());
+            Ticket::new(0, 0)
         }
 
-        fn evaluate(&mut self) -> Result<(), mcts::EvaluateError> {
+        fn flush(&mut self) -> Result<(), mcts::EvaluateError> {
             Ok(())
         }
 
-        fn answer(&self, _: usize) -> Evaluation<'_> {
-            Evaluation { policy: &[1.0 / 82.0; 82], value: Value::ZERO }
+        fn is_ready(&self, _: Ticket) -> bool {
+            false
+        }
+
+        fn get(&self, _: Ticket) -> mcts::Evaluation<'_> {
+            unreachable!("nothing is read")
+        }
+
+        fn pending(&self) -> usize {
+            1
+        }
+
+        fn capacity(&self) -> usize {
+            1
         }
     }
 
@@ -324,7 +277,7 @@ mod tests {
                 let thinker = Thinker::new(game.clone(), settings, budget, None);
                 let mut thinker = if alike { thinker.seeing_images_alike() } else { thinker };
                 let (mut network, mut rng) = (Noting(Vec::new()), Seed::seed_from_u64(seed));
-                thinker.push(&mut network, &mut 0, &mut rng);
+                thinker.submit(&mut network, &mut rng);
                 network.0[0]
             };
             (0..100).map(root).collect()

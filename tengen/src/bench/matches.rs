@@ -5,13 +5,14 @@
 //! measured once more without: then a move takes the same evaluations in either.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cli::{Blame, PlaceArgs};
 use config::RunConfig;
 use mcts::Settings;
 use net::{Model, Precision, Weights};
-use play::{Budget, By, Match, MatchSpec, Side};
+use play::{Budget, By, EvaluatorStats, Match, MatchSpec, Side};
 use serde::Serialize;
 
 use super::Bench;
@@ -105,7 +106,7 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject, config: &RunConfig
         games_per_second(&before).zip(games_per_second(&after)).map(|(before, after)| (before + after) / 2.0);
     let evaluations = |all: &[Played]| all.iter().map(|played| played.counts.evaluations).sum::<u64>() as f64;
     let moves = |all: &[Played]| all.iter().map(|played| played.moves).sum::<usize>() as f64;
-    let rounds: u64 = met.iter().map(|played| played.counts.rounds).sum();
+    let room: u64 = met.iter().map(|played| played.counts.slots).sum();
     Ok(Case {
         tower: subject.tower(),
         batch,
@@ -117,7 +118,7 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject, config: &RunConfig
         selfplay_games_per_s: own_games,
         selfplay_positions_per_s: own,
         share: positions(&met) / own,
-        fill: evaluations(&met) / rounds as f64 / batch as f64,
+        fill: evaluations(&met) / room as f64,
         evaluations_per_position: ratio(evaluations(&met), moves(&met)),
         selfplay_evaluations_per_position: ratio(
             evaluations(&before) + evaluations(&after),
@@ -144,7 +145,8 @@ fn matches(
     let mut started = (0..).map(|index| MatchSpec::new(config, &first, &second, index));
     let mut nobody = |_: &MatchSpec, _| unreachable!("both sides are models");
     let mut start = || started.next().map(|spec| Match::new(spec, &mut nobody));
-    let [mut one, mut other] = models.map(|model| model.network(cache));
+    let stats = Arc::new(EvaluatorStats::default());
+    let [mut one, mut other] = models.map(|model| selfplay::evaluator(model, cache, &stats));
     let slots = 2 * config.selfplay.batch / config.search.leaves;
-    play(&mut [&mut one, &mut other], slots, &mut start, time)
+    play(&mut [&mut one, &mut other], &stats, slots, &mut start, time)
 }

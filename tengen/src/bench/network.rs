@@ -4,8 +4,8 @@ use std::fmt;
 
 use cli::Blame;
 use go::{Game, Move, Size};
-use mcts::{Draw, Evaluate, Pushed, choice};
-use net::{Bare, Device, Model, Precision, Weights};
+use mcts::{Draw, Evaluator, Request, Ticket, choice};
+use net::{Bare, Device, Model, Network, Precision, Weights};
 use play::generator;
 use serde::Serialize;
 
@@ -138,20 +138,20 @@ pub(super) fn model(weights: &Weights, device: Device, precision: Precision, bat
 fn agreement(subject: &Subject, args: &Args) -> anyhow::Result<Agreement> {
     const BATCH: usize = 64;
     let (weights, shape) = (&subject.weights, subject.weights.shape());
-    let network = |precision| Ok::<_, anyhow::Error>(model(weights, args.device, precision, BATCH)?.network(0));
+    let network = |precision| Ok::<_, anyhow::Error>(model(weights, args.device, precision, BATCH)?.network());
     let (mut play, mut exact) = (network(Precision::Auto)?, network(Precision::F32)?);
     let mut games = Games::new(shape.size, subject.config.selfplay.move_limit, BATCH);
     let (mut positions, mut others, mut lost, mut sum, mut most) = (0, 0, 0.0, 0.0, 0.0f64);
     while positions < args.positions {
-        for network in [&mut play, &mut exact] {
-            for game in &games.games {
-                let pushed = network.push(game, 7.0, Draw::PLAIN);
-                debug_assert_eq!(pushed, Pushed::Waits, "nothing is remembered");
-            }
-            network.evaluate().map_err(|error| anyhow::anyhow!(error))?;
-        }
-        for (index, game) in games.games.iter().enumerate() {
-            let (play, exact) = (play.answer(index), exact.answer(index));
+        let evaluate = |network: &mut Network| -> anyhow::Result<Vec<Ticket>> {
+            let submit = |game| network.submit(Request { game, komi: 7.0, draw: Draw::PLAIN });
+            let tickets = games.games.iter().map(submit).collect();
+            network.flush().map_err(|error| anyhow::anyhow!(error))?;
+            Ok(tickets)
+        };
+        let (play_tickets, exact_tickets) = (evaluate(&mut play)?, evaluate(&mut exact)?);
+        for ((game, &play_ticket), &exact_ticket) in games.games.iter().zip(&play_tickets).zip(&exact_tickets) {
+            let (play, exact) = (play.get(play_ticket), exact.get(exact_ticket));
             let (chosen, best) = (best_move(game, play.policy), best_move(game, exact.policy));
             others += usize::from(chosen != best);
             lost += f64::from(exact.policy[best] - exact.policy[chosen]);
@@ -159,7 +159,7 @@ fn agreement(subject: &Subject, args: &Args) -> anyhow::Result<Agreement> {
             (sum, most) = (sum + difference, most.max(difference));
         }
         positions += BATCH;
-        games.go_on(&exact)?;
+        games.go_on(&exact, &exact_tickets)?;
     }
     Ok(Agreement {
         tower: subject.tower(),
@@ -191,9 +191,9 @@ impl Games {
     }
 
     /// Draws a move in every game from what the network said of it last.
-    fn go_on(&mut self, network: &dyn Evaluate) -> anyhow::Result<()> {
-        for (index, game) in self.games.iter_mut().enumerate() {
-            let policy = network.answer(index).policy;
+    fn go_on(&mut self, network: &Network, tickets: &[Ticket]) -> anyhow::Result<()> {
+        for (game, &ticket) in self.games.iter_mut().zip(tickets) {
+            let policy = network.get(ticket).policy;
             // `draw` takes whole numbers; this many of them are as good as the policy itself.
             let weight = |(index, p): (usize, &f32)| {
                 let legal = Move::from_index(game.size(), index).is_some_and(|mv| game.is_legal(mv));

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use mcts::Evaluate;
-use play::{Contest, Counts, Finish, Match, Selfplay, Void};
+use mcts::Evaluator;
+use play::{Contest, EvaluatorCounts, EvaluatorStats, Finish, Match, Selfplay, Void};
 use record::GameRecord;
 
 use super::clock::{Spent, Stopwatch};
@@ -17,7 +17,7 @@ const ENOUGH_GAMES: usize = 25;
 pub(super) struct Played {
     pub(super) games: usize,
     pub(super) moves: usize,
-    pub(super) counts: Counts,
+    pub(super) counts: EvaluatorCounts,
     pub(super) spent: Spent,
 }
 
@@ -73,11 +73,11 @@ impl<G: Turns> Contest for Counted<'_, G> {
         self.game.model()
     }
 
-    fn push(&mut self, models: &mut [&mut dyn Evaluate], pushed: &mut [usize]) {
-        self.game.push(models, pushed);
+    fn submit(&mut self, models: &mut [&mut dyn Evaluator]) {
+        self.game.submit(models);
     }
 
-    fn take(&mut self, models: &[&mut dyn Evaluate]) -> Option<G::Finished> {
+    fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<G::Finished> {
         let before = self.game.turns();
         let finished = self.game.take(models);
         let after = finished.as_ref().map_or(self.game.turns(), G::turns_of);
@@ -86,9 +86,11 @@ impl<G: Turns> Contest for Counted<'_, G> {
     }
 }
 
-/// Plays for a quarter of the time to get the games apart from each other, and then for the time that counts.
+/// Plays for a quarter of the time to get the games apart from each other, and then for the time that counts. The models
+/// count into `stats`.
 pub(super) fn play<G: Turns>(
-    models: &mut [&mut dyn Evaluate],
+    models: &mut [&mut dyn Evaluator],
+    stats: &EvaluatorStats,
     slots: usize,
     start: &mut dyn FnMut() -> Option<G>,
     time: Duration,
@@ -96,9 +98,10 @@ pub(super) fn play<G: Turns>(
     let (games, moves) = (Cell::new(0), Cell::new(0));
     let mut start = || start().map(|game| Counted { game, moves: &moves });
     let began = Instant::now();
-    let mut measured: Option<(Stopwatch, Counts)> = None;
+    let mut measured: Option<(Stopwatch, EvaluatorCounts)> = None;
     let mut end = None;
-    play::run(models, &mut Vec::new(), slots, &mut start, &mut |_| games.set(games.get() + 1), &mut |counts| {
+    play::run(models, &mut Vec::new(), slots, &mut start, &mut |_| games.set(games.get() + 1), &mut || {
+        let counts = stats.counts();
         if measured.is_none() && began.elapsed() >= time / 4 {
             games.set(0);
             moves.set(0);
@@ -106,23 +109,15 @@ pub(super) fn play<G: Turns>(
         }
         let Some((watch, before)) = &measured else { return ControlFlow::Continue(()) };
         let spent = watch.spent();
-        if spent.wall < time || counts.rounds == before.rounds {
+        if spent.wall < time || counts.batches == before.batches {
             return ControlFlow::Continue(());
         }
         // Asked once more while the last batch is evaluated, which does not count.
-        end.get_or_insert(Played { games: games.get(), moves: moves.get(), counts: since(*before, counts), spent });
+        end.get_or_insert(Played { games: games.get(), moves: moves.get(), counts: counts.since(*before), spent });
         ControlFlow::Break(())
     })
     .map_err(|error| anyhow::anyhow!(error))?;
     Ok(end.expect("the loop ends when the time is over"))
-}
-
-fn since(before: Counts, now: Counts) -> Counts {
-    Counts {
-        rounds: now.rounds - before.rounds,
-        evaluations: now.evaluations - before.evaluations,
-        recalled: now.recalled - before.recalled,
-    }
 }
 
 /// Does the same on several threads at once.

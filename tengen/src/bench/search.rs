@@ -5,7 +5,7 @@ use std::fmt;
 use cli::Blame;
 use config::{Preset, RunConfig};
 use go::{Game, Move, Size};
-use mcts::{Evaluate, Settings, choice};
+use mcts::{Evaluator, Settings, choice};
 use play::{Budget, Seed, Thinker, Uniform, generator};
 use serde::Serialize;
 
@@ -92,9 +92,8 @@ impl UniformGame {
     pub(super) fn think_and_move(&mut self) -> anyhow::Result<f64> {
         let inherited = self.thinker.search().visits();
         while !self.thinker.is_done() {
-            let mut pushed = 0;
-            self.thinker.push(&mut self.model, &mut pushed, &mut self.rng);
-            self.model.evaluate().map_err(|error| anyhow::anyhow!(error))?;
+            self.thinker.submit(&mut self.model, &mut self.rng);
+            self.model.flush().map_err(|error| anyhow::anyhow!(error))?;
             self.thinker.take(&self.model);
         }
         let search = self.thinker.search();

@@ -1,12 +1,14 @@
 //! Self-play as the stage does it, but for the store: each thread plays its own games on a network of its own.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use cli::{Blame, PlaceArgs};
 use config::RunConfig;
+use mcts::Evaluator;
 use net::{Bare, Model, Precision};
-use play::{Counts, Selfplay, SelfplaySpec};
+use play::{Cached, EvaluatorCounts, EvaluatorStats, Instrumented, Selfplay, SelfplaySpec};
 use serde::Serialize;
 
 use super::Bench;
@@ -89,10 +91,10 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     // Threads ran side by side, and the two halves one after the other.
     let network = total(&network);
     let network_per_s = network.per_second() * threads as f64;
-    let sum = |of: fn(&Counts) -> u64| played.iter().map(|played| of(&played.counts)).sum::<u64>() as f64;
+    let sum = |of: fn(&EvaluatorCounts) -> u64| played.iter().map(|played| of(&played.counts)).sum::<u64>() as f64;
     let evaluated = total(&played.iter().map(evaluations).collect::<Vec<_>>());
     let evaluations_per_s = per_second(&played, |played| played.counts.evaluations as f64);
-    let recalled = sum(|counts| counts.recalled);
+    let recalled = sum(|counts| counts.cache_hits);
     Ok(Case {
         tower: subject.tower(),
         batch,
@@ -105,7 +107,7 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
         share: evaluations_per_s / network_per_s,
         share_of_core_time: evaluated.per_core() / network.per_core(),
         recalled: recalled / (recalled + evaluated.count),
-        fill: evaluated.count / sum(|counts| counts.rounds) / batch as f64,
+        fill: evaluated.count / sum(|counts| counts.slots),
     })
 }
 
@@ -135,7 +137,14 @@ pub(super) fn play(
     let mut started = (0..).map(|index| SelfplaySpec::new(&config, "made-up", &thread.to_string(), index, None));
     let mut start = || started.next().map(Selfplay::new);
     let slots = config.selfplay.batch / config.search.leaves;
-    played::play(&mut [&mut model.network(cache)], slots, &mut start, time)
+    let stats = Arc::new(EvaluatorStats::default());
+    let mut evaluator = evaluator(model, cache, &stats);
+    played::play(&mut [&mut evaluator], &stats, slots, &mut start, time)
+}
+
+/// The evaluator of a thread of self-play.
+pub(super) fn evaluator(model: &Model, cache: usize, stats: &Arc<EvaluatorStats>) -> impl Evaluator + use<> {
+    Instrumented::new(Cached::new(model.network(), model.shape().size, cache), Arc::clone(stats))
 }
 
 /// Positions that a thread evaluated.

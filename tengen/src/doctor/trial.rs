@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use config::{LearningRate, Preset, Train};
 use go::{Game, Size};
-use mcts::{Draw, Evaluate};
+use mcts::{Draw, Evaluator, Request};
 use net::{Device, NetError, Network, Precision, Recipe, Shape, Targets, Trainer, Weights, Workshop};
 use record::{Example, synthetic};
 use serde::Serialize;
@@ -50,8 +50,8 @@ fn shape() -> Shape {
 
 fn infer(device: Device, precision: Precision) -> Result<(), NetError> {
     let mut network = Network::open(&Weights::synthetic(shape(), 1).to_bytes(), device, precision, 4)?;
-    let _ = network.push(&Game::new(shape().size), 0.5, Draw::PLAIN);
-    network.evaluate().map_err(|error| match error.downcast() {
+    let _ = network.submit(Request { game: &Game::new(shape().size), komi: 0.5, draw: Draw::PLAIN });
+    network.flush().map_err(|error| match error.downcast() {
         Ok(error) => *error,
         Err(error) => NetError::Torch(error.to_string()),
     })

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use go::{Color, Game, Move, Point, PointSet, Position, Scoring};
 use mcts::choice::draw_from;
-use mcts::{Draw, Evaluate, Pushed};
+use mcts::{Draw, Evaluator, Request, Ticket};
 use play::Seed;
 use rand::RngExt;
 
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Plays games from here to their end.
 pub(super) fn play_on(
     game: &Game,
-    model: &mut dyn Evaluate,
+    model: &mut dyn Evaluator,
     scoring: Scoring,
     komi: f32,
     rng: &mut Seed,
@@ -54,23 +54,16 @@ pub(super) fn play_on(
 }
 
 /// What the model would play in each of these games.
-fn policies(games: &[Game], model: &mut dyn Evaluate, komi: f32, rng: &mut Seed) -> Result<Vec<Vec<f32>>, PlayerError> {
-    let mut waiting = 0;
-    let mut known: Vec<Option<Vec<f32>>> = Vec::with_capacity(games.len());
-    for game in games {
-        known.push(match model.push(game, komi, Draw::new(rng.random())) {
-            Pushed::Known => Some(model.known().policy.to_vec()),
-            Pushed::Waits => {
-                waiting += 1;
-                None
-            }
-        });
-    }
-    if waiting > 0 {
-        model.evaluate()?;
-    }
-    let mut answers = (0..waiting).map(|index| model.answer(index).policy.to_vec());
-    Ok(known.into_iter().filter_map(|known| known.or_else(|| answers.next())).collect())
+fn policies(
+    games: &[Game],
+    model: &mut dyn Evaluator,
+    komi: f32,
+    rng: &mut Seed,
+) -> Result<Vec<Vec<f32>>, PlayerError> {
+    let tickets: Vec<Ticket> =
+        games.iter().map(|game| model.submit(Request { game, komi, draw: Draw::new(rng.random()) })).collect();
+    model.flush()?;
+    Ok(tickets.into_iter().map(|ticket| model.get(ticket).policy.to_vec()).collect())
 }
 
 /// A move drawn from the policy; a pass when there is nothing sensible to play.

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use go::{Game, Move, Scoring};
-use mcts::{Algorithm, Evaluate, EvaluateError, Search, Settings};
+use mcts::{Algorithm, EvaluateError, Evaluator, Search, Settings};
 use play::{Budget, Seed, Thinker};
 
 use super::player::{Decision, Player, PlayerError, Task, Watch};
@@ -34,7 +34,7 @@ pub struct Manner {
 
 /// A player made of a model and a search.
 pub struct Voice {
-    model: Box<dyn Evaluate>,
+    model: Box<dyn Evaluator>,
     manner: Manner,
     rng: Seed,
     open: Option<Open>,
@@ -52,7 +52,7 @@ struct Open {
 impl Voice {
     /// A model that plays in this manner; `rng` draws the symmetries of its evaluations. The model takes as many
     /// positions at a time as `manner` has leaves, and at least [`WIDTH`].
-    pub fn new(model: Box<dyn Evaluate>, manner: Manner, rng: Seed) -> Voice {
+    pub fn new(model: Box<dyn Evaluator>, manner: Manner, rng: Seed) -> Voice {
         Voice { model, manner, rng, open: None }
     }
 
@@ -93,11 +93,8 @@ impl Voice {
             // Round by round, so that one whose answers are all known ends, too.
             open.thinker.extend(open.thinker.search().visits().saturating_add(self.manner.leaves as u32));
         }
-        let mut pushed = 0;
-        open.thinker.push(&mut *self.model, &mut pushed, &mut self.rng);
-        if pushed > 0 {
-            self.model.evaluate()?;
-        }
+        open.thinker.submit(&mut *self.model, &mut self.rng);
+        self.model.flush()?;
         open.thinker.take(&*self.model);
         Ok(())
     }
@@ -184,7 +181,7 @@ pub(super) mod tests {
     use std::ops::ControlFlow;
 
     use go::Size;
-    use mcts::{Draw, Evaluation, Gumbel, Pushed, Value};
+    use mcts::{Evaluation, Gumbel, Request, Ticket, Tickets, Value};
     use play::{Uniform, generator};
 
     use super::*;
@@ -271,7 +268,8 @@ pub(super) mod tests {
     /// Prefers A1 for Black, which loses, to four other moves, to C3, which wins. What follows the first move changes nothing.
     #[derive(Default)]
     struct Misled {
-        pushed: Vec<(Vec<f32>, f32)>,
+        tickets: Tickets,
+        submitted: Vec<(Vec<f32>, f32)>,
         ready: Vec<(Vec<f32>, f32)>,
     }
 
@@ -283,8 +281,9 @@ pub(super) mod tests {
         }
     }
 
-    impl Evaluate for Misled {
-        fn push(&mut self, game: &Game, _: f32, _: Draw) -> Pushed {
+    impl Evaluator for Misled {
+        fn submit(&mut self, request: Request<'_>) -> Ticket {
+            let game = request.game;
             let size = game.size();
             let mut policy = vec![0.05 / size.moves() as f32; size.moves()];
             if game.turn() == 0 {
@@ -297,18 +296,31 @@ pub(super) mod tests {
                 Some("A1") => -0.4,
                 _ => -0.2,
             };
-            self.pushed.push((policy, black));
-            Pushed::Waits
+            self.submitted.push((policy, black));
+            self.tickets.issue()
         }
 
-        fn evaluate(&mut self) -> Result<(), EvaluateError> {
-            self.ready = std::mem::take(&mut self.pushed);
+        fn flush(&mut self) -> Result<(), EvaluateError> {
+            self.ready = std::mem::take(&mut self.submitted);
+            self.tickets.flush();
             Ok(())
         }
 
-        fn answer(&self, index: usize) -> Evaluation<'_> {
-            let (policy, black) = &self.ready[index];
+        fn is_ready(&self, ticket: Ticket) -> bool {
+            self.tickets.is_flushed(ticket)
+        }
+
+        fn get(&self, ticket: Ticket) -> Evaluation<'_> {
+            let (policy, black) = &self.ready[self.tickets.index(ticket)];
             Evaluation { policy, value: Value::for_black(*black) }
+        }
+
+        fn pending(&self) -> usize {
+            self.tickets.pending()
+        }
+
+        fn capacity(&self) -> usize {
+            usize::MAX
         }
     }
 

@@ -17,7 +17,6 @@ pub(crate) const PARENT: Settings = Settings {
     pass_from: 0,
     skip_decided: false,
     answer_passes: false,
-    symmetries: 1,
     scoring: Scoring::PassAlive,
     komi: 7.5,
 };

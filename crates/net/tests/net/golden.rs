@@ -11,8 +11,8 @@ use config::QInit;
 use expect_test::expect_file;
 use go::{Game, Scoring, Size};
 use mcts::{
-    Algorithm, Draw, Evaluate, Evaluation, Exploration, FirstPlay, Gumbel, Noise, RootTemperature, Search, Selected,
-    Settings, Value,
+    Algorithm, Draw, Evaluation, Evaluator, Exploration, FirstPlay, Gumbel, Noise, Request, RootTemperature, Search,
+    Selected, Settings, Ticket, Value,
 };
 use net::{Device, Network, Precision};
 use rand::SeedableRng;
@@ -31,7 +31,6 @@ const PUCT: Settings = Settings {
     pass_from: 10,
     skip_decided: true,
     answer_passes: true,
-    symmetries: 1,
     scoring: Scoring::PassAlive,
     komi: 0.5,
 };
@@ -46,8 +45,8 @@ struct Rounded {
 }
 
 impl Rounded {
-    fn answer(&mut self, index: usize) -> Evaluation<'_> {
-        let answer = self.network.answer(index);
+    fn get(&mut self, ticket: Ticket) -> Evaluation<'_> {
+        let answer = self.network.get(ticket);
         self.policy = answer.policy.iter().map(|p| (p * 512.0).round() / 512.0).collect();
         Evaluation { policy: &self.policy, value: Value::for_black((answer.value.black() * 64.0).round() / 64.0) }
     }
@@ -56,16 +55,19 @@ impl Rounded {
         while search.visits() < visits || !search.is_expanded() {
             let mut waiting = Vec::new();
             while waiting.len() < LEAVES && search.visits() + (waiting.len() as u32) < visits.max(1) {
-                let select = search.select(&mut |game| _ = self.network.push(game, 7.0, Draw::PLAIN));
+                let mut ticket = None;
+                let select = search.select(&mut |game| {
+                    ticket = Some(self.network.submit(Request { game, komi: 7.0, draw: Draw::PLAIN }));
+                });
                 match select {
-                    Selected::Leaf(leaf) => waiting.push(leaf),
+                    Selected::Leaf(leaf) => waiting.push((leaf, ticket.unwrap())),
                     Selected::Ended => {}
                     Selected::Taken | Selected::Wait => break,
                 }
             }
-            self.network.evaluate().unwrap();
-            for (index, leaf) in waiting.into_iter().enumerate() {
-                search.expand(leaf, self.answer(index));
+            self.network.flush().unwrap();
+            for (leaf, ticket) in waiting {
+                search.expand(leaf, self.get(ticket));
             }
         }
     }

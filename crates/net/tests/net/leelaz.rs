@@ -8,7 +8,7 @@ use std::fs::File;
 use std::process::{Command, Stdio};
 
 use go::{Color, Game, Size};
-use mcts::{Draw, Evaluate, Pushed};
+use mcts::{Draw, Evaluator, Request, Ticket};
 use net::{Device, FileKind, Inputs, Network, Precision, Shape, Weights};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -97,17 +97,17 @@ fn ours(weights: &Weights) -> Vec<Answer> {
     positions(|record, turn| {
         let mut game = Game::new(record.size);
         record.turns.iter().take(turn).for_each(|turn| game.play(turn.mv).unwrap());
-        assert_eq!(network.push(&game, 7.0, Draw::PLAIN), Pushed::Waits);
-        games.push(game);
+        let ticket = network.submit(Request { game: &game, komi: 7.0, draw: Draw::PLAIN });
+        games.push((game, ticket));
     });
-    network.evaluate().unwrap();
-    let answer = |(index, game): (usize, &Game)| {
-        let answer = network.answer(index);
+    network.flush().unwrap();
+    let answer = |(game, ticket): &(Game, Ticket)| {
+        let answer = network.get(*ticket);
         let mut policy = answer.policy.to_vec();
         game.stones_ago(0).unwrap().both().iter().for_each(|point| policy[point.index()] = 0.0);
         (policy, answer.value.mover(game.to_move()))
     };
-    games.iter().enumerate().map(answer).collect()
+    games.iter().map(answer).collect()
 }
 
 fn assert_alike(name: &str, ours: &[Answer], theirs: &[Answer]) {

@@ -1,7 +1,7 @@
 //! Answers of a network in play.
 
 use go::{Color, Game, Move, Point, Size, Symmetry};
-use mcts::{Draw, Evaluate, Evaluation, Pushed};
+use mcts::{Draw, Evaluation, Evaluator, Request, Ticket};
 use net::{Device, Inputs, Model, NetError, Network, Precision, Shape, Weights};
 use record::synthetic;
 use safetensors::tensor::TensorView;
@@ -40,11 +40,21 @@ fn draw(symmetry: Symmetry) -> Draw {
 
 /// The bits of every answer: the policy, and the value for Black last.
 fn answers(network: &mut Network, positions: &[(&Game, Symmetry)]) -> Vec<Vec<u32>> {
-    for (game, symmetry) in positions {
-        assert_eq!(network.push(game, 7.0, draw(*symmetry)), Pushed::Waits);
-    }
-    network.evaluate().unwrap();
-    (0..positions.len()).map(|index| bits(network.answer(index))).collect()
+    let submitted: Vec<Ticket> =
+        positions.iter().map(|(game, symmetry)| submit(network, game, 7.0, draw(*symmetry))).collect();
+    network.flush().unwrap();
+    submitted.into_iter().map(|ticket| bits(network.get(ticket))).collect()
+}
+
+fn submit(network: &mut Network, game: &Game, komi: f32, draw: Draw) -> Ticket {
+    network.submit(Request { game, komi, draw })
+}
+
+/// Submits games as they are, and evaluates them.
+fn evaluated(network: &mut Network, games: &[Game]) -> Vec<Ticket> {
+    let tickets = games.iter().map(|game| submit(network, game, 7.0, Draw::PLAIN)).collect();
+    network.flush().unwrap();
+    tickets
 }
 
 fn bits(answer: Evaluation<'_>) -> Vec<u32> {
@@ -56,12 +66,8 @@ fn an_answer_is_a_distribution_and_a_value() {
     for precision in precisions() {
         let mut network = network(precision, 4);
         let games = games(10);
-        games.iter().for_each(|game| {
-            assert_eq!(network.push(game, 7.0, Draw::PLAIN), Pushed::Waits);
-        });
-        network.evaluate().unwrap();
-        for index in 0..games.len() {
-            let answer = network.answer(index);
+        for ticket in evaluated(&mut network, &games) {
+            let answer = network.get(ticket);
             assert_eq!(answer.policy.len(), 26);
             assert!((answer.policy.iter().sum::<f32>() - 1.0).abs() < 1e-5);
             assert!(answer.policy.iter().all(|&p| p > 0.0) && answer.value.black().abs() < 1.0);
@@ -110,7 +116,7 @@ fn equal_positions_have_equal_answers_in_batches_of_any_size() {
     let game = &games_on(shape.size, 20)[19];
     for (seed, batch) in [1, 2, 3, 5, 7, 10, 14, 15, 18, 21].into_iter().enumerate() {
         let model = Model::new(&Weights::synthetic(shape, seed as u64), Device::Cpu, Precision::F32, batch).unwrap();
-        let answers = answers(&mut model.network(0), &vec![(game, Symmetry::Flip); batch]);
+        let answers = answers(&mut model.network(), &vec![(game, Symmetry::Flip); batch]);
         assert!(answers.iter().all(|answer| answer == &answers[0]), "batch of {batch}");
     }
 }
@@ -152,7 +158,7 @@ fn rows_are_independent_for_every_width() {
         let plain = Shape { blocks: 2, filters, policy_planes, value_planes, value_hidden, ..Shape::plain(size) };
         for shape in [[plain].as_slice(), &kinds(plain)].concat() {
             let model = Model::new(&Weights::synthetic(shape, SEED), Device::Cpu, Precision::F32, 17).unwrap();
-            let mut network = model.network(0);
+            let mut network = model.network();
             let games = games_on(shape.size, 17);
             let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
             let expected = answers(&mut network, &positions);
@@ -173,7 +179,7 @@ fn rows_are_independent_for_every_width() {
 #[test]
 fn bf16_works_or_is_refused() {
     match Model::new(&Weights::synthetic(tiny(), SEED), Device::Cpu, Precision::Bf16, 4) {
-        Ok(model) => drop(answers(&mut model.network(0), &[(&Game::new(tiny().size), Symmetry::Identity)])),
+        Ok(model) => drop(answers(&mut model.network(), &[(&Game::new(tiny().size), Symmetry::Identity)])),
         Err(error) => {
             assert!(matches!(error, NetError::NoBf16 { .. }) && error.is_of_the_device(), "{error}");
             // Whatever the processor, nothing has to be asked for.
@@ -183,40 +189,11 @@ fn bf16_works_or_is_refused() {
 }
 
 #[test]
-fn what_is_known_is_what_would_be_answered() {
-    let model = Model::new(&Weights::synthetic(tiny(), SEED), Device::Cpu, Precision::Auto, 4).unwrap();
-    let (mut forgetful, mut remembering) = (model.network(0), model.network(1 << 20));
-    let game = &games(20)[19];
-    let expected = answers(&mut forgetful, &Symmetry::ALL.map(|symmetry| (game, symmetry)));
-    assert_eq!(answers(&mut remembering, &Symmetry::ALL.map(|symmetry| (game, symmetry))), expected);
-    for (symmetry, expected) in Symmetry::ALL.into_iter().zip(&expected) {
-        assert_eq!(remembering.push(game, 7.0, draw(symmetry)), Pushed::Known);
-        assert_eq!(&bits(remembering.known()), expected);
-        assert_eq!(forgetful.push(game, 7.0, draw(symmetry)), Pushed::Waits);
-    }
-    assert_eq!((remembering.recalled(), forgetful.recalled()), (8, 0));
-}
-
-#[test]
-fn positions_that_look_alike_are_one() {
-    let model = Model::new(&Weights::synthetic(tiny(), SEED), Device::Cpu, Precision::Auto, 4).unwrap();
-    let mut network = model.network(1 << 20);
-    // The empty board is the same from every side.
-    let empty = Game::new(tiny().size);
-    answers(&mut network, &[(&empty, Symmetry::Identity)]);
-    assert!((0..8).all(|bits| network.push(&empty, 7.0, Draw::new(bits)) == Pushed::Known));
-}
-
-#[test]
 fn weights_to_start_from_know_nothing() {
     let model = Model::new(&Weights::random(tiny(), SEED), Device::Cpu, Precision::Auto, 4).unwrap();
-    let mut network = model.network(0);
-    games(4).iter().for_each(|game| {
-        assert_eq!(network.push(game, 7.0, Draw::PLAIN), Pushed::Waits);
-    });
-    network.evaluate().unwrap();
-    for index in 0..4 {
-        let answer = network.answer(index);
+    let mut network = model.network();
+    for ticket in evaluated(&mut network, &games(4)) {
+        let answer = network.get(ticket);
         assert!(answer.policy.iter().all(|p| (p - 1.0 / 26.0).abs() < 1e-6));
         assert_eq!(answer.value.black(), 0.0);
     }
@@ -228,7 +205,7 @@ fn threads_share_a_model_and_answer_alike() {
     let model = Model::open(&weights, Device::Cpu, Precision::Auto, 8).unwrap();
     let games = games(20);
     let positions: Vec<_> = games.iter().map(|game| (game, Symmetry::Identity)).collect();
-    let answer = || answers(&mut model.network(0), &positions);
+    let answer = || answers(&mut model.network(), &positions);
     let all: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..3).map(|_| scope.spawn(answer)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -273,12 +250,11 @@ fn a_network_of_features_does_not_know_colours() {
         };
         let mover = black.to_move();
         let (one, other) = (alone(black.position().stones(), mover), alone(&swapped, mover.opponent()));
-        let _ = network.push(&one, 7.5, Draw::PLAIN);
-        let _ = network.push(&other, -7.5, Draw::PLAIN);
-        let _ = network.push(&other, 7.5, Draw::PLAIN);
-        network.evaluate().unwrap();
-        let value = |index: usize, to_move| network.answer(index).value.mover(to_move);
-        assert_eq!(network.answer(0).policy, network.answer(1).policy);
+        let tickets = [(&one, 7.5), (&other, -7.5), (&other, 7.5)]
+            .map(|(game, komi)| submit(&mut network, game, komi, Draw::PLAIN));
+        network.flush().unwrap();
+        let value = |index: usize, to_move| network.get(tickets[index]).value.mover(to_move);
+        assert_eq!(network.get(tickets[0]).policy, network.get(tickets[1]).policy);
         assert_eq!(value(0, mover), value(1, mover.opponent()));
         assert_ne!(value(1, mover.opponent()), value(2, mover.opponent()), "komi matters");
     }
@@ -297,11 +273,9 @@ fn the_value_is_turned_round_for_white() {
     white.play(point(3)).unwrap();
     assert_eq!((black.to_move(), white.to_move()), (Color::Black, Color::White));
     let values = |network: &mut Network| {
-        [&black, &white].into_iter().for_each(|game| {
-            assert_eq!(network.push(game, 7.0, Draw::PLAIN), Pushed::Waits);
-        });
-        network.evaluate().unwrap();
-        [network.answer(0).value.mover(Color::Black), network.answer(1).value.mover(Color::White)]
+        let tickets = [&black, &white].map(|game| submit(network, game, 7.0, Draw::PLAIN));
+        network.flush().unwrap();
+        [network.get(tickets[0]).value.mover(Color::Black), network.get(tickets[1]).value.mover(Color::White)]
     };
     let [as_black, as_white] = values(&mut network);
     assert_ne!(as_black, as_white);
@@ -328,22 +302,19 @@ fn color_blind() -> Network {
 fn older_answers_stay_until_the_next_evaluation() {
     let mut network = network(Precision::Auto, 2);
     let games = games(6);
-    games.iter().for_each(|game| {
-        assert_eq!(network.push(game, 7.0, Draw::PLAIN), Pushed::Waits);
-    });
-    network.evaluate().unwrap();
-    let before = network.answer(5).policy.to_vec();
-    let _ = network.push(&games[0], 7.0, Draw::PLAIN);
-    assert_eq!(network.answer(5).policy, before);
-    network.evaluate().unwrap();
-    assert_eq!(network.answer(0).policy.len(), 26);
+    let tickets = evaluated(&mut network, &games);
+    let before = network.get(tickets[5]).policy.to_vec();
+    let next = submit(&mut network, &games[0], 7.0, Draw::PLAIN);
+    assert_eq!(network.get(tickets[5]).policy, before);
+    network.flush().unwrap();
+    assert_eq!(network.get(next).policy.len(), 26);
 }
 
 #[test]
 fn a_network_that_is_told_where_the_board_is_plays_on_smaller_ones_too() {
     let shape = Shape { inputs: Inputs::Features, ..tiny() };
     let model = Model::new(&Weights::synthetic(shape, SEED), Device::Cpu, Precision::F32, 4).unwrap();
-    let (mut network, mut remembering) = (model.network(0), model.network(1 << 20));
+    let mut network = model.network();
     let games: Vec<Game> = [5, 3, 4, 2, 3].into_iter().flat_map(|side| games_on(Size::new(side).unwrap(), 8)).collect();
     let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
     let together = answers(&mut network, &positions);
@@ -352,15 +323,6 @@ fn a_network_that_is_told_where_the_board_is_plays_on_smaller_ones_too() {
         let policy: f32 = expected[..game.size().moves()].iter().map(|&bits| f32::from_bits(bits)).sum();
         assert!((policy - 1.0).abs() < 1e-5, "{policy}");
         assert_eq!(&answers(&mut network, &[(game, symmetry)])[0], expected, "alone");
-        let known = match remembering.push(game, 7.0, draw(symmetry)) {
-            Pushed::Known => bits(remembering.known()),
-            Pushed::Waits => {
-                remembering.evaluate().unwrap();
-                assert_eq!(remembering.push(game, 7.0, draw(symmetry)), Pushed::Known);
-                bits(remembering.known())
-            }
-        };
-        assert_eq!(&known, expected, "from memory");
         // The same game on a board that is turned, not seen through the symmetry but as it is.
         let places = symmetry.permutation(game.size());
         let mut turned = Game::new(game.size());
@@ -377,11 +339,11 @@ fn a_network_that_is_told_where_the_board_is_plays_on_smaller_ones_too() {
 fn a_game_on_another_board_is_an_error_and_no_more() {
     let mut network = network(Precision::F32, 2);
     let game = Game::new(tiny().size);
-    let _ = network.push(&game, 7.0, Draw::PLAIN);
-    let _ = network.push(&Game::new(Size::new(9).unwrap()), 7.0, Draw::PLAIN);
-    let error = network.evaluate().unwrap_err();
+    let _ = submit(&mut network, &game, 7.0, Draw::PLAIN);
+    let _ = submit(&mut network, &Game::new(Size::new(9).unwrap()), 7.0, Draw::PLAIN);
+    let error = network.flush().unwrap_err();
     assert_eq!(error.to_string(), "a position on 9x9 for a network of 5x5");
-    let _ = network.push(&game, 7.0, Draw::PLAIN);
-    network.evaluate().unwrap();
-    assert_eq!(network.answer(0).policy.len(), 26);
+    let ticket = submit(&mut network, &game, 7.0, Draw::PLAIN);
+    network.flush().unwrap();
+    assert_eq!(network.get(ticket).policy.len(), 26);
 }

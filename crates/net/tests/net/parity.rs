@@ -5,7 +5,7 @@ use std::process::Command;
 
 use config::Optimizer;
 use go::Symmetry;
-use mcts::{Draw, Evaluate, Pushed};
+use mcts::{Draw, Evaluator, Request};
 use net::{Device, Model, Precision, Shape, Trainer, Weights};
 use record::Example;
 use safetensors::tensor::{Dtype, TensorView};
@@ -66,17 +66,18 @@ fn write_batch(path: &Path, about: &str, shape: Shape, examples: &[Example], tar
 
 /// Positions and the answers of the network that plays.
 fn write_answers(path: &Path, weights: &Weights) {
-    let mut network = Model::new(weights, Device::Cpu, Precision::F32, 8).unwrap().network(0);
+    let mut network = Model::new(weights, Device::Cpu, Precision::F32, 8).unwrap().network();
     let games = games(20);
     let Shape { size, inputs, .. } = weights.shape();
     let mut seen = vec![0; games.len() * inputs.len(size)];
+    let mut tickets = Vec::new();
     for (game, planes) in games.iter().zip(seen.chunks_exact_mut(inputs.len(size))) {
         inputs.of_game(game, 7.0, Symmetry::Identity, planes);
-        assert_eq!(network.push(game, 7.0, Draw::PLAIN), Pushed::Waits);
+        tickets.push(network.submit(Request { game, komi: 7.0, draw: Draw::PLAIN }));
     }
-    network.evaluate().unwrap();
-    let policies = (0..games.len()).flat_map(|index| network.answer(index).policy.to_vec()).collect();
-    let values = games.iter().enumerate().map(|(index, game)| network.answer(index).value.mover(game.to_move()));
+    network.flush().unwrap();
+    let policies = tickets.iter().flat_map(|&ticket| network.get(ticket).policy.to_vec()).collect();
+    let values = games.iter().zip(&tickets).map(|(game, &ticket)| network.get(ticket).value.mover(game.to_move()));
     let (count, side) = (games.len(), size.side());
     write(
         path,

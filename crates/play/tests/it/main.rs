@@ -7,8 +7,7 @@ mod selfplay;
 use std::ops::ControlFlow;
 
 use config::RunConfig;
-use go::Game;
-use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Pushed, Value};
+use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value};
 use play::{Contest, RandomModel, Selfplay, SelfplaySpec, run};
 use record::GameRecord;
 
@@ -17,14 +16,14 @@ fn config(overrides: &[&str]) -> RunConfig {
 }
 
 fn play<G: Contest>(
-    models: &mut [&mut dyn Evaluate],
+    models: &mut [&mut dyn Evaluator],
     slots: usize,
     games: impl Iterator<Item = G>,
 ) -> Vec<G::Finished> {
     let mut games = games;
     let mut records = Vec::new();
     let finish = &mut |record| records.push(record);
-    let watch = &mut |_| ControlFlow::Continue(());
+    let watch = &mut || ControlFlow::Continue(());
     run(models, &mut Vec::new(), slots, &mut || games.next(), finish, watch).expect("these models work");
     records
 }
@@ -39,26 +38,43 @@ fn selfplay(config: &RunConfig, slots: usize, games: std::ops::Range<u64>, thres
     sorted(play(&mut [&mut RandomModel::new()], slots, games.map(start)))
 }
 
-/// Says the same of every position.
-struct Opinion(Value, Vec<f32>);
+/// Gives every position the same flat policy and the same value.
+struct Opinion {
+    tickets: Tickets,
+    value: Value,
+    policy: Vec<f32>,
+}
 
 impl Opinion {
     fn new(black: f32) -> Opinion {
-        Opinion(Value::for_black(black), Vec::new())
+        Opinion { tickets: Tickets::default(), value: Value::for_black(black), policy: Vec::new() }
     }
 }
 
-impl Evaluate for Opinion {
-    fn push(&mut self, game: &Game, _: f32, _: Draw) -> Pushed {
-        self.1 = vec![1.0; game.size().moves()];
-        Pushed::Waits
+impl Evaluator for Opinion {
+    fn submit(&mut self, request: Request<'_>) -> Ticket {
+        self.policy = vec![1.0; request.game.size().moves()];
+        self.tickets.issue()
     }
 
-    fn evaluate(&mut self) -> Result<(), EvaluateError> {
+    fn flush(&mut self) -> Result<(), EvaluateError> {
+        self.tickets.flush();
         Ok(())
     }
 
-    fn answer(&self, _: usize) -> Evaluation<'_> {
-        Evaluation { policy: &self.1, value: self.0 }
+    fn is_ready(&self, ticket: Ticket) -> bool {
+        self.tickets.is_flushed(ticket)
+    }
+
+    fn get(&self, _: Ticket) -> Evaluation<'_> {
+        Evaluation { policy: &self.policy, value: self.value }
+    }
+
+    fn pending(&self) -> usize {
+        self.tickets.pending()
+    }
+
+    fn capacity(&self) -> usize {
+        usize::MAX
     }
 }

@@ -1,7 +1,6 @@
 //! Matches of models.
 
-use go::Game;
-use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Pushed, Settings};
+use mcts::{EvaluateError, Evaluation, Evaluator, Request, Settings, Ticket};
 use play::{Budget, By, Match, MatchSpec, RandomModel, Side, Uniform};
 use record::{EndReason, GameRecord};
 
@@ -31,36 +30,42 @@ fn a_pair_of_match_games_shares_its_opening_and_swaps_the_colours() {
     assert!(openings.windows(2).all(|two| two[0] != two[1]), "each pair has an opening of its own");
 }
 
-/// Says the same of every position, and counts how full its batches are.
+/// An [`Opinion`] with batches of 8, which records how full they are.
 struct Batched {
     opinion: Opinion,
-    waiting: usize,
     batches: Vec<usize>,
 }
 
 impl Batched {
     fn new() -> Batched {
-        Batched { opinion: Opinion::new(0.1), waiting: 0, batches: Vec::new() }
+        Batched { opinion: Opinion::new(0.1), batches: Vec::new() }
     }
 }
 
-impl Evaluate for Batched {
-    fn batch(&self) -> usize {
+impl Evaluator for Batched {
+    fn submit(&mut self, request: Request<'_>) -> Ticket {
+        self.opinion.submit(request)
+    }
+
+    fn flush(&mut self) -> Result<(), EvaluateError> {
+        self.batches.push(self.opinion.pending());
+        self.opinion.flush()
+    }
+
+    fn is_ready(&self, ticket: Ticket) -> bool {
+        self.opinion.is_ready(ticket)
+    }
+
+    fn get(&self, ticket: Ticket) -> Evaluation<'_> {
+        self.opinion.get(ticket)
+    }
+
+    fn pending(&self) -> usize {
+        self.opinion.pending()
+    }
+
+    fn capacity(&self) -> usize {
         8
-    }
-
-    fn push(&mut self, game: &Game, komi: f32, draw: Draw) -> Pushed {
-        self.waiting += 1;
-        self.opinion.push(game, komi, draw)
-    }
-
-    fn evaluate(&mut self) -> Result<(), EvaluateError> {
-        self.batches.push(std::mem::take(&mut self.waiting));
-        Ok(())
-    }
-
-    fn answer(&self, index: usize) -> Evaluation<'_> {
-        self.opinion.answer(index)
     }
 }
 

@@ -1,12 +1,17 @@
 //! Games of self-play.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::RunConfig;
 use go::{Color, Game, Move, Size};
-use mcts::{Draw, Evaluate, EvaluateError, Evaluation, Exploration, Pushed, Settings, Value};
-use play::{Budget, By, Match, MatchSpec, RandomModel, Seed, Selfplay, SelfplaySpec, Side, Thinker, Uniform, run};
+use mcts::{EvaluateError, Evaluation, Evaluator, Exploration, Request, Settings, Ticket, Tickets, Value};
+use play::{
+    Budget, By, EvaluatorStats, Instrumented, Match, MatchSpec, RandomModel, Seed, Selfplay, SelfplaySpec, Side,
+    Thinker, Uniform, run,
+};
 use rand::SeedableRng;
 use record::{EndReason, GameRecord, Outcome, SearchKind, Turn};
 
@@ -40,12 +45,9 @@ const VARIED: [&str; 4] = [
     "selfplay.random_opening_share=0.5",
 ];
 
-/// Every position in three symmetries.
-const TURNED: [&str; 1] = ["search.symmetries=3"];
-
 #[test]
 fn a_game_depends_on_nothing_beside_it() {
-    for overrides in [&[][..], &KATAGO, &GUMBEL, &CAPPED, &VARIED, &TURNED] {
+    for overrides in [&[][..], &KATAGO, &GUMBEL, &CAPPED, &VARIED] {
         let config = config(overrides);
         let together = selfplay(&config, 7, 0..12, None);
         let alone: Vec<GameRecord> = (0..12).flat_map(|index| selfplay(&config, 1, index..index + 1, None)).collect();
@@ -66,7 +68,8 @@ fn noise_goes_into_the_priors_once_for_each_move_and_also_into_a_kept_tree() {
     for turn in 0..4 {
         let mut seen: Vec<f32> = Vec::new();
         while !thinker.is_done() {
-            thinker.push(&mut model, &mut 0, &mut rng);
+            thinker.submit(&mut model, &mut rng);
+            model.flush().expect("it cannot fail");
             thinker.take(&model);
             let priors: Vec<f32> = thinker.search().root_moves().iter().map(|root| root.prior).collect();
             assert_eq!(seen, priors[..seen.len()], "turn {turn}: a later round changes nothing");
@@ -194,7 +197,8 @@ fn fast_searches_have_no_noise_whatever_came_before() {
         let noisy = turn % 2 == 0;
         thinker.set_out(30, noisy.then_some(exploration));
         while !thinker.is_done() {
-            thinker.push(&mut model, &mut 0, &mut rng);
+            thinker.submit(&mut model, &mut rng);
+            model.flush().expect("it cannot fail");
             thinker.take(&model);
         }
         let priors: Vec<f32> = thinker.search().root_moves().iter().map(|root| root.prior).collect();
@@ -221,22 +225,36 @@ fn the_side_that_is_lost_resigns_except_in_calibration_games() {
 }
 
 /// Two fifths of the policy on the first point, a fifth on the pass, and the rest on the other points.
-struct Biased(Vec<f32>);
+#[derive(Default)]
+struct Biased(Vec<f32>, Tickets);
 
-impl Evaluate for Biased {
-    fn push(&mut self, game: &Game, _: f32, _: Draw) -> Pushed {
-        let area = game.size().area();
+impl Evaluator for Biased {
+    fn submit(&mut self, request: Request<'_>) -> Ticket {
+        let area = request.game.size().area();
         self.0 = vec![0.4 / (area - 1) as f32; area + 1];
         (self.0[0], self.0[area]) = (0.4, 0.2);
-        Pushed::Waits
+        self.1.issue()
     }
 
-    fn evaluate(&mut self) -> Result<(), EvaluateError> {
+    fn flush(&mut self) -> Result<(), EvaluateError> {
+        self.1.flush();
         Ok(())
     }
 
-    fn answer(&self, _: usize) -> Evaluation<'_> {
+    fn is_ready(&self, ticket: Ticket) -> bool {
+        self.1.is_flushed(ticket)
+    }
+
+    fn get(&self, _: Ticket) -> Evaluation<'_> {
         Evaluation { policy: &self.0, value: Value::for_black(-0.99) }
+    }
+
+    fn pending(&self) -> usize {
+        self.1.pending()
+    }
+
+    fn capacity(&self) -> usize {
+        usize::MAX
     }
 }
 
@@ -281,7 +299,7 @@ fn openings_are_drawn_from_the_policy_without_passes() {
     ]);
     let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
     let (mut first, mut drawn) = (0.0, 0.0);
-    for record in play(&mut [&mut Biased(Vec::new())], 16, (0..4000).map(start)) {
+    for record in play(&mut [&mut Biased::default()], 16, (0..4000).map(start)) {
         let opening = record.turns.iter().take_while(|turn| turn.kind == SearchKind::Policy).count();
         assert!(record.turns[..opening].iter().all(|turn| turn.mv != Move::Pass && turn.visits.is_empty()));
         assert!(record.turns[opening..].iter().all(Turn::is_searched));
@@ -321,93 +339,6 @@ fn random_openings_come_before_those_of_the_policy_and_nobody_learns_from_them()
     assert!(lengths.iter().all(|&games| games > 50) && both > 50, "{lengths:?} {both}");
     // The nine points that are not on the edge of 5x5.
     assert_eq!(firsts.iter().filter(|&&games| games > 0).count(), 9, "{firsts:?}");
-}
-
-/// Prefers another point in each symmetry, and likes White the more the later the symmetry comes.
-struct Turning(Vec<(Vec<f32>, Value)>, usize);
-
-impl Turning {
-    fn answer_to(game: &Game, draw: Draw) -> (Vec<f32>, Value) {
-        let turn = draw.bits() % 8;
-        let mut policy = vec![0.0; game.size().moves()];
-        policy[turn as usize] = 1.0;
-        (policy, Value::for_black(-(turn as f32) / 8.0))
-    }
-}
-
-impl Evaluate for Turning {
-    fn push(&mut self, game: &Game, _: f32, draw: Draw) -> Pushed {
-        if self.1 > 0 {
-            self.0.clear();
-            self.1 = 0;
-        }
-        self.0.push(Turning::answer_to(game, draw));
-        Pushed::Waits
-    }
-
-    fn evaluate(&mut self) -> Result<(), EvaluateError> {
-        self.1 = self.0.len();
-        Ok(())
-    }
-
-    fn answer(&self, index: usize) -> Evaluation<'_> {
-        Evaluation { policy: &self.0[index].0, value: self.0[index].1 }
-    }
-}
-
-/// Knows every second answer at once.
-struct Recalling(Turning, bool, (Vec<f32>, Value));
-
-impl Evaluate for Recalling {
-    fn push(&mut self, game: &Game, komi: f32, draw: Draw) -> Pushed {
-        self.1 = !self.1;
-        if self.1 {
-            return self.0.push(game, komi, draw);
-        }
-        self.2 = Turning::answer_to(game, draw);
-        Pushed::Known
-    }
-
-    fn known(&self) -> Evaluation<'_> {
-        Evaluation { policy: &self.2.0, value: self.2.1 }
-    }
-
-    fn evaluate(&mut self) -> Result<(), EvaluateError> {
-        self.0.evaluate()
-    }
-
-    fn answer(&self, index: usize) -> Evaluation<'_> {
-        self.0.answer(index)
-    }
-}
-
-/// The root, as somebody who sees it in so many symmetries takes it.
-fn root(model: &mut dyn Evaluate, symmetries: usize, seed: u64) -> (Vec<f32>, f32) {
-    let settings = Settings::new(&config(&[&format!("search.symmetries={symmetries}")]).search, &config(&[]).game);
-    let game = Game::new(Size::new(5).expect("a size"));
-    let mut thinker = Thinker::new(game, settings, Budget { visits: 1, leaves: 1 }, None);
-    let mut pushed = 0;
-    thinker.push(model, &mut pushed, &mut Seed::seed_from_u64(seed));
-    model.evaluate().expect("it never fails");
-    thinker.take(model);
-    let search = thinker.search();
-    (search.priors().into_iter().map(|(_, prior)| prior).collect(), search.root_value().black())
-}
-
-#[test]
-fn a_position_is_worth_the_mean_over_the_symmetries_in_which_it_is_seen() {
-    for seed in 0..20 {
-        let (priors, value) = root(&mut Turning(Vec::new(), 0), 8, seed);
-        assert!(priors[..8].iter().all(|prior| (prior - 0.125).abs() < 1e-6), "{priors:?}");
-        assert!((value + 3.5 / 8.0).abs() < 1e-6, "{value}");
-        let (three, _) = root(&mut Turning(Vec::new(), 0), 3, seed);
-        assert_eq!(three.iter().filter(|&&prior| (prior - 1.0 / 3.0).abs() < 1e-6).count(), 3, "{three:?}");
-        for symmetries in [1, 2, 3, 8] {
-            let mut recalling = Recalling(Turning(Vec::new(), 0), false, (Vec::new(), Value::ZERO));
-            let plain = root(&mut Turning(Vec::new(), 0), symmetries, seed);
-            assert_eq!(root(&mut recalling, symmetries, seed), plain, "what is known changes nothing");
-        }
-    }
 }
 
 #[test]
@@ -505,26 +436,35 @@ fn timed_games_differ_from_others_in_their_times_alone() {
     assert_eq!(GameRecord { started_at: None, ended_at: None, ..timed }, untimed);
 }
 
+/// Breaks once so many rounds are over; `watched` counts the calls, one before each round.
+fn break_after(rounds: u64, watched: &Cell<u64>) -> ControlFlow<()> {
+    watched.set(watched.get() + 1);
+    if watched.get() > rounds { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
 #[test]
 fn a_broken_run_leaves_its_games_to_go_on_with() {
     let config = config(&[]);
     let mut started = 0..100;
     let mut records = Vec::new();
     let mut games = Vec::new();
-    let counts = run(
-        &mut [&mut RandomModel::new()],
+    let stats = Arc::new(EvaluatorStats::default());
+    let rounds = Cell::new(0);
+    run(
+        &mut [&mut Instrumented::new(RandomModel::new(), Arc::clone(&stats))],
         &mut games,
         4,
         &mut || started.next().map(|index| Selfplay::new(SelfplaySpec::new(&config.at(0), "random", "0", index, None))),
         &mut |record| records.push(record),
-        &mut |counts| if counts.rounds < 10 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) },
+        &mut || break_after(10, &rounds),
     )
     .expect("the model works");
-    assert_eq!(counts.rounds, 10);
+    let counts = stats.counts();
+    assert_eq!(counts.batches, 10);
     assert!(counts.evaluations > 10 && records.is_empty());
     assert_eq!(games.len(), 4);
-    let watch = &mut |_| ControlFlow::Continue(());
-    let model: &mut dyn Evaluate = &mut RandomModel::new();
+    let watch = &mut || ControlFlow::Continue(());
+    let model: &mut dyn Evaluator = &mut RandomModel::new();
     run(&mut [model], &mut games, 4, &mut || None, &mut |record| records.push(record), watch).expect("the model works");
     records.sort_by_key(|record: &GameRecord| record.index);
     assert_eq!(records, selfplay(&config, 1, 0..4, None), "an interruption changes nothing");
@@ -536,15 +476,14 @@ fn taken_over(config: &RunConfig, rounds: u64) -> Vec<GameRecord> {
     let mut start =
         || started.next().map(|index| Selfplay::new(SelfplaySpec::new(&config.at(0), "random", "0", index, None)));
     let mut games = Vec::new();
-    let mut stop = |counts: play::Counts| {
-        if counts.rounds < rounds { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-    };
+    let watched = Cell::new(0);
+    let mut stop = || break_after(rounds, &watched);
     let nothing = &mut |_| panic!("no game is over so soon");
     run(&mut [&mut RandomModel::new()], &mut games, 6, &mut start, nothing, &mut stop).expect("the model works");
     games.iter_mut().for_each(|game| game.take_over("uniform"));
     let mut records = Vec::new();
     let finish = &mut |record| records.push(record);
-    let watch = &mut |_| ControlFlow::Continue(());
+    let watch = &mut || ControlFlow::Continue(());
     run(&mut [&mut Uniform::new()], &mut games, 6, &mut || None, finish, watch).expect("the model works");
     records.sort_by_key(|record: &GameRecord| record.index);
     records
@@ -583,9 +522,8 @@ fn a_game_that_was_left_goes_on_elsewhere_as_it_would_have_here() {
         let mut started = 0..6;
         let mut games = Vec::new();
         let mut start = || started.next().map(|index| Selfplay::new(spec(index)));
-        let mut stop = |counts: play::Counts| {
-            if counts.rounds < 40 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        };
+        let watched = Cell::new(0);
+        let mut stop = || break_after(40, &watched);
         run(&mut [&mut RandomModel::new()], &mut games, 6, &mut start, &mut |_| (), &mut stop)
             .expect("the model works");
         let left: Vec<GameRecord> = games.iter().map(Selfplay::record).collect();
@@ -597,7 +535,7 @@ fn a_game_that_was_left_goes_on_elsewhere_as_it_would_have_here() {
         games.iter_mut().for_each(|game| game.take_over("uniform"));
         let finish = |games: &mut Vec<Selfplay>| {
             let mut records = Vec::new();
-            let (finish, watch) = (&mut |record| records.push(record), &mut |_| ControlFlow::Continue(()));
+            let (finish, watch) = (&mut |record| records.push(record), &mut || ControlFlow::Continue(()));
             run(&mut [&mut Uniform::new()], games, 6, &mut || None, finish, watch).expect("the model works");
             records.sort_by_key(|record: &GameRecord| record.index);
             records
