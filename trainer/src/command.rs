@@ -155,7 +155,7 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
 }
 
-/// Whether a command trains, so that it needs the device that is asked for.
+/// Whether a command trains, and so needs the requested device.
 fn trains(command: Option<&Command>) -> bool {
     !matches!(command, Some(Command::Export(_) | Command::Import(_) | Command::Inspect(_)))
 }

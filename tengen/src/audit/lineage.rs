@@ -20,7 +20,7 @@ impl Audit<'_> {
         for number in numbers.into_iter().take_while(|_| !stop.requested()) {
             self.found.models += 1;
             let card = match self.run.model(number) {
-                // Somebody asked for that.
+                // Weights are deleted on request only.
                 Err(StoreError::Deleted { .. }) => self.run.model_card(number).ok(),
                 read => match self.note(read)? {
                     Some((card, _)) => Some(card),
