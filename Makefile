@@ -3,8 +3,8 @@
 CONFIG ?= configs/9x9.toml
 # Many tests wait for a server that is made to stumble, so there are more of them at a time than cores.
 TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
-# Tests that could not run add a line here (crates/testing).
-SKIPPED = $(or $(CARGO_TARGET_DIR),target)/skipped.txt
+# Tests that could not run add a line to this file (crates/testing).
+export TENGEN_SKIP_LIST = $(abspath $(or $(CARGO_TARGET_DIR),target))/skipped.txt
 
 help:
 	@echo "make run    set up libtorch, build, and learn Go: tengen run $(CONFIG)"
@@ -27,9 +27,9 @@ check: lint
 
 test: python node tools lint
 	python3 -B scripts/test_setup.py
-	rm -f $(SKIPPED)
+	rm -f $(TENGEN_SKIP_LIST)
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --no-fail-fast; status=$$?; \
-	if [ -s $(SKIPPED) ]; then sort -u $(SKIPPED); fi; exit $$status
+	if [ -s $(TENGEN_SKIP_LIST) ]; then sort -u $(TENGEN_SKIP_LIST); fi; exit $$status
 
 setup:
 	@scripts/setup-libtorch

@@ -2,12 +2,14 @@
 
 use std::fs::OpenOptions;
 use std::io::{Write, stderr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::Tool;
 
 /// Names the tools whose tests may be skipped: a comma-separated list, or `all`.
 const ALLOW_SKIP: &str = "TENGEN_ALLOW_SKIP";
+/// Names the file to which every skip is added. Without it a skip is only printed.
+const SKIP_LIST: &str = "TENGEN_SKIP_LIST";
 
 /// The tool's path. Where the tool is missing and [`TENGEN_ALLOW_SKIP`](ALLOW_SKIP) names it, the skip is recorded and
 /// the answer is `None`: the test returns.
@@ -48,26 +50,24 @@ fn decide(tool: Tool, found: Option<PathBuf>, allowed: &str) -> Result<Option<Pa
     }
 }
 
-/// Adds a line to `skipped.txt` in the target folder, which `make test` prints at its end. A line is one write, so that
-/// tests of several processes may add theirs at the same time.
+/// Prints the skip, and adds it to the list that `make test` prints at its end.
 fn record(reason: &str) {
     let line = line(std::thread::current().name().unwrap_or("a test"), reason);
-    let mut file = OpenOptions::new().create(true).append(true).open(list()).expect("the target folder is writable");
-    file.write_all(line.as_bytes()).expect("the target folder is writable");
+    if let Some(list) = std::env::var_os(SKIP_LIST) {
+        append(Path::new(&list), &line).unwrap_or_else(|error| panic!("{SKIP_LIST}: {}: {error}", list.display()));
+    }
     // Not by `eprintln!`, which the test runner captures.
     stderr().write_all(line.as_bytes()).expect("standard error is open");
+}
+
+/// One write, so that tests of several processes may add their lines at the same time.
+fn append(list: &Path, line: &str) -> std::io::Result<()> {
+    OpenOptions::new().create(true).append(true).open(list)?.write_all(line.as_bytes())
 }
 
 /// The test runner names the thread of a test after it.
 fn line(test: &str, reason: &str) -> String {
     format!("SKIPPED: {test} ({reason})\n")
-}
-
-/// `skipped.txt` in the target folder, which cargo marks with a `CACHEDIR.TAG`.
-fn list() -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows its path");
-    let target = test.ancestors().find(|folder| folder.join("CACHEDIR.TAG").exists());
-    target.expect("cargo builds tests in a target folder").join("skipped.txt")
 }
 
 #[cfg(test)]
@@ -108,9 +108,12 @@ mod tests {
     }
 
     #[test]
-    fn skip_list_is_in_the_target_folder() {
-        let list = list();
-        assert!(list.ends_with("skipped.txt"), "{}", list.display());
-        assert!(list.parent().is_some_and(|target| target.join("CACHEDIR.TAG").is_file()), "{}", list.display());
+    fn skip_list_keeps_the_lines_of_every_process() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let list = folder.path().join("skipped.txt");
+        append(&list, &line("a", "gnugo missing")).expect("a new list");
+        append(&list, &line("b", "bf16 not supported by this machine")).expect("a list with a line");
+        let text = std::fs::read_to_string(list).expect("the list exists");
+        assert_eq!(text, "SKIPPED: a (gnugo missing)\nSKIPPED: b (bf16 not supported by this machine)\n");
     }
 }
