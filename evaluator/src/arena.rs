@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use cli::Stop;
 use config::{ModelId, ModelRef, PlayerId, PlayerRef, RunConfig, RunName};
-use engines::{Declarations, Identity};
 use go::Size;
+use gtp::engines::{Declarations, Identity};
 use net::Device;
 use play::{Seed, game_seed};
 use rand::SeedableRng;

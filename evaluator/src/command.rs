@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::{ArgGroup, Parser, ValueEnum};
 use cli::{Blame, Misconfigured, Pause, Stop, StoreRefuses, StoreUnreachable, within};
 use config::{ModelId, ModelRef, PlayerId, PlayerRef, RunName};
-use engines::{Declarations, Engine};
+use gtp::engines::{Declarations, Engine};
 use net::{Backend, Precision};
 use ratings::pairing::{About, Rule};
 use ratings::sprt::Sprt;

@@ -1,7 +1,7 @@
 //! What can go wrong while models are measured.
 
 use config::{ConfigError, EngineName, ModelId, RunName};
-use engines::{EngineError, Identity};
+use gtp::engines::{EngineError, Identity};
 use mcts::EvaluateError;
 use ratings::RatingError;
 

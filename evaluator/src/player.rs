@@ -1,7 +1,7 @@
 //! From the name of a player to a player.
 
 use config::{ModelId, Overrides, PlayerId, RunConfig};
-use engines::{Declarations, Engine};
+use gtp::engines::{Declarations, Engine};
 use mcts::{Evaluator, Settings};
 use net::{Device, Precision};
 use play::{Budget, By, Cached, RandomModel, Side, Uniform};

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use cli::{Progress, Stop};
 use config::{ModelId, PlayerId, RunConfig};
-use engines::Declarations;
 use evaluator::Arena;
+use gtp::engines::Declarations;
 use net::{Device, Precision, Workshop};
 use selfplay::{Job, Model, Threshold, Unfinished};
 use store::{Run, Store};

@@ -6,8 +6,8 @@ use evaluator::Searcher as Opened;
 use go::Size;
 use play::{game_seed, generator};
 
-use crate::gtp::{self, Manner, Session, Setup, Voice, WIDTH};
 use crate::model;
+use gtp::server::{self, Manner, Session, Setup, Voice, WIDTH};
 
 /// Arguments of `tengen gtp`.
 #[derive(clap::Args, Debug)]
@@ -72,5 +72,5 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     };
     let rng = generator(game_seed(config.seed, &id.to_string(), "gtp", 0));
     let mut player = Voice::new(opened.evaluator(args.place.cache()), manner, rng);
-    Ok(gtp::run(&mut Session::new(setup, &mut player), stop)?)
+    Ok(server::run(&mut Session::new(setup, &mut player), stop)?)
 }

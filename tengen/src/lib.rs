@@ -8,7 +8,6 @@ pub mod config_command;
 mod cycle;
 pub mod depth_command;
 pub mod doctor;
-pub mod gtp;
 pub mod gtp_command;
 pub mod import;
 pub mod ladders;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::{Answer, done};
-use crate::gtp::Session;
-use crate::gtp::analysis::{Dialect, Ticker, Wish};
-use crate::gtp::serve::Controller;
-use crate::gtp::session::enough;
+use crate::server::Session;
+use crate::server::analysis::{Dialect, Ticker, Wish};
+use crate::server::serve::Controller;
+use crate::server::session::enough;
 
 /// How often a player that has come to an end looks for the controller.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -3,8 +3,8 @@
 use go::{Point, PointSet};
 
 use super::{Answer, number, one};
-use crate::gtp::parse::vertex;
-use crate::gtp::{Failure, Session, board, handicap};
+use crate::server::parse::vertex;
+use crate::server::{Failure, Session, board, handicap};
 
 /// Places that the protocol fixes; answers where.
 pub(super) fn fixed_handicap(session: &mut Session<'_>, arguments: &[&str]) -> Answer {

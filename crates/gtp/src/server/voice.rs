@@ -187,7 +187,7 @@ pub(super) mod tests {
     use super::*;
 
     /// The model `uniform` with the settings of the 9x9 run, but for the algorithm and that everybody may pass.
-    pub(in crate::gtp) fn voice(algorithm: &str, visits: u32) -> Voice {
+    pub(in crate::server) fn voice(algorithm: &str, visits: u32) -> Voice {
         let changes = [format!("search.algorithm={algorithm}"), "search.pass_from=0".to_owned()];
         let config = config::Preset::NineByNine.with(&changes).expect("the configuration is good");
         let settings = Settings::new(&config.search, &config.game);

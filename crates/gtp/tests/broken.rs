@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use config::EngineName;
-use engines::{Client, ClientError, Declarations, Engine};
 use go::{Game, Move, Size};
+use gtp::engines::{Client, ClientError, Declarations, Engine};
 use play::{Guest, Reply, Trouble};
 
 /// The beginning of a script that answers a command with its number; `$command` is what was asked.

@@ -90,7 +90,7 @@ impl Declaration {
     }
 
     fn check(&self) -> Result<(), DeclarationError> {
-        if crate::weak::Weak::named(&self.name).is_some() {
+        if super::weak::Weak::named(&self.name).is_some() {
             return Err(self.wrong("this is the name of a built-in player"));
         }
         if self.command.first().is_none_or(String::is_empty) {
@@ -135,9 +135,9 @@ mod tests {
     #[test]
     fn the_files_that_ship_are_good() {
         let players = |text: &str| Declarations::from_toml(text).unwrap().engine.len();
-        assert_eq!(players(include_str!("../../../configs/engines/gnugo.toml")), 6);
-        assert_eq!(players(include_str!("../../../configs/engines/pachi.toml")), 2);
-        assert_eq!(players(include_str!("../../../configs/engines/katago.toml")), 1);
+        assert_eq!(players(include_str!("../../../../configs/engines/gnugo.toml")), 6);
+        assert_eq!(players(include_str!("../../../../configs/engines/pachi.toml")), 2);
+        assert_eq!(players(include_str!("../../../../configs/engines/katago.toml")), 1);
     }
 
     #[test]

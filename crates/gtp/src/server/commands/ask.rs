@@ -3,8 +3,8 @@
 use go::{Color, Move, Point};
 
 use super::{Answer, none, one};
-use crate::gtp::parse::{color, vertex};
-use crate::gtp::{Failure, Session, board};
+use crate::server::parse::{color, vertex};
+use crate::server::{Failure, Session, board};
 
 pub(super) fn showboard(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     none(arguments)?;

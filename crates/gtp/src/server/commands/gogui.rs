@@ -7,9 +7,9 @@ use mcts::Search;
 
 use super::scoring::{estimate, letter};
 use super::{Answer, none};
-use crate::gtp::serve::Controller;
-use crate::gtp::session::enough;
-use crate::gtp::{Failure, Session};
+use crate::server::serve::Controller;
+use crate::server::session::enough;
+use crate::server::{Failure, Session};
 
 /// What there is to see: how it is drawn, its name, and the command.
 const SHOWN: [&str; 6] = [

@@ -3,7 +3,7 @@
 use go::{Game, Size};
 
 use super::{Answer, done, none, number, one};
-use crate::gtp::{Failure, Session, sgf};
+use crate::server::{Failure, Session, sgf};
 
 pub(super) fn quit(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     none(arguments)?;

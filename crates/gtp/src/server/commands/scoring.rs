@@ -4,12 +4,12 @@ use go::{Color, Game, Move, Point, PointSet};
 
 use super::moves::genmove;
 use super::{Answer, none, one};
-use crate::gtp::board;
-use crate::gtp::parse::color;
-use crate::gtp::serve::Controller;
-use crate::gtp::session::failed;
-use crate::gtp::status::{Fate, Status, fates, is_certain};
-use crate::gtp::{Failure, Session};
+use crate::server::board;
+use crate::server::parse::color;
+use crate::server::serve::Controller;
+use crate::server::session::failed;
+use crate::server::status::{Fate, Status, fates, is_certain};
+use crate::server::{Failure, Session};
 
 /// The score of the board as it stands, whether the game has ended or not.
 pub(super) fn final_score(session: &mut Session<'_>, arguments: &[&str]) -> Answer {

@@ -8,8 +8,8 @@ use go::{Color, Game, Move, Size};
 use play::{Guest, Reply, Seed, Trouble, generator};
 use rand::RngExt;
 
-use crate::weak::random_move;
-use crate::{Client, ClientError, Declaration};
+use super::weak::random_move;
+use super::{Client, ClientError, Declaration};
 
 /// Programs that have finished a game and wait for the next.
 pub(crate) type Idle = Arc<Mutex<Vec<Client>>>;

@@ -1,9 +1,9 @@
 //! How much time there is.
 
 use super::{Answer, done, number};
-use crate::gtp::clock::{Clock, System};
-use crate::gtp::parse::color;
-use crate::gtp::{Failure, Session};
+use crate::server::clock::{Clock, System};
+use crate::server::parse::color;
+use crate::server::{Failure, Session};
 
 /// `time_settings MAIN PERIOD STONES`. A period without stones means that there is no limit, and one of no length that
 /// there is only the main time.

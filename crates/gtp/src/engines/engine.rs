@@ -7,9 +7,9 @@ use go::Size;
 use play::Guest;
 use serde::{Deserialize, Serialize};
 
-use crate::guest::{GtpGuest, Idle, Terms};
-use crate::weak::{Weak, WeakGuest};
-use crate::{Client, ClientError, Declaration, Declarations};
+use super::guest::{GtpGuest, Idle, Terms};
+use super::weak::{Weak, WeakGuest};
+use super::{Client, ClientError, Declaration, Declarations};
 
 /// Games that a program plays at once, each with a process of its own.
 const PROCESSES: usize = 4;

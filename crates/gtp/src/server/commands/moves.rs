@@ -1,9 +1,9 @@
 //! Moves that are played, and moves that are wanted.
 
 use super::{Answer, done, none, number, one};
-use crate::gtp::parse::{color, vertex};
-use crate::gtp::serve::Controller;
-use crate::gtp::{Decision, Failure, Session, session};
+use crate::server::parse::{color, vertex};
+use crate::server::serve::Controller;
+use crate::server::{Decision, Failure, Session, session};
 
 pub(super) fn play(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     let [player, point] = arguments else { return Err(Failure::Syntax) };

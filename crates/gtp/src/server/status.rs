@@ -97,7 +97,7 @@ mod tests {
     use play::{Uniform, generator};
 
     use super::*;
-    use crate::gtp::playouts::play_on;
+    use crate::server::playouts::play_on;
 
     fn check(diagram: &str, scoring: Scoring, expected: &[(&str, Status)]) {
         let size = Size::new(diagram.lines().count()).expect("a size");
