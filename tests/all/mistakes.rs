@@ -5,7 +5,7 @@ use std::process::Command;
 use std::thread;
 
 use config::Preset;
-use s3::Refusal;
+use testing::s3::{Refusal, Server};
 use tests::{TestStore, fail, repository, succeed};
 
 /// The exit codes of `cli::EXIT_CODES`.
@@ -41,7 +41,7 @@ fn refused(what: &str, store: &TestStore, mut command: Command, expected: &Expec
     for words in expected.words {
         assert!(errors[0].contains(words), "{what}: {words:?} is not in: {said}");
     }
-    let asked = store.server().map(s3::Server::asked).unwrap_or_default();
+    let asked = store.server().map(Server::asked).unwrap_or_default();
     assert!(asked.len() <= expected.requests, "{what}: {} requests: {asked:#?}", asked.len());
     println!("{what}: {code} after {} requests: {}", asked.len(), errors[0]);
 }

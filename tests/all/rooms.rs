@@ -59,7 +59,7 @@ fn one_room_names_each_heavy_library() {
         ("torch-sys", "net"),
         ("object_store", "store"),
         ("parquet", "store"),
-        ("s3s", "s3"),
+        ("s3s", "testing"),
     ] {
         let users = dependencies().into_iter().filter(|(_, uses)| uses.contains(library)).map(|(user, _)| user);
         assert_eq!(users.collect::<Vec<_>>(), [room], "who names {library}");

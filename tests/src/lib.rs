@@ -11,6 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use record::{ExampleRows, GameRecord};
 use store::{FileRef, Run, Store, StoreError};
+use testing::s3;
 
 /// A program of the workspace, ready to be given arguments.
 ///
@@ -67,7 +68,7 @@ impl TestStore {
 
     /// An empty store on a server that fails, delays or cuts one request in so many.
     pub fn on_unreliable_server(one_in: u32) -> TestStore {
-        let server = s3::Server::with_trouble(s3::Trouble { one_in, seed: 1 }).expect("a port is free");
+        let server = s3::Server::with_faults(one_in, 1).expect("a port is free");
         TestStore { server: Some(server), ..TestStore::new() }
     }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use config::{ConfigError, Difference, ModelId};
 use record::RecordError;
 
-use crate::reason::is_write_refusal;
+use crate::classify::is_write_refusal;
 
 /// Why the store did not do what was asked. Every variant names the file or folder in full.
 #[derive(Debug, thiserror::Error)]

@@ -19,16 +19,16 @@
 //! A clean exit deletes the lease. A question that was never answered stays for a day, for a holder that comes back.
 
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use object_store::path::Path;
-use rand::{RngExt, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
+use crate::backoff::jittered;
 use crate::names::{self, number_name, parse_number};
 use crate::{Run, Stem, StoreError};
 
@@ -111,7 +111,7 @@ impl Run {
         let lease = Lease { run: self.clone(), name, number, lost: Arc::default(), _watch: watch };
         let watcher = Watcher { run: self.clone(), folder: lease.folder(), number, me, lost: lease.lost.clone() };
         let watched = thread::Builder::new().name("lease".to_owned()).spawn(move || {
-            while ended.recv_timeout(scattered(POLL)) == Err(RecvTimeoutError::Timeout) {
+            while ended.recv_timeout(jittered(POLL)) == Err(RecvTimeoutError::Timeout) {
                 if watcher.look() {
                     lost();
                     return;
@@ -344,7 +344,6 @@ impl Holder {
     fn this(time: u64) -> Holder {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
         let process = std::process::id();
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(time ^ (u64::from(process) << 40));
         Holder {
             host: text("/proc/sys/kernel/hostname"),
             process,
@@ -352,7 +351,7 @@ impl Holder {
             boot: text("/proc/sys/kernel/random/boot_id"),
             namespace: namespace(),
             time,
-            token: format!("{:016x}", random.random::<u64>()),
+            token: format!("{:016x}", RandomState::new().hash_one(process)),
         }
     }
 
@@ -382,11 +381,6 @@ fn started(process: u32) -> Option<u64> {
     let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
     let is_over = matches!(fields.next()?, "Z" | "X");
     fields.nth(18)?.parse().ok().filter(|_| !is_over)
-}
-
-/// A quarter shorter or longer, by chance: leases taken together are not looked after together.
-fn scattered(time: Duration) -> Duration {
-    time.mul_f64(Xoshiro256PlusPlus::seed_from_u64(names::now()).random_range(0.75..1.25))
 }
 
 fn lease_path(folder: &Path, number: u32) -> Path {

@@ -45,8 +45,10 @@
 //! This is the only crate that knows object stores and Parquet.
 
 mod archive;
+mod backoff;
 mod checkpoints;
 mod claims;
+mod classify;
 mod columns;
 mod compact;
 mod error;
@@ -62,21 +64,20 @@ mod open;
 mod origin;
 mod partial;
 mod parts;
-mod patience;
 mod probe;
 mod quarantine;
-mod reason;
 mod resign;
 mod results;
+mod retry;
 mod run;
 mod seal;
 mod shards;
 mod side_by_side;
 mod store;
 mod traffic;
-mod trouble;
 mod unfinished;
 
+pub use backoff::Backoff;
 pub use checkpoints::Checkpoint;
 pub use claims::Claim;
 pub use compact::Compaction;

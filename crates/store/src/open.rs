@@ -105,8 +105,8 @@ fn bucket<T: ObjectStore + PaginatedListStore>(
     Ok(Place { objects: objects.clone(), pages: Some(objects), prefix, root, folder: None })
 }
 
-/// A few seconds of patience with each request, over and above that of [`crate::patience`] with each call: a list takes
-/// many requests, and shall not begin anew when one of them fails.
+/// Retries of each request, below those of [`crate::retry`] of each call: a list takes many requests, and does not start again
+/// when one of them fails.
 fn retries() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {

@@ -15,12 +15,11 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::classify::{has_no_credentials, reason, refuses_writes};
 use crate::names;
 use crate::open::{self, Place};
-use crate::patience::Patience;
-use crate::reason::{has_no_credentials, reason, refuses_writes};
+use crate::retry::Retry;
 use crate::traffic::{self, Operation};
-use crate::trouble::Trouble;
 use crate::{Run, StoreError};
 
 /// The store of all runs.
@@ -33,10 +32,11 @@ pub struct Store(Arc<Inner>);
 struct Inner {
     place: Place,
     runtime: Arc<Runtime>,
-    trouble: Option<Trouble>,
-    /// By how much the clock of this process is ahead, in milliseconds: for tests.
-    ahead: i64,
+    /// The time in milliseconds since 1970.
+    clock: Clock,
 }
+
+type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 impl Store {
     /// Opens the store at a folder, which is created where it does not exist, or at a URL: `file:///path`,
@@ -77,31 +77,32 @@ impl Store {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime =
             runtime.map_err(|e| StoreError::BadUrl { url: place.root.clone(), reason: format!("no runtime: {e}") })?;
-        Ok(Store(Arc::new(Inner { place, runtime: Arc::new(runtime), trouble: None, ahead: 0 })))
+        Ok(Store(Arc::new(Inner { place, runtime: Arc::new(runtime), clock: Arc::new(names::now) })))
     }
 
-    /// The same store behind an unreliable line, for tests and trials: one request in `one_in` is lost before it is done,
-    /// is done but its answer lost, or takes longer; `seed` decides which.
+    /// The same store with a decorator around its objects.
     ///
     /// # Errors
     /// When the system has no resources left.
-    pub fn with_trouble(&self, one_in: u32, seed: u64) -> Result<Store, StoreError> {
-        let mut store = Store::at(self.0.place.clone())?;
-        if let Some(inner) = Arc::get_mut(&mut store.0) {
-            inner.trouble = Some(Trouble::new(one_in, seed));
-        }
-        Ok(store)
+    #[cfg(feature = "testing")]
+    pub fn with_objects(
+        &self,
+        decorate: impl FnOnce(Arc<dyn ObjectStore>) -> Arc<dyn ObjectStore>,
+    ) -> Result<Store, StoreError> {
+        let place = self.0.place.clone();
+        Store::at(Place { objects: decorate(place.objects.clone()), ..place })
     }
 
-    /// The same store as a process sees it whose clock is ahead by so many milliseconds, or behind: for tests and trials.
-    pub fn with_clock_ahead(&self, milliseconds: i64) -> Store {
+    /// The same store in a process with this clock, in milliseconds since 1970.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn with_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Store {
         let (place, runtime) = (self.0.place.clone(), self.0.runtime.clone());
-        Store(Arc::new(Inner { place, runtime, trouble: None, ahead: milliseconds }))
+        Store(Arc::new(Inner { place, runtime, clock: Arc::new(clock) }))
     }
 
-    /// The time by the clock of this process, in milliseconds since 1970: never the same twice.
+    /// The time by the clock of this process, in milliseconds since 1970, which gives no time twice.
     pub(crate) fn now(&self) -> u64 {
-        names::now().saturating_add_signed(self.0.ahead)
+        (self.0.clock)()
     }
 
     /// A run in this store, whether it exists or not.
@@ -425,15 +426,11 @@ impl Store {
         operation: Operation,
         work: impl AsyncFn() -> object_store::Result<T>,
     ) -> object_store::Result<T> {
-        let mut patience = Patience::new(self.0.place.folder.is_some());
+        let mut retry = Retry::new(self.0.place.folder.is_some());
         loop {
             operation.asked();
-            let answer = match &self.0.trouble {
-                None => self.0.runtime.block_on(work()),
-                Some(trouble) => self.0.runtime.block_on(trouble.meet(&work)),
-            };
-            match answer {
-                Err(error) if patience.wait_after(&error) => operation.again(),
+            match self.0.runtime.block_on(work()) {
+                Err(error) if retry.wait_after(&error) => operation.again(),
                 answer => return answer.inspect_err(|error| operation.failed(error)),
             }
         }

@@ -1,8 +1,11 @@
 //! Support for the tests of all crates. A dev-dependency only.
 
+mod faults;
+pub mod s3;
 mod skip;
 mod tool;
 
+pub use faults::{Fault, FaultInjector};
 pub use skip::{require, unsupported};
 pub use tool::Tool;
 

@@ -9,9 +9,9 @@ use std::thread;
 use std::time::Duration;
 
 use record::{Example, GameRecord};
-use s3::Server;
 use store::{Compaction, FileRef, Run, Stem, Store, StoreError};
 use tempfile::TempDir;
+use testing::s3::Server;
 
 use crate::{in_folder, name, on_every_run, on_server, some_games, stored};
 

@@ -1,8 +1,8 @@
 //! What thousands of processes ask of a bucket when they start and while they wait: few small things, and no lists.
 
 use bytes::Bytes;
-use s3::Server;
 use store::{ModelCard, Run, Store};
+use testing::s3::Server;
 
 use crate::{config, name, on_every_run, on_server, some_games, state};
 

@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect, in its helpers too")]
 
 mod archives;
+mod classes;
 mod clock;
 mod damage;
+mod faulty;
 mod folder;
 mod games;
 mod herd;
@@ -17,11 +19,13 @@ mod unreliable;
 use config::{RunConfig, RunName};
 use go::Size;
 use record::{GameRecord, synthetic};
-use s3::{Server, Trouble};
 use store::{Run, Store};
 use tempfile::TempDir;
+use testing::s3::Server;
 
-/// One request in so many meets trouble.
+use faulty::Faulty;
+
+/// One request in so many meets a fault.
 const ONE_IN: u32 = 10;
 
 /// Runs a check on every kind of store.
@@ -41,9 +45,14 @@ fn on_every_reliable_store(check: impl Fn(&Store)) {
 /// answers that are cut off.
 fn on_every_unreliable_store(check: impl Fn(&Store)) {
     let folder = TempDir::new().unwrap();
-    check(&Store::open(folder.path().to_str().unwrap()).unwrap().with_trouble(ONE_IN, 1).unwrap());
-    check(&Store::in_memory().unwrap().with_trouble(ONE_IN, 2).unwrap());
-    check(&on_server(&Server::with_trouble(Trouble { one_in: ONE_IN, seed: 3 }).unwrap()));
+    check(
+        &Store::open(folder.path().to_str().unwrap())
+            .unwrap()
+            .with_objects(|objects| Faulty::around(objects, ONE_IN, 1))
+            .unwrap(),
+    );
+    check(&Store::in_memory().unwrap().with_objects(|objects| Faulty::around(objects, ONE_IN, 2)).unwrap());
+    check(&on_server(&Server::with_faults(ONE_IN, 3).unwrap()));
 }
 
 fn on_server(server: &Server) -> Store {

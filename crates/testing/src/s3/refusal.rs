@@ -1,10 +1,8 @@
 //! What a server says when it does not want to do what it is asked, each in the words of a real one.
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::{Method, Response, StatusCode};
+use hyper::{Method, StatusCode};
 
-use crate::trouble::Answer;
+use super::response::{Answer, response};
 
 /// Why requests are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,8 +46,6 @@ impl Refusal {
                 "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code><Message>{message}</Message></Error>"
             ),
         };
-        let mut answer = Response::new(Full::new(Bytes::from(body)).map_err(|never| match never {}).boxed_unsync());
-        *answer.status_mut() = status;
-        answer
+        response(status, body)
     }
 }

@@ -6,11 +6,11 @@
 //!
 //! `s3s-fs` makes buckets as they are written to; here there is one bucket, and others do not exist.
 //!
-//! A server can be made unreliable: see [`Trouble`]. It can refuse everything for a reason, as a real one would: see
+//! A server can be made unreliable: see [`Server::with_faults`]. It can refuse everything for a reason, as a real one would: see
 //! [`Refusal`]. What it is asked is written down: see [`Server::asked`].
 
 mod refusal;
-mod trouble;
+mod response;
 
 use std::convert::Infallible;
 use std::io;
@@ -20,10 +20,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::thread;
 
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Uri};
+use hyper::{Method, Request, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use s3s::auth::SimpleAuth;
 use s3s::service::{S3Service, S3ServiceBuilder};
@@ -32,9 +33,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, oneshot};
 
 pub use refusal::Refusal;
-pub use trouble::Trouble;
 
-use trouble::{Answer, Dice};
+use crate::{Fault, FaultInjector};
+use response::Answer;
 
 const BUCKET: &str = "bucket";
 const KEY: &str = "tester";
@@ -59,7 +60,7 @@ struct State {
 /// What all connections share.
 struct Desk {
     service: S3Service,
-    dice: Dice,
+    faults: FaultInjector,
     state: Arc<State>,
     puts: Mutex<()>,
 }
@@ -70,19 +71,20 @@ impl Server {
     /// # Errors
     /// No port, thread or folder can be had.
     pub fn start() -> io::Result<Server> {
-        Server::with_trouble(Trouble { one_in: 0, seed: 0 })
+        Server::with_faults(0, 0)
     }
 
-    /// Starts a server that fails, delays or cuts some of the requests.
+    /// Starts a server on which one request in `one_in` meets a [`Fault`]; `seed` decides which.
     ///
     /// # Errors
     /// As [`Server::start`].
-    pub fn with_trouble(trouble: Trouble) -> io::Result<Server> {
+    pub fn with_faults(one_in: u32, seed: u64) -> io::Result<Server> {
         let folder = tempfile::tempdir()?;
         std::fs::create_dir(folder.path().join(BUCKET))?;
         let service = service(folder.path())?;
         let state = Arc::new(State::default());
-        let desk = Arc::new(Desk { service, dice: Dice::new(trouble), state: state.clone(), puts: Mutex::new(()) });
+        let faults = FaultInjector::new(Fault::HTTP, one_in, seed);
+        let desk = Arc::new(Desk { service, faults, state: state.clone(), puts: Mutex::new(()) });
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -188,19 +190,26 @@ impl Desk {
             return Err(io::Error::other("away"));
         }
         if request.uri().path().split('/').nth(1) != Some(BUCKET) {
-            return Ok(trouble::no_such_bucket());
+            return Ok(response::no_such_bucket());
         }
         if let Some(answer) = self.state.refusal(request.method()) {
             return Ok(answer);
         }
-        let trouble = self.dice.throw();
-        trouble.before().await?;
-        if let Some(refusal) = trouble.refusal() {
-            return Ok(refusal);
+        let fault = self.faults.draw();
+        match fault {
+            Some(Fault::RequestLost) => return Err(io::Error::other("request lost")),
+            Some(Fault::Refused) => return Ok(response::response(StatusCode::SERVICE_UNAVAILABLE, String::new())),
+            Some(Fault::Delayed) => tokio::time::sleep(Fault::DELAY).await,
+            Some(Fault::ResponseLost | Fault::ResponseCut) | None => {}
         }
         let alone = if request.method() == Method::PUT { Some(self.puts.lock().await) } else { None };
         let done = self.service.call(request.map(s3s::Body::from)).await;
         drop(alone);
-        trouble.after(done.map_err(|e| io::Error::other(format!("{e:?}")))?).await
+        let answer = done.map_err(|e| io::Error::other(format!("{e:?}")))?;
+        match fault {
+            Some(Fault::ResponseLost) => Err(io::Error::other("response lost")),
+            Some(Fault::ResponseCut) => response::cut(answer).await,
+            _ => Ok(answer.map(BodyExt::boxed_unsync)),
+        }
     }
 }

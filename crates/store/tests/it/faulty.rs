@@ -1,0 +1,100 @@
+//! A decorator that makes any store unreliable.
+
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use futures::stream::{self, BoxStream, StreamExt};
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+};
+use testing::{Fault, FaultInjector};
+
+/// Objects on an unreliable line: requests are lost before they are carried out, or their responses are lost, or late.
+#[derive(Debug)]
+pub(crate) struct Faulty {
+    objects: Arc<dyn ObjectStore>,
+    faults: FaultInjector,
+}
+
+impl Faulty {
+    pub(crate) fn around(objects: Arc<dyn ObjectStore>, one_in: u32, seed: u64) -> Arc<dyn ObjectStore> {
+        Arc::new(Faulty { objects, faults: FaultInjector::new(Fault::TRANSPORT, one_in, seed) })
+    }
+
+    async fn meet<T>(&self, request: impl Future<Output = Result<T>>) -> Result<T> {
+        match self.faults.draw() {
+            Some(Fault::RequestLost) => return Err(lost("request")),
+            Some(Fault::ResponseLost) => return request.await.and_then(|_| Err(lost("response"))),
+            Some(Fault::Delayed) => tokio::time::sleep(Fault::DELAY).await,
+            _ => {}
+        }
+        request.await
+    }
+
+    /// As `meet`, for what answers in parts: they are lost, each after it is done or all before.
+    fn meet_stream<T: Send + 'static>(&self, parts: BoxStream<'static, Result<T>>) -> BoxStream<'static, Result<T>> {
+        match self.faults.draw() {
+            Some(Fault::RequestLost) => stream::iter([Err(lost("request"))]).boxed(),
+            Some(Fault::ResponseLost) => parts
+                .map(|part| part.and_then(|_| Err(lost("response"))))
+                .chain(stream::iter([Err(lost("response"))]))
+                .boxed(),
+            _ => parts,
+        }
+    }
+}
+
+fn lost(what: &str) -> Error {
+    Error::Generic { store: "faulty", source: io::Error::other(format!("the {what} was lost")).into() }
+}
+
+impl fmt::Display for Faulty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Faulty({})", self.objects)
+    }
+}
+
+#[async_trait]
+impl ObjectStore for Faulty {
+    async fn put_opts(&self, at: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
+        self.meet(self.objects.put_opts(at, payload, options)).await
+    }
+
+    async fn put_multipart_opts(&self, at: &Path, options: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {
+        self.meet(self.objects.put_multipart_opts(at, options)).await
+    }
+
+    async fn get_opts(&self, at: &Path, options: GetOptions) -> Result<GetResult> {
+        self.meet(self.objects.get_opts(at, options)).await
+    }
+
+    async fn get_ranges(&self, at: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        self.meet(self.objects.get_ranges(at, ranges)).await
+    }
+
+    fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {
+        self.meet_stream(self.objects.delete_stream(paths))
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.meet_stream(self.objects.list(prefix))
+    }
+
+    fn list_with_offset(&self, prefix: Option<&Path>, offset: &Path) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.meet_stream(self.objects.list_with_offset(prefix, offset))
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.meet(self.objects.list_with_delimiter(prefix)).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.meet(self.objects.copy_opts(from, to, options)).await
+    }
+}
