@@ -138,7 +138,7 @@ impl Arena {
         match model {
             ModelRef::Exact(id) => Ok(id.clone()),
             ModelRef::Newest(run) => {
-                let newest = self.store.run(run).newest_model()?;
+                let newest = self.store.run(run).models().newest()?;
                 newest.map(|number| run.model(number)).ok_or_else(|| EvaluatorError::NoModel(run.clone()))
             }
         }
@@ -163,7 +163,7 @@ impl Arena {
     /// # Errors
     /// The store cannot be read.
     pub fn pool(&self) -> Result<Pool, EvaluatorError> {
-        Ok(Pool::new(self.run.results()?))
+        Ok(Pool::new(self.run.matches().all()?))
     }
 
     /// Lets two players meet until they have played `wanted` games against each other, those of earlier meetings
@@ -292,7 +292,7 @@ impl Arena {
     /// What other evaluators are playing now.
     fn in_flight(&self, tally: &Tally) -> Result<InFlight, EvaluatorError> {
         let mut in_flight = InFlight::default();
-        for claim in self.run.claims(CLAIM_LASTS)? {
+        for claim in self.run.claims().list(CLAIM_LASTS)? {
             if let (Some(first), Some(second)) = (tally.place(&claim.first), tally.place(&claim.second)) {
                 in_flight.add(first, second, u32::try_from(claim.numbers.len()).unwrap_or(u32::MAX));
             }
@@ -314,7 +314,7 @@ impl Arena {
         let Proposal { first, second, .. } = proposal;
         let Some(claim) = self.claim(proposal)? else { return Ok(None) };
         let played = self.play([first, second], claim.numbers.clone(), stop, watch);
-        self.run.release(&claim)?;
+        self.run.claims().release(&claim)?;
         cli::metrics::PAIRS.add(1);
         played.map(Some)
     }
@@ -326,7 +326,7 @@ impl Arena {
         let (first, second) = (one.to_string(), other.to_string());
         let size = self.config.evaluate.games_per_pair as u64;
         loop {
-            let claims = self.run.claims(CLAIM_LASTS)?.into_iter().filter(|claim| claim.is_of(&first, &second));
+            let claims = self.run.claims().list(CLAIM_LASTS)?.into_iter().filter(|claim| claim.is_of(&first, &second));
             let claimed: BTreeSet<u64> = claims.flat_map(|claim| claim.numbers).collect();
             if claimed.len() > proposal.in_flight as usize {
                 return Ok(None);
@@ -337,7 +337,7 @@ impl Arena {
             let first_free = (0..).find(free).expect("nobody plays all numbers");
             let block = first_free / size * size..(first_free / size + 1) * size;
             let claim = Claim { first: first.clone(), second: second.clone(), numbers: block.filter(free).collect() };
-            if !self.run.claim(&self.place.worker, &claim)? {
+            if !self.run.claims().take(&self.place.worker, &claim)? {
                 continue;
             }
             // Somebody may have claimed, played and released them while this claim was under way.
@@ -345,7 +345,7 @@ impl Arena {
             if claim.numbers.iter().all(|number| !played.contains(number)) {
                 return Ok(Some(claim));
             }
-            self.run.release(&claim)?;
+            self.run.claims().release(&claim)?;
         }
     }
 
@@ -355,7 +355,7 @@ impl Arena {
     /// The store cannot be read.
     pub fn models(&self) -> Result<Vec<ModelId>, EvaluatorError> {
         let hidden = self.hidden()?;
-        let shown = self.run.models()?.into_iter().filter(|number| !hidden.contains(number));
+        let shown = self.run.models().list()?.into_iter().filter(|number| !hidden.contains(number));
         Ok(shown.map(|number| self.run.name().model(number)).collect())
     }
 
@@ -366,7 +366,7 @@ impl Arena {
     /// The store cannot be read.
     pub fn ancestors(&self, player: &PlayerId) -> Result<Vec<ModelId>, EvaluatorError> {
         let PlayerId::Model { id: ModelId::Trained { run, number }, .. } = player else { return Ok(Vec::new()) };
-        let mut older = self.store.run(run).models()?;
+        let mut older = self.store.run(run).models().list()?;
         if run == self.run.name() {
             let hidden = self.hidden()?;
             older.retain(|number| !hidden.contains(number));
@@ -400,8 +400,8 @@ impl Arena {
     pub fn rate(&self) -> Result<Table, EvaluatorError> {
         let table = self.rate_with(&[], &[])?;
         let rows = table.rows();
-        if !rows.is_empty() && self.run.newest_ratings()?.as_ref() != Some(&rows) {
-            self.run.publish_ratings(&rows)?;
+        if !rows.is_empty() && self.run.ratings().newest()?.as_ref() != Some(&rows) {
+            self.run.ratings().publish(&rows)?;
         }
         Ok(table)
     }
@@ -414,13 +414,13 @@ impl Arena {
     /// # Errors
     /// A run does not exist, the store cannot be used, an anchor has not played, or the results cannot be rated.
     pub fn rate_with(&self, others: &[RunName], anchors: &[AnchorChoice]) -> Result<Table, EvaluatorError> {
-        let mut results = self.run.results()?;
+        let mut results = self.run.matches().all()?;
         for name in others {
             let run = self.store.run(name);
             if !run.exists()? {
                 return Err(EvaluatorError::NoRun { run: name.clone(), store: self.store.root().to_owned() });
             }
-            results.extend(run.results()?);
+            results.extend(run.matches().all()?);
         }
         let tally = Pool::new(results).tally([]);
         let known = rate::anchors(&tally, anchors).map_err(|source| self.without_anchor(source))?;
@@ -469,7 +469,7 @@ impl Arena {
         let Some(engine) = player.engine() else { return Ok(()) };
         let size = Size::new(self.config.game.size).expect("the configuration was checked");
         let Some(found) = engine.identify(size)? else { return Ok(()) };
-        let known: Identity = self.run.remember_engine(engine.name(), &found)?;
+        let known: Identity = self.run.engines().remember(engine.name(), &found)?;
         if known == found {
             return Ok(());
         }

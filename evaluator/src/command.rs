@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{ArgGroup, Parser, ValueEnum};
-use cli::{Blame, Misconfigured, Pause, Stop, StoreRefuses, StoreUnreachable, within};
+use cli::{Blame, Misconfigured, Stop, StoreRefuses, StoreUnreachable, within};
 use config::{ModelId, ModelRef, PlayerId, PlayerRef, RunName};
 use gtp::engines::{Declarations, Engine};
 use net::{Backend, Precision};
 use ratings::pairing::{About, Rule};
 use ratings::sprt::Sprt;
-use store::{Run, Store, StoreError};
+use store::{Backoff, Run, Store, StoreError};
 
 use crate::rate::{self, AnchorChoice, PriorChoice, Report, Wish};
 use crate::{Arena, Comparison, EvaluatorError, Place, Progress, Promotion, report};
@@ -388,14 +388,14 @@ fn play_pair(arena: &mut Arena, pair: &[PlayerRef], games: Option<u64>, stop: &S
 /// Waits until a run exists; answers whether it does, or the process is to stop.
 fn wait_for_run(run: &Run, stop: &Stop) -> Result<bool, StoreError> {
     run.store().reach()?;
-    let (mut said, mut pause) = (false, Pause::new(LOOK, LOOK_LATE));
+    let (mut said, mut pause) = (false, Backoff::new(LOOK, LOOK_LATE));
     while !run.exists()? {
         if !said {
             tracing::info!(run = %run.name(), "waiting for the run to be created");
             said = true;
         }
         cli::alive();
-        if stop.wait(pause.grow()) {
+        if stop.wait(pause.pause()) {
             return Ok(false);
         }
     }
@@ -435,11 +435,11 @@ fn play_uncertain(arena: &mut Arena, args: &Args, stop: &Stop) -> Result<(), Eva
 /// Waits until the run has another model, asking for that one only; now and then for nothing, since others may have played with
 /// somebody who is no model.
 fn wait_for_model(arena: &Arena, stop: &Stop) -> Result<(), StoreError> {
-    let mut pause = Pause::new(LOOK, LOOK_LATE);
-    let next = arena.run().newest_model()?.map_or(1, |newest| newest + 1);
+    let mut pause = Backoff::new(LOOK, LOOK_LATE);
+    let next = arena.run().models().newest()?.map_or(1, |newest| newest + 1);
     for _ in 0..LOOKS {
         cli::alive();
-        if stop.wait(pause.grow()) || arena.run().has_model(next)? {
+        if stop.wait(pause.pause()) || arena.run().models().exists(next)? {
             break;
         }
     }

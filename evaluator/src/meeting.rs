@@ -226,7 +226,7 @@ impl Meeting<'_> {
             return Ok(());
         }
         waiting.sort_by_key(|game| game.index);
-        let file = self.run.publish_results(self.worker, waiting)?;
+        let file = self.run.matches().publish(self.worker, waiting)?;
         tracing::debug!(games = waiting.len(), %file, "published results");
         waiting.clear();
         Ok(())

@@ -124,7 +124,7 @@ impl Searcher {
             ModelId::Uniform => (config.search.clone(), Model::Uniform),
             ModelId::Random => (config.search.clone(), Model::Random),
             ModelId::Trained { run, number } => {
-                let (card, weights) = store.run(run).model(*number).map_err(|error| absent(id, error))?;
+                let (card, weights) = store.run(run).models().get(*number).map_err(|error| absent(id, error))?;
                 if card.size != config.game.size {
                     let (model, found, wanted) = (id.clone(), card.size, config.game.size);
                     return Err(EvaluatorError::OtherBoard { model, found, wanted });

@@ -77,8 +77,8 @@ fn now() -> u64 {
 }
 
 fn thresholds(arena: &Arena) -> Result<Vec<Threshold>, EvaluatorError> {
-    let names = arena.run().resigns()?;
-    let read = names.iter().map(|name| arena.run().resign_at(name));
+    let names = arena.run().resign().list()?;
+    let read = names.iter().map(|name| arena.run().resign().get(name));
     read.map(|read| read.map(|(time, resign)| Threshold { time, resign }).map_err(EvaluatorError::from)).collect()
 }
 

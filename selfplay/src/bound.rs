@@ -91,12 +91,12 @@ impl Bound {
 
     /// Counts the published games, and answers whether they are enough.
     pub(crate) fn count(&mut self, run: &Run) -> Result<bool, StoreError> {
-        let files = run.game_files(self.model)?;
+        let files = run.games().files(self.model)?;
         let may_hold = files.len() as u64 * self.games_per_file;
         if may_hold >= self.wanted && (self.in_positions || may_hold >= self.most) {
             let new: Vec<&FileRef> = files.iter().filter(|file| !self.known.contains_key(file)).take(READ).collect();
             for file in new {
-                let size = match run.read_summaries(file) {
+                let size = match run.games().summaries(file) {
                     Ok(games) => Size {
                         games: games.len() as u64,
                         positions: games.iter().map(|game| u64::from(game.positions)).sum(),
@@ -196,7 +196,7 @@ mod tests {
         let board = Board::new(5).expect("a size");
         let publish = |worker: &str, games: u64| {
             let games: Vec<_> = (0..games).map(|index| synthetic::game("r-1", worker, index, board, 8)).collect();
-            run.publish_games(1, worker, &games).expect("memory can be written");
+            run.games().publish(1, worker, &games).expect("memory can be written");
         };
         for worker in ["a", "b", "c", "d"] {
             publish(worker, 10);

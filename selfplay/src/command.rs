@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use cli::{Blame, Misconfigured, Pause, Stop, StoreRefuses, StoreUnreachable, within};
+use cli::{Blame, Misconfigured, Stop, StoreRefuses, StoreUnreachable, within};
 use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
 use net::{Backend, Device, Precision};
-use store::{LeaseName, Run, Store, StoreError};
+use store::{Backoff, LeaseName, Run, Store, StoreError};
 
 use crate::bound::Bound;
 use crate::{Job, Model, SelfplayError, Threshold, Unfinished, play, put_down, rates};
@@ -113,7 +113,7 @@ fn work(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         let stop = stop.clone();
         move || stop.request()
     };
-    let done = run.leased(lease(&args.worker), &wait, lost, || match &args.model {
+    let done = run.leases().hold(lease(&args.worker), &wait, lost, || match &args.model {
         ModelRef::Exact(model) => worker.play(model, &mut Unfinished::default(), &mut None, &mut || Ok(true)),
         ModelRef::Newest(name) => worker.follow(name),
     })?;
@@ -177,7 +177,7 @@ impl Worker<'_> {
     fn follow(&self, name: &RunName) -> anyhow::Result<()> {
         let mut unfinished = Unfinished::default();
         while !self.stop.requested() {
-            let number = self.run.newest_model()?;
+            let number = self.run.models().newest()?;
             if number.is_some_and(|number| number >= self.config.cycle.models) {
                 tracing::info!(models = self.config.cycle.models, "the run has all its models");
                 break;
@@ -186,7 +186,7 @@ impl Worker<'_> {
             // One small object is asked for by thousands who wait: the card of the next model.
             let next = number.map_or(1, |number| number + 1);
             let mut bound = Bound::new(self.config, next - 1, self.args.max_games_per_model);
-            self.play(&model, &mut unfinished, &mut bound, &mut || Ok(!self.run.has_model(next)?))?;
+            self.play(&model, &mut unfinished, &mut bound, &mut || Ok(!self.run.models().exists(next)?))?;
             while !self.waited_for(next, &model, &bound)? {
                 // The shuffler may have found that games are damaged: then they are counted, and played, once more.
                 let enough = bound.as_mut().map(|bound| bound.count(self.run)).transpose()?;
@@ -203,8 +203,8 @@ impl Worker<'_> {
 
     /// Waits for a model, or until its shards are long overdue; answers whether it need not be waited for any more.
     fn waited_for(&self, next: u32, model: &ModelId, bound: &Option<Bound>) -> anyhow::Result<bool> {
-        let (began, mut pause) = (Instant::now(), Pause::new(LOOK, LOOK_LATE));
-        while !self.stop.requested() && !self.run.has_model(next)? {
+        let (began, mut pause) = (Instant::now(), Backoff::new(LOOK, LOOK_LATE));
+        while !self.stop.requested() && !self.run.models().exists(next)? {
             match bound.as_ref().map(Bound::games).filter(|&games| games > 0) {
                 Some(games) => {
                     tracing::info!(%model, games, "enough games are published; waiting for a newer model");
@@ -212,10 +212,10 @@ impl Worker<'_> {
                 None => tracing::info!(%model, "all games are published; waiting for a newer model"),
             }
             cli::alive();
-            if began.elapsed() >= OVERDUE && self.run.shards(next)?.is_none() {
+            if began.elapsed() >= OVERDUE && self.run.shards().manifest(next)?.is_none() {
                 return Ok(false);
             }
-            self.stop.wait(pause.grow());
+            self.stop.wait(pause.pause());
         }
         Ok(true)
     }
@@ -251,8 +251,8 @@ impl Worker<'_> {
         cli::ready();
         tracing::info!(%model, threshold = job.threshold.get(), threads = job.threads, "playing");
         let bar = cli::Progress::new(model.to_string(), self.args.games);
-        let mut pause = Pause::new(LOOK, LOOK_LATE);
-        let (mut looked, mut patience) = (Instant::now(), pause.grow());
+        let mut pause = Backoff::new(LOOK, LOOK_LATE);
+        let (mut looked, mut patience) = (Instant::now(), pause.pause());
         let mut failed = Ok(());
         let done = play(self.run, &job, &opened, unfinished, self.stop, &mut |progress| {
             bar.set(progress.games);
@@ -273,7 +273,7 @@ impl Worker<'_> {
                 Ok(enough != Some(true) && current()?)
             };
             let looks = look();
-            (looked, patience) = (Instant::now(), pause.grow());
+            (looked, patience) = (Instant::now(), pause.pause());
             match looks {
                 Ok(true) => ControlFlow::Continue(()),
                 Ok(false) => ControlFlow::Break(()),
@@ -291,7 +291,7 @@ impl Worker<'_> {
     /// Built-in models have values that mean nothing, so they play to the end.
     fn threshold(&self, model: &ModelId) -> anyhow::Result<Option<f32>> {
         match model {
-            ModelId::Trained { .. } => Ok(self.run.resign_in_force()?.map(|resign| resign.threshold)),
+            ModelId::Trained { .. } => Ok(self.run.resign().in_force()?.map(|resign| resign.threshold)),
             ModelId::Uniform | ModelId::Random => Ok(None),
         }
     }

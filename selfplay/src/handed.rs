@@ -24,7 +24,7 @@ impl Unfinished {
             return Ok(());
         }
         // A worker of one model has nothing to do with games of another.
-        let taken = match run.take_games(&job.worker, |number| job.follows || number == job.model.number()) {
+        let taken = match run.in_progress().take(&job.worker, |number| job.follows || number == job.model.number()) {
             Err(error @ StoreError::Damaged { .. }) => {
                 tracing::warn!("games that were left are lost: {error}");
                 return Ok(());
@@ -38,8 +38,8 @@ impl Unfinished {
         let games: Vec<Selfplay> = match taken.games.into_iter().map(resume).collect() {
             Ok(games) => games,
             Err(why) => {
-                tracing::warn!("{}: nobody goes on with these games: {why}", run.unfinished_name(&taken.file));
-                return Ok(run.give_back(&job.worker, &taken.file)?);
+                tracing::warn!("{}: nobody goes on with these games: {why}", run.in_progress().name(&taken.file));
+                return Ok(run.in_progress().give_back(&job.worker, &taken.file)?);
             }
         };
         metrics::GAMES_RESUMED.add(games.len() as u64);
@@ -60,12 +60,12 @@ impl Unfinished {
         let mut left = 0;
         for ((number, series), mut games) in piles {
             games.sort_by_key(|game| game.index);
-            run.leave_games(number, &series, &games)?;
+            run.in_progress().leave(number, &series, &games)?;
             left += games.len() as u64;
         }
         // What is not published of the games that were taken is in a file of its own once more.
         for (file, _) in self.taken.0.drain(..) {
-            run.end_taken(worker, &file)?;
+            run.in_progress().end(worker, &file)?;
         }
         self.games.iter_mut().for_each(Vec::clear);
         Ok(left)
@@ -84,7 +84,7 @@ impl Taken {
             ids.retain(|id| published.iter().all(|game| game.id != *id));
         }
         for (file, _) in self.0.extract_if(.., |(_, ids)| ids.is_empty()) {
-            run.end_taken(worker, &file)?;
+            run.in_progress().end(worker, &file)?;
         }
         Ok(())
     }
@@ -104,8 +104,8 @@ pub(crate) fn begun(
     unfinished: &Unfinished,
 ) -> Result<(BTreeSet<u64>, BTreeSet<u64>), SelfplayError> {
     let (number, series) = models::series(&job.model, &job.worker);
-    let left = if job.hand_on { run.unfinished_indices(number, &series)? } else { BTreeSet::new() };
-    let published = run.published_indices(number, &series)?;
+    let left = if job.hand_on { run.in_progress().indices(number, &series)? } else { BTreeSet::new() };
+    let published = run.games().indices(number, &series)?;
     let name = job.model.to_string();
     let games = unfinished.games.iter().flatten().filter(|game| game.is_of(&name, &series));
     let here = games.map(Selfplay::index).collect();

@@ -29,7 +29,7 @@ impl Model {
             ModelId::Random => return Ok(Model::Random),
             ModelId::Trained { number, .. } => *number,
         };
-        let (_, weights) = run.model(number).map_err(|source| match source {
+        let (_, weights) = run.models().get(number).map_err(|source| match source {
             StoreError::NotFound { .. } => SelfplayError::Missing { model: id.clone(), source },
             _ => source.into(),
         })?;

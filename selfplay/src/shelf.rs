@@ -63,9 +63,9 @@ impl<'a> Shelf<'a> {
     fn publish_those(&mut self, due: impl Fn(&Pile) -> bool) -> Result<(), SelfplayError> {
         for ((_, series), mut pile) in self.piles.extract_if(.., |_, pile| due(pile)) {
             pile.games.sort_by_key(|game| game.index);
-            let file = self.run.publish_games(number(&pile.games[0]), &series, &pile.games)?;
+            let file = self.run.games().publish(number(&pile.games[0]), &series, &pile.games)?;
             self.taken.note(self.run, self.worker, &pile.games)?;
-            tracing::debug!(games = pile.games.len(), file = self.run.games_name(&file), "published games");
+            tracing::debug!(games = pile.games.len(), file = self.run.games().name(&file), "published games");
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let made: Vec<GameRecord> = numbers.map(|i| synthetic::game("random", "w", i, size, visits)).collect();
         positions += made.iter().map(GameRecord::positions).sum::<usize>();
         let start = Instant::now();
-        run.publish_games_as(&FileRef { model: 0, stem: Stem::new("w", first)? }, &made)?;
+        run.games().publish_as(&FileRef { model: 0, stem: Stem::new("w", first)? }, &made)?;
         seconds += start.elapsed().as_secs_f64();
     }
     println!("{games} games, {positions} positions on {size}x{size}, {visits} visits");
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let start = Instant::now();
     for part in &manifest.parts {
-        run.read_shard(1, part)?.to_examples();
+        run.shards().read(1, part)?.to_examples();
     }
     println!("read shards: {:.0} rows/s", rows / start.elapsed().as_secs_f64());
     Ok(())

@@ -76,7 +76,7 @@ fn play(run: &Run, model: u32, games: u64) -> Result<(), Failure> {
             let size = Size::new(5)?;
             let game = |index| synthetic::game(&name, &format!("w{worker}"), index, size, VISITS);
             let made: Vec<GameRecord> = numbers.map(game).collect();
-            run.publish_games_as(&FileRef { model, stem: Stem::new(&format!("w{worker}"), first)? }, &made)?;
+            run.games().publish_as(&FileRef { model, stem: Stem::new(&format!("w{worker}"), first)? }, &made)?;
         }
         Ok(())
     };
@@ -98,15 +98,15 @@ fn publish(run: &Run, config: &RunConfig, number: u32) -> Result<(), Failure> {
         network: config.network,
         search: config.search.clone(),
     };
-    Ok(run.publish_model(&card, "weights".into())?)
+    Ok(run.models().publish(&card, "weights".into())?)
 }
 
 fn measure(run: &Run, config: &RunConfig, old: &mut Shuffler, model: u32) -> Result<(), Failure> {
     // As a process that has just started sees it.
     let fresh = run.store().run(run.name());
     let mut young = Shuffler::new(&fresh, config);
-    let files = run.game_files_since(0)?.len();
-    let newest = twice(time(|| fresh.newest_model())?, time(|| fresh.newest_model())?);
+    let files = run.games().files_since(0)?.len();
+    let newest = twice(time(|| fresh.models().newest())?, time(|| fresh.models().newest())?);
     // One game of the newest model is missing.
     let mut waiting = config.clone();
     waiting.selfplay.games += 1;

@@ -11,7 +11,7 @@ const MOST: usize = 100_000;
 /// # Errors
 /// As [`Run::compact`].
 pub fn compact(run: &Run, least: usize) -> Result<Compaction, StoreError> {
-    let done = run.compact(least, MOST.max(least))?;
+    let done = run.archives().compact(least, MOST.max(least))?;
     for (file, why) in &done.left {
         tracing::error!(%file, why, "left a file where it is");
     }
@@ -28,7 +28,7 @@ const FILES: usize = 500;
 /// # Errors
 /// As [`Run::compact`].
 pub fn compact_when_due(run: &Run) -> Result<(), StoreError> {
-    if run.loose_files()?.len() >= FILES {
+    if run.archives().loose_files()?.len() >= FILES {
         let done = compact(run, 1)?;
         tracing::info!(archives = done.archives, games = done.games, files = done.files, "put games into archives");
     }

@@ -24,7 +24,7 @@ impl Calibrator<'_> {
     /// # Errors
     /// A store that cannot be reached or written.
     pub(crate) fn look(&mut self) -> Result<(), StoreError> {
-        let files = self.run.newest_files()?;
+        let files = self.run.games().newest_files()?;
         let newest = files.last().map(|newest| (newest.clone(), files.len()));
         if newest == self.seen {
             return Ok(());
@@ -41,7 +41,7 @@ impl Calibrator<'_> {
     }
 
     fn update(&self) -> Result<(), StoreError> {
-        let before = self.run.newest_resign()?;
+        let before = self.run.resign().newest()?;
         let found = self.run.update_resign(self.settings)?;
         monitor::note_threshold(found.as_ref());
         let found = found.filter(|found| before.as_ref() != Some(found));

@@ -46,7 +46,7 @@ impl Catalogue {
     pub(crate) fn arrived(&mut self, model: u32) -> Result<Vec<File>, StoreError> {
         let mut seen = HashSet::new();
         let mut arrived = Vec::new();
-        let files = self.run.game_files(model)?;
+        let files = self.run.games().files(model)?;
         self.learn(files.iter(), None);
         for file in files {
             match self.summaries(&file) {
@@ -66,9 +66,9 @@ impl Catalogue {
     /// file is read once by a process; what it holds is remembered.
     pub(crate) fn played_before(&mut self, generation: u32) -> Result<Played, StoreError> {
         let files: Vec<FileRef> =
-            self.run.game_files_since(0)?.into_iter().filter(|file| file.model < generation).collect();
+            self.run.games().files_since(0)?.into_iter().filter(|file| file.model < generation).collect();
         let new: Vec<FileRef> = files.iter().filter(|file| !self.played.contains_key(file)).cloned().collect();
-        for (file, games) in new.iter().zip(self.run.read_each(&new, |file| self.run.read_summaries(file))) {
+        for (file, games) in new.iter().zip(self.run.games().read_each(&new, |file| self.run.games().summaries(file))) {
             match games {
                 Ok(games) => drop(self.played.insert(file.clone(), Played::of(&games))),
                 Err(error) if error.is_damage() => {}
@@ -87,7 +87,7 @@ impl Catalogue {
     pub(crate) fn list(&self, generation: u32) -> Result<Listed, StoreError> {
         let from = self.oldest.map_or(generation, |oldest| oldest.min(generation));
         let mut files: BTreeMap<u32, Vec<FileRef>> = (from..generation).map(|model| (model, Vec::new())).collect();
-        for file in self.run.game_files_since(from)? {
+        for file in self.run.games().files_since(from)? {
             files.entry(file.model).or_default().push(file);
         }
         Ok(Listed(files))
@@ -95,16 +95,16 @@ impl Catalogue {
 
     /// The full name of a file, for people.
     pub(crate) fn name(&self, file: &FileRef) -> String {
-        self.run.games_name(file)
+        self.run.games().name(file)
     }
 
     /// Reads the files that were not read before, several at once. What cannot be read is read again by who needs it, and
     /// said then.
     fn learn<'a>(&mut self, files: impl Iterator<Item = &'a FileRef>, turns: Option<usize>) {
         let new: Vec<FileRef> = files.filter(|file| !self.known.contains_key(file)).cloned().collect();
-        let read = self.run.read_each(&new, |file| {
-            let games = self.run.read_summaries(file)?;
-            let spans = turns.map(|turns| self.run.read_spans(file, turns)).transpose()?;
+        let read = self.run.games().read_each(&new, |file| {
+            let games = self.run.games().summaries(file)?;
+            let spans = turns.map(|turns| self.run.games().spans(file, turns)).transpose()?;
             Ok::<_, StoreError>((games, spans))
         });
         for (file, (games, spans)) in new.into_iter().zip(read).filter_map(|(file, read)| Some((file, read.ok()?))) {
@@ -124,7 +124,7 @@ impl Catalogue {
         self.summaries(file)?;
         let asked = turns_asked(settings);
         if let Some(turns) = asked.filter(|_| !self.spans.contains_key(file)) {
-            let spans = self.run.read_spans(file, turns)?;
+            let spans = self.run.games().spans(file, turns)?;
             self.spans.insert(file.clone(), spans);
         }
         Ok((&self.known[file], asked.map(|_| self.spans[file].as_slice())))
@@ -132,7 +132,7 @@ impl Catalogue {
 
     fn summaries(&mut self, file: &FileRef) -> Result<&[GameSummary], StoreError> {
         if !self.known.contains_key(file) {
-            let games = self.run.read_summaries(file)?;
+            let games = self.run.games().summaries(file)?;
             self.known.insert(file.clone(), games);
         }
         Ok(&self.known[file])
@@ -165,7 +165,7 @@ impl Listed {
         if !self.0.contains_key(&model) {
             let mut files = 0;
             for older in (0..=model).rev() {
-                let found = catalogue.run.game_files(older)?;
+                let found = catalogue.run.games().files(older)?;
                 files += found.len();
                 self.0.insert(older, found);
                 if files >= AHEAD {

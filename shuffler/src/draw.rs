@@ -272,7 +272,7 @@ fn surprises(
         if file.games.iter().all(|game| game.rows == 0) {
             continue;
         }
-        let all = run.read_surprises(&file.file).map_err(|error| BadFile { index, error })?;
+        let all = run.examples().surprises(&file.file).map_err(|error| BadFile { index, error })?;
         let mut rows = all.into_iter();
         for game in &file.games {
             let own: Vec<Surprise> = rows.by_ref().take(game.rows).collect();
@@ -294,8 +294,8 @@ fn by_id(window: &Window) -> impl Iterator<Item = &WindowGame> {
 
 /// Rows of the examples of a file, which must be those of its games.
 fn read(run: &Run, file: &WindowFile, taken: &[u32]) -> Result<ExampleRows, StoreError> {
-    let damaged = |reason: String| StoreError::Damaged { path: run.examples_name(&file.file), reason };
-    let rows = run.open_examples(&file.file)?;
+    let damaged = |reason: String| StoreError::Damaged { path: run.examples().name(&file.file), reason };
+    let rows = run.examples().open(&file.file)?;
     let mut expected: Vec<_> = file.games.iter().map(|game| (game.id, game.rows)).filter(|run| run.1 > 0).collect();
     // The same game twice in a row has its rows in one run.
     expected.dedup_by(|next, run| {

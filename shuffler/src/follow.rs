@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cli::Stop;
 use config::RunConfig;
-use store::{Manifest, Run};
+use store::{Backoff, Manifest, Run};
 
 use crate::calibrate::Calibrator;
 use crate::{Arrival, Shuffler, ShufflerError, compact_when_due, monitor};
@@ -75,7 +75,7 @@ fn look(shuffler: &mut Shuffler, run: &Run, config: &RunConfig) -> Result<Look, 
     if generation > config.cycle.models {
         return Ok(Look::Finished);
     }
-    if run.shards(generation)?.is_some() {
+    if run.shards().manifest(generation)?.is_some() {
         return Ok(Look::Waiting(Waiting::Model(generation)));
     }
     match shuffler.publish(generation) {
@@ -92,7 +92,7 @@ fn look(shuffler: &mut Shuffler, run: &Run, config: &RunConfig) -> Result<Look, 
 /// # Errors
 /// A store that cannot be reached.
 pub fn next_generation(run: &Run) -> Result<u32, ShufflerError> {
-    Ok(run.newest_model()?.unwrap_or_default() + 1)
+    Ok(run.models().newest()?.unwrap_or_default() + 1)
 }
 
 fn wait_for_config(run: &Run, stop: &Stop) -> Result<Option<RunConfig>, ShufflerError> {
@@ -127,24 +127,22 @@ fn log(manifest: &Manifest) {
 /// Waits longer and longer while nothing changes, and says what for when that changes, though not for every game.
 struct Patience {
     waiting: Option<Waiting>,
-    pause: Duration,
+    backoff: Backoff,
     said: Option<Instant>,
 }
 
 impl Patience {
     fn new() -> Patience {
-        Patience { waiting: None, pause: SOON, said: None }
+        Patience { waiting: None, backoff: Backoff::new(SOON, LATE), said: None }
     }
 
     fn wait(&mut self, waiting: Waiting, stop: &Stop) {
-        if self.waiting.as_ref().is_some_and(|before| before.is_still(&waiting)) {
-            self.pause = (self.pause * 2).min(LATE);
-        } else {
-            self.pause = SOON;
+        if !self.waiting.as_ref().is_some_and(|before| before.is_still(&waiting)) {
+            self.backoff.reset();
             self.say(&waiting);
             self.waiting = Some(waiting);
         }
-        stop.wait(cli::scattered(self.pause));
+        stop.wait(self.backoff.pause());
     }
 
     fn say(&mut self, waiting: &Waiting) {

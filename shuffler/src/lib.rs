@@ -86,7 +86,7 @@ impl Shuffler {
     /// [`ShufflerError::NotReady`] while games are missing, [`ShufflerError::TooFew`] when the configuration allows no
     /// batch, or a store that cannot be reached.
     pub fn publish(&mut self, generation: u32) -> Result<Manifest, ShufflerError> {
-        if let Some(published) = self.run.shards(generation)? {
+        if let Some(published) = self.run.shards().manifest(generation)? {
             return Ok(published);
         }
         self.check_ready(generation)?;
@@ -101,7 +101,7 @@ impl Shuffler {
                 Ok(drawn) => return self.publish_drawn(generation, window, past, size, &drawn),
                 Err(BadFile { index, error }) if error.is_damage() => {
                     let file = window.files[index].file.clone();
-                    let rejected = Rejected { path: self.run.examples_name(&file), reason: error.to_string() };
+                    let rejected = Rejected { path: self.run.examples().name(&file), reason: error.to_string() };
                     bad.insert(file, rejected);
                 }
                 Err(BadFile { error, .. }) => return Err(error.into()),
@@ -122,7 +122,7 @@ impl Shuffler {
         let share = if asked > 0.0 { asked } else { window.summary().calibration_share };
         Ok(Plan {
             generation,
-            published: self.run.shards(generation)?.is_some(),
+            published: self.run.shards().manifest(generation)?.is_some(),
             window: window.summary(),
             drawn: size.map(|size| size.summary(&window, share)),
             rejected: window.rejected,
@@ -174,18 +174,18 @@ impl Shuffler {
             drawn: size.summary(&window, drawn.calibration_share()),
             ages: drawn.ages(&window),
             rejected: window.rejected,
-            draws: draws.map(|draws| self.run.publish_draws(generation, &draws)).transpose()?,
+            draws: draws.map(|draws| self.run.shards().publish_draws(generation, &draws)).transpose()?,
             parts: Vec::new(),
         };
-        let published = match self.run.publish_shards(drawn.parts(ROWS_PER_PART), manifest) {
+        let published = match self.run.shards().publish(drawn.parts(ROWS_PER_PART), manifest) {
             // Another shuffler was faster, and saw other games.
             Err(StoreError::AlreadyExists { path }) => {
-                self.run.shards(generation)?.ok_or(StoreError::AlreadyExists { path })?
+                self.run.shards().manifest(generation)?.ok_or(StoreError::AlreadyExists { path })?
             }
             published => published?,
         };
         monitor::note_shards(&published);
-        self.run.prune_shards((generation + 1).saturating_sub(KEPT_GENERATIONS))?;
+        self.run.shards().prune((generation + 1).saturating_sub(KEPT_GENERATIONS))?;
         Ok(published)
     }
 }

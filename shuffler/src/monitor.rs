@@ -14,10 +14,10 @@ const BACK: u32 = 3;
 /// # Errors
 /// A store that cannot be reached.
 pub fn note_games(run: &Run) -> Result<(), StoreError> {
-    let Some(games) = run.newest_games()? else { return Ok(()) };
+    let Some(games) = run.games().newest()? else { return Ok(()) };
     metrics::NEWEST_GAMES.set_to_time(games.stem.time());
     for model in (games.model.saturating_sub(BACK)..=games.model).rev() {
-        if let Some(holdout) = run.holdout_files(model)?.last() {
+        if let Some(holdout) = run.games().holdout_files(model)?.last() {
             metrics::NEWEST_HOLDOUT.set_to_time(holdout.stem.time());
             return Ok(());
         }

@@ -21,8 +21,8 @@ impl Past {
     /// [`ShufflerError::NoPast`] when they are gone.
     pub(crate) fn before(run: &Run, generation: u32) -> Result<Past, ShufflerError> {
         let Some(before) = generation.checked_sub(1).filter(|&before| before > 0) else { return Ok(Past::default()) };
-        let manifest = run.shards(before)?.ok_or(ShufflerError::NoPast { generation })?;
-        let draws = run.read_draws(&manifest)?.ok_or(ShufflerError::NoPast { generation })?;
+        let manifest = run.shards().manifest(before)?.ok_or(ShufflerError::NoPast { generation })?;
+        let draws = run.shards().draws(&manifest)?.ok_or(ShufflerError::NoPast { generation })?;
         Ok(Past(draws.into_iter().collect()))
     }
 

@@ -63,14 +63,14 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 /// Moves what is damaged to quarantine.
 fn repair(run: &Run, findings: &Findings) -> anyhow::Result<()> {
     for (file, why) in &findings.damaged {
-        match run.quarantine_games(file)? {
-            0 => cli::print(format!("{}: it is in an archive and stays there: {why}", run.games_name(file)))?,
+        match run.games().quarantine(file)? {
+            0 => cli::print(format!("{}: it is in an archive and stays there: {why}", run.games().name(file)))?,
             moved => cli::print(format!("moved {moved} files of {file} to quarantine: {why}"))?,
         }
     }
     for (file, why) in &findings.damaged_unfinished {
-        run.quarantine_unfinished(file)?;
-        cli::print(format!("moved {} to quarantine: {why}", run.unfinished_name(file)))?;
+        run.in_progress().quarantine(file)?;
+        cli::print(format!("moved {} to quarantine: {why}", run.in_progress().name(file)))?;
     }
     Ok(())
 }

@@ -51,8 +51,8 @@ impl Cycle<'_> {
             move || stop.request()
         };
         // What `selfplay` and `trainer` take, which may run beside this.
-        self.run.leased(selfplay::command::lease(WORKER), &wait, lost(), || {
-            self.run.leased(trainer::command::lease(), &wait, lost(), || self.generations())
+        self.run.leases().hold(selfplay::command::lease(WORKER), &wait, lost(), || {
+            self.run.leases().hold(trainer::command::lease(), &wait, lost(), || self.generations())
         })?;
         Ok(())
     }
@@ -60,7 +60,7 @@ impl Cycle<'_> {
     /// From generation to generation.
     fn generations(&self) -> anyhow::Result<()> {
         while !self.stop.requested() {
-            let newest = self.run.newest_model()?.unwrap_or(0);
+            let newest = self.run.models().newest()?.unwrap_or(0);
             let finished = newest >= self.config.cycle.models;
             if newest > 0 && (finished || newest % self.config.evaluate.every == 0) {
                 self.measure(newest)?;
@@ -87,7 +87,7 @@ impl Cycle<'_> {
     fn play(&self, number: u32) -> anyhow::Result<()> {
         let model = self.model(number);
         let games = if number == 0 { self.config.selfplay.first_games } else { self.config.selfplay.games };
-        let threshold = self.run.newest_resign()?.map(|resign| resign.threshold).filter(|_| number > 0);
+        let threshold = self.run.resign().newest()?.map(|resign| resign.threshold).filter(|_| number > 0);
         let job = Job {
             config: self.config.clone(),
             model: model.clone(),

@@ -66,8 +66,8 @@ fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
 /// The games that need not be imported again.
 fn published(run: &Run) -> anyhow::Result<HashSet<GameId>> {
     let mut seen = HashSet::new();
-    for file in run.game_files(0)? {
-        seen.extend(run.read_summaries(&file)?.iter().map(|game| game.id));
+    for file in run.games().files(0)? {
+        seen.extend(run.games().summaries(&file)?.iter().map(|game| game.id));
     }
     Ok(seen)
 }
@@ -113,7 +113,7 @@ impl Importer<'_> {
     fn publish(&mut self, worker: &str, games: &mut Vec<GameRecord>) -> anyhow::Result<()> {
         let Some(first) = games.first() else { return Ok(()) };
         let file = FileRef { model: 0, stem: Stem::new(worker, first.index)? };
-        self.run.publish_games_as(&file, games)?;
+        self.run.games().publish_as(&file, games)?;
         self.tally.games += games.len();
         self.tally.positions += games.iter().map(GameRecord::positions).sum::<usize>();
         games.clear();

@@ -152,7 +152,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 /// Where the games of its run are given up now: what is decided is not what a run learns from.
 fn threshold(store: &Store, id: &ModelId) -> anyhow::Result<Option<f32>> {
     match id {
-        ModelId::Trained { run, .. } => Ok(store.run(run).newest_resign()?.map(|resign| resign.threshold)),
+        ModelId::Trained { run, .. } => Ok(store.run(run).resign().newest()?.map(|resign| resign.threshold)),
         ModelId::Uniform | ModelId::Random => Ok(None),
     }
 }

@@ -31,7 +31,7 @@ impl Victim {
         let store = TestStore::new();
         copy(&sound.path().join("tiny"), &store.path().join("tiny"));
         let run = store.run("tiny");
-        let file = run.game_files(1).unwrap().remove(0);
+        let file = run.games().files(1).unwrap().remove(0);
         Victim { store, run, file }
     }
 
@@ -54,28 +54,28 @@ impl Victim {
         for folder in ["games", "examples", "holdout", "sgf"] {
             drop(fs::remove_file(self.path(folder)));
         }
-        self.run.publish_games_as(&self.file, &games).unwrap();
+        self.run.games().publish_as(&self.file, &games).unwrap();
     }
 
     /// As [`Victim::change`], without the checks that publication makes.
     fn force(&self, change: impl Fn(&mut Vec<GameRecord>)) {
         let mut games = whole_games(&self.run, &self.file);
         change(&mut games);
-        let stem = self.run.publish_results("forged", &games).unwrap();
+        let stem = self.run.matches().publish("forged", &games).unwrap();
         fs::rename(self.store.path().join(format!("tiny/matches/{stem}.parquet")), self.path("games")).unwrap();
     }
 
     /// Makes the shards of model 2 anew, with other rows in the first part.
     fn reshuffle(&self, change: impl Fn(&mut Vec<Example>)) {
-        let mut manifest = self.run.shards(2).unwrap().unwrap();
-        let read = |part| self.run.read_shard(2, part).unwrap().to_examples();
+        let mut manifest = self.run.shards().manifest(2).unwrap().unwrap();
+        let read = |part| self.run.shards().read(2, part).unwrap().to_examples();
         let mut parts: Vec<Vec<Example>> = manifest.parts.iter().map(read).collect();
         change(&mut parts[0]);
         fs::remove_dir_all(self.store.path().join("tiny/shards/000002")).unwrap();
         manifest.drawn.examples = parts.iter().map(Vec::len).sum();
         manifest.ages.iter_mut().for_each(|age| age.examples = 0);
         manifest.ages[0].examples = manifest.drawn.examples;
-        self.run.publish_shards(parts.iter().map(|part| ExampleRows::from_examples(part)), manifest).unwrap();
+        self.run.shards().publish(parts.iter().map(|part| ExampleRows::from_examples(part)), manifest).unwrap();
     }
 
     fn archive(&self, path: &str) -> PathBuf {
@@ -125,9 +125,9 @@ const DAMAGES: [Damage; 18] = [
         "the examples of other games",
         |v| {
             // Which games share a file depends on timing, so some file has as many examples by chance.
-            let rows = |file: &FileRef| v.run.read_examples(file).unwrap().len();
+            let rows = |file: &FileRef| v.run.examples().read(file).unwrap().len();
             let own = rows(&v.file);
-            let other = v.run.game_files(0).unwrap().into_iter().find(|file| rows(file) != own).unwrap();
+            let other = v.run.games().files(0).unwrap().into_iter().find(|file| rows(file) != own).unwrap();
             let from = v.store.path().join(format!("tiny/examples/{other}.parquet"));
             fs::copy(from, v.path("examples")).map(drop).unwrap();
         },
@@ -137,7 +137,7 @@ const DAMAGES: [Damage; 18] = [
         "games are published twice",
         |v| {
             let again = FileRef { model: 1, stem: Stem::new("again", 5).unwrap() };
-            v.run.publish_games_as(&again, &whole_games(&v.run, &v.file)).unwrap();
+            v.run.games().publish_as(&again, &whole_games(&v.run, &v.file)).unwrap();
         },
         "it is published twice",
     ),
@@ -217,8 +217,8 @@ fn weights(victim: &Victim) -> PathBuf {
 }
 
 fn holdout(run: &Run) -> Vec<Example> {
-    let file = run.holdout_files(1).unwrap().remove(0);
-    run.read_holdout(&file).unwrap().to_examples()
+    let file = run.games().holdout_files(1).unwrap().remove(0);
+    run.holdout().read(&file).unwrap().to_examples()
 }
 
 /// More of the same in the folders beside the games.
@@ -282,7 +282,7 @@ const ARCHIVED: [Damage; 4] = [
         "an archived game is published again",
         |v| {
             let again = FileRef { model: 1, stem: Stem::new("again", 5).unwrap() };
-            v.run.publish_games_as(&again, &whole_games(&v.run, &v.file)).unwrap();
+            v.run.games().publish_as(&again, &whole_games(&v.run, &v.file)).unwrap();
         },
         "it is published twice",
     ),

@@ -132,9 +132,9 @@ fn alerts_fire(prometheus: &Prometheus, cluster: &mut Cluster) {
 /// The ids of all published games; each file once.
 fn games(run: &Run) -> Result<BTreeSet<String>, StoreError> {
     let mut games = BTreeSet::new();
-    for model in run.game_models()? {
-        for file in run.game_files(model)? {
-            for game in run.read_summaries(&file)? {
+    for model in run.games().models()? {
+        for file in run.games().files(model)? {
+            for game in run.games().summaries(&file)? {
                 assert!(games.insert(game.id.to_string()), "game {} is published twice", game.id);
             }
         }
@@ -170,7 +170,7 @@ fn disturb_for(time: Duration, cluster: &mut Cluster, run: &Run) -> BTreeSet<Str
 fn settle(cluster: &mut Cluster, run: &Run, halfway: Option<u32>) {
     let calm = Instant::now();
     while calm.elapsed() < Duration::from_secs(60)
-        && (run.newest_model().unwrap() <= halfway || run.results().unwrap().is_empty())
+        && (run.models().newest().unwrap() <= halfway || run.matches().all().unwrap().is_empty())
     {
         cluster.look_after();
         std::thread::sleep(Duration::from_millis(200));
@@ -186,7 +186,7 @@ fn a_cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
     let prometheus = Prometheus::start(&addresses);
     let run = cluster.store.run("r");
     let before = disturb_for(time, &mut cluster, &run);
-    let halfway = run.newest_model().unwrap();
+    let halfway = run.models().newest().unwrap();
     settle(&mut cluster, &run, halfway);
     if let Some(prometheus) = prometheus {
         prometheus.answers_the_dashboard("r", &mut || cluster.look_after());
@@ -194,7 +194,7 @@ fn a_cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
     }
     cluster.stop();
 
-    let newest = run.newest_model().unwrap();
+    let newest = run.models().newest().unwrap();
     assert!(newest > halfway && newest > Some(1), "the run went on learning: {halfway:?}, {newest:?}");
     let after = games(&run).unwrap();
     assert_eq!(before.difference(&after).collect::<Vec<_>>(), [""; 0], "no published game is lost");
@@ -212,17 +212,17 @@ fn a_cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
 
 /// Published games that were taken over.
 fn taken_over(run: &Run) -> usize {
-    let files = run.game_files_since(0).unwrap();
-    let games = files.iter().flat_map(|file| run.read_games(file).unwrap());
+    let files = run.games().files_since(0).unwrap();
+    let games = files.iter().flat_map(|file| run.games().read(file).unwrap());
     games.filter(|game| !game.takeovers.is_empty()).count()
 }
 
 /// The published ratings are those of the games that are stored, each counted once.
 fn rated_by_what_is_stored(store: &TestStore, run: &Run) {
     succeed(store.program("evaluator").args(["--run", "r", "--ratings"]));
-    let ratings = run.newest_ratings().unwrap().expect("there are ratings");
+    let ratings = run.ratings().newest().unwrap().expect("there are ratings");
     let results: BTreeMap<String, _> =
-        run.results().unwrap().into_iter().map(|game| (game.id.to_string(), game)).collect();
+        run.matches().all().unwrap().into_iter().map(|game| (game.id.to_string(), game)).collect();
     let mut table = "game_id,black,white,result\n".to_owned();
     for (id, game) in &results {
         let outcome = format!("{:?}", game.outcome);

@@ -114,12 +114,12 @@ fn sql_of_the_document_gives_the_published_threshold_from_files_and_archives() {
     let found = finished.threshold();
     let place = finished.folder.path().join("store");
     let run = store::Store::open(&place.to_string_lossy()).unwrap().run(&"tiny".parse().unwrap());
-    let published = run.newest_resign().unwrap().unwrap();
+    let published = run.resign().newest().unwrap().unwrap();
     assert_eq!(published.games, 10, "the newest of more");
     assert!((found - f64::from(published.threshold)).abs() < 1e-6, "DuckDB: {found}, published: {published:?}");
 
     let mut shuffler = tests::program("shuffler");
     succeed(shuffler.arg("--store").arg(&place).args(["--run", "tiny", "--compact=1"]));
-    assert!(run.loose_files().unwrap().is_empty());
+    assert!(run.archives().loose_files().unwrap().is_empty());
     assert_eq!(finished.threshold(), found);
 }

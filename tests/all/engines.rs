@@ -23,8 +23,8 @@ fn gnugo_plays_whole_games_without_forfeit() {
         evaluator.args(["--run", "tiny", "--engines"]).arg(&engines);
         succeed(evaluator.arg("--pair").args(pair).args(["--games", games]));
     }
-    let files = run.result_files().unwrap();
-    let games: Vec<GameRecord> = files.iter().flat_map(|file| run.read_result_games(file).unwrap()).collect();
+    let files = run.matches().files().unwrap();
+    let games: Vec<GameRecord> = files.iter().flat_map(|file| run.matches().read(file).unwrap()).collect();
     assert_eq!(games.len(), 10);
     assert!(games.iter().all(|game| game.end != EndReason::Forfeit));
 }

@@ -34,8 +34,8 @@ fn play(run: &Run, config: &RunConfig, model: ModelId, unfinished: &mut Unfinish
 }
 
 fn published(run: &Run) -> Vec<GameRecord> {
-    let files = run.game_files(0).unwrap();
-    files.iter().flat_map(|file| run.read_games(file).unwrap()).collect()
+    let files = run.games().files(0).unwrap();
+    files.iter().flat_map(|file| run.games().read(file).unwrap()).collect()
 }
 
 fn run_of(store: &TestStore, follow: bool) -> (Run, RunConfig) {
@@ -115,8 +115,8 @@ impl Worker<'_> {
 }
 
 fn unfinished(run: &Run) -> usize {
-    let files = run.unfinished_files().unwrap();
-    files.iter().map(|(file, _)| run.read_unfinished(file).unwrap().len()).sum()
+    let files = run.in_progress().files().unwrap();
+    files.iter().map(|(file, _)| run.in_progress().read(file).unwrap().len()).sum()
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn games_that_one_worker_leaves_are_finished_by_others_and_none_is_lost_or_playe
     worker("b", 2).play(ModelId::Uniform, 5, None);
     worker("c", 1).play(ModelId::Random, 0, None);
     worker("c", 1).play(ModelId::Random, 0, None);
-    assert_eq!(run.unfinished_files().unwrap(), [], "all are finished");
+    assert_eq!(run.in_progress().files().unwrap(), [], "all are finished");
     let games = published(&run);
     let of = |worker: &str, model: &str| {
         let mut of: Vec<u64> =
@@ -163,14 +163,14 @@ fn unfinished_games_that_are_damaged_are_in_nobodys_way() {
     let (run, config) = run_of(&store, false);
     let worker = |name| Worker { run: &run, config: &config, name, threads: 1 };
     worker("a").play(ModelId::Random, 40, Some(1));
-    let (file, _) = run.unfinished_files().unwrap().remove(0);
-    let path = run.unfinished_name(&file);
+    let (file, _) = run.in_progress().files().unwrap().remove(0);
+    let path = run.in_progress().name(&file);
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     assert_eq!(worker("b").play(ModelId::Random, 3, None).games, 3);
     let findings = tengen::audit::audit(&run, &config, &Stop::never()).unwrap();
     assert_eq!((findings.problems, findings.quarantined), (vec![], 1));
-    let moved = run.quarantined().unwrap().remove(0);
+    let moved = run.quarantine().files().unwrap().remove(0);
     assert!(moved.ends_with(&format!("run/quarantine/unfinished/{file}.parquet")), "{moved}");
     assert_eq!(std::fs::read(moved).unwrap(), &whole[..whole.len() / 2]);
     assert_eq!(worker("a").play(ModelId::Random, 3, None).games, 3);

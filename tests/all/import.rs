@@ -78,8 +78,8 @@ fn import_of_a_collection_publishes_every_game_it_counts() {
     let said = succeed(import(&store, &[Path::new(&path)]).args(["--set", "selfplay.games_per_file=200"]));
     let imported: usize = said.split(' ').nth(1).unwrap().parse().unwrap();
     let run = store.run("human");
-    let files = run.game_files(0).unwrap();
-    let published: usize = files.iter().map(|file| run.read_games(file).unwrap().len()).sum();
+    let files = run.games().files(0).unwrap();
+    let published: usize = files.iter().map(|file| run.games().read(file).unwrap().len()).sum();
     assert!(imported > 0 && published == imported, "{published} games are published: {said}");
     sound(&store);
 }

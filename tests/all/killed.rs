@@ -16,7 +16,7 @@ use tests::{TestStore, repository, succeed, whole_games};
 const KILLS_EACH: u64 = 10;
 
 fn files(run: &Run) -> Vec<FileRef> {
-    run.game_models().unwrap().into_iter().flat_map(|model| run.game_files(model).unwrap()).collect()
+    run.games().models().unwrap().into_iter().flat_map(|model| run.games().files(model).unwrap()).collect()
 }
 
 /// All published games of a run, by model and index.
@@ -38,7 +38,7 @@ fn examples(store: &TestStore) -> BTreeMap<String, usize> {
     let run = store.run("tiny");
     let mut examples = BTreeMap::new();
     for file in files(&run) {
-        let read = match run.read_examples(&file) {
+        let read = match run.examples().read(&file) {
             // Every game of the file is set aside; a small file can be so.
             Err(StoreError::NotFound { .. }) => continue,
             read => read.unwrap(),
@@ -52,7 +52,12 @@ fn examples(store: &TestStore) -> BTreeMap<String, usize> {
 
 fn weights(store: &TestStore) -> BTreeMap<u32, Vec<u8>> {
     let run = store.run("tiny");
-    run.models().unwrap().into_iter().map(|number| (number, run.model(number).unwrap().1.to_vec())).collect()
+    run.models()
+        .list()
+        .unwrap()
+        .into_iter()
+        .map(|number| (number, run.models().get(number).unwrap().1.to_vec()))
+        .collect()
 }
 
 fn command(store: &TestStore) -> Command {

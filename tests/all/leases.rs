@@ -44,7 +44,8 @@ fn second_worker_of_a_name_is_refused_and_told_how_to_name_it() {
         succeed(store.program("selfplay").args(args));
         assert!(began.elapsed() < Duration::from_secs(30), "a killed worker is followed at once");
         let run = store.run("tiny");
-        let games = run.game_files(0).unwrap().iter().map(|file| run.read_summaries(file).unwrap()).collect::<Vec<_>>();
+        let games =
+            run.games().files(0).unwrap().iter().map(|file| run.games().summaries(file).unwrap()).collect::<Vec<_>>();
         let mut ids: Vec<String> = games.iter().flatten().map(|game| game.id.to_string()).collect();
         let all = ids.len();
         ids.sort();
@@ -121,7 +122,7 @@ fn configuration_of_another_run_is_refused_with_the_key() {
 
 fn published(store: &TestStore) -> usize {
     let run = store.run("tiny");
-    run.game_files(0).unwrap().iter().map(|file| run.read_summaries(file).unwrap().len()).sum()
+    run.games().files(0).unwrap().iter().map(|file| run.games().summaries(file).unwrap().len()).sum()
 }
 
 #[test]

@@ -10,7 +10,7 @@ fn only_every_second_model_is_measured_and_the_last() {
     let tiny = repository().join("configs/tiny.toml");
     let sets = ["loop.models=3", "evaluate.every=2", "loop.final_games=2"].into_iter().flat_map(|set| ["--set", set]);
     let said = succeed(store.program("tengen").arg("run").arg(tiny).args(sets));
-    let results = store.run("tiny").results().unwrap();
+    let results = store.run("tiny").matches().all().unwrap();
     let met: BTreeSet<[String; 2]> = results.into_iter().map(|game| sorted([game.black, game.white])).collect();
     // The last one meets `random` and the model half its age at the end of every run.
     let expected = [["random", "tiny-2"], ["tiny-2", "tiny-3"], ["random", "tiny-3"], ["tiny-1", "tiny-3"]];
@@ -35,7 +35,7 @@ fn informed_pairs_are_models_that_are_measured() {
     };
     let said = run();
     assert!(said.contains("± is against the mean of the run's models"), "{said}");
-    let results = store.run("tiny").results().unwrap();
+    let results = store.run("tiny").matches().all().unwrap();
     let games = results.len();
     // Model 2 met `random`, models 4 and 6 had a pair each, and the end had two meetings of 2 games and three pairs.
     assert_eq!(games, 4 + 2 * 4 + 2 * 2 + 3 * 4, "{said}");
@@ -43,7 +43,7 @@ fn informed_pairs_are_models_that_are_measured() {
     let expected = ["random", "tiny-2", "tiny-3", "tiny-4", "tiny-6"];
     assert_eq!(players, BTreeSet::from(expected.map(ToOwned::to_owned)));
     run();
-    assert_eq!(store.run("tiny").results().unwrap().len(), games, "a finished run plays nothing more");
+    assert_eq!(store.run("tiny").matches().all().unwrap().len(), games, "a finished run plays nothing more");
 }
 
 fn sorted(mut pair: [String; 2]) -> [String; 2] {

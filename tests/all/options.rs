@@ -32,8 +32,8 @@ fn the_options_of_selfplay_reach_the_trainer() {
     succeed(OPTIONS.iter().fold(&mut tengen, |command, option| command.args(["--set", option])));
     let run = store.run("tiny");
 
-    let files = run.game_files(0).unwrap();
-    let games: Vec<GameRecord> = files.iter().flat_map(|file| run.read_games(file).unwrap()).collect();
+    let files = run.games().files(0).unwrap();
+    let games: Vec<GameRecord> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
     let kinds: BTreeSet<SearchKind> = games.iter().flat_map(|game| &game.turns).map(|turn| turn.kind).collect();
     let all = [SearchKind::Full, SearchKind::Fast, SearchKind::Reduced, SearchKind::Policy];
     assert_eq!(kinds, BTreeSet::from(all));
@@ -41,12 +41,12 @@ fn the_options_of_selfplay_reach_the_trainer() {
         games.iter().any(|game| game.komi != games[0].komi) && games.iter().all(|game| game.mean_depth > Some(0.0))
     );
 
-    let shards = run.shards(1).unwrap().unwrap();
-    let read = |part| run.read_shard(1, part).unwrap().to_examples();
+    let shards = run.shards().manifest(1).unwrap().unwrap();
+    let read = |part| run.shards().read(1, part).unwrap().to_examples();
     let examples: Vec<Example> = shards.parts.iter().flat_map(read).collect();
     let (light, full): (Vec<&Example>, Vec<&Example>) = examples.iter().partition(|example| example.weight == 0.25);
     assert!(!light.is_empty() && !full.is_empty() && full.iter().all(|example| example.weight == 1.0));
-    assert_eq!(run.models().unwrap(), [1]);
+    assert_eq!(run.models().list().unwrap(), [1]);
 
     let readable = store.files().into_iter().find(|file| file.ends_with(".sgf")).unwrap();
     let readable = std::fs::read_to_string(store.path().join(readable)).unwrap();
@@ -74,16 +74,16 @@ fn one_network_learns_from_games_on_two_boards() {
     succeed(options.iter().fold(&mut tengen, |command, option| command.args(["--set", option])));
     let run = store.run("tiny");
     for model in [0, 1] {
-        let files = run.game_files(model).unwrap();
-        let games: Vec<GameRecord> = files.iter().flat_map(|file| run.read_games(file).unwrap()).collect();
+        let files = run.games().files(model).unwrap();
+        let games: Vec<GameRecord> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
         let boards: BTreeSet<(usize, u32)> =
             games.iter().map(|game| (game.size.side(), (game.komi * 10.0) as u32)).collect();
         assert_eq!(boards, BTreeSet::from([(3, 25), (5, 5)]), "of model {model}");
         assert!(games.iter().any(|game| game.turns[0].kind == SearchKind::Given));
         assert!(games.iter().any(|game| game.turns[0].kind == SearchKind::Full));
     }
-    let shards = run.shards(2).unwrap().unwrap();
-    let read = |part| run.read_shard(2, part).unwrap().to_examples();
+    let shards = run.shards().manifest(2).unwrap().unwrap();
+    let read = |part| run.shards().read(2, part).unwrap().to_examples();
     let sides: BTreeSet<usize> =
         shards.parts.iter().flat_map(read).map(|example: Example| example.size.side()).collect();
     assert_eq!(sides, BTreeSet::from([3, 5]));

@@ -29,14 +29,14 @@ fn a_run_in_phases_with_features_learns_and_stands_an_audit() {
     let plain = run.config().unwrap().unwrap().search.visits;
     for (model, visits) in [(0, plain), (1, 12)] {
         let games: Vec<_> =
-            run.game_files(model).unwrap().iter().flat_map(|file| run.read_games(file).unwrap()).collect();
+            run.games().files(model).unwrap().iter().flat_map(|file| run.games().read(file).unwrap()).collect();
         let found: BTreeSet<u32> = games.iter().map(|game| game.visits_budget).collect();
         assert_eq!(found, BTreeSet::from([visits]), "model {model}");
         assert!(games.iter().all(|game| game.config_digest == digest));
     }
-    let (card, _) = run.model(2).unwrap();
+    let (card, _) = run.models().get(2).unwrap();
     assert_eq!((card.search.visits, card.search.gumbel_c_scale, card.search.phases.len()), (12, 0.5, 0));
-    let networks = [run.model_card(1).unwrap(), card].map(|card| card.network);
+    let networks = [run.models().card(1).unwrap(), card].map(|card| card.network);
     let networks = networks.map(|network| (network.blocks, network.filters, network.inputs));
     assert_eq!(networks, [(2, 8, Inputs::Features), (3, 12, Inputs::Tactics)]);
     let said = succeed(store.program("tengen").args(["audit", "tiny"]));

@@ -24,7 +24,7 @@ fn by_hand(models: u32) -> TestStore {
 #[test]
 fn the_stages_work_one_by_one_on_one_store() {
     let store = by_hand(2);
-    assert_eq!(store.run("tiny").models().unwrap(), [1, 2]);
+    assert_eq!(store.run("tiny").models().list().unwrap(), [1, 2]);
     succeed(store.program("evaluator").args(["--run", "tiny", "--pair", "tiny-2", "random", "--games", "4"]));
     succeed(store.program("evaluator").args(["--run", "tiny", "--pair-uncertain", "--pairs", "2"]));
     let table = succeed(store.program("evaluator").args(["--run", "tiny", "--ratings"]));

@@ -29,7 +29,7 @@ fn flip_a_byte(path: &Path) {
 
 fn games(store: &TestStore) -> u64 {
     let run = store.run("tiny");
-    run.game_files(0).unwrap().iter().map(|file| run.read_games(file).unwrap().len() as u64).sum()
+    run.games().files(0).unwrap().iter().map(|file| run.games().read(file).unwrap().len() as u64).sum()
 }
 
 #[test]
@@ -83,8 +83,8 @@ fn resign_threshold_is_renewed_although_the_newest_games_are_damaged() {
         succeed(command.args(["--run", "tiny", "--model", "tiny-1", "--games", "20", "--worker", worker]));
     }
     let run = store.run("tiny");
-    let before = run.resign_in_force().unwrap();
-    let newest = run.game_files(1).unwrap().pop().unwrap();
+    let before = run.resign().in_force().unwrap();
+    let newest = run.games().files(1).unwrap().pop().unwrap();
     flip_a_byte(&store.path().join(format!("tiny/games/{newest}.parquet")));
     let found = run.update_resign(&run.config().unwrap().unwrap().resign).unwrap();
     assert!(found.is_some() && found != before, "{found:?}");

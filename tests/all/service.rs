@@ -62,7 +62,7 @@ fn selfplay_publishes_what_is_finished(service: &mut Service) {
     let log = drain(&mut selfplay);
     let gave_up = log.iter().find(|line| line.contains("gave up games in progress")).unwrap();
     assert!(!gave_up.contains("\"games\":0,"), "there are always games in progress: {gave_up}");
-    let published = service.run.published_indices(0, "0").unwrap().len() as u64;
+    let published = service.run.games().indices(0, "0").unwrap().len() as u64;
     let last = log.iter().rev().find(|line| line.contains("\"published\":")).unwrap();
     assert!(last.contains(&format!("\"published\":{published}")), "{published} games: {last}");
     assert!(published >= 60);
@@ -74,7 +74,7 @@ fn selfplay_leaves_games_and_resumes_them(service: &mut Service) {
     keeper.wait_for_metric("tengen_games_total", 5.0);
     let log = drain(&mut keeper);
     assert!(log.iter().any(|line| line.contains("left games in progress to other workers")), "{log:?}");
-    assert_eq!(service.run.unfinished_files().unwrap().len(), 1);
+    assert_eq!(service.run.in_progress().files().unwrap().len(), 1);
     let mut keeper = stage(&service.store, "selfplay", &keep);
     keeper.wait_for_metric("tengen_games_resumed_total", 1.0);
     service.look(&keeper);
@@ -93,8 +93,8 @@ fn trainer_saves_a_checkpoint(service: &mut Service) {
     trainer.wait_for_metric("tengen_train_steps_total", 3.0);
     service.look(&trainer);
     drain(&mut trainer);
-    let saved = service.run.newest_checkpoint().unwrap().expect("what was learned is saved").step;
-    assert!(saved >= 3 && service.run.newest_model().unwrap().is_none());
+    let saved = service.run.checkpoints().newest().unwrap().expect("what was learned is saved").step;
+    assert!(saved >= 3 && service.run.models().newest().unwrap().is_none());
 }
 
 fn trainer_publishes_and_waits_for_shards(service: &mut Service) {
@@ -127,7 +127,7 @@ fn evaluator_rates_and_plays_pairs(service: &mut Service) {
     evaluator.wait_for_metric("tengen_rated_model_number", 1.0);
     service.look(&evaluator);
     drain(&mut evaluator);
-    assert!(service.run.results().unwrap().len() >= 4);
+    assert!(service.run.matches().all().unwrap().len() >= 4);
     let mut rated = stage(&service.store, "evaluator", &["--pair", "slow-1", "random", "--games", "100000"]);
     rated.wait_for_metric("tengen_match_games_total", 1.0);
     service.look(&rated);

@@ -31,10 +31,10 @@ fn the_random_model_plays_the_same_games_twice_whatever_the_threads() {
 #[test]
 fn games_say_when_they_were_played_but_in_a_run_on_one_machine() {
     let timed = |run: &Run| {
-        let files = run.game_files(0).unwrap();
-        let games: Vec<GameRecord> = files.iter().flat_map(|file| run.read_games(file).unwrap()).collect();
-        let matches: Vec<Stem> = run.result_files().unwrap();
-        let matches = matches.iter().flat_map(|stem| run.read_result_games(stem).unwrap());
+        let files = run.games().files(0).unwrap();
+        let games: Vec<GameRecord> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
+        let matches: Vec<Stem> = run.matches().files().unwrap();
+        let matches = matches.iter().flat_map(|stem| run.matches().read(stem).unwrap());
         let games: Vec<GameRecord> = games.into_iter().chain(matches).collect();
         assert!(games.iter().all(|game| game.started_at.is_some() == game.ended_at.is_some()));
         let timed = games.iter().filter(|game| game.started_at.is_some()).count();

@@ -44,8 +44,8 @@ pub fn whole_games(run: &Run, file: &FileRef) -> Vec<GameRecord> {
         Err(StoreError::NotFound { .. }) => Vec::new(),
         read => read.expect("the examples can be read").to_examples(),
     };
-    let examples = [rows(run.read_examples(file)), rows(run.read_holdout(file))].concat();
-    let games = run.read_games(file).expect("the games can be read");
+    let examples = [rows(run.examples().read(file)), rows(run.holdout().read(file))].concat();
+    let games = run.games().read(file).expect("the games can be read");
     games.into_iter().map(|game| game.with_policies(&examples)).collect()
 }
 

@@ -25,7 +25,7 @@ impl Beginning {
         let ModelId::Trained { run, number } = id else {
             return Err(TrainerError::BuiltIn { model: id.clone() });
         };
-        let (_, bytes) = store.run(run).model(*number)?;
+        let (_, bytes) = store.run(run).models().get(*number)?;
         let name = id.to_string();
         let weights = Weights::from_bytes(&bytes).map_err(|source| unusable(&name, source))?;
         Ok(Beginning { weights, source: Source::new(SourceKind::Model, name, &bytes) })
@@ -83,13 +83,13 @@ pub(crate) fn publish_first(
 ) -> Result<ModelCard, TrainerError> {
     refuse_models(run)?;
     let card = ModelCard { origin, ..card(run, config, 1, step) };
-    run.publish_model(&card, weights.to_bytes().into())?;
+    run.models().publish(&card, weights.to_bytes().into())?;
     Ok(card)
 }
 
 /// Only a run without models can begin with one.
 pub(crate) fn refuse_models(run: &Run) -> Result<(), TrainerError> {
-    match run.newest_model()? {
+    match run.models().newest()? {
         None => Ok(()),
         Some(newest) => Err(TrainerError::HasModels { newest: run.name().model(newest) }),
     }

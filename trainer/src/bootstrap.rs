@@ -110,7 +110,7 @@ pub fn bootstrap(
     refuse_models(run)?;
     let origin: Vec<Source> =
         beginning.map(|b| b.source.clone()).into_iter().chain(people.sources().iter().cloned()).collect();
-    let (trainer, before) = match run.newest_checkpoint()? {
+    let (trainer, before) = match run.checkpoints().newest()? {
         Some(checkpoint) => resume(&checkpoint, config, &origin, workshop)?,
         None => (begin(config, beginning, workshop)?, Duration::ZERO),
     };
@@ -206,10 +206,10 @@ impl Bootstrap<'_> {
             BTreeMap::from([(WEIGHTS.to_owned(), Bytes::from(weights)), (STATE.to_owned(), Bytes::from(state))]);
         let checkpoint = Checkpoint { step: self.trainer.steps(), files };
         // Stopped before its first step, a process has learned nothing that is not saved.
-        if self.run.checkpoint(checkpoint.step)?.is_some() {
+        if self.run.checkpoints().get(checkpoint.step)?.is_some() {
             Ok(())
         } else {
-            Ok(self.run.publish_checkpoint(&checkpoint)?)
+            Ok(self.run.checkpoints().publish(&checkpoint)?)
         }
     }
 }

@@ -170,7 +170,7 @@ fn leased(run: &Run, stop: &Stop, work: impl FnOnce() -> anyhow::Result<()>) -> 
         let stop = stop.clone();
         move || stop.request()
     };
-    if run.leased(lease(), &wait, lost, work)?.is_none() {
+    if run.leases().hold(lease(), &wait, lost, work)?.is_none() {
         tracing::info!("asked to stop before the other trainer of the run had ended");
     }
     Ok(())

@@ -55,7 +55,7 @@ impl Feed {
     fn open(&mut self) -> Result<bool, StoreError> {
         while self.rows.is_none() {
             let Some(part) = self.manifest.parts.get(self.part) else { return Ok(false) };
-            let rows = self.run.read_shard(self.manifest.generation, part)?;
+            let rows = self.run.shards().read(self.manifest.generation, part)?;
             if self.read < rows.len() {
                 self.rows = Some(rows);
             } else {

@@ -47,7 +47,7 @@ pub(crate) struct Import {
 /// Writes a model to a file.
 pub(crate) fn export(store: &Store, args: &Export) -> anyhow::Result<()> {
     let (run, number) = resolve(store, &args.model)?;
-    let (_, bytes) = run.model(number)?;
+    let (_, bytes) = run.models().get(number)?;
     let id = run.name().model(number);
     let weights = Weights::from_bytes(&bytes).map_err(|source| TrainerError::Parent { number, source })?;
     let written = args.format.write(&weights, &positions(&run)?);
@@ -117,9 +117,9 @@ fn is_common(shape: Shape) -> bool {
 /// Some positions of the newest games of a run, if it has any. A file that cannot be read is passed over: made-up
 /// positions are asked about in any case.
 fn positions(run: &Run) -> Result<Vec<Example>, StoreError> {
-    let newest = run.newest_model()?.unwrap_or(0);
-    let Some(file) = run.game_files_since(newest.saturating_sub(1))?.pop() else { return Ok(Vec::new()) };
-    let examples = match run.read_examples(&file) {
+    let newest = run.models().newest()?.unwrap_or(0);
+    let Some(file) = run.games().files_since(newest.saturating_sub(1))?.pop() else { return Ok(Vec::new()) };
+    let examples = match run.examples().read(&file) {
         Err(error) if error.is_damage() => {
             tracing::warn!("passing over a file of examples: {error}");
             return Ok(Vec::new());

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use cli::{Pause, Stop};
+use cli::Stop;
 use config::RunConfig;
 use net::{Losses, NetError, Workshop};
 use record::Example;
-use store::{Manifest, ModelCard, Run, StoreError};
+use store::{Backoff, Manifest, ModelCard, Run, StoreError};
 
 use crate::Ahead;
 use crate::checkup::Checkup;
@@ -72,7 +72,7 @@ pub fn train_next<'a>(
         monitor::note(&progress, &config.train);
         watch(progress);
     };
-    let generation = run.newest_model()?.unwrap_or(0) + 1;
+    let generation = run.models().newest()?.unwrap_or(0) + 1;
     let mut work = resume(run, config, workshop, generation)?;
     if !work.progress.finished {
         let Some(shards) = wait_for_shards(run, generation, stop, watch)? else { return Ok(None) };
@@ -91,14 +91,14 @@ fn wait_for_shards(
     watch: &mut dyn FnMut(Progress),
 ) -> Result<Option<Manifest>, TrainerError> {
     let began = Instant::now();
-    let mut pause = Pause::new(LOOK_EVERY, LOOK_LATE);
+    let mut pause = Backoff::new(LOOK_EVERY, LOOK_LATE);
     loop {
-        let shards = run.shards(generation)?;
+        let shards = run.shards().manifest(generation)?;
         if shards.is_some() || stop.requested() {
             return Ok(shards.filter(|_| !stop.requested()));
         }
         watch(Progress::Waiting { generation, time: began.elapsed() });
-        stop.wait(pause.grow());
+        stop.wait(pause.pause());
     }
 }
 
@@ -106,7 +106,7 @@ fn publish(run: &Run, config: &RunConfig, work: &Work) -> Result<ModelCard, Trai
     let number = work.progress.generation;
     let weights = work.trainer.published().map_err(|source| TrainerError::Train { generation: number, source })?;
     let card = card(run, config, number, work.trainer.steps());
-    let published = run.publish_model(&card, weights.to_bytes().into());
+    let published = run.models().publish(&card, weights.to_bytes().into());
     published.map_err(|error| TrainerError::of_publishing(run, || format!("model {number}"), error))?;
     Ok(card)
 }
@@ -282,8 +282,8 @@ fn failed(generation: u32, source: NetError) -> TrainerError {
 pub(crate) fn holdout(run: &Run, generation: u32, most: usize) -> Result<Vec<Example>, StoreError> {
     let mut examples = Vec::new();
     for model in (0..generation).rev() {
-        for file in run.holdout_files(model)?.into_iter().rev() {
-            match run.read_holdout(&file) {
+        for file in run.games().holdout_files(model)?.into_iter().rev() {
+            match run.holdout().read(&file) {
                 Ok(rows) => examples.extend(rows.to_examples()),
                 Err(error) if error.is_damage() => tracing::warn!("passing over a file of the holdout: {error}"),
                 Err(error) => return Err(error),

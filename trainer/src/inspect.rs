@@ -104,8 +104,10 @@ impl Args {
             match files::as_model(named) {
                 Some(model @ ModelRef::Newest(_)) => {
                     let (run, newest) = files::resolve(&models::store_of(store, &model)?, &model)?;
-                    for number in run.models()?.into_iter().filter(|&number| number == newest || number % every == 0) {
-                        if !run.weights_are_deleted(number)? {
+                    for number in
+                        run.models().list()?.into_iter().filter(|&number| number == newest || number % every == 0)
+                    {
+                        if !run.models().weights_are_deleted(number)? {
                             names.push(run.name().model(number).to_string());
                         }
                     }
@@ -135,8 +137,8 @@ impl Subject {
 
     fn of_model(store: &str, model: &ModelRef) -> anyhow::Result<Subject> {
         let (run, number) = files::resolve(&models::store_of(store, model)?, model)?;
-        let (card, bytes) = run.model(number)?;
-        let first = if number > 1 && run.has_model(1)? { Some(run.model_card(1)?) } else { None };
+        let (card, bytes) = run.models().get(number)?;
+        let first = if number > 1 && run.models().exists(1)? { Some(run.models().card(1)?) } else { None };
         let name = card.id().to_string();
         Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), card: Some(card), first })
     }

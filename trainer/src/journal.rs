@@ -92,9 +92,9 @@ impl Journal {
     /// Publishes both files.
     pub(crate) fn publish(self, run: &Run) -> Result<(), StoreError> {
         let (generation, milliseconds) = (self.generation, (self.began * 1000.0) as u64);
-        run.publish_log(&format!("{generation:06}-{milliseconds:013}.jsonl"), Bytes::from(self.lines))?;
+        run.logs().publish(&format!("{generation:06}-{milliseconds:013}.jsonl"), Bytes::from(self.lines))?;
         let name = format!("events.out.tfevents.{milliseconds:013}.{generation:06}");
-        run.publish_log(&name, Bytes::from(self.events.into_bytes()))
+        run.logs().publish(&name, Bytes::from(self.events.into_bytes()))
     }
 }
 

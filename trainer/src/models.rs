@@ -45,7 +45,7 @@ pub fn resolve(store: &Store, model: &ModelRef) -> anyhow::Result<ModelId> {
     match model {
         ModelRef::Exact(id) => Ok(id.clone()),
         ModelRef::Newest(name) => {
-            let newest = store.run(name).newest_model()?;
+            let newest = store.run(name).models().newest()?;
             newest
                 .map(|number| name.model(number))
                 .ok_or_else(|| anyhow::anyhow!("run {name} has no model yet"))
@@ -75,7 +75,7 @@ fn demo(name: &RunName) -> Result<Store, StoreError> {
         network: config.network,
         search: config.search,
     };
-    run.publish_model(&card, WEIGHTS.into())?;
+    run.models().publish(&card, WEIGHTS.into())?;
     Ok(store)
 }
 
@@ -93,7 +93,7 @@ mod tests {
         let id = resolve(&store, &model).unwrap();
         assert_eq!(id.to_string(), "9x9-demo-1");
         let ModelId::Trained { run, number } = id else { panic!("{id} is trained") };
-        let (card, weights) = store.run(&run).model(number).unwrap();
+        let (card, weights) = store.run(&run).models().get(number).unwrap();
         let config = configuration();
         assert_eq!((card.search.visits, card.search.gumbel_moves, card.search.gumbel_c_scale), (32, 4, 1.0));
         let shape = net::Shape::new(&config.game, &card.network).unwrap();

@@ -55,10 +55,10 @@ impl<'a> Noise<'a> {
     /// # Errors
     /// A run that has no shards or no games set aside, or a store that cannot be read.
     pub fn new(run: &'a Run, config: &'a RunConfig, workshop: Workshop) -> Result<Noise<'a>, TrainerError> {
-        let newest = run.newest_model()?.unwrap_or(0) + 1;
+        let newest = run.models().newest()?.unwrap_or(0) + 1;
         let mut shards = None;
         for generation in (1..=newest).rev() {
-            shards = run.shards(generation)?;
+            shards = run.shards().manifest(generation)?;
             if shards.is_some() {
                 break;
             }

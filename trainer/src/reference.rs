@@ -74,9 +74,9 @@ impl Reference {
     /// # Errors
     /// A store that cannot be read.
     pub fn was_learned_from(&self, run: &Run) -> Result<bool, StoreError> {
-        if !run.has_model(1)? {
+        if !run.models().exists(1)? {
             return Ok(false);
         }
-        Ok(run.model_card(1)?.origin.iter().any(|source| source.sha256 == self.source.sha256))
+        Ok(run.models().card(1)?.origin.iter().any(|source| source.sha256 == self.source.sha256))
     }
 }

@@ -51,7 +51,7 @@ pub(crate) struct Work {
 pub(crate) fn resume(run: &Run, config: &RunConfig, workshop: Workshop, generation: u32) -> Result<Work, TrainerError> {
     let begun = Progress { generation, batches: 0, finished: false };
     let bootstrapped = |checkpoint: &Checkpoint| checkpoint.files.contains_key(bootstrap::STATE);
-    let newest = run.newest_checkpoint()?;
+    let newest = run.checkpoints().newest()?;
     if let Some(checkpoint) = newest.as_ref().filter(|newest| generation == 1 && bootstrapped(newest)) {
         return Err(unusable(
             checkpoint,
@@ -89,7 +89,7 @@ pub(crate) fn resume(run: &Run, config: &RunConfig, workshop: Workshop, generati
             shape.and_then(|shape| Trainer::new(&Weights::random(shape, config.seed), 0, recipe(config), workshop))
         }
         Some(parent) => {
-            let step = run.model_card(parent)?.step;
+            let step = run.models().card(parent)?.step;
             let grown = grown(&published(run, parent)?, config, generation);
             grown.and_then(|weights| Trainer::new(&weights, step, recipe(config), workshop))
         }
@@ -106,7 +106,7 @@ pub(crate) fn save(run: &Run, config: &RunConfig, work: &Work) -> Result<(), Tra
     let files =
         BTreeMap::from([(WEIGHTS.to_owned(), Bytes::from(state)), (PROGRESS.to_owned(), Bytes::from(progress))]);
     let step = work.trainer.steps();
-    let published = run.publish_checkpoint(&Checkpoint { step, files });
+    let published = run.checkpoints().publish(&Checkpoint { step, files });
     published.map_err(|error| TrainerError::of_publishing(run, || format!("the checkpoint of step {step}"), error))
 }
 
@@ -154,7 +154,7 @@ fn grown(weights: &Weights, config: &RunConfig, generation: u32) -> Result<Weigh
 
 /// The weights of a published model.
 fn published(run: &Run, number: u32) -> Result<Weights, TrainerError> {
-    let (_, weights) = run.model(number)?;
+    let (_, weights) = run.models().get(number)?;
     Weights::from_bytes(&weights).map_err(|source| TrainerError::Parent { number, source })
 }
 

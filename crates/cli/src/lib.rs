@@ -40,7 +40,6 @@ mod memory;
 pub mod metrics;
 mod output;
 mod page;
-mod pause;
 mod progress;
 mod range;
 mod service;
@@ -54,7 +53,6 @@ pub use exit::{Blame, EXIT_CODES, Misconfigured, StoreRefuses, StoreUnreachable,
 pub use log::{Filter, LogArgs, LogFormat, UnknownFilter};
 pub use output::{StdoutClosed, print};
 pub use page::{Page, write_whole};
-pub use pause::{Pause, scattered};
 pub use progress::Progress;
 pub use range::within;
 pub use service::ServiceArgs;

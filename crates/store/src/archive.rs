@@ -14,17 +14,17 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex};
 
-use arrow_array::RecordBatch;
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
-use crate::games::{EXAMPLES, GAMES, HOLDOUT, SGF};
+use crate::error::StoreError;
+use crate::files::{EXAMPLES, FileRef, GAMES, HOLDOUT, SGF};
+use crate::folder::RunFolder;
 use crate::names::number_name;
 use crate::partial::OpenTable;
 use crate::parts::Part;
-use crate::{FileRef, Run, StoreError};
 
 /// The folder of archives among the folders of models.
 pub(crate) const ARCHIVE: &str = "archive";
@@ -73,148 +73,20 @@ pub(crate) struct Archive {
     pub(crate) contents: Contents,
     pub(crate) sources: BTreeMap<FileRef, Source>,
     /// The tables that were opened so far, by folder.
-    tables: Mutex<BTreeMap<&'static str, Arc<OpenTable>>>,
+    pub(crate) tables: Mutex<BTreeMap<&'static str, Arc<OpenTable>>>,
 }
 
-/// The archives of a run that are known so far.
-#[derive(Debug, Default)]
-pub(crate) struct Archives {
-    opened: BTreeMap<u32, Arc<Archive>>,
-    /// The row group that was read last of each folder, for the sources that follow.
-    last: BTreeMap<&'static str, Decoded>,
-}
-
-#[derive(Debug)]
-struct Decoded {
-    number: u32,
-    group: usize,
-    columns: Option<Vec<String>>,
-    table: RecordBatch,
-}
-
-impl Run {
-    /// All archives, the oldest first. They are numbered without gaps, so the next one is asked for until there is none; nothing
-    /// is listed. Whoever first lists files and then asks for archives misses none.
-    pub(crate) fn archives(&self) -> Result<Vec<Arc<Archive>>, StoreError> {
-        let mut known = self.known_archives().opened.last_key_value().map_or(0, |(&number, _)| number);
-        loop {
-            match self.open_archive(known + 1) {
-                Ok(archive) => drop(self.known_archives().opened.insert(known + 1, Arc::new(archive))),
-                Err(StoreError::NotFound { .. }) => break,
-                Err(error) => return Err(error),
-            }
-            known += 1;
-        }
-        Ok(self.known_archives().opened.values().cloned().collect())
-    }
-
-    /// The archive that holds a file, if one does that is known or has been made meanwhile.
-    pub(crate) fn archive_of(&self, file: &FileRef) -> Result<Option<Arc<Archive>>, StoreError> {
-        match self.known_archive_of(file) {
-            Some(archive) => Ok(Some(archive)),
-            None => Ok(self.archives()?.into_iter().find(|archive| archive.sources.contains_key(file))),
-        }
-    }
-
-    pub(crate) fn known_archive_of(&self, file: &FileRef) -> Option<Arc<Archive>> {
-        let known = self.known_archives();
-        known.opened.values().find(|archive| archive.sources.contains_key(file)).cloned()
-    }
-
-    fn open_archive(&self, number: u32) -> Result<Archive, StoreError> {
-        let path = self.archive_path(GAMES, number);
-        let damaged = |reason| StoreError::Damaged { path: self.store().name(&path), reason };
-        let table = self.store().open_table(&path)?;
-        let text = table.entry(CONTENTS).ok_or_else(|| damaged("it does not say what it holds".to_owned()))?;
-        let contents: Contents = toml::from_str(text).map_err(|e| damaged(e.message().to_owned()))?;
-        if contents.format != FORMAT {
-            return Err(damaged(format!("it has format {}, and this program reads {FORMAT}", contents.format)));
-        }
-        let sources = contents.sources.iter().map(|line| line.parse::<Source>());
-        let sources: Result<BTreeMap<FileRef, Source>, StoreError> =
-            sources.map(|source| source.map(|source| (source.file.clone(), source))).collect();
-        let sources = sources.map_err(|e| damaged(e.to_string()))?;
-        let tables = Mutex::new(BTreeMap::from([(GAMES, table.into())]));
-        Ok(Archive { number, contents, sources, tables })
-    }
-
-    /// Reads rows of one of an archive's tables.
-    ///
-    /// # Errors
-    /// [`StoreError::NotFound`] when the source has none.
-    pub(crate) fn read_archived(
-        &self,
-        archive: &Archive,
-        folder: &'static str,
-        file: &FileRef,
-        columns: Option<&[&str]>,
-    ) -> Result<RecordBatch, StoreError> {
-        let none = || StoreError::NotFound { path: self.store().name(&self.file(folder, file, "parquet")) };
-        let place = archive.sources.get(file).map(|source| source.place(folder)).unwrap_or_default();
-        let path = archive.path(self, folder).filter(|_| place.rows > 0).ok_or_else(none)?;
-        let whole = self.read_group(archive, folder, &path, place.group, columns)?;
-        if place.first + place.rows > whole.num_rows() {
-            let reason = format!("it has no rows {} to {}", place.first, place.first + place.rows);
-            return Err(StoreError::Damaged { path: self.store().name(&path), reason });
-        }
-        Ok(whole.slice(place.first, place.rows))
-    }
-
-    fn read_group(
-        &self,
-        archive: &Archive,
-        folder: &'static str,
-        path: &Path,
-        group: usize,
-        columns: Option<&[&str]>,
-    ) -> Result<RecordBatch, StoreError> {
-        let wanted: Option<Vec<String>> = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
-        if let Some(last) = self.known_archives().last.get(folder)
-            && (last.number, last.group, &last.columns) == (archive.number, group, &wanted)
-        {
-            return Ok(last.table.clone());
-        }
-        let table = self.open_archived(archive, folder, path)?;
-        if group >= table.groups() {
-            let reason = format!("it has no row group {group}");
-            return Err(StoreError::Damaged { path: self.store().name(path), reason });
-        }
-        let table = self.store().read_groups(path, &table, columns, vec![group])?;
-        let decoded = Decoded { number: archive.number, group, columns: wanted, table: table.clone() };
-        self.known_archives().last.insert(folder, decoded);
-        Ok(table)
-    }
-
-    fn open_archived(
-        &self,
-        archive: &Archive,
-        folder: &'static str,
-        path: &Path,
-    ) -> Result<Arc<OpenTable>, StoreError> {
-        let opened = || archive.tables.lock().expect("nobody panics while holding tables");
-        if let Some(table) = opened().get(folder) {
-            return Ok(table.clone());
-        }
-        let table: Arc<OpenTable> = self.store().open_table(path)?.into();
-        opened().insert(folder, table.clone());
-        Ok(table)
-    }
-
-    pub(crate) fn archive_path(&self, folder: &str, number: u32) -> Path {
-        self.path([folder, ARCHIVE]).join(format!("{}.parquet", number_name(number)))
-    }
-
-    fn known_archives(&self) -> MutexGuard<'_, Archives> {
-        self.archives.lock().expect("nobody panics while holding archives")
-    }
+/// Where the table of an archive lies in a folder.
+pub(crate) fn archive_path(at: &RunFolder, folder: &str, number: u32) -> Path {
+    at.path([folder, ARCHIVE]).join(format!("{}.parquet", number_name(number)))
 }
 
 impl Archive {
     /// The file of one of its tables, if it has any rows.
-    pub(crate) fn path(&self, run: &Run, folder: &str) -> Option<Path> {
+    pub(crate) fn path(&self, at: &RunFolder, folder: &str) -> Option<Path> {
         match folder {
-            GAMES => Some(run.archive_path(GAMES, self.number)),
-            _ => self.part(folder).map(|part| run.path([folder, ARCHIVE]).join(part.file.as_str())),
+            GAMES => Some(archive_path(at, GAMES, self.number)),
+            _ => self.part(folder).map(|part| at.path([folder, ARCHIVE]).join(part.file.as_str())),
         }
     }
 

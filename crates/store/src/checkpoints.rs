@@ -6,8 +6,9 @@ use bytes::Bytes;
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
+use crate::error::StoreError;
+use crate::folder::RunFolder;
 use crate::parts::Part;
-use crate::{Run, StoreError};
 
 const CHECKPOINTS: &str = "checkpoints";
 const MANIFEST: &str = "manifest.toml";
@@ -30,22 +31,32 @@ struct Manifest {
     files: BTreeMap<String, Part>,
 }
 
-impl Run {
+/// The checkpoints of a run.
+#[derive(Debug)]
+pub struct Checkpoints {
+    at: RunFolder,
+}
+
+impl Checkpoints {
+    pub(crate) fn new(at: RunFolder) -> Checkpoints {
+        Checkpoints { at }
+    }
+
     /// Publishes a checkpoint, and then deletes all but the newest two.
     ///
     /// # Errors
     /// [`StoreError::BadName`] for a file whose name has no extension or cannot be one, [`StoreError::AlreadyExists`]
     /// when there is another checkpoint of this step; the same one is no error.
-    pub fn publish_checkpoint(&self, checkpoint: &Checkpoint) -> Result<(), StoreError> {
-        let folder = self.checkpoint_path(checkpoint.step);
+    pub fn publish(&self, checkpoint: &Checkpoint) -> Result<(), StoreError> {
+        let folder = self.folder(checkpoint.step);
         let mut manifest = Manifest { step: checkpoint.step, files: BTreeMap::new() };
         for (name, bytes) in &checkpoint.files {
             let (stem, extension) = split(name).ok_or_else(|| StoreError::BadName(name.clone()))?;
-            let part = self.store().publish_part(&folder, stem, extension, bytes.clone())?;
+            let part = self.at.store().publish_part(&folder, stem, extension, bytes.clone())?;
             manifest.files.insert(name.clone(), part);
         }
-        self.store().publish_toml(&folder.join(MANIFEST), &manifest)?;
-        self.prune_checkpoints()
+        self.at.store().publish_toml(&folder.join(MANIFEST), &manifest)?;
+        self.prune()
     }
 
     /// The newest checkpoint; `None` before any.
@@ -53,33 +64,33 @@ impl Run {
     /// # Errors
     /// [`StoreError::Damaged`] when it is not as it was published. Once its folder is deleted, the one before it is the
     /// newest.
-    pub fn newest_checkpoint(&self) -> Result<Option<Checkpoint>, StoreError> {
+    pub fn newest(&self) -> Result<Option<Checkpoint>, StoreError> {
         // Without a manifest it is one that is being published, or was when its writer was killed.
-        let mut newest = self.checkpoint_steps()?.into_iter().rev();
-        newest.find_map(|step| self.checkpoint(step).transpose()).transpose()
+        let mut newest = self.steps()?.into_iter().rev();
+        newest.find_map(|step| self.get(step).transpose()).transpose()
     }
 
     /// The checkpoint of a step; `None` when there is none, or not wholly.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when it is not as it was published.
-    pub fn checkpoint(&self, step: u64) -> Result<Option<Checkpoint>, StoreError> {
-        let folder = self.checkpoint_path(step);
-        let Some(manifest) = self.store().find_toml::<Manifest>(&folder.clone().join(MANIFEST))? else {
+    pub fn get(&self, step: u64) -> Result<Option<Checkpoint>, StoreError> {
+        let folder = self.folder(step);
+        let Some(manifest) = self.at.store().find_toml::<Manifest>(&folder.clone().join(MANIFEST))? else {
             return Ok(None);
         };
-        let read = |(name, part): (String, Part)| Ok((name, self.store().read_part(&folder, &part)?));
+        let read = |(name, part): (String, Part)| Ok((name, self.at.store().read_part(&folder, &part)?));
         let files = manifest.files.into_iter().map(read).collect::<Result<_, StoreError>>()?;
         Ok(Some(Checkpoint { step, files }))
     }
 
-    fn prune_checkpoints(&self) -> Result<(), StoreError> {
+    fn prune(&self) -> Result<(), StoreError> {
         let mut kept = 0;
-        for step in self.checkpoint_steps()?.into_iter().rev() {
-            let folder = self.checkpoint_path(step);
+        for step in self.steps()?.into_iter().rev() {
+            let folder = self.folder(step);
             if kept == KEPT {
-                self.store().delete_folder(&folder, MANIFEST)?;
-            } else if self.store().exists(&folder.join(MANIFEST))? {
+                self.at.store().delete_folder(&folder, MANIFEST)?;
+            } else if self.at.store().exists(&folder.join(MANIFEST))? {
                 kept += 1;
             }
         }
@@ -90,15 +101,15 @@ impl Run {
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn checkpoint_steps(&self) -> Result<Vec<u64>, StoreError> {
-        let folders = self.store().folders(&self.path([CHECKPOINTS]))?;
+    pub fn steps(&self) -> Result<Vec<u64>, StoreError> {
+        let folders = self.at.store().folders(&self.at.path([CHECKPOINTS]))?;
         let mut steps: Vec<u64> = folders.iter().filter_map(|name| name.parse().ok()).collect();
         steps.sort_unstable();
         Ok(steps)
     }
 
-    fn checkpoint_path(&self, step: u64) -> Path {
-        self.path([CHECKPOINTS]).join(format!("{step:012}"))
+    fn folder(&self, step: u64) -> Path {
+        self.at.path([CHECKPOINTS]).join(format!("{step:012}"))
     }
 }
 

@@ -7,14 +7,15 @@
 //! hours apart.
 
 use std::collections::BTreeMap;
-use std::sync::{MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
+use crate::error::StoreError;
+use crate::folder::RunFolder;
 use crate::parts::sha256;
-use crate::{Run, StoreError};
 
 const CLAIMS: &str = "claims";
 const TOML: &str = ".toml";
@@ -42,7 +43,7 @@ struct Stored {
 
 /// What was last seen of the claims of others, and the time at the place that keeps them.
 #[derive(Debug, Default)]
-pub(crate) struct Notices {
+struct Notices {
     /// By file and when it was written. What is written later under the same name is another claim.
     read: BTreeMap<(String, i64), Claim>,
     /// A time of the place in milliseconds since 1970, and when it was that late at least.
@@ -80,22 +81,34 @@ impl Claim {
     }
 }
 
-impl Run {
+/// The claims of a run.
+#[derive(Debug)]
+pub struct Claims {
+    at: RunFolder,
+    /// What was last seen of the claims, and of the clock of the place.
+    notices: Mutex<Notices>,
+}
+
+impl Claims {
+    pub(crate) fn new(at: RunFolder) -> Claims {
+        Claims { notices: Mutex::default(), at }
+    }
+
     /// Tells other evaluators what this one is about to play; `false` when somebody else has claimed games of this pair that
     /// begin with the same number.
     ///
     /// # Errors
     /// A store that cannot be written.
-    pub fn claim(&self, worker: &str, claim: &Claim) -> Result<bool, StoreError> {
-        let stored = Stored { worker: worker.to_owned(), time: self.store().now(), claim: claim.clone() };
-        let path = self.claim_path(&claim.file());
-        match self.store().publish_toml(&path, &stored) {
+    pub fn take(&self, worker: &str, claim: &Claim) -> Result<bool, StoreError> {
+        let stored = Stored { worker: worker.to_owned(), time: self.at.store().now(), claim: claim.clone() };
+        let path = self.file(&claim.file());
+        match self.at.store().publish_toml(&path, &stored) {
             // One that is gone when it is to be compared with this one was somebody else's, and has just been released.
             Err(StoreError::AlreadyExists { .. } | StoreError::NotFound { .. }) => return Ok(false),
             done => done?,
         }
         let is_sure = self.notices().is_sure;
-        if !is_sure && let Some(time) = self.store().written_at(&path)? {
+        if !is_sure && let Some(time) = self.at.store().written_at(&path)? {
             // What was just written says how late it is there.
             let mut notices = self.notices();
             notices.set(time);
@@ -109,7 +122,7 @@ impl Run {
     /// # Errors
     /// A store that cannot be written.
     pub fn release(&self, claim: &Claim) -> Result<(), StoreError> {
-        self.store().delete(&self.claim_path(&claim.file()))
+        self.at.store().delete(&self.file(&claim.file()))
     }
 
     /// What others are playing. Claims older than `age` are those of killed processes: they do not count, and are deleted. Before
@@ -117,8 +130,8 @@ impl Run {
     ///
     /// # Errors
     /// A store that cannot be used.
-    pub fn claims(&self, age: Duration) -> Result<Vec<Claim>, StoreError> {
-        let files = self.store().dated_files(&self.path([CLAIMS]))?;
+    pub fn list(&self, age: Duration) -> Result<Vec<Claim>, StoreError> {
+        let files = self.at.store().dated_files(&self.at.path([CLAIMS]))?;
         files.values().for_each(|&time| self.notices().set(time));
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         let oldest = self.notices().time().map_or(i64::MIN, |now| now.saturating_sub(age));
@@ -126,7 +139,7 @@ impl Run {
         let mut claims = BTreeMap::new();
         for (file, time) in files.into_iter().filter(|(file, _)| file.ends_with(TOML)) {
             if time < oldest {
-                self.store().delete(&self.claim_path(&file))?;
+                self.at.store().delete(&self.file(&file))?;
                 continue;
             }
             let key = (file, time);
@@ -134,10 +147,10 @@ impl Run {
                 claims.insert(key, claim.clone());
                 continue;
             }
-            match self.store().find_toml::<Stored>(&self.claim_path(&key.0)) {
+            match self.at.store().find_toml::<Stored>(&self.file(&key.0)) {
                 Ok(Some(found)) => drop(claims.insert(key, found.claim)),
                 // None that these programs can read: what it was about may be played.
-                Err(StoreError::Damaged { .. }) => self.store().delete(&self.claim_path(&key.0))?,
+                Err(StoreError::Damaged { .. }) => self.at.store().delete(&self.file(&key.0))?,
                 // One that is gone was released just now.
                 Ok(None) => {}
                 Err(error) => return Err(error),
@@ -151,20 +164,19 @@ impl Run {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn claim_path(&self, file: &str) -> Path {
-        self.path([CLAIMS]).join(file)
+    fn file(&self, file: &str) -> Path {
+        self.at.path([CLAIMS]).join(file)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Store;
 
     const AGE: Duration = Duration::from_secs(60);
 
-    fn run() -> Run {
-        Store::in_memory().unwrap().run(&"run".parse().unwrap())
+    fn claims() -> Claims {
+        Claims::new(RunFolder::in_memory())
     }
 
     fn claim(first: &str, second: &str, number: u64) -> Claim {
@@ -173,28 +185,28 @@ mod tests {
 
     #[test]
     fn of_two_who_want_the_same_games_one_gets_them() {
-        let run = run();
-        assert!(run.claim("a", &claim("x+visits=4", "y", 4)).unwrap());
-        assert!(!run.claim("b", &claim("x+visits=4", "y", 4)).unwrap());
-        assert!(!run.claim("b", &claim("y", "x+visits=4", 4)).unwrap(), "either order is one pair");
-        assert!(run.claim("b", &claim("y", "x+visits=4", 6)).unwrap());
-        assert!(run.claim("b", &claim("x", "y", 4)).unwrap());
-        run.release(&claim("x+visits=4", "y", 4)).unwrap();
-        assert!(run.claim("b", &claim("x+visits=4", "y", 4)).unwrap());
+        let claims = claims();
+        assert!(claims.take("a", &claim("x+visits=4", "y", 4)).unwrap());
+        assert!(!claims.take("b", &claim("x+visits=4", "y", 4)).unwrap());
+        assert!(!claims.take("b", &claim("y", "x+visits=4", 4)).unwrap(), "either order is one pair");
+        assert!(claims.take("b", &claim("y", "x+visits=4", 6)).unwrap());
+        assert!(claims.take("b", &claim("x", "y", 4)).unwrap());
+        claims.release(&claim("x+visits=4", "y", 4)).unwrap();
+        assert!(claims.take("b", &claim("x+visits=4", "y", 4)).unwrap());
     }
 
     #[test]
     fn claims_last_until_they_are_released_or_old() {
-        let run = run();
-        assert_eq!(run.claims(AGE).unwrap(), []);
+        let claims = claims();
+        assert_eq!(claims.list(AGE).unwrap(), []);
         let (one, other) = (claim("x", "random", 0), claim("y", "random", 0));
-        assert!(run.claim("a", &one).unwrap() && run.claim("b", &other).unwrap());
-        assert_eq!(run.claims(AGE).unwrap().len(), 2);
-        run.release(&one).unwrap();
-        run.release(&one).unwrap();
-        assert_eq!(run.claims(AGE).unwrap(), [other]);
+        assert!(claims.take("a", &one).unwrap() && claims.take("b", &other).unwrap());
+        assert_eq!(claims.list(AGE).unwrap().len(), 2);
+        claims.release(&one).unwrap();
+        claims.release(&one).unwrap();
+        assert_eq!(claims.list(AGE).unwrap(), [other]);
         std::thread::sleep(Duration::from_millis(5));
-        assert_eq!(run.claims(Duration::from_millis(1)).unwrap(), []);
-        assert_eq!(run.claims(AGE).unwrap(), [], "old ones are deleted");
+        assert_eq!(claims.list(Duration::from_millis(1)).unwrap(), []);
+        assert_eq!(claims.list(AGE).unwrap(), [], "old ones are deleted");
     }
 }

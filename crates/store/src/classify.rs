@@ -1,7 +1,12 @@
-//! Why a request failed, in words for an operator.
+//! Classes of errors of `object_store`, and their reasons in words for an operator.
+//!
+//! `object_store` 0.14 exports no type that has the status of a request that failed while listing or while credentials were
+//! fetched, so these are read from its texts. `tests/it/classes.rs` makes each with a real server.
 
 use std::error::Error;
 use std::io;
+
+use crate::error::{StoreError, is_write_refusal};
 
 /// What a server answers that has understood the request and will not do it, now or in half a minute: who asks may not, what is
 /// asked is not there, there is no room.
@@ -33,9 +38,29 @@ const ADVICE: [(&str, &str); 6] = [
 /// Where object_store looks for credentials when it was given none: on AWS, and on Google Cloud.
 const METADATA: [&str; 3] = ["/latest/api/token", "/latest/meta-data/", "/computeMetadata/"];
 
+/// The error of a store at `root` for what was asked of a path.
+pub(crate) fn store_error(root: &str, doing: &'static str, path: String, error: &object_store::Error) -> StoreError {
+    let misconfigured = |reason: String| StoreError::BadUrl { url: root.to_owned(), reason };
+    let no_bucket = || misconfigured("there is no such bucket".to_owned());
+    match error {
+        error if has_no_credentials(error) => misconfigured(reason(error)),
+        // What is new can be written everywhere but in a bucket that is not there, and where there is nothing a list is empty.
+        object_store::Error::NotFound { .. } if doing == "write" => no_bucket(),
+        error if doing == "list" && error.to_string().contains("404 Not Found") => no_bucket(),
+        object_store::Error::NotFound { .. } => StoreError::NotFound { path },
+        object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. } => {
+            StoreError::AlreadyExists { path }
+        }
+        error if matches!(doing, "write" | "delete") && refuses_writes(error) => {
+            StoreError::Refused { doing, path, reason: reason(error) }
+        }
+        _ => StoreError::Unreachable { doing, path, reason: reason(error) },
+    }
+}
+
 /// What the system said, where it did, or the server: the wrapping around it repeats the path, and names things nobody asked
 /// for.
-pub(crate) fn reason(error: &object_store::Error) -> String {
+fn reason(error: &object_store::Error) -> String {
     let text = error.to_string();
     if METADATA.iter().any(|place| text.contains(place)) {
         return format!(
@@ -56,7 +81,7 @@ pub(crate) fn reason(error: &object_store::Error) -> String {
 }
 
 /// Whether it is known that the machine has no credentials to give: it was asked, and answered that.
-pub(crate) fn has_no_credentials(error: &object_store::Error) -> bool {
+fn has_no_credentials(error: &object_store::Error) -> bool {
     let text = error.to_string();
     METADATA.iter().any(|place| text.contains(place)) && text.contains("404 Not Found")
 }
@@ -69,25 +94,13 @@ pub(crate) fn is_refusal(error: &object_store::Error) -> bool {
 }
 
 /// Whether a write failed for a reason that only the operator can remove: a full or read-only disk, a quota, no permission.
-pub(crate) fn refuses_writes(error: &object_store::Error) -> bool {
+fn refuses_writes(error: &object_store::Error) -> bool {
     if let Some(system) = system_error(error) {
         return is_write_refusal(system);
     }
     let text = error.to_string();
     text.contains("507 Insufficient Storage")
         || NO_WRITES.iter().any(|code| text.contains(&format!("<Code>{code}</Code>")))
-}
-
-/// As [`refuses_writes`], for the answer of a file system.
-pub(crate) fn is_write_refusal(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull
-            | io::ErrorKind::QuotaExceeded
-            | io::ErrorKind::FileTooLarge
-            | io::ErrorKind::ReadOnlyFilesystem
-            | io::ErrorKind::PermissionDenied
-    )
 }
 
 /// What the operating system said, if it was asked.

@@ -24,8 +24,9 @@ use parquet::file::reader::ChunkReader;
 use parquet::schema::types::ColumnPath;
 use record::{RecordError, VERSION_KEY};
 
+use crate::error::StoreError;
 use crate::seal;
-use crate::{Store, StoreError};
+use crate::store::Store;
 
 /// Rows decoded at a time.
 const ROWS: usize = 64 * 1024;

@@ -6,8 +6,6 @@ use std::path::Path;
 use config::{ConfigError, Difference, ModelId};
 use record::RecordError;
 
-use crate::classify::is_write_refusal;
-
 /// Why the store did not do what was asked. Every variant names the file or folder in full.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -163,6 +161,18 @@ impl StoreError {
     pub fn is_damage(&self) -> bool {
         matches!(self, StoreError::Damaged { .. } | StoreError::NotFound { .. } | StoreError::Deleted { .. })
     }
+}
+
+/// Whether a file system refuses a write for a reason that only the operator can remove.
+pub(crate) fn is_write_refusal(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded
+            | io::ErrorKind::FileTooLarge
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::PermissionDenied
+    )
 }
 
 /// What one configuration has and another has not.

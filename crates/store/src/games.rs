@@ -7,89 +7,64 @@
 //! Files that have gone into an archive are listed and read as before (see `archive`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::str::FromStr;
+use std::sync::Arc;
 
-use arrow_array::RecordBatch;
 use bytes::Bytes;
-use object_store::path::Path;
-use record::{Example, ExampleRows, GameOutline, GameRecord, GameSummary, RecordError, UncheckedRows, examples, games};
+use record::{Example, ExampleRows, GameOutline, GameRecord, GameSummary, examples, games};
 
+use crate::archives::Archives;
+use crate::error::StoreError;
+use crate::files::{EXAMPLES, FileRef, GAMES, HOLDOUT, PARQUET, SGF};
+use crate::folder::RunFolder;
 use crate::names::{number_name, parse_number};
-use crate::{Run, Stem, StoreError};
+use crate::newest::NewestName;
+use crate::quarantine::{Quarantine, pass};
 
-pub(crate) const GAMES: &str = "games";
-pub(crate) const EXAMPLES: &str = "examples";
-pub(crate) const HOLDOUT: &str = "holdout";
-pub(crate) const SGF: &str = "sgf";
-pub(crate) const PARQUET: &str = "parquet";
-
-/// A published file of games.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FileRef {
-    /// The number of the model that played; 0 is `random`. Files order by it first.
-    pub model: u32,
-    /// The name of the file.
-    pub stem: Stem,
+/// The games of self-play of a run.
+#[derive(Debug)]
+pub struct Games {
+    pub(crate) at: RunFolder,
+    pub(crate) archives: Arc<Archives>,
+    quarantine: Quarantine,
+    newest_folder: NewestName,
 }
 
-impl FileRef {
-    /// The files among the names in one of the folders of games. Names that are no [`Stem`]s are not ours.
-    pub(crate) fn all_in<'a>(folder: &str, names: &'a BTreeSet<String>) -> impl Iterator<Item = FileRef> + use<'a> {
-        let model = parse_number(folder);
-        let stems = names.iter().filter_map(|name| Stem::of_file(name, PARQUET));
-        stems.filter_map(move |stem| Some(FileRef { model: model?, stem }))
+impl Games {
+    pub(crate) fn new(at: RunFolder, archives: Arc<Archives>) -> Games {
+        let (quarantine, newest_folder) = (Quarantine::new(at.clone()), NewestName::new(at.clone(), GAMES));
+        Games { at, archives, quarantine, newest_folder }
     }
-}
 
-impl FromStr for FileRef {
-    type Err = StoreError;
-
-    fn from_str(text: &str) -> Result<FileRef, StoreError> {
-        let bad = || StoreError::BadName(text.to_owned());
-        let (model, stem) = text.split_once('/').ok_or_else(bad)?;
-        Ok(FileRef { model: parse_number(model).ok_or_else(bad)?, stem: stem.parse()? })
-    }
-}
-
-impl fmt::Display for FileRef {
-    /// As in the store: `000330/w0-1700000000000`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", number_name(self.model), self.stem)
-    }
-}
-
-impl Run {
     /// Publishes games of one model, number 0 for the built-in ones, under the name of the worker and the present time.
     /// The examples of games that are set aside go to the holdout folder, and only there.
     ///
     /// # Errors
     /// A game that could not be replayed: then nothing is published.
-    pub fn publish_games(&self, model: u32, worker: &str, games: &[GameRecord]) -> Result<FileRef, StoreError> {
-        self.publish_now(model, worker, |file| self.publish_new_games(file, games))
+    pub fn publish(&self, model: u32, worker: &str, games: &[GameRecord]) -> Result<FileRef, StoreError> {
+        self.at.publish_now(model, worker, |file| self.publish_new(file, games))
     }
 
-    /// As [`Run::publish_games`], under a given name.
+    /// As [`Games::publish`], under a given name.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] when there are other games of this name; the same ones are no error.
-    pub fn publish_games_as(&self, file: &FileRef, games: &[GameRecord]) -> Result<(), StoreError> {
-        if self.archive_of(file)?.is_none() {
-            return self.publish_new_games(file, games);
+    pub fn publish_as(&self, file: &FileRef, games: &[GameRecord]) -> Result<(), StoreError> {
+        if self.archives.holding(file)?.is_none() {
+            return self.publish_new(file, games);
         }
         match self.holds(file, games)? {
             true => Ok(()),
-            false => Err(StoreError::AlreadyExists { path: self.games_name(file) }),
+            false => Err(StoreError::AlreadyExists { path: self.name(file) }),
         }
     }
 
     /// Whether a published file has these games, and their examples.
     fn holds(&self, file: &FileRef, games: &[GameRecord]) -> Result<bool, StoreError> {
-        if self.read_games(file)? != games.iter().map(GameRecord::as_stored).collect::<Vec<_>>() {
+        if self.read(file)? != games.iter().map(GameRecord::as_stored).collect::<Vec<_>>() {
             return Ok(false);
         }
         for (folder, rows) in self.examples_of(file, games)? {
-            let same = match self.read(folder, file, None, ExampleRows::from_batch) {
+            let same = match self.archives.read(folder, file, None, ExampleRows::from_batch) {
                 Err(StoreError::NotFound { .. }) => rows.is_empty(),
                 found => found?.to_examples() == rows,
             };
@@ -100,27 +75,27 @@ impl Run {
         Ok(true)
     }
 
-    fn publish_new_games(&self, file: &FileRef, games: &[GameRecord]) -> Result<(), StoreError> {
+    fn publish_new(&self, file: &FileRef, games: &[GameRecord]) -> Result<(), StoreError> {
         let rows_of = self.examples_of(file, games)?;
         // There are always readable games, so they come first: of two who take the same name, one stops here and leaves nothing.
         let sgf: String = games.iter().map(GameRecord::to_sgf).collect();
-        self.store().publish(&self.file(SGF, file, SGF), Bytes::from(sgf))?;
+        self.at.store().publish(&self.at.file(SGF, file, SGF), Bytes::from(sgf))?;
         for (folder, rows) in rows_of {
             if !rows.is_empty() {
-                self.store().publish_table(&self.file(folder, file, PARQUET), &examples::to_batch(&rows))?;
+                self.at.store().publish_table(&self.at.file(folder, file, PARQUET), &examples::to_batch(&rows))?;
             }
         }
-        self.store().publish_table(&self.file(GAMES, file, PARQUET), &games::to_batch(games))
+        self.at.store().publish_table(&self.at.file(GAMES, file, PARQUET), &games::to_batch(games))
     }
 
     /// The models that have games, ascending; 0 is `random`.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn game_models(&self) -> Result<Vec<u32>, StoreError> {
-        let folders = self.store().folders(&self.path([GAMES]))?;
+    pub fn models(&self) -> Result<Vec<u32>, StoreError> {
+        let folders = self.at.store().folders(&self.at.path([GAMES]))?;
         let mut models: BTreeSet<u32> = folders.iter().filter_map(|name| parse_number(name)).collect();
-        models.extend(self.archived_from(0)?.iter().map(|file| file.model));
+        models.extend(self.archives.files_from(0)?.iter().map(|file| file.model));
         Ok(models.into_iter().collect())
     }
 
@@ -128,10 +103,10 @@ impl Run {
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn game_files(&self, model: u32) -> Result<Vec<FileRef>, StoreError> {
-        let names = self.store().files(&self.numbered(GAMES, model))?;
+    pub fn files(&self, model: u32) -> Result<Vec<FileRef>, StoreError> {
+        let names = self.at.store().files(&self.at.numbered(GAMES, model))?;
         let mut files: BTreeSet<FileRef> = FileRef::all_in(&number_name(model), &names).collect();
-        files.extend(self.archived_from(model)?.into_iter().take_while(|file| file.model == model));
+        files.extend(self.archives.files_from(model)?.into_iter().take_while(|file| file.model == model));
         Ok(files.into_iter().collect())
     }
 
@@ -140,27 +115,21 @@ impl Run {
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn game_files_since(&self, first: u32) -> Result<Vec<FileRef>, StoreError> {
+    pub fn files_since(&self, first: u32) -> Result<Vec<FileRef>, StoreError> {
         let before = first.checked_sub(1).map(number_name);
-        let found: BTreeMap<String, BTreeSet<String>> = self.store().after(&self.path([GAMES]), before.as_deref())?;
+        let found: BTreeMap<String, BTreeSet<String>> =
+            self.at.store().after(&self.at.path([GAMES]), before.as_deref())?;
         let mut files: BTreeSet<FileRef> =
             found.iter().flat_map(|(folder, names)| FileRef::all_in(folder, names)).collect();
-        files.extend(self.archived_from(first)?);
+        files.extend(self.archives.files_from(first)?);
         Ok(files.into_iter().collect())
-    }
-
-    /// The files in archives, of models from `first` on, in order.
-    fn archived_from(&self, first: u32) -> Result<BTreeSet<FileRef>, StoreError> {
-        let archives = self.archives()?;
-        let files = archives.iter().flat_map(|archive| archive.sources.keys());
-        Ok(files.filter(|file| file.model >= first).cloned().collect())
     }
 
     /// The newest file of games of the newest model that has any; `None` before there is one.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn newest_games(&self) -> Result<Option<FileRef>, StoreError> {
+    pub fn newest(&self) -> Result<Option<FileRef>, StoreError> {
         Ok(self.newest_files()?.pop())
     }
 
@@ -170,14 +139,17 @@ impl Run {
     /// # Errors
     /// A store that cannot be reached.
     pub fn newest_files(&self) -> Result<Vec<FileRef>, StoreError> {
-        self.newest_player()?.map_or_else(|| Ok(Vec::new()), |model| self.game_files(model))
+        self.newest_model()?.map_or_else(|| Ok(Vec::new()), |model| self.files(model))
     }
 
     /// The newest model that has games; `None` before any.
-    pub(crate) fn newest_player(&self) -> Result<Option<u32>, StoreError> {
-        let newest = self.newest_name(GAMES, |name| Ok(parse_number(name).is_some()))?;
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn newest_model(&self) -> Result<Option<u32>, StoreError> {
+        let newest = self.newest_folder.find(|name| Ok(parse_number(name).is_some()))?;
         let loose = newest.and_then(|name| parse_number(&name));
-        let archives = self.archives()?;
+        let archives = self.archives.list()?;
         let archived = archives.iter().filter_map(|archive| Some(archive.sources.last_key_value()?.0.model));
         Ok(loose.into_iter().chain(archived).max())
     }
@@ -187,10 +159,10 @@ impl Run {
     /// # Errors
     /// A store that cannot be reached.
     pub fn holdout_files(&self, model: u32) -> Result<Vec<FileRef>, StoreError> {
-        let files = self.store().files(&self.numbered(HOLDOUT, model))?;
-        let mut counting = self.game_files(model)?;
+        let files = self.at.store().files(&self.at.numbered(HOLDOUT, model))?;
+        let mut counting = self.files(model)?;
         let archived = |file: &FileRef| {
-            let archive = self.known_archive_of(file);
+            let archive = self.archives.known_holding(file);
             archive.is_some_and(|archive| archive.sources[file].holdout.rows > 0)
         };
         counting.retain(|file| files.contains(&format!("{}.{PARQUET}", file.stem)) || archived(file));
@@ -202,11 +174,11 @@ impl Run {
     /// # Errors
     /// [`StoreError::Damaged`] for a file that this version cannot read. A damaged one is moved to quarantine; its games are
     /// played again.
-    pub fn published_indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
+    pub fn indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
         // Of all names in the folder those of this worker are asked for, who may be one of thousands.
-        let names = self.store().files_beginning(&self.numbered(GAMES, model), &format!("{worker}-"))?;
+        let names = self.at.store().files_beginning(&self.at.numbered(GAMES, model), &format!("{worker}-"))?;
         let mut files: BTreeSet<FileRef> = FileRef::all_in(&number_name(model), &names).collect();
-        files.extend(self.archived_from(model)?.into_iter().take_while(|file| file.model == model));
+        files.extend(self.archives.files_from(model)?.into_iter().take_while(|file| file.model == model));
         let mut indices = BTreeSet::new();
         for file in files.iter().filter(|file| file.stem.worker() == worker) {
             indices.extend(self.summaries_or_quarantine(file)?.iter().flatten().map(|game| game.index));
@@ -218,121 +190,87 @@ impl Run {
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
-    pub fn read_games(&self, file: &FileRef) -> Result<Vec<GameRecord>, StoreError> {
-        self.read(GAMES, file, None, games::from_batch)
+    pub fn read(&self, file: &FileRef) -> Result<Vec<GameRecord>, StoreError> {
+        self.archives.read(GAMES, file, None, games::from_batch)
     }
 
     /// The games of a file without their turns.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
-    pub fn read_summaries(&self, file: &FileRef) -> Result<Vec<GameSummary>, StoreError> {
-        self.read(GAMES, file, Some(&GameSummary::COLUMNS), GameSummary::from_batch)
+    pub fn summaries(&self, file: &FileRef) -> Result<Vec<GameSummary>, StoreError> {
+        self.archives.read(GAMES, file, Some(&GameSummary::COLUMNS), GameSummary::from_batch)
     }
 
     /// The games of a file with their lengths, but without their turns.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
-    pub fn read_outlines(&self, file: &FileRef) -> Result<Vec<GameOutline>, StoreError> {
-        self.read(GAMES, file, Some(&GameOutline::COLUMNS), GameOutline::from_batch)
+    pub fn outlines(&self, file: &FileRef) -> Result<Vec<GameOutline>, StoreError> {
+        self.archives.read(GAMES, file, Some(&GameOutline::COLUMNS), GameOutline::from_batch)
     }
 
     /// How long the games of a file are, and how many examples their first `turns` turns have.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
-    pub fn read_spans(&self, file: &FileRef, turns: usize) -> Result<Vec<games::Span>, StoreError> {
-        self.read(GAMES, file, Some(&games::Span::COLUMNS), |batch| games::Span::from_batch(batch, turns))
-    }
-
-    /// How far search and network disagreed about each example of a file.
-    ///
-    /// # Errors
-    /// As [`Run::read_examples`].
-    pub fn read_surprises(&self, file: &FileRef) -> Result<Vec<examples::Surprise>, StoreError> {
-        self.read(EXAMPLES, file, Some(&examples::SURPRISE_COLUMNS), examples::surprises)
-    }
-
-    /// The examples of a file of games, those of its holdout games left out: game after game in order.
-    ///
-    /// # Errors
-    /// [`StoreError::NotFound`] when there are none, [`StoreError::Damaged`] when they cannot be read.
-    pub fn read_examples(&self, file: &FileRef) -> Result<ExampleRows, StoreError> {
-        self.read(EXAMPLES, file, None, ExampleRows::from_batch)
-    }
-
-    /// As [`Run::read_examples`], for those who want a few rows: nothing is checked but the file's seal.
-    ///
-    /// # Errors
-    /// As [`Run::read_examples`].
-    pub fn open_examples(&self, file: &FileRef) -> Result<UncheckedRows, StoreError> {
-        self.read(EXAMPLES, file, None, |batch| Ok(UncheckedRows::new(batch)))
-    }
-
-    /// The examples of the holdout games of a file.
-    ///
-    /// # Errors
-    /// As [`Run::read_examples`].
-    pub fn read_holdout(&self, file: &FileRef) -> Result<ExampleRows, StoreError> {
-        self.read(HOLDOUT, file, None, ExampleRows::from_batch)
+    pub fn spans(&self, file: &FileRef, turns: usize) -> Result<Vec<games::Span>, StoreError> {
+        self.archives.read(GAMES, file, Some(&games::Span::COLUMNS), |batch| games::Span::from_batch(batch, turns))
     }
 
     /// The full name of a file of games, for people.
-    pub fn games_name(&self, file: &FileRef) -> String {
-        self.name_of(GAMES, file)
+    pub fn name(&self, file: &FileRef) -> String {
+        self.archives.name_of(GAMES, file)
     }
 
-    /// The full name of a file of examples, for people.
-    pub fn examples_name(&self, file: &FileRef) -> String {
-        self.name_of(EXAMPLES, file)
+    /// Moves a set of files of games to quarantine; answers how many files moved. Those of an archive stay where they are.
+    ///
+    /// # Errors
+    /// A store that cannot be reached, or that refuses writes.
+    pub fn quarantine(&self, file: &FileRef) -> Result<usize, StoreError> {
+        self.quarantine.put(
+            [(GAMES, PARQUET), (EXAMPLES, PARQUET), (HOLDOUT, PARQUET), (SGF, SGF)]
+                .map(|(folder, extension)| self.at.file(folder, file, extension)),
+        )
     }
 
-    /// The full name of a file of holdout examples, for people.
-    pub fn holdout_name(&self, file: &FileRef) -> String {
-        self.name_of(HOLDOUT, file)
-    }
-
-    /// Where a file is, as far as is known, and where it was before it went into an archive.
-    fn name_of(&self, folder: &str, file: &FileRef) -> String {
-        let archive = self.known_archive_of(file).and_then(|archive| archive.path(self, folder));
-        match archive {
-            Some(archive) => format!("{} ({file})", self.store().name(&archive)),
-            None => self.store().name(&self.file(folder, file, PARQUET)),
+    /// Whether bytes of a set of files of games are not those that were published. Files of another version are not altered.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn is_altered(&self, file: &FileRef) -> Result<bool, StoreError> {
+        for folder in [GAMES, EXAMPLES, HOLDOUT] {
+            if self.quarantine.is_altered(&self.at.file(folder, file, PARQUET))? {
+                return Ok(true);
+            }
         }
+        Ok(false)
     }
 
-    fn read<T>(
-        &self,
-        folder: &'static str,
-        file: &FileRef,
-        columns: Option<&[&str]>,
-        from_batch: impl Fn(&RecordBatch) -> Result<T, RecordError>,
-    ) -> Result<T, StoreError> {
-        let table = self.read_wherever(folder, file, columns)?;
-        from_batch(&table).map_err(|e| StoreError::Damaged { path: self.name_of(folder, file), reason: e.to_string() })
-    }
-
-    /// Reads a file from its folder, or from the archive that it has gone into, even if it went just now.
-    fn read_wherever(
-        &self,
-        folder: &'static str,
-        file: &FileRef,
-        columns: Option<&[&str]>,
-    ) -> Result<RecordBatch, StoreError> {
-        let loose = || self.store().read_table(&self.file(folder, file, PARQUET), columns);
-        if let Some(archive) = self.known_archive_of(file) {
-            let archived = self.read_archived(&archive, folder, file, columns);
-            // While the file is still there, an archive that is damaged does no harm.
-            return archived.or_else(|error| if error.is_damage() { loose().map_err(|_| error) } else { Err(error) });
+    /// The games of a file without their turns. A file whose bytes are damaged is moved to quarantine, and a damaged source of
+    /// an archive is passed over: `None`.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] for a file that this version cannot read.
+    pub fn summaries_or_quarantine(&self, file: &FileRef) -> Result<Option<Vec<GameSummary>>, StoreError> {
+        let error = match self.summaries(file) {
+            Err(error @ StoreError::Damaged { .. }) => error,
+            // Moved to quarantine by another process.
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            read => return read.map(Some),
+        };
+        if self.archives.known_holding(file).is_some() {
+            tracing::warn!(%error, "passed over a damaged source of an archive");
+            return Ok(None);
         }
-        match loose() {
-            Err(StoreError::NotFound { path }) => match self.archive_of(file)? {
-                Some(archive) => self.read_archived(&archive, folder, file, columns),
-                None => Err(StoreError::NotFound { path }),
-            },
-            read => read,
+        match self.quarantine.is_altered(&self.at.file(GAMES, file, PARQUET))? {
+            true => self
+                .quarantine(file)
+                .map(|moved| self.quarantine.note(&error, moved))
+                .or_else(|refused| pass(refused, &error))?,
+            false => return Err(error),
         }
+        Ok(None)
     }
 
     /// The examples to learn from, and those of the games that are set aside, each with their folder.
@@ -344,14 +282,10 @@ impl Run {
         let mut rows = [(EXAMPLES, Vec::new()), (HOLDOUT, Vec::new())];
         for game in games {
             let examples = game.examples();
-            let path = || self.games_name(file);
+            let path = || self.name(file);
             let examples = examples.map_err(|source| StoreError::Record { path: path(), source })?;
             rows[usize::from(game.holdout)].1.extend(examples);
         }
         Ok(rows)
-    }
-
-    pub(crate) fn file(&self, folder: &str, file: &FileRef, extension: &str) -> Path {
-        self.numbered(folder, file.model).join(format!("{}.{extension}", file.stem))
     }
 }

@@ -1,4 +1,5 @@
-//! The run's store: everything that the programs of a run hand to each other.
+//! The run's store: everything that the programs of a run hand to each other. A [`Store`] is the object layer; a [`Run`]
+//! hands out a repository for each kind of object.
 //!
 //! ```text
 //! <store>/<run>/run.toml                                   the configuration
@@ -34,7 +35,7 @@
 //!    their hashes, so that two writers cannot spoil each other's.
 //! 3. Publishing the same thing again is no error, so that a process may be started again or run twice; publishing
 //!    another thing under a name that is taken is one.
-//! 4. Only derived data are deleted, and on request weights of retired models ([`Run::delete_weights`]): shards and
+//! 4. Only derived data are deleted, and on request weights of retired models ([`Models::delete_weights`]): shards and
 //!    checkpoints that newer ones replace; claims on what is being played; leases;
 //!    unfinished games once they are finished and published; and files of games that have gone into an archive, each after a
 //!    comparison with what the archive has. Damaged files of games are moved to `quarantine/`.
@@ -45,54 +46,74 @@
 //! This is the only crate that knows object stores and Parquet.
 
 mod archive;
+mod archives;
 mod backoff;
+mod calibrate;
 mod checkpoints;
 mod claims;
 mod classify;
 mod columns;
 mod compact;
+mod configuration;
 mod error;
+mod examples;
+mod files;
+mod folder;
 mod games;
+mod in_progress;
 mod leases;
+mod list;
 mod logs;
-mod marks;
+mod matches;
 mod metadata;
 mod models;
 mod names;
+mod newest;
 mod numbers;
 mod open;
 mod origin;
+mod packing;
+mod pairings;
 mod partial;
 mod parts;
 mod probe;
+mod promotions;
 mod quarantine;
+mod ratings;
 mod resign;
-mod results;
 mod retry;
 mod run;
 mod seal;
 mod shards;
 mod side_by_side;
 mod store;
+mod sweep;
 mod traffic;
-mod unfinished;
 
+pub use archives::Archives;
 pub use backoff::Backoff;
-pub use checkpoints::Checkpoint;
-pub use claims::Claim;
+pub use checkpoints::{Checkpoint, Checkpoints};
+pub use claims::{Claim, Claims};
 pub use compact::Compaction;
 pub use error::{Changes, StoreError};
-pub use games::FileRef;
-pub use leases::{Lease, LeaseName};
-pub use marks::Pairing;
-pub use models::ModelCard;
+pub use examples::Examples;
+pub use files::FileRef;
+pub use games::Games;
+pub use in_progress::{InProgress, TakenGames};
+pub use leases::{Lease, LeaseName, Leases};
+pub use logs::Logs;
+pub use matches::Matches;
+pub use models::{ModelCard, Models};
 pub use names::Stem;
 pub use origin::{Source, SourceKind};
+pub use pairings::{Engines, Pairing, Pairings};
 pub use parts::Part;
 pub use probe::Probe;
+pub use promotions::{Promotions, Retirements};
+pub use quarantine::Quarantine;
+pub use ratings::Ratings;
 pub use record::RatingRow;
-pub use resign::ResignThreshold;
+pub use resign::{ResignThreshold, ResignThresholds};
 pub use run::Run;
-pub use shards::{AgeSummary, DrawSummary, Manifest, Rejected, ShardPart, WindowSummary};
+pub use shards::{AgeSummary, DrawSummary, Manifest, Rejected, ShardPart, Shards, WindowSummary};
 pub use store::Store;
-pub use unfinished::TakenGames;

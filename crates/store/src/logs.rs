@@ -2,11 +2,22 @@
 
 use bytes::Bytes;
 
-use crate::{Run, StoreError};
+use crate::error::StoreError;
+use crate::folder::RunFolder;
 
 const LOGS: &str = "logs";
 
-impl Run {
+/// The logs of a run.
+#[derive(Debug)]
+pub struct Logs {
+    at: RunFolder,
+}
+
+impl Logs {
+    pub(crate) fn new(at: RunFolder) -> Logs {
+        Logs { at }
+    }
+
     /// Publishes a log under a name that says what it is and when it was made, for a log is not written twice.
     ///
     /// A log that grows could not live in a store; so a stretch of training has a file of its own, and tools that read
@@ -15,27 +26,27 @@ impl Run {
     /// # Errors
     /// [`StoreError::BadName`] for a name that cannot be that of a file, [`StoreError::AlreadyExists`] when there is
     /// another log of this name.
-    pub fn publish_log(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
+    pub fn publish(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || name.len() > 128 || !name.chars().all(allowed) {
             return Err(StoreError::BadName(name.to_owned()));
         }
-        self.store().publish(&self.path([LOGS, name]), bytes)
+        self.at.store().publish(&self.at.path([LOGS, name]), bytes)
     }
 
     /// The names of all logs, in order of name.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn logs(&self) -> Result<Vec<String>, StoreError> {
-        Ok(self.store().files(&self.path([LOGS]))?.into_iter().collect())
+    pub fn list(&self) -> Result<Vec<String>, StoreError> {
+        Ok(self.at.store().files(&self.at.path([LOGS]))?.into_iter().collect())
     }
 
     /// The contents of a log.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when there is none of this name.
-    pub fn log(&self, name: &str) -> Result<Bytes, StoreError> {
-        self.store().get(&self.path([LOGS, name]))
+    pub fn read(&self, name: &str) -> Result<Bytes, StoreError> {
+        self.at.store().get(&self.at.path([LOGS, name]))
     }
 }

@@ -10,7 +10,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use crate::{Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
 
 /// The format written and the newest one read.
 const FORMAT: i64 = 1;
@@ -20,6 +21,25 @@ impl Store {
     pub(crate) fn publish_toml(&self, path: &Path, value: &impl Serialize) -> Result<(), StoreError> {
         let text = toml::to_string(value).expect("our own types can be written as TOML");
         self.publish(path, Bytes::from(format!("format = {FORMAT}\n{text}")))
+    }
+
+    /// Publishes a mark unless it is there.
+    pub(crate) fn publish_mark(&self, path: &Path, what: &impl Serialize) -> Result<(), StoreError> {
+        match self.publish_toml(path, what) {
+            Ok(()) | Err(StoreError::AlreadyExists { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Publishes a value unless there is one already; returns the one that is there.
+    pub(crate) fn remember<T: Serialize + DeserializeOwned>(&self, path: &Path, found: &T) -> Result<T, StoreError> {
+        if let Some(known) = self.find_toml(path)? {
+            return Ok(known);
+        }
+        // Somebody else may be quicker, perhaps with something else.
+        self.publish_mark(path, found)?;
+        let missing = || StoreError::NotFound { path: self.name(path) };
+        self.find_toml(path)?.ok_or_else(missing)
     }
 
     /// Reads a value, if there is one.

@@ -1,17 +1,20 @@
 //! Models: weights, and a card that says what they are.
 
 use std::collections::BTreeSet;
-use std::sync::MutexGuard;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use config::{ModelId, Network, RunName, Search};
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
+use crate::error::StoreError;
+use crate::folder::RunFolder;
 use crate::names::{number_name, parse_number};
+use crate::newest::NewestName;
 use crate::numbers;
+use crate::origin::Source;
 use crate::parts::Part;
-use crate::{Run, Source, StoreError};
 
 const MODELS: &str = "models";
 const CARD: &str = "model.toml";
@@ -63,21 +66,35 @@ struct Deleted {
     bytes: u64,
 }
 
-impl Run {
+/// The models of a run.
+#[derive(Debug)]
+pub struct Models {
+    at: RunFolder,
+    /// The newest folder, as a number.
+    newest: NewestName,
+    /// The models that were seen.
+    seen: Mutex<BTreeSet<u32>>,
+}
+
+impl Models {
+    pub(crate) fn new(at: RunFolder) -> Models {
+        Models { newest: NewestName::new(at.clone(), MODELS), seen: Mutex::default(), at }
+    }
+
     /// The numbers of all models, ascending. Model 0, which is `random`, is not among them. Who asks again asks only for the
     /// cards of those that are new.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn models(&self) -> Result<Vec<u32>, StoreError> {
+    pub fn list(&self) -> Result<Vec<u32>, StoreError> {
         let mut published = BTreeSet::new();
-        let known = std::mem::take(&mut *self.known_models());
-        for number in self.model_folders()? {
-            if known.contains(&number) || self.has_model(number)? {
+        let known = std::mem::take(&mut *self.known());
+        for number in self.folders()? {
+            if known.contains(&number) || self.exists(number)? {
                 published.insert(number);
             }
         }
-        self.known_models().clone_from(&published);
+        self.known().clone_from(&published);
         Ok(published.into_iter().collect())
     }
 
@@ -89,24 +106,24 @@ impl Run {
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn newest_model(&self) -> Result<Option<u32>, StoreError> {
-        let known = self.known_name(MODELS).and_then(|name| parse_number(&name));
-        let newest = numbers::last(known.unwrap_or_default(), |number| self.has_model(number))?;
+    pub fn newest(&self) -> Result<Option<u32>, StoreError> {
+        let known = self.newest.get().and_then(|name| parse_number(&name));
+        let newest = numbers::last(known.unwrap_or_default(), |number| self.exists(number))?;
         if newest > known.unwrap_or_default() {
-            self.learn_name(MODELS, &number_name(newest));
+            self.newest.set(&number_name(newest));
             return Ok(Some(newest));
         }
         // A folder without a card is a model that is being published, or was when its writer was killed.
-        let counts = |name: &str| parse_number(name).map_or(Ok(false), |number| self.has_model(number));
+        let counts = |name: &str| parse_number(name).map_or(Ok(false), |number| self.exists(number));
         match known {
             // There was none at all, so the first that comes is model 1.
             Some(0) => Ok(None),
             // Somebody may have deleted it.
-            Some(number) if self.has_model(number)? => Ok(Some(number)),
+            Some(number) if self.exists(number)? => Ok(Some(number)),
             _ => {
-                let found = self.newest_name(MODELS, counts)?;
+                let found = self.newest.find(counts)?;
                 if found.is_none() {
-                    self.learn_name(MODELS, &number_name(0));
+                    self.newest.set(&number_name(0));
                 }
                 Ok(found.and_then(|name| parse_number(&name)))
             }
@@ -117,28 +134,28 @@ impl Run {
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn has_model(&self, number: u32) -> Result<bool, StoreError> {
-        self.store().exists(&self.numbered(MODELS, number).join(CARD))
+    pub fn exists(&self, number: u32) -> Result<bool, StoreError> {
+        self.at.store().exists(&self.at.numbered(MODELS, number).join(CARD))
     }
 
     /// Publishes a model: the weights first and then the card, with which the model exists.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] when there is another model of this number; the same one is no error.
-    pub fn publish_model(&self, card: &ModelCard, weights: Bytes) -> Result<(), StoreError> {
-        let folder = self.numbered(MODELS, card.number);
-        let weights = self.store().publish_part(&folder, "weights", "safetensors", weights)?;
-        self.store().publish_toml(&folder.join(CARD), &Committed { card: card.clone(), weights })
+    pub fn publish(&self, card: &ModelCard, weights: Bytes) -> Result<(), StoreError> {
+        let folder = self.at.numbered(MODELS, card.number);
+        let weights = self.at.store().publish_part(&folder, "weights", "safetensors", weights)?;
+        self.at.store().publish_toml(&folder.join(CARD), &Committed { card: card.clone(), weights })
     }
 
     /// A model: its card and its weights, which are checked to be the ones that were published.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when it has not been published, [`StoreError::Damaged`] when it is not as it was.
-    pub fn model(&self, number: u32) -> Result<(ModelCard, Bytes), StoreError> {
-        let folder = self.numbered(MODELS, number);
+    pub fn get(&self, number: u32) -> Result<(ModelCard, Bytes), StoreError> {
+        let folder = self.at.numbered(MODELS, number);
         let committed = self.committed(number)?;
-        match self.store().read_part(&folder, &committed.weights) {
+        match self.at.store().read_part(&folder, &committed.weights) {
             Err(StoreError::NotFound { path }) if self.weights_are_deleted(number)? => {
                 Err(StoreError::Deleted { path, model: committed.card.id() })
             }
@@ -153,8 +170,8 @@ impl Run {
     pub fn delete_weights(&self, number: u32) -> Result<(), StoreError> {
         let Committed { weights, .. } = self.committed(number)?;
         let deleted = Deleted { file: weights.file.clone(), bytes: weights.bytes };
-        self.mark(&self.deletion_path(number), &deleted)?;
-        self.store().delete(&self.numbered(MODELS, number).join(weights.file.as_str()))
+        self.at.store().publish_mark(&self.deletion_path(number), &deleted)?;
+        self.at.store().delete(&self.at.numbered(MODELS, number).join(weights.file.as_str()))
     }
 
     /// Whether the weights of a model were deleted on request.
@@ -162,37 +179,37 @@ impl Run {
     /// # Errors
     /// A store that cannot be reached.
     pub fn weights_are_deleted(&self, number: u32) -> Result<bool, StoreError> {
-        self.store().exists(&self.deletion_path(number))
+        self.at.store().exists(&self.deletion_path(number))
     }
 
     fn deletion_path(&self, number: u32) -> Path {
-        self.numbered(MODELS, number).join(DELETED)
+        self.at.numbered(MODELS, number).join(DELETED)
     }
 
     /// What there is to know of a model, without its weights.
     ///
     /// # Errors
-    /// As [`Run::model`].
-    pub fn model_card(&self, number: u32) -> Result<ModelCard, StoreError> {
+    /// As [`Models::get`].
+    pub fn card(&self, number: u32) -> Result<ModelCard, StoreError> {
         Ok(self.committed(number)?.card)
     }
 
     /// The full name of a model's card, for people.
-    pub fn model_name(&self, number: u32) -> String {
-        self.store().name(&self.numbered(MODELS, number).join(CARD))
+    pub fn name(&self, number: u32) -> String {
+        self.at.store().name(&self.at.numbered(MODELS, number).join(CARD))
     }
 
     fn committed(&self, number: u32) -> Result<Committed, StoreError> {
-        let path = self.numbered(MODELS, number).join(CARD);
-        self.store().find_toml(&path)?.ok_or_else(|| StoreError::NotFound { path: self.store().name(&path) })
+        let path = self.at.numbered(MODELS, number).join(CARD);
+        self.at.store().find_toml(&path)?.ok_or_else(|| StoreError::NotFound { path: self.at.store().name(&path) })
     }
 
-    fn known_models(&self) -> MutexGuard<'_, BTreeSet<u32>> {
-        self.models.lock().expect("nobody panics while holding numbers")
+    fn known(&self) -> MutexGuard<'_, BTreeSet<u32>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn model_folders(&self) -> Result<Vec<u32>, StoreError> {
-        let folders = self.store().folders(&self.path([MODELS]))?;
+    fn folders(&self) -> Result<Vec<u32>, StoreError> {
+        let folders = self.at.store().folders(&self.at.path([MODELS]))?;
         let mut numbers: Vec<u32> = folders.iter().filter_map(|name| parse_number(name)).collect();
         numbers.sort_unstable();
         Ok(numbers)

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::StoreError;
+use crate::error::StoreError;
 
 /// The name of a file without its extension: who wrote it and when, as `<worker>-<13 digits of Unix milliseconds>`.
 ///

@@ -1,7 +1,7 @@
 //! What is numbered without gaps, from 1: models, thresholds, archives. Whether there is a next one is one small question,
 //! and the last one is found with few of them, however many there are; nothing is listed.
 
-use crate::StoreError;
+use crate::error::StoreError;
 
 /// The last number from which on there is none: `from`, or a later one, where all up to it are there.
 ///

@@ -14,7 +14,7 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use url::Url;
 
-use crate::StoreError;
+use crate::error::StoreError;
 
 /// A place for objects.
 #[derive(Clone)]

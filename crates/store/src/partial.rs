@@ -15,8 +15,9 @@ use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::reader::{ChunkReader, Length};
 
 use crate::columns::collect;
+use crate::error::StoreError;
 use crate::seal::{self, TAIL};
-use crate::{Store, StoreError};
+use crate::store::Store;
 
 /// Bytes read from the end of a file to find its footer: more than the footer of a file of a worker takes.
 const END: u64 = 64 * 1024;

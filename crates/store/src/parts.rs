@@ -5,7 +5,8 @@ use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
 
 /// A published file, as the file that commits it names it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

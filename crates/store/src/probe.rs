@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use object_store::path::Path;
 
-use crate::{Store, StoreError};
+use crate::error::StoreError;
+use crate::store::Store;
 
 /// No run has this name.
 const FOLDER: &str = "-";

@@ -1,278 +1,215 @@
-//! A run: its configuration and its folders.
+//! A run: its repositories, one for each kind of object.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime};
-use std::{fs, io};
+use std::sync::Arc;
 
-use bytes::Bytes;
-use config::{RunConfig, RunName};
+use config::RunName;
 use object_store::path::Path;
-use record::GameSummary;
 
-use crate::archive::Archives;
-use crate::claims::Notices;
-use crate::names::number_name;
-use crate::resign::Newest;
-use crate::{Changes, FileRef, Stem, Store, StoreError};
+use crate::archives::Archives;
+use crate::checkpoints::Checkpoints;
+use crate::claims::Claims;
+use crate::error::StoreError;
+use crate::examples::Examples;
+use crate::files::{EXAMPLES, HOLDOUT};
+use crate::folder::RunFolder;
+use crate::games::Games;
+use crate::in_progress::InProgress;
+use crate::leases::Leases;
+use crate::logs::Logs;
+use crate::matches::Matches;
+use crate::models::Models;
+use crate::pairings::{Engines, Pairings};
+use crate::promotions::{Promotions, Retirements};
+use crate::quarantine::Quarantine;
+use crate::ratings::Ratings;
+use crate::resign::ResignThresholds;
+use crate::shards::Shards;
+use crate::store::Store;
 
 /// One run in a store. Cloning is cheap.
 #[derive(Clone, Debug)]
-pub struct Run {
-    store: Store,
-    name: RunName,
-    /// The newest name seen in each folder whose names order by time, so that only what came since is asked for.
-    newest: Arc<Mutex<BTreeMap<&'static str, String>>>,
-    /// The newest threshold that was read.
-    pub(crate) threshold: Arc<Mutex<Newest>>,
-    /// What was last seen of the claims, and of the clock of the place.
-    pub(crate) notices: Arc<Mutex<Notices>>,
-    /// The models that were seen.
-    pub(crate) models: Arc<Mutex<BTreeSet<u32>>>,
-    /// The results that were read.
-    pub(crate) results: Arc<Mutex<BTreeMap<Stem, Vec<GameSummary>>>>,
-    /// The archives that were opened.
-    pub(crate) archives: Arc<Mutex<Archives>>,
+pub struct Run(Arc<Repositories>);
+
+#[derive(Debug)]
+struct Repositories {
+    at: RunFolder,
+    games: Arc<Games>,
+    examples: Examples,
+    holdout: Examples,
+    archives: Arc<Archives>,
+    quarantine: Quarantine,
+    in_progress: InProgress,
+    models: Models,
+    shards: Shards,
+    checkpoints: Checkpoints,
+    logs: Logs,
+    resign: ResignThresholds,
+    matches: Matches,
+    ratings: Ratings,
+    claims: Claims,
+    pairings: Pairings,
+    engines: Engines,
+    promotions: Promotions,
+    retirements: Retirements,
+    leases: Leases,
 }
-
-/// Above the configuration in `run.toml`.
-const HEADER: &str = "# The configuration this run was started with. It does not change.\n";
-/// Before its digest, in the line that follows.
-const DIGEST: &str = "# Digest: ";
-
-/// The folder of a copy of it under its digest, which tells what was changed in `run.toml`.
-const COPIES: &str = "config";
 
 impl Run {
     pub(crate) fn new(store: Store, name: RunName) -> Run {
-        Run {
-            store,
-            name,
-            newest: Arc::default(),
-            threshold: Arc::default(),
-            notices: Arc::default(),
-            models: Arc::default(),
-            results: Arc::default(),
-            archives: Arc::default(),
-        }
+        let at = RunFolder::new(store, name);
+        let archives = Arc::new(Archives::new(at.clone()));
+        let games = Arc::new(Games::new(at.clone(), archives.clone()));
+        Run(Arc::new(Repositories {
+            examples: Examples::new(EXAMPLES, archives.clone()),
+            holdout: Examples::new(HOLDOUT, archives.clone()),
+            in_progress: InProgress::new(at.clone(), games.clone()),
+            quarantine: Quarantine::new(at.clone()),
+            models: Models::new(at.clone()),
+            shards: Shards::new(at.clone()),
+            checkpoints: Checkpoints::new(at.clone()),
+            logs: Logs::new(at.clone()),
+            resign: ResignThresholds::new(at.clone()),
+            matches: Matches::new(at.clone()),
+            ratings: Ratings::new(at.clone()),
+            claims: Claims::new(at.clone()),
+            pairings: Pairings::new(at.clone()),
+            engines: Engines::new(at.clone()),
+            promotions: Promotions::new(at.clone()),
+            retirements: Retirements::new(at.clone()),
+            leases: Leases::new(at.clone()),
+            archives,
+            games,
+            at,
+        }))
     }
 
     /// The name of the run.
     pub fn name(&self) -> &RunName {
-        &self.name
+        self.0.at.name()
     }
 
     /// The store it is in.
     pub fn store(&self) -> &Store {
-        &self.store
+        self.0.at.store()
     }
 
-    /// Whether the run has been created.
+    pub(crate) fn folder(&self) -> &RunFolder {
+        &self.0.at
+    }
+
+    /// The games of self-play.
+    pub fn games(&self) -> &Games {
+        &self.0.games
+    }
+
+    /// The examples to train on.
+    pub fn examples(&self) -> &Examples {
+        &self.0.examples
+    }
+
+    /// The examples of holdout games.
+    pub fn holdout(&self) -> &Examples {
+        &self.0.holdout
+    }
+
+    /// The archives of games.
+    pub fn archives(&self) -> &Archives {
+        &self.0.archives
+    }
+
+    /// The damaged files that were moved out of the way.
+    pub fn quarantine(&self) -> &Quarantine {
+        &self.0.quarantine
+    }
+
+    /// The games that were left before their end.
+    pub fn in_progress(&self) -> &InProgress {
+        &self.0.in_progress
+    }
+
+    /// The models.
+    pub fn models(&self) -> &Models {
+        &self.0.models
+    }
+
+    /// The shards: what each model is trained on.
+    pub fn shards(&self) -> &Shards {
+        &self.0.shards
+    }
+
+    /// The checkpoints of training.
+    pub fn checkpoints(&self) -> &Checkpoints {
+        &self.0.checkpoints
+    }
+
+    /// The logs of training.
+    pub fn logs(&self) -> &Logs {
+        &self.0.logs
+    }
+
+    /// The resignation thresholds.
+    pub fn resign(&self) -> &ResignThresholds {
+        &self.0.resign
+    }
+
+    /// The results of matches.
+    pub fn matches(&self) -> &Matches {
+        &self.0.matches
+    }
+
+    /// The ratings fitted to them.
+    pub fn ratings(&self) -> &Ratings {
+        &self.0.ratings
+    }
+
+    /// The games that evaluators are playing.
+    pub fn claims(&self) -> &Claims {
+        &self.0.claims
+    }
+
+    /// The pairs that were chosen to play.
+    pub fn pairings(&self) -> &Pairings {
+        &self.0.pairings
+    }
+
+    /// The other programs that play matches.
+    pub fn engines(&self) -> &Engines {
+        &self.0.engines
+    }
+
+    /// The models that passed a promotion test.
+    pub fn promotions(&self) -> &Promotions {
+        &self.0.promotions
+    }
+
+    /// The models that were retired.
+    pub fn retirements(&self) -> &Retirements {
+        &self.0.retirements
+    }
+
+    /// The leases of names.
+    pub fn leases(&self) -> &Leases {
+        &self.0.leases
+    }
+}
+
+impl Store {
+    /// A run in this store, whether it exists or not.
+    pub fn run(&self, name: &RunName) -> Run {
+        Run::new(self.clone(), name.clone())
+    }
+
+    /// The runs that exist, in order of name.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn exists(&self) -> Result<bool, StoreError> {
-        self.store.exists(&self.config_path())
-    }
-
-    /// The configuration of the run; `None` before it is created.
-    ///
-    /// # Errors
-    /// A store that cannot be reached, a file that is no configuration, or [`StoreError::Edited`] for one that was changed.
-    pub fn config(&self) -> Result<Option<RunConfig>, StoreError> {
-        let path = self.config_path();
-        let Some(bytes) = self.store.find(&path)? else { return Ok(None) };
-        let text = std::str::from_utf8(&bytes)
-            .map_err(|e| StoreError::Damaged { path: self.store.name(&path), reason: e.to_string() })?;
-        let config = RunConfig::from_toml(text);
-        let config = config.map_err(|source| StoreError::Config { path: self.store.name(&path), source })?;
-        self.check_unchanged(text, &config)?;
-        Ok(Some(config))
-    }
-
-    /// Compares a configuration with the digest that was written above it, or with the name of its copy. Runs of earlier
-    /// versions have neither.
-    fn check_unchanged(&self, text: &str, config: &RunConfig) -> Result<(), StoreError> {
-        let found = config.digest();
-        let noted = text.lines().take_while(|line| line.starts_with('#')).find_map(|line| line.strip_prefix(DIGEST));
-        let wanted = match noted {
-            Some(noted) => noted.trim().to_owned(),
-            None => {
-                let copies = self.store.files(&self.path([COPIES]))?;
-                let digests: Vec<&str> = copies.iter().filter_map(|name| name.strip_suffix(".toml")).collect();
-                match digests.first() {
-                    Some(first) if !digests.contains(&found.as_str()) => (*first).to_owned(),
-                    _ => return Ok(()),
-                }
-            }
-        };
-        if wanted == found {
-            return Ok(());
-        }
-        let copy = self.store.find(&self.copy_path(&wanted))?;
-        let before = copy.and_then(|bytes| RunConfig::from_toml(std::str::from_utf8(&bytes).ok()?).ok());
-        let keys = before.map_or_else(Vec::new, |before| config.differences(&before));
-        let changes = Box::new(Changes { keys, found, wanted });
-        Err(StoreError::Edited { path: self.store.name(&self.config_path()), changes })
-    }
-
-    /// Creates the run, unless it exists with this same configuration.
-    ///
-    /// # Errors
-    /// [`StoreError::Conflict`] when it exists with another one.
-    pub fn create(&self, config: &RunConfig) -> Result<(), StoreError> {
-        if let Some(found) = self.config()? {
-            return self.compare(&found, config);
-        }
-        let digest = config.digest();
-        let text = Bytes::from(format!("{HEADER}{DIGEST}{digest}\n{}", config.to_toml()));
-        // Before the run exists, so that every run has its copy. Another text of the same digest is as good.
-        match self.store.publish(&self.copy_path(&digest), text.clone()) {
-            Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
-            Err(error) => return Err(error),
-        }
-        match self.store.publish(&self.config_path(), text) {
-            Err(StoreError::AlreadyExists { path }) => match self.config()? {
-                Some(found) => self.compare(&found, config),
-                None => Err(StoreError::AlreadyExists { path }),
-            },
-            done => done,
-        }
-    }
-
-    fn compare(&self, found: &RunConfig, wanted: &RunConfig) -> Result<(), StoreError> {
-        let changes = Changes { keys: found.differences(wanted), found: found.digest(), wanted: wanted.digest() };
-        if changes.found == changes.wanted {
-            return Ok(());
-        }
-        Err(StoreError::Conflict { path: self.store.name(&self.config_path()), changes: Box::new(changes) })
-    }
-
-    fn copy_path(&self, digest: &str) -> Path {
-        self.path([COPIES]).join(format!("{digest}.toml"))
-    }
-
-    /// Publishes something under the name of the worker and the present time, or a later one: where somebody else goes on with
-    /// games of this worker, both may publish some in the same millisecond.
-    pub(crate) fn publish_now(
-        &self,
-        model: u32,
-        worker: &str,
-        publish: impl Fn(&FileRef) -> Result<(), StoreError>,
-    ) -> Result<FileRef, StoreError> {
-        let stem = self.at_free_time(worker, |stem| publish(&FileRef { model, stem: stem.clone() }))?;
-        Ok(FileRef { model, stem })
-    }
-
-    /// Publishes something under the name of the worker and the present time, or a later one when that is taken.
-    pub(crate) fn at_free_time(
-        &self,
-        worker: &str,
-        publish: impl Fn(&Stem) -> Result<(), StoreError>,
-    ) -> Result<Stem, StoreError> {
-        loop {
-            let stem = Stem::new(worker, self.store().now())?;
-            match publish(&stem) {
-                Err(StoreError::AlreadyExists { .. }) => {}
-                done => return done.map(|()| stem),
+    pub fn runs(&self) -> Result<Vec<RunName>, StoreError> {
+        let mut runs = Vec::new();
+        for name in self.folders(&Path::default())?.iter().filter_map(|folder| folder.parse::<RunName>().ok()) {
+            if self.run(&name).exists()? {
+                runs.push(name);
             }
         }
+        Ok(runs)
     }
-
-    /// Deletes what writers that were killed left behind on a local folder, where it is older than `age`, and answers
-    /// how many files that were. Nothing ever reads such files; they only take room. A bucket has none.
-    ///
-    /// # Errors
-    /// A folder that cannot be listed, or a file that cannot be deleted.
-    pub fn sweep(&self, age: Duration) -> Result<usize, StoreError> {
-        match self.store.folder() {
-            Some(root) => {
-                let folder = root.join(self.name.as_str());
-                sweep(&folder, age).map_err(|e| StoreError::of_file_system("sweep", &folder, &e))
-            }
-            None => Ok(0),
-        }
-    }
-
-    /// The newest name in a folder of which `counts` says that it does; `None` when there is none.
-    ///
-    /// What was the newest before is asked for once more only while nothing newer counts: somebody may have deleted it.
-    pub(crate) fn newest_name(
-        &self,
-        folder: &'static str,
-        counts: impl Fn(&str) -> Result<bool, StoreError>,
-    ) -> Result<Option<String>, StoreError> {
-        let known = self.known_name(folder);
-        let later = self.store.after(&self.path([folder]), known.as_deref())?;
-        for name in later.keys().rev() {
-            if counts(name)? {
-                self.learn_name(folder, name);
-                return Ok(Some(name.clone()));
-            }
-        }
-        match known {
-            Some(name) if !counts(&name)? => {
-                self.known().remove(folder);
-                self.newest_name(folder, counts)
-            }
-            known => Ok(known),
-        }
-    }
-
-    /// The newest name seen in a folder.
-    pub(crate) fn known_name(&self, folder: &'static str) -> Option<String> {
-        self.known().get(folder).cloned()
-    }
-
-    /// Remembers a name as the newest of a folder.
-    pub(crate) fn learn_name(&self, folder: &'static str, name: &str) {
-        self.known().insert(folder, name.to_owned());
-    }
-
-    fn known(&self) -> std::sync::MutexGuard<'_, BTreeMap<&'static str, String>> {
-        self.newest.lock().expect("nobody panics while holding names")
-    }
-
-    /// A folder or file of the run.
-    pub(crate) fn path<'a>(&'a self, parts: impl IntoIterator<Item = &'a str>) -> Path {
-        std::iter::once(self.name.as_str()).chain(parts).collect()
-    }
-
-    /// The folder of a model or generation in one of the run's folders.
-    pub(crate) fn numbered(&self, folder: &str, number: u32) -> Path {
-        self.path([folder]).join(number_name(number))
-    }
-
-    fn config_path(&self) -> Path {
-        self.path(["run.toml"])
-    }
-}
-
-fn sweep(folder: &std::path::Path, age: Duration) -> io::Result<usize> {
-    let mut swept = 0;
-    let entries = match fs::read_dir(folder) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            swept += sweep(&entry.path(), age)?;
-        } else if is_staged(&entry.file_name().to_string_lossy()) && is_older(&entry, age)? {
-            fs::remove_file(entry.path())?;
-            swept += 1;
-        }
-    }
-    Ok(swept)
-}
-
-/// Whether `object_store` names files so while it writes them: a final name, `#`, and a number.
-fn is_staged(name: &str) -> bool {
-    name.rsplit_once('#').is_some_and(|(_, digits)| !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))
-}
-
-fn is_older(entry: &fs::DirEntry, age: Duration) -> io::Result<bool> {
-    let written = entry.metadata()?.modified()?;
-    // A file from the future is not older than anything.
-    Ok(SystemTime::now().duration_since(written).is_ok_and(|since| since >= age))
 }

@@ -6,9 +6,10 @@ use record::draws::{self, Draws};
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{self, encode};
+use crate::error::StoreError;
+use crate::folder::RunFolder;
 use crate::names::parse_number;
 use crate::parts::Part;
-use crate::{Run, StoreError};
 
 const SHARDS: &str = "shards";
 const MANIFEST: &str = "manifest.toml";
@@ -112,24 +113,35 @@ pub struct ShardPart {
     pub part: Part,
 }
 
-impl Run {
+/// The shards of a run.
+#[derive(Debug)]
+pub struct Shards {
+    at: RunFolder,
+}
+
+impl Shards {
+    pub(crate) fn new(at: RunFolder) -> Shards {
+        Shards { at }
+    }
+
     /// Publishes the shards of a generation: the parts first, in order, and then the manifest that names them, with
     /// which they exist. Answers the manifest with its parts.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] when there are other shards of this generation; the same ones are no error.
-    pub fn publish_shards(
+    pub fn publish(
         &self,
         parts: impl IntoIterator<Item = ExampleRows>,
         mut manifest: Manifest,
     ) -> Result<Manifest, StoreError> {
-        let folder = self.numbered(SHARDS, manifest.generation);
+        let folder = self.at.numbered(SHARDS, manifest.generation);
         manifest.parts.clear();
         for (i, rows) in parts.into_iter().enumerate() {
-            let part = self.store().publish_part(&folder, &format!("part-{i:04}"), "parquet", encode(rows.batch()))?;
+            let part =
+                self.at.store().publish_part(&folder, &format!("part-{i:04}"), "parquet", encode(rows.batch()))?;
             manifest.parts.push(ShardPart { rows: rows.len(), part });
         }
-        self.store().publish_toml(&folder.join(MANIFEST), &manifest)?;
+        self.at.store().publish_toml(&folder.join(MANIFEST), &manifest)?;
         Ok(manifest)
     }
 
@@ -137,19 +149,19 @@ impl Run {
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when it cannot be read.
-    pub fn shards(&self, generation: u32) -> Result<Option<Manifest>, StoreError> {
-        self.store().find_toml(&self.manifest_path(generation))
+    pub fn manifest(&self, generation: u32) -> Result<Option<Manifest>, StoreError> {
+        self.at.store().find_toml(&self.manifest_path(generation))
     }
 
     /// The examples of one part of a generation's shards.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when they are not the ones that were published.
-    pub fn read_shard(&self, generation: u32, part: &ShardPart) -> Result<ExampleRows, StoreError> {
-        let folder = self.numbered(SHARDS, generation);
-        let bytes = self.store().read_part(&folder, &part.part)?;
+    pub fn read(&self, generation: u32, part: &ShardPart) -> Result<ExampleRows, StoreError> {
+        let folder = self.at.numbered(SHARDS, generation);
+        let bytes = self.at.store().read_part(&folder, &part.part)?;
         let damaged = |reason| StoreError::Damaged {
-            path: self.store().name(&folder.clone().join(part.part.file.as_str())),
+            path: self.at.store().name(&folder.clone().join(part.part.file.as_str())),
             reason,
         };
         let batch = columns::decode(bytes, None).map_err(damaged)?;
@@ -162,33 +174,33 @@ impl Run {
     /// A store that cannot be written.
     pub fn publish_draws(&self, generation: u32, draws: &[Draws]) -> Result<Part, StoreError> {
         let bytes = encode(&draws::to_batch(draws));
-        self.store().publish_part(&self.numbered(SHARDS, generation), "draws", "parquet", bytes)
+        self.at.store().publish_part(&self.at.numbered(SHARDS, generation), "draws", "parquet", bytes)
     }
 
     /// How often each position had been drawn with a generation, if that was kept.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when it is not what was published.
-    pub fn read_draws(&self, manifest: &Manifest) -> Result<Option<Vec<Draws>>, StoreError> {
+    pub fn draws(&self, manifest: &Manifest) -> Result<Option<Vec<Draws>>, StoreError> {
         let Some(part) = &manifest.draws else { return Ok(None) };
-        let folder = self.numbered(SHARDS, manifest.generation);
-        let bytes = self.store().read_part(&folder, part)?;
+        let folder = self.at.numbered(SHARDS, manifest.generation);
+        let bytes = self.at.store().read_part(&folder, part)?;
         let read = columns::decode(bytes, None).and_then(|batch| draws::from_batch(&batch).map_err(|e| e.to_string()));
-        let path = || self.store().name(&folder.clone().join(part.file.as_str()));
+        let path = || self.at.store().name(&folder.clone().join(part.file.as_str()));
         read.map(Some).map_err(|reason| StoreError::Damaged { path: path(), reason })
     }
 
     /// The full name of a generation's manifest, for people.
-    pub fn shards_name(&self, generation: u32) -> String {
-        self.store().name(&self.manifest_path(generation))
+    pub fn name(&self, generation: u32) -> String {
+        self.at.store().name(&self.manifest_path(generation))
     }
 
     /// The generations that have shards, whole or not, ascending.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn shard_generations(&self) -> Result<Vec<u32>, StoreError> {
-        let folders = self.store().folders(&self.path([SHARDS]))?;
+    pub fn generations(&self) -> Result<Vec<u32>, StoreError> {
+        let folders = self.at.store().folders(&self.at.path([SHARDS]))?;
         let mut generations: Vec<u32> = folders.iter().filter_map(|name| parse_number(name)).collect();
         generations.sort_unstable();
         Ok(generations)
@@ -198,14 +210,14 @@ impl Run {
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn prune_shards(&self, first: u32) -> Result<(), StoreError> {
-        for generation in self.shard_generations()?.into_iter().filter(|&generation| generation < first) {
-            self.store().delete_folder(&self.numbered(SHARDS, generation), MANIFEST)?;
+    pub fn prune(&self, first: u32) -> Result<(), StoreError> {
+        for generation in self.generations()?.into_iter().filter(|&generation| generation < first) {
+            self.at.store().delete_folder(&self.at.numbered(SHARDS, generation), MANIFEST)?;
         }
         Ok(())
     }
 
     fn manifest_path(&self, generation: u32) -> Path {
-        self.numbered(SHARDS, generation).join(MANIFEST)
+        self.at.numbered(SHARDS, generation).join(MANIFEST)
     }
 }

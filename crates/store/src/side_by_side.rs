@@ -3,20 +3,21 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::{FileRef, Run};
+use crate::files::FileRef;
+use crate::games::Games;
 
 /// Files of a bucket that are read at once: most of the time they are waited for.
 const FROM_A_BUCKET: usize = 8;
 /// Files of a folder that are read at once. They are there at once, and what a thread takes up while it reads it keeps.
 const FROM_A_FOLDER: usize = 2;
 
-impl Run {
+impl Games {
     /// What `read` says of each file, in their order. Files outside of archives are read several at once; those in archives
     /// one after the other, since they share what is read.
     pub fn read_each<T: Send>(&self, files: &[FileRef], read: impl Fn(&FileRef) -> T + Sync) -> Vec<T> {
-        let loose: Vec<bool> = files.iter().map(|file| self.known_archive_of(file).is_none()).collect();
+        let loose: Vec<bool> = files.iter().map(|file| self.archives.known_holding(file).is_none()).collect();
         let places: Vec<usize> = (0..files.len()).filter(|&place| loose[place]).collect();
-        let most = if self.store().folder().is_some() { FROM_A_FOLDER } else { FROM_A_BUCKET };
+        let most = if self.at.store().folder().is_some() { FROM_A_FOLDER } else { FROM_A_BUCKET };
         let next = AtomicUsize::new(0);
         let work = || {
             let mine = || places.get(next.fetch_add(1, Ordering::Relaxed)).copied();

@@ -1,26 +1,24 @@
-//! Reading, publishing, listing and deleting, each a blocking call.
+//! The object layer: reading, publishing and deleting objects, each a blocking call that is retried.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use config::RunName;
 use futures::TryStreamExt;
-use object_store::list::PaginatedListOptions;
+use object_store::list::PaginatedListStore;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::classify::{has_no_credentials, reason, refuses_writes};
+use crate::classify;
+use crate::error::StoreError;
 use crate::names;
 use crate::open::{self, Place};
 use crate::retry::Retry;
 use crate::traffic::{self, Operation};
-use crate::{Run, StoreError};
 
 /// The store of all runs.
 ///
@@ -57,7 +55,7 @@ impl Store {
         Store::at(open::open(place, options)?)
     }
 
-    /// A store that is gone with its last clone, for tests and trials.
+    /// A store that is gone with its last clone.
     ///
     /// # Errors
     /// When the system has no resources left.
@@ -103,34 +101,6 @@ impl Store {
     /// The time by the clock of this process, in milliseconds since 1970, which gives no time twice.
     pub(crate) fn now(&self) -> u64 {
         (self.0.clock)()
-    }
-
-    /// A run in this store, whether it exists or not.
-    pub fn run(&self, name: &RunName) -> Run {
-        Run::new(self.clone(), name.clone())
-    }
-
-    /// The runs that exist, in order of name.
-    ///
-    /// # Errors
-    /// A store that cannot be reached.
-    pub fn runs(&self) -> Result<Vec<RunName>, StoreError> {
-        let mut runs = Vec::new();
-        for name in self.folders(&Path::default())?.iter().filter_map(|folder| folder.parse::<RunName>().ok()) {
-            if self.run(&name).exists()? {
-                runs.push(name);
-            }
-        }
-        Ok(runs)
-    }
-
-    /// Sees that the store can be reached, for those who would otherwise wait for something in it.
-    ///
-    /// # Errors
-    /// A bucket that does not exist, or a store that cannot be reached.
-    pub fn reach(&self) -> Result<(), StoreError> {
-        // No run has this name, so that a listing of it is short.
-        self.files(&Path::from("-")).map(drop)
     }
 
     /// Where the store is, as errors name it.
@@ -258,108 +228,6 @@ impl Store {
         }
     }
 
-    /// The names of the files in a folder and of the folders in it, without going deeper.
-    pub(crate) fn files(&self, folder: &Path) -> Result<BTreeSet<String>, StoreError> {
-        Ok(self.list(folder)?.0)
-    }
-
-    /// The names of the folders in a folder.
-    pub(crate) fn folders(&self, folder: &Path) -> Result<BTreeSet<String>, StoreError> {
-        Ok(self.list(folder)?.1)
-    }
-
-    /// The names of the files in a folder that begin so. A bucket is asked for no others.
-    pub(crate) fn files_beginning(&self, folder: &Path, begin: &str) -> Result<BTreeSet<String>, StoreError> {
-        let Some(pages) = &self.0.place.pages else {
-            let files = self.files(folder)?;
-            return Ok(files.into_iter().filter(|name| name.starts_with(begin)).collect());
-        };
-        let prefix = format!("{}/{begin}", self.full(folder));
-        let (mut names, mut token) = (BTreeSet::new(), None);
-        loop {
-            let options = || PaginatedListOptions { page_token: token.clone(), ..PaginatedListOptions::default() };
-            let list = async || pages.list_paginated(Some(&prefix), options()).await;
-            let page = self.request(Operation::List, list).map_err(|e| self.error("list", folder, &e))?;
-            names.extend(page.result.objects.iter().filter_map(|object| object.location.filename().map(str::to_owned)));
-            token = page.page_token;
-            if token.is_none() {
-                return Ok(names);
-            }
-        }
-    }
-
-    /// The files in a folder, each with when it was written by the clock of the place, in milliseconds since 1970.
-    pub(crate) fn dated_files(&self, folder: &Path) -> Result<BTreeMap<String, i64>, StoreError> {
-        let at = self.full(folder);
-        let listed = self.request(Operation::List, async || self.objects().list_with_delimiter(Some(&at)).await);
-        let listed = listed.map_err(|e| self.error("list", folder, &e))?;
-        let dated = |object: &ObjectMeta| {
-            Some((object.location.filename()?.to_owned(), object.last_modified.timestamp_millis()))
-        };
-        Ok(listed.objects.iter().filter_map(dated).collect())
-    }
-
-    fn list(&self, folder: &Path) -> Result<(BTreeSet<String>, BTreeSet<String>), StoreError> {
-        let at = self.full(folder);
-        let listed = self.request(Operation::List, async || self.objects().list_with_delimiter(Some(&at)).await);
-        let listed = listed.map_err(|e| self.error("list", folder, &e))?;
-        let name = |path: &Path| path.filename().map(str::to_owned);
-        let files = listed.objects.iter().filter_map(|object| name(&object.location)).collect();
-        Ok((files, listed.common_prefixes.iter().filter_map(name).collect()))
-    }
-
-    /// What comes after a name in a folder, without what comes before it being looked at where that can be: the names of
-    /// the files, each with nothing, and of the folders, each with its files.
-    ///
-    /// A bucket is asked for what comes after, so that an old run costs no more than a young one. A folder on this machine
-    /// is read as a whole, which takes microseconds for each name, and those of its folders that come after.
-    pub(crate) fn after(
-        &self,
-        folder: &Path,
-        after: Option<&str>,
-    ) -> Result<BTreeMap<String, BTreeSet<String>>, StoreError> {
-        if self.0.place.folder.is_some() {
-            let (files, folders) = self.list(folder)?;
-            let later = |name: &String| after.is_none_or(|after| name.as_str() > after);
-            let empty = files.into_iter().filter(later).map(|name| Ok((name, BTreeSet::new())));
-            let full = folders.into_iter().filter(later).map(|name| {
-                let inside = self.files(&folder.clone().join(name.as_str()))?;
-                Ok((name, inside))
-            });
-            return empty.chain(full).collect();
-        }
-        let at = self.full(folder);
-        // '.' and '/' order before '0', so this comes after the file or folder of that name and before the next.
-        let offset = at.clone().join(format!("{}0", after.unwrap_or_default()));
-        let list = async || match after {
-            Some(_) => self.objects().list_with_offset(Some(&at), &offset).try_collect::<Vec<_>>().await,
-            None => self.objects().list(Some(&at)).try_collect::<Vec<_>>().await,
-        };
-        let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for object in self.request(Operation::List, list).map_err(|e| self.error("list", folder, &e))? {
-            let mut parts =
-                object.location.prefix_match(&at).into_iter().flatten().map(|part| part.as_ref().to_owned());
-            if let Some(name) = parts.next() {
-                found.entry(name).or_default().extend(parts.next());
-            }
-        }
-        Ok(found)
-    }
-
-    /// The full names of all files below a folder, however deep.
-    pub(crate) fn names_below(&self, folder: &Path) -> Result<Vec<String>, StoreError> {
-        let at = self.full(folder);
-        let list = async || self.objects().list(Some(&at)).try_collect::<Vec<_>>().await;
-        let found = self.request(Operation::List, list).map_err(|e| self.error("list", folder, &e))?;
-        let below = |object: &ObjectMeta| {
-            let inside: Path = folder.parts().chain(object.location.prefix_match(&at)?).collect();
-            Some(self.name(&inside))
-        };
-        let mut names: Vec<String> = found.iter().filter_map(below).collect();
-        names.sort_unstable();
-        Ok(names)
-    }
-
     /// Deletes everything in a folder, `first` before anything else: the file whose presence makes the others count.
     pub(crate) fn delete_folder(&self, folder: &Path, first: &str) -> Result<(), StoreError> {
         self.delete(&folder.clone().join(first))?;
@@ -409,11 +277,17 @@ impl Store {
         self.0.place.folder.as_deref()
     }
 
-    fn objects(&self) -> &dyn ObjectStore {
+    /// Lists by how names begin, where the place has that.
+    pub(crate) fn pages(&self) -> Option<&dyn PaginatedListStore> {
+        self.0.place.pages.as_deref()
+    }
+
+    pub(crate) fn objects(&self) -> &dyn ObjectStore {
         self.0.place.objects.as_ref()
     }
 
-    fn full(&self, path: &Path) -> Path {
+    /// The path in the place, with its prefix.
+    pub(crate) fn full(&self, path: &Path) -> Path {
         self.0.place.prefix.parts().chain(path.parts()).collect()
     }
 
@@ -421,7 +295,7 @@ impl Store {
     ///
     /// So every request must be one that may be made twice. A put is: what is there is then compared with what was to be
     /// put.
-    fn request<T>(
+    pub(crate) fn request<T>(
         &self,
         operation: Operation,
         work: impl AsyncFn() -> object_store::Result<T>,
@@ -436,29 +310,8 @@ impl Store {
         }
     }
 
-    fn no_bucket(&self) -> StoreError {
-        StoreError::BadUrl { url: self.root().to_owned(), reason: "there is no such bucket".to_owned() }
-    }
-
-    fn error(&self, doing: &'static str, path: &Path, error: &object_store::Error) -> StoreError {
-        let path = self.name(path);
-        match error {
-            error if has_no_credentials(error) => {
-                StoreError::BadUrl { url: self.root().to_owned(), reason: reason(error) }
-            }
-            // What is new can be written everywhere but in a bucket that is not there, and where there is nothing a list is
-            // empty. For lists object_store has no other sign of that than the text.
-            object_store::Error::NotFound { .. } if doing == "write" => self.no_bucket(),
-            error if doing == "list" && error.to_string().contains("404 Not Found") => self.no_bucket(),
-            object_store::Error::NotFound { .. } => StoreError::NotFound { path },
-            object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. } => {
-                StoreError::AlreadyExists { path }
-            }
-            error if matches!(doing, "write" | "delete") && refuses_writes(error) => {
-                StoreError::Refused { doing, path, reason: reason(error) }
-            }
-            _ => StoreError::Unreachable { doing, path, reason: reason(error) },
-        }
+    pub(crate) fn error(&self, doing: &'static str, path: &Path, error: &object_store::Error) -> StoreError {
+        classify::store_error(self.root(), doing, self.name(path), error)
     }
 }
 

@@ -38,9 +38,9 @@ fn meet(arena: &mut Arena, pair: [&PlayerId; 2], games: u64) -> Result<Progress,
 }
 
 fn played(arena: &Arena) -> Vec<GameRecord> {
-    let files = arena.run.result_files().expect("memory can be read");
+    let files = arena.run.matches().files().expect("memory can be read");
     let mut games: Vec<GameRecord> =
-        files.iter().flat_map(|file| arena.run.read_result_games(file).expect("memory can be read")).collect();
+        files.iter().flat_map(|file| arena.run.matches().read(file).expect("memory can be read")).collect();
     games.sort_by_key(|game| (game.black.clone().min(game.white.clone()), game.index));
     games
 }

@@ -37,7 +37,7 @@ impl Arena {
     /// # Errors
     /// The store cannot be read.
     pub fn champion(&self) -> Result<ModelId, EvaluatorError> {
-        Ok(self.run.champion()?.map_or(ModelId::Random, |number| self.run.name().model(number)))
+        Ok(self.run.promotions().newest()?.map_or(ModelId::Random, |number| self.run.name().model(number)))
     }
 
     /// Tests whether a model of the run is stronger than the champion, and makes it the champion if it is. Without a
@@ -55,7 +55,8 @@ impl Arena {
     ) -> Result<Promotion, EvaluatorError> {
         let number = match candidate {
             ModelId::Trained { run, number }
-                if run == self.run.name() && self.run.champion()?.is_none_or(|champion| champion < *number) =>
+                if run == self.run.name()
+                    && self.run.promotions().newest()?.is_none_or(|champion| champion < *number) =>
             {
                 *number
             }
@@ -74,7 +75,7 @@ impl Arena {
                 score: comparison.outcomes.mean(),
                 log_ratio: comparison.log_ratio,
             };
-            self.run.crown(number, &beaten)?;
+            self.run.promotions().put(number, &beaten)?;
         }
         Ok(Promotion { comparison, promoted })
     }

@@ -103,7 +103,7 @@ impl Arena {
     /// The pair of a turn: the one that was chosen before, or a new one; `None` where there are not two models, or all that was
     /// asked is known.
     fn planned(&self, newest: u32, turn: usize, margin: Option<f64>) -> Result<Option<Planned>, EvaluatorError> {
-        if let Some(known) = self.run.pairing(newest, turn)? {
+        if let Some(known) = self.run.pairings().get(newest, turn)? {
             return Ok(Some(known));
         }
         let ladder = self.ladder(newest)?;
@@ -119,7 +119,7 @@ impl Arena {
         tracing::debug!(%first, %second, "paired: {reason}");
         let played = self.score([&first, &second])?.games;
         let pair = Planned { first, second, games: played + games as u64 };
-        Ok(Some(self.run.remember_pairing(newest, turn, &pair)?))
+        Ok(Some(self.run.pairings().remember(newest, turn, &pair)?))
     }
 
     /// What is known of the models up to `newest` that have played, and of `newest`. Hidden models take no part.

@@ -52,7 +52,7 @@ impl Arena {
     /// The models that tables, reports, pairings and promotion tests leave out: the retired ones, unless this arena includes
     /// them.
     pub(crate) fn hidden(&self) -> Result<BTreeSet<u32>, EvaluatorError> {
-        if self.including_retired { Ok(BTreeSet::new()) } else { Ok(self.run.retired_models()?) }
+        if self.including_retired { Ok(BTreeSet::new()) } else { Ok(self.run.retirements().retired()?) }
     }
 
     /// Retires the models of the run that are, with 97.5 %, more than `bound` Elo behind its best: [`Arena::hidden`] from then
@@ -73,7 +73,8 @@ impl Arena {
         };
         let newest = aged.iter().map(|&(_, age)| age).max();
         let records = tally.records();
-        let exempt = [self.run.retired_models()?, self.run.unretired_models()?, self.run.champions()?];
+        let exempt =
+            [self.run.retirements().retired()?, self.run.retirements().reinstated()?, self.run.promotions().list()?];
         let is_exempt = |age: u32| Some(age) == newest || exempt.iter().any(|models| models.contains(&age));
         let mut found = Vec::new();
         for (player, age) in aged.into_iter().filter(|&(_, age)| !is_exempt(age)) {
@@ -81,7 +82,7 @@ impl Arena {
             if games >= ENOUGH_GAMES && behind.elo - behind.margin() > bound {
                 let model = |number| self.run.name().model(number);
                 let retirement = Retirement { model: model(age), best: model(best_age), behind, games };
-                self.run.retire_model(age, &retirement.reason())?;
+                self.run.retirements().retire(age, &retirement.reason())?;
                 found.push(retirement);
             }
         }
@@ -95,13 +96,13 @@ impl Arena {
     pub fn retire_model(&self, model: &ModelId) -> Result<(), EvaluatorError> {
         let wrong = |reason| EvaluatorError::NotRetirable { model: model.clone(), what: "retired", reason };
         let number = self.published(model)?.ok_or_else(|| wrong("the run has no such model"))?;
-        if self.run.newest_model()? == Some(number) {
+        if self.run.models().newest()? == Some(number) {
             return Err(wrong("it is the newest model of the run"));
         }
-        if self.run.champion()? == Some(number) {
+        if self.run.promotions().newest()? == Some(number) {
             return Err(wrong("it is the champion of the run"));
         }
-        Ok(self.run.retire_model(number, &ByName { retired: true, by: "name" })?)
+        Ok(self.run.retirements().retire(number, &ByName { retired: true, by: "name" })?)
     }
 
     /// Brings a retired model back. [`Arena::retire`] leaves it alone from then on.
@@ -111,13 +112,13 @@ impl Arena {
     pub fn unretire(&self, model: &ModelId) -> Result<(), EvaluatorError> {
         let wrong = |reason| EvaluatorError::NotRetirable { model: model.clone(), what: "brought back", reason };
         let number = self.published(model)?.ok_or_else(|| wrong("the run has no such model"))?;
-        if !self.run.retired_models()?.contains(&number) {
+        if !self.run.retirements().retired()?.contains(&number) {
             return Err(wrong("it is not retired"));
         }
-        if self.run.weights_are_deleted(number)? {
+        if self.run.models().weights_are_deleted(number)? {
             return Err(wrong("its weights were deleted; --include-retired shows its rating"));
         }
-        Ok(self.run.unretire_model(number, &ByName { retired: false, by: "name" })?)
+        Ok(self.run.retirements().reinstate(number, &ByName { retired: false, by: "name" })?)
     }
 
     /// Deletes the weights of the retired models, except those that something still needs: champions, the newest model, the
@@ -126,18 +127,18 @@ impl Arena {
     /// # Errors
     /// The store cannot be used.
     pub fn delete_retired_weights(&self) -> Result<Vec<Deletion>, EvaluatorError> {
-        let (champions, steps) = (self.run.champions()?, self.run.checkpoint_steps()?);
-        let newest = self.run.newest_model()?;
+        let (champions, steps) = (self.run.promotions().list()?, self.run.checkpoints().steps()?);
+        let newest = self.run.models().newest()?;
         let mut needed = BTreeSet::new();
-        for number in self.run.models()? {
-            let card = self.run.model_card(number)?;
+        for number in self.run.models().list()? {
+            let card = self.run.models().card(number)?;
             if newest == Some(number) || steps.contains(&card.step) {
                 needed.extend([number].into_iter().chain(card.parent));
             }
         }
         let mut found = Vec::new();
-        for number in self.run.retired_models()? {
-            if !self.run.has_model(number)? || self.run.weights_are_deleted(number)? {
+        for number in self.run.retirements().retired()? {
+            if !self.run.models().exists(number)? || self.run.models().weights_are_deleted(number)? {
                 continue;
             }
             let kept = match number {
@@ -146,7 +147,7 @@ impl Arena {
                 _ => None,
             };
             if kept.is_none() {
-                self.run.delete_weights(number)?;
+                self.run.models().delete_weights(number)?;
             }
             found.push(Deletion { model: self.run.name().model(number), kept });
         }
@@ -156,7 +157,7 @@ impl Arena {
     /// The number of a published model of this run; `None` for any other.
     fn published(&self, model: &ModelId) -> Result<Option<u32>, EvaluatorError> {
         match model {
-            ModelId::Trained { run, number } if run == self.run.name() && self.run.has_model(*number)? => {
+            ModelId::Trained { run, number } if run == self.run.name() && self.run.models().exists(*number)? => {
                 Ok(Some(*number))
             }
             _ => Ok(None),

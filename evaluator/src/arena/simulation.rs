@@ -119,8 +119,8 @@ impl Simulation {
         let games: Vec<GameRecord> = claim.numbers.iter().map(|&number| self.game(claim, number)).collect();
         self.found.twice += games.iter().filter(|game| !self.played.insert(game.id)).count();
         let arena = &mut self.arenas[worker];
-        arena.run.publish_results(&worker.to_string(), &games).expect("memory can be written");
-        arena.run.release(claim).expect("memory can be written");
+        arena.run.matches().publish(&worker.to_string(), &games).expect("memory can be written");
+        arena.run.claims().release(claim).expect("memory can be written");
         let ids = [&claim.first, &claim.second].map(|player| player.parse::<PlayerId>().expect("the name of a player"));
         arena.pace.note([&ids[0], &ids[1]], games.len() as u64, Duration::from_secs(10) * games.len() as u32);
         self.playing.retain(|other| other != claim);

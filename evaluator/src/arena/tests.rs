@@ -38,7 +38,7 @@ pub(super) fn arena(store: &Store, threads: usize) -> Arena {
 }
 
 fn ids(arena: &Arena) -> BTreeSet<GameId> {
-    let results = arena.run.results().expect("memory can be read");
+    let results = arena.run.matches().all().expect("memory can be read");
     let ids: BTreeSet<GameId> = results.iter().map(|result| result.id).collect();
     assert_eq!(ids.len(), results.len(), "no game is stored twice");
     ids
@@ -86,7 +86,7 @@ fn colours_alternate_over_shared_openings() {
     let store = store();
     let mut arena = arena(&store, 1);
     let met = arena.meet(PAIR, 4, &Stop::never(), &mut |_| {}).expect("the players can play");
-    let results = arena.run.results().expect("memory can be read");
+    let results = arena.run.matches().all().expect("memory can be read");
     let blacks: Vec<&str> = results.iter().map(|result| result.black.as_str()).collect();
     assert_eq!(blacks, ["uniform", "random", "uniform", "random"]);
     let score = arena.score(PAIR).expect("memory can be read");
@@ -129,7 +129,7 @@ fn what_was_played_is_rated_and_stored() {
     assert!(arena.rate().expect("an empty pool can be rated").lines().is_empty());
     arena.meet(PAIR, 8, &Stop::never(), &mut |_| {}).expect("the players can play");
     let table = arena.rate().expect("the results can be rated");
-    let stored = arena.run.newest_ratings().expect("memory can be read").expect("ratings were published");
+    let stored = arena.run.ratings().newest().expect("memory can be read").expect("ratings were published");
     assert_eq!((stored.len(), &stored), (2, &table.rows()));
     assert!(table.rows().iter().all(|row| row.games == 8 && row.elo.is_finite() && row.error.is_finite()));
     assert!(table.rows().iter().any(|row| row.player == "random" && row.elo == 0.0));
@@ -230,7 +230,7 @@ pub(super) fn publish_models(arena: &Arena, count: u32) {
             network: config.network,
             search: config.search.clone(),
         };
-        arena.run.publish_model(&card, bytes::Bytes::from_static(b"none")).expect("memory can be written");
+        arena.run.models().publish(&card, bytes::Bytes::from_static(b"none")).expect("memory can be written");
     }
 }
 
@@ -251,7 +251,7 @@ fn run_with_weak_models(store: &Store) -> Arena {
             games.push(record::GameRecord { id, black, white, outcome, ..game });
         }
     }
-    arena.run.publish_results("test", &games).expect("memory can be written");
+    arena.run.matches().publish("test", &games).expect("memory can be written");
     arena
 }
 
@@ -348,8 +348,8 @@ fn weights_of_retired_models_are_deleted_unless_something_needs_them() {
     let store = store();
     let arena = run_with_weak_models(&store);
     let model = |number| name(RUN).model(number);
-    arena.run.crown(2, &std::collections::BTreeMap::from([("by", "test")])).expect("memory can be written");
-    arena.run.crown(4, &std::collections::BTreeMap::from([("by", "test")])).expect("memory can be written");
+    arena.run.promotions().put(2, &std::collections::BTreeMap::from([("by", "test")])).expect("memory can be written");
+    arena.run.promotions().put(4, &std::collections::BTreeMap::from([("by", "test")])).expect("memory can be written");
     assert!(arena.retire_model(&model(4)).is_err(), "it is the champion");
     for number in 1..=3 {
         arena.retire_model(&model(number)).expect("it is there");
@@ -363,11 +363,11 @@ fn weights_of_retired_models_are_deleted_unless_something_needs_them() {
         ["tiny-1: weights deleted".to_owned(), kept.clone(), "tiny-3: weights deleted".to_owned()]
     );
     assert_eq!(said(&arena), [kept], "what is deleted is not deleted again");
-    let error = arena.run.model(1).expect_err("its weights are gone");
+    let error = arena.run.models().get(1).expect_err("its weights are gone");
     assert!(error.to_string().starts_with("the weights of tiny-1 were deleted"), "{error}");
-    assert_eq!(arena.run.model_card(1).expect("its card is there").number, 1);
-    assert_eq!(arena.run.models().expect("memory can be read"), [1, 2, 3, 4, 5]);
-    assert!(arena.run.model(2).is_ok() && arena.run.model(5).is_ok());
+    assert_eq!(arena.run.models().card(1).expect("its card is there").number, 1);
+    assert_eq!(arena.run.models().list().expect("memory can be read"), [1, 2, 3, 4, 5]);
+    assert!(arena.run.models().get(2).is_ok() && arena.run.models().get(5).is_ok());
     let error = arena.unretire(&model(1)).expect_err("it cannot play");
     assert!(error.to_string().contains("its weights were deleted"), "{error}");
     assert_eq!(shown(&arena.including_retired()).len(), 4, "ratings are kept");
@@ -390,7 +390,7 @@ fn weights_that_training_may_continue_from_are_kept() {
             network: config.network,
             search: config.search.clone(),
         };
-        arena.run.publish_model(&card, bytes::Bytes::from_static(b"none")).expect("memory can be written");
+        arena.run.models().publish(&card, bytes::Bytes::from_static(b"none")).expect("memory can be written");
     }
     (1..=3).for_each(|number| arena.retire_model(&name(RUN).model(number)).expect("it is not the newest"));
     let said: Vec<String> =
@@ -411,7 +411,7 @@ fn what_others_are_playing_counts_as_played() {
             second: proposal.second.to_string(),
             numbers: (0..1000).collect(),
         };
-        arena.run.claim("another", &claim).expect("memory can be written");
+        arena.run.claims().take("another", &claim).expect("memory can be written");
         let next = arena.propose(BEST).expect("the pool can be rated").expect("there are players");
         assert_ne!((&next.first, &next.second), (&proposal.first, &proposal.second));
     }
@@ -419,7 +419,7 @@ fn what_others_are_playing_counts_as_played() {
     let proposal = Proposal { first: PAIR[0].clone(), second: PAIR[1].clone(), reason, in_flight: 0 };
     let played = arena.meet_proposed(&proposal, &Stop::never(), &mut |_| {}).expect("they can play");
     assert_eq!(played.map(|played| played.finished), Some(4));
-    assert_eq!(arena.run.claims(CLAIM_LASTS).expect("memory can be read").len(), 3, "its own is released");
+    assert_eq!(arena.run.claims().list(CLAIM_LASTS).expect("memory can be read").len(), 3, "its own is released");
 }
 
 #[test]
@@ -443,7 +443,7 @@ fn only_a_newer_and_stronger_model_becomes_the_champion() {
             games.push(record::GameRecord { id, black, white, outcome, ..game });
         }
     }
-    arena.run.publish_results("test", &games).expect("memory can be written");
+    arena.run.matches().publish("test", &games).expect("memory can be written");
     assert_eq!(arena.champion().expect("memory can be read"), ModelId::Random);
     let passed = arena.promote(&model(2), &test, 0, &stop, &mut |_, _| {}).expect("the games are there");
     assert!(passed.promoted && passed.to_string().ends_with("tiny-2 is the champion now"), "{passed}");

@@ -18,7 +18,7 @@ const MODELS: usize = 5;
 /// Matches of players that `is_hidden` are left out.
 pub(super) fn games(run: &Run, is_hidden: &dyn Fn(&str) -> bool) -> Result<Vec<Game>, StoreError> {
     let mut shown = matches(run, is_hidden)?;
-    let models = run.game_models()?;
+    let models = run.games().models()?;
     for place in (0..MODELS.min(models.len())).rev() {
         let number = models[place * (models.len() - 1) / (MODELS.min(models.len()) - 1).max(1)];
         let wanted = if Some(&number) == models.last() { NEWEST } else { 1 };
@@ -30,11 +30,11 @@ pub(super) fn games(run: &Run, is_hidden: &dyn Fn(&str) -> bool) -> Result<Vec<G
 /// The newest first.
 fn matches(run: &Run, is_hidden: &dyn Fn(&str) -> bool) -> Result<Vec<Game>, StoreError> {
     let mut shown = Vec::new();
-    for stem in run.result_files()?.iter().rev() {
+    for stem in run.matches().files()?.iter().rev() {
         if shown.len() >= MATCHES {
             break;
         }
-        let games = run.read_result_games(stem)?;
+        let games = run.matches().read(stem)?;
         let games = games.iter().filter(|game| !is_hidden(&game.black) && !is_hidden(&game.white));
         shown.extend(games.rev().take(MATCHES - shown.len()).map(|game| show("match", game)));
     }
@@ -42,8 +42,8 @@ fn matches(run: &Run, is_hidden: &dyn Fn(&str) -> bool) -> Result<Vec<Game>, Sto
 }
 
 fn selfplay(run: &Run, model: u32, wanted: usize) -> Result<Vec<Game>, StoreError> {
-    let newest: Option<FileRef> = run.game_files(model)?.pop();
-    let games = newest.map_or(Ok(Vec::new()), |file| run.read_games(&file))?;
+    let newest: Option<FileRef> = run.games().files(model)?.pop();
+    let games = newest.map_or(Ok(Vec::new()), |file| run.games().read(&file))?;
     Ok(games.iter().rev().take(wanted).map(|game| show("self-play", game)).collect())
 }
 

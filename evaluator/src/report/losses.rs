@@ -25,8 +25,8 @@ pub(super) struct Logs {
 pub(super) fn read_all(run: &Run) -> Result<Logs, StoreError> {
     let mut sets: BTreeMap<String, BTreeMap<u64, [f64; 3]>> = BTreeMap::new();
     let mut logs = Logs::default();
-    for name in run.logs()?.iter().filter(|name| name.ends_with(".jsonl")) {
-        let log = run.log(name)?;
+    for name in run.logs().list()?.iter().filter(|name| name.ends_with(".jsonl")) {
+        let log = run.logs().read(name)?;
         for line in String::from_utf8_lossy(&log).lines() {
             match read(line) {
                 Some(Line { set, step, losses, ended }) => {

@@ -42,17 +42,17 @@ fn run_of_three() -> Arena {
     for model in 0..3 {
         let name = if model == 0 { "random".to_owned() } else { format!("tiny-{model}") };
         let games: Vec<_> = (0..30).map(|index| synthetic::game(&name, "w", index, size, 8)).collect();
-        arena.run().publish_games(model, "w", &games).expect("memory can be written");
+        arena.run().games().publish(model, "w", &games).expect("memory can be written");
         // Published twice, as by a worker that was started anew.
-        arena.run().publish_games(model, "w", &games[..5]).expect("memory can be written");
+        arena.run().games().publish(model, "w", &games[..5]).expect("memory can be written");
     }
     let [random, uniform] = [ModelId::Random, ModelId::Uniform].map(PlayerId::from);
     arena.meet([&random, &uniform], 6, &Stop::never(), &mut |_| {}).expect("the built-in models can play");
     for threshold in [-0.9, -0.8] {
-        arena.run().publish_resign(&resign(threshold)).expect("memory can be written");
+        arena.run().resign().publish(&resign(threshold)).expect("memory can be written");
     }
     let log = "{\"set\":\"train\",\"step\":10,\"policy\":1.5,\"value\":0.5,\"accuracy\":0.25}\nnonsense\n";
-    arena.run().publish_log("000001-1.jsonl", Bytes::from(log)).expect("memory can be written");
+    arena.run().logs().publish("000001-1.jsonl", Bytes::from(log)).expect("memory can be written");
     arena
 }
 
@@ -69,14 +69,14 @@ fn what_the_page_shows_is_in_the_store() {
     let run = arena.run();
     let facts = embedded(&page(&gather(&arena, &[]).expect("memory can be read")));
 
-    let rows = run.newest_ratings().expect("memory can be read").expect("there are ratings");
+    let rows = run.ratings().newest().expect("memory can be read").expect("there are ratings");
     assert_eq!(facts["players"].as_array().map(Vec::len), Some(rows.len()));
     for (player, row) in facts["players"].as_array().expect("players").iter().zip(&rows) {
         assert_eq!((player["player"].as_str(), player["elo"].as_f64()), (Some(row.player.as_str()), Some(row.elo)));
         assert_eq!(player["above_pool_error"].as_f64(), Some(row.above_pool_error));
         assert_eq!((player["games"].as_u64(), player["points"].as_f64()), (Some(row.games.into()), Some(row.points)));
     }
-    let results = run.results().expect("memory can be read");
+    let results = run.matches().all().expect("memory can be read");
     let won = |outcome| results.iter().filter(|result| result.outcome == outcome).count() as u64;
     assert_eq!(facts["pool"]["black_won"].as_u64(), Some(won(Outcome::Black)));
     assert_eq!(facts["pool"]["white_won"].as_u64(), Some(won(Outcome::White)));
@@ -85,8 +85,8 @@ fn what_the_page_shows_is_in_the_store() {
 
     for model in facts["models"].as_array().expect("models") {
         let number = model["number"].as_u64().expect("a number") as u32;
-        let first = &run.game_files(number).expect("memory can be read")[0];
-        let games = run.read_games(first).expect("memory can be read");
+        let first = &run.games().files(number).expect("memory can be read")[0];
+        let games = run.games().read(first).expect("memory can be read");
         assert_eq!((model["games"].as_u64(), games_of(model)), (Some(30), 30), "each game counts once");
         let moves: usize = games.iter().map(|game| game.turns.len()).sum();
         assert!((model["lengths"]["mean"].as_f64().expect("a mean") - moves as f64 / 30.0).abs() < 1e-9);
@@ -95,7 +95,7 @@ fn what_the_page_shows_is_in_the_store() {
         assert_eq!(model["ends"]["resignation"].as_u64(), Some(resigned));
         assert_eq!(model["calibration"].as_u64(), Some(games.iter().filter(|game| game.calibration).count() as u64));
     }
-    let newest = run.newest_resign().expect("memory can be read").expect("there is one");
+    let newest = run.resign().newest().expect("memory can be read").expect("there is one");
     assert_eq!(facts["thresholds"][1]["threshold"].as_f64().map(|number| number as f32), Some(newest.threshold));
     assert_eq!(facts["losses"][0]["policy"][0].as_f64(), Some(1.5));
     assert!(facts["notes"].to_string().contains("1 lines of the logs"), "{}", facts["notes"]);
@@ -114,7 +114,7 @@ fn retired_models_are_not_on_the_page() {
             record::GameRecord { id: record::GameId::of(&black, &white, "", index), black, white, ..game }
         })
         .collect();
-    arena.run().publish_results("test", &games).expect("memory can be written");
+    arena.run().matches().publish("test", &games).expect("memory can be written");
     let names = |arena: &Arena| {
         let facts = embedded(&page(&gather(arena, &[]).expect("memory can be read")));
         let names = facts["players"].as_array().expect("players").iter().map(|player| player["player"].to_string());
@@ -124,7 +124,11 @@ fn retired_models_are_not_on_the_page() {
     };
     let (all, pairings, own, _) = names(&arena);
     assert!(all.len() == 5 && own > 0, "{all:?}");
-    arena.run().retire_model(2, &std::collections::BTreeMap::from([("by", "test")])).expect("memory can be written");
+    arena
+        .run()
+        .retirements()
+        .retire(2, &std::collections::BTreeMap::from([("by", "test")]))
+        .expect("memory can be written");
     let (shown, fewer, own, notes) = names(&arena);
     assert!(shown.len() == 4 && !shown.contains(&"\"tiny-2\"".to_owned()) && own == 0, "{shown:?}");
     assert!(fewer < pairings && notes.contains("not shown without --include-retired: tiny-2"), "{notes}");
@@ -142,7 +146,7 @@ fn ratings_are_on_the_scale_of_anchors() {
     let random = players.iter().find(|player| player["player"] == "random").expect("random has played");
     assert_eq!(random["elo"].as_f64(), Some(-1534.0));
     assert_eq!(facts["scale"][0], "random = -1534");
-    assert_eq!(arena.run().newest_ratings().expect("memory can be read"), Some(before.rows()), "what is stored");
+    assert_eq!(arena.run().ratings().newest().expect("memory can be read"), Some(before.rows()), "what is stored");
     let nobody = ["Nobody=0".parse().expect("an anchor")];
     let error = gather(&arena, &nobody).expect_err("nobody of this name has played");
     assert!(matches!(error, EvaluatorError::Anchor { .. }), "{error}");

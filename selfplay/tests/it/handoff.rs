@@ -13,7 +13,7 @@ use crate::{a_run, config, endless, finish, indices, job, published, stop_after}
 
 /// Files of games that were left.
 fn left(run: &Run) -> usize {
-    run.unfinished_files().unwrap().len()
+    run.in_progress().files().unwrap().len()
 }
 
 #[test]
@@ -21,8 +21,8 @@ fn stop_leaves_games_in_progress_for_other_workers() {
     let (_folder, run) = a_run();
     let done = stop_after(&run, &Job { hand_on: true, ..endless() }, 8).unwrap();
     assert!(done.left > 0 && done.abandoned == 0, "{done:?}");
-    let files = run.unfinished_files().unwrap();
-    let games: Vec<_> = files.iter().flat_map(|(file, _)| run.read_unfinished(file).unwrap()).collect();
+    let files = run.in_progress().files().unwrap();
+    let games: Vec<_> = files.iter().flat_map(|(file, _)| run.in_progress().read(file).unwrap()).collect();
     assert_eq!(games.len() as u64, done.left);
     assert!(files.iter().all(|(_, taker)| taker.is_none()), "nobody has taken them: {files:?}");
 }
@@ -62,7 +62,7 @@ fn worker_of_one_model_leaves_games_of_another_alone() {
     let watch = &mut |_| ControlFlow::Continue(());
     play(&run, &job, &model, &mut Unfinished::default(), &Stop::never(), watch).unwrap();
     assert_eq!(left(&run), 1);
-    assert_eq!(run.published_indices(1, "other").unwrap().len(), 2);
+    assert_eq!(run.games().indices(1, "other").unwrap().len(), 2);
 }
 
 #[test]
@@ -104,6 +104,6 @@ pub(crate) fn trained(run: &Run, number: u32) -> Model {
         search: config.search,
     };
     let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
-    run.publish_model(&card, Bytes::from(weights.to_bytes())).unwrap();
+    run.models().publish(&card, Bytes::from(weights.to_bytes())).unwrap();
     Model::open(run, &id(number), Device::Cpu, config.selfplay.batch).unwrap()
 }

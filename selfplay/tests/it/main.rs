@@ -69,8 +69,8 @@ fn stop_after(run: &Run, job: &Job, games: u64) -> Result<Progress, SelfplayErro
 
 /// All published games of model 0, by worker and number.
 fn published(run: &Run) -> Vec<GameRecord> {
-    let files = run.game_files(0).unwrap();
-    let mut games: Vec<GameRecord> = files.iter().flat_map(|file| run.read_games(file).unwrap()).collect();
+    let files = run.games().files(0).unwrap();
+    let mut games: Vec<GameRecord> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
     games.sort_by_key(|game| (game.worker.clone(), game.index));
     games
 }

@@ -24,8 +24,8 @@ fn play_publishes_every_wanted_game_once() {
 fn play_fills_files_with_games_per_file_games() {
     let (_folder, run) = a_run();
     finish(&run, &job(config(&[]), 22));
-    let files = run.game_files(0).unwrap();
-    let mut sizes: Vec<usize> = files.iter().map(|file| run.read_games(file).unwrap().len()).collect();
+    let files = run.games().files(0).unwrap();
+    let mut sizes: Vec<usize> = files.iter().map(|file| run.games().read(file).unwrap().len()).collect();
     sizes.sort_unstable();
     assert_eq!(sizes, [2, 5, 5, 5, 5], "the rest goes into a file of its own at the end");
 }

@@ -54,11 +54,11 @@ fn file(model: u32, time: u64) -> FileRef {
 /// Publishes games number `from` to `to` of a model, ten to a file, named by the first.
 fn play(run: &Run, model: u32, from: u64, to: u64) {
     for first in (from..to).step_by(10) {
-        run.publish_games_as(&file(model, first), &games(model, first, (first + 10).min(to))).unwrap();
+        run.games().publish_as(&file(model, first), &games(model, first, (first + 10).min(to))).unwrap();
     }
 }
 
 /// All examples of a generation in order.
 fn read(run: &Run, manifest: &Manifest) -> Vec<Example> {
-    manifest.parts.iter().flat_map(|part| run.read_shard(manifest.generation, part).unwrap().to_examples()).collect()
+    manifest.parts.iter().flat_map(|part| run.shards().read(manifest.generation, part).unwrap().to_examples()).collect()
 }

@@ -15,8 +15,8 @@ fn a_mix(seed: u64) -> (Vec<Example>, Vec<Example>) {
     let seed = format!("seed={seed}");
     let sampled = config(&["train.steps=40", "window.games=600", &seed]);
     let examples = read(&run, &shuffler::run(&run, &sampled, 1).unwrap());
-    let files = run.game_files(0).unwrap();
-    let all = files.iter().flat_map(|file| run.read_examples(file).unwrap().to_examples()).collect();
+    let files = run.games().files(0).unwrap();
+    let all = files.iter().flat_map(|file| run.examples().read(file).unwrap().to_examples()).collect();
     (examples, all)
 }
 
@@ -117,7 +117,7 @@ fn shards_of_a_run_are_mixed_whatever_the_options() {
         let (turns, places) = turns_and_places;
         let rho = correlation(&ranks(&turns), &ranks(&places));
         assert!(rho.abs() < 4.0 / (turns.len() as f64).sqrt(), "{options:?}: {rho}");
-        run.prune_shards(6).unwrap();
+        run.shards().prune(6).unwrap();
     }
 }
 
@@ -190,7 +190,7 @@ fn seeds_and_generations_draw_differently() {
         let run = run.clone();
         let manifest = shuffler::run(&run, &config(&[seed, "window.games=20"]), generation).unwrap();
         let examples = read(&run, &manifest);
-        run.prune_shards(generation + 1).unwrap();
+        run.shards().prune(generation + 1).unwrap();
         examples
     };
     assert_ne!(draw("seed=1", 1), draw("seed=2", 1));

@@ -35,7 +35,7 @@ fn it_says_what_is_missing_and_then_makes_shards() {
     play(&run, 0, 20, 40);
     ended(&shuffler(&folder, &["--run", "r", "--dry-run"]), 0, "draw: 100 of 100 examples");
     ended(&shuffler(&folder, &["--run", "r", "--once"]), 0, "100 examples for model 1");
-    assert!(run.shards(1).unwrap().is_some());
+    assert!(run.shards().manifest(1).unwrap().is_some());
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn games_go_into_archives_when_asked_to() {
         0,
         "1 new archives of 40 games in 4 files, 4 files of games",
     );
-    assert_eq!(run.game_files(0).unwrap().len(), 4);
+    assert_eq!(run.games().files(0).unwrap().len(), 4);
     ended(&shuffler(&folder, &["--run", "other", "--compact"]), 2, "there is no run other in ");
     ended(&shuffler(&folder, &["--run", "r", "--compact", "--once"]), 2, "cannot be used with");
     play(&run, 0, 40, 60);

@@ -66,7 +66,7 @@ fn windows_grow_with_the_run() {
     let sizes = |overrides: &[&str]| -> Vec<usize> {
         let made = (1..5).map(|generation| make(&run, generation, &[overrides, &["train.steps=1"]].concat()).0.window);
         let sizes = made.map(|window| (window.games, window.limit)).map(|(games, limit)| games.min(limit)).collect();
-        run.prune_shards(5).unwrap();
+        run.shards().prune(5).unwrap();
         sizes
     };
     let slow = ["window.growth=slow", "window.slow_offset=2", "window.slow_step=9", "window.games=35"];
@@ -148,7 +148,7 @@ fn calibration_games_have_their_share_exactly() {
         let calibration = examples.iter().filter(|example| example.calibration).count();
         assert_eq!((examples.len(), calibration), (2000, expected));
         assert!((manifest.drawn.calibration_share - expected as f64 / 2000.0).abs() < 1e-12);
-        run.prune_shards(5).unwrap();
+        run.shards().prune(5).unwrap();
     }
 }
 
@@ -215,7 +215,7 @@ fn no_position_is_drawn_more_often_in_its_life_than_allowed() {
         let (manifest, examples) = make(&run, generation, &options);
         counts(&examples).into_iter().for_each(|(position, count)| *life.entry(position).or_default() += count);
         assert!(life.values().all(|&count| count <= 3));
-        let known: BTreeMap<_, _> = run.read_draws(&manifest).unwrap().unwrap().into_iter().collect();
+        let known: BTreeMap<_, _> = run.shards().draws(&manifest).unwrap().unwrap().into_iter().collect();
         for game in games_of(generation).iter().filter(|game| known.contains_key(&game.id)) {
             let life = game.examples().unwrap().into_iter().map(|example| life.get(&(example.game, example.turn)));
             let life: Vec<usize> = life.map(|count| count.copied().unwrap_or(0)).collect();
@@ -262,7 +262,7 @@ fn every_option_at_once_is_the_same_twice() {
         "train.steps=30",
     ];
     let first = make(&run, 4, &options);
-    run.prune_shards(5).unwrap();
+    run.shards().prune(5).unwrap();
     assert_eq!(make(&run, 4, &options), first);
     assert!(first.0.drawn.examples > 100);
 }

@@ -76,10 +76,10 @@ fn what_a_killed_shuffler_leaves_does_no_harm() {
     // A part of a draw that was never finished, from when there were other games, and one that was being written.
     fs::write(shards.join("part-0000.parquet"), "other rows").unwrap();
     fs::write(shards.join("part-0001.parquet#1"), "half a part").unwrap();
-    assert_eq!(run.shards(1).unwrap(), None);
+    assert_eq!(run.shards().manifest(1).unwrap(), None);
     let manifest = shuffler::run(&run, &config(&[]), 1).unwrap();
     assert_eq!(read(&run, &manifest).len(), 100);
-    assert_eq!(run.shards(1).unwrap(), Some(manifest));
+    assert_eq!(run.shards().manifest(1).unwrap(), Some(manifest));
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn shards_of_long_ago_are_deleted() {
     for generation in 1..=4 {
         shuffler::run(&run, &config(&[]), generation).unwrap();
     }
-    assert_eq!(run.shard_generations().unwrap(), [3, 4]);
+    assert_eq!(run.shards().generations().unwrap(), [3, 4]);
     assert_eq!(fs::read_dir(folder.path().join("r/shards")).unwrap().count(), 2);
 }
 
@@ -112,7 +112,7 @@ fn a_damaged_shard_is_named() {
     let manifest = shuffler::run(&run, &config(&[]), 1).unwrap();
     let path = folder.path().join("r/shards/000001/part-0000.parquet");
     cut(&path);
-    let error = run.read_shard(1, &manifest.parts[0]).unwrap_err();
+    let error = run.shards().read(1, &manifest.parts[0]).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { path: named, .. } if named == path.display().to_string()));
 }
 
@@ -130,7 +130,7 @@ fn publish_model(run: &Run, number: u32) {
         network: settings.network,
         search: settings.search,
     };
-    run.publish_model(&card, Bytes::from(format!("weights {number}"))).unwrap();
+    run.models().publish(&card, Bytes::from(format!("weights {number}"))).unwrap();
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn following_ends_with_the_last_model() {
     run.create(&config(&["loop.models=2"])).unwrap();
     publish_model(&run, 2);
     shuffler::follow(&run, &Stop::never()).unwrap();
-    assert!(run.shard_generations().unwrap().is_empty());
+    assert!(run.shards().generations().unwrap().is_empty());
 }
 
 #[test]
@@ -152,7 +152,8 @@ fn following_makes_shards_as_models_appear() {
     let patience = std::time::Duration::from_millis(20);
     std::thread::scope(|scope| {
         let shuffler = scope.spawn(|| shuffler::follow(&run, &stop));
-        let wait_for = |generation| while run.shards(generation).unwrap().is_none() && !stop.wait(patience) {};
+        let wait_for =
+            |generation| while run.shards().manifest(generation).unwrap().is_none() && !stop.wait(patience) {};
         wait_for(1);
         publish_model(&run, 1);
         wait_for(2);
@@ -160,5 +161,5 @@ fn following_makes_shards_as_models_appear() {
         stop.request();
         shuffler.join().unwrap().unwrap();
     });
-    assert_eq!(run.shard_generations().unwrap(), [1, 2]);
+    assert_eq!(run.shards().generations().unwrap(), [1, 2]);
 }

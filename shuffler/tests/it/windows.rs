@@ -91,7 +91,7 @@ fn all_games_of_the_newest_model_must_be_there() {
 fn a_game_published_twice_counts_once() {
     let run = a_run();
     play(&run, 0, 0, 30);
-    run.publish_games_as(&file(0, 100), &games(0, 15, 25)).unwrap();
+    run.games().publish_as(&file(0, 100), &games(0, 15, 25)).unwrap();
     assert!(matches!(shuffler::run(&run, &config(&[]), 1), Err(ShufflerError::NotReady { games: 30, .. })));
     play(&run, 0, 30, 40);
     let manifest = shuffler::run(&run, &config(&ALL), 1).unwrap();
@@ -175,7 +175,7 @@ fn a_plan_says_what_would_be_drawn() {
     play(&run, 0, 10, 40);
     let plan = shuffler.plan(1).unwrap();
     assert!(plan.to_string().contains("draw: 2000 of 2000 examples wanted"), "{plan}");
-    assert_eq!(run.shards(1).unwrap(), None);
+    assert_eq!(run.shards().manifest(1).unwrap(), None);
     let manifest = shuffler.publish(1).unwrap();
     assert_eq!(plan.window, manifest.window);
     assert!(shuffler.plan(1).unwrap().to_string().starts_with("generation 1, which is published already"));
@@ -208,14 +208,14 @@ fn a_process_that_has_just_started_sees_the_same_window() {
 fn many_files_become_an_archive_however_few_games_they_have() {
     let run = a_run();
     for number in 0..499 {
-        run.publish_games_as(&file(0, number), &games(0, number, number + 1)).unwrap();
+        run.games().publish_as(&file(0, number), &games(0, number, number + 1)).unwrap();
     }
     compact_when_due(&run).unwrap();
-    assert_eq!(run.loose_files().unwrap().len(), 499);
+    assert_eq!(run.archives().loose_files().unwrap().len(), 499);
     play(&run, 1, 0, 1);
     compact_when_due(&run).unwrap();
-    assert_eq!((run.loose_files().unwrap().len(), run.check_archives().unwrap().0), (0, 1));
-    assert_eq!(run.game_files_since(0).unwrap().len(), 500);
+    assert_eq!((run.archives().loose_files().unwrap().len(), run.archives().check().unwrap().0), (0, 1));
+    assert_eq!(run.games().files_since(0).unwrap().len(), 500);
 }
 
 /// Games lie in their files, in archives, or in both: what is drawn is the same to the byte.
@@ -234,6 +234,6 @@ fn archives_do_not_change_what_is_drawn() {
         ["part-0000.parquet", "manifest.toml"].map(|name| std::fs::read(folder.join(name)).unwrap())
     };
     let loose = shards(|_| {});
-    assert!(loose == shards(|run| drop(run.compact(1, 1000).unwrap())));
-    assert!(loose == shards(|run| drop(run.compact(1, 25).unwrap())));
+    assert!(loose == shards(|run| drop(run.archives().compact(1, 1000).unwrap())));
+    assert!(loose == shards(|run| drop(run.archives().compact(1, 25).unwrap())));
 }

@@ -9,7 +9,7 @@ use super::{Audit, rules};
 impl Audit<'_> {
     /// Reads every archive as a whole; what is in it is read with the games.
     pub(super) fn archives(&mut self, _stop: &Stop) -> Result<(), StoreError> {
-        let read = self.run.check_archives();
+        let read = self.run.archives().check();
         let Some((archives, problems)) = self.note(read)? else { return Ok(()) };
         self.found.archives = archives;
         for problem in problems {
@@ -20,15 +20,15 @@ impl Audit<'_> {
 
     /// Reads the games that were left before their end.
     pub(super) fn unfinished(&mut self, _stop: &Stop) -> Result<(), StoreError> {
-        let files = self.run.unfinished_files();
+        let files = self.run.in_progress().files();
         for (file, _) in self.note(files)?.into_iter().flatten() {
-            let read = match self.run.read_unfinished(&file) {
+            let read = match self.run.in_progress().read(&file) {
                 // Somebody has just finished them.
                 Err(StoreError::NotFound { .. }) => continue,
                 read => read,
             };
             if let Err(error @ StoreError::Damaged { .. }) = &read
-                && self.run.has_altered_unfinished(&file)?
+                && self.run.in_progress().is_altered(&file)?
             {
                 self.found.damaged_unfinished.insert(file.clone(), error.to_string());
             }
@@ -36,7 +36,7 @@ impl Audit<'_> {
             self.found.left += games.len();
             for game in games {
                 for problem in rules::check_unfinished(&game, self.config) {
-                    self.problem(self.run.unfinished_name(&file), format!("game {}: {problem}", game.id));
+                    self.problem(self.run.in_progress().name(&file), format!("game {}: {problem}", game.id));
                 }
             }
         }
@@ -45,7 +45,7 @@ impl Audit<'_> {
 
     /// Counts what was moved out of the way.
     pub(super) fn quarantine(&mut self, _stop: &Stop) -> Result<(), StoreError> {
-        self.found.quarantined = self.run.quarantined()?.len();
+        self.found.quarantined = self.run.quarantine().files()?.len();
         Ok(())
     }
 
@@ -57,7 +57,7 @@ impl Audit<'_> {
     /// A file of a set cannot be read. One that another version wrote is not damaged.
     fn unreadable(&mut self, file: &FileRef, error: &StoreError) -> Result<(), StoreError> {
         let missing = matches!(error, StoreError::NotFound { .. });
-        if missing || (error.is_damage() && self.run.has_altered_games(file)?) {
+        if missing || (error.is_damage() && self.run.games().is_altered(file)?) {
             self.damaged(file, error.to_string());
         }
         Ok(())
@@ -65,7 +65,7 @@ impl Audit<'_> {
 
     /// Reads every published game, exactly once.
     pub(super) fn games(&mut self, stop: &Stop) -> Result<(), StoreError> {
-        let files = self.run.game_files_since(0);
+        let files = self.run.games().files_since(0);
         for file in self.note(files)?.iter().flatten().take_while(|_| !stop.requested()) {
             self.file(file)?;
         }
@@ -74,15 +74,15 @@ impl Audit<'_> {
 
     fn file(&mut self, file: &FileRef) -> Result<(), StoreError> {
         self.found.files += 1;
-        let read = self.run.read_games(file);
+        let read = self.run.games().read(file);
         if let Err(error) = &read {
             self.unreadable(file, error)?;
         }
         let Some(games) = self.note(read)? else { return Ok(()) };
         let (holdout, training): (Vec<GameRecord>, Vec<GameRecord>) = games.into_iter().partition(|game| game.holdout);
-        let (examples, aside) = (self.run.read_examples(file), self.run.read_holdout(file));
-        self.found.examples += self.side(file, training, &self.run.examples_name(file), examples)?;
-        self.found.holdout += self.side(file, holdout, &self.run.holdout_name(file), aside)?;
+        let (examples, aside) = (self.run.examples().read(file), self.run.holdout().read(file));
+        self.found.examples += self.side(file, training, &self.run.examples().name(file), examples)?;
+        self.found.holdout += self.side(file, holdout, &self.run.holdout().name(file), aside)?;
         Ok(())
     }
 
@@ -158,7 +158,7 @@ impl Audit<'_> {
     }
 
     fn game(&mut self, file: &FileRef, game: &GameRecord) {
-        let place = format!("{}, game {}", self.run.games_name(file), game.id);
+        let place = format!("{}, game {}", self.run.games().name(file), game.id);
         if self.ids.insert(game.id) {
             self.found.games += 1;
         } else {
@@ -189,7 +189,7 @@ impl Audit<'_> {
     fn trained_on(&mut self, file: &FileRef, game: &GameRecord, examples: &[Example]) {
         for example in examples {
             let Some((generation, same)) = self.trained.take(example) else { continue };
-            let place = format!("{}, game {}, turn {}", self.run.shards_name(generation), game.id, example.turn);
+            let place = format!("{}, game {}, turn {}", self.run.shards().name(generation), game.id, example.turn);
             if game.holdout {
                 self.problem(&place, "trained on, and the game is set aside");
             }
@@ -197,7 +197,7 @@ impl Audit<'_> {
                 self.problem(&place, format!("played by model {}, after the training", file.model));
             }
             if !same {
-                self.problem(&place, format!("not the same as in {}", self.run.games_name(file)));
+                self.problem(&place, format!("not the same as in {}", self.run.games().name(file)));
             }
         }
     }

@@ -10,26 +10,26 @@ use super::Audit;
 impl Audit<'_> {
     /// Reads every model, and follows each to its parent.
     pub(super) fn models(&mut self, stop: &Stop) -> Result<(), StoreError> {
-        let numbers = self.run.models()?;
-        let played = self.run.game_models();
+        let numbers = self.run.models().list()?;
+        let played = self.run.games().models();
         let played = self.note(played)?.unwrap_or_default();
         for number in played.into_iter().filter(|number| *number > 0 && !numbers.contains(number)) {
-            self.problem(self.run.model_name(number), "it has games, and is not there");
+            self.problem(self.run.models().name(number), "it has games, and is not there");
         }
         let mut steps = BTreeMap::new();
         for number in numbers.into_iter().take_while(|_| !stop.requested()) {
             self.found.models += 1;
-            let card = match self.run.model(number) {
+            let card = match self.run.models().get(number) {
                 // Weights are deleted on request only.
-                Err(StoreError::Deleted { .. }) => self.run.model_card(number).ok(),
+                Err(StoreError::Deleted { .. }) => self.run.models().card(number).ok(),
                 read => match self.note(read)? {
                     Some((card, _)) => Some(card),
                     // The weights may be damaged and the card not.
-                    None => self.run.model_card(number).ok(),
+                    None => self.run.models().card(number).ok(),
                 },
             };
             let Some(card) = card else { continue };
-            let name = self.run.model_name(number);
+            let name = self.run.models().name(number);
             self.card(number, &card).into_iter().for_each(|what| self.problem(&name, what));
             if let Some(what) = descent(&card, &steps) {
                 self.problem(&name, what);
@@ -55,20 +55,20 @@ impl Audit<'_> {
 
     /// Reads checkpoints and thresholds.
     pub(super) fn state(&mut self, stop: &Stop) -> Result<(), StoreError> {
-        for step in self.run.checkpoint_steps()?.into_iter().take_while(|_| !stop.requested()) {
-            let read = self.run.checkpoint(step);
+        for step in self.run.checkpoints().steps()?.into_iter().take_while(|_| !stop.requested()) {
+            let read = self.run.checkpoints().get(step);
             if let Some(Some(_)) = self.note(read)? {
                 self.found.checkpoints += 1;
             }
         }
-        for name in self.run.resigns()? {
-            let read = self.run.resign_at(&name);
+        for name in self.run.resign().list()? {
+            let read = self.run.resign().get(&name);
             let Some((_, resign)) = self.note(read)? else { continue };
             self.found.thresholds += 1;
             let rates = [0.0, resign.rate_low, resign.false_positive_rate, resign.rate_high, 1.0];
             if !(-1.0..=0.0).contains(&resign.threshold) || !rates.is_sorted() {
                 let what = format!("threshold {} with rates {rates:?} means nothing", resign.threshold);
-                self.problem(self.run.resign_name(&name), what);
+                self.problem(self.run.resign().name(&name), what);
             }
         }
         Ok(())
@@ -76,10 +76,10 @@ impl Audit<'_> {
 
     /// Reads the results of matches and the newest ratings.
     pub(super) fn results(&mut self, stop: &Stop) -> Result<(), StoreError> {
-        for stem in self.run.result_files()?.into_iter().take_while(|_| !stop.requested()) {
-            let read = self.run.read_result_games(&stem);
+        for stem in self.run.matches().files()?.into_iter().take_while(|_| !stop.requested()) {
+            let read = self.run.matches().read(&stem);
             for game in self.note(read)?.into_iter().flatten() {
-                let place = format!("{}, game {}", self.run.results_name(&stem), game.id);
+                let place = format!("{}, game {}", self.run.matches().name(&stem), game.id);
                 self.found.results += 1;
                 if !self.ids.insert(game.id) {
                     self.problem(&place, "it is published twice");
@@ -89,7 +89,7 @@ impl Audit<'_> {
                 }
             }
         }
-        let read = self.run.newest_ratings();
+        let read = self.run.ratings().newest();
         self.note(read).map(drop)
     }
 }

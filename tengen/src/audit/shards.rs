@@ -56,8 +56,8 @@ fn fingerprint(example: &Example) -> u64 {
 impl Audit<'_> {
     /// Reads all shards.
     pub(super) fn shards(&mut self, stop: &Stop) -> Result<(), StoreError> {
-        for generation in self.run.shard_generations()? {
-            let read = self.run.shards(generation);
+        for generation in self.run.shards().generations()? {
+            let read = self.run.shards().manifest(generation);
             // Without a manifest they are being made, or were when their maker was killed.
             let Some(Some(manifest)) = self.note(read)? else { continue };
             self.found.generations += 1;
@@ -65,15 +65,16 @@ impl Audit<'_> {
             self.draws(&manifest)?;
             let mut rows = 0;
             for part in manifest.parts.iter().take_while(|_| !stop.requested()) {
-                let read = self.run.read_shard(generation, part);
-                if matches!(read, Err(StoreError::NotFound { .. })) && self.run.shards(generation)?.is_none() {
+                let read = self.run.shards().read(generation, part);
+                if matches!(read, Err(StoreError::NotFound { .. })) && self.run.shards().manifest(generation)?.is_none()
+                {
                     // A shuffler that is at work has just deleted them.
                     break;
                 }
                 let Some(shard) = self.note(read)? else { continue };
                 if shard.len() != part.rows {
                     let what = format!("{} has {} rows, not {}", part.part.file, shard.len(), part.rows);
-                    self.problem(self.run.shards_name(generation), what);
+                    self.problem(self.run.shards().name(generation), what);
                 }
                 rows += shard.len();
                 self.rows(generation, &part.part.file, &shard.to_examples());
@@ -84,7 +85,7 @@ impl Audit<'_> {
     }
 
     fn manifest(&mut self, generation: u32, manifest: &Manifest) {
-        let name = self.run.shards_name(generation);
+        let name = self.run.shards().name(generation);
         if manifest.generation != generation {
             self.problem(&name, format!("it is of generation {}", manifest.generation));
         }
@@ -103,8 +104,10 @@ impl Audit<'_> {
 
     /// How often positions were drawn so far, where that is kept.
     fn draws(&mut self, manifest: &Manifest) -> Result<(), StoreError> {
-        let read = self.run.read_draws(manifest);
-        if matches!(read, Err(StoreError::NotFound { .. })) && self.run.shards(manifest.generation)?.is_none() {
+        let read = self.run.shards().draws(manifest);
+        if matches!(read, Err(StoreError::NotFound { .. }))
+            && self.run.shards().manifest(manifest.generation)?.is_none()
+        {
             return Ok(());
         }
         self.note(read).map(drop)
@@ -119,7 +122,7 @@ impl Audit<'_> {
                 }
                 Ok(_) => continue,
             };
-            self.problem(format!("{}, {file}", self.run.shards_name(generation)), problem);
+            self.problem(format!("{}, {file}", self.run.shards().name(generation)), problem);
         }
     }
 
@@ -131,7 +134,7 @@ impl Audit<'_> {
         }
         for ((generation, game), rows) in games {
             let what = format!("{rows} rows of game {game}, which is not there or has no such turns");
-            self.problem(self.run.shards_name(generation), what);
+            self.problem(self.run.shards().name(generation), what);
         }
         Ok(())
     }

@@ -167,7 +167,7 @@ impl MadeUp {
             let numbers = self.games..self.games + GAMES_PER_FILE;
             let game = |index| synthetic::game("random", "w", index, self.size, self.visits);
             let games: Vec<GameRecord> = numbers.map(game).collect();
-            self.run.publish_games_as(&FileRef { model: 0, stem: Stem::new("w", self.games)? }, &games)?;
+            self.run.games().publish_as(&FileRef { model: 0, stem: Stem::new("w", self.games)? }, &games)?;
             self.games += GAMES_PER_FILE;
             self.positions += games.iter().map(GameRecord::positions).sum::<usize>() as u64;
         }
@@ -192,7 +192,7 @@ impl MadeUp {
         // A generation wants games of the model before it.
         let latest = synthetic::game("bench-0", "late", generation.into(), self.size, self.visits);
         let file = FileRef { model: generation - 1, stem: Stem::new("late", generation.into())? };
-        self.run.publish_games_as(&file, &[latest])?;
+        self.run.games().publish_as(&file, &[latest])?;
         let config = self.config(draw)?;
         forget_peak()?;
         let (watch, cpu) = (Instant::now(), cpu_time()?);
@@ -216,21 +216,21 @@ impl MadeUp {
     fn bound(&self, manifest: &Manifest) -> anyhow::Result<f64> {
         let mut rows = 0;
         for part in &manifest.parts {
-            rows += self.run.read_shard(manifest.generation, part)?.memory();
+            rows += self.run.shards().read(manifest.generation, part)?.memory();
         }
         let window = &manifest.window;
         Ok(2.0 * rows as f64 + 16.0 * window.positions as f64 + 400.0 * window.games as f64 + f64::from(96 << 20))
     }
 
     fn load(&self, time: Duration, generation: u32) -> anyhow::Result<Load> {
-        let manifest = self.run.shards(generation)?.context("the shards were made just now")?;
+        let manifest = self.run.shards().manifest(generation)?.context("the shards were made just now")?;
         let config = self.config(BATCH)?;
         let targets = Targets::new(&config.selfplay, &config.train);
         let symmetries: Vec<Symmetry> = Symmetry::ALL.into_iter().cycle().take(BATCH).collect();
         let mut parts = manifest.parts.iter().cycle();
         let rate = Rate::measure(time, || {
             let Some(part) = parts.next() else { return Ok(1.0) };
-            let rows = self.run.read_shard(generation, part)?;
+            let rows = self.run.shards().read(generation, part)?;
             for first in (0..rows.len()).step_by(BATCH) {
                 let wanted: Vec<u32> = (first..rows.len().min(first + BATCH)).map(|row| row as u32).collect();
                 Ready::new(Shape::plain(self.size), &rows.take(&wanted).to_examples(), &targets, &symmetries)?;
@@ -247,17 +247,17 @@ const COUNTED: usize = 200_000;
 /// The bytes of the games of a run, its newest first, and of their examples.
 fn bytes(run: &Run, games: String, board: usize) -> anyhow::Result<Bytes> {
     let (mut games_bytes, mut examples_bytes, mut npz_bytes, mut positions) = (0, 0, 0, 0);
-    let loose = run.loose_files()?;
+    let loose = run.archives().loose_files()?;
     for file in loose.iter().rev() {
-        let examples: Vec<Example> = match run.read_examples(file) {
+        let examples: Vec<Example> = match run.examples().read(file) {
             Err(StoreError::NotFound { .. }) => continue,
             read => read?.to_examples(),
         };
         // Games that are set aside have their examples elsewhere.
-        let summaries = run.read_summaries(file)?;
+        let summaries = run.games().summaries(file)?;
         let all: u32 = summaries.iter().map(|game| game.positions).sum();
-        games_bytes += length(&run.games_name(file))? * examples.len() / (all as usize).max(1);
-        examples_bytes += length(&run.examples_name(file))?;
+        games_bytes += length(&run.games().name(file))? * examples.len() / (all as usize).max(1);
+        examples_bytes += length(&run.examples().name(file))?;
         npz_bytes += npz::bytes(&examples)?;
         positions += examples.len();
         if positions >= COUNTED {

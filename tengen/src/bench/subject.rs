@@ -103,7 +103,7 @@ impl SubjectArgs {
             return Err(anyhow::anyhow!("{id} has no weights to measure")).misconfigured();
         };
         let config = model::configuration(store, &id, None, &self.overrides)?;
-        let (_, bytes) = store.run(run).model(*number)?;
+        let (_, bytes) = store.run(run).models().get(*number)?;
         let weights = Weights::from_bytes(&bytes).with_context(|| format!("model {id} cannot be opened"))?;
         Ok(Subject { name: id.to_string(), config, weights })
     }

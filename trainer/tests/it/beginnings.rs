@@ -63,7 +63,7 @@ fn a_run_begins_with_a_file_and_goes_on_from_there() {
     let card = of_file(&before).publish(&run, &config()).unwrap();
     assert_eq!((card.number, card.parent, card.step, card.origin.len()), (1, None, 0, 1));
     assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Weights, "net.txt"));
-    assert_eq!(run.model_card(1).unwrap(), card);
+    assert_eq!(run.models().card(1).unwrap(), card);
     publish(&run, 2, &examples(2, 6 * 16), 40);
     let second = train(&run).unwrap();
     assert_eq!((second.number, second.parent, second.step, second.origin.len()), (2, Some(1), 6, 0));
@@ -80,7 +80,7 @@ fn a_network_of_leela_zeros_is_trained_further_with_its_planes() {
     for number in [2, 3] {
         publish(&run, number, &examples(number, 6 * 16), 40);
         assert_eq!(train(&run).unwrap().number, number);
-        let weights = Weights::from_bytes(&run.model(number).unwrap().1).unwrap();
+        let weights = Weights::from_bytes(&run.models().get(number).unwrap().1).unwrap();
         assert_eq!(weights.shape(), theirs.shape());
     }
 }
@@ -94,7 +94,7 @@ fn a_model_of_another_run_is_named_on_the_card() {
     let beginning = Beginning::of_model(&store, &"old-1".parse().unwrap()).unwrap();
     let card = beginning.publish(&new, &config()).unwrap();
     assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Model, "old-1"));
-    assert_eq!(new.model(1).unwrap().1, old.model(1).unwrap().1);
+    assert_eq!(new.models().get(1).unwrap().1, old.models().get(1).unwrap().1);
     for (id, problem) in [("old-2", "does not exist"), ("random", "random has no weights")] {
         let error = Beginning::of_model(&store, &id.parse().unwrap()).unwrap_err();
         assert!(error.to_string().contains(problem), "{error}");
@@ -111,7 +111,7 @@ fn a_model_grows_into_a_larger_tower_and_learns_there() {
     assert_eq!((card.network, card.origin[0].name.as_str()), (config().network, "small"));
     // The scales of what the new block adds, and what the policy takes from the new filters.
     let new = |number| {
-        let weights = Weights::from_bytes(&run.model(number).unwrap().1).unwrap();
+        let weights = Weights::from_bytes(&run.models().get(number).unwrap().1).unwrap();
         let scales = format!("blocks.{}.second.norm.weight", small.blocks);
         let rows = weights.tensor("policy.conv.weight").unwrap().chunks(shape().filters);
         let taken: Vec<f32> = rows.flat_map(|row| row[small.filters..].to_vec()).collect();
@@ -131,7 +131,7 @@ fn weights_of_another_shape_are_refused() {
     let other = Weights::synthetic(Shape { filters: 9, ..shape() }, 1);
     let error = of_file(&other).publish(&run, &config()).unwrap_err();
     assert!(matches!(&error, TrainerError::Weights { name, source: NetError::OtherShape { .. } } if name == "net.txt"));
-    assert_eq!(run.newest_model().unwrap(), None);
+    assert_eq!(run.models().newest().unwrap(), None);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_bootstrap_learns_what_people_play_and_publishes_model_one() {
     assert!(looks.iter().all(|look| look.2 == 0.0));
     let (first, last) = (looks[0].1, looks[6].1);
     assert!(last.policy < first.policy - 0.1 && last.value < first.value - 0.1, "{first:?}\n{last:?}");
-    assert_eq!(run.logs().unwrap().len(), 2);
+    assert_eq!(run.logs().list().unwrap().len(), 2);
     // The run goes on from there.
     publish(&run, 2, &examples(2, 6 * 16), 40);
     assert_eq!(train(&run).unwrap().step, 66);
@@ -170,7 +170,7 @@ fn a_bootstrap_that_is_stopped_goes_on_to_the_same_model() {
     assert!(error.to_string().contains("it belongs to a bootstrap from games.sgf"), "{error}");
     assert_eq!(learn(&parted, 25, 9).0, None);
     assert!(learn(&parted, 25, usize::MAX).0.is_some());
-    assert_eq!(parted.model(1).unwrap(), whole.model(1).unwrap());
+    assert_eq!(parted.models().get(1).unwrap(), whole.models().get(1).unwrap());
 }
 
 #[test]

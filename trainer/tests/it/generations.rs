@@ -18,12 +18,12 @@ fn training_two_generations_publishes_two_models() {
     assert_eq!((second.number, second.parent, second.step), (2, Some(1), 12));
     assert_eq!(second.config_digest, config().digest());
     assert_eq!((second.size, second.network, second.search.clone()), (5, config().network, config().search));
-    let (card, weights) = run.model(2).unwrap();
+    let (card, weights) = run.models().get(2).unwrap();
     assert_eq!(card, second);
     let weights = Weights::from_bytes(&weights).unwrap();
     assert_eq!(weights.shape().filters, config().network.filters);
-    assert_ne!(weights, Weights::from_bytes(&run.model(1).unwrap().1).unwrap());
-    assert_eq!(run.newest_checkpoint().unwrap().unwrap().step, 12);
+    assert_ne!(weights, Weights::from_bytes(&run.models().get(1).unwrap().1).unwrap());
+    assert_eq!(run.checkpoints().newest().unwrap().unwrap().step, 12);
 }
 
 #[test]
@@ -32,7 +32,7 @@ fn the_same_shards_make_the_same_model() {
     [&a, &b].into_iter().for_each(publish_two);
     for number in [1, 2] {
         [&a, &b].into_iter().for_each(|run| drop(train(run).unwrap()));
-        assert_eq!(a.model(number).unwrap(), b.model(number).unwrap());
+        assert_eq!(a.models().get(number).unwrap(), b.models().get(number).unwrap());
     }
 }
 
@@ -58,7 +58,7 @@ fn waiting_says_for_what_and_ends_when_asked() {
     });
     assert_eq!(trained.unwrap(), None);
     assert!(matches!(waited[..], [Progress::Waiting { generation: 1, time }] if time < Duration::from_secs(60)));
-    assert_eq!(run.newest_checkpoint().unwrap(), None);
+    assert_eq!(run.checkpoints().newest().unwrap(), None);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_model_is_measured_on_games_that_were_set_aside() {
     let run = run();
     publish_two(&run);
     let games: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
-    run.publish_games(0, "w", &games).unwrap();
+    run.games().publish(0, "w", &games).unwrap();
     let wanted: usize = games.iter().map(GameRecord::positions).sum();
     let mut measured = None;
     train_next(&run, &config(), WORKSHOP, &Stop::never(), &mut |progress| {

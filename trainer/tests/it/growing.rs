@@ -41,7 +41,7 @@ fn train(run: &Run, config: &RunConfig, batches: usize) -> bool {
 }
 
 fn weights(run: &Run, number: u32) -> Weights {
-    Weights::from_bytes(&run.model(number).unwrap().1).unwrap()
+    Weights::from_bytes(&run.models().get(number).unwrap().1).unwrap()
 }
 
 /// A run whose three models were trained without interruption.
@@ -58,10 +58,10 @@ fn every_model_has_the_network_that_its_run_says() {
     for number in 1..=3 {
         let network = config.network_of(number);
         let shape = Shape::new(&config.game, &network).unwrap();
-        assert_eq!((weights(&run, number).shape(), run.model_card(number).unwrap().network), (shape, network));
+        assert_eq!((weights(&run, number).shape(), run.models().card(number).unwrap().network), (shape, network));
         let expected = if number == 1 { (1, 8, Inputs::Features) } else { (2, 12, Inputs::Tactics) };
         assert_eq!((network.blocks, network.filters, network.inputs), expected);
-        assert_eq!(run.model_card(number).unwrap().step, 6 * u64::from(number));
+        assert_eq!(run.models().card(number).unwrap().step, 6 * u64::from(number));
     }
 }
 
@@ -86,20 +86,20 @@ fn a_stop_or_a_kill_where_it_grows_changes_nothing() {
     let finished: Vec<bool> = [6, 2, 2, 9, 1, 9].map(|batches| train(&run, &config, batches)).into();
     assert_eq!(finished, [true, false, false, true, false, true]);
     for number in 1..=3 {
-        assert_eq!(run.model(number).unwrap(), whole.model(number).unwrap());
+        assert_eq!(run.models().get(number).unwrap(), whole.models().get(number).unwrap());
     }
     // Killed between checkpoint and model: model 2 of a run that has trained the third.
     let killed = self::run(&config);
     assert!(train(&killed, &config, 99));
     let halfway = self::run(&config);
     (0..2).for_each(|_| assert!(train(&halfway, &config, 99)));
-    killed.publish_checkpoint(&halfway.newest_checkpoint().unwrap().unwrap()).unwrap();
+    killed.checkpoints().publish(&halfway.checkpoints().newest().unwrap().unwrap()).unwrap();
     let stop = Stop::never();
     let card = train_next(&killed, &config, WORKSHOP, &stop, &mut |progress| panic!("{progress:?}")).unwrap();
     assert_eq!(card.unwrap().step, 12);
-    assert_eq!(killed.model(2).unwrap(), whole.model(2).unwrap());
+    assert_eq!(killed.models().get(2).unwrap(), whole.models().get(2).unwrap());
     assert!(train(&killed, &config, 99));
-    assert_eq!(killed.model(3).unwrap(), whole.model(3).unwrap());
+    assert_eq!(killed.models().get(3).unwrap(), whole.models().get(3).unwrap());
 }
 
 #[test]
@@ -107,8 +107,8 @@ fn without_its_checkpoint_it_grows_from_the_newest_model() {
     let config = config(0.05);
     let whole = whole(&config);
     let run = run(&config);
-    let (card, theirs) = whole.model(1).unwrap();
-    run.publish_model(&card, theirs).unwrap();
+    let (card, theirs) = whole.models().get(1).unwrap();
+    run.models().publish(&card, theirs).unwrap();
     assert!(train(&run, &config, 99));
     assert_eq!(weights(&run, 2), weights(&whole, 2), "momentum begins at rest there either way");
 }

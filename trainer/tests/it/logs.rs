@@ -12,12 +12,13 @@ fn every_stretch_of_training_leaves_lines_and_events() {
     publish(&run, 1, &examples(1, 6 * 16), 40);
     assert!(train_some(&run, 2).is_none());
     train(&run).unwrap();
-    let logs = run.logs().unwrap();
+    let logs = run.logs().list().unwrap();
     let lines: Vec<&String> =
         logs.iter().filter(|name| name.starts_with("000001-") && name.ends_with(".jsonl")).collect();
     let events = logs.iter().filter(|name| name.starts_with("events.out.tfevents.") && name.ends_with(".000001"));
     assert_eq!((lines.len(), events.count(), logs.len()), (2, 2, 4));
-    let text: String = lines.iter().map(|name| String::from_utf8(run.log(name).unwrap().to_vec()).unwrap()).collect();
+    let text: String =
+        lines.iter().map(|name| String::from_utf8(run.logs().read(name).unwrap().to_vec()).unwrap()).collect();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let steps: Vec<u64> = lines.iter().map(|line| line["step"].as_u64().unwrap()).collect();
     assert_eq!(steps, [2, 6]);
@@ -34,7 +35,7 @@ fn the_values_of_games_set_aside_are_compared_with_their_outcomes() {
     let run = run();
     publish(&run, 1, &examples(1, 6 * 16), 40);
     let held: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
-    run.publish_games(0, "w", &held).unwrap();
+    run.games().publish(0, "w", &held).unwrap();
     train(&run).unwrap();
     let (line, curves) = newest(&run, "holdout");
     let bins = line["calibration"].as_array().unwrap();
@@ -59,9 +60,9 @@ fn the_values_of_games_set_aside_are_compared_with_their_outcomes() {
 /// The last line of a set, and the event files as text.
 pub(crate) fn newest(run: &Run, set: &str) -> (Value, String) {
     let text = |ending: &str| -> String {
-        let logs = run.logs().unwrap();
+        let logs = run.logs().list().unwrap();
         let named = logs.iter().filter(|name| name.contains(ending));
-        named.map(|name| String::from_utf8_lossy(&run.log(name).unwrap()).into_owned()).collect()
+        named.map(|name| String::from_utf8_lossy(&run.logs().read(name).unwrap()).into_owned()).collect()
     };
     let lines = text(".jsonl");
     let mut lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());

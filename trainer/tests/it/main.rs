@@ -77,7 +77,7 @@ fn publish(run: &Run, generation: u32, examples: &[Example], part: usize) {
         draws: None,
         parts: vec![],
     };
-    run.publish_shards(examples.chunks(part).map(ExampleRows::from_examples), manifest).unwrap();
+    run.shards().publish(examples.chunks(part).map(ExampleRows::from_examples), manifest).unwrap();
 }
 
 /// Publishes shards that are just enough for two models.

@@ -19,7 +19,7 @@ fn prepared() -> Run {
     let run = run();
     publish(&run, 1, &all_to_black(examples(1, 6 * 16)), 40);
     let held = games("w").map(|game| GameRecord { holdout: true, outcome: record::Outcome::Black, ..game });
-    run.publish_games(0, "w", &held.take(4).collect::<Vec<_>>()).unwrap();
+    run.games().publish(0, "w", &held.take(4).collect::<Vec<_>>()).unwrap();
     run
 }
 
@@ -33,7 +33,7 @@ fn outcomes() -> RunConfig {
 #[test]
 fn wrong_results_are_learned_and_seen_on_true_ones() {
     let (run, config) = (prepared(), outcomes());
-    let before = (run.logs().unwrap(), run.models().unwrap(), run.newest_checkpoint().unwrap());
+    let before = (run.logs().list().unwrap(), run.models().list().unwrap(), run.checkpoints().newest().unwrap());
     let noise = Noise::new(&run, &config, WORKSHOP).unwrap();
     assert_eq!((noise.generation(), noise.batches()), (1, 6));
     let trial = |share| noise.trial(share, 60, &Stop::never(), &mut |_| ()).unwrap().unwrap();
@@ -42,7 +42,7 @@ fn wrong_results_are_learned_and_seen_on_true_ones() {
     assert_eq!((right.flipped_positions, wrong.flipped_positions, right.steps), (0.0, 1.0, 60));
     assert!(wrong.value_error > 1.0 && right.value_error < 1.0, "{right:?} {wrong:?}");
     assert!(wrong.calibration_error > right.calibration_error, "{right:?} {wrong:?}");
-    assert_eq!((run.logs().unwrap(), run.models().unwrap(), run.newest_checkpoint().unwrap()), before);
+    assert_eq!((run.logs().list().unwrap(), run.models().list().unwrap(), run.checkpoints().newest().unwrap()), before);
 }
 
 #[test]

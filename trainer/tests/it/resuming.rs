@@ -12,7 +12,7 @@ use crate::{WORKSHOP, config, examples, publish, publish_two, run, train, train_
 
 /// The file of a model's weights.
 fn weights(run: &Run, number: u32) -> Bytes {
-    run.model(number).unwrap().1
+    run.models().get(number).unwrap().1
 }
 
 /// A run whose first two models were trained without interruption.
@@ -33,7 +33,7 @@ fn a_trainer_that_is_stopped_again_and_again_makes_the_same_models() {
         [1, 2, 2, 9, 4, 9].into_iter().map(|batches| train_some(&run, batches).is_some()).collect();
     assert_eq!(finished, [false, false, false, true, false, true]);
     for number in [1, 2] {
-        assert_eq!(run.model(number).unwrap(), whole.model(number).unwrap());
+        assert_eq!(run.models().get(number).unwrap(), whole.models().get(number).unwrap());
     }
 }
 
@@ -44,7 +44,7 @@ fn a_kill_between_checkpoint_and_model_publishes_without_learning() {
     publish(&run, 1, &examples(1, 6 * 16), 40);
     train(&run).unwrap();
     // The second generation is finished, its model missing, and so are its shards.
-    run.publish_checkpoint(&whole.newest_checkpoint().unwrap().unwrap()).unwrap();
+    run.checkpoints().publish(&whole.checkpoints().newest().unwrap().unwrap()).unwrap();
     let card = train_next(&run, &config(), WORKSHOP, &cli::Stop::never(), &mut |progress| panic!("{progress:?}"));
     assert_eq!(card.unwrap().unwrap().step, 12);
     assert_eq!(weights(&run, 2), weights(&whole, 2));
@@ -57,8 +57,8 @@ fn a_stop_before_the_first_batch_leaves_no_checkpoint() {
     let stop = cli::Stop::never();
     stop.request();
     assert_eq!(train_next(&run, &config(), WORKSHOP, &stop, &mut |_| ()).unwrap(), None);
-    assert_eq!(run.newest_checkpoint().unwrap(), None);
-    assert!(run.logs().unwrap().is_empty());
+    assert_eq!(run.checkpoints().newest().unwrap(), None);
+    assert!(run.logs().list().unwrap().is_empty());
 }
 
 #[test]
@@ -68,8 +68,8 @@ fn the_weights_of_the_newest_model_count_when_others_made_it() {
     publish_two(&run);
     assert!(train_some(&run, 2).is_none());
     // Another trainer publishes model 1; the checkpoint here is in the midst of it.
-    let (card, theirs) = whole.model(1).unwrap();
-    run.publish_model(&card, theirs).unwrap();
+    let (card, theirs) = whole.models().get(1).unwrap();
+    run.models().publish(&card, theirs).unwrap();
     let card = train(&run).unwrap();
     assert_eq!((card.number, card.step), (2, 12));
     // Only the momentum was lost, so the result is near that of the other and not the same.
@@ -92,7 +92,7 @@ fn a_missing_gpu_is_not_a_bad_checkpoint() {
         let cause = error.source().unwrap().to_string();
         assert!(cause.contains("GPU"), "{cause}");
     }
-    assert!(run.newest_checkpoint().unwrap().is_some(), "the last was to go on from a checkpoint");
+    assert!(run.checkpoints().newest().unwrap().is_some(), "the last was to go on from a checkpoint");
     assert_eq!(train(&run).unwrap().number, 1, "which is as good as before");
 }
 
@@ -111,7 +111,7 @@ fn a_checkpoint_that_cannot_be_used_is_named() {
             files.insert("progress.toml".to_owned(), Bytes::from(good));
         }
         files.insert(name.to_owned(), Bytes::from(bytes));
-        run.publish_checkpoint(&Checkpoint { step: 2, files }).unwrap();
+        run.checkpoints().publish(&Checkpoint { step: 2, files }).unwrap();
         let error = train(&run).unwrap_err();
         assert!(matches!(error, TrainerError::Checkpoint { step: 2, .. }), "{error}");
         assert!(error.to_string().contains(problem), "{error}");

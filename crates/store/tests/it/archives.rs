@@ -26,7 +26,7 @@ const EACH: u64 = 3;
 fn publish(run: &Run, numbers: std::ops::Range<u64>) {
     for number in numbers {
         let games = some_games("w", EACH * number, EACH * (number + 1));
-        run.publish_games_as(&file(1 + (number / 10) as u32, number), &games).unwrap();
+        run.games().publish_as(&file(1 + (number / 10) as u32, number), &games).unwrap();
     }
 }
 
@@ -42,26 +42,26 @@ struct View {
 }
 
 fn view(run: &Run) -> View {
-    let files = run.game_files_since(0).unwrap();
-    let models: Vec<u32> = run.game_models().unwrap();
-    let listed: BTreeSet<FileRef> = models.iter().flat_map(|&model| run.game_files(model).unwrap()).collect();
+    let files = run.games().files_since(0).unwrap();
+    let models: Vec<u32> = run.games().models().unwrap();
+    let listed: BTreeSet<FileRef> = models.iter().flat_map(|&model| run.games().files(model).unwrap()).collect();
     assert!(files.iter().all(|file| listed.contains(file)), "{files:?} and then {listed:?}");
-    let examples = |file: &FileRef| match run.read_examples(file) {
+    let examples = |file: &FileRef| match run.examples().read(file) {
         Err(StoreError::NotFound { .. }) => None,
         rows => Some((file.clone(), rows.unwrap().to_examples())),
     };
-    let holdout = models.iter().flat_map(|&model| run.holdout_files(model).unwrap());
+    let holdout = models.iter().flat_map(|&model| run.games().holdout_files(model).unwrap());
     let view = View {
-        games: files.iter().map(|file| (file.clone(), run.read_games(file).unwrap())).collect(),
+        games: files.iter().map(|file| (file.clone(), run.games().read(file).unwrap())).collect(),
         examples: files.iter().filter_map(examples).collect(),
-        holdout: holdout.map(|file| (file.clone(), run.read_holdout(&file).unwrap().to_examples())).collect(),
-        indices: models.iter().flat_map(|&model| run.published_indices(model, "w").unwrap()).collect(),
+        holdout: holdout.map(|file| (file.clone(), run.holdout().read(&file).unwrap().to_examples())).collect(),
+        indices: models.iter().flat_map(|&model| run.games().indices(model, "w").unwrap()).collect(),
         files,
         models,
     };
     let read = view.games.values().flatten();
     for (file, games) in &view.games {
-        let ids: Vec<_> = run.read_summaries(file).unwrap().iter().map(|game| game.id).collect();
+        let ids: Vec<_> = run.games().summaries(file).unwrap().iter().map(|game| game.id).collect();
         assert!(ids.iter().eq(games.iter().map(|game| &game.id)));
     }
     let ids: BTreeSet<_> = read.clone().map(|game| game.id).collect();
@@ -80,17 +80,17 @@ fn readers_see_the_same_before_and_after() {
         publish(run, 0..10);
         let before = view(run);
         assert!(!before.holdout.is_empty() && before.examples.len() > 8);
-        let done = run.compact(1, 12).unwrap();
+        let done = run.archives().compact(1, 12).unwrap();
         assert_eq!((done.archives, done.games, done.files, done.deleted, done.left.len()), (3, 30, 10, 10, 0));
         assert_eq!(view(run), before);
         assert_eq!(view(&fresh(run)), before);
-        assert_eq!(run.loose_files().unwrap(), []);
-        assert_eq!(run.compact(1, 12).unwrap(), Compaction::default());
-        assert!((1..4).all(|model| run.game_files(model).unwrap().iter().all(|file| file.model == model)));
+        assert_eq!(run.archives().loose_files().unwrap(), []);
+        assert_eq!(run.archives().compact(1, 12).unwrap(), Compaction::default());
+        assert!((1..4).all(|model| run.games().files(model).unwrap().iter().all(|file| file.model == model)));
         publish(run, 10..12);
         assert_eq!(view(run).files.len(), 12);
-        assert_eq!(run.check_archives().unwrap().0, 3);
-        assert!(run.check_archives().unwrap().1.is_empty());
+        assert_eq!(run.archives().check().unwrap().0, 3);
+        assert!(run.archives().check().unwrap().1.is_empty());
     });
 }
 
@@ -100,10 +100,10 @@ fn a_file_may_go_into_an_archive_between_listing_and_reading() {
         publish(run, 0..6);
         let reader = fresh(run);
         let expected = view(run);
-        let listed = reader.game_files(1).unwrap();
-        run.compact(1, 1000).unwrap();
+        let listed = reader.games().files(1).unwrap();
+        run.archives().compact(1, 1000).unwrap();
         for file in &listed {
-            assert_eq!(reader.read_games(file).unwrap(), expected.games[file]);
+            assert_eq!(reader.games().read(file).unwrap(), expected.games[file]);
         }
     });
 }
@@ -112,20 +112,20 @@ fn a_file_may_go_into_an_archive_between_listing_and_reading() {
 fn files_that_are_read_side_by_side_come_in_the_order_asked_for() {
     on_every_run(|run| {
         publish(run, 0..8);
-        run.compact(1, 12).unwrap();
+        run.archives().compact(1, 12).unwrap();
         publish(run, 8..30);
-        let mut files = run.game_files_since(0).unwrap();
+        let mut files = run.games().files_since(0).unwrap();
         files.reverse();
         files.insert(5, file(9, 99));
         let reader = fresh(run);
-        let read = reader.read_each(&files, |file| reader.read_games(file));
+        let read = reader.games().read_each(&files, |file| reader.games().read(file));
         for (file, games) in files.iter().zip(read) {
             match games {
-                Ok(games) => assert_eq!(games, run.read_games(file).unwrap()),
+                Ok(games) => assert_eq!(games, run.games().read(file).unwrap()),
                 Err(error) => assert!(matches!(error, StoreError::NotFound { .. }) && file.model == 9, "{error}"),
             }
         }
-        assert!(reader.read_each(&[], |_| ()).is_empty());
+        assert!(reader.games().read_each(&[], |_| ()).is_empty());
     });
 }
 
@@ -133,18 +133,18 @@ fn files_that_are_read_side_by_side_come_in_the_order_asked_for() {
 fn little_waits_for_more() {
     let (_folder, run) = in_folder();
     publish(&run, 0..5);
-    assert_eq!(run.compact(16, 100).unwrap(), Compaction::default());
+    assert_eq!(run.archives().compact(16, 100).unwrap(), Compaction::default());
     publish(&run, 5..7);
     // Two files more would be more than 18.
-    let done = run.compact(16, 19).unwrap();
-    assert_eq!((done.archives, done.games, run.loose_files().unwrap().len()), (1, 18, 1));
+    let done = run.archives().compact(16, 19).unwrap();
+    assert_eq!((done.archives, done.games, run.archives().loose_files().unwrap().len()), (1, 18, 1));
 }
 
 #[test]
 fn files_after_compaction_are_few() {
     let (folder, run) = in_folder();
     publish(&run, 0..40);
-    run.compact(1, 1000).unwrap();
+    run.archives().compact(1, 1000).unwrap();
     assert_eq!(files(folder.path()).len(), 4, "{:?}", files(folder.path()));
 }
 
@@ -159,7 +159,7 @@ fn the_readable_games_are_all_there() {
     publish(&run, 0..7);
     let read = |time| fs::read_to_string(folder.path().join(format!("r/sgf/{}.sgf", file(1, time)))).unwrap();
     let before: String = (0..7).map(read).collect();
-    run.compact(1, 1000).unwrap();
+    run.archives().compact(1, 1000).unwrap();
     let packed = fs::File::open(folder.path().join("r/sgf/archive/000001.sgf.gz")).unwrap();
     let after = std::io::read_to_string(flate2::read::GzDecoder::new(packed)).unwrap();
     assert_eq!(after, before);
@@ -174,17 +174,17 @@ fn a_compaction_that_was_killed_is_gone_on_with() {
     let root = folder.path().join("r");
     let loose: Vec<(PathBuf, Vec<u8>)> =
         files(&root).into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
-    run.compact(1, 1000).unwrap();
+    run.archives().compact(1, 1000).unwrap();
     for kept in 0..=loose.len() {
         for (path, bytes) in &loose[..kept] {
             fs::write(path, bytes).unwrap();
         }
         let run = fresh(&run);
         assert_eq!(view(&run), before, "{kept} files left");
-        run.compact(1, 1000).unwrap();
+        run.archives().compact(1, 1000).unwrap();
         assert_eq!(view(&run), before, "{kept} files left");
         let games = loose[..kept].iter().filter(|(path, _)| path.starts_with(root.join("games"))).count();
-        assert!(games == 0 || run.loose_files().unwrap().is_empty());
+        assert!(games == 0 || run.archives().loose_files().unwrap().is_empty());
         loose.iter().for_each(|(path, _)| drop(fs::remove_file(path)));
     }
 }
@@ -200,7 +200,7 @@ fn parts_without_their_archive_count_for_nothing_and_go() {
         fs::write(archive.join(name), "of an archive that never was").unwrap();
     }
     assert_eq!(view(&run), before);
-    run.compact(1, 1000).unwrap();
+    run.archives().compact(1, 1000).unwrap();
     assert_eq!(view(&fresh(&run)), before);
     let left = files(folder.path());
     assert_eq!(left.len(), 4, "{left:?}");
@@ -212,10 +212,10 @@ fn what_cannot_be_read_stays_where_it_is() {
     publish(&run, 0..4);
     let damaged = file(1, 2);
     fs::write(folder.path().join(format!("r/examples/{damaged}.parquet")), "PAR1").unwrap();
-    let done = run.compact(1, 1000).unwrap();
+    let done = run.archives().compact(1, 1000).unwrap();
     assert_eq!((done.files, done.left.len()), (3, 1));
     assert!(done.left[0].0 == damaged && done.left[0].1.contains("is damaged: it is cut off"), "{:?}", done.left);
-    assert_eq!(run.loose_files().unwrap(), [damaged]);
+    assert_eq!(run.archives().loose_files().unwrap(), [damaged]);
 }
 
 #[test]
@@ -223,11 +223,11 @@ fn nothing_is_deleted_that_the_archive_does_not_have() {
     let (folder, run) = in_folder();
     publish(&run, 0..2);
     let other = some_games("w", 100, 103);
-    run.compact(1, 1000).unwrap();
-    let stem = run.publish_results("forged", &other).unwrap();
+    run.archives().compact(1, 1000).unwrap();
+    let stem = run.matches().publish("forged", &other).unwrap();
     let games = folder.path().join(format!("r/games/{}.parquet", file(1, 0)));
     fs::rename(folder.path().join(format!("r/matches/{stem}.parquet")), &games).unwrap();
-    let error = run.compact(1, 1000).unwrap_err();
+    let error = run.archives().compact(1, 1000).unwrap_err();
     assert!(error.to_string().contains("it is another in archive 000001"), "{error}");
     assert!(games.exists());
 }
@@ -236,14 +236,14 @@ fn nothing_is_deleted_that_the_archive_does_not_have() {
 fn games_in_an_archive_cannot_be_published_as_others() {
     on_every_run(|run| {
         publish(run, 0..2);
-        run.compact(1, 1000).unwrap();
+        run.archives().compact(1, 1000).unwrap();
         publish(run, 0..2);
-        assert_eq!(run.loose_files().unwrap(), []);
+        assert_eq!(run.archives().loose_files().unwrap(), []);
         let mut other_policy = some_games("w", 0, 3);
         let turn = other_policy[0].turns.iter_mut().find(|turn| turn.is_example()).unwrap();
         turn.visits[0].1 += 1;
         for others in [some_games("w", 50, 53), other_policy] {
-            let error = run.publish_games_as(&file(1, 0), &others).unwrap_err();
+            let error = run.games().publish_as(&file(1, 0), &others).unwrap_err();
             assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
         }
     });
@@ -253,18 +253,18 @@ fn games_in_an_archive_cannot_be_published_as_others() {
 fn a_damaged_archive_is_named() {
     let (folder, run) = in_folder();
     publish(&run, 0..4);
-    run.compact(1, 1000).unwrap();
+    run.archives().compact(1, 1000).unwrap();
     let path = folder.path().join("r/examples/archive/000001.parquet");
     let whole = fs::read(&path).unwrap();
     let mut bytes = whole.clone();
     bytes[whole.len() / 3] ^= 1;
     fs::write(&path, bytes).unwrap();
-    let (_, problems) = run.check_archives().unwrap();
+    let (_, problems) = run.archives().check().unwrap();
     assert_eq!(problems.len(), 1);
     let said = format!("{} is damaged: its SHA-256", path.display());
     assert!(problems[0].to_string().starts_with(&said), "{}", problems[0]);
     fs::write(folder.path().join("r/games/archive/000001.parquet"), "PAR1").unwrap();
-    let error = fresh(&run).game_files(1).unwrap_err();
+    let error = fresh(&run).games().files(1).unwrap_err();
     assert!(error.to_string().contains("games/archive/000001.parquet is damaged: it is cut off"), "{error}");
 }
 
@@ -277,8 +277,8 @@ fn compactors_writers_and_readers_do_not_disturb_each_other() {
             let writer = scope.spawn(|| publish(&fresh(run), 0..FILES));
             for _ in 0..2 {
                 scope.spawn(|| {
-                    while fresh(run).game_files_since(0).unwrap().len() < FILES as usize {
-                        fresh(run).compact(4, 9).unwrap();
+                    while fresh(run).games().files_since(0).unwrap().len() < FILES as usize {
+                        fresh(run).archives().compact(4, 9).unwrap();
                     }
                 });
             }
@@ -289,9 +289,9 @@ fn compactors_writers_and_readers_do_not_disturb_each_other() {
                 seen = found;
             }
         });
-        run.compact(1, 1000).unwrap();
+        run.archives().compact(1, 1000).unwrap();
         let found = view(run);
-        assert_eq!((found.files.len(), run.loose_files().unwrap().len()), (FILES as usize, 0));
+        assert_eq!((found.files.len(), run.archives().loose_files().unwrap().len()), (FILES as usize, 0));
     });
 }
 
@@ -312,9 +312,9 @@ fn compactor() {
         .collect();
     let run = Store::open_with(place, &options).unwrap().run(&name("r"));
     loop {
-        let next = run.game_files_since(0).unwrap().len() as u64;
+        let next = run.games().files_since(0).unwrap().len() as u64;
         publish(&run, next..next + 4);
-        run.compact(6, 9).unwrap();
+        run.archives().compact(6, 9).unwrap();
     }
 }
 
@@ -328,7 +328,7 @@ fn kill(place: &str, options: &[(String, String)], run: &Run, mut slow: u32) {
     let mut seen = 0;
     let kills = env::var("TENGEN_TEST_KILLS").map_or(KILLS, |text| text.parse().unwrap());
     let archives = |run: &Run| {
-        let (archives, problems) = fresh(run).check_archives().unwrap();
+        let (archives, problems) = fresh(run).archives().check().unwrap();
         assert!(problems.is_empty(), "{problems:?}");
         archives
     };

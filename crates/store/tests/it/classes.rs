@@ -8,7 +8,7 @@ use testing::s3::{Refusal, Server};
 use crate::{name, on_server};
 
 fn list(run: &Run) -> StoreError {
-    run.logs().unwrap_err()
+    run.logs().list().unwrap_err()
 }
 
 fn read(run: &Run) -> StoreError {
@@ -16,7 +16,7 @@ fn read(run: &Run) -> StoreError {
 }
 
 fn write(run: &Run) -> StoreError {
-    run.publish_log("log", Bytes::from("x")).unwrap_err()
+    run.logs().publish("log", Bytes::from("x")).unwrap_err()
 }
 
 /// A client of the server with other options, each of which goes before the server's own.
@@ -58,7 +58,7 @@ fn refused_writes_are_refused_and_reads_go_on() {
         server.refuse(Some(refusal));
         let error = write(&run);
         assert!(error.is_refused() && error.to_string().contains(said), "{error}");
-        assert_eq!(run.logs().unwrap(), Vec::<String>::new());
+        assert_eq!(run.logs().list().unwrap(), Vec::<String>::new());
     }
 }
 

@@ -33,12 +33,12 @@ fn a_threshold_is_newer_than_those_before_whatever_clocks_say() {
         let [right, ahead, behind] = three(store);
         for (place, run) in [&ahead, &right, &behind, &right].into_iter().enumerate() {
             let threshold = state::threshold(-0.5 - place as f32 / 10.0);
-            run.publish_resign(&threshold).unwrap();
+            run.resign().publish(&threshold).unwrap();
             for reader in three(store).iter().chain([&right, &ahead, &behind]) {
-                assert_eq!(reader.newest_resign().unwrap(), Some(threshold.clone()), "{place}");
+                assert_eq!(reader.resign().newest().unwrap(), Some(threshold.clone()), "{place}");
             }
         }
-        assert_eq!(right.resigns().unwrap(), ["000001", "000002", "000003", "000004"]);
+        assert_eq!(right.resign().list().unwrap(), ["000001", "000002", "000003", "000004"]);
     });
 }
 
@@ -56,9 +56,9 @@ fn ratings_are_newer_than_those_before_whatever_clocks_say() {
         };
         let [right, ahead, behind] = three(store);
         for (place, run) in [&right, &ahead, &right, &behind].into_iter().enumerate() {
-            run.publish_ratings(&[row(place as f64)]).unwrap();
+            run.ratings().publish(&[row(place as f64)]).unwrap();
             for reader in three(store) {
-                assert_eq!(reader.newest_ratings().unwrap(), Some(vec![row(place as f64)]), "{place}");
+                assert_eq!(reader.ratings().newest().unwrap(), Some(vec![row(place as f64)]), "{place}");
             }
         }
     });
@@ -71,14 +71,14 @@ fn games_of_all_workers_count_once() {
         for round in 0..3 {
             for (worker, run) in runs.iter().enumerate() {
                 let worker = worker.to_string();
-                run.publish_games(1, &worker, &some_games(&worker, 4 * round, 4 * round + 4)).unwrap();
-                run.publish_results(&worker, &some_games(&format!("m{worker}"), round, round + 1)).unwrap();
+                run.games().publish(1, &worker, &some_games(&worker, 4 * round, 4 * round + 4)).unwrap();
+                run.matches().publish(&worker, &some_games(&format!("m{worker}"), round, round + 1)).unwrap();
             }
         }
         for reader in three(store).iter().chain(&runs) {
-            assert_eq!((reader.newest_files().unwrap().len(), reader.results().unwrap().len()), (9, 9));
+            assert_eq!((reader.games().newest_files().unwrap().len(), reader.matches().all().unwrap().len()), (9, 9));
             for worker in ["0", "1", "2"] {
-                assert_eq!(reader.published_indices(1, worker).unwrap().len(), 12);
+                assert_eq!(reader.games().indices(1, worker).unwrap().len(), 12);
             }
         }
     });
@@ -89,11 +89,11 @@ fn claims_of_others_hold_whatever_clocks_say() {
     on_every_reliable_store(|store| {
         let runs = three(store);
         for (number, run) in (0..).zip(&runs) {
-            assert!(run.claim("w", &claim(number)).unwrap());
+            assert!(run.claims().take("w", &claim(number)).unwrap());
             // Everybody's, including those who have only just been started.
             for reader in runs.iter().chain(&three(store)) {
-                assert_eq!(reader.claims(AGE).unwrap().len(), number as usize + 1);
-                assert!(!reader.claim("another", &claim(number)).unwrap(), "nobody plays these games twice");
+                assert_eq!(reader.claims().list(AGE).unwrap().len(), number as usize + 1);
+                assert!(!reader.claims().take("another", &claim(number)).unwrap(), "nobody plays these games twice");
             }
         }
     });
@@ -104,17 +104,17 @@ fn claims_of_killed_evaluators_do_not_hold_for_ever_whatever_clocks_say() {
     for ahead in [0, HOUR, -HOUR] {
         let (folder, run) = crate::in_folder();
         run.create(&config(&[])).unwrap();
-        run.claim("killed", &claim(1)).unwrap();
+        run.claims().take("killed", &claim(1)).unwrap();
         let file = std::fs::read_dir(folder.path().join("r/claims")).unwrap().next().unwrap().unwrap().path();
         let past = SystemTime::now() - Duration::from_secs(3600);
         File::options().write(true).open(&file).unwrap().set_modified(past).unwrap();
 
         let store = Store::open(folder.path().to_str().unwrap()).unwrap();
         let reader = ahead_by(&store, ahead).run(&name("r"));
-        assert_eq!(reader.claims(AGE).unwrap(), [claim(1)], "how late it is at the place is not known yet");
-        assert!(reader.claim("living", &claim(2)).unwrap());
-        reader.release(&claim(2)).unwrap();
-        assert_eq!(reader.claims(AGE).unwrap(), []);
+        assert_eq!(reader.claims().list(AGE).unwrap(), [claim(1)], "how late it is at the place is not known yet");
+        assert!(reader.claims().take("living", &claim(2)).unwrap());
+        reader.claims().release(&claim(2)).unwrap();
+        assert_eq!(reader.claims().list(AGE).unwrap(), []);
         assert!(!file.exists());
     }
 }

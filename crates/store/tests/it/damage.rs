@@ -24,7 +24,7 @@ impl Victim {
     fn new() -> Victim {
         let (folder, run) = in_folder();
         let file = FileRef { model: 1, stem: Stem::new("w", 5).unwrap() };
-        run.publish_games_as(&file, &some_games("w", 0, 2)).unwrap();
+        run.games().publish_as(&file, &some_games("w", 0, 2)).unwrap();
         let paths =
             ["games", "examples"].map(|part| folder.path().join("r").join(part).join(format!("{file}.parquet")));
         Victim { _folder: folder, run, file, paths }
@@ -34,9 +34,9 @@ impl Victim {
     fn read(&self, path: &PathBuf, bytes: &[u8]) -> Vec<Result<(), StoreError>> {
         fs::write(path, bytes).unwrap();
         let results = if *path == self.paths[0] {
-            vec![self.run.read_games(&self.file).map(drop), self.run.read_summaries(&self.file).map(drop)]
+            vec![self.run.games().read(&self.file).map(drop), self.run.games().summaries(&self.file).map(drop)]
         } else {
-            vec![self.run.read_examples(&self.file).map(drop)]
+            vec![self.run.examples().read(&self.file).map(drop)]
         };
         for error in results.iter().filter_map(|result| result.as_ref().err()) {
             assert!(
@@ -68,7 +68,7 @@ fn a_file_cut_anywhere_is_damaged() {
 #[test]
 fn an_altered_byte_is_noticed() {
     let victim = Victim::new();
-    let summaries = victim.run.read_summaries(&victim.file).unwrap();
+    let summaries = victim.run.games().summaries(&victim.file).unwrap();
     for path in &victim.paths {
         let whole = fs::read(path).unwrap();
         for at in places(&whole) {
@@ -78,7 +78,7 @@ fn an_altered_byte_is_noticed() {
             assert!(results[0].is_err(), "{at} of {}", whole.len());
             // Whoever reads a few columns notices what was altered in these.
             if results.iter().any(Result::is_ok) {
-                assert_eq!(victim.run.read_summaries(&victim.file).unwrap(), summaries);
+                assert_eq!(victim.run.games().summaries(&victim.file).unwrap(), summaries);
             }
         }
     }
@@ -104,7 +104,7 @@ fn a_table_of_something_else_is_damaged() {
     let victim = Victim::new();
     let [games, examples] = victim.paths.clone();
     fs::copy(&examples, &games).unwrap();
-    let error = victim.run.read_games(&victim.file).unwrap_err();
+    let error = victim.run.games().read(&victim.file).unwrap_err();
     let (games_version, examples_version) = (record::games::VERSION, record::examples::VERSION);
     let expected = format!("expected a table of version {games_version}, found {examples_version}");
     assert_eq!(error.to_string(), format!("{} is damaged: {expected}", games.display()));
@@ -125,10 +125,10 @@ fn damaged_metadata_is_named() {
         network: settings.network,
         search: settings.search,
     };
-    run.publish_model(&card, Bytes::from("weights")).unwrap();
+    run.models().publish(&card, Bytes::from("weights")).unwrap();
     let model = folder.path().join("r/models/000001");
     let damaged = |reason: &str| {
-        let error = run.model(1).unwrap_err();
+        let error = run.models().get(1).unwrap_err();
         assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
         assert!(error.to_string().contains(reason), "{error}");
     };
@@ -144,7 +144,7 @@ fn damaged_metadata_is_named() {
     fs::write(model.join("model.toml"), text.replace("format = 1", "")).unwrap();
     damaged("model.toml is damaged: it has no format");
     fs::write(model.join("model.toml"), format!("later = 1\n{text}")).unwrap();
-    assert_eq!(run.model_card(1).unwrap(), card);
+    assert_eq!(run.models().card(1).unwrap(), card);
     fs::write(folder.path().join("r/run.toml"), "seed = 1").unwrap();
     let error = run.config().unwrap_err();
     assert!(error.to_string().contains("r/run.toml: "), "{error}");

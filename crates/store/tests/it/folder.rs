@@ -11,7 +11,7 @@ use crate::{config, in_folder, name, some_games};
 
 fn publish(run: &Run) -> FileRef {
     let file = FileRef { model: 1, stem: Stem::new("w", 5).unwrap() };
-    run.publish_games_as(&file, &some_games("w", 0, 3)).unwrap();
+    run.games().publish_as(&file, &some_games("w", 0, 3)).unwrap();
     file
 }
 
@@ -22,13 +22,13 @@ fn what_a_killed_writer_leaves_is_not_seen_and_swept() {
     fs::create_dir_all(&games).unwrap();
     // Half a file of a writer that was killed while it wrote aside.
     fs::write(games.join("w-0000000000005.parquet#1"), "PAR1 half").unwrap();
-    assert_eq!(run.game_files(1).unwrap(), []);
+    assert_eq!(run.games().files(1).unwrap(), []);
     let file = publish(&run);
-    assert_eq!(run.game_files(1).unwrap(), [file]);
+    assert_eq!(run.games().files(1).unwrap(), [file]);
     assert_eq!(run.sweep(Duration::from_secs(3600)).unwrap(), 0);
     assert_eq!(run.sweep(Duration::ZERO).unwrap(), 1);
     assert_eq!(fs::read_dir(&games).unwrap().count(), 1);
-    assert_eq!(run.game_files(1).unwrap().len(), 1);
+    assert_eq!(run.games().files(1).unwrap().len(), 1);
 }
 
 #[test]
@@ -37,7 +37,7 @@ fn a_model_whose_writer_was_killed_does_not_block_the_next() {
     let models = folder.path().join("r/models/000001");
     fs::create_dir_all(&models).unwrap();
     fs::write(models.join("weights.safetensors"), "of a writer that was killed before the card").unwrap();
-    assert_eq!((run.newest_model().unwrap(), run.models().unwrap()), (None, vec![]));
+    assert_eq!((run.models().newest().unwrap(), run.models().list().unwrap()), (None, vec![]));
     let settings = config(&[]);
     let card = store::ModelCard {
         run: name("r"),
@@ -50,8 +50,8 @@ fn a_model_whose_writer_was_killed_does_not_block_the_next() {
         network: settings.network,
         search: settings.search,
     };
-    run.publish_model(&card, Bytes::from("new weights")).unwrap();
-    assert_eq!(run.model(1).unwrap(), (card, Bytes::from("new weights")));
+    run.models().publish(&card, Bytes::from("new weights")).unwrap();
+    assert_eq!(run.models().get(1).unwrap(), (card, Bytes::from("new weights")));
     assert_eq!(fs::read_dir(&models).unwrap().count(), 3);
 }
 
@@ -63,8 +63,8 @@ fn foreign_files_are_not_listed() {
         fs::write(folder.path().join("r/games/000001").join(name), "x").unwrap();
     }
     fs::create_dir_all(folder.path().join("r/games/old")).unwrap();
-    assert_eq!(run.game_files(1).unwrap(), [file]);
-    assert_eq!(run.game_models().unwrap(), [1]);
+    assert_eq!(run.games().files(1).unwrap(), [file]);
+    assert_eq!(run.games().models().unwrap(), [1]);
 }
 
 #[test]
@@ -73,11 +73,11 @@ fn a_folder_that_cannot_be_written_is_named() {
     // A file where a folder must go: the one obstacle that also stops root, as whom tests may run.
     fs::create_dir_all(folder.path().join("r")).unwrap();
     fs::write(folder.path().join("r/models"), "").unwrap();
-    let error = run.newest_model().unwrap_err();
+    let error = run.models().newest().unwrap_err();
     assert!(error.is_unreachable() && error.to_string().contains("/r/models/"), "{error}");
-    run.publish_resign(&crate::state::threshold(-0.9)).unwrap();
+    run.resign().publish(&crate::state::threshold(-0.9)).unwrap();
     fs::write(folder.path().join("r/ratings"), "").unwrap();
-    let error = run.publish_ratings(&[]).unwrap_err();
+    let error = run.ratings().publish(&[]).unwrap_err();
     let expected = format!("cannot write {}/r/ratings/", folder.path().display());
     assert!(error.is_unreachable() && error.to_string().starts_with(&expected), "{error}");
     assert!(error.to_string().ends_with("Not a directory (os error 20)"), "{error}");
@@ -90,7 +90,7 @@ fn a_folder_without_permission_is_named() {
     let inside = folder.path().join("r");
     fs::set_permissions(&inside, fs::Permissions::from_mode(0o555)).unwrap();
     let denied = fs::write(inside.join("probe"), "").is_err();
-    let error = run.publish_ratings(&[]);
+    let error = run.ratings().publish(&[]);
     fs::set_permissions(&inside, fs::Permissions::from_mode(0o755)).unwrap();
     // Root may write everywhere.
     if denied {

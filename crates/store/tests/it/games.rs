@@ -15,7 +15,7 @@ fn examples(games: &[GameRecord], holdout: bool) -> Vec<Example> {
 
 fn publish(run: &Run, file: &FileRef, from: u64, to: u64) -> Vec<GameRecord> {
     let games = some_games(file.stem.worker(), from, to);
-    run.publish_games_as(file, &games).unwrap();
+    run.games().publish_as(file, &games).unwrap();
     games
 }
 
@@ -24,10 +24,10 @@ fn games_come_back_as_they_were() {
     on_every_run(|run| {
         let file = file("w", 5);
         let games = publish(run, &file, 0, 30);
-        assert_eq!(run.read_games(&file).unwrap(), stored(&games));
-        assert_eq!(run.read_examples(&file).unwrap().to_examples(), examples(&games, false));
-        assert_eq!(run.read_holdout(&file).unwrap().to_examples(), examples(&games, true));
-        let summaries = run.read_summaries(&file).unwrap();
+        assert_eq!(run.games().read(&file).unwrap(), stored(&games));
+        assert_eq!(run.examples().read(&file).unwrap().to_examples(), examples(&games, false));
+        assert_eq!(run.holdout().read(&file).unwrap().to_examples(), examples(&games, true));
+        let summaries = run.games().summaries(&file).unwrap();
         assert!(summaries.iter().map(|game| game.id).eq(games.iter().map(|game| game.id)));
     });
 }
@@ -35,12 +35,12 @@ fn games_come_back_as_they_were() {
 #[test]
 fn files_are_listed_by_time() {
     on_every_run(|run| {
-        assert_eq!((run.game_models().unwrap(), run.game_files(1).unwrap()), (vec![], vec![]));
+        assert_eq!((run.games().models().unwrap(), run.games().files(1).unwrap()), (vec![], vec![]));
         for (worker, time) in [("b", 7), ("a", 9), ("c", 7)] {
             publish(run, &file(worker, time), 0, 1);
         }
-        assert_eq!(run.game_models().unwrap(), [1]);
-        assert_eq!(run.game_files(1).unwrap(), [file("b", 7), file("c", 7), file("a", 9)]);
+        assert_eq!(run.games().models().unwrap(), [1]);
+        assert_eq!(run.games().files(1).unwrap(), [file("b", 7), file("c", 7), file("a", 9)]);
     });
 }
 
@@ -50,10 +50,10 @@ fn files_are_listed_from_a_model_on() {
         let file = |model, time| FileRef { model, stem: Stem::new("w", time).unwrap() };
         let files = [file(0, 5), file(9, 1), file(9, 4), file(10, 2), file(12, 3)];
         for (i, file) in files.iter().enumerate() {
-            run.publish_games_as(file, &some_games("w", i as u64, i as u64 + 1)).unwrap();
+            run.games().publish_as(file, &some_games("w", i as u64, i as u64 + 1)).unwrap();
         }
         for (first, count) in [(0, 5), (1, 4), (9, 4), (10, 2), (11, 1), (13, 0)] {
-            assert_eq!(run.game_files_since(first).unwrap(), files[files.len() - count..], "from {first}");
+            assert_eq!(run.games().files_since(first).unwrap(), files[files.len() - count..], "from {first}");
         }
     });
 }
@@ -64,8 +64,8 @@ fn a_worker_finds_what_it_has_published() {
         publish(run, &file("w", 1), 0, 3);
         publish(run, &file("w", 2), 7, 9);
         publish(run, &file("other", 3), 3, 6);
-        assert_eq!(Vec::from_iter(run.published_indices(1, "w").unwrap()), [0, 1, 2, 7, 8]);
-        assert!(run.published_indices(2, "w").unwrap().is_empty());
+        assert_eq!(Vec::from_iter(run.games().indices(1, "w").unwrap()), [0, 1, 2, 7, 8]);
+        assert!(run.games().indices(2, "w").unwrap().is_empty());
     });
 }
 
@@ -74,9 +74,9 @@ fn the_same_games_may_be_published_again_and_no_others() {
     on_every_run(|run| {
         publish(run, &file("w", 1), 0, 4);
         publish(run, &file("w", 1), 0, 4);
-        let error = run.publish_games_as(&file("w", 1), &some_games("w", 4, 8)).unwrap_err();
+        let error = run.games().publish_as(&file("w", 1), &some_games("w", 4, 8)).unwrap_err();
         assert!(matches!(&error, StoreError::AlreadyExists { path } if path.contains("/r/")), "{error}");
-        assert_eq!(run.read_games(&file("w", 1)).unwrap(), stored(&some_games("w", 0, 4)));
+        assert_eq!(run.games().read(&file("w", 1)).unwrap(), stored(&some_games("w", 0, 4)));
     });
 }
 
@@ -84,8 +84,8 @@ fn the_same_games_may_be_published_again_and_no_others() {
 fn publishing_by_the_clock_never_reuses_a_name() {
     on_every_run(|run| {
         let files: Vec<FileRef> =
-            (0..5).map(|i| run.publish_games(1, "w", &some_games("w", i, i + 1)).unwrap()).collect();
-        assert_eq!(run.game_files(1).unwrap(), files);
+            (0..5).map(|i| run.games().publish(1, "w", &some_games("w", i, i + 1)).unwrap()).collect();
+        assert_eq!(run.games().files(1).unwrap(), files);
     });
 }
 
@@ -113,9 +113,9 @@ fn examples_without_their_games_do_not_count() {
     publish(&run, &file("w", 2), 30, 60);
     // What a worker leaves that is killed just before the last of its four files.
     std::fs::remove_file(folder.path().join("r/games/000001/w-0000000000002.parquet")).unwrap();
-    assert_eq!(run.game_files(1).unwrap(), [file("w", 1)]);
-    assert_eq!(run.holdout_files(1).unwrap(), [file("w", 1)]);
-    assert_eq!(run.published_indices(1, "w").unwrap().len(), 30);
+    assert_eq!(run.games().files(1).unwrap(), [file("w", 1)]);
+    assert_eq!(run.games().holdout_files(1).unwrap(), [file("w", 1)]);
+    assert_eq!(run.games().indices(1, "w").unwrap().len(), 30);
 }
 
 #[test]
@@ -123,16 +123,16 @@ fn a_game_that_cannot_be_replayed_is_not_published() {
     on_every_run(|run| {
         let mut games = some_games("w", 0, 3);
         games[1].turns[1].mv = games[1].turns[0].mv;
-        let error = run.publish_games(1, "w", &games).unwrap_err();
+        let error = run.games().publish(1, "w", &games).unwrap_err();
         assert!(matches!(&error, StoreError::Record { path, .. } if path.contains("games/000001/w-")), "{error}");
-        assert!(run.game_models().unwrap().is_empty());
+        assert!(run.games().models().unwrap().is_empty());
     });
 }
 
 #[test]
 fn a_worker_cannot_write_elsewhere() {
     on_every_run(|run| {
-        let error = run.publish_games(1, "../../x", &some_games("w", 0, 1)).unwrap_err();
+        let error = run.games().publish(1, "../../x", &some_games("w", 0, 1)).unwrap_err();
         assert!(matches!(error, StoreError::BadName(_)), "{error}");
     });
 }
@@ -154,8 +154,9 @@ fn threads_share_a_store() {
                 scope.spawn(move || (0..5).for_each(|i| drop(publish(run, &file(worker, i), i, i + 1))));
             }
         });
-        assert_eq!(run.game_files(1).unwrap().len(), 20);
-        let rows: usize = run.game_files(1).unwrap().iter().map(|file| run.read_summaries(file).unwrap().len()).sum();
+        assert_eq!(run.games().files(1).unwrap().len(), 20);
+        let rows: usize =
+            run.games().files(1).unwrap().iter().map(|file| run.games().summaries(file).unwrap().len()).sum();
         assert_eq!(rows, 20);
     });
 }
@@ -164,12 +165,12 @@ fn threads_share_a_store() {
 #[test]
 fn results_of_another_evaluator_of_this_name_are_left_alone() {
     let (folder, run) = in_folder();
-    let first = run.publish_results("0", &some_games("first", 0, 1)).unwrap();
+    let first = run.matches().publish("0", &some_games("first", 0, 1)).unwrap();
     let theirs = |ahead| folder.path().join(format!("r/sgf/matches/0-{:013}.sgf", first.time() + ahead));
     (1..=500).for_each(|ahead| std::fs::write(theirs(ahead), "another's").unwrap());
-    let second = run.publish_results("0", &some_games("second", 0, 1)).unwrap();
+    let second = run.matches().publish("0", &some_games("second", 0, 1)).unwrap();
     assert!(second.time() > first.time() + 500, "{first:?} {second:?}");
-    assert_eq!(run.results().unwrap().len(), 2);
+    assert_eq!(run.matches().all().unwrap().len(), 2);
     assert!((1..=500).all(|ahead| std::fs::read(theirs(ahead)).unwrap() == b"another's"));
 }
 
@@ -177,11 +178,11 @@ fn results_of_another_evaluator_of_this_name_are_left_alone() {
 fn results_come_back_in_order() {
     on_every_run(|run| {
         let games = some_games("w", 0, 4);
-        run.publish_results("eval", &games[..2]).unwrap();
-        run.publish_results("eval", &games[2..]).unwrap();
-        let results = run.results().unwrap();
+        run.matches().publish("eval", &games[..2]).unwrap();
+        run.matches().publish("eval", &games[2..]).unwrap();
+        let results = run.matches().all().unwrap();
         assert!(results.iter().map(|game| game.id).eq(games.iter().map(|game| game.id)));
-        assert!(run.game_models().unwrap().is_empty());
+        assert!(run.games().models().unwrap().is_empty());
     });
 }
 

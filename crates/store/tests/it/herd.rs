@@ -17,13 +17,13 @@ fn old_run() -> (Server, Run) {
     run.create(&config(&[])).unwrap();
     for number in 1..=MODELS {
         let card: ModelCard = state::card(number);
-        run.publish_model(&card, Bytes::from("w")).unwrap();
+        run.models().publish(&card, Bytes::from("w")).unwrap();
     }
     for number in 0..THRESHOLDS {
-        run.publish_resign(&state::threshold(-0.5 - f32::from(number as u8) / 100.0)).unwrap();
+        run.resign().publish(&state::threshold(-0.5 - f32::from(number as u8) / 100.0)).unwrap();
     }
     for worker in ["1", "11", "2", "1-uniform"] {
-        run.publish_games(MODELS, worker, &some_games(worker, 0, 3)).unwrap();
+        run.games().publish(MODELS, worker, &some_games(worker, 0, 3)).unwrap();
     }
     let fresh = on_server(&server).run(&name("r"));
     server.asked();
@@ -40,9 +40,9 @@ fn without_a_list(server: &Server) -> usize {
 #[test]
 fn who_starts_finds_what_is_newest_without_a_list() {
     let (server, run) = old_run();
-    assert_eq!(run.newest_model().unwrap(), Some(MODELS));
+    assert_eq!(run.models().newest().unwrap(), Some(MODELS));
     let models = without_a_list(&server);
-    let threshold = run.resign_in_force().unwrap().unwrap().threshold;
+    let threshold = run.resign().in_force().unwrap().unwrap().threshold;
     assert!((threshold + 0.69).abs() < 1e-6, "{threshold}");
     let thresholds = without_a_list(&server);
     println!("{models} requests for the newest of {MODELS} models, {thresholds} for that of {THRESHOLDS} thresholds");
@@ -53,27 +53,27 @@ fn who_starts_finds_what_is_newest_without_a_list() {
 fn who_waits_for_the_first_model_lists_an_empty_folder_once() {
     let server = Server::start().unwrap();
     let run = on_server(&server).run(&name("r"));
-    assert_eq!(run.newest_model().unwrap(), None);
+    assert_eq!(run.models().newest().unwrap(), None);
     let first = "HEAD stores/r/models/000001/model.toml";
     assert_eq!(server.asked(), [first, "LIST stores/r/models/"]);
-    assert_eq!(run.newest_model().unwrap(), None);
-    assert_eq!(run.resign_in_force().unwrap(), None);
+    assert_eq!(run.models().newest().unwrap(), None);
+    assert_eq!(run.resign().in_force().unwrap(), None);
     assert_eq!(server.asked(), [first, "HEAD stores/r/resign/000001.toml"]);
-    run.publish_model(&state::card(1), Bytes::from("w")).unwrap();
-    assert_eq!(run.newest_model().unwrap(), Some(1));
+    run.models().publish(&state::card(1), Bytes::from("w")).unwrap();
+    assert_eq!(run.models().newest().unwrap(), Some(1));
 }
 
 #[test]
 fn who_looks_again_and_again_asks_for_one_small_object_each_time() {
     let (server, run) = old_run();
-    run.resign_in_force().unwrap();
+    run.resign().in_force().unwrap();
     server.asked();
     for _ in 0..POLLS {
-        assert!(!run.has_model(MODELS + 1).unwrap());
+        assert!(!run.models().exists(MODELS + 1).unwrap());
     }
     assert_eq!(server.asked(), vec!["HEAD stores/r/models/000061/model.toml"; POLLS]);
     for _ in 0..POLLS {
-        assert!(run.resign_in_force().unwrap().is_some());
+        assert!(run.resign().in_force().unwrap().is_some());
     }
     assert_eq!(server.asked(), vec!["HEAD stores/r/resign/000021.toml"; POLLS]);
 }
@@ -81,14 +81,14 @@ fn who_looks_again_and_again_asks_for_one_small_object_each_time() {
 #[test]
 fn a_worker_asks_for_the_names_of_its_own_files_only() {
     let (server, run) = old_run();
-    let indices = run.published_indices(MODELS, "1").unwrap();
+    let indices = run.games().indices(MODELS, "1").unwrap();
     assert_eq!(indices.into_iter().collect::<Vec<_>>(), [0, 1, 2]);
     let asked = server.asked();
     let lists: Vec<&String> = asked.iter().filter(|line| line.starts_with("LIST")).collect();
     assert_eq!(lists, ["LIST stores/r/games/000060/1-"]);
     // One file of its own and one of a series whose name begins alike; the next archive; the end and the columns of a file.
     assert!(asked.len() <= 8, "{asked:#?}");
-    assert_eq!(run.published_indices(MODELS, "3").unwrap().len(), 0);
+    assert_eq!(run.games().indices(MODELS, "3").unwrap().len(), 0);
     assert!(server.asked().len() <= 3);
 }
 
@@ -98,12 +98,16 @@ fn results_models_and_claims_are_read_once() {
     let claim = |number| store::Claim { first: "a".to_owned(), second: "b".to_owned(), numbers: vec![number] };
     let other = on_server(&server).run(&name("r"));
     for number in 0..5 {
-        other.publish_results("w", &some_games("m", number, number + 1)).unwrap();
-        other.claim("w", &claim(number)).unwrap();
+        other.matches().publish("w", &some_games("m", number, number + 1)).unwrap();
+        other.claims().take("w", &claim(number)).unwrap();
     }
     let look = || {
         let age = std::time::Duration::from_secs(1800);
-        let found = (run.results().unwrap().len(), run.models().unwrap().len(), run.claims(age).unwrap().len());
+        let found = (
+            run.matches().all().unwrap().len(),
+            run.models().list().unwrap().len(),
+            run.claims().list(age).unwrap().len(),
+        );
         assert_eq!(found, (5, MODELS as usize, 5));
         server.asked()
     };
@@ -121,25 +125,25 @@ fn thresholds_of_earlier_versions_are_found_and_get_a_number() {
     let (folder, run) = crate::in_folder();
     let settings = config(&["resign.games=20", "resign.min_games=5"]).resign;
     let games: Vec<_> = some_games("w", 0, 300).into_iter().filter(|game| game.calibration).collect();
-    run.publish_games(1, "w", &games).unwrap();
+    run.games().publish(1, "w", &games).unwrap();
     let found = run.update_resign(&settings).unwrap().unwrap();
     let resign = folder.path().join("r/resign");
     std::fs::rename(resign.join("000001.toml"), resign.join("1700000000000.toml")).unwrap();
 
     let fresh = Store::open(folder.path().to_str().unwrap()).unwrap().run(&name("r"));
-    assert_eq!(fresh.newest_resign().unwrap(), Some(found.clone()));
-    assert_eq!(fresh.resign_in_force().unwrap(), None);
+    assert_eq!(fresh.resign().newest().unwrap(), Some(found.clone()));
+    assert_eq!(fresh.resign().in_force().unwrap(), None);
     assert_eq!(fresh.update_resign(&settings).unwrap(), Some(found.clone()));
-    assert_eq!(fresh.resign_in_force().unwrap(), Some(found));
-    assert_eq!(fresh.resigns().unwrap(), ["1700000000000", "000001"]);
-    assert_eq!(fresh.resign_at("1700000000000").unwrap().0, 1_700_000_000_000);
+    assert_eq!(fresh.resign().in_force().unwrap(), Some(found));
+    assert_eq!(fresh.resign().list().unwrap(), ["1700000000000", "000001"]);
+    assert_eq!(fresh.resign().get("1700000000000").unwrap().0, 1_700_000_000_000);
 }
 
 #[test]
 fn who_goes_on_with_games_that_were_left_lists_those_and_nothing_else() {
     let (server, run) = old_run();
-    assert_eq!(run.take_games("1", |_| true).unwrap(), None);
-    assert!(run.unfinished_indices(MODELS, "1").unwrap().is_empty());
+    assert_eq!(run.in_progress().take("1", |_| true).unwrap(), None);
+    assert!(run.in_progress().indices(MODELS, "1").unwrap().is_empty());
     assert_eq!(server.asked(), ["LIST stores/r/unfinished/", "LIST stores/r/unfinished/000060/1-"]);
 }
 
@@ -149,16 +153,16 @@ fn games_that_were_left_are_taken_by_one_of_many_who_look_at_once() {
     const FILES: u64 = 20;
     on_every_run(|run| {
         for file in 0..FILES {
-            run.leave_games(1, "gone", &some_games("gone", 10 * file, 10 * file + 2)).unwrap();
+            run.in_progress().leave(1, "gone", &some_games("gone", 10 * file, 10 * file + 2)).unwrap();
         }
         let take = |taker: usize| {
             let run = run.clone();
             std::thread::spawn(move || {
                 let mut taken = Vec::new();
-                while let Some(games) = run.take_games(&taker.to_string(), |_| true).unwrap() {
+                while let Some(games) = run.in_progress().take(&taker.to_string(), |_| true).unwrap() {
                     taken.extend(games.games.iter().map(|game| game.index));
-                    run.publish_games(1, "gone", &games.games).unwrap();
-                    run.end_taken(&taker.to_string(), &games.file).unwrap();
+                    run.games().publish(1, "gone", &games.games).unwrap();
+                    run.in_progress().end(&taker.to_string(), &games.file).unwrap();
                 }
                 taken
             })
@@ -168,7 +172,10 @@ fn games_that_were_left_are_taken_by_one_of_many_who_look_at_once() {
         taken.sort_unstable();
         let all: Vec<u64> = (0..FILES).flat_map(|file| [10 * file, 10 * file + 1]).collect();
         assert_eq!(taken, all);
-        assert_eq!(run.published_indices(1, "gone").unwrap(), all.into_iter().collect());
-        assert_eq!((run.unfinished_files().unwrap(), run.unfinished_indices(1, "gone").unwrap().len()), (vec![], 0));
+        assert_eq!(run.games().indices(1, "gone").unwrap(), all.into_iter().collect());
+        assert_eq!(
+            (run.in_progress().files().unwrap(), run.in_progress().indices(1, "gone").unwrap().len()),
+            (vec![], 0)
+        );
     });
 }

@@ -23,10 +23,10 @@ fn writer() {
     let name: RunName = "r".parse().unwrap();
     let run = Store::open(&place).unwrap().run(&name);
     for index in next_index(&run).. {
-        run.publish_games_as(&file(index), &games(index)).unwrap();
+        run.games().publish_as(&file(index), &games(index)).unwrap();
         let state = Bytes::from(vec![index as u8; 100_000]);
         let files = [("weights.bin".to_owned(), state.clone()), ("state.bin".to_owned(), state)];
-        run.publish_checkpoint(&Checkpoint { step: index, files: files.into() }).unwrap();
+        run.checkpoints().publish(&Checkpoint { step: index, files: files.into() }).unwrap();
     }
 }
 
@@ -43,14 +43,14 @@ fn killed_writers_lose_and_break_nothing() {
         writer.kill().unwrap();
         writer.wait().unwrap();
 
-        let files = run.game_files(1).unwrap();
+        let files = run.games().files(1).unwrap();
         assert!(files.len() as u64 >= published, "games were lost");
         published = files.len() as u64;
         for (index, found) in files.iter().enumerate() {
-            assert_eq!((found, run.read_games(found).unwrap()), (&file(index as u64), stored(&games(index as u64))));
-            assert!(!run.read_examples(found).unwrap().is_empty());
+            assert_eq!((found, run.games().read(found).unwrap()), (&file(index as u64), stored(&games(index as u64))));
+            assert!(!run.examples().read(found).unwrap().is_empty());
         }
-        if let Some(checkpoint) = run.newest_checkpoint().unwrap() {
+        if let Some(checkpoint) = run.checkpoints().newest().unwrap() {
             assert!(checkpoint.files.values().all(|bytes| bytes.len() == 100_000 && bytes[0] == checkpoint.step as u8));
         }
     }
@@ -69,5 +69,5 @@ fn games(index: u64) -> Vec<GameRecord> {
 }
 
 fn next_index(run: &Run) -> u64 {
-    run.game_files(1).unwrap().len() as u64
+    run.games().files(1).unwrap().len() as u64
 }

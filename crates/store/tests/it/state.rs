@@ -22,7 +22,7 @@ fn a_run_is_created_once() {
             "{error}"
         );
         store.run(&name("b")).create(&config(&[])).unwrap();
-        store.run(&name("c")).publish_ratings(&[]).unwrap();
+        store.run(&name("c")).ratings().publish(&[]).unwrap();
         assert_eq!(store.runs().unwrap(), [name("b"), name("r")]);
     });
 }
@@ -45,14 +45,14 @@ pub(crate) fn card(number: u32) -> ModelCard {
 #[test]
 fn models_come_back_as_they_were() {
     on_every_run(|run| {
-        assert_eq!((run.newest_model().unwrap(), run.models().unwrap()), (None, vec![]));
+        assert_eq!((run.models().newest().unwrap(), run.models().list().unwrap()), (None, vec![]));
         for number in 1..=10 {
-            run.publish_model(&card(number), Bytes::from(format!("weights {number}"))).unwrap();
+            run.models().publish(&card(number), Bytes::from(format!("weights {number}"))).unwrap();
         }
-        assert_eq!((run.newest_model().unwrap(), run.models().unwrap()), (Some(10), (1..=10).collect()));
-        assert_eq!(run.model(2).unwrap(), (card(2), Bytes::from("weights 2")));
-        assert_eq!(run.model_card(10).unwrap().id().to_string(), "r-10");
-        let error = run.model(11).unwrap_err();
+        assert_eq!((run.models().newest().unwrap(), run.models().list().unwrap()), (Some(10), (1..=10).collect()));
+        assert_eq!(run.models().get(2).unwrap(), (card(2), Bytes::from("weights 2")));
+        assert_eq!(run.models().card(10).unwrap().id().to_string(), "r-10");
+        let error = run.models().get(11).unwrap_err();
         assert!(
             matches!(&error, StoreError::NotFound { path } if path.ends_with("r/models/000011/model.toml")),
             "{error}"
@@ -63,11 +63,11 @@ fn models_come_back_as_they_were() {
 #[test]
 fn a_model_is_published_once() {
     on_every_run(|run| {
-        run.publish_model(&card(1), Bytes::from("a")).unwrap();
-        run.publish_model(&card(1), Bytes::from("a")).unwrap();
-        let error = run.publish_model(&card(1), Bytes::from("b")).unwrap_err();
+        run.models().publish(&card(1), Bytes::from("a")).unwrap();
+        run.models().publish(&card(1), Bytes::from("a")).unwrap();
+        let error = run.models().publish(&card(1), Bytes::from("b")).unwrap_err();
         assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
-        assert_eq!(run.model(1).unwrap().1, "a");
+        assert_eq!(run.models().get(1).unwrap().1, "a");
     });
 }
 
@@ -114,7 +114,7 @@ fn parts(seed: u64) -> Vec<ExampleRows> {
 }
 
 fn read_all(run: &Run, manifest: &Manifest) -> Vec<ExampleRows> {
-    manifest.parts.iter().map(|part| run.read_shard(manifest.generation, part).unwrap()).collect()
+    manifest.parts.iter().map(|part| run.shards().read(manifest.generation, part).unwrap()).collect()
 }
 
 fn rows(parts: &[ExampleRows]) -> Vec<record::Example> {
@@ -124,12 +124,12 @@ fn rows(parts: &[ExampleRows]) -> Vec<record::Example> {
 #[test]
 fn shards_come_back_as_they_were() {
     on_every_run(|run| {
-        assert_eq!(run.shards(2).unwrap(), None);
-        let published = run.publish_shards(parts(0), manifest(2)).unwrap();
-        assert_eq!(run.shards(2).unwrap().as_ref(), Some(&published));
+        assert_eq!(run.shards().manifest(2).unwrap(), None);
+        let published = run.shards().publish(parts(0), manifest(2)).unwrap();
+        assert_eq!(run.shards().manifest(2).unwrap().as_ref(), Some(&published));
         assert_eq!(rows(&read_all(run, &published)), rows(&parts(0)));
-        assert_eq!(run.publish_shards(parts(0), manifest(2)).unwrap(), published);
-        let error = run.publish_shards(parts(50), manifest(2)).unwrap_err();
+        assert_eq!(run.shards().publish(parts(0), manifest(2)).unwrap(), published);
+        let error = run.shards().publish(parts(50), manifest(2)).unwrap_err();
         assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
         assert_eq!(rows(&read_all(run, &published)), rows(&parts(0)));
     });
@@ -139,11 +139,11 @@ fn shards_come_back_as_they_were() {
 fn old_shards_are_pruned() {
     on_every_run(|run| {
         for generation in 1..=4 {
-            run.publish_shards(parts(generation.into()), manifest(generation)).unwrap();
+            run.shards().publish(parts(generation.into()), manifest(generation)).unwrap();
         }
-        run.prune_shards(3).unwrap();
-        assert_eq!(run.shard_generations().unwrap(), [3, 4]);
-        assert_eq!((run.shards(2).unwrap(), run.shards(3).unwrap().is_some()), (None, true));
+        run.shards().prune(3).unwrap();
+        assert_eq!(run.shards().generations().unwrap(), [3, 4]);
+        assert_eq!((run.shards().manifest(2).unwrap(), run.shards().manifest(3).unwrap().is_some()), (None, true));
     });
 }
 
@@ -155,15 +155,15 @@ fn checkpoint(step: u64, text: &str) -> Checkpoint {
 #[test]
 fn the_newest_two_checkpoints_are_kept() {
     on_every_run(|run| {
-        assert_eq!(run.newest_checkpoint().unwrap(), None);
+        assert_eq!(run.checkpoints().newest().unwrap(), None);
         for step in [9, 10, 100] {
-            run.publish_checkpoint(&checkpoint(step, "x")).unwrap();
-            assert_eq!(run.newest_checkpoint().unwrap(), Some(checkpoint(step, "x")));
+            run.checkpoints().publish(&checkpoint(step, "x")).unwrap();
+            assert_eq!(run.checkpoints().newest().unwrap(), Some(checkpoint(step, "x")));
         }
-        run.publish_checkpoint(&checkpoint(100, "x")).unwrap();
-        let error = run.publish_checkpoint(&checkpoint(100, "y")).unwrap_err();
+        run.checkpoints().publish(&checkpoint(100, "x")).unwrap();
+        let error = run.checkpoints().publish(&checkpoint(100, "y")).unwrap_err();
         assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
-        assert_eq!(run.newest_checkpoint().unwrap(), Some(checkpoint(100, "x")));
+        assert_eq!(run.checkpoints().newest().unwrap(), Some(checkpoint(100, "x")));
     });
 }
 
@@ -172,7 +172,7 @@ fn files_of_checkpoints_have_plain_names() {
     on_every_run(|run| {
         for name in ["", "x", "../x.y", "a/b.c", ".x", "x.", "manifest.toml", "a b.c"] {
             let checkpoint = Checkpoint { step: 1, files: BTreeMap::from([(name.to_owned(), Bytes::new())]) };
-            let error = run.publish_checkpoint(&checkpoint).unwrap_err();
+            let error = run.checkpoints().publish(&checkpoint).unwrap_err();
             assert!(matches!(error, StoreError::BadName(_)), "{name}: {error}");
         }
     });
@@ -185,19 +185,19 @@ fn the_threshold_follows_the_newest_calibration_games() {
         assert_eq!(run.update_resign(&settings).unwrap(), None);
         let games: Vec<_> = some_games("w", 0, 600).into_iter().filter(|game| game.calibration).collect();
         let (old, new) = games.split_at(games.len() / 2);
-        run.publish_games(0, "w", &old[..5]).unwrap();
+        run.games().publish(0, "w", &old[..5]).unwrap();
         assert_eq!(run.update_resign(&settings).unwrap(), None, "what `random` thinks of its games means nothing");
-        run.publish_games(1, "w", &old[5..]).unwrap();
+        run.games().publish(1, "w", &old[5..]).unwrap();
         let first = run.update_resign(&settings).unwrap().unwrap();
-        assert_eq!(run.newest_resign().unwrap(), Some(first));
+        assert_eq!(run.resign().newest().unwrap(), Some(first));
 
-        run.publish_games(2, "w", new).unwrap();
+        run.games().publish(2, "w", new).unwrap();
         let found = run.update_resign(&settings).unwrap().unwrap();
         let newest: Vec<f32> = new.iter().rev().filter_map(|game| game.bleakest_value).take(20).collect();
         let expected = record::resign::quantile(&newest, f64::from(settings.quantile)).unwrap().min(0.0);
         assert_eq!((found.threshold, found.games, found.from_model, found.to_model), (expected, 20, 2, 2));
         assert!(found.rate_low <= found.false_positive_rate && found.false_positive_rate <= found.rate_high);
-        assert_eq!(run.newest_resign().unwrap(), Some(found.clone()));
+        assert_eq!(run.resign().newest().unwrap(), Some(found.clone()));
         assert_eq!(run.update_resign(&settings).unwrap(), Some(found));
     });
 }
@@ -227,10 +227,10 @@ fn the_newest_ratings_win() {
             games: 4,
             points: 2.5,
         };
-        assert_eq!(run.newest_ratings().unwrap(), None);
-        run.publish_ratings(&[row(1.0)]).unwrap();
-        run.publish_ratings(&[row(2.0), row(-0.5)]).unwrap();
-        assert_eq!(run.newest_ratings().unwrap(), Some(vec![row(2.0), row(-0.5)]));
+        assert_eq!(run.ratings().newest().unwrap(), None);
+        run.ratings().publish(&[row(1.0)]).unwrap();
+        run.ratings().publish(&[row(2.0), row(-0.5)]).unwrap();
+        assert_eq!(run.ratings().newest().unwrap(), Some(vec![row(2.0), row(-0.5)]));
     });
 }
 
@@ -238,17 +238,17 @@ fn the_newest_ratings_win() {
 fn a_model_is_retired_and_brought_back_by_marks_that_stay() {
     on_every_run(|run| {
         let why = BTreeMap::from([("by", "test")]);
-        let retired = |run: &Run| (run.retired_models().unwrap(), run.unretired_models().unwrap());
+        let retired = |run: &Run| (run.retirements().retired().unwrap(), run.retirements().reinstated().unwrap());
         assert_eq!(retired(run), ([].into(), [].into()));
-        run.unretire_model(7, &why).unwrap();
+        run.retirements().reinstate(7, &why).unwrap();
         assert_eq!(retired(run), ([].into(), [].into()), "it is not retired");
         for _ in 0..6 {
-            run.retire_model(7, &why).unwrap();
-            run.retire_model(7, &why).unwrap();
-            run.retire_model(12, &why).unwrap();
+            run.retirements().retire(7, &why).unwrap();
+            run.retirements().retire(7, &why).unwrap();
+            run.retirements().retire(12, &why).unwrap();
             assert_eq!(retired(run), ([7, 12].into(), [].into()));
-            run.unretire_model(7, &why).unwrap();
-            run.unretire_model(7, &why).unwrap();
+            run.retirements().reinstate(7, &why).unwrap();
+            run.retirements().reinstate(7, &why).unwrap();
             assert_eq!(retired(run), ([12].into(), [7].into()));
         }
     });
@@ -257,16 +257,16 @@ fn a_model_is_retired_and_brought_back_by_marks_that_stay() {
 #[test]
 fn weights_can_be_deleted_and_cards_stay() {
     on_every_run(|run| {
-        (1..=3).for_each(|number| run.publish_model(&card(number), Bytes::from("weights")).unwrap());
-        run.delete_weights(2).unwrap();
-        run.delete_weights(2).unwrap();
-        assert!(run.weights_are_deleted(2).unwrap() && !run.weights_are_deleted(3).unwrap());
-        assert_eq!((run.models().unwrap(), run.newest_model().unwrap()), (vec![1, 2, 3], Some(3)));
-        assert_eq!(run.model_card(2).unwrap(), card(2));
-        let error = run.model(2).unwrap_err();
+        (1..=3).for_each(|number| run.models().publish(&card(number), Bytes::from("weights")).unwrap());
+        run.models().delete_weights(2).unwrap();
+        run.models().delete_weights(2).unwrap();
+        assert!(run.models().weights_are_deleted(2).unwrap() && !run.models().weights_are_deleted(3).unwrap());
+        assert_eq!((run.models().list().unwrap(), run.models().newest().unwrap()), (vec![1, 2, 3], Some(3)));
+        assert_eq!(run.models().card(2).unwrap(), card(2));
+        let error = run.models().get(2).unwrap_err();
         assert!(matches!(&error, StoreError::Deleted { model, .. } if model.to_string() == "r-2"), "{error}");
-        assert!(run.model(3).is_ok());
-        assert!(matches!(run.delete_weights(9), Err(StoreError::NotFound { .. })));
+        assert!(run.models().get(3).is_ok());
+        assert!(matches!(run.models().delete_weights(9), Err(StoreError::NotFound { .. })));
     });
 }
 
@@ -278,26 +278,26 @@ fn the_first_pairing_of_a_turn_is_kept() {
             second: "r-8+visits=3".parse().unwrap(),
             games,
         };
-        assert_eq!(run.pairing(80, 3).unwrap(), None);
-        assert_eq!(run.remember_pairing(80, 3, &pairing("random", 32)).unwrap(), pairing("random", 32));
-        assert_eq!(run.remember_pairing(80, 3, &pairing("r-1", 64)).unwrap(), pairing("random", 32));
-        assert_eq!(run.pairing(80, 3).unwrap(), Some(pairing("random", 32)));
-        assert_eq!((run.pairing(80, 4).unwrap(), run.pairing(8, 3).unwrap()), (None, None));
+        assert_eq!(run.pairings().get(80, 3).unwrap(), None);
+        assert_eq!(run.pairings().remember(80, 3, &pairing("random", 32)).unwrap(), pairing("random", 32));
+        assert_eq!(run.pairings().remember(80, 3, &pairing("r-1", 64)).unwrap(), pairing("random", 32));
+        assert_eq!(run.pairings().get(80, 3).unwrap(), Some(pairing("random", 32)));
+        assert_eq!((run.pairings().get(80, 4).unwrap(), run.pairings().get(8, 3).unwrap()), (None, None));
     });
 }
 
 #[test]
 fn logs_are_kept_by_name() {
     on_every_run(|run| {
-        assert_eq!(run.logs().unwrap(), Vec::<String>::new());
-        run.publish_log("000002-0.jsonl", Bytes::from("second")).unwrap();
-        run.publish_log("000001-0.jsonl", Bytes::from("first")).unwrap();
-        assert_eq!(run.logs().unwrap(), ["000001-0.jsonl", "000002-0.jsonl"]);
-        assert_eq!(run.log("000001-0.jsonl").unwrap(), "first");
-        assert!(matches!(run.log("000003-0.jsonl"), Err(StoreError::NotFound { .. })));
-        assert!(matches!(run.publish_log("000001-0.jsonl", Bytes::new()), Err(StoreError::AlreadyExists { .. })));
+        assert_eq!(run.logs().list().unwrap(), Vec::<String>::new());
+        run.logs().publish("000002-0.jsonl", Bytes::from("second")).unwrap();
+        run.logs().publish("000001-0.jsonl", Bytes::from("first")).unwrap();
+        assert_eq!(run.logs().list().unwrap(), ["000001-0.jsonl", "000002-0.jsonl"]);
+        assert_eq!(run.logs().read("000001-0.jsonl").unwrap(), "first");
+        assert!(matches!(run.logs().read("000003-0.jsonl"), Err(StoreError::NotFound { .. })));
+        assert!(matches!(run.logs().publish("000001-0.jsonl", Bytes::new()), Err(StoreError::AlreadyExists { .. })));
         for name in ["", "..", ".hidden", "a/b", "a b"] {
-            assert!(matches!(run.publish_log(name, Bytes::new()), Err(StoreError::BadName(_))), "{name}");
+            assert!(matches!(run.logs().publish(name, Bytes::new()), Err(StoreError::BadName(_))), "{name}");
         }
     });
 }
@@ -305,16 +305,16 @@ fn logs_are_kept_by_name() {
 #[test]
 fn who_has_looked_before_sees_what_is_newer() {
     on_every_run(|run| {
-        let publish = |number| run.publish_model(&card(number), Bytes::from("w")).unwrap();
+        let publish = |number| run.models().publish(&card(number), Bytes::from("w")).unwrap();
         publish(9);
-        assert_eq!(run.newest_model().unwrap(), Some(9));
+        assert_eq!(run.models().newest().unwrap(), Some(9));
         publish(3);
-        assert_eq!(run.newest_model().unwrap(), Some(9), "an older one that comes later is not the newest");
+        assert_eq!(run.models().newest().unwrap(), Some(9), "an older one that comes later is not the newest");
         publish(10);
         publish(11);
-        assert_eq!(run.newest_model().unwrap(), Some(11));
+        assert_eq!(run.models().newest().unwrap(), Some(11));
         // A process that has seen nothing before.
-        assert_eq!(run.store().run(run.name()).newest_model().unwrap(), Some(11));
+        assert_eq!(run.store().run(run.name()).models().newest().unwrap(), Some(11));
     });
 }
 
@@ -322,9 +322,9 @@ fn who_has_looked_before_sees_what_is_newer() {
 fn a_newest_model_that_somebody_deletes_is_not_the_newest_any_more() {
     let (folder, run) = crate::in_folder();
     for number in [1, 2] {
-        run.publish_model(&card(number), Bytes::from("w")).unwrap();
+        run.models().publish(&card(number), Bytes::from("w")).unwrap();
     }
-    assert_eq!(run.newest_model().unwrap(), Some(2));
+    assert_eq!(run.models().newest().unwrap(), Some(2));
     std::fs::remove_dir_all(folder.path().join("r/models/000002")).unwrap();
-    assert_eq!(run.newest_model().unwrap(), Some(1));
+    assert_eq!(run.models().newest().unwrap(), Some(1));
 }

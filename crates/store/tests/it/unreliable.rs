@@ -24,7 +24,7 @@ fn games(number: u64) -> Vec<GameRecord> {
 fn write(run: &Run, writer: u64) {
     for number in (writer..FILES).step_by(WRITERS as usize) {
         for _ in 0..1 + u32::from(number % 3 == 0) {
-            run.publish_games_as(&file(number), &games(number)).unwrap();
+            run.games().publish_as(&file(number), &games(number)).unwrap();
         }
     }
 }
@@ -34,10 +34,10 @@ fn a_thousand_files_over_an_unreliable_line_are_there_once() {
     on_every_unreliable_store(|store| {
         let run = &store.run(&name("r"));
         thread::scope(|scope| (0..WRITERS).for_each(|writer| drop(scope.spawn(move || write(run, writer)))));
-        let files = run.game_files(1).unwrap();
+        let files = run.games().files(1).unwrap();
         assert_eq!(files, (0..FILES).map(file).collect::<Vec<_>>(), "{store:?}");
         let read = |slice: &[FileRef]| -> Vec<GameRecord> {
-            slice.iter().flat_map(|file| run.read_games(file).unwrap()).collect()
+            slice.iter().flat_map(|file| run.games().read(file).unwrap()).collect()
         };
         let found: Vec<GameRecord> = thread::scope(|scope| {
             let parts = files.chunks(FILES.div_ceil(WRITERS) as usize);
@@ -55,7 +55,7 @@ fn of_many_who_want_a_name_one_gets_it() {
         for round in 0..5 {
             let claim = |writer: u64| {
                 let mine = games(100 * round + writer);
-                match run.publish_games_as(&file(round), &mine) {
+                match run.games().publish_as(&file(round), &mine) {
                     Ok(()) => Some(mine),
                     Err(StoreError::AlreadyExists { .. }) => None,
                     Err(error) => panic!("{store:?}: {error}"),
@@ -68,7 +68,7 @@ fn of_many_who_want_a_name_one_gets_it() {
             // The examples have a name too, and whoever gets that first may find the games' name taken.
             assert!(claims.len() <= 1, "{store:?}: {} writers think that they have published", claims.len());
             for published in claims {
-                assert_eq!(run.read_games(&file(round)).unwrap(), stored(&published), "{store:?}");
+                assert_eq!(run.games().read(&file(round)).unwrap(), stored(&published), "{store:?}");
             }
         }
     });
@@ -81,9 +81,9 @@ fn a_listing_is_whole_or_fails() {
         let mut sizes = BTreeMap::<usize, usize>::new();
         let wanted: BTreeSet<String> = (0..20).map(|i| format!("log-{i:02}")).collect();
         for name in &wanted {
-            run.publish_log(name, "x".into()).unwrap();
+            run.logs().publish(name, "x".into()).unwrap();
         }
-        (0..100).for_each(|_| *sizes.entry(run.logs().unwrap().len()).or_default() += 1);
+        (0..100).for_each(|_| *sizes.entry(run.logs().list().unwrap().len()).or_default() += 1);
         assert_eq!(sizes, BTreeMap::from([(wanted.len(), 100)]), "{store:?}");
     });
 }

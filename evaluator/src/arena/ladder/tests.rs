@@ -90,7 +90,7 @@ impl Simulation {
                 return Err(Ended::Killed);
             }
             let game = self.game([one.min(other), one.max(other)], number);
-            arena.run.publish_results("test", &[game]).map_err(EvaluatorError::from)?;
+            arena.run.matches().publish("test", &[game]).map_err(EvaluatorError::from)?;
             *left = left.map(|left| left - 1);
         }
         Ok(())
@@ -116,7 +116,7 @@ impl Simulation {
     }
 
     fn ids(&self) -> Vec<(String, String, u64)> {
-        let results = arena(&self.store, 1).run.results().expect("memory can be read");
+        let results = arena(&self.store, 1).run.matches().all().expect("memory can be read");
         let mut ids: Vec<_> = results.into_iter().map(|game| (game.black, game.white, game.index)).collect();
         ids.sort();
         ids
@@ -176,7 +176,8 @@ fn games_of_others_do_not_change_the_schedule_that_was_begun() {
     run.play(&mut arena, [&ids[0], &ids[1]], 8, &mut None).expect("memory can be written");
     run.run().expect("nothing fails");
     assert!(run.found().0 >= before + 8);
-    let pairings: Vec<_> = (0..).map_while(|turn| arena.run.pairing(24, turn).expect("memory can be read")).collect();
+    let pairings: Vec<_> =
+        (0..).map_while(|turn| arena.run.pairings().get(24, turn).expect("memory can be read")).collect();
     assert!(!pairings.is_empty());
 }
 
@@ -188,7 +189,7 @@ fn retired_models_take_no_part() {
     run.run().expect("nothing fails");
     let outcast = name("tiny").model(16).to_string();
     for (model, turn) in (1..=40).flat_map(|model| (0..40).map(move |turn| (model, turn))) {
-        if let Some(pair) = arena.run.pairing(model, turn).expect("memory can be read") {
+        if let Some(pair) = arena.run.pairings().get(model, turn).expect("memory can be read") {
             assert!(pair.first.to_string() != outcast && pair.second.to_string() != outcast, "{pair:?}");
         }
     }

@@ -1,0 +1,204 @@
+//! The archives of a run, and files of games wherever they are: in their folders or in an archive.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use arrow_array::RecordBatch;
+use object_store::path::Path;
+use record::RecordError;
+
+use crate::archive::{Archive, CONTENTS, Contents, FORMAT, Source, archive_path};
+use crate::error::StoreError;
+use crate::files::{FileRef, GAMES, PARQUET};
+use crate::folder::RunFolder;
+use crate::partial::OpenTable;
+
+/// The archives of a run.
+#[derive(Debug)]
+pub struct Archives {
+    pub(crate) at: RunFolder,
+    known: Mutex<Known>,
+}
+
+/// What is known of the archives so far.
+#[derive(Debug, Default)]
+struct Known {
+    opened: BTreeMap<u32, Arc<Archive>>,
+    /// The row group that was read last of each folder, for the sources that follow.
+    last: BTreeMap<&'static str, Decoded>,
+}
+
+#[derive(Debug)]
+struct Decoded {
+    number: u32,
+    group: usize,
+    columns: Option<Vec<String>>,
+    table: RecordBatch,
+}
+
+impl Archives {
+    pub(crate) fn new(at: RunFolder) -> Archives {
+        Archives { at, known: Mutex::default() }
+    }
+
+    /// All archives, the oldest first. They are numbered without gaps, so the next one is asked for until there is none; nothing
+    /// is listed. Whoever first lists files and then asks for archives misses none.
+    pub(crate) fn list(&self) -> Result<Vec<Arc<Archive>>, StoreError> {
+        let mut known = self.known().opened.last_key_value().map_or(0, |(&number, _)| number);
+        loop {
+            match self.open_archive(known + 1) {
+                Ok(archive) => drop(self.known().opened.insert(known + 1, Arc::new(archive))),
+                Err(StoreError::NotFound { .. }) => break,
+                Err(error) => return Err(error),
+            }
+            known += 1;
+        }
+        Ok(self.known().opened.values().cloned().collect())
+    }
+
+    /// The archive that holds a file, if one does that is known or has been made meanwhile.
+    pub(crate) fn holding(&self, file: &FileRef) -> Result<Option<Arc<Archive>>, StoreError> {
+        match self.known_holding(file) {
+            Some(archive) => Ok(Some(archive)),
+            None => Ok(self.list()?.into_iter().find(|archive| archive.sources.contains_key(file))),
+        }
+    }
+
+    pub(crate) fn known_holding(&self, file: &FileRef) -> Option<Arc<Archive>> {
+        let known = self.known();
+        known.opened.values().find(|archive| archive.sources.contains_key(file)).cloned()
+    }
+
+    fn open_archive(&self, number: u32) -> Result<Archive, StoreError> {
+        let path = archive_path(&self.at, GAMES, number);
+        let damaged = |reason| StoreError::Damaged { path: self.at.store().name(&path), reason };
+        let table = self.at.store().open_table(&path)?;
+        let text = table.entry(CONTENTS).ok_or_else(|| damaged("it does not say what it holds".to_owned()))?;
+        let contents: Contents = toml::from_str(text).map_err(|e| damaged(e.message().to_owned()))?;
+        if contents.format != FORMAT {
+            return Err(damaged(format!("it has format {}, and this program reads {FORMAT}", contents.format)));
+        }
+        let sources = contents.sources.iter().map(|line| line.parse::<Source>());
+        let sources: Result<BTreeMap<FileRef, Source>, StoreError> =
+            sources.map(|source| source.map(|source| (source.file.clone(), source))).collect();
+        let sources = sources.map_err(|e| damaged(e.to_string()))?;
+        let tables = Mutex::new(BTreeMap::from([(GAMES, table.into())]));
+        Ok(Archive { number, contents, sources, tables })
+    }
+
+    /// Reads rows of one of an archive's tables.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when the source has none.
+    pub(crate) fn read_archived(
+        &self,
+        archive: &Archive,
+        folder: &'static str,
+        file: &FileRef,
+        columns: Option<&[&str]>,
+    ) -> Result<RecordBatch, StoreError> {
+        let none = || StoreError::NotFound { path: self.at.store().name(&self.at.file(folder, file, "parquet")) };
+        let place = archive.sources.get(file).map(|source| source.place(folder)).unwrap_or_default();
+        let path = archive.path(&self.at, folder).filter(|_| place.rows > 0).ok_or_else(none)?;
+        let whole = self.read_group(archive, folder, &path, place.group, columns)?;
+        if place.first + place.rows > whole.num_rows() {
+            let reason = format!("it has no rows {} to {}", place.first, place.first + place.rows);
+            return Err(StoreError::Damaged { path: self.at.store().name(&path), reason });
+        }
+        Ok(whole.slice(place.first, place.rows))
+    }
+
+    fn read_group(
+        &self,
+        archive: &Archive,
+        folder: &'static str,
+        path: &Path,
+        group: usize,
+        columns: Option<&[&str]>,
+    ) -> Result<RecordBatch, StoreError> {
+        let wanted: Option<Vec<String>> = columns.map(|names| names.iter().map(|&name| name.to_owned()).collect());
+        if let Some(last) = self.known().last.get(folder)
+            && (last.number, last.group, &last.columns) == (archive.number, group, &wanted)
+        {
+            return Ok(last.table.clone());
+        }
+        let table = self.open_archived(archive, folder, path)?;
+        if group >= table.groups() {
+            let reason = format!("it has no row group {group}");
+            return Err(StoreError::Damaged { path: self.at.store().name(path), reason });
+        }
+        let table = self.at.store().read_groups(path, &table, columns, vec![group])?;
+        let decoded = Decoded { number: archive.number, group, columns: wanted, table: table.clone() };
+        self.known().last.insert(folder, decoded);
+        Ok(table)
+    }
+
+    fn open_archived(
+        &self,
+        archive: &Archive,
+        folder: &'static str,
+        path: &Path,
+    ) -> Result<Arc<OpenTable>, StoreError> {
+        let opened = || archive.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(table) = opened().get(folder) {
+            return Ok(table.clone());
+        }
+        let table: Arc<OpenTable> = self.at.store().open_table(path)?.into();
+        opened().insert(folder, table.clone());
+        Ok(table)
+    }
+
+    /// The files in archives, of models from `first` on, in order.
+    pub(crate) fn files_from(&self, first: u32) -> Result<BTreeSet<FileRef>, StoreError> {
+        let archives = self.list()?;
+        let files = archives.iter().flat_map(|archive| archive.sources.keys());
+        Ok(files.filter(|file| file.model >= first).cloned().collect())
+    }
+
+    /// Where a file is, as far as is known, and where it was before it went into an archive.
+    pub(crate) fn name_of(&self, folder: &str, file: &FileRef) -> String {
+        let archive = self.known_holding(file).and_then(|archive| archive.path(&self.at, folder));
+        match archive {
+            Some(archive) => format!("{} ({file})", self.at.store().name(&archive)),
+            None => self.at.store().name(&self.at.file(folder, file, PARQUET)),
+        }
+    }
+
+    /// Reads a file from its folder or its archive.
+    pub(crate) fn read<T>(
+        &self,
+        folder: &'static str,
+        file: &FileRef,
+        columns: Option<&[&str]>,
+        from_batch: impl Fn(&RecordBatch) -> Result<T, RecordError>,
+    ) -> Result<T, StoreError> {
+        let table = self.read_wherever(folder, file, columns)?;
+        from_batch(&table).map_err(|e| StoreError::Damaged { path: self.name_of(folder, file), reason: e.to_string() })
+    }
+
+    /// Reads a file from its folder, or from the archive that it has gone into, even if it went just now.
+    fn read_wherever(
+        &self,
+        folder: &'static str,
+        file: &FileRef,
+        columns: Option<&[&str]>,
+    ) -> Result<RecordBatch, StoreError> {
+        let loose = || self.at.store().read_table(&self.at.file(folder, file, PARQUET), columns);
+        if let Some(archive) = self.known_holding(file) {
+            let archived = self.read_archived(&archive, folder, file, columns);
+            // While the file is still there, an archive that is damaged does no harm.
+            return archived.or_else(|error| if error.is_damage() { loose().map_err(|_| error) } else { Err(error) });
+        }
+        match loose() {
+            Err(StoreError::NotFound { path }) => match self.holding(file)? {
+                Some(archive) => self.read_archived(&archive, folder, file, columns),
+                None => Err(StoreError::NotFound { path }),
+            },
+            read => read,
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

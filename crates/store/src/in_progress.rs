@@ -1,0 +1,304 @@
+//! Games that a process left before their end, for others to go on with.
+//!
+//! They lie in files like those of finished games: `unfinished/000330/<worker>-<time>.parquet` has games that `worker`
+//! began with model 330. Whoever goes on with those of a file claims it first, by a file `….taken.toml` beside it that
+//! exists once, and deletes both when the games are published or left again. Before the claim a taker notes what it is about to take
+//! (`unfinished/by/<taker>-<time>.toml`), so that one that was killed finds it when it is started again.
+//!
+//! So a game that was left is in progress in one place at most, and it is played to its end unless a worker that took it is
+//! killed and never comes back.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use object_store::path::Path;
+use record::GameRecord;
+use record::games::unfinished;
+use serde::{Deserialize, Serialize};
+
+use crate::error::StoreError;
+use crate::files::{FileRef, PARQUET};
+use crate::folder::RunFolder;
+use crate::games::Games;
+use crate::names::{Stem, number_name, parse_number};
+use crate::quarantine::{Quarantine, pass};
+
+const UNFINISHED: &str = "unfinished";
+const BY: &str = "by";
+const TOML: &str = "toml";
+const TAKEN: &str = "taken.toml";
+
+/// Games that were left, and are the taker's to go on with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TakenGames {
+    /// Their file: the number of the model that began them, and the worker.
+    pub file: FileRef,
+    /// Those that are neither published nor left once more.
+    pub games: Vec<GameRecord>,
+}
+
+/// Who goes on with the games of a file.
+#[derive(Serialize, Deserialize)]
+struct Claim {
+    taker: String,
+}
+
+/// Which file a taker is about to take.
+#[derive(Serialize, Deserialize)]
+struct Intent {
+    file: String,
+}
+
+/// What there is of unfinished games.
+#[derive(Default)]
+struct Listing {
+    files: BTreeSet<FileRef>,
+    claimed: BTreeSet<FileRef>,
+    /// Of all takers.
+    intents: BTreeSet<Stem>,
+}
+
+/// The games of a run that are in progress.
+#[derive(Debug)]
+pub struct InProgress {
+    at: RunFolder,
+    games: Arc<Games>,
+    quarantine: Quarantine,
+}
+
+impl InProgress {
+    pub(crate) fn new(at: RunFolder, games: Arc<Games>) -> InProgress {
+        let quarantine = Quarantine::new(at.clone());
+        InProgress { at, games, quarantine }
+    }
+
+    /// Keeps games that one worker began with one model, for any worker to go on with.
+    ///
+    /// # Errors
+    /// A store that cannot be written, or a worker whose name cannot be that of a file.
+    pub fn leave(&self, model: u32, worker: &str, games: &[GameRecord]) -> Result<FileRef, StoreError> {
+        let table = unfinished::to_batch(games);
+        self.at.publish_now(model, worker, |file| self.at.store().publish_table(&self.file(file, PARQUET), &table))
+    }
+
+    /// Takes games that some process left: those first that a taker of this name had taken when it was killed, then those that
+    /// it began itself, then any others, all of models that `wanted` agrees to. `None` when there are none.
+    ///
+    /// # Errors
+    /// A store that cannot be used, or [`StoreError::Damaged`] for a file that this version cannot read, which stays claimed. A
+    /// damaged one is moved to quarantine.
+    pub fn take(&self, taker: &str, wanted: impl Fn(u32) -> bool) -> Result<Option<TakenGames>, StoreError> {
+        let there = self.listing()?;
+        for intent in there.intents.iter().filter(|stem| stem.worker() == taker) {
+            match self.intended(intent)? {
+                Some(file) if self.taker(&file)?.as_deref() == Some(taker) => {
+                    if let Some(taken) = self.open_taken(taker, &file, &there)? {
+                        return Ok(Some(taken));
+                    }
+                }
+                // It was killed before its claim, or somebody else was quicker.
+                _ => self.at.store().delete(&self.intent_path(intent))?,
+            }
+        }
+        let mut open: Vec<&FileRef> =
+            there.files.difference(&there.claimed).filter(|file| wanted(file.model)).collect();
+        // Thousands who look at the same list begin at different places of it.
+        let first = self.at.store().now() % open.len().max(1) as u64;
+        open.rotate_left(first as usize);
+        open.sort_by_key(|file| file.stem.worker() != taker);
+        for file in open {
+            if self.claim(file, taker)?
+                && let Some(taken) = self.open_taken(taker, file, &there)?
+            {
+                return Ok(Some(taken));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The games of a file that was taken are published, or have been left once more: it is of no use any more.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn end(&self, taker: &str, file: &FileRef) -> Result<(), StoreError> {
+        // First, for without its claim somebody else would take it.
+        self.at.store().delete(&self.file(file, PARQUET))?;
+        self.give_back(taker, file)
+    }
+
+    /// Somebody else may take the games of this file.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn give_back(&self, taker: &str, file: &FileRef) -> Result<(), StoreError> {
+        self.at.store().delete(&self.file(file, TAKEN))?;
+        self.forget_intent(taker, file)
+    }
+
+    fn forget_intent(&self, taker: &str, file: &FileRef) -> Result<(), StoreError> {
+        for intent in self.listing()?.intents.iter().filter(|stem| stem.worker() == taker) {
+            if self.intended(intent)?.is_none_or(|intended| intended == *file) {
+                self.at.store().delete(&self.intent_path(intent))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of the games that this worker began with this model and that were left, whoever goes on with them: what
+    /// is not to be begun again. Ask for them before [`Games::indices`](crate::Games::indices), for games go from here to there.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] for a file that this version cannot read. A damaged one is moved to quarantine.
+    pub fn indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
+        let mut indices = BTreeSet::new();
+        for file in self.unfinished_of(model, worker)? {
+            indices.extend(self.games_or_quarantine(&file)?.into_iter().flatten().map(|game| game.index));
+        }
+        Ok(indices)
+    }
+
+    /// The files of games that were left, each with who has taken it, if somebody has.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn files(&self) -> Result<Vec<(FileRef, Option<String>)>, StoreError> {
+        let there = self.listing()?;
+        there.files.into_iter().map(|file| Ok((file.clone(), self.taker(&file)?))).collect()
+    }
+
+    /// The games of a file that were left; their ends mean nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when they were taken and ended, [`StoreError::Damaged`] when they cannot be read.
+    pub fn read(&self, file: &FileRef) -> Result<Vec<GameRecord>, StoreError> {
+        self.at.store().read_records(&self.file(file, PARQUET), None, unfinished::from_batch)
+    }
+
+    /// The full name of a file of games that were left, for people.
+    pub fn name(&self, file: &FileRef) -> String {
+        self.at.store().name(&self.file(file, PARQUET))
+    }
+
+    /// Moves a file of unfinished games to quarantine; answers how many files moved.
+    ///
+    /// # Errors
+    /// As [`Games::quarantine`](crate::Games::quarantine).
+    pub fn quarantine(&self, file: &FileRef) -> Result<usize, StoreError> {
+        let moved = self.quarantine.put([self.at.file(UNFINISHED, file, PARQUET)])?;
+        self.at.store().delete(&self.at.file(UNFINISHED, file, TAKEN))?;
+        Ok(moved)
+    }
+
+    /// Whether the bytes of a file are not those that were published. A file of another version is not altered.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn is_altered(&self, file: &FileRef) -> Result<bool, StoreError> {
+        self.quarantine.is_altered(&self.at.file(UNFINISHED, file, PARQUET))
+    }
+
+    /// The games of a file of unfinished games; `None` when there are none any more. A file whose bytes are damaged is moved to
+    /// quarantine.
+    fn games_or_quarantine(&self, file: &FileRef) -> Result<Option<Vec<GameRecord>>, StoreError> {
+        let error = match self.read(file) {
+            Err(error @ StoreError::Damaged { .. }) => error,
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            read => return read.map(Some),
+        };
+        if !self.quarantine.is_altered(&self.file(file, PARQUET))? {
+            return Err(error);
+        }
+        self.quarantine(file)
+            .map(|moved| self.quarantine.note(&error, moved))
+            .or_else(|refused| pass(refused, &error))?;
+        Ok(None)
+    }
+
+    /// Claims a file; `false` when somebody else has it.
+    fn claim(&self, file: &FileRef, taker: &str) -> Result<bool, StoreError> {
+        let intent = self.intent_path(&Stem::new(taker, self.at.store().now())?);
+        self.at.store().publish_toml(&intent, &Intent { file: file.to_string() })?;
+        match self.at.store().publish_toml(&self.file(file, TAKEN), &Claim { taker: taker.to_owned() }) {
+            // One that is gone when it is to be compared with this one was somebody else's, who is done.
+            Err(StoreError::AlreadyExists { .. } | StoreError::NotFound { .. }) => {
+                self.at.store().delete(&intent)?;
+                Ok(false)
+            }
+            done => done.map(|()| true),
+        }
+    }
+
+    /// The games of a file that is claimed; `None` when none is left to play, and then it is ended.
+    fn open_taken(&self, taker: &str, file: &FileRef, there: &Listing) -> Result<Option<TakenGames>, StoreError> {
+        let mut games = match self.games_or_quarantine(file) {
+            Ok(Some(games)) => games,
+            Ok(None) => {
+                self.give_back(taker, file)?;
+                return Ok(None);
+            }
+            Err(error) => {
+                if error.is_damage() {
+                    // Next time it is to take others.
+                    self.forget_intent(taker, file)?;
+                }
+                return Err(error);
+            }
+        };
+        let worker = file.stem.worker();
+        let mut known = BTreeSet::new();
+        let others = there.files.iter().filter(|other| other.model == file.model && other.stem.worker() == worker);
+        for other in others.filter(|other| *other != file) {
+            known.extend(self.games_or_quarantine(other)?.into_iter().flatten().map(|game| game.index));
+        }
+        known.extend(self.games.indices(file.model, worker)?);
+        games.retain(|game| !known.contains(&game.index));
+        if games.is_empty() {
+            self.end(taker, file)?;
+            return Ok(None);
+        }
+        Ok(Some(TakenGames { file: file.clone(), games }))
+    }
+
+    fn taker(&self, file: &FileRef) -> Result<Option<String>, StoreError> {
+        let claim = self.at.store().find_toml::<Claim>(&self.file(file, TAKEN))?;
+        Ok(claim.map(|claim| claim.taker))
+    }
+
+    /// What a taker was about to take; `None` when that is not known any more.
+    fn intended(&self, intent: &Stem) -> Result<Option<FileRef>, StoreError> {
+        let found = self.at.store().find_toml::<Intent>(&self.intent_path(intent))?;
+        found.map(|intent| intent.file.parse()).transpose()
+    }
+
+    fn listing(&self) -> Result<Listing, StoreError> {
+        let mut there = Listing::default();
+        for (folder, names) in self.at.store().after(&self.at.path([UNFINISHED]), None)? {
+            if folder == BY {
+                there.intents.extend(names.iter().filter_map(|name| Stem::of_file(name, TOML)));
+            }
+            let Some(model) = parse_number(&folder) else { continue };
+            there.files.extend(FileRef::all_in(&folder, &names));
+            let taken = names.iter().filter_map(|name| Stem::of_file(name, TAKEN));
+            there.claimed.extend(taken.map(|stem| FileRef { model, stem }));
+        }
+        Ok(there)
+    }
+
+    /// The files with games that this worker began with this model.
+    fn unfinished_of(&self, model: u32, worker: &str) -> Result<Vec<FileRef>, StoreError> {
+        let names = self.at.store().files_beginning(&self.at.numbered(UNFINISHED, model), &format!("{worker}-"))?;
+        let files = FileRef::all_in(&number_name(model), &names);
+        Ok(files.filter(|file| file.stem.worker() == worker).collect())
+    }
+
+    fn file(&self, file: &FileRef, extension: &str) -> Path {
+        self.at.file(UNFINISHED, file, extension)
+    }
+
+    fn intent_path(&self, intent: &Stem) -> Path {
+        self.at.path([UNFINISHED, BY]).join(format!("{intent}.{TOML}"))
+    }
+}
+
+#[cfg(test)]
+mod tests;

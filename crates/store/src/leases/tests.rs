@@ -1,0 +1,145 @@
+use std::cell::Cell;
+use std::process::Command;
+
+use std::fs;
+
+use super::holder::started;
+use super::*;
+
+fn leases() -> Leases {
+    Leases::new(RunFolder::in_memory())
+}
+
+fn worker(name: &str) -> LeaseName {
+    LeaseName { stage: "selfplay", name: name.to_owned(), remedy: "--worker NAME" }
+}
+
+fn never(_: Duration) -> bool {
+    panic!("nothing is waited for")
+}
+
+fn take(leases: &Leases) -> Result<Option<Lease>, StoreError> {
+    leases.take(worker("0"), &never, || {})
+}
+
+/// A lease of another machine, or of a process of this one.
+fn leave(leases: &Leases, number: u32, change: impl Fn(&mut Holder)) -> Holder {
+    let mut holder = Holder::this(1);
+    change(&mut holder);
+    let path = lease_path(&leases.folder(&worker("0")), number);
+    leases.at.store().publish_toml(&path, &holder).unwrap();
+    holder
+}
+
+fn elsewhere(holder: &mut Holder) {
+    holder.boot = "another machine".to_owned();
+    holder.host = "far".to_owned();
+}
+
+fn watcher(leases: &Leases, number: u32, me: Holder) -> Watcher {
+    let folder = leases.folder(&worker("0"));
+    Watcher { leases: leases.clone(), folder, number, me, lost: Arc::default() }
+}
+
+#[test]
+fn lease_held_by_a_living_process_is_refused_and_free_once_it_ends() {
+    let leases = leases();
+    let lease = take(&leases).unwrap().unwrap();
+    let error = take(&leases).unwrap_err();
+    assert!(matches!(error, StoreError::Held { .. }) && error.is_misconfiguration());
+    let said = error.to_string();
+    for words in ["selfplay \"0\" of run run", &format!("process {}", std::process::id()), "--worker NAME"] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert!(leases.take(worker("1"), &never, || {}).unwrap().is_some(), "another name");
+    lease.end().unwrap();
+    assert!(take(&leases).unwrap().is_some());
+}
+
+#[test]
+fn lease_of_a_dead_process_of_this_machine_is_taken_at_once() {
+    let mut child = Command::new("true").spawn().unwrap();
+    let process = child.id();
+    child.wait().unwrap();
+    let leases = leases();
+    leave(&leases, 1, |holder| holder.process = process);
+    let lease = take(&leases).unwrap().unwrap();
+    assert_eq!(lease.number, 2);
+    // Its number may belong to another process by now.
+    let other = self::leases();
+    leave(&other, 1, |holder| holder.started += 1);
+    assert!(take(&other).unwrap().is_some());
+}
+
+#[test]
+fn lease_of_a_process_that_ended_and_was_not_waited_for_is_taken_at_once() {
+    let mut child = Command::new("true").spawn().unwrap();
+    while started(child.id()).is_some() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    assert!(fs::exists(format!("/proc/{}/stat", child.id())).unwrap());
+    child.wait().unwrap();
+}
+
+#[test]
+fn lease_of_a_silent_process_elsewhere_is_taken_after_a_minute() {
+    let leases = leases();
+    let gone = leave(&leases, 4, elsewhere);
+    let waited = Cell::new(Duration::ZERO);
+    let wait = |time| {
+        waited.set(waited.get() + time);
+        false
+    };
+    let lease = leases.take(worker("0"), &wait, || {}).unwrap().unwrap();
+    assert_eq!((lease.number, waited.get()), (5, ANSWER));
+    // It comes back, and sees what has happened.
+    let back = watcher(&leases, 4, gone);
+    assert!(back.look());
+    assert_eq!(back.lost.get().unwrap().as_ref().unwrap().process, std::process::id());
+    lease.end().unwrap();
+    // It has seen the question, so no number needs to be remembered.
+    assert_eq!(take(&leases).unwrap().unwrap().number, 1);
+}
+
+#[test]
+fn lease_of_a_living_process_elsewhere_is_refused_once_it_answers() {
+    let leases = leases();
+    let holder = leave(&leases, 1, elsewhere);
+    let alive = watcher(&leases, 1, holder);
+    let looks = Cell::new(0);
+    let wait = |_| {
+        looks.set(looks.get() + 1);
+        if looks.get() == 3 {
+            assert!(!alive.look());
+        }
+        false
+    };
+    let error = leases.take(worker("0"), &wait, || {}).unwrap_err();
+    assert!(error.to_string().contains("on far"), "{error}");
+    assert_eq!(looks.get(), 3);
+    assert!(!alive.look(), "it goes on");
+    assert!(leases.take(worker("0"), &|_| true, || {}).unwrap().is_none(), "told to stop while it waits");
+}
+
+#[test]
+fn lease_is_taken_when_its_holder_ends_meanwhile() {
+    let leases = leases();
+    leave(&leases, 1, elsewhere);
+    let folder = leases.folder(&worker("0"));
+    let wait = |_| {
+        leases.at.store().delete(&lease_path(&folder, 1)).unwrap();
+        leases.at.store().delete(&question_path(&folder, 1)).unwrap();
+        false
+    };
+    assert!(leases.take(worker("0"), &wait, || {}).unwrap().is_some());
+}
+
+#[test]
+fn lease_goes_to_one_of_several() {
+    let leases = leases();
+    let taken: Vec<_> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| take(&leases))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(taken.iter().filter(|taken| taken.is_ok()).count(), 1);
+}

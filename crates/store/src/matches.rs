@@ -1,0 +1,115 @@
+//! Results of matches.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use object_store::path::Path;
+use record::{GameOutline, GameRecord, GameSummary, games};
+
+use crate::error::StoreError;
+use crate::files::PARQUET;
+use crate::folder::RunFolder;
+use crate::names::Stem;
+
+const MATCHES: &str = "matches";
+
+/// The results of the matches of a run.
+#[derive(Debug)]
+pub struct Matches {
+    at: RunFolder,
+    /// The results that were read.
+    seen: Mutex<BTreeMap<Stem, Vec<GameSummary>>>,
+}
+
+impl Matches {
+    pub(crate) fn new(at: RunFolder) -> Matches {
+        Matches { seen: Mutex::default(), at }
+    }
+
+    /// Publishes the games of a match, readable and as a table, under the name of the worker and the present time, or a later
+    /// one: evaluators that nobody gave a number all have the same, and publish some in the same millisecond. They are no
+    /// examples.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn publish(&self, worker: &str, games: &[GameRecord]) -> Result<Stem, StoreError> {
+        let sgf: Bytes = games.iter().map(GameRecord::to_sgf).collect::<String>().into();
+        let table = games::to_batch(games);
+        self.at.at_free_time(worker, |stem| {
+            self.at.store().publish(&self.at.path(["sgf", MATCHES]).join(format!("{stem}.sgf")), sgf.clone())?;
+            self.at.store().publish_table(&self.file(stem), &table)
+        })
+    }
+
+    /// The files of results, oldest first.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn files(&self) -> Result<Vec<Stem>, StoreError> {
+        let files = self.at.store().files(&self.at.path([MATCHES]))?;
+        let mut stems: Vec<Stem> = files.iter().filter_map(|name| Stem::of_file(name, PARQUET)).collect();
+        stems.sort_unstable();
+        Ok(stems)
+    }
+
+    /// The results in one file.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when they cannot be read.
+    pub fn summaries(&self, stem: &Stem) -> Result<Vec<GameSummary>, StoreError> {
+        let path = self.file(stem);
+        self.at.store().read_records(&path, Some(&GameSummary::COLUMNS), GameSummary::from_batch)
+    }
+
+    /// The results in one file with the lengths of the games.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when they cannot be read.
+    pub fn outlines(&self, stem: &Stem) -> Result<Vec<GameOutline>, StoreError> {
+        let path = self.file(stem);
+        self.at.store().read_records(&path, Some(&GameOutline::COLUMNS), GameOutline::from_batch)
+    }
+
+    /// The games of one file of results, with all their turns.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when they cannot be read.
+    pub fn read(&self, stem: &Stem) -> Result<Vec<GameRecord>, StoreError> {
+        self.at.store().read_records(&self.file(stem), None, games::from_batch)
+    }
+
+    /// The full name of a file of results, for people.
+    pub fn name(&self, stem: &Stem) -> String {
+        self.at.store().name(&self.file(stem))
+    }
+
+    /// All results, oldest first. Who asks again reads only what has come since.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when some cannot be read.
+    pub fn all(&self) -> Result<Vec<GameSummary>, StoreError> {
+        let mut all = Vec::new();
+        for stem in self.files()? {
+            let known = self.known().get(&stem).cloned();
+            let games = match known {
+                Some(games) => games,
+                None => {
+                    let games = self.summaries(&stem)?;
+                    self.known().insert(stem, games.clone());
+                    games
+                }
+            };
+            all.extend(games);
+        }
+        Ok(all)
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeMap<Stem, Vec<GameSummary>>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn file(&self, stem: &Stem) -> Path {
+        self.at.path([MATCHES]).join(format!("{stem}.{PARQUET}"))
+    }
+}
