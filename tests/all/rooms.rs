@@ -87,3 +87,42 @@ fn pure_rooms_forbid_clock_files_and_global_randomness() {
         assert_eq!(own.canonicalize().unwrap(), rules, "{}", own.display());
     }
 }
+
+/// The modules of a crate that each module names as `crate::module`, unit tests left out.
+fn imports(krate: &str) -> Uses {
+    let root = repository().join(krate).join("src");
+    let mut open = vec![root.clone()];
+    let mut uses = Uses::new();
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            open.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        let module = path.strip_prefix(&root).unwrap().with_extension("").display().to_string();
+        if module == "lib" || module.ends_with("tests") {
+            continue;
+        }
+        let text = std::fs::read_to_string(path).unwrap();
+        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let named = lines.flat_map(|line| line.split("crate::").skip(1));
+        let names = named.map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_owned());
+        uses.insert(module, names.collect());
+    }
+    uses
+}
+
+#[test]
+fn imports_of_store_run_one_way() {
+    let mut uses = imports("crates/store");
+    let modules: BTreeSet<String> = uses.keys().cloned().collect();
+    for (module, named) in &uses {
+        assert!(named.is_subset(&modules), "{module} imports through lib.rs or what is no module: {named:?}");
+    }
+    // Takes away what imports nothing that is left, until nothing is left or there is a circle.
+    while let Some(leaf) = uses.iter().find(|(_, named)| named.is_empty()).map(|(module, _)| module.clone()) {
+        uses.remove(&leaf);
+        uses.values_mut().for_each(|named| named.retain(|other| *other != leaf));
+    }
+    assert!(uses.is_empty(), "these import each other: {uses:?}");
+}

@@ -14,10 +14,10 @@ use crate::folder::RunFolder;
 use crate::partial::OpenTable;
 
 /// The archives of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Archives {
     pub(crate) at: RunFolder,
-    known: Mutex<Known>,
+    known: Arc<Mutex<Known>>,
 }
 
 /// What is known of the archives so far.
@@ -38,7 +38,7 @@ struct Decoded {
 
 impl Archives {
     pub(crate) fn new(at: RunFolder) -> Archives {
-        Archives { at, known: Mutex::default() }
+        Archives { at, known: Arc::default() }
     }
 
     /// All archives, the oldest first. They are numbered without gaps, so the next one is asked for until there is none; nothing
@@ -71,8 +71,8 @@ impl Archives {
 
     fn open_archive(&self, number: u32) -> Result<Archive, StoreError> {
         let path = archive_path(&self.at, GAMES, number);
-        let damaged = |reason| StoreError::Damaged { path: self.at.store().name(&path), reason };
-        let table = self.at.store().open_table(&path)?;
+        let damaged = |reason| StoreError::Damaged { path: self.at.store.name(&path), reason };
+        let table = self.at.store.open_table(&path)?;
         let text = table.entry(CONTENTS).ok_or_else(|| damaged("it does not say what it holds".to_owned()))?;
         let contents: Contents = toml::from_str(text).map_err(|e| damaged(e.message().to_owned()))?;
         if contents.format != FORMAT {
@@ -97,13 +97,13 @@ impl Archives {
         file: &FileRef,
         columns: Option<&[&str]>,
     ) -> Result<RecordBatch, StoreError> {
-        let none = || StoreError::NotFound { path: self.at.store().name(&self.at.file(folder, file, "parquet")) };
+        let none = || StoreError::NotFound { path: self.at.store.name(&self.at.file(folder, file, "parquet")) };
         let place = archive.sources.get(file).map(|source| source.place(folder)).unwrap_or_default();
         let path = archive.path(&self.at, folder).filter(|_| place.rows > 0).ok_or_else(none)?;
         let whole = self.read_group(archive, folder, &path, place.group, columns)?;
         if place.first + place.rows > whole.num_rows() {
             let reason = format!("it has no rows {} to {}", place.first, place.first + place.rows);
-            return Err(StoreError::Damaged { path: self.at.store().name(&path), reason });
+            return Err(StoreError::Damaged { path: self.at.store.name(&path), reason });
         }
         Ok(whole.slice(place.first, place.rows))
     }
@@ -125,9 +125,9 @@ impl Archives {
         let table = self.open_archived(archive, folder, path)?;
         if group >= table.groups() {
             let reason = format!("it has no row group {group}");
-            return Err(StoreError::Damaged { path: self.at.store().name(path), reason });
+            return Err(StoreError::Damaged { path: self.at.store.name(path), reason });
         }
-        let table = self.at.store().read_groups(path, &table, columns, vec![group])?;
+        let table = self.at.store.read_groups(path, &table, columns, vec![group])?;
         let decoded = Decoded { number: archive.number, group, columns: wanted, table: table.clone() };
         self.known().last.insert(folder, decoded);
         Ok(table)
@@ -143,7 +143,7 @@ impl Archives {
         if let Some(table) = opened().get(folder) {
             return Ok(table.clone());
         }
-        let table: Arc<OpenTable> = self.at.store().open_table(path)?.into();
+        let table: Arc<OpenTable> = self.at.store.open_table(path)?.into();
         opened().insert(folder, table.clone());
         Ok(table)
     }
@@ -159,8 +159,8 @@ impl Archives {
     pub(crate) fn name_of(&self, folder: &str, file: &FileRef) -> String {
         let archive = self.known_holding(file).and_then(|archive| archive.path(&self.at, folder));
         match archive {
-            Some(archive) => format!("{} ({file})", self.at.store().name(&archive)),
-            None => self.at.store().name(&self.at.file(folder, file, PARQUET)),
+            Some(archive) => format!("{} ({file})", self.at.store.name(&archive)),
+            None => self.at.store.name(&self.at.file(folder, file, PARQUET)),
         }
     }
 
@@ -183,7 +183,7 @@ impl Archives {
         file: &FileRef,
         columns: Option<&[&str]>,
     ) -> Result<RecordBatch, StoreError> {
-        let loose = || self.at.store().read_table(&self.at.file(folder, file, PARQUET), columns);
+        let loose = || self.at.store.read_table(&self.at.file(folder, file, PARQUET), columns);
         if let Some(archive) = self.known_holding(file) {
             let archived = self.read_archived(&archive, folder, file, columns);
             // While the file is still there, an archive that is damaged does no harm.

@@ -34,14 +34,10 @@ struct Manifest {
 /// The checkpoints of a run.
 #[derive(Debug)]
 pub struct Checkpoints {
-    at: RunFolder,
+    pub(crate) at: RunFolder,
 }
 
 impl Checkpoints {
-    pub(crate) fn new(at: RunFolder) -> Checkpoints {
-        Checkpoints { at }
-    }
-
     /// Publishes a checkpoint, and then deletes all but the newest two.
     ///
     /// # Errors
@@ -52,10 +48,10 @@ impl Checkpoints {
         let mut manifest = Manifest { step: checkpoint.step, files: BTreeMap::new() };
         for (name, bytes) in &checkpoint.files {
             let (stem, extension) = split(name).ok_or_else(|| StoreError::BadName(name.clone()))?;
-            let part = self.at.store().publish_part(&folder, stem, extension, bytes.clone())?;
+            let part = self.at.store.publish_part(&folder, stem, extension, bytes.clone())?;
             manifest.files.insert(name.clone(), part);
         }
-        self.at.store().publish_toml(&folder.join(MANIFEST), &manifest)?;
+        self.at.store.publish_toml(&folder.join(MANIFEST), &manifest)?;
         self.prune()
     }
 
@@ -76,10 +72,10 @@ impl Checkpoints {
     /// [`StoreError::Damaged`] when it is not as it was published.
     pub fn get(&self, step: u64) -> Result<Option<Checkpoint>, StoreError> {
         let folder = self.folder(step);
-        let Some(manifest) = self.at.store().find_toml::<Manifest>(&folder.clone().join(MANIFEST))? else {
+        let Some(manifest) = self.at.store.find_toml::<Manifest>(&folder.clone().join(MANIFEST))? else {
             return Ok(None);
         };
-        let read = |(name, part): (String, Part)| Ok((name, self.at.store().read_part(&folder, &part)?));
+        let read = |(name, part): (String, Part)| Ok((name, self.at.store.read_part(&folder, &part)?));
         let files = manifest.files.into_iter().map(read).collect::<Result<_, StoreError>>()?;
         Ok(Some(Checkpoint { step, files }))
     }
@@ -89,8 +85,8 @@ impl Checkpoints {
         for step in self.steps()?.into_iter().rev() {
             let folder = self.folder(step);
             if kept == KEPT {
-                self.at.store().delete_folder(&folder, MANIFEST)?;
-            } else if self.at.store().exists(&folder.join(MANIFEST))? {
+                self.at.store.delete_folder(&folder, MANIFEST)?;
+            } else if self.at.store.exists(&folder.join(MANIFEST))? {
                 kept += 1;
             }
         }
@@ -102,7 +98,7 @@ impl Checkpoints {
     /// # Errors
     /// A store that cannot be reached.
     pub fn steps(&self) -> Result<Vec<u64>, StoreError> {
-        let folders = self.at.store().folders(&self.at.path([CHECKPOINTS]))?;
+        let folders = self.at.store.folders(&self.at.path([CHECKPOINTS]))?;
         let mut steps: Vec<u64> = folders.iter().filter_map(|name| name.parse().ok()).collect();
         steps.sort_unstable();
         Ok(steps)

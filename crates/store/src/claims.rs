@@ -100,15 +100,15 @@ impl Claims {
     /// # Errors
     /// A store that cannot be written.
     pub fn take(&self, worker: &str, claim: &Claim) -> Result<bool, StoreError> {
-        let stored = Stored { worker: worker.to_owned(), time: self.at.store().now(), claim: claim.clone() };
+        let stored = Stored { worker: worker.to_owned(), time: self.at.store.now(), claim: claim.clone() };
         let path = self.file(&claim.file());
-        match self.at.store().publish_toml(&path, &stored) {
+        match self.at.store.publish_toml(&path, &stored) {
             // One that is gone when it is to be compared with this one was somebody else's, and has just been released.
             Err(StoreError::AlreadyExists { .. } | StoreError::NotFound { .. }) => return Ok(false),
             done => done?,
         }
         let is_sure = self.notices().is_sure;
-        if !is_sure && let Some(time) = self.at.store().written_at(&path)? {
+        if !is_sure && let Some(time) = self.at.store.written_at(&path)? {
             // What was just written says how late it is there.
             let mut notices = self.notices();
             notices.set(time);
@@ -122,7 +122,7 @@ impl Claims {
     /// # Errors
     /// A store that cannot be written.
     pub fn release(&self, claim: &Claim) -> Result<(), StoreError> {
-        self.at.store().delete(&self.file(&claim.file()))
+        self.at.store.delete(&self.file(&claim.file()))
     }
 
     /// What others are playing. Claims older than `age` are those of killed processes: they do not count, and are deleted. Before
@@ -131,7 +131,7 @@ impl Claims {
     /// # Errors
     /// A store that cannot be used.
     pub fn list(&self, age: Duration) -> Result<Vec<Claim>, StoreError> {
-        let files = self.at.store().dated_files(&self.at.path([CLAIMS]))?;
+        let files = self.at.store.dated_files(&self.at.path([CLAIMS]))?;
         files.values().for_each(|&time| self.notices().set(time));
         let age = i64::try_from(age.as_millis()).unwrap_or(i64::MAX);
         let oldest = self.notices().time().map_or(i64::MIN, |now| now.saturating_sub(age));
@@ -139,7 +139,7 @@ impl Claims {
         let mut claims = BTreeMap::new();
         for (file, time) in files.into_iter().filter(|(file, _)| file.ends_with(TOML)) {
             if time < oldest {
-                self.at.store().delete(&self.file(&file))?;
+                self.at.store.delete(&self.file(&file))?;
                 continue;
             }
             let key = (file, time);
@@ -147,10 +147,10 @@ impl Claims {
                 claims.insert(key, claim.clone());
                 continue;
             }
-            match self.at.store().find_toml::<Stored>(&self.file(&key.0)) {
+            match self.at.store.find_toml::<Stored>(&self.file(&key.0)) {
                 Ok(Some(found)) => drop(claims.insert(key, found.claim)),
                 // None that these programs can read: what it was about may be played.
-                Err(StoreError::Damaged { .. }) => self.at.store().delete(&self.file(&key.0))?,
+                Err(StoreError::Damaged { .. }) => self.at.store.delete(&self.file(&key.0))?,
                 // One that is gone was released just now.
                 Ok(None) => {}
                 Err(error) => return Err(error),

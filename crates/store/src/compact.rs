@@ -59,7 +59,7 @@ impl Archives {
     /// A store that cannot be reached.
     pub fn loose_files(&self) -> Result<Vec<FileRef>, StoreError> {
         let mut files = Vec::new();
-        for (folder, names) in self.at.store().after(&self.at.path([GAMES]), None)? {
+        for (folder, names) in self.at.store.after(&self.at.path([GAMES]), None)? {
             files.extend(FileRef::all_in(&folder, &names));
         }
         files.sort_unstable();
@@ -117,16 +117,16 @@ impl Archives {
             Err(error) => Err(error),
         };
         let (examples, holdout) = (optional(EXAMPLES)?, optional(HOLDOUT)?);
-        let sgf = self.at.store().find(&self.at.file(SGF, file, SGF))?;
+        let sgf = self.at.store.find(&self.at.file(SGF, file, SGF))?;
         Ok(Loaded { games: self.load_table(GAMES, file)?, examples, holdout, sgf })
     }
 
     fn load_table(&self, folder: &str, file: &FileRef) -> Result<Weighed, StoreError> {
         let path = self.at.file(folder, file, PARQUET);
-        let bytes = self.at.store().get(&path)?;
+        let bytes = self.at.store.get(&path)?;
         let size = bytes.len();
         let table =
-            decode(bytes, None).map_err(|reason| StoreError::Damaged { path: self.at.store().name(&path), reason })?;
+            decode(bytes, None).map_err(|reason| StoreError::Damaged { path: self.at.store.name(&path), reason })?;
         Ok(Weighed { table, bytes: size })
     }
 
@@ -140,7 +140,7 @@ impl Archives {
                 continue;
             }
             if let Some(part) = archive.part(SGF) {
-                self.at.store().read_part(&self.at.path([SGF, ARCHIVE]), part)?;
+                self.at.store.read_part(&self.at.path([SGF, ARCHIVE]), part)?;
             }
             for file in sources {
                 self.replace(archive, file)?;
@@ -159,13 +159,13 @@ impl Archives {
                 loose => loose?.table,
             };
             if self.read_archived(archive, folder, file, None)? != loose {
-                let path = self.at.store().name(&self.at.file(folder, file, PARQUET));
+                let path = self.at.store.name(&self.at.file(folder, file, PARQUET));
                 let archive = number_name(archive.number);
                 return Err(StoreError::Damaged { path, reason: format!("it is another in archive {archive}") });
             }
         }
         let all = [(SGF, SGF), (HOLDOUT, PARQUET), (EXAMPLES, PARQUET), (GAMES, PARQUET)];
-        all.iter().try_for_each(|(folder, extension)| self.at.store().delete(&self.at.file(folder, file, extension)))
+        all.iter().try_for_each(|(folder, extension)| self.at.store.delete(&self.at.file(folder, file, extension)))
     }
 
     /// Deletes parts with the number of an archive that does not name them: whoever wrote them was killed or came late, and
@@ -173,11 +173,11 @@ impl Archives {
     fn delete_leftovers(&self, archives: &[Arc<Archive>]) -> Result<(), StoreError> {
         for folder in [EXAMPLES, HOLDOUT, SGF] {
             let path = self.at.path([folder, ARCHIVE]);
-            for name in self.at.store().files(&path)? {
+            for name in self.at.store.files(&path)? {
                 let number = name.split(['.', '-']).next().and_then(parse_number);
                 let archive = archives.iter().find(|archive| Some(archive.number) == number);
                 if archive.is_some_and(|archive| archive.part(folder).is_none_or(|part| part.file != name)) {
-                    self.at.store().delete(&path.clone().join(name.as_str()))?;
+                    self.at.store.delete(&path.clone().join(name.as_str()))?;
                 }
             }
         }
@@ -195,13 +195,13 @@ impl Archives {
         for archive in &archives {
             let parts = [EXAMPLES, HOLDOUT, SGF].into_iter().filter_map(|folder| Some((folder, archive.part(folder)?)));
             for (folder, part) in parts {
-                match self.at.store().read_part(&self.at.path([folder, ARCHIVE]), part) {
+                match self.at.store.read_part(&self.at.path([folder, ARCHIVE]), part) {
                     Err(error) if error.is_damage() => problems.push(error),
                     read => drop(read?),
                 }
             }
             for file in archive.sources.keys().filter(|file| !seen.insert((*file).clone())) {
-                let path = self.at.store().name(&archive_path(&self.at, GAMES, archive.number));
+                let path = self.at.store.name(&archive_path(&self.at, GAMES, archive.number));
                 problems.push(StoreError::Damaged { path, reason: format!("an archive before it has {file}, too") });
             }
         }

@@ -1,7 +1,5 @@
 //! Examples of the games of self-play: those to train on, or those of the holdout games, which are nowhere else.
 
-use std::sync::Arc;
-
 use record::{ExampleRows, UncheckedRows, examples};
 
 use crate::archives::Archives;
@@ -11,15 +9,11 @@ use crate::files::FileRef;
 /// The examples of a run in one folder: `examples` or `holdout`.
 #[derive(Debug)]
 pub struct Examples {
-    folder: &'static str,
-    archives: Arc<Archives>,
+    pub(crate) folder: &'static str,
+    pub(crate) archives: Archives,
 }
 
 impl Examples {
-    pub(crate) fn new(folder: &'static str, archives: Arc<Archives>) -> Examples {
-        Examples { folder, archives }
-    }
-
     /// How far search and network disagreed about each example of a file.
     ///
     /// # Errors

@@ -11,27 +11,15 @@ use crate::store::Store;
 /// A run's folder in a store.
 #[derive(Clone, Debug)]
 pub(crate) struct RunFolder {
-    store: Store,
-    name: RunName,
+    pub(crate) store: Store,
+    pub(crate) name: RunName,
 }
 
 impl RunFolder {
-    pub(crate) fn new(store: Store, name: RunName) -> RunFolder {
-        RunFolder { store, name }
-    }
-
     #[cfg(test)]
     pub(crate) fn in_memory() -> RunFolder {
         let store = Store::in_memory().expect("there is memory");
-        RunFolder::new(store, "run".parse().expect("a good name"))
-    }
-
-    pub(crate) fn store(&self) -> &Store {
-        &self.store
-    }
-
-    pub(crate) fn name(&self) -> &RunName {
-        &self.name
+        RunFolder { store, name: "run".parse().expect("a good name") }
     }
 
     /// A folder or file of the run.
@@ -68,7 +56,7 @@ impl RunFolder {
         publish: impl Fn(&Stem) -> Result<(), StoreError>,
     ) -> Result<Stem, StoreError> {
         loop {
-            let stem = Stem::new(worker, self.store().now())?;
+            let stem = Stem::new(worker, self.store.now())?;
             match publish(&stem) {
                 Err(StoreError::AlreadyExists { .. }) => {}
                 done => return done.map(|()| stem),

@@ -7,7 +7,6 @@
 //! Files that have gone into an archive are listed and read as before (see `archive`).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use bytes::Bytes;
 use record::{Example, ExampleRows, GameOutline, GameRecord, GameSummary, examples, games};
@@ -18,20 +17,20 @@ use crate::files::{EXAMPLES, FileRef, GAMES, HOLDOUT, PARQUET, SGF};
 use crate::folder::RunFolder;
 use crate::names::{number_name, parse_number};
 use crate::newest::NewestName;
-use crate::quarantine::{Quarantine, pass};
+use crate::quarantine::Quarantine;
 
 /// The games of self-play of a run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Games {
     pub(crate) at: RunFolder,
-    pub(crate) archives: Arc<Archives>,
+    pub(crate) archives: Archives,
     quarantine: Quarantine,
     newest_folder: NewestName,
 }
 
 impl Games {
-    pub(crate) fn new(at: RunFolder, archives: Arc<Archives>) -> Games {
-        let (quarantine, newest_folder) = (Quarantine::new(at.clone()), NewestName::new(at.clone(), GAMES));
+    pub(crate) fn new(at: RunFolder, archives: Archives) -> Games {
+        let (quarantine, newest_folder) = (Quarantine { at: at.clone() }, NewestName::new(at.clone(), GAMES));
         Games { at, archives, quarantine, newest_folder }
     }
 
@@ -79,13 +78,13 @@ impl Games {
         let rows_of = self.examples_of(file, games)?;
         // There are always readable games, so they come first: of two who take the same name, one stops here and leaves nothing.
         let sgf: String = games.iter().map(GameRecord::to_sgf).collect();
-        self.at.store().publish(&self.at.file(SGF, file, SGF), Bytes::from(sgf))?;
+        self.at.store.publish(&self.at.file(SGF, file, SGF), Bytes::from(sgf))?;
         for (folder, rows) in rows_of {
             if !rows.is_empty() {
-                self.at.store().publish_table(&self.at.file(folder, file, PARQUET), &examples::to_batch(&rows))?;
+                self.at.store.publish_table(&self.at.file(folder, file, PARQUET), &examples::to_batch(&rows))?;
             }
         }
-        self.at.store().publish_table(&self.at.file(GAMES, file, PARQUET), &games::to_batch(games))
+        self.at.store.publish_table(&self.at.file(GAMES, file, PARQUET), &games::to_batch(games))
     }
 
     /// The models that have games, ascending; 0 is `random`.
@@ -93,7 +92,7 @@ impl Games {
     /// # Errors
     /// A store that cannot be reached.
     pub fn models(&self) -> Result<Vec<u32>, StoreError> {
-        let folders = self.at.store().folders(&self.at.path([GAMES]))?;
+        let folders = self.at.store.folders(&self.at.path([GAMES]))?;
         let mut models: BTreeSet<u32> = folders.iter().filter_map(|name| parse_number(name)).collect();
         models.extend(self.archives.files_from(0)?.iter().map(|file| file.model));
         Ok(models.into_iter().collect())
@@ -104,7 +103,7 @@ impl Games {
     /// # Errors
     /// A store that cannot be reached.
     pub fn files(&self, model: u32) -> Result<Vec<FileRef>, StoreError> {
-        let names = self.at.store().files(&self.at.numbered(GAMES, model))?;
+        let names = self.at.store.files(&self.at.numbered(GAMES, model))?;
         let mut files: BTreeSet<FileRef> = FileRef::all_in(&number_name(model), &names).collect();
         files.extend(self.archives.files_from(model)?.into_iter().take_while(|file| file.model == model));
         Ok(files.into_iter().collect())
@@ -118,7 +117,7 @@ impl Games {
     pub fn files_since(&self, first: u32) -> Result<Vec<FileRef>, StoreError> {
         let before = first.checked_sub(1).map(number_name);
         let found: BTreeMap<String, BTreeSet<String>> =
-            self.at.store().after(&self.at.path([GAMES]), before.as_deref())?;
+            self.at.store.after(&self.at.path([GAMES]), before.as_deref())?;
         let mut files: BTreeSet<FileRef> =
             found.iter().flat_map(|(folder, names)| FileRef::all_in(folder, names)).collect();
         files.extend(self.archives.files_from(first)?);
@@ -159,7 +158,7 @@ impl Games {
     /// # Errors
     /// A store that cannot be reached.
     pub fn holdout_files(&self, model: u32) -> Result<Vec<FileRef>, StoreError> {
-        let files = self.at.store().files(&self.at.numbered(HOLDOUT, model))?;
+        let files = self.at.store.files(&self.at.numbered(HOLDOUT, model))?;
         let mut counting = self.files(model)?;
         let archived = |file: &FileRef| {
             let archive = self.archives.known_holding(file);
@@ -176,7 +175,7 @@ impl Games {
     /// played again.
     pub fn indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
         // Of all names in the folder those of this worker are asked for, who may be one of thousands.
-        let names = self.at.store().files_beginning(&self.at.numbered(GAMES, model), &format!("{worker}-"))?;
+        let names = self.at.store.files_beginning(&self.at.numbered(GAMES, model), &format!("{worker}-"))?;
         let mut files: BTreeSet<FileRef> = FileRef::all_in(&number_name(model), &names).collect();
         files.extend(self.archives.files_from(model)?.into_iter().take_while(|file| file.model == model));
         let mut indices = BTreeSet::new();
@@ -253,24 +252,14 @@ impl Games {
     /// # Errors
     /// [`StoreError::Damaged`] for a file that this version cannot read.
     pub fn summaries_or_quarantine(&self, file: &FileRef) -> Result<Option<Vec<GameSummary>>, StoreError> {
-        let error = match self.summaries(file) {
-            Err(error @ StoreError::Damaged { .. }) => error,
-            // Moved to quarantine by another process.
-            Err(StoreError::NotFound { .. }) => return Ok(None),
-            read => return read.map(Some),
-        };
-        if self.archives.known_holding(file).is_some() {
+        let read = self.summaries(file);
+        if let Err(error @ StoreError::Damaged { .. }) = &read
+            && self.archives.known_holding(file).is_some()
+        {
             tracing::warn!(%error, "passed over a damaged source of an archive");
             return Ok(None);
         }
-        match self.quarantine.is_altered(&self.at.file(GAMES, file, PARQUET))? {
-            true => self
-                .quarantine(file)
-                .map(|moved| self.quarantine.note(&error, moved))
-                .or_else(|refused| pass(refused, &error))?,
-            false => return Err(error),
-        }
-        Ok(None)
+        self.quarantine.read_or_move(read, &self.at.file(GAMES, file, PARQUET), || self.quarantine(file))
     }
 
     /// The examples to learn from, and those of the games that are set aside, each with their folder.

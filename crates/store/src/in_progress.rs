@@ -9,7 +9,6 @@
 //! killed and never comes back.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use object_store::path::Path;
 use record::GameRecord;
@@ -21,7 +20,7 @@ use crate::files::{FileRef, PARQUET};
 use crate::folder::RunFolder;
 use crate::games::Games;
 use crate::names::{Stem, number_name, parse_number};
-use crate::quarantine::{Quarantine, pass};
+use crate::quarantine::Quarantine;
 
 const UNFINISHED: &str = "unfinished";
 const BY: &str = "by";
@@ -62,13 +61,13 @@ struct Listing {
 #[derive(Debug)]
 pub struct InProgress {
     at: RunFolder,
-    games: Arc<Games>,
+    games: Games,
     quarantine: Quarantine,
 }
 
 impl InProgress {
-    pub(crate) fn new(at: RunFolder, games: Arc<Games>) -> InProgress {
-        let quarantine = Quarantine::new(at.clone());
+    pub(crate) fn new(at: RunFolder, games: Games) -> InProgress {
+        let quarantine = Quarantine { at: at.clone() };
         InProgress { at, games, quarantine }
     }
 
@@ -78,7 +77,7 @@ impl InProgress {
     /// A store that cannot be written, or a worker whose name cannot be that of a file.
     pub fn leave(&self, model: u32, worker: &str, games: &[GameRecord]) -> Result<FileRef, StoreError> {
         let table = unfinished::to_batch(games);
-        self.at.publish_now(model, worker, |file| self.at.store().publish_table(&self.file(file, PARQUET), &table))
+        self.at.publish_now(model, worker, |file| self.at.store.publish_table(&self.file(file, PARQUET), &table))
     }
 
     /// Takes games that some process left: those first that a taker of this name had taken when it was killed, then those that
@@ -97,13 +96,13 @@ impl InProgress {
                     }
                 }
                 // It was killed before its claim, or somebody else was quicker.
-                _ => self.at.store().delete(&self.intent_path(intent))?,
+                _ => self.at.store.delete(&self.intent_path(intent))?,
             }
         }
         let mut open: Vec<&FileRef> =
             there.files.difference(&there.claimed).filter(|file| wanted(file.model)).collect();
         // Thousands who look at the same list begin at different places of it.
-        let first = self.at.store().now() % open.len().max(1) as u64;
+        let first = self.at.store.now() % open.len().max(1) as u64;
         open.rotate_left(first as usize);
         open.sort_by_key(|file| file.stem.worker() != taker);
         for file in open {
@@ -122,7 +121,7 @@ impl InProgress {
     /// A store that cannot be written.
     pub fn end(&self, taker: &str, file: &FileRef) -> Result<(), StoreError> {
         // First, for without its claim somebody else would take it.
-        self.at.store().delete(&self.file(file, PARQUET))?;
+        self.at.store.delete(&self.file(file, PARQUET))?;
         self.give_back(taker, file)
     }
 
@@ -131,14 +130,14 @@ impl InProgress {
     /// # Errors
     /// A store that cannot be written.
     pub fn give_back(&self, taker: &str, file: &FileRef) -> Result<(), StoreError> {
-        self.at.store().delete(&self.file(file, TAKEN))?;
+        self.at.store.delete(&self.file(file, TAKEN))?;
         self.forget_intent(taker, file)
     }
 
     fn forget_intent(&self, taker: &str, file: &FileRef) -> Result<(), StoreError> {
         for intent in self.listing()?.intents.iter().filter(|stem| stem.worker() == taker) {
             if self.intended(intent)?.is_none_or(|intended| intended == *file) {
-                self.at.store().delete(&self.intent_path(intent))?;
+                self.at.store.delete(&self.intent_path(intent))?;
             }
         }
         Ok(())
@@ -171,12 +170,12 @@ impl InProgress {
     /// # Errors
     /// [`StoreError::NotFound`] when they were taken and ended, [`StoreError::Damaged`] when they cannot be read.
     pub fn read(&self, file: &FileRef) -> Result<Vec<GameRecord>, StoreError> {
-        self.at.store().read_records(&self.file(file, PARQUET), None, unfinished::from_batch)
+        self.at.store.read_records(&self.file(file, PARQUET), None, unfinished::from_batch)
     }
 
     /// The full name of a file of games that were left, for people.
     pub fn name(&self, file: &FileRef) -> String {
-        self.at.store().name(&self.file(file, PARQUET))
+        self.at.store.name(&self.file(file, PARQUET))
     }
 
     /// Moves a file of unfinished games to quarantine; answers how many files moved.
@@ -185,7 +184,7 @@ impl InProgress {
     /// As [`Games::quarantine`](crate::Games::quarantine).
     pub fn quarantine(&self, file: &FileRef) -> Result<usize, StoreError> {
         let moved = self.quarantine.put([self.at.file(UNFINISHED, file, PARQUET)])?;
-        self.at.store().delete(&self.at.file(UNFINISHED, file, TAKEN))?;
+        self.at.store.delete(&self.at.file(UNFINISHED, file, TAKEN))?;
         Ok(moved)
     }
 
@@ -200,28 +199,17 @@ impl InProgress {
     /// The games of a file of unfinished games; `None` when there are none any more. A file whose bytes are damaged is moved to
     /// quarantine.
     fn games_or_quarantine(&self, file: &FileRef) -> Result<Option<Vec<GameRecord>>, StoreError> {
-        let error = match self.read(file) {
-            Err(error @ StoreError::Damaged { .. }) => error,
-            Err(StoreError::NotFound { .. }) => return Ok(None),
-            read => return read.map(Some),
-        };
-        if !self.quarantine.is_altered(&self.file(file, PARQUET))? {
-            return Err(error);
-        }
-        self.quarantine(file)
-            .map(|moved| self.quarantine.note(&error, moved))
-            .or_else(|refused| pass(refused, &error))?;
-        Ok(None)
+        self.quarantine.read_or_move(self.read(file), &self.file(file, PARQUET), || self.quarantine(file))
     }
 
     /// Claims a file; `false` when somebody else has it.
     fn claim(&self, file: &FileRef, taker: &str) -> Result<bool, StoreError> {
-        let intent = self.intent_path(&Stem::new(taker, self.at.store().now())?);
-        self.at.store().publish_toml(&intent, &Intent { file: file.to_string() })?;
-        match self.at.store().publish_toml(&self.file(file, TAKEN), &Claim { taker: taker.to_owned() }) {
+        let intent = self.intent_path(&Stem::new(taker, self.at.store.now())?);
+        self.at.store.publish_toml(&intent, &Intent { file: file.to_string() })?;
+        match self.at.store.publish_toml(&self.file(file, TAKEN), &Claim { taker: taker.to_owned() }) {
             // One that is gone when it is to be compared with this one was somebody else's, who is done.
             Err(StoreError::AlreadyExists { .. } | StoreError::NotFound { .. }) => {
-                self.at.store().delete(&intent)?;
+                self.at.store.delete(&intent)?;
                 Ok(false)
             }
             done => done.map(|()| true),
@@ -260,19 +248,19 @@ impl InProgress {
     }
 
     fn taker(&self, file: &FileRef) -> Result<Option<String>, StoreError> {
-        let claim = self.at.store().find_toml::<Claim>(&self.file(file, TAKEN))?;
+        let claim = self.at.store.find_toml::<Claim>(&self.file(file, TAKEN))?;
         Ok(claim.map(|claim| claim.taker))
     }
 
     /// What a taker was about to take; `None` when that is not known any more.
     fn intended(&self, intent: &Stem) -> Result<Option<FileRef>, StoreError> {
-        let found = self.at.store().find_toml::<Intent>(&self.intent_path(intent))?;
+        let found = self.at.store.find_toml::<Intent>(&self.intent_path(intent))?;
         found.map(|intent| intent.file.parse()).transpose()
     }
 
     fn listing(&self) -> Result<Listing, StoreError> {
         let mut there = Listing::default();
-        for (folder, names) in self.at.store().after(&self.at.path([UNFINISHED]), None)? {
+        for (folder, names) in self.at.store.after(&self.at.path([UNFINISHED]), None)? {
             if folder == BY {
                 there.intents.extend(names.iter().filter_map(|name| Stem::of_file(name, TOML)));
             }
@@ -286,7 +274,7 @@ impl InProgress {
 
     /// The files with games that this worker began with this model.
     fn unfinished_of(&self, model: u32, worker: &str) -> Result<Vec<FileRef>, StoreError> {
-        let names = self.at.store().files_beginning(&self.at.numbered(UNFINISHED, model), &format!("{worker}-"))?;
+        let names = self.at.store.files_beginning(&self.at.numbered(UNFINISHED, model), &format!("{worker}-"))?;
         let files = FileRef::all_in(&number_name(model), &names);
         Ok(files.filter(|file| file.stem.worker() == worker).collect())
     }

@@ -69,14 +69,10 @@ pub struct Lease {
 /// The leases of a run.
 #[derive(Clone, Debug)]
 pub struct Leases {
-    at: RunFolder,
+    pub(crate) at: RunFolder,
 }
 
 impl Leases {
-    pub(crate) fn new(at: RunFolder) -> Leases {
-        Leases { at }
-    }
-
     /// Takes the lease of a name. `wait` sleeps and answers whether the process is to stop: then there is none. `lost` is
     /// called when another process has taken the lease over since this one was out of reach.
     ///
@@ -90,7 +86,7 @@ impl Leases {
     ) -> Result<Option<Lease>, StoreError> {
         // Refuses names that cannot be those of files.
         Stem::new(&name.name, 0)?;
-        let me = Holder::this(self.at.store().now());
+        let me = Holder::this(self.at.store.now());
         let Some(number) = self.acquire(&name, &me, wait)? else { return Ok(None) };
         let (watch, ended) = mpsc::channel();
         let lease = Lease { leases: self.clone(), name, number, lost: Arc::default(), _watch: watch };
@@ -125,7 +121,7 @@ impl Leases {
             Ok(done) => lease.end().map(|()| Some(done)).map_err(E::from),
             Err(error) if lease.lost.get().is_none() => {
                 // Where the store is out of reach the next process finds this one dead.
-                self.at.store().delete_if_reachable(&lease_path(&lease.folder(), lease.number));
+                self.at.store.delete_if_reachable(&lease_path(&lease.folder(), lease.number));
                 Err(error)
             }
             Err(_) => lease.end().map(|()| None).map_err(E::from),
@@ -141,7 +137,7 @@ impl Leases {
     ) -> Result<Option<u32>, StoreError> {
         let folder = self.folder(name);
         loop {
-            let files = self.at.store().dated_files(&folder)?;
+            let files = self.at.store.dated_files(&folder)?;
             let numbers =
                 |suffix: &'static str| files.keys().filter_map(move |file| parse_number(file.strip_suffix(suffix)?));
             let (held, highest) = (numbers(TOML).max(), numbers(TOML).chain(numbers(ASKED)).max().unwrap_or(0));
@@ -165,16 +161,16 @@ impl Leases {
                 }
             }
             let number = highest + 1;
-            match self.at.store().publish_toml(&lease_path(&folder, number), me) {
+            match self.at.store.publish_toml(&lease_path(&folder, number), me) {
                 Err(StoreError::AlreadyExists { .. }) => continue,
                 published => published?,
             }
             if let Some(held) = held {
-                if asked && !self.at.store().exists(&question_path(&folder, held))? {
-                    self.at.store().delete(&lease_path(&folder, number))?;
+                if asked && !self.at.store.exists(&question_path(&folder, held))? {
+                    self.at.store.delete(&lease_path(&folder, number))?;
                     continue;
                 }
-                self.at.store().delete(&lease_path(&folder, held))?;
+                self.at.store.delete(&lease_path(&folder, held))?;
             }
             self.forget_questions(&folder, &files)?;
             return Ok(Some(number));
@@ -199,7 +195,7 @@ impl Leases {
             "another process has this name; waiting whether it is alive"
         );
         let question = question_path(folder, held);
-        match self.at.store().publish(&question, bytes::Bytes::from_static(b"format = 1\n")) {
+        match self.at.store.publish(&question, bytes::Bytes::from_static(b"format = 1\n")) {
             Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error),
         }
@@ -209,12 +205,12 @@ impl Leases {
                 return Ok(Answer::Stop);
             }
             waited += LOOK;
-            if !self.at.store().exists(&question)? {
-                let alive = self.at.store().exists(&lease_path(folder, held))?;
+            if !self.at.store.exists(&question)? {
+                let alive = self.at.store.exists(&lease_path(folder, held))?;
                 return Ok(if alive { Answer::Alive } else { Answer::Released });
             }
         }
-        let released = !self.at.store().exists(&lease_path(folder, held))?;
+        let released = !self.at.store.exists(&lease_path(folder, held))?;
         Ok(if released { Answer::Released } else { Answer::None })
     }
 
@@ -226,12 +222,12 @@ impl Leases {
     ) -> Result<(), StoreError> {
         let now = files.values().max().copied().unwrap_or_default().max(names::now() as i64);
         let old = files.iter().filter(|(file, time)| file.ends_with(ASKED) && now - **time > FORGOTTEN);
-        old.map(|(file, _)| folder.clone().join(file.as_str())).try_for_each(|path| self.at.store().delete(&path))
+        old.map(|(file, _)| folder.clone().join(file.as_str())).try_for_each(|path| self.at.store.delete(&path))
     }
 
     /// The holder of a lease; `None` when it was released, and none within when the file is damaged.
     fn holder(&self, folder: &Path, number: u32) -> Result<Option<Option<Holder>>, StoreError> {
-        match self.at.store().find_toml::<Holder>(&lease_path(folder, number)) {
+        match self.at.store.find_toml::<Holder>(&lease_path(folder, number)) {
             Ok(found) => Ok(found.map(Some)),
             Err(StoreError::Damaged { .. }) => Ok(Some(None)),
             Err(error) => Err(error),
@@ -239,7 +235,7 @@ impl Leases {
     }
 
     fn held(&self, name: &LeaseName, holder: Option<&Holder>) -> StoreError {
-        let run = self.at.name();
+        let run = &self.at.name;
         let what = match name.name == name.stage {
             true => format!("the {} of run {run}", name.stage),
             false => format!("{} \"{}\" of run {run}", name.stage, name.name),
@@ -273,7 +269,7 @@ impl Lease {
         if let Some(holder) = self.lost.get() {
             return Err(self.leases.held(&self.name, holder.as_ref()));
         }
-        self.leases.at.store().delete(&lease_path(&self.folder(), self.number))
+        self.leases.at.store.delete(&lease_path(&self.folder(), self.number))
     }
 
     fn folder(&self) -> Path {
@@ -312,10 +308,10 @@ impl Watcher {
     /// The process that has taken the lease over.
     fn answer(&self) -> Result<Option<Option<Holder>>, StoreError> {
         let question = question_path(&self.folder, self.number);
-        if !self.leases.at.store().exists(&question)? {
+        if !self.leases.at.store.exists(&question)? {
             return Ok(None);
         }
-        self.leases.at.store().delete(&question)?;
+        self.leases.at.store.delete(&question)?;
         if let Some(next) = self.leases.holder(&self.folder, self.number + 1)? {
             return Ok(Some(next));
         }

@@ -10,14 +10,10 @@ const LOGS: &str = "logs";
 /// The logs of a run.
 #[derive(Debug)]
 pub struct Logs {
-    at: RunFolder,
+    pub(crate) at: RunFolder,
 }
 
 impl Logs {
-    pub(crate) fn new(at: RunFolder) -> Logs {
-        Logs { at }
-    }
-
     /// Publishes a log under a name that says what it is and when it was made, for a log is not written twice.
     ///
     /// A log that grows could not live in a store; so a stretch of training has a file of its own, and tools that read
@@ -31,7 +27,7 @@ impl Logs {
         if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || name.len() > 128 || !name.chars().all(allowed) {
             return Err(StoreError::BadName(name.to_owned()));
         }
-        self.at.store().publish(&self.at.path([LOGS, name]), bytes)
+        self.at.store.publish(&self.at.path([LOGS, name]), bytes)
     }
 
     /// The names of all logs, in order of name.
@@ -39,7 +35,7 @@ impl Logs {
     /// # Errors
     /// A store that cannot be reached.
     pub fn list(&self) -> Result<Vec<String>, StoreError> {
-        Ok(self.at.store().files(&self.at.path([LOGS]))?.into_iter().collect())
+        Ok(self.at.store.files(&self.at.path([LOGS]))?.into_iter().collect())
     }
 
     /// The contents of a log.
@@ -47,6 +43,6 @@ impl Logs {
     /// # Errors
     /// [`StoreError::NotFound`] when there is none of this name.
     pub fn read(&self, name: &str) -> Result<Bytes, StoreError> {
-        self.at.store().get(&self.at.path([LOGS, name]))
+        self.at.store.get(&self.at.path([LOGS, name]))
     }
 }

@@ -37,8 +37,8 @@ impl Matches {
         let sgf: Bytes = games.iter().map(GameRecord::to_sgf).collect::<String>().into();
         let table = games::to_batch(games);
         self.at.at_free_time(worker, |stem| {
-            self.at.store().publish(&self.at.path(["sgf", MATCHES]).join(format!("{stem}.sgf")), sgf.clone())?;
-            self.at.store().publish_table(&self.file(stem), &table)
+            self.at.store.publish(&self.at.path(["sgf", MATCHES]).join(format!("{stem}.sgf")), sgf.clone())?;
+            self.at.store.publish_table(&self.file(stem), &table)
         })
     }
 
@@ -47,7 +47,7 @@ impl Matches {
     /// # Errors
     /// A store that cannot be reached.
     pub fn files(&self) -> Result<Vec<Stem>, StoreError> {
-        let files = self.at.store().files(&self.at.path([MATCHES]))?;
+        let files = self.at.store.files(&self.at.path([MATCHES]))?;
         let mut stems: Vec<Stem> = files.iter().filter_map(|name| Stem::of_file(name, PARQUET)).collect();
         stems.sort_unstable();
         Ok(stems)
@@ -59,7 +59,7 @@ impl Matches {
     /// [`StoreError::Damaged`] when they cannot be read.
     pub fn summaries(&self, stem: &Stem) -> Result<Vec<GameSummary>, StoreError> {
         let path = self.file(stem);
-        self.at.store().read_records(&path, Some(&GameSummary::COLUMNS), GameSummary::from_batch)
+        self.at.store.read_records(&path, Some(&GameSummary::COLUMNS), GameSummary::from_batch)
     }
 
     /// The results in one file with the lengths of the games.
@@ -68,7 +68,7 @@ impl Matches {
     /// [`StoreError::Damaged`] when they cannot be read.
     pub fn outlines(&self, stem: &Stem) -> Result<Vec<GameOutline>, StoreError> {
         let path = self.file(stem);
-        self.at.store().read_records(&path, Some(&GameOutline::COLUMNS), GameOutline::from_batch)
+        self.at.store.read_records(&path, Some(&GameOutline::COLUMNS), GameOutline::from_batch)
     }
 
     /// The games of one file of results, with all their turns.
@@ -76,12 +76,12 @@ impl Matches {
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
     pub fn read(&self, stem: &Stem) -> Result<Vec<GameRecord>, StoreError> {
-        self.at.store().read_records(&self.file(stem), None, games::from_batch)
+        self.at.store.read_records(&self.file(stem), None, games::from_batch)
     }
 
     /// The full name of a file of results, for people.
     pub fn name(&self, stem: &Stem) -> String {
-        self.at.store().name(&self.file(stem))
+        self.at.store.name(&self.file(stem))
     }
 
     /// All results, oldest first. Who asks again reads only what has come since.

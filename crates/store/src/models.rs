@@ -135,7 +135,7 @@ impl Models {
     /// # Errors
     /// A store that cannot be reached.
     pub fn exists(&self, number: u32) -> Result<bool, StoreError> {
-        self.at.store().exists(&self.at.numbered(MODELS, number).join(CARD))
+        self.at.store.exists(&self.at.numbered(MODELS, number).join(CARD))
     }
 
     /// Publishes a model: the weights first and then the card, with which the model exists.
@@ -144,8 +144,8 @@ impl Models {
     /// [`StoreError::AlreadyExists`] when there is another model of this number; the same one is no error.
     pub fn publish(&self, card: &ModelCard, weights: Bytes) -> Result<(), StoreError> {
         let folder = self.at.numbered(MODELS, card.number);
-        let weights = self.at.store().publish_part(&folder, "weights", "safetensors", weights)?;
-        self.at.store().publish_toml(&folder.join(CARD), &Committed { card: card.clone(), weights })
+        let weights = self.at.store.publish_part(&folder, "weights", "safetensors", weights)?;
+        self.at.store.publish_toml(&folder.join(CARD), &Committed { card: card.clone(), weights })
     }
 
     /// A model: its card and its weights, which are checked to be the ones that were published.
@@ -155,7 +155,7 @@ impl Models {
     pub fn get(&self, number: u32) -> Result<(ModelCard, Bytes), StoreError> {
         let folder = self.at.numbered(MODELS, number);
         let committed = self.committed(number)?;
-        match self.at.store().read_part(&folder, &committed.weights) {
+        match self.at.store.read_part(&folder, &committed.weights) {
             Err(StoreError::NotFound { path }) if self.weights_are_deleted(number)? => {
                 Err(StoreError::Deleted { path, model: committed.card.id() })
             }
@@ -170,8 +170,8 @@ impl Models {
     pub fn delete_weights(&self, number: u32) -> Result<(), StoreError> {
         let Committed { weights, .. } = self.committed(number)?;
         let deleted = Deleted { file: weights.file.clone(), bytes: weights.bytes };
-        self.at.store().publish_mark(&self.deletion_path(number), &deleted)?;
-        self.at.store().delete(&self.at.numbered(MODELS, number).join(weights.file.as_str()))
+        self.at.store.publish_mark(&self.deletion_path(number), &deleted)?;
+        self.at.store.delete(&self.at.numbered(MODELS, number).join(weights.file.as_str()))
     }
 
     /// Whether the weights of a model were deleted on request.
@@ -179,7 +179,7 @@ impl Models {
     /// # Errors
     /// A store that cannot be reached.
     pub fn weights_are_deleted(&self, number: u32) -> Result<bool, StoreError> {
-        self.at.store().exists(&self.deletion_path(number))
+        self.at.store.exists(&self.deletion_path(number))
     }
 
     fn deletion_path(&self, number: u32) -> Path {
@@ -196,12 +196,12 @@ impl Models {
 
     /// The full name of a model's card, for people.
     pub fn name(&self, number: u32) -> String {
-        self.at.store().name(&self.at.numbered(MODELS, number).join(CARD))
+        self.at.store.name(&self.at.numbered(MODELS, number).join(CARD))
     }
 
     fn committed(&self, number: u32) -> Result<Committed, StoreError> {
         let path = self.at.numbered(MODELS, number).join(CARD);
-        self.at.store().find_toml(&path)?.ok_or_else(|| StoreError::NotFound { path: self.at.store().name(&path) })
+        self.at.store.find_toml(&path)?.ok_or_else(|| StoreError::NotFound { path: self.at.store.name(&path) })
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeSet<u32>> {
@@ -209,7 +209,7 @@ impl Models {
     }
 
     fn folders(&self) -> Result<Vec<u32>, StoreError> {
-        let folders = self.at.store().folders(&self.at.path([MODELS]))?;
+        let folders = self.at.store.folders(&self.at.path([MODELS]))?;
         let mut numbers: Vec<u32> = folders.iter().filter_map(|name| parse_number(name)).collect();
         numbers.sort_unstable();
         Ok(numbers)

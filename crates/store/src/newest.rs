@@ -1,21 +1,21 @@
 //! The newest name in a folder whose names order by time.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::StoreError;
 use crate::folder::RunFolder;
 
 /// The newest name seen in a folder, so that only what came since is listed.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct NewestName {
     at: RunFolder,
     folder: &'static str,
-    known: Mutex<Option<String>>,
+    known: Arc<Mutex<Option<String>>>,
 }
 
 impl NewestName {
     pub(crate) fn new(at: RunFolder, folder: &'static str) -> NewestName {
-        NewestName { at, folder, known: Mutex::default() }
+        NewestName { at, folder, known: Arc::default() }
     }
 
     /// The newest name that `counts`; `None` when there is none.
@@ -23,7 +23,7 @@ impl NewestName {
     /// What was the newest before is asked for once more only while nothing newer counts: somebody may have deleted it.
     pub(crate) fn find(&self, counts: impl Fn(&str) -> Result<bool, StoreError>) -> Result<Option<String>, StoreError> {
         let known = self.get();
-        let later = self.at.store().after(&self.at.path([self.folder]), known.as_deref())?;
+        let later = self.at.store.after(&self.at.path([self.folder]), known.as_deref())?;
         for name in later.keys().rev() {
             if counts(name)? {
                 self.set(name);

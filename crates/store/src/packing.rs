@@ -102,7 +102,7 @@ impl Builder {
     pub(crate) fn publish(self, at: &RunFolder, number: u32) -> Result<(), StoreError> {
         let part = |folder: &str, extension: &str, bytes: Option<Bytes>| -> Result<Option<Part>, StoreError> {
             let folder: Path = at.path([folder, ARCHIVE]);
-            bytes.map(|bytes| at.store().publish_part(&folder, &number_name(number), extension, bytes)).transpose()
+            bytes.map(|bytes| at.store.publish_part(&folder, &number_name(number), extension, bytes)).transpose()
         };
         let sgf = self.sgf.map(|sgf| sgf.finish().expect("writing to memory does not fail").into());
         let contents = Contents {
@@ -114,7 +114,7 @@ impl Builder {
         };
         let contents = toml::to_string(&contents).expect("our own types can be written as TOML");
         let games = self.games.finish(&[(CONTENTS, contents)]).unwrap_or_default();
-        at.store().publish(&archive_path(at, GAMES, number), games)
+        at.store.publish(&archive_path(at, GAMES, number), games)
     }
 }
 

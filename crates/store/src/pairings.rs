@@ -42,20 +42,16 @@ mod as_text {
 /// The pairs that were chosen in a run.
 #[derive(Debug)]
 pub struct Pairings {
-    at: RunFolder,
+    pub(crate) at: RunFolder,
 }
 
 impl Pairings {
-    pub(crate) fn new(at: RunFolder) -> Pairings {
-        Pairings { at }
-    }
-
     /// The pair that was chosen at this turn after this model was published; `None` before it is chosen.
     ///
     /// # Errors
     /// A store that cannot be reached, or [`StoreError::Damaged`].
     pub fn get(&self, model: u32, turn: usize) -> Result<Option<Pairing>, StoreError> {
-        self.at.store().find_toml(&self.file(model, turn))
+        self.at.store.find_toml(&self.file(model, turn))
     }
 
     /// Keeps the pair that is chosen at this turn, unless another was chosen already; returns the one that is kept. A
@@ -64,7 +60,7 @@ impl Pairings {
     /// # Errors
     /// A store that cannot be used, or [`StoreError::Damaged`].
     pub fn remember(&self, model: u32, turn: usize, pairing: &Pairing) -> Result<Pairing, StoreError> {
-        self.at.store().remember(&self.file(model, turn), pairing)
+        self.at.store.remember(&self.file(model, turn), pairing)
     }
 
     fn file(&self, model: u32, turn: usize) -> Path {
@@ -75,20 +71,16 @@ impl Pairings {
 /// The other programs that play matches in a run.
 #[derive(Debug)]
 pub struct Engines {
-    at: RunFolder,
+    pub(crate) at: RunFolder,
 }
 
 impl Engines {
-    pub(crate) fn new(at: RunFolder) -> Engines {
-        Engines { at }
-    }
-
     /// Keeps what is known of a program that plays matches under this name, unless something is known already; returns what
     /// is known now.
     ///
     /// # Errors
     /// A store that cannot be used, or [`StoreError::Damaged`].
     pub fn remember<T: Serialize + DeserializeOwned>(&self, name: &EngineName, found: &T) -> Result<T, StoreError> {
-        self.at.store().remember(&self.at.path([ENGINES]).join(format!("{name}.toml")), found)
+        self.at.store.remember(&self.at.path([ENGINES]).join(format!("{name}.toml")), found)
     }
 }

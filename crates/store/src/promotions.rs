@@ -16,14 +16,10 @@ const CHAMPIONS: &str = "champions";
 /// The models of a run that passed a promotion test.
 #[derive(Debug)]
 pub struct Promotions {
-    at: RunFolder,
+    pub(crate) at: RunFolder,
 }
 
 impl Promotions {
-    pub(crate) fn new(at: RunFolder) -> Promotions {
-        Promotions { at }
-    }
-
     /// The model that passed the last promotion test; `None` before there is one. Only newer models follow it.
     ///
     /// # Errors
@@ -38,7 +34,7 @@ impl Promotions {
     /// A store that cannot be written. A model that has passed one before is no error.
     pub fn put(&self, number: u32, how: &impl Serialize) -> Result<(), StoreError> {
         let file = self.at.path([CHAMPIONS]).join(format!("{}.toml", number_name(number)));
-        self.at.store().publish_mark(&file, how)
+        self.at.store.publish_mark(&file, how)
     }
 
     /// The models that passed a promotion test.
@@ -46,7 +42,7 @@ impl Promotions {
     /// # Errors
     /// A store that cannot be reached.
     pub fn list(&self) -> Result<BTreeSet<u32>, StoreError> {
-        let files = self.at.store().files(&self.at.path([CHAMPIONS]))?;
+        let files = self.at.store.files(&self.at.path([CHAMPIONS]))?;
         Ok(files.iter().filter_map(|name| parse_number(name.strip_suffix(".toml")?)).collect())
     }
 }
@@ -54,14 +50,10 @@ impl Promotions {
 /// The models of a run that were retired.
 #[derive(Debug)]
 pub struct Retirements {
-    at: RunFolder,
+    pub(crate) at: RunFolder,
 }
 
 impl Retirements {
-    pub(crate) fn new(at: RunFolder) -> Retirements {
-        Retirements { at }
-    }
-
     /// The retired models: those with an odd number of marks. The first mark retires a model, the second brings it back, and
     /// so on.
     ///
@@ -98,13 +90,13 @@ impl Retirements {
     /// Adds the next mark of a model whose number of marks has this parity.
     fn put(&self, number: u32, parity: u32, why: &impl Serialize) -> Result<(), StoreError> {
         let marks = self.marks()?.get(&number).copied().unwrap_or_default();
-        if marks % 2 == parity { self.at.store().publish_mark(&self.file(number, marks), why) } else { Ok(()) }
+        if marks % 2 == parity { self.at.store.publish_mark(&self.file(number, marks), why) } else { Ok(()) }
     }
 
     /// By model: how often it was retired and brought back.
     fn marks(&self) -> Result<BTreeMap<u32, u32>, StoreError> {
         let mut marks = BTreeMap::new();
-        for name in self.at.store().files(&self.at.path([RETIRED]))? {
+        for name in self.at.store.files(&self.at.path([RETIRED]))? {
             let Some(stem) = name.strip_suffix(".toml") else { continue };
             let (number, mark) = stem.split_once('-').unwrap_or((stem, "0"));
             if let (Some(number), Ok(mark)) = (parse_number(number), mark.parse::<u32>()) {

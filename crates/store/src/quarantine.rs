@@ -20,63 +20,75 @@ const QUARANTINE: &str = "quarantine";
 /// The quarantine of a run.
 #[derive(Clone, Debug)]
 pub struct Quarantine {
-    at: RunFolder,
+    pub(crate) at: RunFolder,
 }
 
 impl Quarantine {
-    pub(crate) fn new(at: RunFolder) -> Quarantine {
-        Quarantine { at }
-    }
-
     /// The full names of all files in quarantine, for people.
     ///
     /// # Errors
     /// A store that cannot be reached.
     pub fn files(&self) -> Result<Vec<String>, StoreError> {
-        self.at.store().names_below(&self.at.path([QUARANTINE]))
+        self.at.store.names_below(&self.at.path([QUARANTINE]))
     }
 
     /// Whether the bytes of a table, read once more, are not what was published.
     pub(crate) fn is_altered(&self, path: &Path) -> Result<bool, StoreError> {
-        match self.at.store().read_table(path, None) {
+        match self.at.store.read_table(path, None) {
             Err(StoreError::Damaged { .. }) => Ok(true),
             Ok(_) | Err(StoreError::NotFound { .. }) => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    pub(crate) fn note(&self, error: &StoreError, moved: usize) {
-        let folder = self.at.store().name(&self.at.path([QUARANTINE]));
-        tracing::warn!(%error, moved, folder, "moved a damaged file and its companions to quarantine");
+    /// What was read of a file; `None` when it is gone, or its bytes are damaged and it was moved. A process that may not
+    /// move it passes over it.
+    pub(crate) fn read_or_move<T>(
+        &self,
+        read: Result<T, StoreError>,
+        path: &Path,
+        quarantine: impl FnOnce() -> Result<usize, StoreError>,
+    ) -> Result<Option<T>, StoreError> {
+        let error = match read {
+            Err(error @ StoreError::Damaged { .. }) => error,
+            // Moved to quarantine by another process.
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            read => return read.map(Some),
+        };
+        if !self.is_altered(path)? {
+            return Err(error);
+        }
+        match quarantine() {
+            Ok(moved) => {
+                let folder = self.at.store.name(&self.at.path([QUARANTINE]));
+                tracing::warn!(%error, moved, folder, "moved a damaged file and its companions to quarantine");
+            }
+            Err(refused) if refused.is_refused() => {
+                tracing::warn!(%error, %refused, "passed over a damaged file, which cannot be moved to quarantine");
+            }
+            Err(failed) => return Err(failed),
+        }
+        Ok(None)
     }
 
     /// Copies all of them, and then deletes them in order.
     pub(crate) fn put(&self, paths: impl AsRef<[Path]>) -> Result<usize, StoreError> {
         let mut there = Vec::new();
         for path in paths.as_ref() {
-            let Some(bytes) = self.at.store().find(path)? else { continue };
+            let Some(bytes) = self.at.store.find(path)? else { continue };
             let target: Path = self.at.path([QUARANTINE]).parts().chain(path.parts().skip(1)).collect();
-            match self.at.store().publish(&target, bytes.clone()) {
+            match self.at.store.publish(&target, bytes.clone()) {
                 // A file of this name was damaged before.
                 Err(StoreError::AlreadyExists { .. }) => {
                     let hashed = format!("{target}-{}", &sha256(&bytes)[..12]);
-                    self.at.store().publish(&Path::from(hashed), bytes)?;
+                    self.at.store.publish(&Path::from(hashed), bytes)?;
                 }
                 published => published?,
             }
             there.push(path);
         }
-        there.iter().try_for_each(|path| self.at.store().delete(path))?;
+        there.iter().try_for_each(|path| self.at.store.delete(path))?;
         traffic::quarantined(there.len());
         Ok(there.len())
     }
-}
-
-/// A process that may not write there passes over the damaged file.
-pub(crate) fn pass(refused: StoreError, error: &StoreError) -> Result<(), StoreError> {
-    if !refused.is_refused() {
-        return Err(refused);
-    }
-    tracing::warn!(%error, %refused, "passed over a damaged file, which cannot be moved to quarantine");
-    Ok(())
 }

@@ -31,7 +31,7 @@ impl Ratings {
         let table = ratings::to_batch(rows);
         loop {
             let newest = self.newest_time()?.map_or(0, |newest| newest + 1);
-            match self.at.store().publish_table(&self.file(self.at.store().now().max(newest)), &table) {
+            match self.at.store.publish_table(&self.file(self.at.store.now().max(newest)), &table) {
                 // Another evaluator was quicker in this millisecond; these are newer.
                 Err(StoreError::AlreadyExists { .. }) => {}
                 done => return done,
@@ -45,7 +45,7 @@ impl Ratings {
     /// [`StoreError::Damaged`] when they cannot be read.
     pub fn newest(&self) -> Result<Option<Vec<RatingRow>>, StoreError> {
         let Some(newest) = self.newest_time()? else { return Ok(None) };
-        self.at.store().read_records(&self.file(newest), None, ratings::from_batch).map(Some)
+        self.at.store.read_records(&self.file(newest), None, ratings::from_batch).map(Some)
     }
 
     /// The time in the name of the newest ratings.

@@ -67,11 +67,11 @@ impl ResignThresholds {
     /// A store that cannot be written.
     pub fn publish(&self, threshold: &ResignThreshold) -> Result<(), StoreError> {
         self.in_force()?;
-        let stored = Dated { time: self.at.store().now(), threshold: threshold.clone() };
+        let stored = Dated { time: self.at.store.now(), threshold: threshold.clone() };
         let mut number = self.known().map_or(0, |known| known.0);
         loop {
             number += 1;
-            match self.at.store().publish_toml(&self.file(&number_name(number)), &stored) {
+            match self.at.store.publish_toml(&self.file(&number_name(number)), &stored) {
                 // Somebody else has published one meanwhile, from the same games or from fewer.
                 Err(StoreError::AlreadyExists { .. }) => {}
                 done => return done,
@@ -97,7 +97,7 @@ impl ResignThresholds {
     pub fn in_force(&self) -> Result<Option<ResignThreshold>, StoreError> {
         let known = self.known();
         let from = known.as_ref().map_or(0, |known| known.0);
-        let newest = numbers::last(from, |number| self.at.store().exists(&self.file(&number_name(number))))?;
+        let newest = numbers::last(from, |number| self.at.store.exists(&self.file(&number_name(number))))?;
         if newest == from {
             return Ok(known.map(|known| known.1));
         }
@@ -121,7 +121,7 @@ impl ResignThresholds {
     /// # Errors
     /// A store that cannot be reached.
     pub fn list(&self) -> Result<Vec<String>, StoreError> {
-        let files = self.at.store().files(&self.at.path([RESIGN]))?;
+        let files = self.at.store.files(&self.at.path([RESIGN]))?;
         let names = || files.iter().filter_map(|name| name.strip_suffix(TOML));
         let old = names().filter(|name| parse_time(name).is_some());
         let numbered = names().filter(|name| parse_number(name).is_some());
@@ -134,14 +134,14 @@ impl ResignThresholds {
     /// [`StoreError::NotFound`] for another name, [`StoreError::Damaged`] when it cannot be read.
     pub fn get(&self, name: &str) -> Result<(u64, ResignThreshold), StoreError> {
         let path = self.file(name);
-        let found: Option<Dated> = self.at.store().find_toml(&path)?;
-        let found = found.ok_or_else(|| StoreError::NotFound { path: self.at.store().name(&path) })?;
+        let found: Option<Dated> = self.at.store.find_toml(&path)?;
+        let found = found.ok_or_else(|| StoreError::NotFound { path: self.at.store.name(&path) })?;
         Ok((parse_time(name).unwrap_or(found.time), found.threshold))
     }
 
     /// The full name of the file of a threshold, for people.
     pub fn name(&self, name: &str) -> String {
-        self.at.store().name(&self.file(name))
+        self.at.store.name(&self.file(name))
     }
 
     fn file(&self, name: &str) -> Path {

@@ -30,53 +30,87 @@ use crate::store::Store;
 #[derive(Clone, Debug)]
 pub struct Run(Arc<Repositories>);
 
-#[derive(Debug)]
-struct Repositories {
-    at: RunFolder,
-    games: Arc<Games>,
+/// The fields of `Repositories`, and the methods of `Run` that hand them out.
+macro_rules! repositories {
+    ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
+        #[derive(Debug)]
+        struct Repositories {
+            at: RunFolder,
+            $($name: $type,)*
+        }
+
+        impl Run {
+            $($(#[$doc])* pub fn $name(&self) -> &$type {
+                &self.0.$name
+            })*
+        }
+    };
+}
+
+repositories! {
+    /// The games of self-play.
+    games: Games,
+    /// The examples to train on.
     examples: Examples,
+    /// The examples of holdout games.
     holdout: Examples,
-    archives: Arc<Archives>,
+    /// The archives of games.
+    archives: Archives,
+    /// The damaged files that were moved out of the way.
     quarantine: Quarantine,
+    /// The games that were left before their end.
     in_progress: InProgress,
+    /// The models.
     models: Models,
+    /// The shards: what each model is trained on.
     shards: Shards,
+    /// The checkpoints of training.
     checkpoints: Checkpoints,
+    /// The logs of training.
     logs: Logs,
+    /// The resignation thresholds.
     resign: ResignThresholds,
+    /// The results of matches.
     matches: Matches,
+    /// The ratings fitted to them.
     ratings: Ratings,
+    /// The games that evaluators are playing.
     claims: Claims,
+    /// The pairs that were chosen to play.
     pairings: Pairings,
+    /// The other programs that play matches.
     engines: Engines,
+    /// The models that passed a promotion test.
     promotions: Promotions,
+    /// The models that were retired.
     retirements: Retirements,
+    /// The leases of names.
     leases: Leases,
 }
 
 impl Run {
     pub(crate) fn new(store: Store, name: RunName) -> Run {
-        let at = RunFolder::new(store, name);
-        let archives = Arc::new(Archives::new(at.clone()));
-        let games = Arc::new(Games::new(at.clone(), archives.clone()));
+        let at = RunFolder { store, name };
+        let archives = Archives::new(at.clone());
+        let games = Games::new(at.clone(), archives.clone());
         Run(Arc::new(Repositories {
-            examples: Examples::new(EXAMPLES, archives.clone()),
-            holdout: Examples::new(HOLDOUT, archives.clone()),
+            examples: Examples { folder: EXAMPLES, archives: archives.clone() },
+            holdout: Examples { folder: HOLDOUT, archives: archives.clone() },
+            quarantine: Quarantine { at: at.clone() },
             in_progress: InProgress::new(at.clone(), games.clone()),
-            quarantine: Quarantine::new(at.clone()),
             models: Models::new(at.clone()),
-            shards: Shards::new(at.clone()),
-            checkpoints: Checkpoints::new(at.clone()),
-            logs: Logs::new(at.clone()),
+            shards: Shards { at: at.clone() },
+            checkpoints: Checkpoints { at: at.clone() },
+            logs: Logs { at: at.clone() },
             resign: ResignThresholds::new(at.clone()),
             matches: Matches::new(at.clone()),
             ratings: Ratings::new(at.clone()),
             claims: Claims::new(at.clone()),
-            pairings: Pairings::new(at.clone()),
-            engines: Engines::new(at.clone()),
-            promotions: Promotions::new(at.clone()),
-            retirements: Retirements::new(at.clone()),
-            leases: Leases::new(at.clone()),
+            pairings: Pairings { at: at.clone() },
+            engines: Engines { at: at.clone() },
+            promotions: Promotions { at: at.clone() },
+            retirements: Retirements { at: at.clone() },
+            leases: Leases { at: at.clone() },
             archives,
             games,
             at,
@@ -85,111 +119,16 @@ impl Run {
 
     /// The name of the run.
     pub fn name(&self) -> &RunName {
-        self.0.at.name()
+        &self.0.at.name
     }
 
     /// The store it is in.
     pub fn store(&self) -> &Store {
-        self.0.at.store()
+        &self.0.at.store
     }
 
     pub(crate) fn folder(&self) -> &RunFolder {
         &self.0.at
-    }
-
-    /// The games of self-play.
-    pub fn games(&self) -> &Games {
-        &self.0.games
-    }
-
-    /// The examples to train on.
-    pub fn examples(&self) -> &Examples {
-        &self.0.examples
-    }
-
-    /// The examples of holdout games.
-    pub fn holdout(&self) -> &Examples {
-        &self.0.holdout
-    }
-
-    /// The archives of games.
-    pub fn archives(&self) -> &Archives {
-        &self.0.archives
-    }
-
-    /// The damaged files that were moved out of the way.
-    pub fn quarantine(&self) -> &Quarantine {
-        &self.0.quarantine
-    }
-
-    /// The games that were left before their end.
-    pub fn in_progress(&self) -> &InProgress {
-        &self.0.in_progress
-    }
-
-    /// The models.
-    pub fn models(&self) -> &Models {
-        &self.0.models
-    }
-
-    /// The shards: what each model is trained on.
-    pub fn shards(&self) -> &Shards {
-        &self.0.shards
-    }
-
-    /// The checkpoints of training.
-    pub fn checkpoints(&self) -> &Checkpoints {
-        &self.0.checkpoints
-    }
-
-    /// The logs of training.
-    pub fn logs(&self) -> &Logs {
-        &self.0.logs
-    }
-
-    /// The resignation thresholds.
-    pub fn resign(&self) -> &ResignThresholds {
-        &self.0.resign
-    }
-
-    /// The results of matches.
-    pub fn matches(&self) -> &Matches {
-        &self.0.matches
-    }
-
-    /// The ratings fitted to them.
-    pub fn ratings(&self) -> &Ratings {
-        &self.0.ratings
-    }
-
-    /// The games that evaluators are playing.
-    pub fn claims(&self) -> &Claims {
-        &self.0.claims
-    }
-
-    /// The pairs that were chosen to play.
-    pub fn pairings(&self) -> &Pairings {
-        &self.0.pairings
-    }
-
-    /// The other programs that play matches.
-    pub fn engines(&self) -> &Engines {
-        &self.0.engines
-    }
-
-    /// The models that passed a promotion test.
-    pub fn promotions(&self) -> &Promotions {
-        &self.0.promotions
-    }
-
-    /// The models that were retired.
-    pub fn retirements(&self) -> &Retirements {
-        &self.0.retirements
-    }
-
-    /// The leases of names.
-    pub fn leases(&self) -> &Leases {
-        &self.0.leases
     }
 }
 

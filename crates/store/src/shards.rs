@@ -116,14 +116,10 @@ pub struct ShardPart {
 /// The shards of a run.
 #[derive(Debug)]
 pub struct Shards {
-    at: RunFolder,
+    pub(crate) at: RunFolder,
 }
 
 impl Shards {
-    pub(crate) fn new(at: RunFolder) -> Shards {
-        Shards { at }
-    }
-
     /// Publishes the shards of a generation: the parts first, in order, and then the manifest that names them, with
     /// which they exist. Answers the manifest with its parts.
     ///
@@ -137,11 +133,10 @@ impl Shards {
         let folder = self.at.numbered(SHARDS, manifest.generation);
         manifest.parts.clear();
         for (i, rows) in parts.into_iter().enumerate() {
-            let part =
-                self.at.store().publish_part(&folder, &format!("part-{i:04}"), "parquet", encode(rows.batch()))?;
+            let part = self.at.store.publish_part(&folder, &format!("part-{i:04}"), "parquet", encode(rows.batch()))?;
             manifest.parts.push(ShardPart { rows: rows.len(), part });
         }
-        self.at.store().publish_toml(&folder.join(MANIFEST), &manifest)?;
+        self.at.store.publish_toml(&folder.join(MANIFEST), &manifest)?;
         Ok(manifest)
     }
 
@@ -150,7 +145,7 @@ impl Shards {
     /// # Errors
     /// [`StoreError::Damaged`] when it cannot be read.
     pub fn manifest(&self, generation: u32) -> Result<Option<Manifest>, StoreError> {
-        self.at.store().find_toml(&self.manifest_path(generation))
+        self.at.store.find_toml(&self.manifest_path(generation))
     }
 
     /// The examples of one part of a generation's shards.
@@ -159,9 +154,9 @@ impl Shards {
     /// [`StoreError::Damaged`] when they are not the ones that were published.
     pub fn read(&self, generation: u32, part: &ShardPart) -> Result<ExampleRows, StoreError> {
         let folder = self.at.numbered(SHARDS, generation);
-        let bytes = self.at.store().read_part(&folder, &part.part)?;
+        let bytes = self.at.store.read_part(&folder, &part.part)?;
         let damaged = |reason| StoreError::Damaged {
-            path: self.at.store().name(&folder.clone().join(part.part.file.as_str())),
+            path: self.at.store.name(&folder.clone().join(part.part.file.as_str())),
             reason,
         };
         let batch = columns::decode(bytes, None).map_err(damaged)?;
@@ -174,7 +169,7 @@ impl Shards {
     /// A store that cannot be written.
     pub fn publish_draws(&self, generation: u32, draws: &[Draws]) -> Result<Part, StoreError> {
         let bytes = encode(&draws::to_batch(draws));
-        self.at.store().publish_part(&self.at.numbered(SHARDS, generation), "draws", "parquet", bytes)
+        self.at.store.publish_part(&self.at.numbered(SHARDS, generation), "draws", "parquet", bytes)
     }
 
     /// How often each position had been drawn with a generation, if that was kept.
@@ -184,15 +179,15 @@ impl Shards {
     pub fn draws(&self, manifest: &Manifest) -> Result<Option<Vec<Draws>>, StoreError> {
         let Some(part) = &manifest.draws else { return Ok(None) };
         let folder = self.at.numbered(SHARDS, manifest.generation);
-        let bytes = self.at.store().read_part(&folder, part)?;
+        let bytes = self.at.store.read_part(&folder, part)?;
         let read = columns::decode(bytes, None).and_then(|batch| draws::from_batch(&batch).map_err(|e| e.to_string()));
-        let path = || self.at.store().name(&folder.clone().join(part.file.as_str()));
+        let path = || self.at.store.name(&folder.clone().join(part.file.as_str()));
         read.map(Some).map_err(|reason| StoreError::Damaged { path: path(), reason })
     }
 
     /// The full name of a generation's manifest, for people.
     pub fn name(&self, generation: u32) -> String {
-        self.at.store().name(&self.manifest_path(generation))
+        self.at.store.name(&self.manifest_path(generation))
     }
 
     /// The generations that have shards, whole or not, ascending.
@@ -200,7 +195,7 @@ impl Shards {
     /// # Errors
     /// A store that cannot be reached.
     pub fn generations(&self) -> Result<Vec<u32>, StoreError> {
-        let folders = self.at.store().folders(&self.at.path([SHARDS]))?;
+        let folders = self.at.store.folders(&self.at.path([SHARDS]))?;
         let mut generations: Vec<u32> = folders.iter().filter_map(|name| parse_number(name)).collect();
         generations.sort_unstable();
         Ok(generations)
@@ -212,7 +207,7 @@ impl Shards {
     /// A store that cannot be reached.
     pub fn prune(&self, first: u32) -> Result<(), StoreError> {
         for generation in self.generations()?.into_iter().filter(|&generation| generation < first) {
-            self.at.store().delete_folder(&self.at.numbered(SHARDS, generation), MANIFEST)?;
+            self.at.store.delete_folder(&self.at.numbered(SHARDS, generation), MANIFEST)?;
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ impl Games {
     pub fn read_each<T: Send>(&self, files: &[FileRef], read: impl Fn(&FileRef) -> T + Sync) -> Vec<T> {
         let loose: Vec<bool> = files.iter().map(|file| self.archives.known_holding(file).is_none()).collect();
         let places: Vec<usize> = (0..files.len()).filter(|&place| loose[place]).collect();
-        let most = if self.at.store().folder().is_some() { FROM_A_FOLDER } else { FROM_A_BUCKET };
+        let most = if self.at.store.folder().is_some() { FROM_A_FOLDER } else { FROM_A_BUCKET };
         let next = AtomicUsize::new(0);
         let work = || {
             let mine = || places.get(next.fetch_add(1, Ordering::Relaxed)).copied();

@@ -6,8 +6,8 @@ use crate::archives::Archives;
 
 fn left() -> InProgress {
     let at = RunFolder::in_memory();
-    let archives = Arc::new(Archives::new(at.clone()));
-    InProgress::new(at.clone(), Arc::new(Games::new(at, archives)))
+    let games = Games::new(at.clone(), Archives::new(at.clone()));
+    InProgress::new(at, games)
 }
 
 fn games(worker: &str, indices: std::ops::Range<u64>) -> Vec<GameRecord> {
@@ -85,9 +85,9 @@ fn what_kills_leave_behind_is_cleared_away() {
     let files: Vec<FileRef> = (0..2).map(|first| left.leave(1, "a", &games("a", first..first + 1)).unwrap()).collect();
     // Killed after it had noted what it was about to take, and before it had deleted the claim on what was finished.
     let intent = |file: &FileRef| Intent { file: file.to_string() };
-    left.at.store().publish_toml(&left.intent_path(&Stem::new("b", 1).unwrap()), &intent(&files[0])).unwrap();
+    left.at.store.publish_toml(&left.intent_path(&Stem::new("b", 1).unwrap()), &intent(&files[0])).unwrap();
     assert!(left.claim(&files[1], "b").unwrap());
-    left.at.store().delete(&left.file(&files[1], PARQUET)).unwrap();
+    left.at.store.delete(&left.file(&files[1], PARQUET)).unwrap();
     assert_eq!(taken_by(&left, "b"), Some((files[0].clone(), vec![0])));
     let there = left.listing().unwrap();
     assert_eq!((there.claimed, there.intents.len()), (BTreeSet::from([files[0].clone()]), 1));

@@ -7,7 +7,7 @@ use super::holder::started;
 use super::*;
 
 fn leases() -> Leases {
-    Leases::new(RunFolder::in_memory())
+    Leases { at: RunFolder::in_memory() }
 }
 
 fn worker(name: &str) -> LeaseName {
@@ -27,7 +27,7 @@ fn leave(leases: &Leases, number: u32, change: impl Fn(&mut Holder)) -> Holder {
     let mut holder = Holder::this(1);
     change(&mut holder);
     let path = lease_path(&leases.folder(&worker("0")), number);
-    leases.at.store().publish_toml(&path, &holder).unwrap();
+    leases.at.store.publish_toml(&path, &holder).unwrap();
     holder
 }
 
@@ -127,8 +127,8 @@ fn lease_is_taken_when_its_holder_ends_meanwhile() {
     leave(&leases, 1, elsewhere);
     let folder = leases.folder(&worker("0"));
     let wait = |_| {
-        leases.at.store().delete(&lease_path(&folder, 1)).unwrap();
-        leases.at.store().delete(&question_path(&folder, 1)).unwrap();
+        leases.at.store.delete(&lease_path(&folder, 1)).unwrap();
+        leases.at.store.delete(&question_path(&folder, 1)).unwrap();
         false
     };
     assert!(leases.take(worker("0"), &wait, || {}).unwrap().is_some());
