@@ -33,6 +33,7 @@
 mod args;
 mod configuration;
 mod console;
+mod drive;
 mod exit;
 pub mod human;
 mod log;
@@ -49,6 +50,7 @@ mod vitals;
 
 pub use args::{PlaceArgs, StoreArgs, TimesArgs};
 pub use configuration::{ConfigArgs, configuration};
+pub use drive::{Driver, Reporter, Silent, Step, Waiting, drive, leased};
 pub use exit::{Blame, EXIT_CODES, Misconfigured, StoreRefuses, StoreUnreachable, main};
 pub use log::{Filter, LogArgs, LogFormat, UnknownFilter};
 pub use output::{StdoutClosed, print};
