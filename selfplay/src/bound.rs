@@ -48,7 +48,6 @@ impl Bound {
     /// The bound for a model: the window of the next one, or `most` games, and never fewer than the next model waits for. `None`
     /// when `most` is 0.
     pub(crate) fn new(config: &RunConfig, model: u32, most: Option<u64>) -> Option<Bound> {
-        let wanted = if model == 0 { config.selfplay.first_games } else { config.selfplay.games };
         let (most, in_positions) = match most {
             Some(0) => return None,
             Some(most) => (most, false),
@@ -56,7 +55,7 @@ impl Bound {
         };
         Some(Bound {
             model,
-            wanted: wanted as u64,
+            wanted: config.selfplay.games_of(model) as u64,
             most,
             in_positions,
             games_per_file: config.selfplay.games_per_file as u64,

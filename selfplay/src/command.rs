@@ -1,23 +1,12 @@
 //! The command line: what was typed, and what is played because of it.
 
-use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
-
 use clap::Parser;
 use cli::{Blame, Misconfigured, Stop, StoreRefuses, StoreUnreachable, within};
 use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
 use net::{Backend, Device, Precision};
-use store::{Backoff, LeaseName, Run, Store, StoreError};
+use store::{Run, Store, StoreError};
 
-use crate::bound::Bound;
-use crate::{Job, Model, SelfplayError, Threshold, Unfinished, play, put_down, rates};
-
-/// How often a worker looks for a newer model and a newer resign threshold.
-const LOOK: Duration = Duration::from_secs(10);
-/// … at most, when there has long been nothing new.
-const LOOK_LATE: Duration = Duration::from_secs(30);
-/// Shards that are not there so long after all games are: something is wrong with the games, or there is no shuffler.
-const OVERDUE: Duration = Duration::from_secs(300);
+use crate::{Console, Driver, Games, Options, SelfplayError, lease};
 
 /// Plays games with a model against itself and publishes them in the run's store, many to a file.
 ///
@@ -104,32 +93,19 @@ fn work(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if let Some(q_init) = args.q_init {
         config.search.q_init = q_init;
     }
-    let worker = Worker { args, run: &run, config: &config, device, stop };
-    let wait = |time| {
-        cli::alive();
-        stop.wait(time)
+    let options = Options {
+        model: args.model.clone(),
+        worker: args.worker.clone(),
+        games: Games::Share { own: args.games, all: args.max_games_per_model },
+        hand_on: args.unfinished == AtStop::Leave,
+        device,
+        threads: args.place.threads(),
+        cache: args.place.cache(),
+        times: args.times.times.unwrap_or(true),
     };
-    let lost = {
-        let stop = stop.clone();
-        move || stop.request()
-    };
-    let done = run.leases().hold(lease(&args.worker), &wait, lost, || match &args.model {
-        ModelRef::Exact(model) => worker.play(model, &mut Unfinished::default(), &mut None, &mut || Ok(true)),
-        ModelRef::Newest(name) => worker.follow(name),
-    })?;
-    if done.is_none() {
-        tracing::info!("asked to stop before the name of this worker was free");
-    }
+    let mut driver = Driver::new(&run, &config, options, stop, Console::default());
+    cli::leased(&run, lease(&args.worker), stop, || cli::drive(&mut driver, stop))?;
     Ok(())
-}
-
-/// The name of a worker, which one process has at a time: two would play the same games.
-pub fn lease(worker: &str) -> LeaseName {
-    LeaseName {
-        stage: "selfplay",
-        name: worker.to_owned(),
-        remedy: "two workers of one name play the same games, so give each a name of its own with --worker NAME",
-    }
 }
 
 /// The run that the games belong to: the model's own, unless the model is built in.
@@ -161,138 +137,4 @@ fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
     let missing =
         || anyhow::anyhow!("there is no run {} in {}; begin it with --config FILE", run.name(), args.store.store);
     Ok(found.ok_or_else(missing).map_err(Misconfigured::new)?)
-}
-
-struct Worker<'a> {
-    args: &'a Args,
-    run: &'a Run,
-    config: &'a RunConfig,
-    device: Device,
-    stop: &'a Stop,
-}
-
-impl Worker<'_> {
-    /// Plays with the newest model, and with the next when it appears, until the run has all its models; with `random`
-    /// before there is any.
-    fn follow(&self, name: &RunName) -> anyhow::Result<()> {
-        let mut unfinished = Unfinished::default();
-        while !self.stop.requested() {
-            let number = self.run.models().newest()?;
-            if number.is_some_and(|number| number >= self.config.cycle.models) {
-                tracing::info!(models = self.config.cycle.models, "the run has all its models");
-                break;
-            }
-            let model = number.map_or(ModelId::Random, |number| name.model(number));
-            // One small object is asked for by thousands who wait: the card of the next model.
-            let next = number.map_or(1, |number| number + 1);
-            let mut bound = Bound::new(self.config, next - 1, self.args.max_games_per_model);
-            self.play(&model, &mut unfinished, &mut bound, &mut || Ok(!self.run.models().exists(next)?))?;
-            while !self.waited_for(next, &model, &bound)? {
-                // The shuffler may have found that games are damaged: then they are counted, and played, once more.
-                let enough = bound.as_mut().map(|bound| bound.count(self.run)).transpose()?;
-                if enough != Some(true) {
-                    break;
-                }
-            }
-        }
-        if self.stop.requested() && unfinished.count() > 0 {
-            put_down(self.run, &self.args.worker, self.hands_on(true, 0), &mut unfinished)?;
-        }
-        Ok(())
-    }
-
-    /// Waits for a model, or until its shards are long overdue; answers whether it need not be waited for any more.
-    fn waited_for(&self, next: u32, model: &ModelId, bound: &Option<Bound>) -> anyhow::Result<bool> {
-        let (began, mut pause) = (Instant::now(), Backoff::new(LOOK, LOOK_LATE));
-        while !self.stop.requested() && !self.run.models().exists(next)? {
-            match bound.as_ref().map(Bound::games).filter(|&games| games > 0) {
-                Some(games) => {
-                    tracing::info!(%model, games, "enough games are published; waiting for a newer model");
-                }
-                None => tracing::info!(%model, "all games are published; waiting for a newer model"),
-            }
-            cli::alive();
-            if began.elapsed() >= OVERDUE && self.run.shards().manifest(next)?.is_none() {
-                return Ok(false);
-            }
-            self.stop.wait(pause.pause());
-        }
-        Ok(true)
-    }
-
-    /// Whether games in progress are left to others when the process is to stop. A built-in model alone plays so fast that
-    /// nothing is worth keeping.
-    fn hands_on(&self, follows: bool, model: u32) -> bool {
-        self.args.unfinished == AtStop::Leave && (follows || model > 0)
-    }
-
-    /// Plays with one model as long as `current` says that it is the right one and there are not enough games.
-    fn play(
-        &self,
-        model: &ModelId,
-        unfinished: &mut Unfinished,
-        bound: &mut Option<Bound>,
-        current: &mut dyn FnMut() -> anyhow::Result<bool>,
-    ) -> anyhow::Result<()> {
-        let follows = matches!(self.args.model, ModelRef::Newest(_));
-        let job = Job {
-            config: self.config.clone(),
-            model: model.clone(),
-            worker: self.args.worker.clone(),
-            games: self.args.games.unwrap_or(u64::MAX),
-            threads: self.args.place.threads(),
-            cache: self.args.place.cache(),
-            times: self.args.times.times.unwrap_or(true),
-            hand_on: self.hands_on(follows, model.number()),
-            follows,
-            threshold: Threshold::new(self.threshold(model)?),
-        };
-        let opened = Model::open(self.run, model, self.device, self.config.selfplay.batch)?;
-        cli::ready();
-        tracing::info!(%model, threshold = job.threshold.get(), threads = job.threads, "playing");
-        let bar = cli::Progress::new(model.to_string(), self.args.games);
-        let mut pause = Backoff::new(LOOK, LOOK_LATE);
-        let (mut looked, mut patience) = (Instant::now(), pause.pause());
-        let mut failed = Ok(());
-        let done = play(self.run, &job, &opened, unfinished, self.stop, &mut |progress| {
-            bar.set(progress.games);
-            bar.note(rates(&progress));
-            if bound.as_mut().is_some_and(|bound| bound.is_reached_by(progress)) {
-                return ControlFlow::Break(());
-            }
-            if looked.elapsed() < patience {
-                return ControlFlow::Continue(());
-            }
-            let mut look = || -> anyhow::Result<bool> {
-                let threshold = self.threshold(model)?;
-                if threshold != job.threshold.get() {
-                    job.threshold.set(threshold);
-                    pause.reset();
-                }
-                let enough = bound.as_mut().map(|bound| bound.look(self.run)).transpose()?;
-                Ok(enough != Some(true) && current()?)
-            };
-            let looks = look();
-            (looked, patience) = (Instant::now(), pause.pause());
-            match looks {
-                Ok(true) => ControlFlow::Continue(()),
-                Ok(false) => ControlFlow::Break(()),
-                Err(error) => {
-                    failed = Err(error);
-                    ControlFlow::Break(())
-                }
-            }
-        })?;
-        bar.finish();
-        tracing::info!(%model, games = done.finished, published = done.games, "{}", rates(&done));
-        failed
-    }
-
-    /// Built-in models have values that mean nothing, so they play to the end.
-    fn threshold(&self, model: &ModelId) -> anyhow::Result<Option<f32>> {
-        match model {
-            ModelId::Trained { .. } => Ok(self.run.resign().in_force()?.map(|resign| resign.threshold)),
-            ModelId::Uniform | ModelId::Random => Ok(None),
-        }
-    }
 }

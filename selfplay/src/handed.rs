@@ -5,33 +5,42 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cli::metrics;
 use config::ModelId;
 use play::Selfplay;
 use record::{GameId, GameRecord};
 use store::{FileRef, Run, StoreError};
 
-use crate::{Job, SelfplayError, Unfinished, models};
+use crate::{Job, SelfplayError, models};
+
+/// Games in progress that a job leaves to the next one.
+#[derive(Debug, Default)]
+pub struct Unfinished {
+    /// For each worker thread.
+    pub(crate) games: Vec<Vec<Selfplay>>,
+    /// Where those come from that other processes began.
+    pub(crate) taken: Taken,
+}
 
 /// The files of games that this process has taken, each with those that are not published yet.
 #[derive(Debug, Default)]
 pub(crate) struct Taken(Vec<(FileRef, BTreeSet<GameId>)>);
 
 impl Unfinished {
-    /// Takes games that some process left, if none are in progress.
-    pub(crate) fn take(&mut self, run: &Run, job: &Job) -> Result<(), SelfplayError> {
-        if self.count() > 0 {
-            return Ok(());
+    /// Begins a job: takes games that some process left, if it may and none are in progress. Answers how many it took.
+    pub(crate) fn begin(&mut self, run: &Run, job: &Job) -> Result<u64, SelfplayError> {
+        self.games.resize_with(job.threads, Vec::new);
+        if !job.hand_on || self.count() > 0 {
+            return Ok(0);
         }
         // A worker of one model has nothing to do with games of another.
         let taken = match run.in_progress().take(&job.worker, |number| job.follows || number == job.model.number()) {
             Err(error @ StoreError::Damaged { .. }) => {
                 tracing::warn!("games that were left are lost: {error}");
-                return Ok(());
+                return Ok(0);
             }
             taken => taken?,
         };
-        let Some(taken) = taken else { return Ok(()) };
+        let Some(taken) = taken else { return Ok(0) };
         let model = job.model.to_string();
         let ids = taken.games.iter().map(|game| game.id).collect();
         let resume = |game| Selfplay::resume(&job.config, game, &model, job.times);
@@ -39,20 +48,34 @@ impl Unfinished {
             Ok(games) => games,
             Err(why) => {
                 tracing::warn!("{}: nobody goes on with these games: {why}", run.in_progress().name(&taken.file));
-                return Ok(run.in_progress().give_back(&job.worker, &taken.file)?);
+                run.in_progress().give_back(&job.worker, &taken.file)?;
+                return Ok(0);
             }
         };
-        metrics::GAMES_RESUMED.add(games.len() as u64);
-        tracing::info!(games = games.len(), begun = %taken.file, "goes on with games that were left");
+        let resumed = games.len();
+        tracing::info!(games = resumed, begun = %taken.file, "goes on with games that were left");
         for (index, game) in games.into_iter().enumerate() {
             self.games[index % job.threads].push(game);
         }
         self.taken.0.push((taken.file, ids));
-        Ok(())
+        Ok(resumed as u64)
+    }
+
+    /// Leaves games in progress to others, or gives them up, since the process is to stop; answers how many it left and how many
+    /// it gave up.
+    pub(crate) fn put_down(&mut self, run: &Run, worker: &str, hand_on: bool) -> Result<(u64, u64), SelfplayError> {
+        let games = self.count();
+        let left = if hand_on { self.leave(run, worker)? } else { 0 };
+        if left > 0 {
+            tracing::info!(games = left, "left games in progress to other workers");
+        } else {
+            tracing::info!(games, "gave up games in progress");
+        }
+        Ok((left, games - left))
     }
 
     /// Leaves all games in progress to others; answers how many those were.
-    pub(crate) fn leave(&mut self, run: &Run, worker: &str) -> Result<u64, SelfplayError> {
+    fn leave(&mut self, run: &Run, worker: &str) -> Result<u64, SelfplayError> {
         let mut piles: BTreeMap<(u32, String), Vec<GameRecord>> = BTreeMap::new();
         for game in self.games.iter().flatten().map(Selfplay::record) {
             piles.entry((number(&game), game.worker.clone())).or_default().push(game);

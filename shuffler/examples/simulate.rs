@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use config::{Preset, RunConfig};
 use go::Size;
 use record::{GameRecord, synthetic};
-use shuffler::Shuffler;
+use shuffler::{Calibrator, Shuffler};
 use store::{FileRef, ModelCard, Run, Stem, Store};
 use tempfile::TempDir;
 
@@ -114,7 +114,8 @@ fn measure(run: &Run, config: &RunConfig, old: &mut Shuffler, model: u32) -> Res
     let mut missing = || time(|| Ok::<_, Failure>(patient.publish(model + 1).is_err()));
     let poll = twice(missing()?, missing()?);
     let window = twice(time(|| young.plan(model + 1))?, time(|| old.plan(model + 1))?);
-    let threshold = twice(time(|| fresh.update_resign(&config.resign))?, time(|| fresh.update_resign(&config.resign))?);
+    let calibrator = Calibrator::new(&fresh, &config.resign);
+    let threshold = twice(time(|| calibrator.update())?, time(|| calibrator.update())?);
     let games = u64::from(model + 1) * config.selfplay.games as u64;
     println!("{games:<10} {files:<6} {newest:<14} {poll:<15} {window:<15} {threshold}");
     Ok(())

@@ -1,54 +1,120 @@
-//! Keeping the resign threshold up to date.
+//! The resign threshold: computed from the newest calibration games whenever there are new games.
 
+use cli::Reporter;
 use config::Resign;
-use store::{FileRef, Run, StoreError};
+use record::resign::Calibration;
+use store::{FileRef, ResignThreshold, Run, StoreError};
 
-use crate::monitor;
+use crate::Event;
 
-/// Computes the resign threshold anew whenever there are new games.
-pub(crate) struct Calibrator<'a> {
-    run: &'a Run,
-    settings: &'a Resign,
+/// How many models back held-out games are looked for.
+const BACK: u32 = 3;
+
+/// Keeps the resign threshold of a run up to date.
+#[derive(Debug)]
+pub struct Calibrator {
+    run: Run,
+    settings: Resign,
     /// The newest games that were looked at, and how many files of their model there were.
     seen: Option<(FileRef, usize)>,
 }
 
-impl Calibrator<'_> {
-    pub(crate) fn new<'a>(run: &'a Run, settings: &'a Resign) -> Calibrator<'a> {
-        Calibrator { run, settings, seen: None }
+/// The bleakest values of the newest calibration games that have a winner.
+#[derive(Debug, Default)]
+struct Bleakest {
+    values: Vec<f32>,
+    from_model: u32,
+    to_model: u32,
+}
+
+impl Calibrator {
+    /// A calibrator that has not seen any games.
+    pub fn new(run: &Run, settings: &Resign) -> Calibrator {
+        Calibrator { run: run.clone(), settings: settings.clone(), seen: None }
     }
 
-    /// Publishes the threshold of the games that are there now, if it is another than before. Games that cannot be read
-    /// leave it as it is, and are complained of once.
-    ///
-    /// # Errors
-    /// A store that cannot be reached or written.
-    pub(crate) fn look(&mut self) -> Result<(), StoreError> {
+    /// Updates the threshold if there are games that the last call has not seen. Games that cannot be read leave it as it is,
+    /// and are logged once.
+    pub(crate) fn look(&mut self, reporter: &mut dyn Reporter<Event>) -> Result<(), StoreError> {
         let files = self.run.games().newest_files()?;
         let newest = files.last().map(|newest| (newest.clone(), files.len()));
         if newest == self.seen {
             return Ok(());
         }
-        monitor::note_games(self.run)?;
+        if let Some((newest, _)) = &newest {
+            reporter.report(Event::Games { time: newest.stem.time(), holdout: self.newest_holdout(newest.model)? });
+        }
         match self.update() {
-            Err(error @ StoreError::Damaged { .. }) => {
-                tracing::error!(%error, "the resign threshold stays as it is");
-            }
-            other => other?,
+            Ok(found) => reporter.report(Event::Calibrated(found)),
+            Err(error @ StoreError::Damaged { .. }) => tracing::error!(%error, "the resign threshold stays as it is"),
+            Err(error) => return Err(error),
         }
         self.seen = newest;
         Ok(())
     }
 
-    fn update(&self) -> Result<(), StoreError> {
-        let before = self.run.resign().newest()?;
-        let found = self.run.update_resign(self.settings)?;
-        monitor::note_threshold(found.as_ref());
-        let found = found.filter(|found| before.as_ref() != Some(found));
-        if let Some(found) = found {
-            let (threshold, games) = (found.threshold, found.games);
-            tracing::info!(threshold, games, false_positive_rate = found.false_positive_rate, "resign threshold");
+    /// Computes the threshold from the newest calibration games, and publishes it unless it is the newest already. `None` while
+    /// there are too few games.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] for games that this version cannot read. Damaged ones are moved to quarantine.
+    pub fn update(&self) -> Result<Option<ResignThreshold>, StoreError> {
+        let bleakest = self.bleakest()?;
+        let found = Calibration::of(&bleakest.values, f64::from(self.settings.quantile), self.settings.min_games);
+        let Some(found) = found.map(|found| self.describe(&found, &bleakest)) else { return Ok(None) };
+        if self.run.resign().newest()?.as_ref() != Some(&found) {
+            self.run.resign().publish(&found)?;
+            let ResignThreshold { threshold, games, false_positive_rate, .. } = found;
+            tracing::info!(threshold, games, false_positive_rate, "resign threshold updated");
         }
-        Ok(())
+        Ok(Some(found))
+    }
+
+    /// Reads games from the newest file backwards until there are enough. The values of `random`, model 0, mean nothing,
+    /// so its games say nothing about when to resign.
+    fn bleakest(&self) -> Result<Bleakest, StoreError> {
+        let mut found = Bleakest::default();
+        let newest = self.run.games().newest_model()?.unwrap_or_default();
+        for model in (1..=newest).rev() {
+            for file in self.run.games().files(model)?.into_iter().rev() {
+                let games_left = self.settings.games - found.values.len();
+                if games_left == 0 {
+                    return Ok(found);
+                }
+                let Some(summaries) = self.run.games().summaries_or_quarantine(&file)? else { continue };
+                let calibration = summaries.iter().rev().filter(|game| game.calibration);
+                let before = found.values.len();
+                found.values.extend(calibration.filter_map(|game| game.bleakest_value).take(games_left));
+                if found.values.len() > before {
+                    found.from_model = model;
+                    found.to_model = found.to_model.max(model);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn describe(&self, found: &Calibration, bleakest: &Bleakest) -> ResignThreshold {
+        let (rate_low, rate_high) = found.interval();
+        ResignThreshold {
+            threshold: found.threshold,
+            quantile: self.settings.quantile,
+            games: found.games,
+            from_model: bleakest.from_model,
+            to_model: bleakest.to_model,
+            false_positive_rate: found.false_positive_rate(),
+            rate_low,
+            rate_high,
+        }
+    }
+
+    /// When held-out games of this model or the last ones before it were published, in milliseconds since 1970.
+    fn newest_holdout(&self, newest: u32) -> Result<Option<u64>, StoreError> {
+        for model in (newest.saturating_sub(BACK)..=newest).rev() {
+            if let Some(file) = self.run.games().holdout_files(model)?.last() {
+                return Ok(Some(file.stem.time()));
+            }
+        }
+        Ok(None)
     }
 }

@@ -7,7 +7,8 @@ use config::RunName;
 use store::{Compaction, Run, Store, StoreError};
 
 use crate::calibrate::Calibrator;
-use crate::{Shuffler, ShufflerError};
+use crate::driver::{Driver, next_generation};
+use crate::{Console, Shuffler, ShufflerError};
 
 /// Makes training data: takes the newest self-play games of a run, draws positions from them, mixes them, and writes
 /// them as shards for the trainer. Computes the resign threshold from the newest calibration games.
@@ -63,7 +64,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     match args.compact {
         Some(least) => compact(args, &run, least),
         None if args.once || args.dry_run => once(args, &run),
-        None => crate::follow(&run, stop).or_else(blame),
+        None => Driver::new(&run, Console).and_then(|mut driver| cli::drive(&mut driver, stop)).or_else(blame),
     }
 }
 
@@ -84,12 +85,12 @@ fn missing(args: &Args, run: &Run) -> anyhow::Error {
 fn once(args: &Args, run: &Run) -> anyhow::Result<()> {
     let config = run.config().map_err(ShufflerError::from).or_else(blame)?;
     let config = config.ok_or_else(|| missing(args, run)).misconfigured()?;
-    let generation = args.generation.map_or_else(|| crate::next_generation(run), Ok).or_else(blame)?;
+    let generation = args.generation.map_or_else(|| next_generation(run), Ok).or_else(blame)?;
     let mut shuffler = Shuffler::new(run, &config);
     if args.dry_run {
         return cli::print(shuffler.plan(generation).or_else(blame)?);
     }
-    Calibrator::new(run, &config.resign).look().map_err(ShufflerError::from).or_else(blame)?;
+    Calibrator::new(run, &config.resign).update().map_err(ShufflerError::from).or_else(blame)?;
     let manifest = shuffler.publish(generation).or_else(blame).context("no shards were made")?;
     cli::print(format!("{} examples for model {}", manifest.drawn.examples, manifest.generation))
 }

@@ -3,8 +3,8 @@
 //! The cast: the `window` is chosen from the summaries of the games (`catalogue`), newest first, up to its `limit`; the `draw` decides how
 //! often each of its positions is taken, all alike or as an urn of the module `weigh` says, in which the `past` may leave less
 //! room for some; it reads those rows and mixes them; the store publishes them in parts with a manifest that says where they
-//! come from. `follow` does that for one model after the other, and `calibrate` has the resign threshold computed anew when
-//! games arrive, for the workers that play.
+//! come from. The `driver` does that for one model after the other, and has the resign threshold computed (`calibrate`) when games
+//! arrive, for the workers that play.
 //!
 //! Generation g is what model g is trained on. It is made when all games of model g − 1 are there (model 0 is `random`),
 //! and from games of models before g only. What is drawn depends on nothing but the games in the store, the run's
@@ -20,13 +20,13 @@ mod calibrate;
 mod catalogue;
 pub mod command;
 mod draw;
+mod driver;
 mod error;
-mod follow;
 mod limit;
-mod monitor;
 mod past;
 mod plan;
 mod random;
+mod report;
 mod weigh;
 mod window;
 
@@ -38,10 +38,11 @@ use store::{FileRef, Manifest, Rejected, Run, StoreError};
 
 pub use archive::{compact, compact_when_due};
 pub use arrival::Arrival;
+pub use calibrate::Calibrator;
+pub use driver::{Driver, Event};
 pub use error::ShufflerError;
-pub use follow::{follow, next_generation};
-pub use monitor::{note_games, note_threshold};
 pub use plan::Plan;
+pub use report::Console;
 
 use catalogue::Catalogue;
 use draw::{BadFile, Drawn, Size};
@@ -148,7 +149,7 @@ impl Shuffler {
         let model = generation.checked_sub(1).ok_or(ShufflerError::NoGeneration)?;
         let files = self.catalogue.arrived(model)?;
         let games = files.iter().map(|(_, games)| games).sum();
-        let wanted = if model == 0 { self.config.selfplay.first_games } else { self.config.selfplay.games };
+        let wanted = self.config.selfplay.games_of(model);
         if games >= wanted {
             return Ok(());
         }
@@ -184,7 +185,6 @@ impl Shuffler {
             }
             published => published?,
         };
-        monitor::note_shards(&published);
         self.run.shards().prune((generation + 1).saturating_sub(KEPT_GENERATIONS))?;
         Ok(published)
     }

@@ -7,9 +7,9 @@ use cli::{Blame, PlaceArgs, Stop, TimesArgs};
 use config::RunName;
 use net::{Backend, Precision};
 use store::Store;
-use trainer::command::ReferenceArgs;
+use trainer::ReferenceArgs;
 
-use crate::cycle::Cycle;
+use crate::cycle::{self, Place};
 
 /// Arguments of `tengen run`.
 #[derive(clap::Args, Debug)]
@@ -49,18 +49,14 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     run.create(&config)?;
     let reference = args.reference.open(&run, &config)?;
     cli::ready();
-    Cycle {
-        store: &store,
-        run: &run,
-        config: &config,
+    let place = Place {
         device,
         threads: args.place.threads(),
         cache: args.place.cache(),
         times: args.times.times.unwrap_or(false),
         reference: reference.as_ref(),
-        stop,
-    }
-    .go()
+    };
+    cycle::run(&store, &run, &config, place, stop)
 }
 
 fn name(args: &Args) -> anyhow::Result<RunName> {

@@ -28,7 +28,7 @@ fn play(run: &Run, config: &RunConfig, model: ModelId, unfinished: &mut Unfinish
         threshold: Threshold::new(None),
     };
     let mut watch = |progress: selfplay::Progress| {
-        if only_one && progress.finished > 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if only_one && progress.finished > 0 { Ok(ControlFlow::Break(())) } else { Ok(ControlFlow::Continue(())) }
     };
     selfplay::play(run, &job, &opened, unfinished, &Stop::never(), &mut watch).unwrap().finished
 }
@@ -108,7 +108,7 @@ impl Worker<'_> {
             if stop_after.is_some_and(|finished| progress.finished >= finished) {
                 stop.request();
             }
-            ControlFlow::Continue(())
+            Ok(ControlFlow::Continue(()))
         };
         selfplay::play(self.run, &job, &opened, &mut Unfinished::default(), &stop, &mut watch).unwrap()
     }

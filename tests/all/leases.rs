@@ -64,7 +64,9 @@ fn second_trainer_of_a_run_is_refused() {
         command
     };
     let mut first = Stage::start(&mut trainer());
-    first.wait_for("trainer", |stage| stage.log().iter().any(|line| line.contains("waiting for")).then_some(()));
+    first.wait_for("trainer", |stage| {
+        stage.log().iter().any(|line| line.contains("the shards of generation 1")).then_some(())
+    });
     let (code, said) = fail(&mut trainer());
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("trainer") && said.contains("is running already") && said.contains("one trainer"), "{said}");

@@ -10,6 +10,7 @@ mod configs;
 mod data;
 mod depth;
 mod doctor;
+mod drivers;
 mod engines;
 mod gtp;
 mod handover;

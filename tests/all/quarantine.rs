@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use shuffler::Calibrator;
 use tests::{TestStore, fail, repository, succeed};
 
 /// Plays games of `random` as worker 0, and returns what the worker logged.
@@ -83,10 +84,10 @@ fn resign_threshold_is_renewed_although_the_newest_games_are_damaged() {
         succeed(command.args(["--run", "tiny", "--model", "tiny-1", "--games", "20", "--worker", worker]));
     }
     let run = store.run("tiny");
-    let before = run.resign().in_force().unwrap();
+    let before = run.resign().newest().unwrap();
     let newest = run.games().files(1).unwrap().pop().unwrap();
     flip_a_byte(&store.path().join(format!("tiny/games/{newest}.parquet")));
-    let found = run.update_resign(&run.config().unwrap().unwrap().resign).unwrap();
+    let found = Calibrator::new(&run, &run.config().unwrap().unwrap().resign).update().unwrap();
     assert!(found.is_some() && found != before, "{found:?}");
     assert_eq!(files(&store, "quarantine/games/000001/").len(), 1);
 }

@@ -39,9 +39,8 @@ fn starting_and_waiting_processes_make_few_requests() {
         stage(&store, "shuffler", &["--run", "tiny"]),
         stage(&store, "trainer", &["--run", "tiny"]),
     ];
-    stages[0].wait_for("games", |stage| {
-        stage.log().iter().any(|line| line.contains("waiting for a newer model")).then_some(())
-    });
+    stages[0]
+        .wait_for("games", |stage| stage.log().iter().any(|line| line.contains("a newer model than")).then_some(()));
     // Two files of ten games, four objects each where some game is set aside; the configuration and its copy; the lease.
     let played = requests(&stages[0]);
     assert!(played["put"] <= 11 && sum(&played) - played["put"] <= 14, "20 games: {played:?}");
@@ -70,9 +69,7 @@ fn starting_and_waiting_processes_make_few_requests() {
     // The hundredth worker that starts asks what the first one asked.
     let last = stage(&store, "selfplay", &["--model", "tiny", "--games", "20", "--worker", "last"]);
     let mut last = last;
-    last.wait_for("games", |stage| {
-        stage.log().iter().any(|line| line.contains("waiting for a newer model")).then_some(())
-    });
+    last.wait_for("games", |stage| stage.log().iter().any(|line| line.contains("a newer model than")).then_some(()));
     println!("the same with {} files of others: {:?}", many + 2, requests(&last));
     assert!(sum(&requests(&last)) <= sum(&played) + 3, "{played:?}, {:?}", requests(&last));
 }

@@ -5,7 +5,6 @@ use net::{FileKind, NetError, Shape, Weights};
 use store::{ModelCard, Run, Source, SourceKind, Store};
 
 use crate::TrainerError;
-use crate::generation::card;
 
 /// Weights that a run begins with, and where they come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,6 +91,21 @@ pub(crate) fn refuse_models(run: &Run) -> Result<(), TrainerError> {
     match run.models().newest()? {
         None => Ok(()),
         Some(newest) => Err(TrainerError::HasModels { newest: run.name().model(newest) }),
+    }
+}
+
+/// What there is to know of a model of this run that has taken so many steps.
+pub(crate) fn card(run: &Run, config: &RunConfig, number: u32, step: u64) -> ModelCard {
+    ModelCard {
+        run: run.name().clone(),
+        number,
+        parent: number.checked_sub(1).filter(|&parent| parent > 0),
+        origin: Vec::new(),
+        step,
+        size: config.game.size,
+        config_digest: config.digest(),
+        network: config.network_of(number),
+        search: config.search.at(number),
     }
 }
 

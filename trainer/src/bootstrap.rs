@@ -1,7 +1,7 @@
 //! A first model from games of people.
 //!
 //! Positions are learned from in random order, each once a round: the move that was played, and who won. What is known so
-//! far is a checkpoint of the run with a file of its own, [`STATE`], so a bootstrap that was stopped or killed goes on
+//! far is a checkpoint of the run with a file of its own, `bootstrap.toml`, so a bootstrap that was stopped or killed goes on
 //! where it was, and a trainer does not take its checkpoint for one of generation 1. Model 1 ends it; training goes on from
 //! there with the momentum at rest.
 
@@ -17,14 +17,12 @@ use serde::{Deserialize, Serialize};
 use store::{Checkpoint, ModelCard, Run, Source};
 
 use crate::begin::{publish_first, refuse_models};
-use crate::generation::SETTLED_ON;
+use crate::feed::SETTLED_ON;
 use crate::journal::{Journal, Set};
 use crate::people::{Order, squared_error};
-use crate::resume::{WEIGHTS, recipe, restore, unusable};
+use crate::resume::{BOOTSTRAP, WEIGHTS, recipe, restore, unusable};
 use crate::{Beginning, People, TrainerError};
 
-/// What a checkpoint of a bootstrap has beside the trainer's state.
-pub(crate) const STATE: &str = "bootstrap.toml";
 /// How often it is saved, so that a kill costs no more.
 const SAVE_EVERY: Duration = Duration::from_secs(600);
 /// Positions of unseen games that are looked at. The standard error of an accuracy is then below 1 %.
@@ -203,7 +201,7 @@ impl Bootstrap<'_> {
         let state = State { seconds: self.time().as_secs_f64(), origin: self.origin.clone() };
         let state = toml::to_string(&state).expect("plain fields are TOML");
         let files =
-            BTreeMap::from([(WEIGHTS.to_owned(), Bytes::from(weights)), (STATE.to_owned(), Bytes::from(state))]);
+            BTreeMap::from([(WEIGHTS.to_owned(), Bytes::from(weights)), (BOOTSTRAP.to_owned(), Bytes::from(state))]);
         let checkpoint = Checkpoint { step: self.trainer.steps(), files };
         // Stopped before its first step, a process has learned nothing that is not saved.
         if self.run.checkpoints().get(checkpoint.step)?.is_some() {
@@ -233,15 +231,17 @@ fn resume(
     workshop: Workshop,
 ) -> Result<(Trainer, Duration), TrainerError> {
     let fail = |problem: String| unusable(checkpoint, problem);
-    let text =
-        checkpoint.files.get(STATE).ok_or_else(|| fail("model 1 is being trained on games of the run".to_owned()))?;
+    let text = checkpoint
+        .files
+        .get(BOOTSTRAP)
+        .ok_or_else(|| fail("model 1 is being trained on games of the run".to_owned()))?;
     let state: State =
-        toml::from_str(&String::from_utf8_lossy(text)).map_err(|e| fail(format!("{STATE}: {}", e.message())))?;
+        toml::from_str(&String::from_utf8_lossy(text)).map_err(|e| fail(format!("{BOOTSTRAP}: {}", e.message())))?;
     if state.origin != origin {
         let names = state.origin.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
         return Err(fail(format!("it belongs to a bootstrap from {names}, whose contents may have changed since")));
     }
-    let time = Duration::try_from_secs_f64(state.seconds).map_err(|e| fail(format!("{STATE}: seconds: {e}")))?;
+    let time = Duration::try_from_secs_f64(state.seconds).map_err(|e| fail(format!("{BOOTSTRAP}: seconds: {e}")))?;
     Ok((restore(checkpoint, config, workshop, 1)?, time))
 }
 

@@ -11,7 +11,7 @@ use net::Workshop;
 use store::Run;
 
 use crate::bootstrap::{Course, Lesson, bootstrap};
-use crate::command::said_of_people;
+use crate::report::of_people;
 use crate::{Beginning, People, files, models};
 
 /// Arguments of `trainer bootstrap`.
@@ -108,7 +108,7 @@ fn said(lesson: &Lesson) -> String {
         Lesson::Look { step, time, examples, losses, constant } => format!(
             "step {step}, {}: on {examples} unseen positions {}",
             human::duration(*time),
-            said_of_people(losses, *constant)
+            of_people(losses, *constant)
         ),
     }
 }

@@ -1,21 +1,15 @@
 //! The command line: what was typed, and what is trained because of it.
 
-use std::path::PathBuf;
-use std::time::Duration;
-
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::{Parser, Subcommand};
-use cli::{Blame, Misconfigured, Stop, StoreRefuses, StoreUnreachable, human};
+use cli::{Blame, Misconfigured, Stop, StoreRefuses, StoreUnreachable};
 use config::{RunConfig, RunName};
-use net::{Backend, Losses, Precision, Workshop};
-use store::{LeaseName, Run, Store, StoreError};
+use net::{Backend, Precision, Workshop};
+use store::{Run, Store, StoreError};
 
 use crate::{
-    Progress, Reference, Setting, TrainerError, bootstrap_command, files, inspect, monitor, noise_command, train_next,
+    Console, Driver, ReferenceArgs, Setting, TrainerError, bootstrap_command, files, inspect, lease, noise_command,
 };
-
-/// Between two lines that say what the trainer waits for.
-const SAY_EVERY: Duration = Duration::from_secs(60);
 
 /// Trains one model after the other on the shards of a run, and publishes them.
 ///
@@ -48,36 +42,6 @@ pub struct Args {
     /// How to log.
     #[command(flatten)]
     pub log: cli::LogArgs,
-}
-
-/// Games of people that models are measured on.
-#[derive(clap::Args, Clone, Debug)]
-pub struct ReferenceArgs {
-    /// Measure every model on some thousand positions of these games of people: .sgf, or .sgf.gz, for the board of the run
-    #[arg(long, env = "TENGEN_HUMAN", value_name = "FILE")]
-    human: Option<PathBuf>,
-}
-
-impl ReferenceArgs {
-    /// The positions, if there are any to be measured.
-    ///
-    /// # Errors
-    /// A file that cannot be read, or that has no game for the board of the run.
-    pub fn open(&self, run: &Run, config: &RunConfig) -> anyhow::Result<Option<Reference>> {
-        let Some(path) = &self.human else { return Ok(None) };
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
-        let reference = Reference::read(config, &files::name(path), &bytes).map_err(blame)?;
-        let (games, positions) = (reference.games(), reference.positions());
-        tracing::info!(games, positions, left_out = reference.left_out(), "games of people to measure models on");
-        if reference.was_learned_from(run)? {
-            tracing::warn!(
-                "the first model of {} has learned from {}: it knows these games",
-                run.name(),
-                path.display()
-            );
-        }
-        Ok(Some(reference))
-    }
 }
 
 /// What else a trainer does.
@@ -135,7 +99,7 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         let (run, config) = run()?;
         let reference = args.reference.open(&run, &config)?;
         let setting = Setting { workshop, reference: reference.as_ref() };
-        return leased(&run, stop, || train_all((&run, &config), args.once, setting, stop));
+        return leased(&run, stop, || train((&run, &config), args.once, setting, stop));
     };
     if args.once {
         return Err(Misconfigured::new(anyhow!("--once is for training shards")).into());
@@ -162,39 +126,13 @@ fn trains(command: Option<&Command>) -> bool {
 
 /// Does the work of the one trainer of a run.
 fn leased(run: &Run, stop: &Stop, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let wait = |time| {
-        cli::alive();
-        stop.wait(time)
-    };
-    let lost = {
-        let stop = stop.clone();
-        move || stop.request()
-    };
-    if run.leases().hold(lease(), &wait, lost, work)?.is_none() {
-        tracing::info!("asked to stop before the other trainer of the run had ended");
-    }
-    Ok(())
-}
-
-/// The right to train a run, which one process has at a time.
-pub fn lease() -> LeaseName {
-    LeaseName {
-        stage: "trainer",
-        name: "trainer".to_owned(),
-        remedy: "a run has one trainer at a time, so stop one of them",
-    }
+    cli::leased(run, lease(), stop, work).map(Option::unwrap_or_default)
 }
 
 /// Trains model after model.
-fn train_all((run, config): (&Run, &RunConfig), once: bool, setting: Setting<'_>, stop: &Stop) -> anyhow::Result<()> {
-    monitor::begin();
-    while !stop.requested() {
-        let trained = train(run, config, setting, stop)?;
-        if trained && once {
-            break;
-        }
-    }
-    Ok(())
+fn train((run, config): (&Run, &RunConfig), once: bool, setting: Setting<'_>, stop: &Stop) -> anyhow::Result<()> {
+    let driver = Driver::new(run, config, setting, stop, Console::new(run, config));
+    Ok(cli::drive(&mut if once { driver.once() } else { driver }, stop)?)
 }
 
 /// The configuration of the run, which begins with `--config` if it has none.
@@ -205,61 +143,6 @@ fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
     let found = run.config()?;
     let missing = || anyhow!("there is no run {} in {}; begin it with --config FILE", run.name(), args.store.store);
     found.ok_or_else(missing).misconfigured()
-}
-
-/// Trains one model, and shows how; answers whether it was finished.
-///
-/// # Errors
-/// Whatever kept the model from being trained.
-pub fn train(run: &Run, config: &RunConfig, setting: Setting<'_>, stop: &Stop) -> Result<bool, TrainerError> {
-    let mut bar = None;
-    let mut said = None;
-    let card = train_next(run, config, setting, stop, &mut |progress| match progress {
-        Progress::Waiting { generation, time } => {
-            if said.is_none_or(|said| time >= said + SAY_EVERY) {
-                said = Some(time);
-                tracing::info!(waited = human::duration(time), "waiting for the shards of generation {generation}");
-            }
-        }
-        Progress::Step { generation, done, steps, losses, .. } => {
-            let name = || run.name().model(generation).to_string();
-            let bar = bar.get_or_insert_with(|| cli::Progress::new(name(), Some(steps as u64)));
-            bar.set(done as u64);
-            bar.note(said_shortly(&losses));
-        }
-        Progress::Holdout { examples, losses, calibration_error, .. } => {
-            tracing::info!(examples, "holdout: {}, calibration error {calibration_error:.3}", said_shortly(&losses));
-        }
-        Progress::Human { examples, losses, constant, .. } => {
-            tracing::info!(examples, "games of people: {}", said_of_people(&losses, constant));
-        }
-    })?;
-    if let Some(bar) = bar {
-        bar.finish();
-    }
-    let Some(card) = card else { return Ok(false) };
-    monitor::note_model(card.number);
-    tracing::info!(model = %card.id(), step = card.step, "published");
-    Ok(true)
-}
-
-/// The losses that a person follows.
-pub fn said_shortly(losses: &Losses) -> String {
-    let Losses { policy, value, accuracy, target_entropy, .. } = losses;
-    let percent = 100.0 * accuracy;
-    format!(
-        "policy {policy:.3} (of which {target_entropy:.3} cannot be learned), value {value:.3}, top move {percent:.0} %"
-    )
-}
-
-/// What a person follows on games of people.
-pub(crate) fn said_of_people(losses: &Losses, constant: f32) -> String {
-    let Losses { policy, accuracy, top_three, value_error, .. } = losses;
-    let [top, three] = [accuracy, top_three].map(|share| 100.0 * share);
-    format!(
-        "top move {top:.1} %, top three {three:.1} %, policy loss {policy:.3}, value error {value_error:.3} (a constant has \
-         {constant:.3})"
-    )
 }
 
 /// Whose fault an error is, and so the exit code.

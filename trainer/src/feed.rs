@@ -5,6 +5,9 @@ use store::{Manifest, Run, StoreError};
 
 use crate::Ahead;
 
+/// Examples that the batch norms of averaged weights are measured on.
+pub(crate) const SETTLED_ON: usize = 4_096;
+
 /// Reads examples one batch after the other. One part is in memory at a time.
 pub(crate) struct Feed {
     run: Run,

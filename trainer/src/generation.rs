@@ -1,146 +1,58 @@
-//! One model after the other.
+//! The training of one model.
 
 use std::time::{Duration, Instant};
 
-use cli::Stop;
+use cli::{Reporter, Stop};
 use config::RunConfig;
-use net::{Losses, NetError, Workshop};
+use net::{Losses, NetError};
 use record::Example;
-use store::{Backoff, Manifest, ModelCard, Run, StoreError};
+use store::{Manifest, Run, StoreError};
 
-use crate::Ahead;
 use crate::checkup::Checkup;
-use crate::feed::{self, Feed};
+use crate::feed::{self, Feed, SETTLED_ON};
+use crate::holdout::{HOLDOUT, holdout};
 use crate::journal::{Journal, Set};
-use crate::monitor;
-use crate::resume::{Work, resume, save};
-use crate::{Progress, Reference, TrainerError};
+use crate::resume::{Work, save};
+use crate::{Ahead, Progress, Reference, TrainerError};
 
 /// Steps whose mean is one line of the log.
 const STEPS_PER_LINE: usize = 10;
 /// Long generations are saved as often as this, so that a kill costs no more.
 const SAVE_EVERY: Duration = Duration::from_secs(600);
-/// How often the store is asked for shards.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// … at most, when it takes long.
-const LOOK_LATE: Duration = Duration::from_secs(10);
-/// Examples of the holdout that are measured for each model, at most: the newest ones. The standard error of an accuracy is
-/// then about 1 %.
-pub(crate) const HOLDOUT: usize = 16_384;
-/// … and at least, where there are so many.
+/// Examples of the holdout that are measured for each model, at least, where there are so many.
 const LEAST_HOLDOUT: usize = 4_096;
 /// Examples learned from for each that is measured between those bounds. A step goes three ways through the network where measuring goes one,
 /// so between those bounds measuring is about a twelfth of the work.
 const LEARNED_PER_MEASURED: usize = 4;
-/// Examples that the batch norms of averaged weights are measured on.
-pub(crate) const SETTLED_ON: usize = 4_096;
 /// Examples that are seen through all symmetries.
 const SPREAD: usize = 512;
 
-/// Where models are trained, and what they are measured on: what belongs to the place.
-#[derive(Clone, Copy, Debug)]
-pub struct Setting<'a> {
-    /// Where the network learns.
-    pub workshop: Workshop,
-    /// Games of people that every model is measured on.
-    pub reference: Option<&'a Reference>,
-}
-
-impl From<Workshop> for Setting<'_> {
-    fn from(workshop: Workshop) -> Self {
-        Setting { workshop, reference: None }
-    }
-}
-
-/// Trains and publishes the next model of a run: waits for its shards, learns from each of their examples once, in
-/// their order, and measures the outcome on games that are never learned from.
-///
-/// `None` when `stop` was requested before the model was finished; what was learned is saved. What happens when the
-/// process is killed is told in `resume`.
-///
-/// # Errors
-/// The store refuses, a checkpoint or model is damaged, an example makes no sense, or the loss is no number.
-pub fn train_next<'a>(
-    run: &Run,
-    config: &RunConfig,
-    setting: impl Into<Setting<'a>>,
-    stop: &Stop,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<Option<ModelCard>, TrainerError> {
-    let Setting { workshop, reference } = setting.into();
-    let watch = &mut |progress| {
-        monitor::note(&progress, &config.train);
-        watch(progress);
-    };
-    let generation = run.models().newest()?.unwrap_or(0) + 1;
-    let mut work = resume(run, config, workshop, generation)?;
-    if !work.progress.finished {
-        let Some(shards) = wait_for_shards(run, generation, stop, watch)? else { return Ok(None) };
-        let learned = Losses::default();
-        let mut course = Course { run, config, reference, shards: &shards, work: &mut work, watch, learned };
-        course.learn(stop)?;
-    }
-    if work.progress.finished { publish(run, config, &work).map(Some) } else { Ok(None) }
-}
-
-/// Waits until the examples are there; `None` when asked to stop.
-fn wait_for_shards(
-    run: &Run,
-    generation: u32,
-    stop: &Stop,
-    watch: &mut dyn FnMut(Progress),
-) -> Result<Option<Manifest>, TrainerError> {
-    let began = Instant::now();
-    let mut pause = Backoff::new(LOOK_EVERY, LOOK_LATE);
-    loop {
-        let shards = run.shards().manifest(generation)?;
-        if shards.is_some() || stop.requested() {
-            return Ok(shards.filter(|_| !stop.requested()));
-        }
-        watch(Progress::Waiting { generation, time: began.elapsed() });
-        stop.wait(pause.pause());
-    }
-}
-
-fn publish(run: &Run, config: &RunConfig, work: &Work) -> Result<ModelCard, TrainerError> {
-    let number = work.progress.generation;
-    let weights = work.trainer.published().map_err(|source| TrainerError::Train { generation: number, source })?;
-    let card = card(run, config, number, work.trainer.steps());
-    let published = run.models().publish(&card, weights.to_bytes().into());
-    published.map_err(|error| TrainerError::of_publishing(run, || format!("model {number}"), error))?;
-    Ok(card)
-}
-
-/// What there is to know of a model of this run that has taken so many steps.
-pub(crate) fn card(run: &Run, config: &RunConfig, number: u32, step: u64) -> ModelCard {
-    ModelCard {
-        run: run.name().clone(),
-        number,
-        parent: number.checked_sub(1).filter(|&parent| parent > 0),
-        origin: Vec::new(),
-        step,
-        size: config.game.size,
-        config_digest: config.digest(),
-        network: config.network_of(number),
-        search: config.search.at(number),
-    }
-}
-
 /// The training of one model.
-struct Course<'a> {
+pub(crate) struct Course<'a> {
     run: &'a Run,
     config: &'a RunConfig,
     reference: Option<&'a Reference>,
     shards: &'a Manifest,
     work: &'a mut Work,
-    watch: &'a mut dyn FnMut(Progress),
+    reporter: &'a mut dyn Reporter<Progress>,
     /// What the last batches cost that were learned from.
     learned: Losses,
 }
 
-impl Course<'_> {
+impl<'a> Course<'a> {
+    pub(crate) fn new(
+        run: &'a Run,
+        config: &'a RunConfig,
+        reference: Option<&'a Reference>,
+        shards: &'a Manifest,
+        work: &'a mut Work,
+        reporter: &'a mut dyn Reporter<Progress>,
+    ) -> Course<'a> {
+        Course { run, config, reference, shards, work, reporter, learned: Losses::default() }
+    }
+
     /// Learns until all batches are done or `stop` is requested, and saves.
-    fn learn(&mut self, stop: &Stop) -> Result<(), TrainerError> {
+    pub(crate) fn learn(&mut self, stop: &Stop) -> Result<(), TrainerError> {
         let train = &self.config.train;
         let steps = self.steps()?;
         let feed = Feed::new(self.run, self.shards, self.work.progress.batches * train.batch).ahead(train.batch);
@@ -197,8 +109,7 @@ impl Course<'_> {
             batches.push((Example::total_weight(&examples), losses));
             read += examples.len();
             let (done, step) = (self.work.progress.batches, self.work.trainer.steps());
-            cli::metrics::LEARNING_RATE.set(rate);
-            (self.watch)(Progress::Step { generation, done, steps, step, losses });
+            self.reporter.report(Progress::Step { generation, done, steps, step, rate, losses });
         }
         let Some(losses) = Losses::mean(&batches) else { return Ok(()) };
         let speed = read as f32 / began.elapsed().as_secs_f32();
@@ -254,12 +165,10 @@ impl Course<'_> {
             journal.alarm(step, &alarm);
         }
         let calibration_error = measured.calibration.error() as f32;
-        (self.watch)(Progress::Holdout { generation, examples: examples.len(), losses, calibration_error });
+        self.reporter.report(Progress::Holdout { generation, examples: examples.len(), losses, calibration_error });
         Ok(())
     }
-}
 
-impl Course<'_> {
     /// Measures the model on games of people, if there are any.
     fn measure_reference(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
         let Some(Reference { examples, constant, .. }) = self.reference else { return Ok(()) };
@@ -268,31 +177,11 @@ impl Course<'_> {
         let (examples, constant, losses) = (examples.len(), *constant, measured.losses);
         let others = [("examples", examples as f32), ("constant_value", constant)];
         journal.put_measured(self.work.trainer.steps(), Set::Human, &measured, &others);
-        (self.watch)(Progress::Human { generation, examples, losses, constant });
+        self.reporter.report(Progress::Human { generation, examples, losses, constant });
         Ok(())
     }
 }
 
 fn failed(generation: u32, source: NetError) -> TrainerError {
     TrainerError::Train { generation, source }
-}
-
-/// The newest examples that are never learned from, at most `most`, of models before `generation`. Files that cannot be read
-/// are passed over: nothing depends on any one of them.
-pub(crate) fn holdout(run: &Run, generation: u32, most: usize) -> Result<Vec<Example>, StoreError> {
-    let mut examples = Vec::new();
-    for model in (0..generation).rev() {
-        for file in run.games().holdout_files(model)?.into_iter().rev() {
-            match run.holdout().read(&file) {
-                Ok(rows) => examples.extend(rows.to_examples()),
-                Err(error) if error.is_damage() => tracing::warn!("passing over a file of the holdout: {error}"),
-                Err(error) => return Err(error),
-            }
-            if examples.len() >= most {
-                examples.truncate(most);
-                return Ok(examples);
-            }
-        }
-    }
-    Ok(examples)
 }

@@ -1,7 +1,7 @@
 //! The trainer stage: learns from the shards of a generation and publishes the next model.
 //!
-//! The cast: [`train_next`] makes one model (`generation`). It finds out where training goes on (`resume`), reads the
-//! examples in their order (`feed`), hands them batch by batch to [`net::Trainer`], and writes down what it sees
+//! The cast: the [`Driver`] makes one model after the other. It finds out where training goes on (`resume`), reads the
+//! examples in their order (`feed`), hands them batch by batch to [`net::Trainer`] (`generation`), and writes down what it sees
 //! (`journal`, `events`). All that it remembers between two models is in the store, so the process can be killed and
 //! started again at any time.
 //!
@@ -17,19 +17,21 @@ mod bootstrap;
 mod bootstrap_command;
 mod checkup;
 pub mod command;
+mod driver;
 mod error;
 mod events;
 mod feed;
 mod files;
 mod generation;
+mod holdout;
 mod inspect;
 mod journal;
 pub mod models;
-mod monitor;
 mod noise;
 mod noise_command;
 mod people;
 mod reference;
+mod report;
 mod resume;
 
 use std::time::Duration;
@@ -39,11 +41,12 @@ use net::Losses;
 pub use ahead::Ahead;
 pub use begin::Beginning;
 pub use bootstrap::{Course, Lesson, bootstrap};
+pub use driver::{Driver, Setting, lease};
 pub use error::TrainerError;
-pub use generation::{Setting, train_next};
 pub use noise::{Noise, Trial};
 pub use people::{People, converter};
-pub use reference::Reference;
+pub use reference::{Reference, ReferenceArgs};
+pub use report::Console;
 
 /// What a trainer is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,6 +68,8 @@ pub enum Progress {
         steps: usize,
         /// Optimiser steps since the start of the run.
         step: u64,
+        /// The learning rate.
+        rate: f32,
         /// What the batch cost.
         losses: Losses,
     },
@@ -90,5 +95,12 @@ pub enum Progress {
         losses: Losses,
         /// The squared error of the best value that does not look at the board.
         constant: f32,
+    },
+    /// It has published the model.
+    Published {
+        /// The number of the model.
+        generation: u32,
+        /// Optimiser steps since the start of the run.
+        step: u64,
     },
 }

@@ -13,8 +13,8 @@ use serde::Serialize;
 use store::{Manifest, Run};
 
 use crate::TrainerError;
-use crate::feed::Feed;
-use crate::generation::{HOLDOUT, SETTLED_ON, holdout};
+use crate::feed::{Feed, SETTLED_ON};
+use crate::holdout::{HOLDOUT, holdout};
 use crate::resume::recipe;
 
 /// Training sets with wrong results, of one run.

@@ -4,13 +4,16 @@
 //! cannot.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
+use anyhow::Context;
+use cli::Blame;
 use config::RunConfig;
 use record::Example;
 use store::{Run, Source, SourceKind, StoreError};
 
-use crate::TrainerError;
 use crate::people::{games, spread, squared_error};
+use crate::{TrainerError, files};
 
 /// Positions of a reference. The standard error of an accuracy is then below 1 %.
 const POSITIONS: usize = 4096;
@@ -78,5 +81,35 @@ impl Reference {
             return Ok(false);
         }
         Ok(run.models().card(1)?.origin.iter().any(|source| source.sha256 == self.source.sha256))
+    }
+}
+
+/// Games of people that models are measured on.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ReferenceArgs {
+    /// Measure every model on some thousand positions of these games of people: .sgf, or .sgf.gz, for the board of the run
+    #[arg(long, env = "TENGEN_HUMAN", value_name = "FILE")]
+    human: Option<PathBuf>,
+}
+
+impl ReferenceArgs {
+    /// The positions, if there are any to be measured.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or that has no game for the board of the run.
+    pub fn open(&self, run: &Run, config: &RunConfig) -> anyhow::Result<Option<Reference>> {
+        let Some(path) = &self.human else { return Ok(None) };
+        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
+        let reference = Reference::read(config, &files::name(path), &bytes).misconfigured()?;
+        let (games, positions) = (reference.games(), reference.positions());
+        tracing::info!(games, positions, left_out = reference.left_out(), "games of people to measure models on");
+        if reference.was_learned_from(run)? {
+            tracing::warn!(
+                "the first model of {} has learned from {}: it knows these games",
+                run.name(),
+                path.display()
+            );
+        }
+        Ok(Some(reference))
     }
 }

@@ -24,10 +24,12 @@ use net::{NetError, Recipe, Shape, Targets, Trainer, Weights, Workshop};
 use serde::{Deserialize, Serialize};
 use store::{Checkpoint, Run};
 
-use crate::{TrainerError, bootstrap};
+use crate::TrainerError;
 
 /// The file of the trainer's state.
 pub(crate) const WEIGHTS: &str = "trainer.safetensors";
+/// The file that tells the checkpoint of a bootstrap from that of a generation.
+pub(crate) const BOOTSTRAP: &str = "bootstrap.toml";
 const PROGRESS: &str = "progress.toml";
 
 /// How far a generation is.
@@ -50,7 +52,7 @@ pub(crate) struct Work {
 /// Finds the state from which model `generation` is to be trained, its predecessor being published.
 pub(crate) fn resume(run: &Run, config: &RunConfig, workshop: Workshop, generation: u32) -> Result<Work, TrainerError> {
     let begun = Progress { generation, batches: 0, finished: false };
-    let bootstrapped = |checkpoint: &Checkpoint| checkpoint.files.contains_key(bootstrap::STATE);
+    let bootstrapped = |checkpoint: &Checkpoint| checkpoint.files.contains_key(BOOTSTRAP);
     let newest = run.checkpoints().newest()?;
     if let Some(checkpoint) = newest.as_ref().filter(|newest| generation == 1 && bootstrapped(newest)) {
         return Err(unusable(

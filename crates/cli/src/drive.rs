@@ -6,7 +6,9 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use crate::{Pause, Stop, alive, human};
+use store::{Backoff, LeaseName, Run, StoreError};
+
+use crate::{Stop, alive, human};
 
 /// Time between two log lines about the same wait.
 const BETWEEN_LINES: Duration = Duration::from_secs(60);
@@ -24,7 +26,7 @@ pub trait Driver {
     fn step(&mut self) -> Result<Step, Self::Error>;
 
     /// The pauses between steps that wait.
-    fn pause(&self) -> Pause;
+    fn pause(&self) -> Backoff;
 
     /// Puts down what is in progress. The loop calls it once, when the process is to stop.
     ///
@@ -112,14 +114,16 @@ pub fn drive<D: Driver>(driver: &mut D, stop: &Stop) -> Result<(), D::Error> {
     driver.put_down()
 }
 
-/// Does some work under a lease. `acquire` gets what the store needs for one: a function that waits and answers whether the
-/// process is to stop, and one to be called when another process has taken the lease over.
+/// Does some work under a lease. It is asked to stop when another process has taken the lease over. `None` when the process is
+/// to stop before it has the lease.
 ///
 /// # Errors
-/// Those of `acquire`.
-pub fn leased<T, E>(
+/// As [`Leases::hold`](store::Leases::hold), and those of the work.
+pub fn leased<T, E: From<StoreError>>(
+    run: &Run,
+    name: LeaseName,
     stop: &Stop,
-    acquire: impl FnOnce(&dyn Fn(Duration) -> bool, Box<dyn Fn() + Send>) -> Result<Option<T>, E>,
+    work: impl FnOnce() -> Result<T, E>,
 ) -> Result<Option<T>, E> {
     let wait = |time| {
         alive();
@@ -129,7 +133,7 @@ pub fn leased<T, E>(
         let stop = stop.clone();
         move || stop.request()
     };
-    let done = acquire(&wait, Box::new(lost))?;
+    let done = run.leases().hold(name, &wait, lost, work)?;
     if done.is_none() {
         tracing::info!("stopped before another process had released the lease");
     }
@@ -138,15 +142,15 @@ pub fn leased<T, E>(
 
 /// One wait after the other, with nothing done in between.
 struct Wait {
-    pause: Pause,
+    backoff: Backoff,
     /// What is waited for, and since when.
     last: Option<(Waiting, Instant)>,
     said: Option<Instant>,
 }
 
 impl Wait {
-    fn new(pause: Pause) -> Wait {
-        Wait { pause, last: None, said: None }
+    fn new(backoff: Backoff) -> Wait {
+        Wait { backoff, last: None, said: None }
     }
 
     /// The time until the next step.
@@ -154,12 +158,12 @@ impl Wait {
         let began = match self.last.take() {
             Some((last, began)) if last.what == waiting.what => {
                 if last.there != waiting.there {
-                    self.pause.reset();
+                    self.backoff.reset();
                 }
                 began
             }
             _ => {
-                self.pause.reset();
+                self.backoff.reset();
                 self.said = None;
                 Instant::now()
             }
@@ -169,7 +173,7 @@ impl Wait {
             self.said = Some(Instant::now());
         }
         self.last = Some((waiting, began));
-        self.pause.grow()
+        self.backoff.pause()
     }
 }
 
@@ -194,8 +198,8 @@ mod tests {
             self.steps.remove(0)
         }
 
-        fn pause(&self) -> Pause {
-            Pause::new(Duration::from_millis(1), Duration::from_millis(1))
+        fn pause(&self) -> Backoff {
+            Backoff::new(Duration::from_millis(1), Duration::from_millis(1))
         }
 
         fn put_down(&mut self) -> Result<(), &'static str> {
@@ -223,7 +227,7 @@ mod tests {
 
     #[test]
     fn wait_pauses_grow_until_there_is_more_or_another_thing_is_waited_for() {
-        let mut wait = Wait::new(Pause::new(Duration::from_secs(1), Duration::from_secs(100)));
+        let mut wait = Wait::new(Backoff::new(Duration::from_secs(1), Duration::from_secs(100)));
         let games = |there| Waiting { what: "games".to_owned(), there, detail: String::new() };
         let mut next = |waiting| wait.next(waiting).as_secs_f64();
         for _ in 0..6 {
@@ -235,17 +239,5 @@ mod tests {
             next(games(4));
         }
         assert!(next(Waiting::new("a model")) < 1.5);
-    }
-
-    #[test]
-    fn leased_work_is_stopped_when_the_lease_is_lost() {
-        let stop = Stop::never();
-        let done = leased(&stop, |wait, lost| {
-            assert!(!wait(Duration::from_millis(1)));
-            lost();
-            Ok::<_, ()>(Some(wait(Duration::from_secs(60))))
-        });
-        assert_eq!(done, Ok(Some(true)));
-        assert!(stop.requested());
     }
 }

@@ -134,6 +134,11 @@ pub struct Selfplay {
 }
 
 impl Selfplay {
+    /// Games of a model that the next one waits for; model 0 is `random`.
+    pub fn games_of(&self, model: u32) -> usize {
+        if model == 0 { self.first_games } else { self.games }
+    }
+
     pub(crate) fn check(&self, game: &Game, network: &Network, search: &Search) -> Result<(), ConfigError> {
         rule(self.batch >= search.leaves, "selfplay.batch", self.batch, "must be at least search.leaves")?;
         rule(

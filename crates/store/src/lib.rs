@@ -48,7 +48,6 @@
 mod archive;
 mod archives;
 mod backoff;
-mod calibrate;
 mod checkpoints;
 mod claims;
 mod classify;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 use crate::folder::RunFolder;
-use crate::names::{number_name, parse_number, parse_time};
+use crate::names::{number_name, parse_number};
 use crate::numbers;
 
 const RESIGN: &str = "resign";
@@ -37,8 +37,7 @@ pub struct ResignThreshold {
 /// A threshold as it is stored.
 #[derive(Serialize, Deserialize)]
 struct Dated {
-    /// When it was published, in milliseconds since 1970. Those of earlier versions are named by it instead.
-    #[serde(default)]
+    /// When it was published, in milliseconds since 1970.
     time: u64,
     #[serde(flatten)]
     threshold: ResignThreshold,
@@ -66,7 +65,7 @@ impl ResignThresholds {
     /// # Errors
     /// A store that cannot be written.
     pub fn publish(&self, threshold: &ResignThreshold) -> Result<(), StoreError> {
-        self.in_force()?;
+        self.newest()?;
         let stored = Dated { time: self.at.store.now(), threshold: threshold.clone() };
         let mut number = self.known().map_or(0, |known| known.0);
         loop {
@@ -79,22 +78,12 @@ impl ResignThresholds {
         }
     }
 
-    /// The newest threshold; `None` before any. In a run that has only thresholds of earlier versions, which are named by times,
-    /// their folder is listed.
+    /// The newest threshold; `None` before any. Thresholds are numbered without gaps, so polling is one small request while there
+    /// is nothing new, and lists nothing.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when it cannot be read.
     pub fn newest(&self) -> Result<Option<ResignThreshold>, StoreError> {
-        self.in_force()?.map_or_else(|| self.old(), |found| Ok(Some(found)))
-    }
-
-    /// As [`ResignThresholds::newest`] for the many who ask again and again: thresholds are numbered without gaps, so that is one
-    /// small question while there is nothing new. Nothing is listed, and thresholds that are named by times are not seen;
-    /// [`Run::update_resign`](crate::Run::update_resign) gives the newest of them a number.
-    ///
-    /// # Errors
-    /// As [`ResignThresholds::newest`].
-    pub fn in_force(&self) -> Result<Option<ResignThreshold>, StoreError> {
         let known = self.known();
         let from = known.as_ref().map_or(0, |known| known.0);
         let newest = numbers::last(from, |number| self.at.store.exists(&self.file(&number_name(number))))?;
@@ -110,22 +99,14 @@ impl ResignThresholds {
         self.newest.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
     }
 
-    /// The newest of the thresholds that are named by times, as those of earlier versions are.
-    fn old(&self) -> Result<Option<ResignThreshold>, StoreError> {
-        let newest = self.list()?.into_iter().rfind(|name| parse_time(name).is_some());
-        newest.map(|name| Ok(self.get(&name)?.1)).transpose()
-    }
-
     /// The names of all thresholds, in the order in which they were published.
     ///
     /// # Errors
     /// A store that cannot be reached.
     pub fn list(&self) -> Result<Vec<String>, StoreError> {
         let files = self.at.store.files(&self.at.path([RESIGN]))?;
-        let names = || files.iter().filter_map(|name| name.strip_suffix(TOML));
-        let old = names().filter(|name| parse_time(name).is_some());
-        let numbered = names().filter(|name| parse_number(name).is_some());
-        Ok(old.chain(numbered).map(str::to_owned).collect())
+        let names = files.iter().filter_map(|name| name.strip_suffix(TOML));
+        Ok(names.filter(|name| parse_number(name).is_some()).map(str::to_owned).collect())
     }
 
     /// The threshold with one of the names of [`ResignThresholds::list`], and when it was published, in milliseconds since 1970.
@@ -136,7 +117,7 @@ impl ResignThresholds {
         let path = self.file(name);
         let found: Option<Dated> = self.at.store.find_toml(&path)?;
         let found = found.ok_or_else(|| StoreError::NotFound { path: self.at.store.name(&path) })?;
-        Ok((parse_time(name).unwrap_or(found.time), found.threshold))
+        Ok((found.time, found.threshold))
     }
 
     /// The full name of the file of a threshold, for people.

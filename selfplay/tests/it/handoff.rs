@@ -59,7 +59,7 @@ fn worker_of_one_model_leaves_games_of_another_alone() {
     stop_after(&run, &Job { hand_on: true, ..endless() }, 8).unwrap();
     let model = trained(&run, 1);
     let job = Job { worker: "other".to_owned(), model: id(1), hand_on: true, ..job(config(&[]), 2) };
-    let watch = &mut |_| ControlFlow::Continue(());
+    let watch = &mut |_| Ok(ControlFlow::Continue(()));
     play(&run, &job, &model, &mut Unfinished::default(), &Stop::never(), watch).unwrap();
     assert_eq!(left(&run), 1);
     assert_eq!(run.games().indices(1, "other").unwrap().len(), 2);
@@ -71,14 +71,14 @@ fn newer_model_takes_over_games_in_progress_where_the_run_follows_within_games()
     let config = config(&["selfplay.follow_within_games=true"]);
     let mut unfinished = Unfinished::default();
     let mut until = |progress: selfplay::Progress| {
-        if progress.finished < 5 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
     let job = Job { follows: true, ..job(config, u64::MAX) };
     play(&run, &job, &Model::Random, &mut unfinished, &Stop::never(), &mut until).unwrap();
     let before = published(&run).len();
     let model = trained(&run, 1);
     let job = Job { model: id(1), games: 1, ..job };
-    play(&run, &job, &model, &mut unfinished, &Stop::never(), &mut |_| ControlFlow::Continue(())).unwrap();
+    play(&run, &job, &model, &mut unfinished, &Stop::never(), &mut |_| Ok(ControlFlow::Continue(()))).unwrap();
     let games = published(&run);
     let taken: Vec<_> = games.iter().filter(|game| !game.takeovers.is_empty()).collect();
     assert!(!taken.is_empty() && games.len() == before + taken.len(), "{before} before, {} taken over", taken.len());

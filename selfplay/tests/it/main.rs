@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect, in its helpers too")]
 
+mod driving;
 mod handoff;
 mod models;
 mod playing;
@@ -52,7 +53,7 @@ fn endless() -> Job {
 
 /// Plays a job of a built-in model to its end.
 fn finish(run: &Run, job: &Job) -> Progress {
-    play(run, job, &Model::Random, &mut Unfinished::default(), &Stop::never(), &mut |_| ControlFlow::Continue(()))
+    play(run, job, &Model::Random, &mut Unfinished::default(), &Stop::never(), &mut |_| Ok(ControlFlow::Continue(())))
         .unwrap()
 }
 
@@ -63,7 +64,7 @@ fn stop_after(run: &Run, job: &Job, games: u64) -> Result<Progress, SelfplayErro
         if progress.finished >= games {
             stop.request();
         }
-        ControlFlow::Continue(())
+        Ok(ControlFlow::Continue(()))
     })
 }
 

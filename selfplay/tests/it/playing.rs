@@ -56,7 +56,7 @@ fn play_break_finishes_games_in_progress_and_begins_none() {
     let (_folder, run) = a_run();
     let mut unfinished = Unfinished::default();
     let mut watch = |progress: selfplay::Progress| {
-        if progress.finished < 5 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
     let done = play(&run, &endless(), &Model::Random, &mut unfinished, &Stop::never(), &mut watch).unwrap();
     assert!(done.finished >= 5 && (done.abandoned, done.left) == (0, 0), "{done:?}");
@@ -71,7 +71,7 @@ fn play_new_threshold_holds_for_games_that_begin_later() {
         if progress.finished >= 5 {
             job.threshold.set(Some(-0.75));
         }
-        ControlFlow::Continue(())
+        Ok(ControlFlow::Continue(()))
     };
     play(&run, &job, &Model::Random, &mut Unfinished::default(), &Stop::never(), &mut watch).unwrap();
     let (before, after): (Vec<_>, Vec<_>) =
@@ -86,7 +86,22 @@ fn play_store_that_refuses_games_is_the_error() {
     // A file where the folder of games is to be.
     fs::create_dir(folder.path().join("tiny")).unwrap();
     fs::write(folder.path().join("tiny/games"), "").unwrap();
-    let watch = &mut |_| ControlFlow::Continue(());
+    let watch = &mut |_| Ok(ControlFlow::Continue(()));
     let error = play(&run, &endless(), &Model::Random, &mut Unfinished::default(), &Stop::never(), watch).unwrap_err();
     assert!(matches!(error, SelfplayError::Store(_)), "{error}");
+}
+
+#[test]
+fn play_error_of_the_watch_is_told_when_all_finished_games_are_published() {
+    let (_folder, run) = a_run();
+    let mut finished = 0;
+    let mut watch = |progress: selfplay::Progress| {
+        finished = progress.finished;
+        let missing = || SelfplayError::Store(store::StoreError::NotFound { path: "a threshold".to_owned() });
+        if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Err(missing()) }
+    };
+    let mut unfinished = Unfinished::default();
+    let error = play(&run, &endless(), &Model::Random, &mut unfinished, &Stop::never(), &mut watch).unwrap_err();
+    assert!(error.to_string().contains("a threshold"), "{error}");
+    assert!(published(&run).len() as u64 >= finished && finished >= 5, "{finished}");
 }

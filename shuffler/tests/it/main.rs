@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect, in its helpers too")]
 
+mod calibration;
 mod mixing;
 mod program;
 mod sampling;

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use cli::Stop;
+use cli::{Silent, Stop};
 use config::RunName;
+use shuffler::Driver;
 use store::{ModelCard, Run, Store, StoreError};
 use tempfile::TempDir;
 
@@ -133,12 +134,16 @@ fn publish_model(run: &Run, number: u32) {
     run.models().publish(&card, Bytes::from(format!("weights {number}"))).unwrap();
 }
 
+fn follow(run: &Run, stop: &Stop) {
+    cli::drive(&mut Driver::new(run, Silent).unwrap(), stop).unwrap();
+}
+
 #[test]
 fn following_ends_with_the_last_model() {
     let (_folder, run) = in_folder();
     run.create(&config(&["loop.models=2"])).unwrap();
     publish_model(&run, 2);
-    shuffler::follow(&run, &Stop::never()).unwrap();
+    follow(&run, &Stop::never());
     assert!(run.shards().generations().unwrap().is_empty());
 }
 
@@ -151,7 +156,7 @@ fn following_makes_shards_as_models_appear() {
     let stop = Stop::never();
     let patience = std::time::Duration::from_millis(20);
     std::thread::scope(|scope| {
-        let shuffler = scope.spawn(|| shuffler::follow(&run, &stop));
+        let shuffler = scope.spawn(|| follow(&run, &stop));
         let wait_for =
             |generation| while run.shards().manifest(generation).unwrap().is_none() && !stop.wait(patience) {};
         wait_for(1);
@@ -159,7 +164,7 @@ fn following_makes_shards_as_models_appear() {
         wait_for(2);
         // Now it waits for model 2, and stops when asked to.
         stop.request();
-        shuffler.join().unwrap().unwrap();
+        shuffler.join().unwrap();
     });
     assert_eq!(run.shards().generations().unwrap(), [1, 2]);
 }

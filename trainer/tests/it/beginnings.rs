@@ -5,9 +5,9 @@ use std::time::Duration;
 use cli::Stop;
 use net::{FileKind, Inputs, NetError, Shape, Weights};
 use store::{Run, SourceKind, Store};
-use trainer::{Beginning, Course, Lesson, People, TrainerError, bootstrap, train_next};
+use trainer::{Beginning, Course, Lesson, People, TrainerError, bootstrap};
 
-use crate::{WORKSHOP, config, examples, publish, run, train};
+use crate::{WORKSHOP, config, examples, publish, run, train, train_next};
 
 fn shape() -> Shape {
     Shape::new(&config().game, &config().network).unwrap()

@@ -5,9 +5,9 @@ use std::time::Duration;
 use cli::Stop;
 use net::Weights;
 use record::GameRecord;
-use trainer::{Progress, TrainerError, train_next};
+use trainer::{Progress, TrainerError};
 
-use crate::{WORKSHOP, config, examples, games, publish, publish_two, run, train};
+use crate::{WORKSHOP, config, examples, games, publish, publish_two, run, train, train_next};
 
 #[test]
 fn training_two_generations_publishes_two_models() {
@@ -72,6 +72,7 @@ fn shards_that_come_later_are_found() {
         }
         Progress::Holdout { .. } => panic!("no game was set aside"),
         Progress::Human { .. } => panic!("no games of people were named"),
+        Progress::Published { .. } => unreachable!("it is the result"),
     });
     assert_eq!((trained.unwrap().map(|card| card.number), steps), (Some(1), 2));
 }

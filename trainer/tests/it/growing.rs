@@ -4,9 +4,9 @@ use cli::Stop;
 use config::{Inputs, RunConfig};
 use net::{Shape, Weights};
 use store::{Run, Store};
-use trainer::{Progress, train_next};
+use trainer::Progress;
 
-use crate::{WORKSHOP, examples, publish};
+use crate::{WORKSHOP, examples, publish, train_next};
 
 /// The network has more of everything from model 2 on; so small a rate changes nothing that can be seen.
 fn config(rate: f64) -> RunConfig {

@@ -10,12 +10,12 @@ mod noise;
 mod references;
 mod resuming;
 
-use cli::Stop;
+use cli::{Stop, drive};
 use config::{Preset, RunConfig};
 use net::{Device, Precision, Shape, Workshop};
 use record::{Example, ExampleRows, GameRecord, synthetic};
 use store::{DrawSummary, Manifest, ModelCard, Run, Store, WindowSummary};
-use trainer::{Progress, TrainerError, train_next};
+use trainer::{Driver, Progress, Setting, TrainerError};
 
 const WORKSHOP: Workshop = Workshop { device: Device::Cpu, precision: Precision::F32, threads: 1 };
 
@@ -85,6 +85,23 @@ fn publish_two(run: &Run) {
     for generation in [1, 2] {
         publish(run, generation, &examples(generation, 6 * 16), 40);
     }
+}
+
+/// Trains the next model; `None` when it is stopped before.
+fn train_next<'a>(
+    run: &Run,
+    config: &RunConfig,
+    setting: impl Into<Setting<'a>>,
+    stop: &Stop,
+    watch: &mut dyn FnMut(Progress),
+) -> Result<Option<ModelCard>, TrainerError> {
+    let (setting, mut published): (Setting<'_>, _) = (setting.into(), None);
+    let reporter = |progress| match progress {
+        Progress::Published { generation, .. } => published = Some(generation),
+        progress => watch(progress),
+    };
+    drive(&mut Driver::new(run, config, setting, stop, reporter).once(), stop)?;
+    Ok(published.map(|number| run.models().card(number).unwrap()))
 }
 
 /// Trains the next model to the end.

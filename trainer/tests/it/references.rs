@@ -2,11 +2,11 @@
 
 use cli::Stop;
 use config::{Preset, RunConfig};
-use trainer::{Progress, Reference, Setting, train_next};
+use trainer::{Progress, Reference, Setting};
 
 use crate::beginnings::collection;
 use crate::logs::newest;
-use crate::{WORKSHOP, config, publish_two, run};
+use crate::{WORKSHOP, config, publish_two, run, train_next};
 
 /// Twenty games between strong players on 19x19.
 const SAMPLE: &[u8] = include_bytes!("../../../crates/go/tests/data/human-9d-sample.sgf");

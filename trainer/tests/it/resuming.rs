@@ -6,9 +6,9 @@ use std::error::Error;
 use bytes::Bytes;
 use net::{Device, Weights, Workshop};
 use store::{Checkpoint, Run};
-use trainer::{TrainerError, train_next};
+use trainer::TrainerError;
 
-use crate::{WORKSHOP, config, examples, publish, publish_two, run, train, train_some};
+use crate::{WORKSHOP, config, examples, publish, publish_two, run, train, train_next, train_some};
 
 /// The file of a model's weights.
 fn weights(run: &Run, number: u32) -> Bytes {

@@ -1,7 +1,7 @@
 //! What thousands of processes ask of a bucket when they start and while they wait: few small things, and no lists.
 
 use bytes::Bytes;
-use store::{ModelCard, Run, Store};
+use store::{ModelCard, Run};
 use testing::s3::Server;
 
 use crate::{config, name, on_every_run, on_server, some_games, state};
@@ -42,7 +42,7 @@ fn who_starts_finds_what_is_newest_without_a_list() {
     let (server, run) = old_run();
     assert_eq!(run.models().newest().unwrap(), Some(MODELS));
     let models = without_a_list(&server);
-    let threshold = run.resign().in_force().unwrap().unwrap().threshold;
+    let threshold = run.resign().newest().unwrap().unwrap().threshold;
     assert!((threshold + 0.69).abs() < 1e-6, "{threshold}");
     let thresholds = without_a_list(&server);
     println!("{models} requests for the newest of {MODELS} models, {thresholds} for that of {THRESHOLDS} thresholds");
@@ -57,7 +57,7 @@ fn who_waits_for_the_first_model_lists_an_empty_folder_once() {
     let first = "HEAD stores/r/models/000001/model.toml";
     assert_eq!(server.asked(), [first, "LIST stores/r/models/"]);
     assert_eq!(run.models().newest().unwrap(), None);
-    assert_eq!(run.resign().in_force().unwrap(), None);
+    assert_eq!(run.resign().newest().unwrap(), None);
     assert_eq!(server.asked(), [first, "HEAD stores/r/resign/000001.toml"]);
     run.models().publish(&state::card(1), Bytes::from("w")).unwrap();
     assert_eq!(run.models().newest().unwrap(), Some(1));
@@ -66,14 +66,14 @@ fn who_waits_for_the_first_model_lists_an_empty_folder_once() {
 #[test]
 fn who_looks_again_and_again_asks_for_one_small_object_each_time() {
     let (server, run) = old_run();
-    run.resign().in_force().unwrap();
+    run.resign().newest().unwrap();
     server.asked();
     for _ in 0..POLLS {
         assert!(!run.models().exists(MODELS + 1).unwrap());
     }
     assert_eq!(server.asked(), vec!["HEAD stores/r/models/000061/model.toml"; POLLS]);
     for _ in 0..POLLS {
-        assert!(run.resign().in_force().unwrap().is_some());
+        assert!(run.resign().newest().unwrap().is_some());
     }
     assert_eq!(server.asked(), vec!["HEAD stores/r/resign/000021.toml"; POLLS]);
 }
@@ -118,25 +118,6 @@ fn results_models_and_claims_are_read_once() {
         ["LIST stores/r/matches/", "LIST stores/r/models/", "LIST stores/r/claims/"],
         "what has not changed is not read again"
     );
-}
-
-#[test]
-fn thresholds_of_earlier_versions_are_found_and_get_a_number() {
-    let (folder, run) = crate::in_folder();
-    let settings = config(&["resign.games=20", "resign.min_games=5"]).resign;
-    let games: Vec<_> = some_games("w", 0, 300).into_iter().filter(|game| game.calibration).collect();
-    run.games().publish(1, "w", &games).unwrap();
-    let found = run.update_resign(&settings).unwrap().unwrap();
-    let resign = folder.path().join("r/resign");
-    std::fs::rename(resign.join("000001.toml"), resign.join("1700000000000.toml")).unwrap();
-
-    let fresh = Store::open(folder.path().to_str().unwrap()).unwrap().run(&name("r"));
-    assert_eq!(fresh.resign().newest().unwrap(), Some(found.clone()));
-    assert_eq!(fresh.resign().in_force().unwrap(), None);
-    assert_eq!(fresh.update_resign(&settings).unwrap(), Some(found.clone()));
-    assert_eq!(fresh.resign().in_force().unwrap(), Some(found));
-    assert_eq!(fresh.resign().list().unwrap(), ["1700000000000", "000001"]);
-    assert_eq!(fresh.resign().get("1700000000000").unwrap().0, 1_700_000_000_000);
 }
 
 #[test]

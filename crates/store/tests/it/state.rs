@@ -178,30 +178,6 @@ fn files_of_checkpoints_have_plain_names() {
     });
 }
 
-#[test]
-fn the_threshold_follows_the_newest_calibration_games() {
-    on_every_run(|run| {
-        let settings = config(&["resign.games=20", "resign.min_games=5"]).resign;
-        assert_eq!(run.update_resign(&settings).unwrap(), None);
-        let games: Vec<_> = some_games("w", 0, 600).into_iter().filter(|game| game.calibration).collect();
-        let (old, new) = games.split_at(games.len() / 2);
-        run.games().publish(0, "w", &old[..5]).unwrap();
-        assert_eq!(run.update_resign(&settings).unwrap(), None, "what `random` thinks of its games means nothing");
-        run.games().publish(1, "w", &old[5..]).unwrap();
-        let first = run.update_resign(&settings).unwrap().unwrap();
-        assert_eq!(run.resign().newest().unwrap(), Some(first));
-
-        run.games().publish(2, "w", new).unwrap();
-        let found = run.update_resign(&settings).unwrap().unwrap();
-        let newest: Vec<f32> = new.iter().rev().filter_map(|game| game.bleakest_value).take(20).collect();
-        let expected = record::resign::quantile(&newest, f64::from(settings.quantile)).unwrap().min(0.0);
-        assert_eq!((found.threshold, found.games, found.from_model, found.to_model), (expected, 20, 2, 2));
-        assert!(found.rate_low <= found.false_positive_rate && found.false_positive_rate <= found.rate_high);
-        assert_eq!(run.resign().newest().unwrap(), Some(found.clone()));
-        assert_eq!(run.update_resign(&settings).unwrap(), Some(found));
-    });
-}
-
 pub(crate) fn threshold(threshold: f32) -> store::ResignThreshold {
     store::ResignThreshold {
         threshold,

@@ -1,0 +1,141 @@
+//! The other end of the worker threads: collects the games that they finish, publishes them, and tells how far the job is.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use config::{Algorithm, ModelConfig, Search};
+use record::{GameRecord, SearchKind, Totals};
+use store::Run;
+
+use crate::SelfplayError;
+use crate::handed::Taken;
+use crate::job::{Job, Progress, Shared};
+use crate::shelf::Shelf;
+
+/// The longest time between two reports of progress.
+const REPORT: Duration = Duration::from_millis(200);
+
+/// Collects the games of a job.
+pub(crate) struct Collector<'a> {
+    shared: &'a Shared<'a>,
+    shelf: Shelf<'a>,
+    /// What the games of the job's own model were like.
+    totals: Totals,
+    progress: Progress,
+    began: Instant,
+}
+
+impl<'a> Collector<'a> {
+    /// A collector of a job that is so far already.
+    pub(crate) fn new(run: &'a Run, shared: &'a Shared<'a>, taken: &'a mut Taken, progress: Progress) -> Collector<'a> {
+        let shelf = Shelf::new(run, &shared.job.worker, shared.config.selfplay.games_per_file, taken);
+        Collector { shared, shelf, totals: Totals::default(), progress, began: Instant::now() }
+    }
+
+    /// Collects until all threads have ended. An error of `watch` ends the job as a break does, and is the result when what was
+    /// finished is published.
+    pub(crate) fn collect(
+        mut self,
+        finished: Receiver<GameRecord>,
+        watch: &mut dyn FnMut(Progress) -> Result<ControlFlow<()>, SelfplayError>,
+    ) -> Result<Progress, SelfplayError> {
+        let mut watched = Ok(ControlFlow::Continue(()));
+        loop {
+            match finished.recv_timeout(REPORT) {
+                Ok(record) => self.put(record)?,
+                Err(RecvTimeoutError::Timeout) => self.shelf.publish_if_old()?,
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.update();
+            if watched.is_ok() {
+                watched = watch(self.progress);
+            }
+            if !matches!(watched, Ok(ControlFlow::Continue(()))) {
+                self.shared.enough.store(true, Ordering::Relaxed);
+            }
+        }
+        self.shelf.publish()?;
+        self.update();
+        log(self.shared.job, &self.totals);
+        watched.map(|_| self.progress)
+    }
+
+    fn put(&mut self, record: GameRecord) -> Result<(), SelfplayError> {
+        let Progress { games, finished, moves, visits, .. } = &mut self.progress;
+        if record.black == self.shared.job.model.to_string() && record.worker == self.shared.series {
+            *games += 1;
+            self.totals.add(&record);
+        }
+        *finished += 1;
+        *moves += record.turns.len() as u64;
+        *visits += self::visits(&record, self.shared.config);
+        self.shelf.put(record)
+    }
+
+    fn update(&mut self) {
+        self.progress.unpublished = self.shelf.games() as u64;
+        self.progress.threshold = self.shared.job.threshold.get();
+        self.progress.evaluator = self.shared.stats.counts();
+        self.progress.time = self.began.elapsed();
+    }
+}
+
+/// Visits by which the moves of a game were chosen: each search ends at its budget, which counts what it has inherited.
+fn visits(game: &GameRecord, config: &ModelConfig) -> u64 {
+    let budget = |kind| match kind {
+        SearchKind::Full => u64::from(config.search.visits),
+        SearchKind::Fast => u64::from(config.selfplay.fast_visits),
+        SearchKind::Reduced => u64::from(config.resign.decided_visits),
+        SearchKind::Given | SearchKind::Policy => 0,
+    };
+    game.turns.iter().map(|turn| budget(turn.kind)).sum()
+}
+
+/// Logs what the games of a model were like.
+fn log(job: &Job, totals: &Totals) {
+    let Job { config, model, .. } = job;
+    tracing::info!(
+        %model,
+        games = totals.games(),
+        mean_value = totals.mean_value(),
+        mean_depth = totals.mean_depth(),
+        mean_length = totals.mean_length(),
+        black_won = totals.black_share(),
+        "games of this model"
+    );
+    let search = config.search.at(model.number());
+    if let Some(depth) = totals.mean_depth().filter(|&depth| looks_one_move_ahead(&search, depth)) {
+        let Search { visits, gumbel_moves, .. } = search;
+        tracing::warn!(
+            %model,
+            "searches look one move ahead (mean depth {depth:.2}): {visits} visits are spread over {gumbel_moves} moves; with fewer \
+             search.gumbel_moves or more search.visits they read on"
+        );
+    }
+}
+
+/// Whether a Gumbel search gives nearly every move that it considers its first visit, and nothing more. With 16 visits for 16 moves
+/// that is so, and the same visits for 4 moves play 270 Elo better (RESULTS.md, "how many moves a Gumbel search considers").
+fn looks_one_move_ahead(search: &Search, mean_depth: f64) -> bool {
+    search.algorithm == Algorithm::Gumbel && search.visits > 2 && mean_depth < 1.2
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn searches_that_do_not_read_are_told_from_others() {
+        let config = config::Preset::NineByNine.config();
+        let gumbel = Search { algorithm: Algorithm::Gumbel, visits: 16, ..config.search };
+        assert!(looks_one_move_ahead(&gumbel, 1.02));
+        assert!(!looks_one_move_ahead(&gumbel, 1.47));
+        assert!(!looks_one_move_ahead(&Search { visits: 2, ..gumbel.clone() }, 1.0), "two visits cannot read");
+        assert!(
+            !looks_one_move_ahead(&Search { algorithm: Algorithm::Puct, ..gumbel }, 1.0),
+            "one good move may be all"
+        );
+    }
+}

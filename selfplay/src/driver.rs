@@ -1,0 +1,297 @@
+//! The driver of selfplay: one job after the other, each with the newest model.
+
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use cli::{Reporter, Step, Stop, Waiting};
+use config::{ModelId, ModelRef, RunConfig, RunName};
+use net::Device;
+use store::{Backoff, LeaseName, Run};
+
+use crate::bound::Bound;
+use crate::{Job, Model, Progress, SelfplayError, Threshold, Unfinished, play};
+
+/// How often a worker looks for a newer model and a newer resign threshold.
+const LOOK: Duration = Duration::from_secs(10);
+/// … at most, when there has long been nothing new.
+const LOOK_LATE: Duration = Duration::from_secs(30);
+
+/// What a worker plays, and with what.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The model; the newest one of a run is followed as it changes.
+    pub model: ModelRef,
+    /// Name of this worker; workers of one run need different ones.
+    pub worker: String,
+    /// How many games it plays with each model.
+    pub games: Games,
+    /// Whether games in progress are left to others at a stop, and such games are resumed.
+    pub hand_on: bool,
+    /// Where the network runs.
+    pub device: Device,
+    /// Worker threads.
+    pub threads: usize,
+    /// Bytes for evaluations that are needed again, for each thread.
+    pub cache: usize,
+    /// Whether games say when they were played.
+    pub times: bool,
+}
+
+/// How many games a worker plays with each model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Games {
+    /// As many as the next model waits for: it is the only worker of its run.
+    Wanted,
+    /// Its share of the games of several workers.
+    Share {
+        /// Games of this worker; `None` for no bound.
+        own: Option<u64>,
+        /// Games of all workers of a model that is followed: `None` for as many as the window of the next model holds, 0 for no
+        /// bound.
+        all: Option<u64>,
+    },
+}
+
+/// What the driver reports.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A job begins.
+    Playing {
+        /// The model that plays.
+        model: ModelId,
+        /// Games this worker plays with it; `None` for no bound.
+        games: Option<u64>,
+    },
+    /// So far the job is.
+    Progress(Progress),
+    /// The job has ended.
+    Played(Progress),
+    /// Games in progress were put down after a job: left to others, and given up.
+    PutDown {
+        /// Left to others.
+        left: u64,
+        /// Given up.
+        abandoned: u64,
+    },
+}
+
+/// Plays with a model, or with the newest one of a run until the run has all its models; with `random` before there is any.
+pub struct Driver<'a> {
+    run: Run,
+    config: RunConfig,
+    options: Options,
+    stop: Stop,
+    reporter: Box<dyn Reporter<Event> + 'a>,
+    unfinished: Unfinished,
+    played: Option<Played>,
+}
+
+/// A model of which there are enough games.
+struct Played {
+    model: u32,
+    bound: Option<Bound>,
+    /// Since when the next model is waited for.
+    since: Option<Instant>,
+}
+
+/// The name of a worker, which one process has at a time: two would play the same games.
+pub fn lease(worker: &str) -> LeaseName {
+    LeaseName {
+        stage: "selfplay",
+        name: worker.to_owned(),
+        remedy: "two workers of one name play the same games, so give each a name of its own with --worker NAME",
+    }
+}
+
+impl<'a> Driver<'a> {
+    /// A driver of a worker of a run that has this configuration.
+    pub fn new(
+        run: &Run,
+        config: &RunConfig,
+        options: Options,
+        stop: &Stop,
+        reporter: impl Reporter<Event> + 'a,
+    ) -> Driver<'a> {
+        Driver {
+            run: run.clone(),
+            config: config.clone(),
+            options,
+            stop: stop.clone(),
+            reporter: Box::new(reporter),
+            unfinished: Unfinished::default(),
+            played: None,
+        }
+    }
+
+    /// Plays with the newest model until there is a newer one or there are enough games, or waits for a newer one.
+    fn follow(&mut self, name: &RunName) -> Result<Step, SelfplayError> {
+        if let Some(played) = &mut self.played
+            && let Some(waiting) = played.wait(&self.run, self.options.games)?
+        {
+            return Ok(Step::Waiting(waiting));
+        }
+        let newest = self.run.models().newest()?;
+        let models = self.config.cycle.models;
+        if newest.is_some_and(|newest| newest >= models) {
+            tracing::info!(models, "the run has all its models");
+            return Ok(Step::Finished);
+        }
+        let model = newest.map_or(ModelId::Random, |number| name.model(number));
+        let number = model.number();
+        let mut bound = match self.options.games {
+            Games::Wanted => None,
+            Games::Share { all, .. } => Bound::new(&self.config, number, all),
+        };
+        self.play(&model, &mut bound)?;
+        self.played = Some(Played { model: number, bound, since: None });
+        Ok(Step::Worked)
+    }
+
+    /// Plays one job.
+    fn play(&mut self, model: &ModelId, bound: &mut Option<Bound>) -> Result<(), SelfplayError> {
+        let games = match self.options.games {
+            Games::Wanted => Some(self.config.selfplay.games_of(model.number()) as u64),
+            Games::Share { own, .. } => own,
+        };
+        let follows = matches!(self.options.model, ModelRef::Newest(_));
+        let job = Job {
+            config: self.config.clone(),
+            model: model.clone(),
+            worker: self.options.worker.clone(),
+            games: games.unwrap_or(u64::MAX),
+            threads: self.options.threads,
+            cache: self.options.cache,
+            times: self.options.times,
+            hand_on: self.hands_on(model),
+            follows,
+            threshold: Threshold::new(threshold(&self.run, model)?),
+        };
+        let opened = Model::open(&self.run, model, self.options.device, self.config.selfplay.batch)?;
+        tracing::info!(%model, threshold = job.threshold.get(), threads = job.threads, "playing");
+        let reporter = &mut *self.reporter;
+        reporter.report(Event::Playing { model: model.clone(), games });
+        let next = follows.then(|| model.number() + 1);
+        let mut polls = Polls::new(&self.run, &job, bound, next);
+        let done = play(&self.run, &job, &opened, &mut self.unfinished, &self.stop, &mut |progress| {
+            reporter.report(Event::Progress(progress));
+            polls.poll(progress)
+        })?;
+        reporter.report(Event::Played(done));
+        Ok(())
+    }
+
+    /// Whether games in progress are left to others. A built-in model alone plays so fast that nothing is worth keeping.
+    fn hands_on(&self, model: &ModelId) -> bool {
+        self.options.hand_on && (matches!(self.options.model, ModelRef::Newest(_)) || model.number() > 0)
+    }
+}
+
+impl cli::Driver for Driver<'_> {
+    type Error = SelfplayError;
+
+    fn step(&mut self) -> Result<Step, SelfplayError> {
+        match self.options.model.clone() {
+            ModelRef::Exact(model) => self.play(&model, &mut None).map(|()| Step::Finished),
+            ModelRef::Newest(name) => self.follow(&name),
+        }
+    }
+
+    fn pause(&self) -> Backoff {
+        Backoff::new(LOOK, LOOK_LATE)
+    }
+
+    /// Games are in progress between two jobs where a newer model goes on with them.
+    fn put_down(&mut self) -> Result<(), SelfplayError> {
+        if self.unfinished.count() > 0 {
+            let (left, abandoned) = self.unfinished.put_down(&self.run, &self.options.worker, self.options.hand_on)?;
+            self.reporter.report(Event::PutDown { left, abandoned });
+        }
+        Ok(())
+    }
+}
+
+impl Games {
+    /// The shards of the next model are overdue so long after all games are published: games are damaged, or there is no
+    /// shuffler. On a machine of its own, no other process is waited for.
+    fn overdue(self) -> Duration {
+        match self {
+            Games::Wanted => Duration::ZERO,
+            Games::Share { .. } => Duration::from_secs(300),
+        }
+    }
+}
+
+impl Played {
+    /// What is waited for; nothing when there is a newer model, or the shuffler may have found that games are damaged: then they
+    /// are counted, and played, once more. Thousands of workers wait, so this asks for one small object: the card of the next
+    /// model.
+    fn wait(&mut self, run: &Run, games: Games) -> Result<Option<Waiting>, SelfplayError> {
+        let next = self.model + 1;
+        if run.models().exists(next)? {
+            return Ok(None);
+        }
+        let overdue = self.since.is_some_and(|since| since.elapsed() >= games.overdue());
+        if overdue && run.shards().manifest(next)?.is_none() {
+            let enough = self.bound.as_mut().map(|bound| bound.count(run)).transpose()?;
+            if enough != Some(true) {
+                return Ok(None);
+            }
+            self.since = None;
+        }
+        self.since.get_or_insert_with(Instant::now);
+        let counted = self.bound.as_ref().map(Bound::games).filter(|&games| games > 0);
+        let detail = counted.map_or_else(
+            || "all games are published".to_owned(),
+            |games| format!("enough games are published ({games})"),
+        );
+        Ok(Some(Waiting { what: format!("a newer model than {}", self.model), there: 0, detail }))
+    }
+}
+
+/// What a job looks for while it plays: a newer threshold, a newer model, and whether there are enough games.
+struct Polls<'a> {
+    run: &'a Run,
+    job: &'a Job,
+    bound: &'a mut Option<Bound>,
+    /// The number of the next model, where models are followed.
+    next: Option<u32>,
+    pause: Backoff,
+    last: Instant,
+    patience: Duration,
+}
+
+impl<'a> Polls<'a> {
+    fn new(run: &'a Run, job: &'a Job, bound: &'a mut Option<Bound>, next: Option<u32>) -> Polls<'a> {
+        let mut pause = Backoff::new(LOOK, LOOK_LATE);
+        let patience = pause.pause();
+        Polls { run, job, bound, next, pause, last: Instant::now(), patience }
+    }
+
+    /// Whether to go on.
+    fn poll(&mut self, progress: Progress) -> Result<ControlFlow<()>, SelfplayError> {
+        if self.bound.as_mut().is_some_and(|bound| bound.is_reached_by(progress)) {
+            return Ok(ControlFlow::Break(()));
+        }
+        if self.last.elapsed() < self.patience {
+            return Ok(ControlFlow::Continue(()));
+        }
+        let threshold = threshold(self.run, &self.job.model)?;
+        if threshold != self.job.threshold.get() {
+            self.job.threshold.set(threshold);
+            self.pause.reset();
+        }
+        let enough = self.bound.as_mut().map(|bound| bound.look(self.run)).transpose()?;
+        let newer = self.next.map(|next| self.run.models().exists(next)).transpose()?;
+        (self.last, self.patience) = (Instant::now(), self.pause.pause());
+        let ends = enough == Some(true) || newer == Some(true);
+        Ok(if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    }
+}
+
+/// The resign threshold in force. Values of built-in models mean nothing, so they play to the end.
+fn threshold(run: &Run, model: &ModelId) -> Result<Option<f32>, SelfplayError> {
+    match model {
+        ModelId::Trained { .. } => Ok(run.resign().newest()?.map(|resign| resign.threshold)),
+        ModelId::Uniform | ModelId::Random => Ok(None),
+    }
+}

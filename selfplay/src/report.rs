@@ -1,0 +1,91 @@
+//! What a worker reports of its games: a progress bar, log lines and metrics.
+
+use cli::{Reporter, human, metrics};
+use config::ModelId;
+use play::EvaluatorCounts;
+
+use crate::{Event, Progress};
+
+/// Reports to the terminal or the log, the metrics and the health of this process.
+#[derive(Debug, Default)]
+pub struct Console {
+    job: Option<Job>,
+}
+
+/// The job that is being played.
+#[derive(Debug)]
+struct Job {
+    model: ModelId,
+    bar: cli::Progress,
+    /// What the metrics know of it.
+    noted: Progress,
+}
+
+impl Reporter<Event> for Console {
+    fn report(&mut self, event: Event) {
+        match event {
+            Event::Playing { model, games } => {
+                cli::ready();
+                metrics::MODEL.set(model.number());
+                metrics::MODEL_SINCE.set_to_now();
+                put_down(0, 0);
+                metrics::GAMES_RESUMED.add(0);
+                let bar = cli::Progress::new(model.to_string(), games);
+                self.job = Some(Job { model, bar, noted: Progress::default() });
+            }
+            Event::Progress(progress) => self.job.iter_mut().for_each(|job| job.note(progress)),
+            Event::Played(progress) => {
+                put_down(progress.left, progress.abandoned);
+                let Some(mut job) = self.job.take() else { return };
+                job.note(progress);
+                if progress.finished > 0 {
+                    job.bar.finish();
+                }
+                let Progress { finished, games, .. } = progress;
+                tracing::info!(model = %job.model, games = finished, published = games, "{}", rates(&progress));
+            }
+            Event::PutDown { left, abandoned } => put_down(left, abandoned),
+        }
+    }
+}
+
+impl Job {
+    fn note(&mut self, now: Progress) {
+        self.bar.set(now.games);
+        let resigning = now.threshold.map_or_else(String::new, |bound| format!(", resigns below {bound:.2}"));
+        self.bar.note(format!("{}{resigning}", rates(&now)));
+        let before = std::mem::replace(&mut self.noted, now);
+        metrics::GAMES.add(now.finished - before.finished);
+        metrics::POSITIONS.add(now.moves - before.moves);
+        metrics::VISITS.add(now.visits - before.visits);
+        metrics::GAMES_RESUMED.add(now.resumed - before.resumed);
+        let evaluator = now.evaluator.since(before.evaluator);
+        metrics::EVALUATIONS.add(evaluator.evaluations);
+        metrics::RECALLED.add(evaluator.cache_hits);
+        metrics::BATCH_PLACES.add(evaluator.slots);
+        metrics::BATCHES.add(evaluator.batches);
+        // Differences of whole microseconds, so that no part of one is lost.
+        let micros = |progress: Progress| progress.evaluator.wait.as_micros() as u64;
+        metrics::NETWORK_WAIT.add(micros(now) - micros(before));
+        metrics::GAMES_UNPUBLISHED.set(now.unpublished as f64);
+        now.threshold.into_iter().for_each(|threshold| metrics::RESIGN_IN_FORCE.set(threshold));
+        // Progress is reported whether the threads get on or not.
+        if evaluator != EvaluatorCounts::default() || now.finished != before.finished {
+            cli::alive();
+        }
+    }
+}
+
+fn put_down(left: u64, abandoned: u64) {
+    metrics::GAMES_LEFT.add(left);
+    metrics::GAMES_ABANDONED.add(abandoned);
+}
+
+/// What a second brings, for people.
+fn rates(progress: &Progress) -> String {
+    let rate = |number| human::rate(number, progress.time);
+    let (games, moves) = (rate(progress.finished), rate(progress.moves));
+    let EvaluatorCounts { evaluations, cache_hits, .. } = progress.evaluator;
+    let hits = 100.0 * cache_hits as f64 / (evaluations + cache_hits).max(1) as f64;
+    format!("{games} games, {moves} positions, {} evaluations, {hits:.0} % cache hits", rate(evaluations))
+}

@@ -1,0 +1,74 @@
+//! The driver: one job after the other.
+
+use cli::{Driver as _, Silent, Step, Stop};
+use config::{ModelRef, RunConfig};
+use net::Device;
+use selfplay::{Driver, Event, Games, Options};
+use store::Run;
+
+use crate::handoff::trained;
+use crate::{a_run, config};
+
+/// Six games of `random`, four of every later model, and two models.
+fn short() -> RunConfig {
+    config(&["selfplay.first_games=6", "selfplay.games=4", "loop.models=2"])
+}
+
+fn options(model: &str, games: Games) -> Options {
+    let model: ModelRef = model.parse().unwrap();
+    let worker = "w".to_owned();
+    Options { model, worker, games, hand_on: false, device: Device::Cpu, threads: 2, cache: 0, times: false }
+}
+
+fn published(run: &Run, model: u32) -> usize {
+    run.games().indices(model, "w").unwrap().len()
+}
+
+fn waits(step: Step) -> bool {
+    matches!(step, Step::Waiting(waiting) if waiting.what.starts_with("a newer model"))
+}
+
+#[test]
+fn driver_plays_the_wanted_games_of_each_model_and_waits_in_between() {
+    let (_folder, run) = a_run();
+    let mut jobs = Vec::new();
+    let reporter = |event| {
+        if let Event::Playing { model, games } = event {
+            jobs.push((model.to_string(), games));
+        }
+    };
+    let mut driver = Driver::new(&run, &short(), options("tiny", Games::Wanted), &Stop::never(), reporter);
+    assert_eq!(driver.step().unwrap(), Step::Worked);
+    assert_eq!(published(&run, 0), 6);
+    assert!(waits(driver.step().unwrap()));
+    trained(&run, 1);
+    assert_eq!(driver.step().unwrap(), Step::Worked);
+    assert_eq!(published(&run, 1), 4);
+    assert!(waits(driver.step().unwrap()));
+    trained(&run, 2);
+    assert_eq!(driver.step().unwrap(), Step::Finished);
+    drop(driver);
+    assert_eq!(jobs, [("random".to_owned(), Some(6)), ("tiny-1".to_owned(), Some(4))]);
+}
+
+#[test]
+fn driver_replays_games_that_are_missing_when_no_shards_come_of_them() {
+    let (_folder, run) = a_run();
+    let mut driver = Driver::new(&run, &short(), options("tiny", Games::Wanted), &Stop::never(), Silent);
+    assert_eq!(driver.step().unwrap(), Step::Worked);
+    assert!(waits(driver.step().unwrap()));
+    let file = run.games().files(0).unwrap().remove(0);
+    run.games().quarantine(&file).unwrap();
+    assert!(published(&run, 0) < 6);
+    assert_eq!(driver.step().unwrap(), Step::Worked);
+    assert_eq!(published(&run, 0), 6);
+}
+
+#[test]
+fn driver_of_one_model_finishes_with_its_games() {
+    let (_folder, run) = a_run();
+    let games = Games::Share { own: Some(5), all: None };
+    let mut driver = Driver::new(&run, &short(), options("random", games), &Stop::never(), Silent);
+    assert_eq!(driver.step().unwrap(), Step::Finished);
+    assert_eq!(published(&run, 0), 5);
+}

@@ -1,0 +1,135 @@
+//! The driver of the shuffler: the resign threshold whenever there are new games, and the shards of one generation after the
+//! other.
+
+use std::time::Duration;
+
+use cli::{Reporter, Step, Waiting};
+use config::RunConfig;
+use store::{Backoff, Manifest, ResignThreshold, Run};
+
+use crate::calibrate::Calibrator;
+use crate::{Shuffler, ShufflerError, compact_when_due};
+
+/// The shortest time between two looks at the store.
+const SOON: Duration = Duration::from_secs(1);
+/// The longest.
+const LATE: Duration = Duration::from_secs(30);
+/// Files of a writer that began this long ago are not being written any more.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+/// What the driver reports.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// The run exists, and work begins.
+    Ready,
+    /// There are games that were not there before.
+    Games {
+        /// When the newest were published, in milliseconds since 1970.
+        time: u64,
+        /// When the newest held-out games were published; `None` when the newest models have none.
+        holdout: Option<u64>,
+    },
+    /// The resign threshold was computed; `None` while there are too few games.
+    Calibrated(Option<ResignThreshold>),
+    /// It waits for games or, when there are enough, for the next model.
+    Waiting {
+        /// The newest model; 0 is `random`.
+        model: u32,
+        /// Its games.
+        games: usize,
+        /// Its games that the next generation needs.
+        wanted: usize,
+        /// Whether the shards of the next generation are published.
+        published: bool,
+    },
+    /// Shards were published.
+    Published(Box<Manifest>),
+}
+
+/// Makes the shards for each new model as soon as the games for it are there, and keeps the resign threshold up to date, until
+/// the run has all its models. Waits for a run that does not exist yet.
+pub struct Driver<'a> {
+    run: Run,
+    work: Option<Work>,
+    reporter: Box<dyn Reporter<Event> + 'a>,
+}
+
+/// What a driver has once the run exists.
+struct Work {
+    config: RunConfig,
+    shuffler: Shuffler,
+    calibrator: Calibrator,
+}
+
+impl<'a> Driver<'a> {
+    /// A driver of the shuffler of a run.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn new(run: &Run, reporter: impl Reporter<Event> + 'a) -> Result<Driver<'a>, ShufflerError> {
+        run.store().reach()?;
+        Ok(Driver { run: run.clone(), work: None, reporter: Box::new(reporter) })
+    }
+
+    fn begin(&mut self, config: RunConfig) -> Result<Work, ShufflerError> {
+        let swept = self.run.sweep(ABANDONED)?;
+        if swept > 0 {
+            tracing::info!(files = swept, "deleted files of killed writers");
+        }
+        self.reporter.report(Event::Ready);
+        let shuffler = Shuffler::new(&self.run, &config);
+        Ok(Work { shuffler, calibrator: Calibrator::new(&self.run, &config.resign), config })
+    }
+}
+
+impl cli::Driver for Driver<'_> {
+    type Error = ShufflerError;
+
+    fn step(&mut self) -> Result<Step, ShufflerError> {
+        if self.work.is_none() {
+            let Some(config) = self.run.config()? else {
+                return Ok(Step::Waiting(Waiting::new("the run to be created")));
+            };
+            self.work = Some(self.begin(config)?);
+        }
+        let Some(Work { config, shuffler, calibrator }) = &mut self.work else { unreachable!("it has just begun") };
+        calibrator.look(&mut *self.reporter)?;
+        let generation = next_generation(&self.run)?;
+        if generation > config.cycle.models {
+            tracing::info!(models = config.cycle.models, "the run has all its models");
+            return Ok(Step::Finished);
+        }
+        let model = generation - 1;
+        if self.run.shards().manifest(generation)?.is_some() {
+            let wanted = config.selfplay.games_of(model);
+            self.reporter.report(Event::Waiting { model, games: wanted, wanted, published: true });
+            return Ok(Step::Waiting(Waiting::new(format!("model {generation}"))));
+        }
+        match shuffler.publish(generation) {
+            Ok(manifest) => {
+                self.reporter.report(Event::Published(Box::new(manifest)));
+                compact_when_due(&self.run)?;
+                Ok(Step::Worked)
+            }
+            Err(ShufflerError::NotReady { model, games, wanted, expected }) => {
+                let later = expected.map_or_else(String::new, |expected| format!("; the others are {expected}"));
+                let detail = format!("{games} of {wanted} are published{later}");
+                self.reporter.report(Event::Waiting { model, games, wanted, published: false });
+                Ok(Step::Waiting(Waiting { what: format!("games of model {model}"), there: games as u64, detail }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn pause(&self) -> Backoff {
+        Backoff::new(SOON, LATE)
+    }
+}
+
+/// The generation that trains the model after the newest.
+///
+/// # Errors
+/// A store that cannot be reached.
+pub(crate) fn next_generation(run: &Run) -> Result<u32, ShufflerError> {
+    Ok(run.models().newest()?.unwrap_or_default() + 1)
+}

@@ -1,0 +1,71 @@
+//! What the shuffler reports of a run: log lines and metrics.
+
+use cli::{Reporter, metrics};
+use store::{Manifest, ResignThreshold};
+
+use crate::Event;
+
+/// Reports to the log, the metrics and the health of this process.
+#[derive(Clone, Copy, Debug)]
+pub struct Console;
+
+impl Reporter<Event> for Console {
+    fn report(&mut self, event: Event) {
+        match event {
+            Event::Ready => cli::ready(),
+            Event::Games { time, holdout } => {
+                metrics::NEWEST_GAMES.set_to_time(time);
+                match holdout {
+                    Some(time) => metrics::NEWEST_HOLDOUT.set_to_time(time),
+                    // That there is none at all is what an operator must see; an earlier one stays as it was noted.
+                    None => metrics::NEWEST_HOLDOUT.show(),
+                }
+            }
+            Event::Calibrated(found) => calibrated(found.as_ref()),
+            Event::Waiting { model, games, wanted, published } => {
+                // The trainer says so too, as long as there is one.
+                metrics::NEWEST_MODEL.set(model);
+                metrics::GAMES_WANTED.set(wanted as f64);
+                metrics::GAMES_THERE.set(games as f64);
+                if published {
+                    metrics::SHARDS.set(model + 1);
+                }
+            }
+            Event::Published(manifest) => shards(&manifest),
+        }
+    }
+}
+
+fn calibrated(found: Option<&ResignThreshold>) {
+    metrics::RESIGN_TIME.set_to_now();
+    let Some(found) = found else { return };
+    metrics::RESIGN_THRESHOLD.set(found.threshold);
+    metrics::RESIGN_FALSE_POSITIVES.set(found.false_positive_rate);
+    metrics::RESIGN_GAMES.set(found.games as f64);
+    metrics::RESIGN_MODEL.set(found.to_model);
+}
+
+fn shards(manifest: &Manifest) {
+    let Manifest { generation, drawn, window, rejected, .. } = manifest;
+    for rejected in rejected {
+        tracing::error!(path = rejected.path, reason = rejected.reason, "left out a file that cannot be read");
+    }
+    tracing::info!(
+        generation,
+        examples = drawn.examples,
+        wanted = drawn.wanted,
+        games = window.games,
+        positions = window.positions,
+        new_positions = window.new_positions,
+        samples_per_new_position = drawn.mean_per_new_position,
+        "published shards"
+    );
+    cli::alive();
+    metrics::SHARDS.set(*generation);
+    metrics::SHARDS_TIME.set_to_now();
+    metrics::SHARDS_EXAMPLES.set(drawn.examples as f64);
+    metrics::WINDOW_GAMES.set(window.games as f64);
+    metrics::WINDOW_POSITIONS.set(window.positions as f64);
+    metrics::SAMPLES_PER_NEW_POSITION.set(drawn.mean_per_new_position);
+    metrics::SHARDS_REJECTED.set(rejected.len() as f64);
+}

@@ -1,0 +1,30 @@
+//! The resign threshold, from the calibration games that are published.
+
+use shuffler::Calibrator;
+
+use crate::{a_run, config, games};
+
+#[test]
+fn calibrator_publishes_the_quantile_of_the_newest_calibration_games_once() {
+    let run = a_run();
+    let settings = config(&["resign.games=20", "resign.min_games=5"]).resign;
+    let calibrator = Calibrator::new(&run, &settings);
+    assert_eq!(calibrator.update().unwrap(), None);
+    let calibration = |model| games(model, 0, 600).into_iter().filter(|game| game.calibration).collect::<Vec<_>>();
+    run.games().publish(0, "w", &calibration(0)).unwrap();
+    assert_eq!(calibrator.update().unwrap(), None, "values of `random` mean nothing");
+    run.games().publish(1, "w", &calibration(1)[..30]).unwrap();
+    let first = calibrator.update().unwrap().unwrap();
+    assert_eq!(run.resign().newest().unwrap(), Some(first));
+
+    let new = calibration(2);
+    run.games().publish(2, "w", &new).unwrap();
+    let found = calibrator.update().unwrap().unwrap();
+    let newest: Vec<f32> = new.iter().rev().filter_map(|game| game.bleakest_value).take(20).collect();
+    let expected = record::resign::quantile(&newest, f64::from(settings.quantile)).unwrap().min(0.0);
+    assert_eq!((found.threshold, found.games, found.from_model, found.to_model), (expected, 20, 2, 2));
+    assert!(found.rate_low <= found.false_positive_rate && found.false_positive_rate <= found.rate_high);
+    assert_eq!(calibrator.update().unwrap(), Some(found.clone()));
+    assert_eq!(run.resign().newest().unwrap(), Some(found));
+    assert_eq!(run.resign().list().unwrap(), ["000001", "000002"], "an unchanged threshold is not published again");
+}

@@ -1,0 +1,129 @@
+//! The driver of the trainer: one model after the other, each on the shards of its generation.
+
+use std::time::{Duration, Instant};
+
+use cli::{Reporter, Step, Stop, Waiting};
+use config::RunConfig;
+use net::Workshop;
+use store::{Backoff, LeaseName, Run};
+
+use crate::begin::card;
+use crate::generation::Course;
+use crate::resume::{Work, resume};
+use crate::{Progress, Reference, TrainerError};
+
+/// How often the store is asked for shards.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// … at most, when it takes long.
+const LOOK_LATE: Duration = Duration::from_secs(10);
+
+/// Where models are trained, and what they are measured on: what belongs to the place.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'a> {
+    /// Where the network learns.
+    pub workshop: Workshop,
+    /// Games of people that every model is measured on.
+    pub reference: Option<&'a Reference>,
+}
+
+impl From<Workshop> for Setting<'_> {
+    fn from(workshop: Workshop) -> Self {
+        Setting { workshop, reference: None }
+    }
+}
+
+/// Trains and publishes the models of a run: learns from each of the examples of a generation once, in their order, and
+/// measures the outcome on games that are never learned from. When the process is to stop, what was learned is saved; what
+/// happens when it is killed is told in `resume`.
+pub struct Driver<'a> {
+    run: Run,
+    config: RunConfig,
+    setting: Setting<'a>,
+    once: bool,
+    stop: Stop,
+    reporter: Box<dyn Reporter<Progress> + 'a>,
+    /// The model that is being trained.
+    work: Option<Work>,
+    /// Since when its shards are waited for.
+    waiting: Option<Instant>,
+}
+
+/// The right to train a run, which one process has at a time.
+pub fn lease() -> LeaseName {
+    LeaseName {
+        stage: "trainer",
+        name: "trainer".to_owned(),
+        remedy: "a run has one trainer at a time, so stop one of them",
+    }
+}
+
+impl<'a> Driver<'a> {
+    /// A driver of the trainer of a run that has this configuration.
+    pub fn new(
+        run: &Run,
+        config: &RunConfig,
+        setting: impl Into<Setting<'a>>,
+        stop: &Stop,
+        reporter: impl Reporter<Progress> + 'a,
+    ) -> Driver<'a> {
+        Driver {
+            run: run.clone(),
+            config: config.clone(),
+            setting: setting.into(),
+            once: false,
+            stop: stop.clone(),
+            reporter: Box::new(reporter),
+            work: None,
+            waiting: None,
+        }
+    }
+
+    /// Finishes when one model is published.
+    pub fn once(self) -> Driver<'a> {
+        Driver { once: true, ..self }
+    }
+
+    fn publish(&mut self, work: &Work) -> Result<(), TrainerError> {
+        let generation = work.progress.generation;
+        let weights = work.trainer.published().map_err(|source| TrainerError::Train { generation, source })?;
+        let step = work.trainer.steps();
+        let card = card(&self.run, &self.config, generation, step);
+        let published = self.run.models().publish(&card, weights.to_bytes().into());
+        published.map_err(|error| TrainerError::of_publishing(&self.run, || format!("model {generation}"), error))?;
+        tracing::info!(model = %card.id(), step, "published");
+        self.reporter.report(Progress::Published { generation, step });
+        Ok(())
+    }
+}
+
+impl cli::Driver for Driver<'_> {
+    type Error = TrainerError;
+
+    fn step(&mut self) -> Result<Step, TrainerError> {
+        let work = match &mut self.work {
+            Some(work) => work,
+            none => {
+                let generation = self.run.models().newest()?.unwrap_or(0) + 1;
+                none.insert(resume(&self.run, &self.config, self.setting.workshop, generation)?)
+            }
+        };
+        if !work.progress.finished {
+            let generation = work.progress.generation;
+            let Some(shards) = self.run.shards().manifest(generation)? else {
+                let time = self.waiting.get_or_insert_with(Instant::now).elapsed();
+                self.reporter.report(Progress::Waiting { generation, time });
+                return Ok(Step::Waiting(Waiting::new(format!("the shards of generation {generation}"))));
+            };
+            self.waiting = None;
+            let reference = self.setting.reference;
+            Course::new(&self.run, &self.config, reference, &shards, work, &mut *self.reporter).learn(&self.stop)?;
+        }
+        let Some(work) = self.work.take_if(|work| work.progress.finished) else { return Ok(Step::Worked) };
+        self.publish(&work)?;
+        Ok(if self.once { Step::Finished } else { Step::Worked })
+    }
+
+    fn pause(&self) -> Backoff {
+        Backoff::new(LOOK_EVERY, LOOK_LATE)
+    }
+}

@@ -1,0 +1,106 @@
+//! What the trainer reports of its models: a progress bar, log lines and metrics.
+
+use cli::Reporter;
+use cli::metrics::{self, Gauge};
+use config::{RunConfig, RunName};
+use net::Losses;
+use store::Run;
+
+use crate::Progress;
+
+/// Reports to the terminal or the log, the metrics and the health of this process.
+#[derive(Debug)]
+pub struct Console {
+    run: RunName,
+    batch: usize,
+    bar: Option<cli::Progress>,
+}
+
+impl Console {
+    /// A console of the trainer of a run, which is ready for work.
+    pub fn new(run: &Run, config: &RunConfig) -> Console {
+        cli::ready();
+        // It has not published anything yet.
+        metrics::NEWEST_MODEL_TIME.set_to_now();
+        metrics::ROTATE.set(u8::from(config.train.rotate));
+        Console { run: run.name().clone(), batch: config.train.batch, bar: None }
+    }
+
+    fn bar(&mut self, generation: u32, steps: usize) -> &cli::Progress {
+        let name = || self.run.model(generation).to_string();
+        self.bar.get_or_insert_with(|| cli::Progress::new(name(), Some(steps as u64)))
+    }
+}
+
+impl Reporter<Progress> for Console {
+    fn report(&mut self, progress: Progress) {
+        cli::alive();
+        match progress {
+            Progress::Waiting { generation, time } => {
+                metrics::NEWEST_MODEL.set(generation - 1);
+                metrics::TRAIN_WAITING.set(time.as_secs_f64());
+            }
+            Progress::Step { generation, done, steps, step, rate, losses } => {
+                metrics::NEWEST_MODEL.set(generation - 1);
+                metrics::TRAIN_WAITING.set(0);
+                metrics::STEPS.add(1);
+                metrics::EXAMPLES.add(self.batch as u64);
+                metrics::STEP.set(step as f64);
+                metrics::LEARNING_RATE.set(rate);
+                gauges(metrics::TRAIN_LOSS, &losses);
+                let bar = self.bar(generation, steps);
+                bar.set(done as u64);
+                bar.note(shortly(&losses));
+            }
+            Progress::Holdout { examples, losses, calibration_error, .. } => {
+                metrics::HOLDOUT_CALIBRATION.set(calibration_error);
+                metrics::HOLDOUT_ACCURACY.set(losses.accuracy);
+                gauges(metrics::HOLDOUT_LOSS, &losses);
+                tracing::info!(examples, "holdout: {}, calibration error {calibration_error:.3}", shortly(&losses));
+            }
+            Progress::Human { examples, losses, constant, .. } => {
+                metrics::HUMAN_VALUE_ERROR.set(losses.value_error);
+                metrics::HUMAN_ACCURACY.set(losses.accuracy);
+                metrics::HUMAN_TOP_THREE.set(losses.top_three);
+                tracing::info!(examples, "games of people: {}", of_people(&losses, constant));
+            }
+            Progress::Published { generation, .. } => {
+                metrics::NEWEST_MODEL.set(generation);
+                metrics::NEWEST_MODEL_TIME.set_to_now();
+                self.bar.take().into_iter().for_each(cli::Progress::finish);
+            }
+        }
+    }
+}
+
+fn gauges(gauge: Gauge, losses: &Losses) {
+    let Losses { policy, value, ownership, score, l2, total, .. } = *losses;
+    let parts = [
+        ("policy", policy),
+        ("value", value),
+        ("ownership", ownership),
+        ("score", score),
+        ("l2", l2),
+        ("total", total),
+    ];
+    parts.into_iter().for_each(|(part, value)| gauge.set_of(part, value));
+}
+
+/// The losses that a person follows.
+fn shortly(losses: &Losses) -> String {
+    let Losses { policy, value, accuracy, target_entropy, .. } = losses;
+    let percent = 100.0 * accuracy;
+    format!(
+        "policy {policy:.3} (of which {target_entropy:.3} cannot be learned), value {value:.3}, top move {percent:.0} %"
+    )
+}
+
+/// What a person follows on games of people.
+pub(crate) fn of_people(losses: &Losses, constant: f32) -> String {
+    let Losses { policy, accuracy, top_three, value_error, .. } = losses;
+    let [top, three] = [accuracy, top_three].map(|share| 100.0 * share);
+    format!(
+        "top move {top:.1} %, top three {three:.1} %, policy loss {policy:.3}, value error {value_error:.3} (a constant has \
+         {constant:.3})"
+    )
+}
