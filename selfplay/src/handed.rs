@@ -10,7 +10,8 @@ use play::Selfplay;
 use record::{GameId, GameRecord};
 use store::{FileRef, Run, StoreError};
 
-use crate::{Job, SelfplayError, models};
+use crate::job::Job;
+use crate::{SelfplayError, models};
 
 /// Games in progress that a job leaves to the next one.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! The selfplay stage: plays games with a model and publishes them, many to a file.
 //!
-//! The cast: the [`Driver`] plays one job after the other, each with the newest model. A job ([`play`](fn@play)) splits its games
-//! over worker threads; each thread (`worker`) keeps its own games going on a network of its own; finished records come back
+//! The cast: the [`Driver`] plays one job after the other, each with the newest model. A job is played by [`play`] (`pool`), which
+//! splits its games over worker threads; each thread (`worker`) keeps its own games going on a network of its own; finished records come back
 //! over one channel to the calling thread, which publishes them (`collector`, `shelf`). Which games are wanted follows from what
 //! is published already, so the work can be killed and started again at any time, and goes on where it was.
 //!
@@ -17,6 +17,7 @@ mod error;
 mod handed;
 mod job;
 mod models;
+mod pool;
 mod report;
 mod shelf;
 mod threshold;
@@ -25,7 +26,8 @@ mod worker;
 pub use driver::{Driver, Event, Games, Options, lease};
 pub use error::SelfplayError;
 pub use handed::Unfinished;
-pub use job::{Job, Progress, play};
+pub use job::{Job, Progress};
 pub use models::Model;
+pub use pool::play;
 pub use report::Console;
 pub use threshold::Threshold;

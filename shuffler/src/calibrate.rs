@@ -5,7 +5,7 @@ use config::Resign;
 use record::resign::Calibration;
 use store::{FileRef, ResignThreshold, Run, StoreError};
 
-use crate::Event;
+use crate::event::Event;
 
 /// How many models back held-out games are looked for.
 const BACK: u32 = 3;

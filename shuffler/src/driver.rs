@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use cli::{Reporter, Step, Waiting};
 use config::RunConfig;
-use store::{Backoff, Manifest, ResignThreshold, Run};
+use store::{Backoff, Run};
 
 use crate::calibrate::Calibrator;
+use crate::event::Event;
 use crate::{Shuffler, ShufflerError, compact_when_due};
 
 /// The shortest time between two looks at the store.
@@ -16,35 +17,6 @@ const SOON: Duration = Duration::from_secs(1);
 const LATE: Duration = Duration::from_secs(30);
 /// Files of a writer that began this long ago are not being written any more.
 const ABANDONED: Duration = Duration::from_secs(3600);
-
-/// What the driver reports.
-#[derive(Clone, Debug)]
-pub enum Event {
-    /// The run exists, and work begins.
-    Ready,
-    /// There are games that were not there before.
-    Games {
-        /// When the newest were published, in milliseconds since 1970.
-        time: u64,
-        /// When the newest held-out games were published; `None` when the newest models have none.
-        holdout: Option<u64>,
-    },
-    /// The resign threshold was computed; `None` while there are too few games.
-    Calibrated(Option<ResignThreshold>),
-    /// It waits for games or, when there are enough, for the next model.
-    Waiting {
-        /// The newest model; 0 is `random`.
-        model: u32,
-        /// Its games.
-        games: usize,
-        /// Its games that the next generation needs.
-        wanted: usize,
-        /// Whether the shards of the next generation are published.
-        published: bool,
-    },
-    /// Shards were published.
-    Published(Box<Manifest>),
-}
 
 /// Makes the shards for each new model as soon as the games for it are there, and keeps the resign threshold up to date, until
 /// the run has all its models. Waits for a run that does not exist yet.

@@ -22,6 +22,7 @@ pub mod command;
 mod draw;
 mod driver;
 mod error;
+mod event;
 mod limit;
 mod past;
 mod plan;
@@ -39,8 +40,9 @@ use store::{FileRef, Manifest, Rejected, Run, StoreError};
 pub use archive::{compact, compact_when_due};
 pub use arrival::Arrival;
 pub use calibrate::Calibrator;
-pub use driver::{Driver, Event};
+pub use driver::Driver;
 pub use error::ShufflerError;
+pub use event::Event;
 pub use plan::Plan;
 pub use report::Console;
 

@@ -3,7 +3,7 @@
 use cli::{Reporter, metrics};
 use store::{Manifest, ResignThreshold};
 
-use crate::Event;
+use crate::event::Event;
 
 /// Reports to the log, the metrics and the health of this process.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,71 @@
+//! Plays a job on worker threads.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+
+use cli::Stop;
+use store::Run;
+
+use crate::collector::Collector;
+use crate::handed::{self, Unfinished};
+use crate::job::{Job, Progress, Shared};
+use crate::{Model, SelfplayError, models, worker};
+
+/// Plays until the wanted games are published, or `stop` is requested; then games in progress are given up, or left to others
+/// ([`Job::hand_on`]), and what is finished is published all the same.
+///
+/// `watch` is told several times a second how far the job is. When it breaks or fails no more games are started, and those in
+/// progress are finished, or left in `unfinished` if the configuration says so. Games in `unfinished` are gone on with
+/// first; they count for the model that began them.
+///
+/// # Errors
+/// The model cannot be opened or fails, the store refuses the games, or `watch` has failed. Games that were published stay
+/// published.
+pub fn play(
+    run: &Run,
+    job: &Job,
+    model: &Model,
+    unfinished: &mut Unfinished,
+    stop: &Stop,
+    watch: &mut dyn FnMut(Progress) -> Result<ControlFlow<()>, SelfplayError>,
+) -> Result<Progress, SelfplayError> {
+    let (number, series) = models::series(&job.model, &job.worker);
+    let config = job.config.at(number);
+    let resumed = unfinished.begin(run, job)?;
+    let (begun, here) = handed::begun(run, job, unfinished)?;
+    let done = begun.range(..job.games).filter(|index| !here.contains(index)).count() as u64;
+    let shared = Shared {
+        job,
+        config: &config,
+        series: &series,
+        begun: &begun,
+        stats: Arc::default(),
+        enough: AtomicBool::new(false),
+        stop,
+    };
+    let Unfinished { games, taken } = &mut *unfinished;
+    let progress = Progress { games: done, wanted: job.games, resumed, ..Progress::default() };
+    let collector = Collector::new(run, &shared, taken, progress);
+    let mut progress = std::thread::scope(|scope| {
+        // Threads that finish games faster than those are published wait, so that little is left to publish when the process
+        // is to stop.
+        let (sender, finished) = mpsc::sync_channel(config.selfplay.games_per_file);
+        let threads: Vec<_> = (games.iter_mut().enumerate())
+            .map(|(thread, games)| {
+                let (shared, sender) = (&shared, sender.clone());
+                scope.spawn(move || worker::play(shared, thread, model, games, &sender))
+            })
+            .collect();
+        drop(sender);
+        let collected = collector.collect(finished, watch);
+        let ended = threads.into_iter().map(|thread| thread.join().expect("a worker thread does not panic"));
+        let played: Result<(), SelfplayError> = ended.fold(Ok(()), Result::and);
+        collected.and_then(|progress| played.map(|()| progress))
+    })?;
+    if stop.requested() {
+        (progress.left, progress.abandoned) = unfinished.put_down(run, &job.worker, job.hand_on)?;
+    }
+    Ok(progress)
+}
