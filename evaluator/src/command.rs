@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{ArgGroup, Parser, ValueEnum};
-use cli::{Blame, Misconfigured, Stop, StoreRefuses, StoreUnreachable, within};
-use config::{ModelId, ModelRef, PlayerId, PlayerRef, RunName};
+use cli::{Classify, Stop, within};
+use config::{ConfigError, ModelId, ModelRef, PlayerId, PlayerRef, RunName};
+use exit_class::{Classifier, classify};
 use gtp::engines::{Declarations, Engine};
-use net::{Backend, Precision};
+use net::{Backend, NetError, Precision};
 use ratings::pairing::{About, Rule};
-use ratings::sprt::Sprt;
+use ratings::sprt::{Sprt, SprtError};
 use store::{Backoff, Run, Store, StoreError};
 
-use crate::rate::{self, AnchorChoice, PriorChoice, Report, Wish};
+use crate::rate::{self, AnchorChoice, PriorChoice, RateError, Report, Wish};
 use crate::{Arena, Comparison, EvaluatorError, Place, Progress, Promotion, report};
 
 /// Lets models of a run play each other, and rates them by everything they have played.
@@ -24,7 +25,7 @@ use crate::{Arena, Comparison, EvaluatorError, Place, Progress, Promotion, repor
 /// Both sides of a match play each opening once with either colour, with the search settings they were published with.
 /// Results are stored as games finish. Stopped and started again with the same arguments, it goes on where it was.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100, after_help = cli::EXIT_CODES)]
+#[command(version, max_term_width = 100, after_help = cli::exit_codes())]
 #[command(group(ArgGroup::new("work").required(true)))]
 pub struct Args {
     /// Let these two play: a model (v15-330, or v15 for the newest of run v15, or uniform, or random), a model with other
@@ -250,6 +251,16 @@ impl Args {
     }
 }
 
+/// The errors of libraries that a command may end with, for [`cli::main`].
+pub const ERRORS: &[Classifier] = &[
+    classify::<EvaluatorError>,
+    classify::<StoreError>,
+    classify::<ConfigError>,
+    classify::<NetError>,
+    classify::<RateError>,
+    classify::<SprtError>,
+];
+
 /// Measures what the arguments ask for, and prints the ratings.
 ///
 /// # Errors
@@ -272,61 +283,61 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         engines: engines(args)?,
         worker: args.worker.clone(),
     };
-    let store = Store::open(&args.store.store).map_err(|error| blame(error.into()))?;
+    let store = Store::open(&args.store.store)?;
     let name = run_name(args)?;
     args.service.start("evaluator", Some(name.as_str()), stop)?;
-    let backend = Backend::open(device, Precision::Auto).misconfigured()?;
+    let backend = Backend::open(device, Precision::Auto)?;
     backend.log(args.place.threads());
     cli::metrics::DEVICE.inform(&backend.labels());
-    if args.wait && !wait_for_run(&store.run(&name), stop).map_err(|error| blame(error.into()))? {
+    if args.wait && !wait_for_run(&store.run(&name), stop)? {
         return Ok(());
     }
-    let mut arena = Arena::open(&store, &name, place).map_err(blame)?;
+    let mut arena = Arena::open(&store, &name, place)?;
     if args.include_retired {
         arena = arena.including_retired();
     }
     cli::ready();
     if let Some(pair) = &args.pair {
-        play_pair(&mut arena, pair, args.games, stop).map_err(blame)?;
+        play_pair(&mut arena, pair, args.games, stop)?;
     } else if args.pair_uncertain {
-        play_uncertain(&mut arena, args, stop).map_err(blame)?;
+        play_uncertain(&mut arena, args, stop)?;
     } else if args.round_robin {
-        play_round(&mut arena, args.games, stop).map_err(blame)?;
+        play_round(&mut arena, args.games, stop)?;
     } else if let Some(model) = &args.new_model {
-        play_ancestors(&mut arena, model, args.games, stop).map_err(blame)?;
+        play_ancestors(&mut arena, model, args.games, stop)?;
     } else if let Some(retire) = &args.retire {
         match retire {
-            Retire::Behind(bound) => arena.retire(*bound).map_err(blame)?.iter().try_for_each(cli::print)?,
+            Retire::Behind(bound) => arena.retire(*bound)?.iter().try_for_each(cli::print)?,
             Retire::Model(model) => {
-                arena.retire_model(model).map_err(blame)?;
+                arena.retire_model(model)?;
                 cli::print(format_args!("{model} is retired"))?;
             }
         }
     } else if let Some(model) = &args.unretire {
-        arena.unretire(model).map_err(blame)?;
+        arena.unretire(model)?;
         cli::print(format_args!("{model} is back"))?;
     } else if args.delete_retired_weights {
-        return arena.delete_retired_weights().map_err(blame)?.iter().try_for_each(cli::print);
+        return arena.delete_retired_weights()?.iter().try_for_each(cli::print);
     } else if let Some(player) = &args.against_anchors {
-        play_anchors(&mut arena, player, args.games, stop).map_err(blame)?;
+        play_anchors(&mut arena, player, args.games, stop)?;
     } else if let Some(pair) = &args.sprt {
         let (elo0, elo1) = (args.elo0.unwrap_or_default(), args.elo1.unwrap_or_default());
-        let test = Sprt::new(elo0, elo1, args.alpha, args.beta).misconfigured()?;
-        return cli::print(play_test(&mut arena, pair, &test, args.games, stop).map_err(blame)?);
+        let test = Sprt::new(elo0, elo1, args.alpha, args.beta)?;
+        return cli::print(play_test(&mut arena, pair, &test, args.games, stop)?);
     } else if let Some(model) = &args.gate {
         let (elo0, elo1) = (args.elo0.unwrap_or_default(), args.elo1.unwrap_or(WORTH));
-        let test = Sprt::new(elo0, elo1, args.alpha, args.beta).misconfigured()?;
-        return cli::print(play_gate(&mut arena, model, &test, args.games, stop).map_err(blame)?);
+        let test = Sprt::new(elo0, elo1, args.alpha, args.beta)?;
+        return cli::print(play_gate(&mut arena, model, &test, args.games, stop)?);
     }
     if let Some(file) = &args.report {
-        let facts = report::gather(&arena, &args.anchor).map_err(blame)?;
+        let facts = report::gather(&arena, &args.anchor)?;
         report::write(file, &facts).with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
         return cli::print(format_args!("{}: {facts}", file.display()));
     }
-    let stored = arena.rate().map_err(blame)?;
+    let stored = arena.rate()?;
     let table = match (&args.with[..], &args.anchor[..]) {
         ([], []) => stored,
-        (others, anchors) => arena.rate_with(others, anchors).map_err(blame)?,
+        (others, anchors) => arena.rate_with(others, anchors)?,
     };
     match args.format.unwrap_or(Format::Table) {
         Format::Table => cli::print(table),
@@ -352,7 +363,7 @@ fn rate_file(args: &Args, file: &Path) -> anyhow::Result<Report> {
     let named = || format!("cannot rate {}", file.display());
     read.with_context(named).misconfigured()?;
     let wish = Wish { prior: args.prior, no_first_move: args.no_first_move, anchors: args.anchor.clone() };
-    rate::rate(&text, &wish).with_context(named).misconfigured()
+    rate::rate(&text, &wish).with_context(named)
 }
 
 /// The run to measure.
@@ -544,35 +555,6 @@ fn tell_score(arena: &Arena, [a, b]: [&PlayerId; 2]) -> Result<(), EvaluatorErro
     let score = arena.score([a, b])?;
     tracing::info!(games = score.games, "{a} has made {} points against {b}", score.points);
     Ok(())
-}
-
-/// Whose fault an error is, and so the exit code.
-fn blame(error: EvaluatorError) -> anyhow::Error {
-    match error {
-        EvaluatorError::Store(StoreError::Unreachable { .. }) => StoreUnreachable::new(error).into(),
-        EvaluatorError::Store(StoreError::Refused { .. }) => StoreRefuses::new(error).into(),
-        EvaluatorError::Store(
-            StoreError::BadUrl { .. }
-            | StoreError::BadName(_)
-            | StoreError::NotFound { .. }
-            | StoreError::Deleted { .. }
-            | StoreError::Config { .. }
-            | StoreError::Edited { .. },
-        )
-        | EvaluatorError::NoRun { .. }
-        | EvaluatorError::Missing { .. }
-        | EvaluatorError::NoModel(_)
-        | EvaluatorError::Itself(_)
-        | EvaluatorError::NoCandidate { .. }
-        | EvaluatorError::Retired(_)
-        | EvaluatorError::NotRetirable { .. }
-        | EvaluatorError::Settings { .. }
-        | EvaluatorError::Anchor { .. }
-        | EvaluatorError::Engine(_)
-        | EvaluatorError::OtherEngine { .. }
-        | EvaluatorError::OtherBoard { .. } => Misconfigured::new(error).into(),
-        _ => error.into(),
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! What can go wrong while models are measured.
 
 use config::{ConfigError, EngineName, ModelId, RunName};
+use exit_class::{Classified, ExitClass};
 use gtp::engines::{EngineError, Identity};
 use mcts::EvaluateError;
 use ratings::RatingError;
@@ -133,4 +134,28 @@ pub enum EvaluatorError {
         /// Why not.
         source: RatingError,
     },
+}
+
+impl Classified for EvaluatorError {
+    fn class(&self) -> ExitClass {
+        match self {
+            EvaluatorError::Store(error) => error.class(),
+            EvaluatorError::Engine(error) => error.class(),
+            EvaluatorError::Open { source, .. } => source.class(),
+            EvaluatorError::NoRun { .. }
+            | EvaluatorError::Missing { .. }
+            | EvaluatorError::NoModel(_)
+            | EvaluatorError::Itself(_)
+            | EvaluatorError::NoCandidate { .. }
+            | EvaluatorError::Retired(_)
+            | EvaluatorError::NotRetirable { .. }
+            | EvaluatorError::Settings { .. }
+            | EvaluatorError::Anchor { .. }
+            | EvaluatorError::OtherEngine { .. }
+            | EvaluatorError::OtherBoard { .. } => ExitClass::Configuration,
+            EvaluatorError::Voids { .. } | EvaluatorError::Evaluate { .. } | EvaluatorError::Rating { .. } => {
+                ExitClass::Failure
+            }
+        }
+    }
 }

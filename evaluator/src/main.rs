@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use evaluator::command::{Args, run};
+use evaluator::command::{Args, ERRORS, run};
 
 fn main() -> ExitCode {
     let args = Args::parse();
     args.log.start();
-    cli::main("evaluator", |stop| run(&args, stop))
+    cli::main("evaluator", ERRORS, |stop| run(&args, stop))
 }

@@ -4,6 +4,7 @@ mod options;
 mod report;
 mod results;
 
+use exit_class::{Classified, ExitClass};
 use ratings::{Anchor, Belief, Doubt, Misfit, Prior, RatingError, Ratings, Standings, Surprise, Tally, doubts, misfit};
 
 pub use options::{AnchorChoice, PriorChoice};
@@ -39,6 +40,12 @@ pub enum RateError {
     /// The arithmetic came to no end.
     #[error(transparent)]
     Rating(#[from] RatingError),
+}
+
+impl Classified for RateError {
+    fn class(&self) -> ExitClass {
+        ExitClass::Configuration
+    }
 }
 
 /// Rates a table of results, as [`read`] takes it.

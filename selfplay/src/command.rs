@@ -1,9 +1,11 @@
 //! The command line: what was typed, and what is played because of it.
 
+use anyhow::anyhow;
 use clap::Parser;
-use cli::{Blame, Misconfigured, Stop, StoreRefuses, StoreUnreachable, within};
-use config::{ModelId, ModelRef, QInit, RunConfig, RunName};
-use net::{Backend, Device, Precision};
+use cli::{Classify, Stop, within};
+use config::{ConfigError, ModelId, ModelRef, QInit, RunConfig, RunName};
+use exit_class::{Classifier, classify};
+use net::{Backend, Device, NetError, Precision};
 use store::{Run, Store, StoreError};
 
 use crate::{Console, Driver, Games, Options, SelfplayError, lease};
@@ -12,7 +14,7 @@ use crate::{Console, Driver, Games, Options, SelfplayError, lease};
 ///
 /// Killed or stopped, it goes on where it was when it is started again: games that are published are not played twice.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100, after_help = cli::EXIT_CODES)]
+#[command(version, max_term_width = 100, after_help = cli::exit_codes())]
 pub struct Args {
     /// The model: v15-330, or v15 for the newest of run v15, followed as it changes; or one of the built-in models
     /// uniform (flat prior, value 0) and random (fresh random output for every position)
@@ -62,30 +64,19 @@ enum AtStop {
     Leave,
 }
 
+/// The errors of libraries that a command may end with, for [`cli::main`].
+pub const ERRORS: &[Classifier] =
+    &[classify::<SelfplayError>, classify::<StoreError>, classify::<ConfigError>, classify::<NetError>];
+
 /// Plays what the arguments ask for.
 ///
 /// # Errors
 /// Arguments that do not fit the run, or whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    work(args, stop).map_err(blame)
-}
-
-/// Whose fault an error of the store is, and so the exit code.
-fn blame(error: anyhow::Error) -> anyhow::Error {
-    let of_play = error.downcast_ref::<SelfplayError>().and_then(SelfplayError::store);
-    match error.downcast_ref::<StoreError>().or(of_play) {
-        Some(StoreError::Unreachable { .. }) => StoreUnreachable::new(error).into(),
-        Some(StoreError::Refused { .. }) => StoreRefuses::new(error).into(),
-        Some(found) if found.is_misconfiguration() => Misconfigured::new(error).into(),
-        _ => error,
-    }
-}
-
-fn work(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let name = run_name(args)?;
     args.service.start("selfplay", Some(name.as_str()), stop)?;
     let device: Device = args.place.device.parse().misconfigured()?;
-    let backend = Backend::open(device, Precision::Auto).misconfigured()?;
+    let backend = Backend::open(device, Precision::Auto)?;
     backend.log(args.place.threads());
     cli::metrics::DEVICE.inform(&backend.labels());
     let run = Store::open(&args.store.store)?.run(&name);
@@ -117,13 +108,12 @@ fn run_name(args: &Args) -> anyhow::Result<RunName> {
     match (own, &args.run) {
         (Some(own), Some(run)) if own != run => {
             let model = &args.model;
-            Err(Misconfigured::new(anyhow::anyhow!("model {model} does not belong to run {run}")).into())
+            Err(anyhow!("model {model} does not belong to run {run}")).misconfigured()
         }
         (Some(run), _) | (None, Some(run)) => Ok(run.clone()),
         (None, None) => {
             let model = &args.model;
-            Err(Misconfigured::new(anyhow::anyhow!("model {model} belongs to no run; say which with --run NAME"))
-                .into())
+            Err(anyhow!("model {model} belongs to no run; say which with --run NAME")).misconfigured()
         }
     }
 }
@@ -134,7 +124,6 @@ fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
         run.create(&config)?;
     }
     let found = run.config()?;
-    let missing =
-        || anyhow::anyhow!("there is no run {} in {}; begin it with --config FILE", run.name(), args.store.store);
-    Ok(found.ok_or_else(missing).map_err(Misconfigured::new)?)
+    let missing = || anyhow!("there is no run {} in {}; begin it with --config FILE", run.name(), args.store.store);
+    found.ok_or_else(missing).misconfigured()
 }

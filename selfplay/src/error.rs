@@ -1,6 +1,7 @@
 //! What can go wrong while playing.
 
 use config::ModelId;
+use exit_class::{Classified, ExitClass};
 use mcts::EvaluateError;
 
 /// Why a job ended early.
@@ -35,12 +36,12 @@ pub enum SelfplayError {
     },
 }
 
-impl SelfplayError {
-    /// The store's part in it, if it had one.
-    pub fn store(&self) -> Option<&store::StoreError> {
+impl Classified for SelfplayError {
+    fn class(&self) -> ExitClass {
         match self {
-            SelfplayError::Store(error) | SelfplayError::Missing { source: error, .. } => Some(error),
-            SelfplayError::Open { .. } | SelfplayError::Evaluate { .. } => None,
+            SelfplayError::Store(error) | SelfplayError::Missing { source: error, .. } => error.class(),
+            SelfplayError::Open { source, .. } => source.class(),
+            SelfplayError::Evaluate { .. } => ExitClass::Failure,
         }
     }
 }

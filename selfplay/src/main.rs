@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use selfplay::command::{Args, run};
+use selfplay::command::{Args, ERRORS, run};
 
 fn main() -> ExitCode {
     let args = Args::parse();
     args.log.start();
-    cli::main("selfplay", |stop| run(&args, stop))
+    cli::main("selfplay", ERRORS, |stop| run(&args, stop))
 }

@@ -2,8 +2,9 @@
 
 use anyhow::{Context, anyhow};
 use clap::Parser;
-use cli::{Blame, Stop, within};
-use config::RunName;
+use cli::{Classify, Stop, within};
+use config::{ConfigError, RunName};
+use exit_class::{Classifier, classify};
 use store::{Compaction, Run, Store, StoreError};
 
 use crate::calibrate::Calibrator;
@@ -17,7 +18,7 @@ use crate::{Console, Shuffler, ShufflerError};
 /// there, makes the shards that the next model is trained on, waits for that model, and so on. It can be stopped, killed
 /// and started again at any time, before or after the other programs.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100, after_help = cli::EXIT_CODES)]
+#[command(version, max_term_width = 100, after_help = cli::exit_codes())]
 pub struct Args {
     /// The run, such as v15; its games come from `selfplay`
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
@@ -53,27 +54,29 @@ pub struct Args {
     pub log: cli::LogArgs,
 }
 
+/// The errors of libraries that a command may end with, for [`cli::main`].
+pub const ERRORS: &[Classifier] = &[classify::<ShufflerError>, classify::<StoreError>, classify::<ConfigError>];
+
 /// Makes what the arguments ask for.
 ///
 /// # Errors
 /// Arguments that do not fit the run, or whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     args.service.start("shuffler", Some(args.run.as_str()), stop)?;
-    let store = Store::open(&args.store.store).map_err(ShufflerError::from).or_else(blame)?;
+    let store = Store::open(&args.store.store)?;
     let run = store.run(&args.run);
     match args.compact {
         Some(least) => compact(args, &run, least),
         None if args.once || args.dry_run => once(args, &run),
-        None => Driver::new(&run, Console).and_then(|mut driver| cli::drive(&mut driver, stop)).or_else(blame),
+        None => Ok(Driver::new(&run, Console).and_then(|mut driver| cli::drive(&mut driver, stop))?),
     }
 }
 
 fn compact(args: &Args, run: &Run, least: usize) -> anyhow::Result<()> {
-    if !run.exists().map_err(ShufflerError::from).or_else(blame)? {
+    if !run.exists()? {
         return Err(missing(args, run)).misconfigured();
     }
-    let Compaction { archives, games, files, deleted, left } =
-        crate::compact(run, least).map_err(ShufflerError::from).or_else(blame)?;
+    let Compaction { archives, games, files, deleted, left } = crate::compact(run, least)?;
     cli::print(format!("{archives} new archives of {games} games in {files} files, {deleted} files of games deleted"))?;
     if left.is_empty() { Ok(()) } else { Err(anyhow!("{} files of games were left where they are", left.len())) }
 }
@@ -83,25 +86,14 @@ fn missing(args: &Args, run: &Run) -> anyhow::Error {
 }
 
 fn once(args: &Args, run: &Run) -> anyhow::Result<()> {
-    let config = run.config().map_err(ShufflerError::from).or_else(blame)?;
+    let config = run.config()?;
     let config = config.ok_or_else(|| missing(args, run)).misconfigured()?;
-    let generation = args.generation.map_or_else(|| next_generation(run), Ok).or_else(blame)?;
+    let generation = args.generation.map_or_else(|| next_generation(run), Ok)?;
     let mut shuffler = Shuffler::new(run, &config);
     if args.dry_run {
-        return cli::print(shuffler.plan(generation).or_else(blame)?);
+        return cli::print(shuffler.plan(generation)?);
     }
-    Calibrator::new(run, &config.resign).update().map_err(ShufflerError::from).or_else(blame)?;
-    let manifest = shuffler.publish(generation).or_else(blame).context("no shards were made")?;
+    Calibrator::new(run, &config.resign).update()?;
+    let manifest = shuffler.publish(generation).context("no shards were made")?;
     cli::print(format!("{} examples for model {}", manifest.drawn.examples, manifest.generation))
-}
-
-/// Says whose fault an error is.
-fn blame<T>(error: ShufflerError) -> anyhow::Result<T> {
-    match error {
-        ShufflerError::Store(StoreError::BadUrl { .. } | StoreError::Config { .. } | StoreError::Edited { .. })
-        | ShufflerError::TooFew { .. } => Err(error).misconfigured(),
-        ShufflerError::Store(ref cause) if cause.is_unreachable() => Err(error).store_unreachable(),
-        ShufflerError::Store(ref cause) if cause.is_refused() => Err(error).store_refuses(),
-        error => Err(error.into()),
-    }
 }

@@ -1,5 +1,6 @@
 //! Why there are no shards.
 
+use exit_class::{Classified, ExitClass};
 use store::StoreError;
 
 use crate::Arrival;
@@ -55,4 +56,16 @@ pub enum ShufflerError {
         /// The generation.
         generation: u32,
     },
+}
+
+impl Classified for ShufflerError {
+    fn class(&self) -> ExitClass {
+        match self {
+            ShufflerError::Store(error) => error.class(),
+            ShufflerError::TooFew { .. } => ExitClass::Configuration,
+            ShufflerError::NotReady { .. } | ShufflerError::NoGeneration | ShufflerError::NoPast { .. } => {
+                ExitClass::Failure
+            }
+        }
+    }
 }

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use shuffler::command::{Args, run};
+use shuffler::command::{Args, ERRORS, run};
 
 fn main() -> ExitCode {
     let args = Args::parse();
     args.log.start();
-    cli::main("shuffler", |stop| run(&args, stop))
+    cli::main("shuffler", ERRORS, |stop| run(&args, stop))
 }

@@ -14,7 +14,7 @@ mod shards;
 use std::collections::HashSet;
 
 use anyhow::anyhow;
-use cli::{Misconfigured, Stop};
+use cli::{Classify, Stop};
 use config::{RunConfig, RunName};
 use record::GameId;
 use store::{Run, Store, StoreError};
@@ -39,8 +39,8 @@ pub struct Args {
 /// There is no such run, its store cannot be reached, or there are problems.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = Store::open(store)?.run(&args.run);
-    let missing = || Misconfigured::new(anyhow!("there is no run {} in {store}", args.run));
-    let config = run.config()?.ok_or_else(missing)?;
+    let missing = || anyhow!("there is no run {} in {store}", args.run);
+    let config = run.config()?.ok_or_else(missing).misconfigured()?;
     let mut findings = audit(&run, &config, stop)?;
     if args.repair && findings.can_be_repaired() {
         repair(&run, &findings)?;

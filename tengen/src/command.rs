@@ -2,15 +2,24 @@
 
 use clap::{Parser, Subcommand};
 use cli::Stop;
+use config::ConfigError;
+use evaluator::EvaluatorError;
+use exit_class::{Classifier, classify};
+use gtp::engines::{DeclarationError, EngineError};
+use net::NetError;
+use selfplay::SelfplayError;
+use shuffler::ShufflerError;
+use store::StoreError;
+use trainer::TrainerError;
 
 use crate::{
-    audit, bench, blame, config_command, depth_command, doctor, gtp_command, import, ladders, options, run_command,
+    audit, bench, config_command, depth_command, doctor, gtp_command, import, ladders, options, run_command,
     targets_command,
 };
 
 /// Learns Go from nothing, and plays it.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100, after_help = cli::EXIT_CODES)]
+#[command(version, max_term_width = 100, after_help = cli::exit_codes())]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
@@ -59,12 +68,25 @@ impl Args {
     }
 }
 
+/// The errors of libraries that a command may end with, for [`cli::main`].
+pub const ERRORS: &[Classifier] = &[
+    classify::<SelfplayError>,
+    classify::<ShufflerError>,
+    classify::<TrainerError>,
+    classify::<EvaluatorError>,
+    classify::<StoreError>,
+    classify::<ConfigError>,
+    classify::<NetError>,
+    classify::<DeclarationError>,
+    classify::<EngineError>,
+];
+
 /// Does what the arguments ask for.
 ///
 /// # Errors
-/// Whatever ended the work early, with whose fault it is.
+/// Whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let done = match &args.command {
+    match &args.command {
         Command::Run(run) => run_command::run(&args.store.store, run, stop),
         Command::ImportSgf(import) => import::run(&args.store.store, import, stop),
         Command::Audit(audit) => audit::run(&args.store.store, audit, stop),
@@ -76,6 +98,5 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Doctor(doctor) => doctor::run(&args.store.store, doctor),
         Command::Config(config) => config_command::run(config),
         Command::Options => cli::print(options::page()),
-    };
-    done.map_err(blame)
+    }
 }

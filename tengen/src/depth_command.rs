@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use cli::{Blame, PlaceArgs, Stop};
+use cli::{Classify, PlaceArgs, Stop};
 use config::{QInit, RunConfig};
 use evaluator::Searcher;
 use go::Game;

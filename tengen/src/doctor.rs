@@ -7,7 +7,7 @@ mod trial;
 use std::fmt;
 
 use anyhow::anyhow;
-use cli::{Blame, PlaceArgs};
+use cli::{Classify, PlaceArgs};
 use net::{Backend, Device, Installation, InstructionSet, Precision};
 use serde::Serialize;
 
@@ -73,7 +73,7 @@ pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
     } else {
         cli::print(&report)?;
     }
-    backend.misconfigured()?;
+    backend?;
     if let Some(trial) = report.trials.iter().find(|trial| trial.failed()) {
         return Err(anyhow!("{} on this machine fails", trial.precision));
     }

@@ -1,6 +1,6 @@
 //! `tengen gtp`: a model that plays over GTP.
 
-use cli::{Blame, PlaceArgs, Stop};
+use cli::{Classify, PlaceArgs, Stop};
 use config::{ModelId, ModelRef, RunName};
 use evaluator::Searcher as Opened;
 use go::Size;

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use cli::{Misconfigured, Stop};
+use cli::{Classify, Stop};
 use config::{RunConfig, RunName};
 use go::sgf;
 use record::{GameId, GameRecord, unpacked};
@@ -59,8 +59,8 @@ fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
     if let Some(config) = args.config.read()? {
         run.create(&config)?;
     }
-    let missing = || Misconfigured::new(anyhow!("there is no run {} yet; begin it with --config FILE", run.name()));
-    Ok(run.config()?.ok_or_else(missing)?)
+    let missing = || anyhow!("there is no run {} yet; begin it with --config FILE", run.name());
+    run.config()?.ok_or_else(missing).misconfigured()
 }
 
 /// The games that need not be imported again.

@@ -9,7 +9,7 @@ mod suite;
 
 use std::fmt;
 
-use cli::{Blame, PlaceArgs, Stop};
+use cli::{Classify, PlaceArgs, Stop};
 use config::{ModelId, QInit, RunConfig};
 use evaluator::Searcher;
 use go::{Game, Size};

@@ -2,7 +2,6 @@
 
 pub mod audit;
 pub mod bench;
-mod blame;
 pub mod command;
 pub mod config_command;
 mod cycle;
@@ -18,5 +17,3 @@ pub mod run_command;
 mod statistics;
 pub mod targets_command;
 mod think;
-
-pub use blame::blame;

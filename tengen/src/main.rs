@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use tengen::command::{Args, run};
+use tengen::command::{Args, ERRORS, run};
 
 fn main() -> ExitCode {
     let args = Args::parse();
     args.start_log();
-    cli::main("tengen", |stop| run(&args, stop))
+    cli::main("tengen", ERRORS, |stop| run(&args, stop))
 }

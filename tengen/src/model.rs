@@ -1,6 +1,5 @@
 //! From what a person typed for a model to what it is and how it plays.
 
-use cli::Blame;
 use config::{ModelId, ModelRef, Preset, RunConfig, RunName};
 use store::{Store, StoreError};
 
@@ -50,5 +49,5 @@ pub(crate) fn configuration(
             store.run(name).config()?.ok_or_else(missing)?.at(id.number()).to_toml()
         }
     };
-    RunConfig::from_toml_with(&text, overrides).misconfigured()
+    Ok(RunConfig::from_toml_with(&text, overrides)?)
 }

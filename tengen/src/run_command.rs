@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use cli::{Blame, PlaceArgs, Stop, TimesArgs};
+use cli::{Classify, PlaceArgs, Stop, TimesArgs};
 use config::RunName;
 use net::{Backend, Precision};
 use store::Store;
@@ -41,7 +41,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let name = name(args).misconfigured()?;
     let device = args.place.device.parse().misconfigured()?;
     args.service.start("tengen", Some(name.as_str()), stop)?;
-    let backend = Backend::open(device, Precision::Auto).misconfigured()?;
+    let backend = Backend::open(device, Precision::Auto)?;
     backend.log(args.place.threads());
     cli::metrics::DEVICE.inform(&backend.labels());
     let store = Store::open(store)?;

@@ -8,7 +8,7 @@
 
 use std::fmt;
 
-use cli::{Blame, PlaceArgs, Stop};
+use cli::{Classify, PlaceArgs, Stop};
 use config::{ModelId, RunConfig};
 use evaluator::Searcher;
 use go::{Game, Size};

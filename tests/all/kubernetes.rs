@@ -178,7 +178,7 @@ fn jobs_go_on_after_disruptions_and_end_when_they_are_wrong() {
                     .filter_map(Value::as_u64)
                     .collect()
             };
-            // The exit codes of crates/cli/src/exit.rs.
+            // The exit codes of crates/exit-class/src/lib.rs.
             assert_eq!((on_codes("FailJob"), on_codes("Ignore")), (vec![2], vec![3, 4]));
             // A full or read-only store does not mend itself, so these starts end some day.
             assert_eq!(on_codes("Count"), [5]);

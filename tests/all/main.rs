@@ -12,6 +12,7 @@ mod depth;
 mod doctor;
 mod drivers;
 mod engines;
+mod exit_codes;
 mod gtp;
 mod handover;
 mod import;

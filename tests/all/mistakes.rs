@@ -8,7 +8,7 @@ use config::Preset;
 use testing::s3::{Refusal, Server};
 use tests::{TestStore, fail, repository, succeed};
 
-/// The exit codes of `cli::EXIT_CODES`.
+/// The exit codes of `exit_class::ExitClass`.
 const MISCONFIGURED: i32 = 2;
 const UNREACHABLE: i32 = 3;
 const REFUSED: i32 = 5;

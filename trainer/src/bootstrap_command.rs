@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use cli::{Blame, Misconfigured, Stop, human};
+use cli::{Classify, Stop, human};
 use config::RunConfig;
 use net::Workshop;
 use store::Run;
@@ -78,7 +78,7 @@ fn learn(
     stop: &Stop,
 ) -> anyhow::Result<Option<store::ModelCard>> {
     if args.steps.is_none() && args.minutes.is_none() {
-        return Err(Misconfigured::new(anyhow!("for how long? --steps N or --minutes N")).into());
+        return Err(anyhow!("for how long? --steps N or --minutes N")).misconfigured();
     }
     let time = args.minutes.map_or(Duration::MAX, |minutes| Duration::from_secs_f64(60.0 * minutes));
     let course = Course { steps: args.steps.unwrap_or(u64::MAX), time, look_every: args.look_every };

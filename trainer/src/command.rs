@@ -2,9 +2,10 @@
 
 use anyhow::anyhow;
 use clap::{Parser, Subcommand};
-use cli::{Blame, Misconfigured, Stop, StoreRefuses, StoreUnreachable};
-use config::{RunConfig, RunName};
-use net::{Backend, Precision, Workshop};
+use cli::{Classify, Stop};
+use config::{ConfigError, RunConfig, RunName};
+use exit_class::{Classifier, classify};
+use net::{Backend, NetError, Precision, Workshop};
 use store::{Run, Store, StoreError};
 
 use crate::{
@@ -16,7 +17,7 @@ use crate::{
 /// Each model continues its predecessor on one pass over its shards. The trainer waits for shards that are not there
 /// yet. Killed or stopped, it goes on where it was when it is started again: no batch is learned from twice.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100, after_help = cli::EXIT_CODES)]
+#[command(version, max_term_width = 100, after_help = cli::exit_codes())]
 pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
@@ -69,23 +70,20 @@ enum Command {
     Noise(noise_command::Args),
 }
 
+/// The errors of libraries that a command may end with, for [`cli::main`].
+pub const ERRORS: &[Classifier] =
+    &[classify::<TrainerError>, classify::<StoreError>, classify::<ConfigError>, classify::<NetError>];
+
 /// Trains what the arguments ask for.
 ///
 /// # Errors
 /// Arguments that do not fit the run, or whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    done(args, stop).map_err(|error| match error.downcast() {
-        Ok(error) => blame(error),
-        Err(error) => error.downcast::<StoreError>().map_or_else(|error| error, |error| blame(error.into())),
-    })
-}
-
-fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device = args.place.device.parse().misconfigured()?;
     args.service.start("trainer", args.run.as_ref().map(RunName::as_str), stop)?;
     let workshop = Workshop { device, precision: args.precision, threads: args.place.threads() };
     if trains(args.command.as_ref()) {
-        let backend = Backend::open(device, args.precision).misconfigured()?;
+        let backend = Backend::open(device, args.precision)?;
         backend.log(workshop.threads);
         cli::metrics::DEVICE.inform(&backend.labels());
     }
@@ -102,7 +100,7 @@ fn done(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         return leased(&run, stop, || train((&run, &config), args.once, setting, stop));
     };
     if args.once {
-        return Err(Misconfigured::new(anyhow!("--once is for training shards")).into());
+        return Err(anyhow!("--once is for training shards")).misconfigured();
     }
     match command {
         Command::Export(export) => files::export(&store, export),
@@ -143,29 +141,6 @@ fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
     let found = run.config()?;
     let missing = || anyhow!("there is no run {} in {}; begin it with --config FILE", run.name(), args.store.store);
     found.ok_or_else(missing).misconfigured()
-}
-
-/// Whose fault an error is, and so the exit code.
-fn blame(error: TrainerError) -> anyhow::Error {
-    match error {
-        error if error.is_of_the_device() => Misconfigured::new(error).into(),
-        TrainerError::Store(StoreError::Unreachable { .. }) => StoreUnreachable::new(error).into(),
-        TrainerError::Store(StoreError::Refused { .. }) => StoreRefuses::new(error).into(),
-        TrainerError::Store(StoreError::BadUrl { .. } | StoreError::Conflict { .. } | StoreError::Config { .. }) => {
-            Misconfigured::new(error).into()
-        }
-        TrainerError::Store(StoreError::Edited { .. } | StoreError::Held { .. }) | TrainerError::Rival { .. } => {
-            Misconfigured::new(error).into()
-        }
-        TrainerError::Store(StoreError::NotFound { .. })
-        | TrainerError::Weights { .. }
-        | TrainerError::BuiltIn { .. }
-        | TrainerError::HasModels { .. }
-        | TrainerError::Collection { .. }
-        | TrainerError::Lacks { .. }
-        | TrainerError::NoGames { .. } => Misconfigured::new(error).into(),
-        _ => error.into(),
-    }
 }
 
 #[cfg(test)]

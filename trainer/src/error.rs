@@ -1,6 +1,7 @@
 //! What can go wrong while training.
 
 use config::{ModelId, RunName};
+use exit_class::{Classified, ExitClass};
 use net::NetError;
 use record::RecordError;
 use store::{Run, StoreError};
@@ -117,13 +118,23 @@ pub enum TrainerError {
     },
 }
 
-impl TrainerError {
-    /// Whether the device or the precision that was asked for cannot be used, which the operator can mend.
-    pub fn is_of_the_device(&self) -> bool {
+impl Classified for TrainerError {
+    fn class(&self) -> ExitClass {
         match self {
-            TrainerError::Device(_) => true,
-            TrainerError::Train { source, .. } => source.is_of_the_device(),
-            _ => false,
+            TrainerError::Store(error) => error.class(),
+            TrainerError::Train { source, .. } | TrainerError::Parent { source, .. } | TrainerError::Device(source) => {
+                source.class()
+            }
+            TrainerError::Rival { .. }
+            | TrainerError::Weights { .. }
+            | TrainerError::BuiltIn { .. }
+            | TrainerError::HasModels { .. }
+            | TrainerError::Collection { .. }
+            | TrainerError::NoGames { .. }
+            | TrainerError::Lacks { .. } => ExitClass::Configuration,
+            TrainerError::Checkpoint { .. } | TrainerError::Record(_) | TrainerError::NoExamples { .. } => {
+                ExitClass::Failure
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use anyhow::Context;
-use cli::Blame;
+use cli::Classify;
 use config::{ModelId, ModelRef, RunConfig};
 use flate2::Compression;
 use flate2::write::GzEncoder;

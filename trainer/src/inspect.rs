@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::{fmt, fs};
 
 use anyhow::{Context, anyhow};
-use cli::{Blame, Misconfigured, Page, write_whole};
+use cli::{Classify, Page, write_whole};
 use config::ModelRef;
 use net::Listing;
 use store::ModelCard;
@@ -77,7 +77,7 @@ pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         [model] if args.every.is_none() => {
             let subject = Subject::open(store, model)?;
             let against = args.against.as_deref().map(|other| Subject::open(store, other)).transpose()?;
-            let facts = Facts::gather(&subject, against.as_ref()).map_err(|why| Misconfigured::new(anyhow!(why)))?;
+            let facts = Facts::gather(&subject, against.as_ref()).map_err(|why| anyhow!(why)).misconfigured()?;
             args.write(&subject.name, &PAGE.of(&facts), &facts)
         }
         _ if args.against.is_some() => {

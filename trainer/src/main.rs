@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use trainer::command::{Args, run};
+use trainer::command::{Args, ERRORS, run};
 
 fn main() -> ExitCode {
     let args = Args::parse();
     args.log.start();
-    cli::main("trainer", |stop| run(&args, stop))
+    cli::main("trainer", ERRORS, |stop| run(&args, stop))
 }

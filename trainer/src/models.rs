@@ -1,6 +1,6 @@
 //! Models by their names, and one that comes with the program: `9x9-demo`.
 
-use cli::Blame;
+use cli::Classify;
 use config::{ModelId, ModelRef, Preset, RunConfig, RunName};
 use store::{ModelCard, Store, StoreError};
 

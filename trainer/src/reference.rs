@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use cli::Blame;
+use cli::Classify;
 use config::RunConfig;
 use record::Example;
 use store::{Run, Source, SourceKind, StoreError};

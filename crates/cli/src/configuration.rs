@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::Args;
 use config::RunConfig;
 
-use crate::Blame;
+use crate::Classify;
 
 /// The configuration that a run begins with.
 #[derive(Args, Clone, Debug)]
@@ -39,15 +39,17 @@ impl ConfigArgs {
 /// # Errors
 /// A file that cannot be read or is no configuration: the operator's to mend.
 pub fn configuration(path: &Path, overrides: &[String]) -> anyhow::Result<RunConfig> {
-    RunConfig::load(path, overrides, |path| std::fs::read_to_string(path)).misconfigured()
+    Ok(RunConfig::load(path, overrides, |path| std::fs::read_to_string(path))?)
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use config::ConfigError;
+    use exit_class::{ExitClass, classify};
 
     use super::*;
-    use crate::Misconfigured;
+    use crate::exit_class;
 
     #[derive(Parser)]
     struct Program {
@@ -82,7 +84,7 @@ mod tests {
         for (arguments, what) in cases {
             let error = read(arguments).unwrap_err();
             assert!(format!("{error:#}").contains(what), "{error:#}");
-            assert!(error.downcast_ref::<Misconfigured>().is_some(), "{error:#}");
+            assert!(exit_class(&error, &[classify::<ConfigError>]) == ExitClass::Configuration, "{error:#}");
         }
     }
 }

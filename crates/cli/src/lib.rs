@@ -18,7 +18,7 @@
 //! fn main() -> std::process::ExitCode {
 //!     let args = Args::parse();
 //!     args.log.start();
-//!     cli::main("shuffler", |stop| {
+//!     cli::main("shuffler", &[], |stop| {
 //!         args.service.start("shuffler", Some("v15"), stop)?;
 //!         while !stop.requested() {
 //!             // one step of work on args.store.store
@@ -51,7 +51,8 @@ mod vitals;
 pub use args::{PlaceArgs, StoreArgs, TimesArgs};
 pub use configuration::{ConfigArgs, configuration};
 pub use drive::{Driver, Reporter, Silent, Step, Waiting, drive, leased};
-pub use exit::{Blame, EXIT_CODES, Misconfigured, StoreRefuses, StoreUnreachable, main};
+pub use exit::{Classify, exit_class, main};
+pub use exit_class::exit_codes;
 pub use log::{Filter, LogArgs, LogFormat, UnknownFilter};
 pub use output::{StdoutClosed, print};
 pub use page::{Page, write_whole};

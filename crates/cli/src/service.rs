@@ -23,7 +23,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-use crate::{Blame, Stop, metrics, vitals, within};
+use crate::{Classify, Stop, metrics, vitals, within};
 
 /// Seconds of a week, the longest that a stage waits for itself.
 const WEEK: u64 = 7 * 24 * 3600;

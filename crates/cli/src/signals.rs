@@ -4,10 +4,11 @@ use std::io;
 use std::thread;
 use std::time::Duration;
 
+use exit_class::ExitClass;
 use signal_hook::consts::signal::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::{Stop, console, exit, human, vitals};
+use crate::{Stop, console, human, vitals};
 
 /// Turns the first SIGTERM or SIGINT into a request to stop, and lets a second one end the process at once. After a SIGTERM
 /// the process ends when its time is up, too.
@@ -39,7 +40,7 @@ fn end_after(name: &'static str, limit: Duration) {
         thread::sleep(limit);
         let limit = human::duration(limit);
         console::notice(&format!("{name} was not done within {limit}, and gives up what is not published"));
-        signal_hook::low_level::exit(exit::PREEMPTED.into());
+        signal_hook::low_level::exit(ExitClass::Preempted.code().into());
     });
     if let Err(error) = late {
         tracing::warn!(%error, "stopping may take longer than {}", human::duration(limit));

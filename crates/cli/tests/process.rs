@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::Parser;
-use cli::{Blame, Stop};
+use cli::{Classify, Stop};
+use exit_class::ExitClass;
 
 const ROLE: &str = "CLI_TEST_ROLE";
 
@@ -49,7 +50,7 @@ struct Args {
 fn play(role: &str) -> ExitCode {
     let args = Args::parse();
     args.log.start();
-    cli::main("actor", |stop| {
+    cli::main("actor", &[], |stop| {
         args.service.start("actor", Some("stage"), stop)?;
         act(role, stop)
     })
@@ -60,8 +61,8 @@ fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
         "finish" => cli::print("fine"),
         "fail" => Err(anyhow!("disk full")).context("cannot write x"),
         "misconfigured" => Err(anyhow!("no key \"a\"")).misconfigured().context("cannot start"),
-        "unreachable" => Err(anyhow!("no route")).store_unreachable().context("cannot start"),
-        "refused" => Err(anyhow!("disk full")).store_refuses().context("cannot write x"),
+        "unreachable" => Err(anyhow!("no route")).class(ExitClass::StoreUnreachable).context("cannot start"),
+        "refused" => Err(anyhow!("disk full")).class(ExitClass::StoreRefuses).context("cannot write x"),
         "patient" => {
             cli::print("ready")?;
             while !stop.wait(Duration::from_secs(60)) {}

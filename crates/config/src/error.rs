@@ -1,5 +1,7 @@
 //! What can be wrong with a configuration.
 
+use exit_class::{Classified, ExitClass};
+
 use crate::SCHEMA;
 
 /// A configuration that cannot be used. Every message names the key.
@@ -65,6 +67,12 @@ pub enum ConfigError {
         /// The error.
         problem: Box<ConfigError>,
     },
+}
+
+impl Classified for ConfigError {
+    fn class(&self) -> ExitClass {
+        ExitClass::Configuration
+    }
 }
 
 /// An error unless the rule holds.

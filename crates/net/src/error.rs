@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use exit_class::{Classified, ExitClass};
 use go::{Size, SizeError};
 use record::{Example, ExampleError, GameId};
 
@@ -221,6 +222,12 @@ impl NetError {
     /// An example that makes no target, or no position.
     pub(crate) fn target(example: &Example, problem: String) -> NetError {
         NetError::Target { game: example.game, turn: example.turn, problem }
+    }
+}
+
+impl Classified for NetError {
+    fn class(&self) -> ExitClass {
+        if self.is_of_the_device() { ExitClass::Configuration } else { ExitClass::Failure }
     }
 }
 

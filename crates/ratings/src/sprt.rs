@@ -5,6 +5,8 @@
 //! two games that share an opening, are not part of the hypotheses; the likelihoods are the largest that some
 //! distribution of outcomes with the given mean has (the generalised test, as chess engines are tested with it).
 
+use exit_class::{Classified, ExitClass};
+
 /// Two hypotheses about how much stronger the first of two players is, and how often the wrong one may win.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sprt {
@@ -22,6 +24,12 @@ pub enum SprtError {
     /// A share of errors that is none.
     #[error("{0} is {1}, and must be above 0 and below 0.5")]
     Share(&'static str, f64),
+}
+
+impl Classified for SprtError {
+    fn class(&self) -> ExitClass {
+        ExitClass::Configuration
+    }
 }
 
 /// What a test has found.

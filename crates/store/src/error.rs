@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use config::{ConfigError, Difference, ModelId};
+use exit_class::{Classified, ExitClass};
 use record::RecordError;
 
 /// Why the store did not do what was asked. Every variant names the file or folder in full.
@@ -142,21 +143,6 @@ impl StoreError {
         matches!(self, StoreError::Refused { .. })
     }
 
-    /// Whether the operator named something that is not there or cannot be, so that trying again is of no use.
-    pub fn is_misconfiguration(&self) -> bool {
-        matches!(
-            self,
-            StoreError::BadUrl { .. }
-                | StoreError::BadName(_)
-                | StoreError::NotFound { .. }
-                | StoreError::Deleted { .. }
-                | StoreError::Conflict { .. }
-                | StoreError::Edited { .. }
-                | StoreError::Held { .. }
-                | StoreError::Config { .. }
-        )
-    }
-
     /// Whether a single file is at fault, so that a reader of many may list it and go on with the others.
     pub fn is_damage(&self) -> bool {
         matches!(self, StoreError::Damaged { .. } | StoreError::NotFound { .. } | StoreError::Deleted { .. })
@@ -173,6 +159,26 @@ pub(crate) fn is_write_refusal(error: &io::Error) -> bool {
             | io::ErrorKind::ReadOnlyFilesystem
             | io::ErrorKind::PermissionDenied
     )
+}
+
+impl Classified for StoreError {
+    fn class(&self) -> ExitClass {
+        match self {
+            StoreError::BadUrl { .. }
+            | StoreError::BadName(_)
+            | StoreError::NotFound { .. }
+            | StoreError::Deleted { .. }
+            | StoreError::Held { .. }
+            | StoreError::Edited { .. }
+            | StoreError::Conflict { .. }
+            | StoreError::Config { .. } => ExitClass::Configuration,
+            StoreError::Unreachable { .. } => ExitClass::StoreUnreachable,
+            StoreError::Refused { .. } => ExitClass::StoreRefuses,
+            StoreError::AlreadyExists { .. } | StoreError::Damaged { .. } | StoreError::Record { .. } => {
+                ExitClass::Failure
+            }
+        }
+    }
 }
 
 /// What one configuration has and another has not.

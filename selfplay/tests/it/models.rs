@@ -3,6 +3,7 @@
 use std::fs;
 
 use config::ModelId;
+use exit_class::{Classified, ExitClass};
 use net::Device;
 use selfplay::{Model, SelfplayError};
 
@@ -18,7 +19,7 @@ fn open(run: &store::Run, name: &str) -> Result<Model, SelfplayError> {
 fn open_missing_model_is_an_error_that_names_it() {
     let (_folder, run) = a_run();
     let Err(error) = open(&run, "tiny-7") else { panic!("there is no model") };
-    assert!(matches!(error, SelfplayError::Missing { .. }) && error.store().is_some(), "{error:?}");
+    assert!(matches!(error, SelfplayError::Missing { .. }) && error.class() == ExitClass::Configuration, "{error:?}");
     assert_eq!(error.to_string(), "there is no model tiny-7");
 }
 

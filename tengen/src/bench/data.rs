@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use cli::Blame;
+use cli::Classify;
 use config::{Preset, RunConfig, RunName};
 use go::{Size, Symmetry};
 use net::{Ready, Shape, Targets};

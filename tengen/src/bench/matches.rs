@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cli::{Blame, PlaceArgs};
+use cli::{Classify, PlaceArgs};
 use config::RunConfig;
 use mcts::Settings;
 use net::{Model, Precision, Weights};

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use cli::Blame;
 use config::Preset;
 use serde::Serialize;
 
@@ -60,7 +59,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 
 fn measure(args: &Args, board: usize, visits: u32) -> anyhow::Result<Case> {
     let size = [format!("game.size={board}")];
-    let config = Preset::NineByNine.with(&[&size[..], &args.overrides].concat()).misconfigured()?;
+    let config = Preset::NineByNine.with(&[&size[..], &args.overrides].concat())?;
     let mut game = UniformGame::new(&config, visits)?;
     let bytes_per_fresh_game = game.thinker().search().footprint();
     for _ in 0..MOVES {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cli::Blame;
+use cli::Classify;
 use go::{Game, Move, Size};
 use mcts::{Draw, Evaluator, Request, Ticket, choice};
 use net::{Bare, Device, Model, Network, Precision, Weights};

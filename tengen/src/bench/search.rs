@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use cli::Blame;
+use cli::Classify;
 use config::{Preset, RunConfig};
 use go::{Game, Move, Size};
 use mcts::{Evaluator, Settings, choice};
@@ -57,7 +57,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 
 fn measure(bench: &Bench<'_>, args: &Args, side: usize, algorithm: &'static str) -> anyhow::Result<Case> {
     let given = [format!("game.size={side}"), format!("search.algorithm={algorithm}")];
-    let config = Preset::NineByNine.with(&[&given[..], &args.overrides].concat()).misconfigured()?;
+    let config = Preset::NineByNine.with(&[&given[..], &args.overrides].concat())?;
     let mut game = UniformGame::new(&config, args.visits)?;
     let rate = Rate::measure(bench.time, || game.think_and_move())?;
     Ok(Case { board: side, algorithm, visits: args.visits, visits_per_s_per_core: rate.per_core() })

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cli::{Blame, PlaceArgs};
+use cli::{Classify, PlaceArgs};
 use config::RunConfig;
 use mcts::Evaluator;
 use net::{Bare, Model, Precision};

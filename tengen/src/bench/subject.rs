@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use cli::Blame;
+use cli::Classify;
 use config::{ModelId, ModelRef, Preset, RunConfig};
 use net::{Shape, Weights};
 use serde::Serialize;
@@ -93,8 +93,10 @@ impl SubjectArgs {
     }
 
     fn read(&self, overrides: &[String]) -> anyhow::Result<RunConfig> {
-        let plain = || Preset::NineByNine.with(overrides).misconfigured();
-        self.config.as_deref().map_or_else(plain, |path| cli::configuration(path, overrides))
+        match &self.config {
+            Some(path) => cli::configuration(path, overrides),
+            None => Ok(Preset::NineByNine.with(overrides)?),
+        }
     }
 
     fn trained(&self, store: &Store, named: &ModelRef) -> anyhow::Result<Subject> {

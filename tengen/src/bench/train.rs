@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use cli::{Blame, PlaceArgs};
+use cli::{Classify, PlaceArgs};
 use net::{Drill, Precision, Recipe, Targets, Trainer, Workshop};
 use record::{Example, ExampleRows, synthetic};
 use serde::Serialize;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use bytes::Bytes;
+use exit_class::{Classified, ExitClass};
 use net::{Device, Weights, Workshop};
 use store::{Checkpoint, Run};
 use trainer::TrainerError;
@@ -88,7 +89,7 @@ fn a_missing_gpu_is_not_a_bad_checkpoint() {
     let workshop = Workshop { device: Device::Cuda(1 << 20), ..WORKSHOP };
     let refused = || train_next(&run, &config(), workshop, &cli::Stop::never(), &mut |_| ()).unwrap_err();
     for error in [refused(), train_some(&run, 2).map_or_else(refused, |card| panic!("{card:?} is finished"))] {
-        assert!(error.is_of_the_device(), "{error:?}");
+        assert_eq!(error.class(), ExitClass::Configuration, "{error:?}");
         let cause = error.source().unwrap().to_string();
         assert!(cause.contains("GPU"), "{cause}");
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use config::EngineName;
+use exit_class::{Classified, ExitClass};
 use serde::Deserialize;
 
 /// A program that speaks GTP, and how it is to be used.
@@ -52,6 +53,12 @@ pub enum DeclarationError {
         /// What is wrong with it.
         problem: String,
     },
+}
+
+impl Classified for DeclarationError {
+    fn class(&self) -> ExitClass {
+        ExitClass::Configuration
+    }
 }
 
 fn minute() -> f64 {

@@ -3,6 +3,7 @@
 use std::sync::{Arc, PoisonError};
 
 use config::EngineName;
+use exit_class::{Classified, ExitClass};
 use go::Size;
 use play::Guest;
 use serde::{Deserialize, Serialize};
@@ -69,6 +70,12 @@ pub enum EngineError {
         /// The version.
         version: String,
     },
+}
+
+impl Classified for EngineError {
+    fn class(&self) -> ExitClass {
+        ExitClass::Configuration
+    }
 }
 
 impl Engine {

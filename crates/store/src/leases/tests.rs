@@ -3,6 +3,8 @@ use std::process::Command;
 
 use std::fs;
 
+use exit_class::{Classified, ExitClass};
+
 use super::holder::started;
 use super::*;
 
@@ -46,7 +48,7 @@ fn lease_held_by_a_living_process_is_refused_and_free_once_it_ends() {
     let leases = leases();
     let lease = take(&leases).unwrap().unwrap();
     let error = take(&leases).unwrap_err();
-    assert!(matches!(error, StoreError::Held { .. }) && error.is_misconfiguration());
+    assert!(matches!(error, StoreError::Held { .. }) && error.class() == ExitClass::Configuration);
     let said = error.to_string();
     for words in ["selfplay \"0\" of run run", &format!("process {}", std::process::id()), "--worker NAME"] {
         assert!(said.contains(words), "{said}");

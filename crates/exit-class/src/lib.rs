@@ -1,0 +1,150 @@
+//! Exit classes: how a process ends, as a supervisor distinguishes it by the exit code.
+//!
+//! Each library error states its class ([`Classified`]). The entry point of a program looks for the first classified error of
+//! a chain ([`exit_class`]); errors of other libraries are failures.
+
+use std::error::Error;
+
+/// How a process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitClass {
+    /// All work is done, or Ctrl-C stopped it.
+    Finished,
+    /// A bug, damaged data, or an error that no other class describes.
+    Failure,
+    /// A wrong argument, configuration or name; a restart does not help.
+    Configuration,
+    /// The store cannot be reached; a restart may help.
+    StoreUnreachable,
+    /// SIGTERM stopped the process before its work was done; a restart resumes it.
+    Preempted,
+    /// The store refuses writes until the operator makes room or grants permission.
+    StoreRefuses,
+}
+
+impl ExitClass {
+    /// All classes, by exit code.
+    pub const ALL: [ExitClass; 6] = [
+        ExitClass::Finished,
+        ExitClass::Failure,
+        ExitClass::Configuration,
+        ExitClass::StoreUnreachable,
+        ExitClass::Preempted,
+        ExitClass::StoreRefuses,
+    ];
+
+    /// The exit code. The pod failure policies of `k8s/` depend on these numbers.
+    pub const fn code(self) -> u8 {
+        match self {
+            ExitClass::Finished => 0,
+            ExitClass::Failure => 1,
+            ExitClass::Configuration => 2,
+            ExitClass::StoreUnreachable => 3,
+            ExitClass::Preempted => 4,
+            ExitClass::StoreRefuses => 5,
+        }
+    }
+
+    /// The meaning, as `--help` states it.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            ExitClass::Finished => "finished, or stopped with Ctrl-C",
+            ExitClass::Failure => "failed",
+            ExitClass::Configuration => "the arguments or the configuration are wrong",
+            ExitClass::StoreUnreachable => "the store cannot be reached",
+            ExitClass::Preempted => "stopped by SIGTERM before it was finished; a restart resumes the work",
+            ExitClass::StoreRefuses => {
+                "the store refuses writes: it is full, read-only, or the credentials do not allow them"
+            }
+        }
+    }
+}
+
+/// The exit codes of every program, for `--help`.
+pub fn exit_codes() -> String {
+    let codes = ExitClass::ALL.map(|class| format!("  {}  {}", class.code(), class.meaning()));
+    format!("Exit codes:\n{}", codes.join("\n"))
+}
+
+/// A library error that states its class.
+pub trait Classified: Error + 'static {
+    /// How a process ends that can do nothing about this error.
+    fn class(&self) -> ExitClass;
+}
+
+/// The class of an error if it is of one type; see [`classify`].
+pub type Classifier = fn(&(dyn Error + 'static)) -> Option<ExitClass>;
+
+/// The [`Classifier`] of a type.
+pub fn classify<E: Classified>(error: &(dyn Error + 'static)) -> Option<ExitClass> {
+    error.downcast_ref::<E>().map(E::class)
+}
+
+/// The class of the first error of a chain that one of the classifiers knows; [`ExitClass::Failure`] if there is none.
+pub fn exit_class<'a>(chain: impl Iterator<Item = &'a (dyn Error + 'static)>, known: &[Classifier]) -> ExitClass {
+    let mut classes = chain.filter_map(|error| known.iter().find_map(|classify| classify(error)));
+    classes.next().unwrap_or(ExitClass::Failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fmt, iter};
+
+    use super::*;
+
+    #[derive(Debug)]
+    struct Outer(Option<Inner>);
+
+    #[derive(Debug)]
+    struct Inner;
+
+    impl fmt::Display for Outer {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("outer")
+        }
+    }
+
+    impl fmt::Display for Inner {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("inner")
+        }
+    }
+
+    impl Error for Outer {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            self.0.as_ref().map(|inner| inner as _)
+        }
+    }
+
+    impl Error for Inner {}
+
+    impl Classified for Outer {
+        fn class(&self) -> ExitClass {
+            ExitClass::Configuration
+        }
+    }
+
+    impl Classified for Inner {
+        fn class(&self) -> ExitClass {
+            ExitClass::StoreUnreachable
+        }
+    }
+
+    #[test]
+    fn exit_class_of_a_chain_is_that_of_its_first_classified_error() {
+        let error = Outer(Some(Inner));
+        let class = |known: &[Classifier]| {
+            exit_class(iter::successors(Some(&error as &(dyn Error + 'static)), |&e| e.source()), known)
+        };
+        assert_eq!(class(&[classify::<Inner>, classify::<Outer>]), ExitClass::Configuration);
+        assert_eq!(class(&[classify::<Inner>]), ExitClass::StoreUnreachable);
+        assert_eq!(class(&[]), ExitClass::Failure);
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_the_pod_failure_policies() {
+        assert_eq!(ExitClass::ALL.map(ExitClass::code), [0, 1, 2, 3, 4, 5]);
+        let help = exit_codes();
+        assert!(help.contains("\n  3  the store cannot be reached\n"), "{help}");
+    }
+}
