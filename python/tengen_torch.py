@@ -14,32 +14,17 @@ from torch import nn
 
 
 class Unit(nn.Module):
-    """A convolution with its batch norm, if it has one, and its branches; the norms of the heads learn neither scale nor shift."""
+    """A convolution with its batch norm, if it has one; the norms of the heads learn neither scale nor shift."""
 
-    def __init__(self, inputs, outputs, kernel, norm=True, branches=False):
+    def __init__(self, inputs, outputs, kernel, norm=True):
         super().__init__()
-
-        def batch_norm():
-            return nn.BatchNorm2d(outputs, momentum=0.05, affine=kernel > 1)
-
         self.conv = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
-        self.norm = batch_norm() if norm else None
-        self.point, self.identity = None, None
-        if norm and branches:
-            self.point = nn.Module()
-            self.point.conv, self.point.norm = nn.Conv2d(inputs, outputs, 1, bias=False), batch_norm()
-            if inputs == outputs:
-                self.identity = nn.Module()
-                self.identity.norm = batch_norm()
+        self.norm = nn.BatchNorm2d(outputs, momentum=0.05, affine=kernel > 1) if norm else None
 
     def forward(self, x):
         y = self.conv(x)
         if self.norm is not None:
             y = self.norm(y)
-        if self.point is not None:
-            y = y + self.point.norm(self.point.conv(x))
-        if self.identity is not None:
-            y = y + self.identity.norm(x)
         return y
 
 
@@ -50,16 +35,16 @@ def mean_and_maximum(planes):
 class Block(nn.Module):
     def __init__(self, index, about):
         super().__init__()
-        filters, branches = about["filters"], about.get("branches", False)
+        filters = about["filters"]
         post = not about.get("pre_activation", False)
         pooled, squeeze = about.get("pooled_filters", 0), about.get("squeeze", 0)
         self.norm = None if post else nn.BatchNorm2d(filters, momentum=0.05)
-        self.first = Unit(filters, filters, 3, branches=branches)
+        self.first = Unit(filters, filters, 3)
         self.pool, self.squeeze = None, None
         if pooled and index % 2 == 1:
-            self.pool = Unit(filters, pooled, 3, branches=branches)
+            self.pool = Unit(filters, pooled, 3)
             self.pool.dense = nn.Linear(2 * pooled, filters)
-        self.second = Unit(filters, filters, 3, norm=post, branches=branches)
+        self.second = Unit(filters, filters, 3, norm=post)
         if squeeze:
             self.squeeze = nn.Module()
             self.squeeze.hidden, self.squeeze.out = nn.Linear(filters, squeeze), nn.Linear(squeeze, 2 * filters)
@@ -100,7 +85,7 @@ class Network(nn.Module):
         super().__init__()
         self.about = about
         filters, area, post = about["filters"], about["size"] ** 2, not about.get("pre_activation", False)
-        self.stem = Unit(about["planes"], filters, 3, norm=post, branches=about.get("branches", False))
+        self.stem = Unit(about["planes"], filters, 3, norm=post)
         self.blocks = nn.ModuleList(Block(index, about) for index in range(about["blocks"]))
         self.trunk = None
         if not post:

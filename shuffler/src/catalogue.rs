@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, HashSet};
 
 use record::GameSummary;
-use record::games::Span;
 use store::{FileRef, Run, StoreError};
 
 use crate::arrival::File;
@@ -18,8 +17,6 @@ const AHEAD: usize = 64;
 pub(crate) struct Catalogue {
     run: Run,
     known: BTreeMap<FileRef, Vec<GameSummary>>,
-    /// The lengths of these games, where games or positions are left out for that.
-    spans: BTreeMap<FileRef, Vec<Span>>,
     /// What all files hold, where the size of the window depends on it.
     played: BTreeMap<FileRef, Played>,
     /// The oldest model of the last window. Windows move on, so the next needs to be looked for from here only.
@@ -32,13 +29,7 @@ pub(crate) struct Listed(BTreeMap<u32, Vec<FileRef>>);
 
 impl Catalogue {
     pub(crate) fn new(run: &Run) -> Catalogue {
-        Catalogue {
-            run: run.clone(),
-            known: BTreeMap::new(),
-            spans: BTreeMap::new(),
-            played: BTreeMap::new(),
-            oldest: None,
-        }
+        Catalogue { run: run.clone(), known: BTreeMap::new(), played: BTreeMap::new(), oldest: None }
     }
 
     /// The files of games of a model: when each was published, and its games, those set aside included and those published
@@ -47,7 +38,7 @@ impl Catalogue {
         let mut seen = HashSet::new();
         let mut arrived = Vec::new();
         let files = self.run.games().files(model)?;
-        self.learn(files.iter(), None);
+        self.learn(files.iter());
         for file in files {
             match self.summaries(&file) {
                 Ok(games) => {
@@ -100,37 +91,14 @@ impl Catalogue {
 
     /// Reads the files that were not read before, several at once. What cannot be read is read again by who needs it, and
     /// said then.
-    fn learn<'a>(&mut self, files: impl Iterator<Item = &'a FileRef>, turns: Option<usize>) {
+    fn learn<'a>(&mut self, files: impl Iterator<Item = &'a FileRef>) {
         let new: Vec<FileRef> = files.filter(|file| !self.known.contains_key(file)).cloned().collect();
-        let read = self.run.games().read_each(&new, |file| {
-            let games = self.run.games().summaries(file)?;
-            let spans = turns.map(|turns| self.run.games().spans(file, turns)).transpose()?;
-            Ok::<_, StoreError>((games, spans))
-        });
-        for (file, (games, spans)) in new.into_iter().zip(read).filter_map(|(file, read)| Some((file, read.ok()?))) {
-            if let Some(spans) = spans {
-                self.spans.insert(file.clone(), spans);
-            }
-            self.known.insert(file, games);
-        }
+        let read = self.run.games().read_each(&new, |file| self.run.games().summaries(file));
+        self.known.extend(new.into_iter().zip(read).filter_map(|(file, read)| Some((file, read.ok()?))));
     }
 
-    /// The games of a file, and their lengths where the settings ask for them.
-    pub(crate) fn games(
-        &mut self,
-        file: &FileRef,
-        settings: &config::Window,
-    ) -> Result<(&[GameSummary], Option<&[Span]>), StoreError> {
-        self.summaries(file)?;
-        let asked = turns_asked(settings);
-        if let Some(turns) = asked.filter(|_| !self.spans.contains_key(file)) {
-            let spans = self.run.games().spans(file, turns)?;
-            self.spans.insert(file.clone(), spans);
-        }
-        Ok((&self.known[file], asked.map(|_| self.spans[file].as_slice())))
-    }
-
-    fn summaries(&mut self, file: &FileRef) -> Result<&[GameSummary], StoreError> {
+    /// The games of a file.
+    pub(crate) fn summaries(&mut self, file: &FileRef) -> Result<&[GameSummary], StoreError> {
         if !self.known.contains_key(file) {
             let games = self.run.games().summaries(file)?;
             self.known.insert(file.clone(), games);
@@ -141,7 +109,6 @@ impl Catalogue {
     /// Files that have left the window do not come back, but for those of a window that grows, which are read again.
     pub(crate) fn forget_before(&mut self, model: u32) {
         self.known.retain(|file, _| file.model >= model);
-        self.spans.retain(|file, _| file.model >= model);
         self.oldest = Some(model);
     }
 }
@@ -156,12 +123,7 @@ impl Played {
 impl Listed {
     /// The files of a model, oldest first. What was not listed is, and files of the models before it with it, to be read
     /// together: whoever asks for one model after the other down to the oldest of a window needs most of them.
-    pub(crate) fn of(
-        &mut self,
-        catalogue: &mut Catalogue,
-        model: u32,
-        settings: &config::Window,
-    ) -> Result<Vec<FileRef>, StoreError> {
+    pub(crate) fn of(&mut self, catalogue: &mut Catalogue, model: u32) -> Result<Vec<FileRef>, StoreError> {
         if !self.0.contains_key(&model) {
             let mut files = 0;
             for older in (0..=model).rev() {
@@ -172,17 +134,8 @@ impl Listed {
                     break;
                 }
             }
-            catalogue.learn(self.0.range(..=model).flat_map(|(_, files)| files), turns_asked(settings));
+            catalogue.learn(self.0.range(..=model).flat_map(|(_, files)| files));
         }
         Ok(self.0.remove(&model).unwrap_or_default())
-    }
-}
-
-/// How many of the first turns of each game are to be looked at, where the lengths of games matter at all.
-fn turns_asked(settings: &config::Window) -> Option<usize> {
-    match (settings.shortest_game, settings.last_move) {
-        (0, 0) => None,
-        (_, 0) => Some(usize::MAX),
-        (_, last) => Some(last),
     }
 }

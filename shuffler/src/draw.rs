@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use config::{DrawBy, RunConfig};
+use config::RunConfig;
 use record::examples::Surprise;
 use record::{ExampleRows, GameId};
 use store::{AgeSummary, DrawSummary, Run, StoreError};
 
 use crate::ShufflerError;
-use crate::past::Past;
 use crate::random::Random;
-use crate::weigh::Urn;
+use crate::weigh;
 use crate::window::{Window, WindowFile, WindowGame};
 
 /// How many examples a generation draws.
@@ -45,23 +44,14 @@ impl Size {
     /// A position is drawn examples / positions times from each of the windows it is in, and it is in as many windows as
     /// the window is larger than what is new in it. So over its life it is drawn examples / new positions times, on
     /// average, and that is what is bounded. Only whole batches are drawn.
-    pub(crate) fn of(
-        config: &RunConfig,
-        generation: u32,
-        window: &Window,
-        past: Option<&Past>,
-    ) -> Result<Size, ShufflerError> {
+    pub(crate) fn of(config: &RunConfig, generation: u32, window: &Window) -> Result<Size, ShufflerError> {
         let (settings, batch) = (&config.window, config.train.batch);
         let wanted = config.train.steps * batch;
         let new_positions = window.new_positions();
         let bounded = |rate: f32, things: usize| (rate > 0.0).then(|| (f64::from(rate) * things as f64) as usize);
-        let room =
-            past.map(|past| window.games().map(|game| room(past, game, settings.most_draws).sum::<usize>()).sum());
         let bounds = [
             bounded(settings.samples_per_position, new_positions),
             bounded(settings.samples_per_game, window.games().count()),
-            bounded(settings.sample_share, window.positions()),
-            room,
         ];
         let allowed = bounds.into_iter().flatten().min().unwrap_or(wanted);
         if wanted <= allowed {
@@ -92,14 +82,13 @@ impl Drawn {
         run: &Run,
         config: &config::Window,
         window: &Window,
-        past: Option<&Past>,
         examples: usize,
         random: &mut Random,
     ) -> Result<Drawn, BadFile> {
         let shares = if is_even(config) {
             even(window, examples, random)
         } else {
-            weighted(run, config, window, past, examples, random)?
+            weighted(run, config, window, examples, random)?
         };
         let mut drawn = Drawn { rows: Vec::new(), places: Vec::with_capacity(examples), shares, calibration: 0 };
         let mut places = BTreeMap::new();
@@ -149,7 +138,7 @@ impl Drawn {
             let age = ages.entry(model).or_insert(AgeSummary { model, games: 0, positions: 0, examples: 0 });
             for game in file.games.iter().filter(|game| game.chosen) {
                 age.games += 1;
-                age.positions += game.usable;
+                age.positions += game.rows;
                 age.examples +=
                     self.shares.get(&game.id).map_or(0, |share| share.iter().map(|&count| count as usize).sum());
             }
@@ -168,12 +157,7 @@ impl Drawn {
 
 /// Whether every position of the window is as likely as every other.
 fn is_even(settings: &config::Window) -> bool {
-    settings.draw == DrawBy::Positions
-        && settings.calibration_share == 0.0
-        && settings.halflife == 0.0
-        && settings.surprise == 0.0
-        && settings.policy_surprise == 0.0
-        && settings.most_draws == 0
+    settings.calibration_share == 0.0 && settings.surprise == 0.0 && settings.policy_surprise == 0.0
 }
 
 /// Draws each position as often as every other, or once more.
@@ -182,7 +166,7 @@ fn even(window: &Window, examples: usize, random: &mut Random) -> Shares {
     let often = (examples / positions) as u32;
     let once_more = random.choose(examples % positions, positions);
     let mut copies = once_more.into_iter().map(|more| often + u32::from(more));
-    by_id(window).map(|game| (game.id, copies.by_ref().take(game.usable).collect())).collect()
+    by_id(window).map(|game| (game.id, copies.by_ref().take(game.rows).collect())).collect()
 }
 
 /// Draws positions by their weights.
@@ -190,61 +174,51 @@ fn weighted(
     run: &Run,
     settings: &config::Window,
     window: &Window,
-    past: Option<&Past>,
     examples: usize,
     random: &mut Random,
 ) -> Result<Shares, BadFile> {
     let surprises = surprises(run, settings, window)?;
-    let ages: BTreeMap<GameId, u32> = window.ages();
-    let mut urn = Urn { weights: Vec::new(), room: past.map(|_| Vec::new()) };
+    let mut all = Vec::new();
     let (mut calibration, mut others) = (Vec::new(), Vec::new());
     for game in by_id(window) {
-        let first = urn.weights.len() as u32;
-        urn.weights.extend(weights(settings, game, ages[&game.id], surprises.get(&game.id)));
-        if let (Some(past), Some(rooms)) = (past, &mut urn.room) {
-            rooms.extend(room(past, game, settings.most_draws).map(|room| room as u8));
-        }
+        let first = all.len() as u32;
+        all.extend(weights(settings, game, surprises.get(&game.id)));
         let kind = if game.calibration { &mut calibration } else { &mut others };
-        kind.extend(first..urn.weights.len() as u32);
+        kind.extend(first..all.len() as u32);
     }
-    let mut counts = vec![0; urn.weights.len()];
+    let mut counts = vec![0; all.len()];
     if settings.calibration_share > 0.0 {
         let wanted = (f64::from(settings.calibration_share) * examples as f64).round() as usize;
-        let rest = (examples - wanted.min(urn.room_of(&calibration))).min(urn.room_of(&others));
-        urn.draw(calibration, examples - rest, &mut counts, random);
-        urn.draw(others, rest, &mut counts, random);
+        let rest = match (calibration.is_empty(), others.is_empty()) {
+            (true, _) => examples,
+            (false, true) => 0,
+            (false, false) => examples - wanted,
+        };
+        weigh::draw(&all, calibration, examples - rest, &mut counts, random);
+        weigh::draw(&all, others, rest, &mut counts, random);
     } else {
         calibration.extend(others);
         calibration.sort_unstable();
-        urn.draw(calibration, examples, &mut counts, random);
+        weigh::draw(&all, calibration, examples, &mut counts, random);
     }
     let mut counts = counts.into_iter();
-    Ok(by_id(window).map(|game| (game.id, counts.by_ref().take(game.usable).collect())).collect())
+    Ok(by_id(window).map(|game| (game.id, counts.by_ref().take(game.rows).collect())).collect())
 }
 
-/// How often each position of a game may still be drawn.
-fn room(past: &Past, game: &WindowGame, most: usize) -> impl Iterator<Item = usize> {
-    let drawn = past.of(game.id);
-    (0..game.usable).map(move |row| most.saturating_sub(drawn.get(row).copied().unwrap_or_default().into()))
-}
-
-/// The weights of the positions of a game of some age.
+/// The weights of the positions of a game.
 fn weights(
     settings: &config::Window,
     game: &WindowGame,
-    age: u32,
     surprises: Option<&Vec<Surprise>>,
 ) -> impl Iterator<Item = f32> {
-    let age = if settings.halflife > 0.0 { (-(age as f32) / settings.halflife).exp2() } else { 1.0 };
-    let game_weight = if settings.draw == DrawBy::Games { age / game.usable.max(1) as f32 } else { age };
     let of = |row: usize| surprises.and_then(|all| all.get(row)).copied();
-    let values = relative((0..game.usable).map(|row| of(row).map(|own| own.value)));
-    let policies = relative((0..game.usable).map(|row| of(row).and_then(|own| own.policy)));
+    let values = relative((0..game.rows).map(|row| of(row).map(|own| own.value)));
+    let policies = relative((0..game.rows).map(|row| of(row).and_then(|own| own.policy)));
     let (by_value, by_policy) = (settings.surprise, settings.policy_surprise);
     values
         .into_iter()
         .zip(policies)
-        .map(move |(value, policy)| game_weight * (1.0 - by_value - by_policy + by_value * value + by_policy * policy))
+        .map(move |(value, policy)| 1.0 - by_value - by_policy + by_value * value + by_policy * policy)
 }
 
 /// Numbers by the mean of those that are known; 1 for those that are not.

@@ -46,16 +46,6 @@ pub enum ShufflerError {
         /// Examples in a batch.
         batch: usize,
     },
-    /// Nobody knows how often positions have been drawn.
-    #[error(
-        "generation {generation} cannot be drawn: window.most_draws needs to know how often each position was drawn before, \
-         and the shards of generation {} are gone or do not say",
-        generation - 1
-    )]
-    NoPast {
-        /// The generation.
-        generation: u32,
-    },
 }
 
 impl Classified for ShufflerError {
@@ -63,9 +53,7 @@ impl Classified for ShufflerError {
         match self {
             ShufflerError::Store(error) => error.class(),
             ShufflerError::TooFew { .. } => ExitClass::Configuration,
-            ShufflerError::NotReady { .. } | ShufflerError::NoGeneration | ShufflerError::NoPast { .. } => {
-                ExitClass::Failure
-            }
+            ShufflerError::NotReady { .. } | ShufflerError::NoGeneration => ExitClass::Failure,
         }
     }
 }

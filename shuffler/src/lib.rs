@@ -1,15 +1,13 @@
 //! The shuffler stage: turns the newest games into the examples that the next model is trained on.
 //!
 //! The cast: the `window` is chosen from the summaries of the games (`catalogue`), newest first, up to its `limit`; the `draw` decides how
-//! often each of its positions is taken, all alike or as an urn of the module `weigh` says, in which the `past` may leave less
-//! room for some; it reads those rows and mixes them; the store publishes them in parts with a manifest that says where they
-//! come from. The `driver` does that for one model after the other, and has the resign threshold computed (`calibrate`) when games
-//! arrive, for the workers that play.
+//! often each of its positions is taken, all alike or by weight (`weigh`); it reads those rows and mixes them; the store publishes
+//! them in parts with a manifest that says where they come from. The `driver` does that for one model after the other, and has the
+//! resign threshold computed (`calibrate`) when games arrive, for the workers that play.
 //!
 //! Generation g is what model g is trained on. It is made when all games of model g − 1 are there (model 0 is `random`),
 //! and from games of models before g only. What is drawn depends on nothing but the games in the store, the run's
-//! configuration and g: made again, the shards are the same, byte for byte. With `window.most_draws` it depends on the shards
-//! of generation g − 1, too.
+//! configuration and g: made again, the shards are the same, byte for byte.
 //!
 //! Memory, at most: twice the columns of the rows that are drawn, each once; 16 bytes for each position of the window; 400
 //! bytes for each of its games; and 96 MiB for the files that are read, several at once, and the part that is written. `tengen bench data` compares.
@@ -24,7 +22,6 @@ mod driver;
 mod error;
 mod event;
 mod limit;
-mod past;
 mod plan;
 mod random;
 mod report;
@@ -48,7 +45,6 @@ pub use report::Console;
 
 use catalogue::Catalogue;
 use draw::{BadFile, Drawn, Size};
-use past::Past;
 use random::Random;
 use window::Window;
 
@@ -96,12 +92,11 @@ impl Shuffler {
         let mut bad = BTreeMap::new();
         loop {
             let window = self.window(generation, &bad)?;
-            let past = self.past(generation)?;
-            let size = Size::of(&self.config, generation, &window, past.as_ref())?;
+            let size = Size::of(&self.config, generation, &window)?;
             let mut random = Random::new(self.config.seed, generation);
             let settings = &self.config.window;
-            match Drawn::draw(&self.run, settings, &window, past.as_ref(), size.examples, &mut random) {
-                Ok(drawn) => return self.publish_drawn(generation, window, past, size, &drawn),
+            match Drawn::draw(&self.run, settings, &window, size.examples, &mut random) {
+                Ok(drawn) => return self.publish_drawn(generation, window, size, &drawn),
                 Err(BadFile { index, error }) if error.is_damage() => {
                     let file = window.files[index].file.clone();
                     let rejected = Rejected { path: self.run.examples().name(&file), reason: error.to_string() };
@@ -119,8 +114,7 @@ impl Shuffler {
     pub fn plan(&mut self, generation: u32) -> Result<Plan, ShufflerError> {
         let window = self.window(generation, &BTreeMap::new())?;
         let ready = self.check_ready(generation);
-        let past = ready.and_then(|()| self.past(generation));
-        let size = past.and_then(|past| Size::of(&self.config, generation, &window, past.as_ref()));
+        let size = ready.and_then(|()| Size::of(&self.config, generation, &window));
         let asked = f64::from(self.config.window.calibration_share);
         let share = if asked > 0.0 { asked } else { window.summary().calibration_share };
         Ok(Plan {
@@ -137,12 +131,6 @@ impl Shuffler {
             return Err(ShufflerError::NoGeneration);
         }
         Ok(Window::choose(&mut self.catalogue, generation, &self.config.window, bad)?)
-    }
-
-    /// How often positions have been drawn, where that matters.
-    fn past(&self, generation: u32) -> Result<Option<Past>, ShufflerError> {
-        let counted = self.config.window.most_draws > 0;
-        counted.then(|| Past::before(&self.run, generation)).transpose()
     }
 
     /// All games wanted of the model before the generation must be there. Looks at the games of that model only, since
@@ -164,11 +152,9 @@ impl Shuffler {
         &self,
         generation: u32,
         window: Window,
-        past: Option<Past>,
         size: Size,
         drawn: &Drawn,
     ) -> Result<Manifest, ShufflerError> {
-        let draws = past.map(|past| past.after(&self.config, &window, |game| drawn.shares.get(&game).cloned()));
         let manifest = Manifest {
             generation,
             seed: self.config.seed,
@@ -177,7 +163,6 @@ impl Shuffler {
             drawn: size.summary(&window, drawn.calibration_share()),
             ages: drawn.ages(&window),
             rejected: window.rejected,
-            draws: draws.map(|draws| self.run.shards().publish_draws(generation, &draws)).transpose()?,
             parts: Vec::new(),
         };
         let published = match self.run.shards().publish(drawn.parts(ROWS_PER_PART), manifest) {

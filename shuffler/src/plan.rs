@@ -28,8 +28,7 @@ impl fmt::Display for Plan {
         writeln!(f, "generation {}{published}", self.generation)?;
         writeln!(
             f,
-            "window of up to {} {}: {} games of models {} to {}, {} positions, {} of them new; {} games published twice, {} \
-             too short, {} positions too late",
+            "window of up to {} {}: {} games of models {} to {}, {} positions, {} of them new; {} games published twice",
             window.limit,
             if window.in_positions { "positions" } else { "games" },
             window.games,
@@ -37,9 +36,7 @@ impl fmt::Display for Plan {
             window.to_model,
             window.positions,
             window.new_positions,
-            window.duplicate_games,
-            window.short_games,
-            window.late_positions
+            window.duplicate_games
         )?;
         for rejected in &self.rejected {
             writeln!(f, "rejected: {}", rejected.reason)?;

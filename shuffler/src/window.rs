@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use record::games::Span;
 use record::{GameId, GameSummary};
 use store::{FileRef, Rejected, StoreError, WindowSummary};
 
@@ -22,8 +21,6 @@ pub(crate) struct Window {
     pub(crate) newest_model: u32,
     /// What it was to hold.
     limit: Option<Limit>,
-    /// Games left out because they are short.
-    short_games: usize,
 }
 
 /// A file with games of the window.
@@ -39,8 +36,6 @@ pub(crate) struct WindowFile {
 pub(crate) struct WindowGame {
     pub(crate) id: GameId,
     pub(crate) rows: usize,
-    /// Rows that may be drawn: the first ones.
-    pub(crate) usable: usize,
     pub(crate) calibration: bool,
     /// Whether it is in the window: others of the file may be too old, or published before.
     pub(crate) chosen: bool,
@@ -48,7 +43,7 @@ pub(crate) struct WindowGame {
 
 impl Window {
     /// The newest games of models before `generation`, newest model and newest file first, as many as the settings say,
-    /// leaving out those that are set aside or too short and the files in `bad`. Of a game that was published twice the
+    /// leaving out those that are set aside and the files in `bad`. Of a game that was published twice the
     /// first counts.
     pub(crate) fn choose(
         catalogue: &mut Catalogue,
@@ -67,8 +62,8 @@ impl Window {
                 break;
             }
             oldest = model;
-            let files = listed.of(catalogue, model, settings)?;
-            let mut files = window.readable(catalogue, files, settings, bad)?;
+            let files = listed.of(catalogue, model)?;
+            let mut files = window.readable(catalogue, files, bad)?;
             for file in files.iter_mut().rev() {
                 file.choose_newest(&mut limit);
             }
@@ -84,15 +79,14 @@ impl Window {
         &mut self,
         catalogue: &mut Catalogue,
         listed: Vec<FileRef>,
-        settings: &config::Window,
         bad: &BTreeMap<FileRef, Rejected>,
     ) -> Result<Vec<WindowFile>, StoreError> {
         let mut files = Vec::new();
         let mut seen = HashSet::new();
         for file in listed {
-            match catalogue.games(&file, settings) {
-                Ok((games, spans)) => {
-                    let games = self.first_seen(games, spans, settings.shortest_game, &mut seen);
+            match catalogue.summaries(&file) {
+                Ok(games) => {
+                    let games = self.first_seen(games, &mut seen);
                     if !bad.contains_key(&file) {
                         files.push(WindowFile { file, games });
                     }
@@ -107,25 +101,15 @@ impl Window {
         Ok(files)
     }
 
-    /// The games of a file that have examples, those seen before or too short marked as having none to give.
-    fn first_seen(
-        &mut self,
-        games: &[GameSummary],
-        spans: Option<&[Span]>,
-        shortest: usize,
-        seen: &mut HashSet<GameId>,
-    ) -> Vec<WindowGame> {
+    /// The games of a file that have examples, those seen before marked as having none to give.
+    fn first_seen(&mut self, games: &[GameSummary], seen: &mut HashSet<GameId>) -> Vec<WindowGame> {
         let mut found = Vec::with_capacity(games.len());
-        for (i, game) in games.iter().enumerate() {
+        for game in games {
             let first = seen.insert(game.id);
             self.duplicates += usize::from(!first);
             if !game.holdout {
-                let (rows, span) = (game.positions as usize, spans.map(|spans| spans[i]));
-                let usable = span.map_or(rows, |span| span.examples.min(rows));
-                let short = span.is_some_and(|span| span.moves < shortest);
-                self.short_games += usize::from(short && first);
-                let chosen = first && !short;
-                found.push(WindowGame { id: game.id, rows, usable, calibration: game.calibration, chosen });
+                let (id, rows, calibration) = (game.id, game.positions as usize, game.calibration);
+                found.push(WindowGame { id, rows, calibration, chosen: first });
             }
         }
         found
@@ -136,27 +120,20 @@ impl Window {
         self.files.iter().flat_map(|file| &file.games).filter(|game| game.chosen)
     }
 
-    /// How many models ago each game was played; 0 is the newest.
-    pub(crate) fn ages(&self) -> BTreeMap<GameId, u32> {
-        let games = |file: &WindowFile| file.games.iter().filter(|game| game.chosen).map(|game| game.id).collect();
-        let ages = self.files.iter().map(|file| (self.newest_model - file.file.model, games(file)));
-        ages.flat_map(|(age, games): (u32, Vec<GameId>)| games.into_iter().map(move |game| (game, age))).collect()
-    }
-
     /// The positions of the window.
     pub(crate) fn positions(&self) -> usize {
-        self.games().map(|game| game.usable).sum()
+        self.games().map(|game| game.rows).sum()
     }
 
     /// The positions that the newest model played, which no window had before.
     pub(crate) fn new_positions(&self) -> usize {
         let newest = self.files.iter().filter(|file| file.file.model == self.newest_model);
-        newest.flat_map(|file| &file.games).filter(|game| game.chosen).map(|game| game.usable).sum()
+        newest.flat_map(|file| &file.games).filter(|game| game.chosen).map(|game| game.rows).sum()
     }
 
     pub(crate) fn summary(&self) -> WindowSummary {
         let models = || self.files.iter().map(|file| file.file.model);
-        let calibration: usize = self.games().filter(|game| game.calibration).map(|game| game.usable).sum();
+        let calibration: usize = self.games().filter(|game| game.calibration).map(|game| game.rows).sum();
         WindowSummary {
             games: self.games().count(),
             from_model: models().min().unwrap_or_default(),
@@ -167,8 +144,6 @@ impl Window {
             limit: self.limit.map_or(0, |limit| limit.size),
             in_positions: self.limit.is_some_and(|limit| limit.in_positions),
             calibration_share: calibration as f64 / self.positions().max(1) as f64,
-            short_games: self.short_games,
-            late_positions: self.games().map(|game| game.rows - game.usable).sum(),
         }
     }
 }
@@ -179,7 +154,7 @@ impl WindowFile {
         for game in self.games.iter_mut().rev().filter(|game| game.chosen) {
             game.chosen = !limit.is_full();
             if game.chosen {
-                limit.take(game.usable);
+                limit.take(game.rows);
             }
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use record::{draws, examples, games, ratings};
+use record::{examples, games, ratings};
 use testing::{Tool, require};
 use tests::{TestStore, repository, succeed};
 
@@ -43,7 +43,6 @@ fn every_column_of_every_table_is_documented() {
         ("Games", games::VERSION, columns!(games::schema()).collect::<String>()),
         ("Examples", examples::VERSION, columns!(examples::schema()).collect()),
         ("Unfinished games", games::unfinished::VERSION, columns!(games::unfinished::schema()).collect()),
-        ("Draws", draws::VERSION, columns!(draws::schema()).collect()),
         ("Ratings", ratings::VERSION, columns!(ratings::schema()).collect()),
     ];
     let mut missing = String::new();

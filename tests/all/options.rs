@@ -54,38 +54,3 @@ fn the_options_of_selfplay_reach_the_trainer() {
         assert!(readable.contains(words), "{words}");
     }
 }
-
-/// Games on two boards, some with random moves to begin with, by a network that sees each position twice.
-#[test]
-fn one_network_learns_from_games_on_two_boards() {
-    let store = TestStore::new();
-    let mut tengen = store.program("tengen");
-    tengen.arg("run").arg(repository().join("configs/tiny.toml"));
-    let options = [
-        "network.inputs=features",
-        "selfplay.small_share=0.5",
-        "selfplay.small_size=3",
-        "selfplay.small_komi=2.5",
-        "selfplay.random_opening_share=0.5",
-        "selfplay.random_opening_moves=2",
-        "loop.models=2",
-        "loop.final_games=2",
-    ];
-    succeed(options.iter().fold(&mut tengen, |command, option| command.args(["--set", option])));
-    let run = store.run("tiny");
-    for model in [0, 1] {
-        let files = run.games().files(model).unwrap();
-        let games: Vec<GameRecord> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
-        let boards: BTreeSet<(usize, u32)> =
-            games.iter().map(|game| (game.size.side(), (game.komi * 10.0) as u32)).collect();
-        assert_eq!(boards, BTreeSet::from([(3, 25), (5, 5)]), "of model {model}");
-        assert!(games.iter().any(|game| game.turns[0].kind == SearchKind::Given));
-        assert!(games.iter().any(|game| game.turns[0].kind == SearchKind::Full));
-    }
-    let shards = run.shards().manifest(2).unwrap().unwrap();
-    let read = |part| run.shards().read(2, part).unwrap().to_examples();
-    let sides: BTreeSet<usize> =
-        shards.parts.iter().flat_map(read).map(|example: Example| example.size.side()).collect();
-    assert_eq!(sides, BTreeSet::from([3, 5]));
-    succeed(store.program("tengen").args(["audit", "tiny"]));
-}

@@ -14,7 +14,6 @@ fn a_run_in_phases_with_features_learns_and_stands_an_audit() {
         "search.phases=[{from_model=1,visits=12,gumbel_moves=8,gumbel_c_scale=0.5}]",
         "network.inputs=features",
         "network.opponent=true",
-        "network.branches=true",
         "network.pooled_filters=2",
         "network.blocks=2",
         "network.policy_head=convolution",

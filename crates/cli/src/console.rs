@@ -3,10 +3,20 @@
 use std::io::{self, IsTerminal, Write};
 use std::sync::{LazyLock, OnceLock};
 
+use clap::ValueEnum;
 use indicatif::MultiProgress;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::LogFormat;
+/// How log lines look.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// Short lines and progress bars on a terminal, JSON otherwise.
+    Auto,
+    /// Plain lines with the full time, and no bars redrawn.
+    Plain,
+    /// One JSON object a line.
+    Json,
+}
 
 /// Every bar of the process; it knows which lines to redraw around a log line.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);

@@ -1,13 +1,11 @@
 //! How a process ends: the error chain, once, and the exit code.
 
-use std::error::Error;
-use std::fmt;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use exit_class::{Classified, Classifier, ExitClass, classify};
+use exit_class::{Classifier, ExitClass};
 
-use crate::{StdoutClosed, Stop, console, metrics, service, signals, vitals};
+use crate::{StdoutClosed, Stop, console, exit_class, metrics, service, signals, vitals};
 
 /// A process that serves metrics and whose store refuses writes stays for so long, so that a monitor with the usual scrape
 /// intervals of 15 to 30 seconds sees why it ends. A signal ends that.
@@ -43,12 +41,6 @@ pub fn main(name: &'static str, errors: &[Classifier], work: impl FnOnce(&Stop) 
     class.code().into()
 }
 
-/// The class of the first error of the chain that has one: an error that [`Classify`] marked, or of one of these types.
-pub fn exit_class(error: &anyhow::Error, errors: &[Classifier]) -> ExitClass {
-    let marked: Classifier = classify::<Marked>;
-    exit_class::exit_class(error.chain(), &[&[marked], errors].concat())
-}
-
 /// The chain from the outermost sentence to the cause. Many errors print their cause themselves; it is not repeated.
 fn one_line(error: &anyhow::Error) -> String {
     let mut line = String::new();
@@ -62,50 +54,6 @@ fn one_line(error: &anyhow::Error) -> String {
     line
 }
 
-/// An error with a class. Prints as what it wraps.
-#[derive(Debug)]
-struct Marked {
-    class: ExitClass,
-    error: anyhow::Error,
-}
-
-/// Gives a class to an error that has none of its own.
-pub trait Classify<T> {
-    /// Marks the error.
-    fn class(self, class: ExitClass) -> anyhow::Result<T>;
-
-    /// Marks the error as one of [`ExitClass::Configuration`].
-    fn misconfigured(self) -> anyhow::Result<T>;
-}
-
-impl<T, E: Into<anyhow::Error>> Classify<T> for Result<T, E> {
-    fn class(self, class: ExitClass) -> anyhow::Result<T> {
-        self.map_err(|error| Marked { class, error: error.into() }.into())
-    }
-
-    fn misconfigured(self) -> anyhow::Result<T> {
-        self.class(ExitClass::Configuration)
-    }
-}
-
-impl Classified for Marked {
-    fn class(&self) -> ExitClass {
-        self.class
-    }
-}
-
-impl fmt::Display for Marked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.error.fmt(f)
-    }
-}
-
-impl Error for Marked {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        self.error.source()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io;
@@ -113,6 +61,7 @@ mod tests {
     use anyhow::{Context, anyhow};
 
     use super::*;
+    use crate::Classify;
 
     fn refused() -> io::Error {
         io::Error::new(io::ErrorKind::ConnectionRefused, "connection refused")
@@ -125,14 +74,5 @@ mod tests {
         let repeats = anyhow!("cause").context("opening it: cause");
         assert_eq!(one_line(&repeats), "opening it: cause");
         assert_eq!(one_line(&anyhow!("first\nsecond")), "first; second");
-    }
-
-    #[test]
-    fn exit_class_of_a_marked_error_is_found_below_its_context() {
-        assert_eq!(exit_class(&refused().into(), &[]), ExitClass::Failure);
-        for class in ExitClass::ALL {
-            let error = Err::<(), _>(refused()).class(class).context("a").context("b").unwrap_err();
-            assert_eq!(exit_class(&error, &[]), class);
-        }
     }
 }

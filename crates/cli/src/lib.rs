@@ -31,13 +31,13 @@
 //! Standard output carries only what was asked for ([`print()`]); logs, progress and errors go to standard error.
 
 mod args;
+mod classify;
 mod configuration;
 mod console;
 mod drive;
 mod exit;
 pub mod human;
 mod log;
-mod memory;
 pub mod metrics;
 mod output;
 mod page;
@@ -49,11 +49,13 @@ mod stop;
 mod vitals;
 
 pub use args::{PlaceArgs, StoreArgs, TimesArgs};
+pub use classify::{Classify, exit_class};
 pub use configuration::{ConfigArgs, configuration};
+pub use console::LogFormat;
 pub use drive::{Driver, Reporter, Silent, Step, Waiting, drive, leased};
-pub use exit::{Classify, exit_class, main};
+pub use exit::main;
 pub use exit_class::exit_codes;
-pub use log::{Filter, LogArgs, LogFormat, UnknownFilter};
+pub use log::{Filter, LogArgs, UnknownFilter};
 pub use output::{StdoutClosed, print};
 pub use page::{Page, write_whole};
 pub use progress::Progress;

@@ -4,13 +4,13 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::util::SubscriberInitExt;
 
-use crate::console::{self, LogWriter};
+use crate::console::{self, LogFormat, LogWriter};
 
 /// What is logged and how.
 #[derive(Args, Clone, Debug)]
@@ -23,17 +23,6 @@ pub struct LogArgs {
     /// How to log: lines for people or one JSON object a line; auto is lines on a terminal, and JSON elsewhere
     #[arg(long, env = "TENGEN_LOG_FORMAT", default_value = "auto", value_name = "FORMAT")]
     pub log_format: LogFormat,
-}
-
-/// How log lines look.
-#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFormat {
-    /// Short lines and progress bars on a terminal, JSON otherwise.
-    Auto,
-    /// Plain lines with the full time, and no bars redrawn.
-    Plain,
-    /// One JSON object a line.
-    Json,
 }
 
 /// A checked log filter, such as `info` or `info,store=debug`.

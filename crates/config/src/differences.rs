@@ -1,7 +1,6 @@
 //! Differences between two configurations.
 
-use toml::{Table, Value};
-
+use crate::keys::value;
 use crate::{RunConfig, reference};
 
 /// A key with two values.
@@ -23,13 +22,6 @@ impl RunConfig {
         let values = keys.map(|key| Difference { one: value(&one, &key), other: value(&other, &key), key });
         values.filter(|difference| difference.one != difference.other).collect()
     }
-}
-
-/// A value as TOML on one line; empty if there is none.
-pub(crate) fn value(table: &Table, key: &str) -> String {
-    let mut parts = key.split('.');
-    let first = parts.next().and_then(|part| table.get(part));
-    parts.fold(first, |value, part| value?.get(part)).map(Value::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -10,6 +10,13 @@ pub(crate) fn refuse_unknown(table: &Table) -> Result<(), ConfigError> {
     walk(table, schema::complete(), "")
 }
 
+/// A value as TOML on one line; empty if there is none.
+pub(crate) fn value(table: &Table, key: &str) -> String {
+    let mut parts = key.split('.');
+    let first = parts.next().and_then(|part| table.get(part));
+    parts.fold(first, |value, part| value?.get(part)).map(Value::to_string).unwrap_or_default()
+}
+
 fn walk(table: &Table, schema: &Schema, path: &str) -> Result<(), ConfigError> {
     // A table where the schema has none is an error of type, and not of a name.
     let Some(known) = schema::properties(schema) else { return Ok(()) };

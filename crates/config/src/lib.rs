@@ -10,12 +10,14 @@
 //! a test, and written with `UPDATE_EXPECT=1 cargo test -p config`.
 
 mod bounds;
+mod check;
 mod cycle;
 mod differences;
 mod error;
 mod evaluate;
 mod game;
 mod keys;
+mod model_config;
 mod model_id;
 mod network;
 mod player;
@@ -38,15 +40,16 @@ pub use differences::Difference;
 pub use error::ConfigError;
 pub use evaluate::{Evaluate, Pairing};
 pub use game::{Game, Scoring};
+pub use model_config::ModelConfig;
 pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
 pub use network::{Inputs, Network, PolicyHead, ValueHead};
 pub use player::{EngineName, Overrides, PlayerId, PlayerIdError, PlayerRef};
 pub use presets::Preset;
 pub use q_init::QInit;
 pub use resign::Resign;
-pub use run_config::{ModelConfig, RunConfig, SCHEMA};
+pub use run_config::{RunConfig, SCHEMA};
 pub use schema::schema;
 pub use search::{Algorithm, Phase, Search};
 pub use selfplay::Selfplay;
 pub use train::{Grow, LearningRate, Optimizer, OutcomeIn, PolicyTarget, RatePath, Train, ValueLoss};
-pub use window::{DrawBy, Growth, Window};
+pub use window::{Growth, Window};

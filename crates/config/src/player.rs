@@ -72,16 +72,6 @@ impl EngineName {
     }
 }
 
-impl PlayerId {
-    /// The model, if that is all there is to say of the player.
-    pub fn as_plain_model(&self) -> Option<&ModelId> {
-        match self {
-            PlayerId::Model { id, settings } if settings.is_empty() => Some(id),
-            _ => None,
-        }
-    }
-}
-
 impl Overrides {
     /// Everything as published.
     pub const NONE: Overrides = Overrides(BTreeMap::new());
@@ -242,8 +232,7 @@ mod tests {
 
     #[test]
     fn a_player_is_a_model_with_settings_or_an_engine() {
-        assert_eq!(player("v15-330").as_plain_model(), Some(&"v15-330".parse().unwrap()));
-        assert_eq!(player("v15-330+visits=400").as_plain_model(), None);
+        assert_eq!(player("v15-330"), "v15-330".parse::<ModelId>().unwrap().into());
         assert!(matches!(player("GnuGo-10"), PlayerId::Engine(name) if name.as_str() == "GnuGo-10"));
         assert_eq!(player("uniform"), ModelId::Uniform.into());
         for text in ["v15-330", "v15-330+q_init=loss+visits=400", "random+leaves=4", "GnuGo-10", "X"] {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Schema;
 use toml::de::{DeTable, DeValue};
 
-use crate::{Preset, RunConfig, bounds, differences, keys, schema};
+use crate::{Preset, RunConfig, bounds, keys, schema};
 
 /// A section of the file.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,7 +41,7 @@ impl Key {
 
     /// Its value in a configuration, as TOML on one line.
     pub fn value(&self, config: &RunConfig) -> String {
-        differences::value(&config.table(), &self.name)
+        keys::value(&config.table(), &self.name)
     }
 }
 

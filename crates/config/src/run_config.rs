@@ -1,14 +1,9 @@
-//! The whole file, and what one model has of it.
-
-use std::ops::Deref;
+//! The whole file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
-use crate::{
-    ConfigError, Evaluate, Game, Grow, Inputs, Loop, Network, Resign, Search, Selfplay, Train, Window, bounds, schema,
-};
+use crate::{Evaluate, Game, Grow, Loop, Network, Resign, Search, Selfplay, Train, Window};
 
 /// The version of the format that this crate reads and writes.
 pub const SCHEMA: u32 = 1;
@@ -43,38 +38,7 @@ pub struct RunConfig {
     pub cycle: Loop,
 }
 
-/// The configuration in force for one model: the schedules by model number are applied.
-///
-/// It belongs to the run, so its digest is the run's.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ModelConfig {
-    config: RunConfig,
-    digest: String,
-}
-
 impl RunConfig {
-    /// Checks every value against its range and those that it depends on.
-    ///
-    /// # Errors
-    /// Names the first key whose value is out of range, and the range.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        bounds::check(&self.table())?;
-        self.game.check()?;
-        self.search.check(&self.game)?;
-        self.selfplay.check(&self.game, &self.network, &self.search)?;
-        self.resign.check(&self.search)?;
-        self.window.check()?;
-        self.train.check()?;
-        self.train.grow.iter().try_for_each(|grow| self.check_growth(grow.from_model))?;
-        let phases = self.search.phases.iter().map(|phase| phase.from_model);
-        phases.chain(self.train.grow.iter().map(|grow| grow.from_model)).try_for_each(|model| self.of(model).check())
-    }
-
-    /// The configuration in force for a model; model 0 is `random`.
-    pub fn at(&self, model: u32) -> ModelConfig {
-        ModelConfig { config: self.of(model), digest: self.digest() }
-    }
-
     /// The network of a model, grown to its size by then.
     pub fn network_of(&self, model: u32) -> Network {
         let grown = self.train.grow.iter().rfind(|grow| grow.from_model <= model);
@@ -91,22 +55,13 @@ impl RunConfig {
         toml::to_string(self).expect("a configuration holds only numbers, strings, tables and arrays of tables")
     }
 
-    /// Identifies this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`] without the keys
-    /// that have their neutral value (`x-neutral`).
-    ///
-    /// A release may therefore add a key whose neutral value is the former behaviour: runs keep their digest.
-    pub fn digest(&self) -> String {
-        let sum = Sha256::digest(schema::without_neutral(&self.to_toml()).as_bytes());
-        sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
-    }
-
     /// [`RunConfig::to_toml`], parsed: numbers print as they are written.
     pub(crate) fn table(&self) -> toml::Table {
         self.to_toml().parse().expect("TOML that was written can be read")
     }
 
     /// This configuration with the schedules by model number applied.
-    fn of(&self, model: u32) -> RunConfig {
+    pub(crate) fn of(&self, model: u32) -> RunConfig {
         RunConfig {
             network: self.network_of(model),
             search: self.search.at(model),
@@ -114,45 +69,12 @@ impl RunConfig {
             ..self.clone()
         }
     }
-
-    /// A grown network has all that the one before it has.
-    fn check_growth(&self, model: u32) -> Result<(), ConfigError> {
-        let (small, large) = (self.network_of(model - 1), self.network_of(model));
-        let tells_more = (small.inputs, large.inputs) == (Inputs::Features, Inputs::Tactics);
-        let grows = small.blocks <= large.blocks
-            && small.filters <= large.filters
-            && (small.inputs == large.inputs || tells_more);
-        if grows {
-            return Ok(());
-        }
-        let named = |network: Network| format!("{}x{} {:?}", network.blocks, network.filters, network.inputs);
-        Err(ConfigError::Value {
-            key: "train.grow".into(),
-            value: format!("{} after {}", named(large), named(small)).to_lowercase().into(),
-            rule: "blocks and filters must not shrink; inputs must stay, or become \"tactics\" after \"features\""
-                .into(),
-        })
-    }
-}
-
-impl ModelConfig {
-    /// The digest of the run's configuration.
-    pub fn digest(&self) -> &str {
-        &self.digest
-    }
-}
-
-impl Deref for ModelConfig {
-    type Target = RunConfig;
-
-    fn deref(&self) -> &RunConfig {
-        &self.config
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Inputs;
     use crate::test::{error, minigo};
 
     #[test]
@@ -174,7 +96,6 @@ mod tests {
             "train.rotate=false",
             "loop.models=7",
             "selfplay.random_opening_share=0.5",
-            "selfplay.small_size=5",
             "window.policy_surprise=0.5",
             "evaluate.every=4",
             "evaluate.pairing=informed",

@@ -30,6 +30,8 @@ pub struct Train {
     #[schemars(range(min = 0.0))]
     pub l2: f32,
     /// Maximum norm of the gradient (clipping); 0: off.
+    ///
+    /// Worth it with high rates, where single batches throw the weights off.
     #[schemars(range(min = 0.0))]
     pub clip_norm: f32,
     /// Decay of the EMA of the weights; 0: off.
@@ -45,6 +47,8 @@ pub struct Train {
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub policy_exponent: f32,
     /// Mask illegal moves in the policy loss.
+    ///
+    /// Search ignores the priors of illegal moves, so the network need not spend capacity on them.
     pub legal_only: bool,
     /// Weight of the value loss relative to the policy loss.
     #[schemars(range(min = 0.0))]
@@ -71,6 +75,8 @@ pub struct Train {
     /// Data augmentation by a random symmetry.
     pub rotate: bool,
     /// Steps of linear learning-rate warm-up; 0: none.
+    ///
+    /// Worth it with large batches and high rates, and for AdamW.
     pub warm_up: u64,
     /// Schedule: a larger network from a model number on (Net2Net).
     ///
@@ -81,9 +87,8 @@ pub struct Train {
     /// Interpolation between the rates below.
     ///
     /// The rate is constant after the last.
+    /// "cosine" is worth it where the number of steps is known in advance.
     pub learning_rate_path: RatePath,
-    /// Period of the schedule below in steps; 0: no restart.
-    pub learning_rate_cycle: u64,
     /// Learning-rate schedule; `from_step` starts at 0 and rises.
     pub learning_rate: Vec<LearningRate>,
 }

@@ -14,10 +14,13 @@ pub struct Window {
     #[schemars(range(min = 1))]
     pub games: usize,
     /// Size in positions of whole games instead; 0: `games`.
+    ///
+    /// Worth it where the lengths of games change during a run: the number of examples stays (KataGo).
     pub positions: usize,
     /// Growth of the window.
     ///
     /// The keys below are in games or positions, as the window is.
+    /// Worth it in long runs: the games of the first models leave early, and later windows hold more.
     pub growth: Growth,
     /// Slow growth: added to the number of the model before; Minigo: 5.
     pub slow_offset: usize,
@@ -36,36 +39,17 @@ pub struct Window {
     /// Power law: initial growth per new item; KataGo: 0.4.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub power_slope: f32,
-    /// Leave out games with fewer moves; Minigo: 30; 0: none.
-    pub shortest_game: usize,
-    /// Leave out positions after this move; Minigo: 400; 0: none.
-    pub last_move: usize,
-    /// Unit of uniform sampling.
-    pub draw: DrawBy,
     /// Maximum examples per game of the window on average; Minigo: 4; 0: unbounded.
-    ///
-    /// With `draw = "games"`, from each game.
     #[schemars(range(min = 0.0))]
     pub samples_per_game: f32,
-    /// Maximum examples per position of the window on average; Minigo: 0.02; 0: unbounded.
-    #[schemars(range(min = 0.0))]
-    pub sample_share: f32,
     /// Maximum uses of one position over its time in the window, on average.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub samples_per_position: f32,
-    /// Maximum uses of one position over its life; 0: unbounded.
-    ///
-    /// The number of uses is stored beside the shards.
-    #[schemars(range(max = 255))]
-    pub most_draws: usize,
     /// Exact fraction of examples from calibration games; 0: as sampled.
     ///
     /// As long as the window has such games.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub calibration_share: f32,
-    /// Half-life of a position's sampling weight in models; 0: no decay.
-    #[schemars(range(min = 0.0))]
-    pub halflife: f32,
     /// Value surprise weighting: |root value − network value|; KataGo: 0.1.
     ///
     /// Share of a position's sampling weight in proportion to this surprise relative to the mean of its game. The rest, less
@@ -92,16 +76,6 @@ pub enum Growth {
     PowerLaw,
 }
 
-/// Unit of uniform sampling.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum DrawBy {
-    /// Every position is equally likely: long games yield more examples.
-    Positions,
-    /// Every game is equally likely, whatever its length.
-    Games,
-}
-
 impl Window {
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         rule(
@@ -122,8 +96,6 @@ mod tests {
         assert_eq!(error(&["window.games=0"]), "window.games is 0: must be at least 1");
         assert_eq!(error(&["window.power_exponent=0"]), "window.power_exponent is 0: must be above 0, up to 1");
         assert!(error(&["window.samples_per_position=0"]).contains("must be above 0"));
-        assert!(error(&["window.most_draws=256"]).contains("must be from 0 to 255"));
-        assert!(error(&["window.halflife=-1"]).contains("must be at least 0"));
         let both = error(&["window.surprise=0.6", "window.policy_surprise=0.5"]);
         assert_eq!(both, "window.policy_surprise is 0.5: must be at most 1 together with window.surprise");
     }

@@ -53,22 +53,22 @@ fn shipped_configurations_hold_only_what_differs() {
 #[test]
 fn digests_of_shipped_configurations_are_stable() {
     let expected = [
-        ("tiny", "fe844df7425799d6"),
-        ("9x9", "b965c7c181582860"),
-        ("9x9-gpu", "9ad40ae4dd09b370"),
-        ("9x9-larger", "881525d38f6edfb2"),
-        ("9x9-further", "99836ddd9840c889"),
-        ("19x19-gpu", "f7469e5dacae5b6d"),
-        ("19x19-people", "25d8730e3217d163"),
-        ("minigo/base", "78de8117e77f22d6"),
-        ("minigo/v7", "43a220e94d04427d"),
-        ("minigo/v9", "096774ff83f3438c"),
-        ("minigo/v10", "4044b4e465047b3a"),
-        ("minigo/v11", "4f8ec255794f9f08"),
-        ("minigo/v12", "3b2b1d50ece9a183"),
-        ("minigo/v13", "35afd8a3353c2196"),
-        ("minigo/v14", "9604cc5df23ada3f"),
-        ("minigo/v15", "08c6fb1a958bee2e"),
+        ("tiny", "56f7ac829e02dff9"),
+        ("9x9", "18ae494783bb5968"),
+        ("9x9-gpu", "1f96c5e9d632a850"),
+        ("9x9-larger", "77f019a5e8435fca"),
+        ("9x9-further", "9c97bc873063aeb3"),
+        ("19x19-gpu", "268f1607294e6dfb"),
+        ("19x19-people", "e3e923ee16dcf80d"),
+        ("minigo/base", "9de9b945454fda43"),
+        ("minigo/v7", "b07c1d591ac94b2d"),
+        ("minigo/v9", "7ab9a5197cc612a7"),
+        ("minigo/v10", "2f73f743632a04bd"),
+        ("minigo/v11", "4ee8f64856d578dd"),
+        ("minigo/v12", "ea420393179144bd"),
+        ("minigo/v13", "065eb4e7e9425738"),
+        ("minigo/v14", "5b389151e7289bb0"),
+        ("minigo/v15", "901948531cf94b81"),
     ];
     for (name, digest) in expected {
         assert_eq!(load(Path::new(&format!("{CONFIGS}/{name}.toml"))).digest(), digest, "{name}");

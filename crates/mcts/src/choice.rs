@@ -44,11 +44,6 @@ pub fn exponent_at(exponent: f32, halflife: f32, turn: usize) -> f32 {
     if halflife > 0.0 { exponent * (turn as f32 / halflife).exp2() } else { exponent }
 }
 
-/// Default number of moves that are drawn rather than picked: 2·⌊⌊N²/12⌋/2⌋, 30 on 19x19 and 6 on 9x9.
-pub fn default_choice_moves(side: usize) -> usize {
-    side * side / 12 / 2 * 2
-}
-
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
@@ -107,10 +102,5 @@ mod tests {
     #[test]
     fn nothing_visited_means_nothing_drawn() {
         assert_eq!(draw(&[0, 0], 1.0, &mut Xoshiro256PlusPlus::seed_from_u64(1)), None);
-    }
-
-    #[test]
-    fn the_drawn_moves_are_even() {
-        assert_eq!([19, 13, 9, 5].map(default_choice_moves), [30, 14, 6, 2]);
     }
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::cuda::folder_in_use;
+use crate::device::Place;
 use crate::device::{driver, has_driver, is_a_fault, open_gpu};
-use crate::layers::Place;
 use crate::{Device, InstructionSet, NetError, Precision, load_cuda};
 
 /// What networks will compute with.

@@ -1,8 +1,10 @@
 //! The network alone, with nobody making moves: what everything around it is measured against.
 
-use crate::layers::{Layers, Place};
+use crate::device::Place;
+use crate::layers::Layers;
+use crate::mode::Mode;
 use crate::threads::single;
-use crate::tower::{Format, Mode, Tower};
+use crate::tower::{Format, Tower};
 use crate::{Device, Model, NetError, Precision, Weights};
 
 /// A network that evaluates the same made-up batch again and again, on the thread that asks.

@@ -3,8 +3,6 @@
 use go::Symmetry;
 use record::Example;
 
-use crate::frame::Frame;
-use crate::targets::ILLEGAL;
 use crate::{NetError, Shape, Targets};
 
 /// A batch of examples; rows follow each other.
@@ -35,7 +33,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Encodes examples, each seen through its symmetry; those of a smaller board in the middle of the network's.
+    /// Encodes examples, each seen through its symmetry.
     pub(crate) fn encode(
         Shape { size, inputs, .. }: Shape,
         examples: &[Example],
@@ -55,14 +53,12 @@ impl Batch {
         };
         let planes = batch.planes.chunks_exact_mut(inputs.len(size));
         let policies = batch.policies.chunks_exact_mut(size.moves());
-        let mut seen = Vec::with_capacity(examples.len());
         for (((example, &symmetry), planes), policy) in examples.iter().zip(symmetries).zip(planes).zip(policies) {
-            let Some(frame) = Frame::new(example.size, size, inputs) else {
+            if example.size != size {
                 return Err(NetError::OtherBoard { expected: size, found: example.size });
-            };
-            seen.push((example, symmetry, frame));
-            frame.write_planes(inputs, planes, |planes| inputs.of_example(example, symmetry, planes))?;
-            frame.write(policy, 0.0, |policy| targets.policy(example, symmetry, policy))?;
+            }
+            inputs.of_example(example, symmetry, planes)?;
+            targets.policy(example, symmetry, policy)?;
             let [outcome, search] = targets.value_sources(example)?;
             batch.outcomes.push(outcome);
             batch.searches.push(search);
@@ -71,68 +67,17 @@ impl Batch {
             batch.scores_known.push(f32::from(u8::from(score.is_some())));
             batch.weights.push(targets.weight(example)?);
         }
-        for (&(example, symmetry, frame), row) in seen.iter().zip(batch.ownership.chunks_exact_mut(size.area())) {
-            let known = frame.write(row, 0.5, |row| targets.ownership(example, symmetry, row));
+        let seen = || examples.iter().zip(symmetries.iter().copied());
+        for ((example, symmetry), row) in seen().zip(batch.ownership.chunks_exact_mut(size.area())) {
+            let known = targets.ownership(example, symmetry, row);
             batch.ownership_known.push(f32::from(u8::from(known)));
         }
-        for (&(example, symmetry, frame), row) in seen.iter().zip(batch.replies.chunks_exact_mut(size.moves())) {
-            frame.write(row, 0.0, |row| targets.reply(example, symmetry, row))?;
+        for ((example, symmetry), row) in seen().zip(batch.replies.chunks_exact_mut(size.moves())) {
+            targets.reply(example, symmetry, row)?;
         }
-        for (&(example, symmetry, frame), row) in seen.iter().zip(batch.mask.chunks_exact_mut(size.moves())) {
-            frame.write(row, ILLEGAL, |row| targets.illegal(example, symmetry, row))?;
+        for ((example, symmetry), row) in seen().zip(batch.mask.chunks_exact_mut(size.moves())) {
+            targets.illegal(example, symmetry, row)?;
         }
         Ok(batch)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use config::PolicyTarget;
-    use go::Size;
-    use record::synthetic;
-
-    use super::*;
-    use crate::{Inputs, features};
-
-    #[test]
-    fn an_example_of_a_smaller_board_is_itself_in_the_middle_and_nothing_around() {
-        let targets = Targets {
-            choice_moves: 0,
-            policy: PolicyTarget::Visits,
-            policy_exponent: 1.0,
-            outcome_share: 1.0,
-            legal_only: true,
-            ownership: true,
-            opponent: true,
-        };
-        let [three, five] =
-            [3, 5].map(|side| Shape { inputs: Inputs::Features, ..Shape::plain(Size::new(side).unwrap()) });
-        let examples = synthetic::game("made-1", "batch", 1, three.size, 9).examples().unwrap();
-        let symmetries: Vec<Symmetry> = (0..examples.len()).map(|index| Symmetry::ALL[index % 8]).collect();
-        let own = Batch::encode(three, &examples, &targets, &symmetries).unwrap();
-        let seen = Batch::encode(five, &examples, &targets, &symmetries).unwrap();
-        let outside = |index: usize| if index == 9 { 25 } else { (index / 3 + 1) * 5 + index % 3 + 1 };
-        let same = |own: &[f32], seen: &[f32], beyond: f32| {
-            let width = seen.len() / examples.len();
-            for (own, seen) in own.chunks_exact(own.len() / examples.len()).zip(seen.chunks_exact(width)) {
-                let mut expected = vec![beyond; width];
-                own.iter().enumerate().for_each(|(index, &number)| expected[outside(index)] = number);
-                assert_eq!(seen, expected);
-            }
-        };
-        same(&own.policies, &seen.policies, 0.0);
-        same(&own.replies, &seen.replies, 0.0);
-        same(&own.ownership, &seen.ownership, 0.5);
-        same(&own.mask, &seen.mask, ILLEGAL);
-        assert_eq!((&own.outcomes, &own.scores), (&seen.outcomes, &seen.scores));
-        let planes = own.planes.chunks_exact(9).zip(seen.planes.chunks_exact(25)).enumerate();
-        for (number, (own, seen)) in planes {
-            let komi = number % features::COUNT == features::KOMI;
-            let mut expected = vec![if komi { own[0] } else { 0 }; 25];
-            own.iter().enumerate().for_each(|(index, &byte)| expected[outside(index)] = byte);
-            assert_eq!(seen, expected);
-        }
-        let refused = Batch::encode(Shape::plain(five.size), &examples, &targets, &symmetries);
-        assert!(matches!(refused, Err(NetError::OtherBoard { .. })));
     }
 }

@@ -16,9 +16,9 @@ use crate::layout::TensorSpec;
 use crate::optimizer::{Optimizer, has_squares};
 use crate::shape::ShapeFields;
 use crate::tower::{Format, Tower, numbers, place};
-use crate::trainer::{Workshop, tower};
+use crate::trainer::tower;
 use crate::weights::{named, read_tensors};
-use crate::{KEY, NetError, Recipe, Shape, Trainer, Weights};
+use crate::{KEY, NetError, Recipe, Shape, Trainer, Weights, Workshop};
 
 const VERSION: &str = "tengen-checkpoint/2";
 const MOMENTUM: &str = "momentum.";

@@ -8,7 +8,6 @@ use std::sync::{Once, OnceLock};
 
 use tch::{Kind, Tensor};
 
-use crate::layers::Place;
 use crate::{CudaError, CudaLibrary, InstructionSet, NetError, load_cuda};
 
 /// Where the driver of NVIDIA's GPUs tells its version, and the device by which programs speak to it: a container may have
@@ -36,6 +35,20 @@ pub enum Precision {
     F32,
     /// 16-bit floats with the range of f32 and 8 bits of precision, summed up in f32.
     Bf16,
+}
+
+/// Where numbers are kept, and of which type.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub(crate) device: tch::Device,
+    pub(crate) kind: Kind,
+}
+
+impl Place {
+    /// The type of what is not rounded: weights, statistics and answers while learning.
+    pub(crate) fn exact(self) -> Kind {
+        if self.kind == Kind::Double { Kind::Double } else { Kind::Float }
+    }
 }
 
 /// Text that names no device, precision or kind of file.

@@ -7,11 +7,12 @@ use go::Symmetry;
 use record::{Example, synthetic};
 use tch::Kind;
 
+use crate::device::Place;
 use crate::file::File;
-use crate::layers::Place;
 use crate::leela_zero::{self, Zero};
+use crate::mode::Mode;
 use crate::threads::single;
-use crate::tower::{Format, Mode, Tower, numbers};
+use crate::tower::{Format, Tower, numbers};
 use crate::{NetError, Shape, UnknownPlace, Weights, folded};
 
 /// Two ways to calculate the same network may differ by so much in a probability or a value. f32 has 24 bits, and each of

@@ -2,8 +2,8 @@
 //! with the same input as one.
 
 use crate::Weights;
+use crate::layout::EPSILON;
 use crate::layout::Unit;
-use crate::norm::EPSILON;
 
 /// A convolution with a bias, and no batch norm after it.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,41 +15,13 @@ pub(crate) struct Convolution {
 }
 
 /// Folds: scale·(w∗x − mean)/√(variance + ε) + shift = (k·w)∗x + (shift − k·mean) with k = scale/√(variance + ε).
-///
-/// # Panics
-/// When the unit is learned as a sum of branches: see [`merge`].
 pub(crate) fn fold(weights: &Weights, unit: &Unit) -> Convolution {
-    assert!(!unit.branches, "{} has branches", unit.name);
     let (factors, bias) = if unit.has_norm {
         affine(weights, &format!("{}.norm", unit.name), unit.outputs)
     } else {
         (vec![1.0; unit.outputs], vec![0.0; unit.outputs])
     };
     scaled(weights, &unit.name, [unit.outputs, unit.inputs, unit.kernel, unit.kernel], &factors, bias)
-}
-
-/// A unit that is learned as a sum of branches as one convolution: a 1x1 kernel is the middle of a 3x3 one, and the identity
-/// a 1x1 kernel that looks at its own channel.
-pub(crate) fn merge(weights: &Weights, unit: &Unit) -> Convolution {
-    let Unit { name, inputs, outputs, kernel, .. } = unit;
-    let (factors, bias) = affine(weights, &format!("{name}.norm"), *outputs);
-    let mut sum = scaled(weights, name, [*outputs, *inputs, *kernel, *kernel], &factors, bias);
-    let (factors, bias) = affine(weights, &format!("{name}.point.norm"), *outputs);
-    let point = scaled(weights, &format!("{name}.point"), [*outputs, *inputs, 1, 1], &factors, bias);
-    let mut middle: Vec<f32> = point.weight;
-    add(&mut sum.bias, &point.bias);
-    if unit.has_identity() {
-        let (factors, bias) = affine(weights, &format!("{name}.identity.norm"), *outputs);
-        factors.iter().enumerate().for_each(|(channel, factor)| middle[channel * inputs + channel] += *factor as f32);
-        add(&mut sum.bias, &bias.iter().map(|&bias| bias as f32).collect::<Vec<_>>());
-    }
-    let square = kernel * kernel;
-    sum.weight.chunks_exact_mut(square).zip(middle).for_each(|(kernel, middle)| kernel[square / 2] += middle);
-    sum
-}
-
-fn add(sum: &mut [f32], more: &[f32]) {
-    sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
 /// The batch norm before a convolution, with pre-activation: what it multiplies each channel by, and what it adds then.
@@ -134,11 +106,13 @@ mod tests {
     use tch::{Kind, Tensor};
 
     use super::*;
+    use crate::NetError;
     use crate::Shape;
+    use crate::device::Place;
     use crate::device::cpu_has_bf16;
-    use crate::layers::{Layers, Place};
-    use crate::tower::{Format, Mode, Tower, numbers};
-    use crate::{NetError, planes};
+    use crate::layers::Layers;
+    use crate::mode::Mode;
+    use crate::tower::{Format, Tower, numbers};
 
     const BATCH: usize = 8;
 
@@ -202,32 +176,6 @@ mod tests {
                 assert!(apart > 0.0 && apart < 0.05, "{shape}: {apart}");
             }
         }
-    }
-
-    /// Branches by themselves and as one convolution, at every point of a plane with a border.
-    #[test]
-    fn branches_are_one_convolution() {
-        let shape = Shape { branches: true, ..shape() };
-        let weights = Weights::synthetic(shape, 3);
-        let merged = weights.in_play();
-        assert_eq!(merged.shape(), Shape { branches: false, ..shape });
-        let place = Place { device: tch::Device::Cpu, kind: Kind::Float };
-        let planes: Vec<u8> = (0..BATCH * planes::len(shape.size)).map(|i| u8::from(i % 7 < 3)).collect();
-        let answer = |weights: &Weights| {
-            let tower = Tower::new(weights, place, Format::Planes).unwrap();
-            numbers(&tower.forward(&planes, Mode::Playing).unwrap().logits).unwrap()
-        };
-        let (apart, together) = (answer(&weights), answer(&merged));
-        assert!(difference(&apart, &together) < 1e-4, "{}", difference(&apart, &together));
-        // The middle of a channel's own kernel has all three, a corner only one of them.
-        let (one, all) =
-            ("blocks.0.first.conv.weight", |name: &str| weights.tensor(&format!("blocks.0.first.{name}")).unwrap()[0]);
-        let factor = |norm: &str| all(&format!("{norm}.weight")) / (all(&format!("{norm}.running_var")) + 1e-5).sqrt();
-        let kernel = &weights.tensor(one).unwrap()[..9];
-        let middle =
-            factor("norm") * kernel[4] + factor("point.norm") * all("point.conv.weight") + factor("identity.norm");
-        let found = &merged.tensor(one).unwrap()[..9];
-        assert!(difference(&[found[4], found[0]], &[middle, factor("norm") * kernel[0]]) < 1e-6);
     }
 
     /// Whether the CPU has kernels for bf16; where it has none, the skip is recorded.

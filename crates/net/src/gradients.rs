@@ -6,10 +6,11 @@ use record::{Example, synthetic};
 use tch::{Kind, Tensor};
 
 use crate::batch::Batch;
-use crate::layers::Place;
+use crate::device::Place;
 use crate::loss::{Terms, loss};
+use crate::mode::Mode;
 use crate::threads::single;
-use crate::tower::{Format, Mode, Tower};
+use crate::tower::{Format, Tower};
 use crate::{Shape, Targets, Weights};
 
 /// How far a weight is moved to either side: the difference is then exact to about its square.

@@ -64,8 +64,9 @@ mod tests {
 
     use super::*;
     use crate::Inputs;
-    use crate::layers::Place;
-    use crate::tower::{Format, Mode, Tower, numbers};
+    use crate::device::Place;
+    use crate::mode::Mode;
+    use crate::tower::{Format, Tower, numbers};
 
     /// Answers to three positions, whose first planes are the same for all inputs.
     fn answers(weights: &Weights) -> [Vec<f32>; 2] {

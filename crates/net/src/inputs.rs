@@ -31,7 +31,7 @@ pub enum Inputs {
 impl Inputs {
     const ALL: [Inputs; 4] = [Inputs::History, Inputs::LeelaZero, Inputs::Features, Inputs::Tactics];
 
-    /// Whether the planes tell where the board is, and komi, so that a network can play on smaller boards.
+    /// Whether the planes tell where the board is, and komi.
     pub(crate) const fn tell_the_board(self) -> bool {
         matches!(self, Inputs::Features | Inputs::Tactics)
     }

@@ -11,26 +11,13 @@ use config::PolicyHead;
 use go::Size;
 use tch::{Kind, Tensor};
 
+use crate::device::Place;
 use crate::fold::{Convolution, beside, dense_layer, entry, fold, together};
 use crate::parts::{mean_and_maximum, means};
 use crate::{Inputs, NetError, Weights};
 use pieces::{Affine, Conv, Dense, Few, to_fast, to_plain};
 
 pub(crate) use pieces::channels_last;
-
-/// Where numbers are kept, and of which type.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub(crate) device: tch::Device,
-    pub(crate) kind: Kind,
-}
-
-impl Place {
-    /// The type of what is not rounded: weights, statistics and answers while learning.
-    pub(crate) fn exact(self) -> Kind {
-        if self.kind == Kind::Double { Kind::Double } else { Kind::Float }
-    }
-}
 
 /// A network that is ready to evaluate batches, fastest those of one size.
 pub(crate) struct Layers {

@@ -4,6 +4,9 @@ use config::{PolicyHead, ValueHead};
 
 use crate::Shape;
 
+/// Added to a variance before its root is taken (the value is Minigo's and PyTorch's).
+pub(crate) const EPSILON: f64 = 1e-5;
+
 /// A convolution, and the batch norm after it if there is one.
 pub(crate) struct Unit {
     pub(crate) name: String,
@@ -13,8 +16,6 @@ pub(crate) struct Unit {
     pub(crate) kernel: usize,
     /// Whether a batch norm follows it.
     pub(crate) has_norm: bool,
-    /// Whether it is learned as a sum of branches.
-    pub(crate) branches: bool,
 }
 
 /// What a tensor is for.
@@ -73,14 +74,7 @@ impl Shape {
     /// Every convolution with its batch norm, from the input on.
     pub(crate) fn units(&self) -> Vec<Unit> {
         let (f, post) = (self.filters, !self.pre_activation);
-        let unit = |name: String, inputs, outputs, has_norm| Unit {
-            name,
-            inputs,
-            outputs,
-            kernel: 3,
-            has_norm,
-            branches: has_norm && self.branches,
-        };
+        let unit = |name: String, inputs, outputs, has_norm| Unit { name, inputs, outputs, kernel: 3, has_norm };
         let mut units = vec![unit("stem".to_owned(), self.inputs.count(), f, post)];
         for block in 0..self.blocks {
             units.push(unit(format!("blocks.{block}.first"), f, f, true));
@@ -89,14 +83,7 @@ impl Shape {
             }
             units.push(unit(format!("blocks.{block}.second"), f, f, post));
         }
-        let head = |name: &str, outputs| Unit {
-            name: name.to_owned(),
-            inputs: f,
-            outputs,
-            kernel: 1,
-            has_norm: true,
-            branches: false,
-        };
+        let head = |name: &str, outputs| Unit { name: name.to_owned(), inputs: f, outputs, kernel: 1, has_norm: true };
         units.extend([head("policy", self.policy_planes), head("value", self.value_planes)]);
         units
     }
@@ -189,13 +176,6 @@ fn add_unit(unit: &Unit, add: &mut impl FnMut(String, Vec<usize>, Role)) {
     if unit.has_norm {
         add_norm(&format!("{name}.norm"), *outputs, has_scale, add);
     }
-    if unit.branches {
-        add(format!("{name}.point.conv.weight"), vec![*outputs, *inputs, 1, 1], Role::Weight);
-        add_norm(&format!("{name}.point.norm"), *outputs, has_scale, add);
-    }
-    if unit.has_identity() {
-        add_norm(&format!("{name}.identity.norm"), *outputs, has_scale, add);
-    }
 }
 
 fn add_norm(name: &str, channels: usize, has_scale: bool, add: &mut impl FnMut(String, Vec<usize>, Role)) {
@@ -213,11 +193,6 @@ impl Unit {
     /// the ReLU, where nothing is learned any more, than make sense of it.
     pub(crate) fn has_scale(&self) -> bool {
         self.has_norm && self.kernel > 1
-    }
-
-    /// Whether one of its branches is the identity.
-    pub(crate) fn has_identity(&self) -> bool {
-        self.branches && self.inputs == self.outputs
     }
 
     /// Whether a tensor is one of its convolution or batch norm.

@@ -7,8 +7,9 @@ use tch::Tensor;
 use crate::batch::Batch;
 use crate::loss::{Loss, Terms, loss};
 use crate::losses::Losses;
+use crate::mode::Mode;
 use crate::norm::Statistics;
-use crate::tower::{Mode, Tower, numbers};
+use crate::tower::{Tower, numbers};
 use crate::{NetError, Recipe};
 
 /// What a part of a batch has taught.

@@ -4,7 +4,7 @@ use record::unpacked;
 
 use crate::exchange::MOST_BYTES;
 use crate::file::File;
-use crate::norm::EPSILON;
+use crate::layout::EPSILON;
 use crate::shape::ShapeFields;
 use crate::weights::VERSION;
 use crate::{FileKind, KEY, NetError, Shape, Weights};

@@ -5,8 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use go::{Color, Size, Symmetry};
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value};
 
-use crate::frame::Frame;
-use crate::layers::{Layers, Output, Place};
+use crate::device::Place;
+use crate::layers::{Layers, Output};
 use crate::threads::single;
 use crate::{Device, NetError, Precision, Shape, Weights};
 
@@ -27,8 +27,6 @@ pub struct Model {
 pub struct Network {
     shape: Shape,
     layers: Layers,
-    /// Where the board of each answer is on the network's.
-    frames: Vec<Frame>,
     /// Planes of the submitted positions, and of older ones after them; whole batches.
     planes: Vec<u8>,
     tickets: Tickets,
@@ -38,31 +36,13 @@ pub struct Network {
     /// The evaluations of the last batch, with policies turned back.
     policies: Vec<f32>,
     values: Vec<Value>,
-    /// A policy of a smaller board, before it is turned back.
-    inner: Vec<f32>,
 }
 
 /// A position in the batch.
 #[derive(Clone, Copy)]
 struct Row {
     symmetry: Symmetry,
-    frame: Frame,
     to_move: Color,
-}
-
-impl Row {
-    /// An answer of the network as one to the position: one probability a move of its board in `policy`.
-    fn turn_back(self, turned: &[f32], inner: &mut Vec<f32>, policy: &mut [f32]) {
-        let board = self.frame.inner();
-        let turned = if board.moves() == turned.len() {
-            turned
-        } else {
-            inner.resize(board.moves(), 0.0);
-            self.frame.policy(turned, inner);
-            inner
-        };
-        self.symmetry.inverse().apply_values(board, turned, policy);
-    }
 }
 
 impl Model {
@@ -103,8 +83,6 @@ impl Model {
     /// A network for one thread. The weights are shared with all others of this model.
     pub fn network(&self) -> Network {
         Network {
-            inner: Vec::new(),
-            frames: Vec::new(),
             shape: self.shape,
             layers: self.layers(),
             planes: Vec::new(),
@@ -146,15 +124,13 @@ impl Network {
         single();
         self.policies.resize(self.pending.len() * self.shape.size.moves(), 0.0);
         self.values.clear();
-        self.frames.clear();
-        self.frames.extend(self.pending.iter().map(|row| row.frame));
         let rows = self.layers.batch();
         let numbers = rows * self.shape.inputs.len(self.shape.size);
         for (planes, pending) in self.planes.chunks_exact(numbers).zip(self.pending.chunks(rows)) {
             let asked = self.layers.rows(pending.len()) * self.shape.inputs.len(self.shape.size);
             let output = self.layers.forward(&planes[..asked])?;
             let policies = &mut self.policies[self.values.len() * self.shape.size.moves()..];
-            turn_back(self.shape.size, &output, pending, (policies, &mut self.inner), &mut self.values)?;
+            turn_back(self.shape.size, &output, pending, policies, &mut self.values)?;
         }
         Ok(())
     }
@@ -164,17 +140,16 @@ impl Evaluator for Network {
     fn submit(&mut self, request: Request<'_>) -> Ticket {
         let Request { game, komi, draw } = request;
         let Shape { size, inputs, .. } = self.shape;
-        let Some(frame) = Frame::new(game.size(), size, inputs) else {
+        if game.size() != size {
             self.other_board = Some(game.size());
             return self.tickets.issue();
-        };
-        let row = Row { symmetry: draw.symmetry(), frame, to_move: game.to_move() };
+        }
+        let row = Row { symmetry: draw.symmetry(), to_move: game.to_move() };
         let (place, numbers) = (self.pending.len(), inputs.len(size));
         if (place + 1) * numbers > self.planes.len() {
             self.planes.resize(self.planes.len() + self.layers.batch() * numbers, 0);
         }
-        let planes = &mut self.planes[place * numbers..][..numbers];
-        frame.write_planes(inputs, planes, |planes| inputs.of_game(game, komi, row.symmetry, planes));
+        inputs.of_game(game, komi, row.symmetry, &mut self.planes[place * numbers..][..numbers]);
         self.pending.push(row);
         self.tickets.issue()
     }
@@ -193,8 +168,7 @@ impl Evaluator for Network {
     fn get(&self, ticket: Ticket) -> Evaluation<'_> {
         let index = self.tickets.index(ticket);
         let moves = self.shape.size.moves();
-        let known = self.frames[index].inner().moves();
-        Evaluation { policy: &self.policies[index * moves..][..known], value: self.values[index] }
+        Evaluation { policy: &self.policies[index * moves..][..moves], value: self.values[index] }
     }
 
     fn pending(&self) -> usize {
@@ -211,7 +185,7 @@ fn turn_back(
     size: Size,
     output: &Output,
     pending: &[Row],
-    (policies, inner): (&mut [f32], &mut Vec<f32>),
+    policies: &mut [f32],
     values: &mut Vec<Value>,
 ) -> Result<(), NetError> {
     let moves = size.moves();
@@ -225,7 +199,7 @@ fn turn_back(
         if !(value + turned.iter().sum::<f32>()).is_finite() {
             return Err(NetError::BadAnswer { row });
         }
-        position.turn_back(turned, inner, &mut policy[..position.frame.inner().moves()]);
+        position.symmetry.inverse().apply_values(size, turned, policy);
         values.push(Value::for_mover(position.to_move, value));
     }
     Ok(())

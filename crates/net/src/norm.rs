@@ -6,10 +6,9 @@
 use tch::Tensor;
 
 use crate::NetError;
-use crate::layers::Place;
+use crate::device::Place;
+use crate::layout::EPSILON;
 
-/// Added to a variance before its root is taken (the value is Minigo's and PyTorch's).
-pub(crate) const EPSILON: f64 = 1e-5;
 /// How fast running statistics follow the batches: 5 % a batch. Minigo's decay of 0.95, which it found better than
 /// 0.997, is this number counted from the other end.
 const MOMENTUM: f64 = 0.05;

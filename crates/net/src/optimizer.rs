@@ -163,7 +163,7 @@ mod tests {
     use go::Size;
 
     use super::*;
-    use crate::layers::Place;
+    use crate::device::Place;
     use crate::tower::Format;
     use crate::{Shape, Weights};
 

@@ -4,11 +4,11 @@ use config::PolicyHead;
 use tch::{Kind, Tensor};
 
 use crate::NetError;
-use crate::layers::Place;
+use crate::device::Place;
 use crate::layout::TensorSpec;
+use crate::mode::Mode;
 use crate::norm::{Norm, Statistics, constant};
 use crate::shape::Shape;
-use crate::tower::Mode;
 
 /// Where the parts of a tower find their tensors.
 pub(crate) struct Tensors<'a> {
@@ -24,14 +24,10 @@ pub(crate) struct Pass {
     pub(crate) statistics: Vec<Statistics>,
 }
 
-/// A convolution with its batch norm, if it has one, and its branches.
+/// A convolution with its batch norm, if it has one.
 pub(crate) struct Unit {
     weight: Tensor,
     norm: Option<Norm>,
-    /// A 1x1 convolution beside it, with a batch norm.
-    point: Option<(Tensor, Norm)>,
-    /// The batch norm of its input as it is.
-    identity: Option<Norm>,
 }
 
 /// A layer with a bias.
@@ -81,13 +77,7 @@ impl Tensors<'_> {
     }
 
     pub(crate) fn unit(&self, name: &str) -> Result<Unit, NetError> {
-        let norm = |part: &str| self.norm(&format!("{name}.{part}"));
-        Ok(Unit {
-            weight: self.get(&format!("{name}.conv.weight")),
-            norm: norm("norm")?,
-            point: self.find(&format!("{name}.point.conv.weight")).zip(norm("point.norm")?),
-            identity: norm("identity.norm")?,
-        })
+        Ok(Unit { weight: self.get(&format!("{name}.conv.weight")), norm: self.norm(&format!("{name}.norm"))? })
     }
 
     pub(crate) fn dense(&self, name: &str) -> Dense {
@@ -146,22 +136,16 @@ impl Pass {
 impl Unit {
     /// Kernels are kept as f32 and rounded for each use, so that small steps are not lost.
     pub(crate) fn forward(&self, x: &Tensor, pass: &mut Pass) -> Result<Tensor, NetError> {
-        let mut y = convolve(x, &self.weight, None, pass.place.kind)?;
-        if let Some(norm) = &self.norm {
-            y = pass.norm(norm, &y)?;
+        let y = convolve(x, &self.weight, None, pass.place.kind)?;
+        match &self.norm {
+            Some(norm) => pass.norm(norm, &y),
+            None => Ok(y),
         }
-        if let Some((weight, norm)) = &self.point {
-            y += pass.norm(norm, &convolve(x, weight, None, pass.place.kind)?)?;
-        }
-        if let Some(norm) = &self.identity {
-            y += pass.norm(norm, x)?;
-        }
-        Ok(y)
     }
 
-    /// Its batch norms, in the order in which a batch meets them.
+    /// Its batch norm.
     pub(crate) fn norms(&self) -> impl Iterator<Item = &Norm> {
-        self.norm.iter().chain(self.point.iter().map(|(_, norm)| norm)).chain(&self.identity)
+        self.norm.iter()
     }
 }
 

@@ -10,7 +10,6 @@ pub(crate) fn rate(train: &Train, step: u64) -> f32 {
 
 /// The rate without warming up.
 fn settled(train: &Train, step: u64) -> f32 {
-    let step = if train.learning_rate_cycle > 0 { step % train.learning_rate_cycle } else { step };
     let next = train.learning_rate.partition_point(|point| point.from_step <= step);
     let Some(last) = next.checked_sub(1).map(|last| train.learning_rate[last]) else { return 0.0 };
     match train.learning_rate.get(next) {
@@ -56,10 +55,8 @@ mod tests {
     }
 
     #[test]
-    fn it_warms_up_once_and_begins_anew_after_a_cycle() {
+    fn it_warms_up_once() {
         let warm = train(&["train.warm_up=10"]);
         assert_eq!(at(&warm, [0, 4, 9, 10, 100, 200]), [0.01, 0.05, 0.1, 0.1, 0.01, 0.001]);
-        let cyclic = train(&["train.warm_up=10", "train.learning_rate_cycle=150"]);
-        assert_eq!(at(&cyclic, [0, 100, 149, 150, 155, 250]), [0.01, 0.01, 0.01, 0.1, 0.1, 0.01]);
     }
 }

@@ -36,9 +36,6 @@ pub struct Shape {
     /// Whether blocks begin with batch norm and ReLU instead of ending with them (He et al. 2016): batch norm, ReLU, convolution,
     /// batch norm, ReLU, convolution, sum; and a batch norm and ReLU after the last block.
     pub pre_activation: bool,
-    /// Whether every 3x3 convolution with a batch norm is learned as a sum of three: itself, a 1x1 convolution, and the identity where
-    /// inputs are as many as outputs, each with a batch norm (Ding et al. 2021, RepVGG). In play they are one.
-    pub branches: bool,
     /// Width of the hidden layer that scales and shifts the channels at the end of each block by what all points together look
     /// like (squeeze and excitation, Hu et al. 2018, with a bias as in Leela Chess Zero); 0 for none.
     pub squeeze: usize,
@@ -86,8 +83,6 @@ pub(crate) struct ShapeFields {
     #[serde(default, skip_serializing_if = "is_default")]
     pre_activation: bool,
     #[serde(default, skip_serializing_if = "is_default")]
-    branches: bool,
-    #[serde(default, skip_serializing_if = "is_default")]
     squeeze: usize,
     #[serde(default, skip_serializing_if = "is_default")]
     pooled_filters: usize,
@@ -112,7 +107,6 @@ impl Shape {
             blocks: 0,
             filters: 1,
             pre_activation: false,
-            branches: false,
             squeeze: 0,
             pooled_filters: 0,
             policy_planes: 2,
@@ -132,7 +126,7 @@ impl Shape {
     pub(crate) fn samples(size: Size) -> [Shape; 4] {
         let small = Shape { blocks: 2, filters: 16, value_planes: 2, value_hidden: 8, ..Shape::plain(size) };
         [
-            Shape { branches: true, ownership: true, ..small },
+            Shape { ownership: true, ..small },
             Shape {
                 squeeze: 4,
                 pooled_filters: 6,
@@ -145,7 +139,6 @@ impl Shape {
             Shape {
                 inputs: Inputs::Tactics,
                 pre_activation: true,
-                branches: true,
                 squeeze: 4,
                 pooled_filters: 6,
                 policy_head: PolicyHead::Convolution,
@@ -172,7 +165,6 @@ impl Shape {
             blocks: network.blocks,
             filters: network.filters,
             pre_activation: network.pre_activation,
-            branches: network.branches,
             squeeze: network.squeeze,
             pooled_filters: network.pooled_filters,
             policy_planes: network.policy_planes,
@@ -189,7 +181,7 @@ impl Shape {
 
     /// The same network without what only helps it learn.
     pub fn in_play(self) -> Shape {
-        Shape { branches: false, ownership: false, score: false, opponent: false, ..self }
+        Shape { ownership: false, score: false, opponent: false, ..self }
     }
 
     /// The shape, with the planes of a network that is there already: a network may have come from a file with planes that no
@@ -221,7 +213,6 @@ impl fmt::Display for Shape {
             (self.opponent, "the opponent's answer".to_owned()),
             (self.inputs != Inputs::History, format!("{} planes of input ({})", self.inputs.count(), self.inputs)),
             (self.pre_activation, "pre-activation".to_owned()),
-            (self.branches, "branches".to_owned()),
             (self.squeeze > 0, format!("squeeze to {}", self.squeeze)),
             (self.pooled_filters > 0, format!("{} pooled filters", self.pooled_filters)),
             (self.policy_head != PolicyHead::default(), "a convolutional policy".to_owned()),
@@ -234,7 +225,7 @@ impl fmt::Display for Shape {
 
 impl From<Shape> for ShapeFields {
     fn from(shape: Shape) -> ShapeFields {
-        let Shape { size, inputs, blocks, filters, pre_activation, branches, squeeze, pooled_filters, .. } = shape;
+        let Shape { size, inputs, blocks, filters, pre_activation, squeeze, pooled_filters, .. } = shape;
         let Shape { policy_planes, policy_head, value_planes, value_hidden, value_head, .. } = shape;
         let Shape { value_pooled, ownership, score, opponent, .. } = shape;
         ShapeFields {
@@ -249,7 +240,6 @@ impl From<Shape> for ShapeFields {
             score,
             opponent,
             pre_activation,
-            branches,
             squeeze,
             pooled_filters,
             policy_head,
@@ -264,7 +254,7 @@ impl TryFrom<ShapeFields> for Shape {
 
     fn try_from(fields: ShapeFields) -> Result<Shape, String> {
         let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, .. } = fields;
-        let ShapeFields { ownership, score, opponent, pre_activation, branches, squeeze, pooled_filters, .. } = fields;
+        let ShapeFields { ownership, score, opponent, pre_activation, squeeze, pooled_filters, .. } = fields;
         let size = Size::new(size).map_err(|e| e.to_string())?;
         let unknown = || format!("a network for {planes} planes of input, and positions have 16, 17, 18 or 31");
         let shape = Shape {
@@ -273,7 +263,6 @@ impl TryFrom<ShapeFields> for Shape {
             blocks,
             filters,
             pre_activation,
-            branches,
             squeeze,
             pooled_filters,
             policy_planes,
@@ -343,23 +332,22 @@ mod tests {
 
     #[test]
     fn what_is_not_plain_is_counted_and_told() {
-        let [branches, pooled, features, all] = Shape::samples(Size::new(5).unwrap());
-        let small = Shape { branches: false, ownership: false, ..branches };
-        // A 1x1 kernel and a norm beside each 3x3 one, and one more norm where 16 channels come of 16; ownership.
-        assert_eq!(branches.parameters() - small.parameters(), 16 * (17 + 4 * 16) + 5 * 32 + 4 * 32 + 17);
-        assert_eq!(branches.operations(), small.operations());
+        let [owning, pooled, features, all] = Shape::samples(Size::new(5).unwrap());
+        let small = Shape { ownership: false, ..owning };
+        assert_eq!(owning.parameters() - small.parameters(), 17);
+        assert_eq!(owning.operations(), small.operations());
         // Squeeze in both blocks, pooling in the second, two more chances, scores, and in place of 25 points a plane a mean.
         let squeeze = 16 * 4 + 4 + 4 * 32 + 32;
         let pooling = 16 * 6 * 9 + 12 + 12 * 16 + 16;
         assert_eq!(pooled.parameters() - small.parameters(), 2 * squeeze + pooling + 2 * 9 + 9 - 2 * 24 * 8);
         for (shape, told) in [
-            (branches, ", ownership, branches"),
+            (owning, ", ownership"),
             (pooled, ", score, squeeze to 4, 6 pooled filters, win, draw and loss, values of pooled planes"),
             (features, ", the opponent's answer, 16 planes of input (features), a convolutional policy"),
         ] {
             assert_eq!(shape.to_string(), format!("{small}{told}"));
         }
-        for shape in [branches, pooled, features, all] {
+        for shape in [owning, pooled, features, all] {
             assert_eq!(Shape::try_from(ShapeFields::from(shape)), Ok(shape));
             let json = serde_json::to_string(&ShapeFields::from(shape)).unwrap();
             assert_eq!(Shape::try_from(serde_json::from_str::<ShapeFields>(&json).unwrap()), Ok(shape));

@@ -59,7 +59,7 @@ pub(crate) fn each<P: Send, T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::layers::Place;
+    use crate::device::Place;
     use crate::tower::Format;
     use crate::{Shape, Weights};
 

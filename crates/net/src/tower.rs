@@ -3,8 +3,10 @@
 use config::ValueHead;
 use tch::{Kind, Tensor};
 
-use crate::layers::{Place, channels_last};
+use crate::device::Place;
+use crate::layers::channels_last;
 use crate::layout::TensorSpec;
+use crate::mode::Mode;
 use crate::norm::{Norm, Statistics};
 use crate::parts::{Block, Dense, Pass, Policy, Tensors, Unit, means};
 use crate::shape::Shape;
@@ -56,15 +58,6 @@ pub(crate) struct Answers {
     pub(crate) scores: Option<Tensor>,
     /// What the batch norms have seen, from the input on, when training.
     pub(crate) statistics: Vec<Statistics>,
-}
-
-/// Where batch norms take their statistics from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// From the batch itself.
-    Training,
-    /// From the running ones.
-    Playing,
 }
 
 impl Tower {

@@ -10,37 +10,16 @@ use tch::Tensor;
 
 use crate::average::Average;
 use crate::batch::Batch;
-use crate::layers::Place;
+use crate::device::Place;
 use crate::lesson::{learn, look, measure, sum};
 use crate::losses::Losses;
+use crate::mode::Mode;
 use crate::optimizer::{Optimizer, StepSize, clip, penalty};
 use crate::schedule::rate;
 use crate::shards::{each, parts};
 use crate::threads::single;
-use crate::tower::{Format, Mode, Tower};
-use crate::{Calibration, Device, Measured, NetError, Precision, Shape, Targets, Weights, memory};
-
-/// How a network learns: what belongs to the run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Recipe {
-    /// Optimiser and losses.
-    pub train: config::Train,
-    /// What is learned.
-    pub targets: Targets,
-    /// Where the randomness of training starts.
-    pub seed: u64,
-}
-
-/// Where a network learns: what belongs to the machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Workshop {
-    /// Where the network is.
-    pub device: Device,
-    /// What activations and their gradients are rounded to; weights, momentum and statistics are f32 always.
-    pub precision: Precision,
-    /// Threads that work on a batch, on a CPU. They change nothing but the time it takes.
-    pub threads: usize,
-}
+use crate::tower::{Format, Tower};
+use crate::{Calibration, Measured, NetError, Recipe, Shape, Weights, Workshop};
 
 /// A network that learns.
 ///
@@ -246,7 +225,6 @@ impl Trainer {
 
 /// The tower of a trainer.
 pub(crate) fn tower(weights: &Weights, workshop: Workshop) -> Result<Tower, NetError> {
-    memory::keep();
     Tower::new(weights, Place::open(workshop.device, workshop.precision)?, Format::Points)
 }
 

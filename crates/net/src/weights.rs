@@ -7,9 +7,8 @@ use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::file::{self, File, Named};
-use crate::fold::merge;
+use crate::layout::EPSILON;
 use crate::layout::{Role, TensorSpec, Unit};
-use crate::norm::EPSILON;
 use crate::shape::{Shape, ShapeFields};
 use crate::{KEY, NetError};
 
@@ -37,8 +36,6 @@ pub(crate) const VERSION: &str = "tengen-weights/1";
 /// | with `ownership`: `ownership.conv.weight`, `ownership.conv.bias` | 1, filters, 1, 1; 1 |
 /// | with `opponent`: the last layers of the policy head once more, as `opponent` | |
 /// | with `pre_activation`: `blocks.I.norm.*` and `trunk.norm.*` before convolutions; `stem` and `blocks.I.second` have no norm | filters |
-/// | with `branches`, for every 3x3 convolution X with a norm: `X.point.conv.weight`, `X.point.norm.*` | outputs, inputs, 1, 1 |
-/// | … and with as many inputs as outputs `X.identity.norm.*` | outputs |
 /// | with `pooled_filters`, I odd: `blocks.I.pool.conv.weight`, `blocks.I.pool.norm.*` | pooled, filters, 3, 3 |
 /// | … `blocks.I.pool.dense.weight` and `.bias`: means of all pooled planes, then maxima | filters, 2·pooled |
 /// | with `squeeze`: `blocks.I.squeeze.hidden.weight` and `.bias` | squeeze, filters |
@@ -112,18 +109,11 @@ impl Weights {
         file::write(VERSION, &ShapeFields::from(self.shape), self.named(&specs))
     }
 
-    /// The same network without what only helps it learn, branches being merged into one convolution.
+    /// The same network without what only helps it learn.
     pub fn in_play(&self) -> Weights {
         let shape = self.shape.in_play();
-        let mut tensors = BTreeMap::new();
-        for unit in self.shape.units().into_iter().filter(|unit| unit.branches) {
-            let merged = merge(self, &unit);
-            without_norm(&unit, merged.weight, merged.bias, &mut tensors);
-        }
-        for spec in shape.tensors() {
-            tensors.entry(spec.name).or_insert_with_key(|name| self.tensors[name].clone());
-        }
-        Weights { shape, tensors }
+        let kept = |spec: TensorSpec| (spec.name.clone(), self.tensors[&spec.name].clone());
+        Weights { shape, tensors: shape.tensors().into_iter().map(kept).collect() }
     }
 
     /// The shape of the network.

@@ -1,7 +1,6 @@
 //! How each move of a self-play game is to be found.
 
 use config::RunConfig;
-use go::Size;
 use mcts::Exploration;
 use rand::RngExt;
 use record::{SearchKind, Turn};
@@ -36,10 +35,10 @@ pub(crate) struct Planner {
 }
 
 impl Planner {
-    /// For a game on this board, whose first `opening` moves are drawn from the network's policy.
-    pub(crate) fn new(config: &RunConfig, board: Size, opening: usize) -> Planner {
+    /// For a game whose first `opening` moves are drawn from the network's policy.
+    pub(crate) fn new(config: &RunConfig, opening: usize) -> Planner {
         let (selfplay, resign) = (&config.selfplay, &config.resign);
-        let exploration = Exploration::new(selfplay, board.area());
+        let exploration = Exploration::new(selfplay, config.game.size * config.game.size);
         Planner {
             opening,
             drawn: Plan { kind: SearchKind::Policy, visits: 0, exploration: None, weight: 0.0 },
@@ -102,7 +101,7 @@ mod tests {
 
     #[test]
     fn so_many_searches_are_full_and_the_others_do_not_explore() {
-        let planner = Planner::new(&config(&["selfplay.full_share=0.25", "selfplay.fast_visits=3"]), Size::MIN, 0);
+        let planner = Planner::new(&config(&["selfplay.full_share=0.25", "selfplay.fast_visits=3"]), 0);
         let mut rng = generator(1);
         let plans: Vec<Plan> = (0..20_000).map(|_| planner.next(&[], &mut rng)).collect();
         let full = plans.iter().filter(|plan| plan.kind == SearchKind::Full).count();
@@ -117,7 +116,7 @@ mod tests {
 
     #[test]
     fn without_the_option_every_search_is_full_and_nothing_is_drawn() {
-        let planner = Planner::new(&config(&["selfplay.full_share=1.0"]), Size::MIN, 0);
+        let planner = Planner::new(&config(&["selfplay.full_share=1.0"]), 0);
         let mut rng = generator(1);
         assert!((0..100).all(|_| planner.next(&[], &mut rng).kind == SearchKind::Full));
         assert_eq!(rng, generator(1));
@@ -130,7 +129,7 @@ mod tests {
     #[test]
     fn a_game_is_decided_when_both_sides_agreed_long_enough() {
         let decided = ["resign.decided_moves=3", "resign.decided_value=0.9", "resign.decided_visits=2"];
-        let planner = Planner::new(&config(&[&decided[..], &["resign.decided_weight=0.25"]].concat()), Size::MIN, 0);
+        let planner = Planner::new(&config(&[&decided[..], &["resign.decided_weight=0.25"]].concat()), 0);
         for (values, expected) in [
             (&[][..], false),
             (&[0.95, 0.95], false),
@@ -149,7 +148,7 @@ mod tests {
         let mut unsearched = turns(&[1.0; 3]);
         unsearched[1].kind = SearchKind::Given;
         assert_eq!(planner.next(&unsearched, &mut generator(1)).kind, SearchKind::Full);
-        let off = Planner::new(&config(&["resign.decided_value=0"]), Size::MIN, 0);
+        let off = Planner::new(&config(&["resign.decided_value=0"]), 0);
         assert_eq!(off.next(&turns(&[1.0; 9]), &mut generator(1)).kind, SearchKind::Full, "off by default");
     }
 
@@ -157,7 +156,7 @@ mod tests {
     fn a_fast_search_of_a_decided_game_stays_fast_and_has_no_more_visits_than_a_reduced_one() {
         let overrides =
             ["resign.decided_moves=2", "resign.decided_visits=2", "selfplay.full_share=0.5", "selfplay.fast_visits=4"];
-        let planner = Planner::new(&config(&overrides), Size::MIN, 0);
+        let planner = Planner::new(&config(&overrides), 0);
         let mut rng = generator(1);
         let plans: Vec<Plan> = (0..100).map(|_| planner.next(&turns(&[1.0; 2]), &mut rng)).collect();
         assert!(plans.iter().all(|plan| plan.visits == 2 && (plan.kind == SearchKind::Fast) == (plan.weight == 0.0)));

@@ -72,8 +72,8 @@ impl Header {
         self
     }
 
-    pub(crate) fn on(mut self, board: Size, komi: f32) -> Header {
-        (self.record.size, self.record.komi) = (board, komi);
+    pub(crate) fn with_komi(mut self, komi: f32) -> Header {
+        self.record.komi = komi;
         self
     }
 

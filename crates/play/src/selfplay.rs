@@ -33,12 +33,12 @@ pub struct SelfplaySpec {
 impl SelfplaySpec {
     /// The `index`-th game that `worker` plays with `model`.
     ///
-    /// `threshold` is the resign threshold in force; the game may have one of its own near it. In calibration games
-    /// nobody resigns, but the record tells when somebody would have.
+    /// `threshold` is the resign threshold in force. In calibration games nobody resigns, but the record tells when
+    /// somebody would have.
     pub fn new(config: &ModelConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
         let seed = game_seed(config.seed, model, worker, index);
         let (selfplay, resign) = (&config.selfplay, &config.resign);
-        let variety = Variety::draw(config, seed, threshold);
+        let variety = Variety::draw(config, seed);
         SelfplaySpec {
             header: Header::new(
                 config,
@@ -51,26 +51,17 @@ impl SelfplaySpec {
             )
             .calibration(is_calibration(index, resign.calibration))
             .holdout_below(selfplay.holdout)
-            .on(variety.board, variety.komi),
-            settings: Settings {
-                komi: variety.komi,
-                // As far into the game as on the run's own board.
-                pass_from: config.search.pass_from * variety.board.area() / (config.game.size * config.game.size),
-                ..Settings::new(&config.search, &config.game)
-            },
+            .with_komi(variety.komi),
+            settings: Settings { komi: variety.komi, ..Settings::new(&config.search, &config.game) },
             // Moves drawn from the policy follow the random ones.
-            planner: Planner::new(
-                config,
-                variety.board,
-                if variety.opening > 0 { variety.random + variety.opening } else { 0 },
-            ),
+            planner: Planner::new(config, if variety.opening > 0 { variety.random + variety.opening } else { 0 }),
             random: variety.random,
             leaves: config.search.leaves,
             choice_moves: selfplay.choice_moves,
             choice_exponent: selfplay.choice_exponent,
             choice_halflife: selfplay.choice_halflife,
             move_limit: selfplay.move_limit,
-            threshold: variety.threshold.filter(|_| resign.decided_moves == 0),
+            threshold: threshold.filter(|_| resign.decided_moves == 0),
         }
     }
 

@@ -1,8 +1,8 @@
 //! A position to learn from.
 
-use go::{Color, Game, Move, Position, Size, Stones};
+use go::{Color, Move, Position, Size, Stones};
 
-use crate::{GameId, GameRecord, Outcome, SearchKind};
+use crate::{GameId, Outcome, SearchKind};
 
 /// One searched position of a game, with what came of it.
 ///
@@ -60,36 +60,6 @@ pub struct Example {
 impl Example {
     /// Boards before the present one that an example can rebuild; the networks see eight boards.
     pub const HISTORY: usize = 7;
-
-    /// The example at the present turn of `game`, which is `record` replayed so far.
-    pub(crate) fn cut(record: &GameRecord, game: &Game, turn: u16) -> Example {
-        let moves = &game.moves()[game.turn().saturating_sub(Example::HISTORY)..];
-        let to_move = GameRecord::to_move(turn.into());
-        let played = &record.turns[usize::from(turn)];
-        Example {
-            game: record.id,
-            turn,
-            size: record.size,
-            komi: record.komi,
-            base: *game.stones_ago(moves.len()).expect("a game has a board for every move played"),
-            recent: moves.iter().map(|mv| mv.index(record.size) as u16).collect(),
-            to_move,
-            visits: played.visits.clone(),
-            reply: record.turns.get(usize::from(turn) + 1).map(|next| next.mv.index(record.size) as u16),
-            kind: played.kind,
-            root_value: played.root_value,
-            best_child_value: played.best_child_value,
-            network_value: played.network_value,
-            prior_entropy: played.prior_entropy,
-            policy_surprise: played.policy_surprise,
-            outcome: record.outcome,
-            score: record.score,
-            area: None,
-            weight: played.weight,
-            calibration: record.calibration,
-            model: record.model_at(turn.into()).to_owned(),
-        }
-    }
 
     /// The sum of the weights of some examples.
     pub fn total_weight(examples: &[Example]) -> f64 {

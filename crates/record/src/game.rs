@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use go::{Color, Game, Move, Scoring, Size, Stones};
 
-use crate::{Example, GameId, RecordError, Turn};
+use crate::{Example, GameId, Outcome, RecordError, Turn};
 
 /// Everything that is known of a finished game.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,17 +69,6 @@ pub struct Takeover {
     pub turn: u16,
     /// Its id.
     pub model: String,
-}
-
-/// Who won.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Outcome {
-    /// Black won.
-    Black,
-    /// White won.
-    White,
-    /// Nobody won.
-    Draw,
 }
 
 /// Why a game ended.
@@ -163,7 +152,7 @@ impl GameRecord {
             played.check(self.size).map_err(fail)?;
             let number = u16::try_from(turn).map_err(|_| fail("too many turns".to_owned()))?;
             if played.is_example() {
-                examples.push(Example::cut(self, &game, number));
+                examples.push(self.cut(&game, number));
             }
             self.play(&mut game, turn, played.mv)?;
         }
@@ -192,62 +181,42 @@ impl GameRecord {
         for (turn, played) in self.turns.iter().enumerate().take(turn) {
             self.play(&mut game, turn, played.mv)?;
         }
-        Ok(Example::cut(self, &game, number))
+        Ok(self.cut(&game, number))
+    }
+
+    /// The example at the present turn of `game`, which is this one replayed so far.
+    fn cut(&self, game: &Game, turn: u16) -> Example {
+        let moves = &game.moves()[game.turn().saturating_sub(Example::HISTORY)..];
+        let to_move = GameRecord::to_move(turn.into());
+        let played = &self.turns[usize::from(turn)];
+        Example {
+            game: self.id,
+            turn,
+            size: self.size,
+            komi: self.komi,
+            base: *game.stones_ago(moves.len()).expect("a game has a board for every move played"),
+            recent: moves.iter().map(|mv| mv.index(self.size) as u16).collect(),
+            to_move,
+            visits: played.visits.clone(),
+            reply: self.turns.get(usize::from(turn) + 1).map(|next| next.mv.index(self.size) as u16),
+            kind: played.kind,
+            root_value: played.root_value,
+            best_child_value: played.best_child_value,
+            network_value: played.network_value,
+            prior_entropy: played.prior_entropy,
+            policy_surprise: played.policy_surprise,
+            outcome: self.outcome,
+            score: self.score,
+            area: None,
+            weight: played.weight,
+            calibration: self.calibration,
+            model: self.model_at(turn.into()).to_owned(),
+        }
     }
 
     fn play(&self, game: &mut Game, turn: usize, mv: Move) -> Result<(), RecordError> {
         let name = || mv.to_gtp(self.size);
         game.play(mv).map_err(|why| RecordError::Game { game: self.id, turn, problem: format!("{}: {why}", name()) })
-    }
-}
-
-impl Outcome {
-    /// The outcome of a counted game: Black's area minus White's after komi.
-    pub fn from_score(score: f32) -> Outcome {
-        if score > 0.0 {
-            Outcome::Black
-        } else if score < 0.0 {
-            Outcome::White
-        } else {
-            Outcome::Draw
-        }
-    }
-
-    /// +1 when Black won, -1 when White won, 0 for a draw.
-    pub fn as_i8(self) -> i8 {
-        match self {
-            Outcome::Black => 1,
-            Outcome::White => -1,
-            Outcome::Draw => 0,
-        }
-    }
-
-    /// Undoes [`Outcome::as_i8`].
-    pub fn from_i8(number: i8) -> Option<Outcome> {
-        match number {
-            1 => Some(Outcome::Black),
-            -1 => Some(Outcome::White),
-            0 => Some(Outcome::Draw),
-            _ => None,
-        }
-    }
-
-    /// The winner, if there is one.
-    pub fn winner(self) -> Option<Color> {
-        match self {
-            Outcome::Black => Some(Color::Black),
-            Outcome::White => Some(Color::White),
-            Outcome::Draw => None,
-        }
-    }
-}
-
-impl From<Color> for Outcome {
-    fn from(winner: Color) -> Outcome {
-        match winner {
-            Color::Black => Outcome::Black,
-            Color::White => Outcome::White,
-        }
     }
 }
 

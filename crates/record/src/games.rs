@@ -1,7 +1,6 @@
 //! Games as a table: one row a game.
 
 mod read;
-mod span;
 pub mod unfinished;
 
 use std::sync::Arc;
@@ -19,8 +18,6 @@ use crate::table::Table;
 use crate::{GameRecord, RecordError, SearchKind, Turn};
 
 use read::{Headers, Turns};
-
-pub use span::Span;
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
 pub const VERSION: &str = "games/4";

@@ -4,7 +4,7 @@
 //! the move and the search that chose it. It is the source of truth. An [`Example`] is one searched position cut out
 //! of a game, with enough boards to build a network's input without replaying the game.
 //!
-//! [`games`], [`examples`], [`draws`] and [`ratings`] turn records into columns and back. Every column says in its metadata what it holds, in
+//! [`games`], [`examples`] and [`ratings`] turn records into columns and back. Every column says in its metadata what it holds, in
 //! which unit and from whose point of view; a schema has a version, and a reader refuses what it does not understand,
 //! naming column and row. Columns that it does not know are allowed.
 //!
@@ -14,7 +14,6 @@
 //! policies; outcome and search value, not a mixture); what a network learns from them is the trainer's business.
 
 mod column;
-pub mod draws;
 mod error;
 mod example;
 pub mod examples;
@@ -24,6 +23,7 @@ pub mod games;
 mod gzip;
 mod human;
 mod note;
+mod outcome;
 mod outline;
 pub mod ratings;
 pub mod resign;
@@ -37,11 +37,12 @@ mod turn;
 
 pub use error::RecordError;
 pub use example::{Example, ExampleError};
-pub use game::{EndReason, GameRecord, Outcome, Takeover};
+pub use game::{EndReason, GameRecord, Takeover};
 pub use game_id::{GameId, GameIdError};
 pub use gzip::unpacked;
 pub use human::Converter;
 pub use note::{SearchNote, TopMove};
+pub use outcome::Outcome;
 pub use outline::GameOutline;
 pub use ratings::RatingRow;
 pub use rows::{ExampleRows, UncheckedRows};

@@ -133,11 +133,6 @@ impl StoreError {
         }
     }
 
-    /// Whether the store itself is out of reach, so that trying again later may help.
-    pub fn is_unreachable(&self) -> bool {
-        matches!(self, StoreError::Unreachable { .. })
-    }
-
     /// Whether the store refuses writes, so that the operator must make room or grant permission.
     pub fn is_refused(&self) -> bool {
         matches!(self, StoreError::Refused { .. })

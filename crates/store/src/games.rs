@@ -209,14 +209,6 @@ impl Games {
         self.archives.read(GAMES, file, Some(&GameOutline::COLUMNS), GameOutline::from_batch)
     }
 
-    /// How long the games of a file are, and how many examples their first `turns` turns have.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] when they cannot be read.
-    pub fn spans(&self, file: &FileRef, turns: usize) -> Result<Vec<games::Span>, StoreError> {
-        self.archives.read(GAMES, file, Some(&games::Span::COLUMNS), |batch| games::Span::from_batch(batch, turns))
-    }
-
     /// The full name of a file of games, for people.
     pub fn name(&self, file: &FileRef) -> String {
         self.archives.name_of(GAMES, file)

@@ -2,7 +2,6 @@
 
 use object_store::path::Path;
 use record::ExampleRows;
-use record::draws::{self, Draws};
 use serde::{Deserialize, Serialize};
 
 use crate::columns::{self, encode};
@@ -31,8 +30,6 @@ pub struct Manifest {
     pub rejected: Vec<Rejected>,
     /// How the games of each model were drawn, the newest model first.
     pub ages: Vec<AgeSummary>,
-    /// The table of how often each position has been drawn so far (`record::draws`), where that is kept.
-    pub draws: Option<Part>,
     /// The files, in the order in which they are to be read. Filled in when they are published.
     pub parts: Vec<ShardPart>,
 }
@@ -58,10 +55,6 @@ pub struct WindowSummary {
     pub in_positions: bool,
     /// Share of the positions that are of calibration games.
     pub calibration_share: f64,
-    /// Games that were left out because they are too short.
-    pub short_games: usize,
-    /// Positions of the window's games that were left out because they are too late in their games.
-    pub late_positions: usize,
 }
 
 /// The part of one model in a window and in what was drawn from it.
@@ -161,28 +154,6 @@ impl Shards {
         };
         let batch = columns::decode(bytes, None).map_err(damaged)?;
         ExampleRows::from_batch(&batch).map_err(|e| damaged(e.to_string()))
-    }
-
-    /// Publishes how often each position has been drawn so far, for the manifest of a generation to name.
-    ///
-    /// # Errors
-    /// A store that cannot be written.
-    pub fn publish_draws(&self, generation: u32, draws: &[Draws]) -> Result<Part, StoreError> {
-        let bytes = encode(&draws::to_batch(draws));
-        self.at.store.publish_part(&self.at.numbered(SHARDS, generation), "draws", "parquet", bytes)
-    }
-
-    /// How often each position had been drawn with a generation, if that was kept.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] when it is not what was published.
-    pub fn draws(&self, manifest: &Manifest) -> Result<Option<Vec<Draws>>, StoreError> {
-        let Some(part) = &manifest.draws else { return Ok(None) };
-        let folder = self.at.numbered(SHARDS, manifest.generation);
-        let bytes = self.at.store.read_part(&folder, part)?;
-        let read = columns::decode(bytes, None).and_then(|batch| draws::from_batch(&batch).map_err(|e| e.to_string()));
-        let path = || self.at.store.name(&folder.clone().join(part.file.as_str()));
-        read.map(Some).map_err(|reason| StoreError::Damaged { path: path(), reason })
     }
 
     /// The full name of a generation's manifest, for people.

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Example, GameId, GameRecord};
-use shuffler::ShufflerError;
 use store::{Manifest, Run};
 
 use crate::{a_run, config, games, play, read};
@@ -94,52 +93,6 @@ fn all_until(games: usize) -> usize {
 }
 
 #[test]
-fn short_games_and_late_positions_are_left_out() {
-    let run = old_run();
-    let lengths: Vec<usize> = all().iter().map(|game| game.turns.len()).collect();
-    assert!(lengths.iter().any(|&length| length < 18) && lengths.iter().any(|&length| length > 20));
-    let options = ["window.shortest_game=18", "window.last_move=10", "window.games=50"];
-    let (manifest, examples) = make(&run, 4, &[&ALL[..], &options].concat());
-    let long: Vec<GameRecord> = all().into_iter().filter(|game| game.turns.len() >= 18).collect();
-    let newest = &long[long.len() - 50..];
-    let expected: BTreeSet<(GameId, u16)> = newest
-        .iter()
-        .flat_map(|game| game.examples().unwrap())
-        .filter(|example| example.turn < 10)
-        .map(|example| (example.game, example.turn))
-        .collect();
-    assert_eq!(counts(&examples).into_keys().collect::<BTreeSet<_>>(), expected);
-    let window = &manifest.window;
-    let late: usize = newest.iter().map(GameRecord::positions).sum::<usize>() - expected.len();
-    assert_eq!((window.games, window.positions, window.late_positions), (50, expected.len(), late));
-    assert!(window.short_games > 0);
-}
-
-#[test]
-fn a_fixed_number_is_drawn_from_each_game() {
-    let run = old_run();
-    let options = ["window.draw=games", "window.samples_per_game=5", "train.steps=1000", "train.batch=5"];
-    let (manifest, examples) = make(&run, 4, &[&options[..], &["window.samples_per_position=1000"]].concat());
-    let mut by_game: BTreeMap<GameId, usize> = BTreeMap::new();
-    examples.iter().for_each(|example| *by_game.entry(example.game).or_default() += 1);
-    assert_eq!((by_game.len(), examples.len()), (60, 300));
-    // Each position's number is rounded by itself, so a game's number is near 5.
-    let square: f64 = by_game.values().map(|&count| (count as f64 - 5.0).powi(2)).sum();
-    // Variance of a game's number: below that of 20 throws with a probability of a quarter, 3.75.
-    assert!(square / 60.0 < 6.5, "{by_game:?}");
-    assert!(manifest.drawn.bounded);
-}
-
-#[test]
-fn a_share_of_the_window_is_drawn() {
-    let run = old_run();
-    let options = ["window.sample_share=0.1", "train.steps=1000", "train.batch=1"];
-    let (manifest, examples) = make(&run, 4, &options);
-    assert_eq!(examples.len(), manifest.window.positions / 10);
-    assert!(counts(&examples).values().all(|&count| count == 1));
-}
-
-#[test]
 fn calibration_games_have_their_share_exactly() {
     let run = old_run();
     for (share, expected) in [("0.25", 500), ("1.0", 2000), ("0.003", 6)] {
@@ -150,19 +103,6 @@ fn calibration_games_have_their_share_exactly() {
         assert!((manifest.drawn.calibration_share - expected as f64 / 2000.0).abs() < 1e-12);
         run.shards().prune(5).unwrap();
     }
-}
-
-#[test]
-fn new_positions_are_drawn_more_often_where_that_is_wanted() {
-    let run = old_run();
-    let (manifest, _) = make(&run, 4, &["train.steps=40", "window.samples_per_position=1000", "window.halflife=0.5"]);
-    let rates: Vec<f64> = manifest.ages.iter().map(|age| age.examples as f64 / age.positions as f64).collect();
-    assert_eq!(manifest.ages.iter().map(|age| age.model).collect::<Vec<_>>(), [3, 2, 1, 0]);
-    // A quarter as often for each model.
-    assert!((3.9..4.1).contains(&(rates[0] / rates[1])) && (3.7..4.3).contains(&(rates[1] / rates[2])), "{rates:?}");
-    let examples: usize = manifest.ages.iter().map(|age| age.examples).sum();
-    let positions: usize = manifest.ages.iter().map(|age| age.positions).sum();
-    assert_eq!((examples, positions), (manifest.drawn.examples, manifest.window.positions));
 }
 
 #[test]
@@ -206,43 +146,6 @@ fn surprising(options: &[&str], chance: impl Fn(&dyn Fn(&dyn Fn(&Example) -> f32
 }
 
 #[test]
-fn no_position_is_drawn_more_often_in_its_life_than_allowed() {
-    let run = a_run();
-    let options = ["train.steps=8", "window.samples_per_position=100", "window.most_draws=3"];
-    play(&run, 0, 0, 40);
-    let mut life: BTreeMap<(GameId, u16), usize> = BTreeMap::new();
-    for generation in 1..7 {
-        let (manifest, examples) = make(&run, generation, &options);
-        counts(&examples).into_iter().for_each(|(position, count)| *life.entry(position).or_default() += count);
-        assert!(life.values().all(|&count| count <= 3));
-        let known: BTreeMap<_, _> = run.shards().draws(&manifest).unwrap().unwrap().into_iter().collect();
-        for game in games_of(generation).iter().filter(|game| known.contains_key(&game.id)) {
-            let life = game.examples().unwrap().into_iter().map(|example| life.get(&(example.game, example.turn)));
-            let life: Vec<usize> = life.map(|count| count.copied().unwrap_or(0)).collect();
-            assert!(known[&game.id].iter().map(|&count| usize::from(count)).eq(life));
-        }
-        play(&run, generation, 0, 20);
-    }
-    assert!(life.values().filter(|&&count| count == 3).count() > 500);
-    // Twice as many as there can be: all that have room are drawn.
-    let (manifest, examples) = make(&run, 7, &[&options[..], &["train.steps=1000"]].concat());
-    assert!(manifest.drawn.bounded && examples.len() < 3 * manifest.window.positions);
-}
-
-fn games_of(generation: u32) -> Vec<GameRecord> {
-    let games = (0..generation).map(|model| training(model, if model == 0 { 40 } else { 20 }));
-    games.flatten().collect()
-}
-
-#[test]
-fn draws_cannot_be_counted_without_those_before() {
-    let run = old_run();
-    let error = shuffler::run(&run, &config(&["window.most_draws=3"]), 2).unwrap_err();
-    assert!(matches!(error, ShufflerError::NoPast { generation: 2 }), "{error}");
-    assert!(error.to_string().contains("the shards of generation 1 are gone"), "{error}");
-}
-
-#[test]
 fn every_option_at_once_is_the_same_twice() {
     let run = old_run();
     let options = [
@@ -250,12 +153,8 @@ fn every_option_at_once_is_the_same_twice() {
         "window.growth=power-law",
         "window.power_start=200",
         "window.power_scale=100",
-        "window.shortest_game=14",
-        "window.last_move=20",
-        "window.draw=games",
         "window.samples_per_game=6",
         "window.calibration_share=0.2",
-        "window.halflife=2",
         "window.surprise=0.3",
         "window.policy_surprise=0.4",
         "train.batch=10",

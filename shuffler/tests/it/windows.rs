@@ -185,8 +185,7 @@ fn a_plan_says_what_would_be_drawn() {
 #[test]
 fn a_process_that_has_just_started_sees_the_same_window() {
     let (folder, run) = in_folder();
-    let settings =
-        config(&["selfplay.first_games=3", "selfplay.games=3", "window.games=165", "window.shortest_game=15"]);
+    let settings = config(&["selfplay.first_games=3", "selfplay.games=3", "window.games=200"]);
     let mut old = Shuffler::new(&run, &settings);
     for model in 0..80 {
         play(&run, model, 0, 3);
@@ -200,7 +199,7 @@ fn a_process_that_has_just_started_sees_the_same_window() {
         }
     }
     let last = old.plan(80).unwrap();
-    assert!(last.window.games == 165 && (1..16).contains(&last.window.from_model), "{:?}", last.window);
+    assert!(last.window.games == 200 && (1..16).contains(&last.window.from_model), "{:?}", last.window);
 }
 
 /// What is due is a number of files: of long games few are in a file.
@@ -226,7 +225,7 @@ fn archives_do_not_change_what_is_drawn() {
         play(&run, 0, 0, 40);
         compact(&run);
         play(&run, 1, 0, 20);
-        let mut shuffler = Shuffler::new(&run, &config(&["train.steps=5", "window.shortest_game=15"]));
+        let mut shuffler = Shuffler::new(&run, &config(&["train.steps=5"]));
         shuffler.plan(2).unwrap();
         compact(&run);
         shuffler.publish(2).unwrap();

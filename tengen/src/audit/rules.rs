@@ -37,8 +37,7 @@ fn header(game: &GameRecord, config: &RunConfig) -> Vec<String> {
     if game.id != GameId::of(&game.black, &game.white, &game.config_digest, game.seed) {
         problems.push("its id is not that of its players, configuration and seed".to_owned());
     }
-    let small = config.selfplay.small_share > 0.0 && game.size.side() == config.selfplay.small_size;
-    if game.size.side() != config.game.size && !small {
+    if game.size.side() != config.game.size {
         problems.push(format!("on {0}x{0}, not {1}x{1}", game.size.side(), config.game.size));
     }
     if game.takeovers.iter().any(|takeover| usize::from(takeover.turn) > game.turns.len()) {
@@ -47,7 +46,7 @@ fn header(game: &GameRecord, config: &RunConfig) -> Vec<String> {
     if game.black == HUMAN {
         return problems;
     }
-    let komi = if small { config.selfplay.small_komi } else { config.game.komi };
+    let komi = config.game.komi;
     if game.komi != komi && config.selfplay.komi_deviation == 0.0 {
         problems.push(format!("komi {}, not {komi}", game.komi));
     }

@@ -62,7 +62,6 @@ impl Audit<'_> {
             let Some(Some(manifest)) = self.note(read)? else { continue };
             self.found.generations += 1;
             self.manifest(generation, &manifest);
-            self.draws(&manifest)?;
             let mut rows = 0;
             for part in manifest.parts.iter().take_while(|_| !stop.requested()) {
                 let read = self.run.shards().read(generation, part);
@@ -100,17 +99,6 @@ impl Audit<'_> {
         if rows != manifest.drawn.examples {
             self.problem(&name, format!("{} examples were drawn, and its parts have {rows}", manifest.drawn.examples));
         }
-    }
-
-    /// How often positions were drawn so far, where that is kept.
-    fn draws(&mut self, manifest: &Manifest) -> Result<(), StoreError> {
-        let read = self.run.shards().draws(manifest);
-        if matches!(read, Err(StoreError::NotFound { .. }))
-            && self.run.shards().manifest(manifest.generation)?.is_none()
-        {
-            return Ok(());
-        }
-        self.note(read).map(drop)
     }
 
     fn rows(&mut self, generation: u32, file: &str, examples: &[Example]) {

@@ -54,8 +54,6 @@ fn publish(run: &Run, generation: u32, examples: &[Example], part: usize) {
         limit: 10,
         in_positions: false,
         calibration_share: 0.0,
-        short_games: 0,
-        late_positions: 0,
     };
     let drawn = DrawSummary {
         wanted: examples.len(),
@@ -66,17 +64,8 @@ fn publish(run: &Run, generation: u32, examples: &[Example], part: usize) {
         calibration_share: 0.1,
     };
     let (seed, config_digest) = (3, config().digest());
-    let manifest = Manifest {
-        generation,
-        seed,
-        config_digest,
-        window,
-        drawn,
-        rejected: vec![],
-        ages: vec![],
-        draws: None,
-        parts: vec![],
-    };
+    let manifest =
+        Manifest { generation, seed, config_digest, window, drawn, rejected: vec![], ages: vec![], parts: vec![] };
     run.shards().publish(examples.chunks(part).map(ExampleRows::from_examples), manifest).unwrap();
 }
 

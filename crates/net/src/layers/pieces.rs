@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use super::Place;
+use crate::device::Place;
 use crate::fold::{Convolution, Matrix};
 use crate::{InstructionSet, NetError};
 

@@ -3,7 +3,7 @@
 use tch::{Kind, Tensor};
 
 use super::{Convolution, Dense, Zero, other_order};
-use crate::norm::EPSILON;
+use crate::layout::EPSILON;
 use crate::{NetError, planes};
 
 /// Policies and values of some positions, given by their planes in our order; policies in our order too, a row each.

@@ -7,8 +7,8 @@
 use config::ValueHead;
 
 use super::{Convolution, DENSE, Dense, Zero, our_plane, turn_over};
+use crate::layout::EPSILON;
 use crate::layout::Unit;
-use crate::norm::EPSILON;
 use crate::{Inputs, NetError, Shape, Weights};
 
 pub(super) fn export(weights: &Weights) -> Result<Zero, NetError> {

@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 
 use super::{Convolution, DENSE, Zero, our_plane, turn_over};
+use crate::layout::EPSILON;
 use crate::layout::Unit;
-use crate::norm::EPSILON;
 use crate::{Inputs, NetError, Shape, Weights};
 
 pub(super) fn import(zero: &Zero) -> Result<Weights, NetError> {

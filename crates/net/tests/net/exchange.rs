@@ -66,9 +66,8 @@ fn networks_of_other_kinds_come_back_folded_and_have_no_place_with_leela_zero() 
         }
         assert!(matches!(FileKind::LeelaZero.write(&weights, &[]), Err(NetError::NoPlace { .. })));
     }
-    // Branches are no hindrance, being one convolution in play; other planes and other values are.
+    // Other planes and other values are a hindrance.
     let plain = tiny();
-    FileKind::LeelaZero.write(&Weights::synthetic(Shape { branches: true, ..plain }, 7), &[]).unwrap();
     let (value_head, inputs) = (config::ValueHead::WinDrawLoss, Inputs::Features);
     for (shape, expected) in [
         (Shape { value_head, ..plain }, "value.out.weight"),

@@ -2,7 +2,7 @@
 
 use go::{Color, Game, Move, Point, Size, Symmetry};
 use mcts::{Draw, Evaluation, Evaluator, Request, Ticket};
-use net::{Device, Inputs, Model, NetError, Network, Precision, Shape, Weights};
+use net::{Device, Model, NetError, Network, Precision, Shape, Weights};
 use record::synthetic;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
@@ -308,31 +308,6 @@ fn older_answers_stay_until_the_next_evaluation() {
     assert_eq!(network.get(tickets[5]).policy, before);
     network.flush().unwrap();
     assert_eq!(network.get(next).policy.len(), 26);
-}
-
-#[test]
-fn a_network_that_is_told_where_the_board_is_plays_on_smaller_ones_too() {
-    let shape = Shape { inputs: Inputs::Features, ..tiny() };
-    let model = Model::new(&Weights::synthetic(shape, SEED), Device::Cpu, Precision::F32, 4).unwrap();
-    let mut network = model.network();
-    let games: Vec<Game> = [5, 3, 4, 2, 3].into_iter().flat_map(|side| games_on(Size::new(side).unwrap(), 8)).collect();
-    let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
-    let together = answers(&mut network, &positions);
-    for (&(game, symmetry), expected) in positions.iter().zip(&together) {
-        assert_eq!(expected.len(), game.size().moves() + 1);
-        let policy: f32 = expected[..game.size().moves()].iter().map(|&bits| f32::from_bits(bits)).sum();
-        assert!((policy - 1.0).abs() < 1e-5, "{policy}");
-        assert_eq!(&answers(&mut network, &[(game, symmetry)])[0], expected, "alone");
-        // The same game on a board that is turned, not seen through the symmetry but as it is.
-        let places = symmetry.permutation(game.size());
-        let mut turned = Game::new(game.size());
-        for mv in game.moves() {
-            let place = places[mv.index(game.size())];
-            turned.play(Move::from_index(game.size(), place.into()).unwrap()).unwrap();
-        }
-        let plain = &answers(&mut network, &[(&turned, Symmetry::Identity)])[0];
-        assert!(places.iter().enumerate().all(|(from, &to)| expected[from] == plain[usize::from(to)]), "{symmetry:?}");
-    }
 }
 
 #[test]

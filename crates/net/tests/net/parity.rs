@@ -97,7 +97,7 @@ fn pytorch_learns_the_same() {
     let counted: Vec<Example> = examples(600).into_iter().filter(|example| example.area.is_some()).take(48).collect();
     assert_eq!(counted.len(), 48);
     let [all, features] = kinds(shape());
-    // Made-up weights of a network with squeezes and branches make large numbers that cancel, and a steep loss.
+    // Made-up weights of a network with squeezes make large numbers that cancel, and a steep loss.
     for (optimizer, rate, shape, slack) in [
         (Optimizer::Sgd, 0.02, shape(), 1),
         (Optimizer::Nesterov, 0.02, shape(), 1),

@@ -515,7 +515,7 @@ fn a_game_that_was_left_goes_on_elsewhere_as_it_would_have_here() {
     for overrides in [
         &["search.algorithm=puct", "selfplay.full_share=0.5", "selfplay.fast_visits=3"][..],
         &["search.algorithm=gumbel", "selfplay.choice_moves=0", "selfplay.policy_opening_share=0.5"],
-        &["selfplay.komi_deviation=1.0", "resign.jitter=0.0005"],
+        &["selfplay.komi_deviation=1.0"],
     ] {
         let config = config(overrides);
         let spec = |index| SelfplaySpec::new(&config.at(0), "random", "0", index, Some(-0.999));

@@ -2,6 +2,7 @@
 //! version of `Cargo.lock`: they fail when another version words them otherwise.
 
 use bytes::Bytes;
+use exit_class::{Classified, ExitClass};
 use store::{Run, Store, StoreError};
 use testing::s3::{Refusal, Server};
 
@@ -45,7 +46,10 @@ fn skewed_clock_is_unreachable_at_once() {
     for fail in [list, read, write] {
         server.asked();
         let error = fail(&run);
-        assert!(error.is_unreachable() && error.to_string().contains("RequestTimeTooSkewed"), "{error}");
+        assert!(
+            error.class() == ExitClass::StoreUnreachable && error.to_string().contains("RequestTimeTooSkewed"),
+            "{error}"
+        );
         assert!(server.asked().len() <= 2, "it is not retried");
     }
 }
@@ -67,7 +71,10 @@ fn wrong_secret_key_is_named() {
     let server = Server::start().unwrap();
     let run = client(&server, &server.url(), &[("aws_secret_access_key", "wrong")]);
     for error in [list(&run), read(&run), write(&run)] {
-        assert!(error.is_unreachable() && error.to_string().contains("see AWS_SECRET_ACCESS_KEY"), "{error}");
+        assert!(
+            error.class() == ExitClass::StoreUnreachable && error.to_string().contains("see AWS_SECRET_ACCESS_KEY"),
+            "{error}"
+        );
     }
 }
 
@@ -90,6 +97,6 @@ fn server_that_is_away_is_unreachable_after_retries() {
     let run = on_server(&server).run(&name("r"));
     server.set_away(true);
     let error = read(&run);
-    assert!(error.is_unreachable(), "{error}");
+    assert!(error.class() == ExitClass::StoreUnreachable, "{error}");
     assert!(server.asked().len() >= 7, "it is retried");
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use bytes::Bytes;
+use exit_class::{Classified, ExitClass};
 use store::{FileRef, Run, Stem};
 
 use crate::{config, in_folder, name, some_games};
@@ -74,12 +75,12 @@ fn a_folder_that_cannot_be_written_is_named() {
     fs::create_dir_all(folder.path().join("r")).unwrap();
     fs::write(folder.path().join("r/models"), "").unwrap();
     let error = run.models().newest().unwrap_err();
-    assert!(error.is_unreachable() && error.to_string().contains("/r/models/"), "{error}");
+    assert!(error.class() == ExitClass::StoreUnreachable && error.to_string().contains("/r/models/"), "{error}");
     run.resign().publish(&crate::state::threshold(-0.9)).unwrap();
     fs::write(folder.path().join("r/ratings"), "").unwrap();
     let error = run.ratings().publish(&[]).unwrap_err();
     let expected = format!("cannot write {}/r/ratings/", folder.path().display());
-    assert!(error.is_unreachable() && error.to_string().starts_with(&expected), "{error}");
+    assert!(error.class() == ExitClass::StoreUnreachable && error.to_string().starts_with(&expected), "{error}");
     assert!(error.to_string().ends_with("Not a directory (os error 20)"), "{error}");
 }
 
@@ -95,6 +96,9 @@ fn a_folder_without_permission_is_named() {
     // Root may write everywhere.
     if denied {
         let error = error.unwrap_err();
-        assert!(error.is_unreachable() && error.to_string().contains("Permission denied"), "{error}");
+        assert!(
+            error.class() == ExitClass::StoreUnreachable && error.to_string().contains("Permission denied"),
+            "{error}"
+        );
     }
 }

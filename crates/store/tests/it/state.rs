@@ -86,8 +86,6 @@ fn manifest(generation: u32) -> Manifest {
             limit: 10,
             in_positions: false,
             calibration_share: 0.0,
-            short_games: 0,
-            late_positions: 0,
         },
         drawn: DrawSummary {
             wanted: 10,
@@ -99,7 +97,6 @@ fn manifest(generation: u32) -> Manifest {
         },
         rejected: Vec::new(),
         ages: Vec::new(),
-        draws: None,
         parts: Vec::new(),
     }
 }

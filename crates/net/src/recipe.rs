@@ -1,0 +1,25 @@
+//! How and where a network is trained.
+
+use crate::{Device, Precision, Targets};
+
+/// How a network learns: what belongs to the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    /// Optimiser and losses.
+    pub train: config::Train,
+    /// What is learned.
+    pub targets: Targets,
+    /// Where the randomness of training starts.
+    pub seed: u64,
+}
+
+/// Where a network learns: what belongs to the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workshop {
+    /// Where the network is.
+    pub device: Device,
+    /// What activations and their gradients are rounded to; weights, momentum and statistics are f32 always.
+    pub precision: Precision,
+    /// Threads that work on a batch, on a CPU. They change nothing but the time it takes.
+    pub threads: usize,
+}
