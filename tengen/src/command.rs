@@ -1,6 +1,6 @@
 //! The command line: what was typed, and what is done because of it.
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use cli::Stop;
 use config::ConfigError;
 use evaluator::EvaluatorError;
@@ -97,6 +97,6 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Targets(targets) => targets_command::run(&args.store.store, targets, stop),
         Command::Doctor(doctor) => doctor::run(&args.store.store, doctor),
         Command::Config(config) => config_command::run(config),
-        Command::Options => cli::print(options::page()),
+        Command::Options => cli::print(options::page(Args::command())),
     }
 }

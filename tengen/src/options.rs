@@ -27,23 +27,23 @@ Each key has its type, its range, its default (`configs/base.toml`) and Minigo's
 (`configs/minigo/base.toml`). Editors with Taplo (Even Better TOML) complete and check keys by `docs/config.schema.json`.
 ";
 
-/// The page, as Markdown.
-pub fn page() -> String {
+/// The page, as Markdown; `tengen` is the command line of this program.
+pub fn page(tengen: clap::Command) -> String {
     let examples = [Preset::Base, Preset::Minigo].map(Preset::config);
     let mut page = HEAD.to_owned();
     for section in sections() {
         page += &of_section(&section, &examples);
     }
     page += "\n## The programs\n";
-    for program in &programs() {
+    for program in &programs(tengen) {
         page += &of_command(program, program.get_name());
     }
     page
 }
 
-fn programs() -> [clap::Command; 5] {
+fn programs(tengen: clap::Command) -> [clap::Command; 5] {
     [
-        crate::command::Args::command().name("tengen"),
+        tengen.name("tengen"),
         selfplay::command::Args::command().name("selfplay"),
         shuffler::command::Args::command().name("shuffler"),
         trainer::command::Args::command().name("trainer"),
@@ -117,6 +117,10 @@ mod numbers;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn page() -> String {
+        super::page(crate::command::Args::command())
+    }
 
     /// After a change of an option: `cargo run --release -p tengen -- options > docs/OPTIONS.md`, or this test with
     /// UPDATE_EXPECT=1.

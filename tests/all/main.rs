@@ -16,6 +16,7 @@ mod exit_codes;
 mod gtp;
 mod handover;
 mod import;
+mod imports;
 mod killed;
 mod kubernetes;
 mod ladders;

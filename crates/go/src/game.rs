@@ -145,11 +145,6 @@ impl Game {
         legal
     }
 
-    /// How many of the last moves were passes.
-    pub fn consecutive_passes(&self) -> usize {
-        self.moves.iter().rev().take_while(|&&mv| mv == Move::Pass).count()
-    }
-
     /// Whether the last two moves were passes.
     pub fn passed_out(&self) -> bool {
         self.moves.ends_with(&[Move::Pass, Move::Pass])

@@ -3,10 +3,8 @@
 use std::fmt;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Sub, SubAssign};
 
-use crate::geometry::geometry;
 use crate::point::Point;
 use crate::size::{MAX_AREA, Size};
-use crate::steps;
 
 /// The words of a set.
 pub(crate) const WORDS: usize = MAX_AREA.div_ceil(64);
@@ -18,11 +16,6 @@ pub struct PointSet([u64; WORDS]);
 impl PointSet {
     /// The set without points.
     pub const EMPTY: PointSet = PointSet([0; WORDS]);
-
-    /// Every point of a board.
-    pub fn full(size: Size) -> PointSet {
-        geometry(size).board
-    }
 
     /// Adds a point.
     pub const fn insert(&mut self, point: Point) {
@@ -63,18 +56,6 @@ impl PointSet {
     /// The points in order of index.
     pub const fn iter(&self) -> Iter {
         Iter { words: self.0, word: 0 }
-    }
-
-    /// The points next to a point of this set, which may be in the set themselves.
-    pub fn neighbours(&self, size: Size) -> PointSet {
-        steps::neighbours(self, size)
-    }
-
-    /// The points of `within` that can be reached from this set by steps inside `within`.
-    ///
-    /// Points of the set that are not in `within` are where a walk may begin, but are not returned.
-    pub fn reach(&self, within: &PointSet, size: Size) -> PointSet {
-        steps::reach(self, within, size)
     }
 
     /// Bit i of byte i/8, least significant first, says whether point i is in the set: what

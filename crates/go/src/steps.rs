@@ -7,23 +7,32 @@ use crate::geometry::{Geometry, geometry};
 use crate::point_set::{PointSet, WORDS};
 use crate::size::Size;
 
-/// The points next to a point of the set.
-pub(crate) fn neighbours(set: &PointSet, size: Size) -> PointSet {
-    match size.area().div_ceil(64) {
-        1 => Board::<1>::new(size).neighbours_of(set),
-        2 => Board::<2>::new(size).neighbours_of(set),
-        3 => Board::<3>::new(size).neighbours_of(set),
-        _ => Board::<WORDS>::new(size).neighbours_of(set),
+impl PointSet {
+    /// Every point of a board.
+    pub fn full(size: Size) -> PointSet {
+        geometry(size).board
     }
-}
 
-/// The points of `within` that can be reached from the set by steps inside `within`.
-pub(crate) fn reach(from: &PointSet, within: &PointSet, size: Size) -> PointSet {
-    match size.area().div_ceil(64) {
-        1 => Board::<1>::new(size).reach(from, within),
-        2 => Board::<2>::new(size).reach(from, within),
-        3 => Board::<3>::new(size).reach(from, within),
-        _ => Board::<WORDS>::new(size).reach(from, within),
+    /// The points next to a point of this set, which may be in the set themselves.
+    pub fn neighbours(&self, size: Size) -> PointSet {
+        match size.area().div_ceil(64) {
+            1 => Board::<1>::new(size).neighbours_of(self),
+            2 => Board::<2>::new(size).neighbours_of(self),
+            3 => Board::<3>::new(size).neighbours_of(self),
+            _ => Board::<WORDS>::new(size).neighbours_of(self),
+        }
+    }
+
+    /// The points of `within` that can be reached from this set by steps inside `within`.
+    ///
+    /// Points of the set that are not in `within` are where a walk may begin, but are not returned.
+    pub fn reach(&self, within: &PointSet, size: Size) -> PointSet {
+        match size.area().div_ceil(64) {
+            1 => Board::<1>::new(size).reach(self, within),
+            2 => Board::<2>::new(size).reach(self, within),
+            3 => Board::<3>::new(size).reach(self, within),
+            _ => Board::<WORDS>::new(size).reach(self, within),
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod answer;
 mod board;
 mod clock;
 mod commands;
+mod controller;
 mod handicap;
 mod inbox;
 mod line;

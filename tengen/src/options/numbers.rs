@@ -99,7 +99,7 @@ fn check_all(program: &Command, command: &Command, path: &[&str]) {
 
 #[test]
 fn numeric_options_refuse_values_out_of_range() {
-    for program in programs() {
+    for program in programs(<crate::command::Args as clap::CommandFactory>::command()) {
         check_all(&program, &program, &[program.get_name()]);
     }
 }

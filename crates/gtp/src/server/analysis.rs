@@ -7,8 +7,8 @@ use mcts::{RootMove, Search};
 use serde_json::{Value, json};
 
 use super::Failure;
+use super::controller::Controller;
 use super::parse::color;
-use super::serve::Controller;
 
 /// Who is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ mod scoring;
 mod setup;
 
 use super::analysis::Dialect::{Cgos, KataGo, LeelaZero};
-use super::serve::Controller;
+use super::controller::Controller;
 use super::{Failure, Session};
 
 use analyze::{analyze, genmove_analyze};
@@ -93,16 +93,18 @@ fn find(name: &str) -> Option<Perform> {
     COMMANDS.iter().find(|&&(known, _)| known == name).map(|&(_, perform)| perform)
 }
 
-/// Answers a command.
+/// The answer to a command, or what is still to be said of it when its answer was begun.
 pub(super) fn perform(
     session: &mut Session<'_>,
-    command: &str,
-    arguments: &[&str],
+    words: Result<Vec<String>, Failure>,
     controller: &mut dyn Controller,
 ) -> Answer {
+    let words = words?;
+    let (command, arguments) = words.split_first().ok_or(Failure::UnknownCommand)?;
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match find(command).ok_or(Failure::UnknownCommand)? {
-        Now(perform) => perform(session, arguments),
-        Thinking(perform) => perform(session, arguments, controller),
+        Now(perform) => perform(session, &arguments),
+        Thinking(perform) => perform(session, &arguments, controller),
     }
 }
 

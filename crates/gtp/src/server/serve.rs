@@ -6,8 +6,9 @@ use std::time::Duration;
 use cli::Stop;
 
 use super::answer::{self, Failure};
+use super::controller::Controller;
 use super::parse::Request;
-use super::{Inbox, Session};
+use super::{Inbox, Session, commands};
 
 /// Answers standard input on standard output until `quit`, the end of the input, or a request to stop.
 ///
@@ -26,24 +27,6 @@ pub fn serve(inbox: Inbox, output: impl Write, session: &mut Session<'_>) -> io:
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => done,
     }
-}
-
-/// The controller, as a command sees it that takes its time.
-pub(super) trait Controller {
-    /// Says that there will be an answer. Commands that answer line by line say so as soon as they know it.
-    fn begin(&mut self);
-
-    /// Sends one line of an answer that was begun.
-    fn say(&mut self, line: &str);
-
-    /// Whether anything came in: whatever it is, it ends an analysis.
-    fn called(&mut self) -> bool;
-
-    /// Waits until something came in, but no longer than this; answers [`Controller::called`].
-    fn wait(&mut self, time: Duration) -> bool;
-
-    /// Whether the controller wants the answer at once.
-    fn interrupted(&mut self) -> bool;
 }
 
 /// A conversation: what comes in, where answers go, and the answer being given.
@@ -65,7 +48,7 @@ impl<W: Write> Talk<W> {
             let line = line?;
             let Some(Request { id, words }) = Request::of(&line) else { continue };
             (self.id, self.begun) = (id, false);
-            let answer = session.perform(words, &mut self);
+            let answer = commands::perform(session, words, &mut self);
             if let Err(failure) = &answer {
                 tracing::debug!(line = %String::from_utf8_lossy(&line.bytes), %failure, "command failed");
             }

@@ -8,8 +8,7 @@ use go::{Color, Game, Move, Scoring, Size, Stones};
 use super::analysis::{Ticker, Wish};
 use super::answer::Failure;
 use super::clock::{Clock, System};
-use super::commands;
-use super::serve::Controller;
+use super::controller::Controller;
 use super::status::Fate;
 use super::{Decision, Player, PlayerError, Task};
 
@@ -59,18 +58,6 @@ impl<'a> Session<'a> {
     /// Whether the controller said `quit`.
     pub fn is_over(&self) -> bool {
         self.over
-    }
-
-    /// The answer to a command, or what is still to be said of it when its answer was begun.
-    pub(super) fn perform(
-        &mut self,
-        words: Result<Vec<String>, Failure>,
-        controller: &mut dyn Controller,
-    ) -> Result<String, Failure> {
-        let words = words?;
-        let (command, arguments) = words.split_first().ok_or(Failure::UnknownCommand)?;
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        commands::perform(self, command, &arguments, controller)
     }
 
     /// Thinks about what the opponent may do, until something comes in; only after a move of ours, and if that is

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::{Answer, done};
 use crate::server::Session;
 use crate::server::analysis::{Dialect, Ticker, Wish};
-use crate::server::serve::Controller;
+use crate::server::controller::Controller;
 use crate::server::session::enough;
 
 /// How often a player that has come to an end looks for the controller.

@@ -7,7 +7,7 @@ use mcts::Search;
 
 use super::scoring::{estimate, letter};
 use super::{Answer, none};
-use crate::server::serve::Controller;
+use crate::server::controller::Controller;
 use crate::server::session::enough;
 use crate::server::{Failure, Session};
 

@@ -1,8 +1,8 @@
 //! Moves that are played, and moves that are wanted.
 
 use super::{Answer, done, none, number, one};
+use crate::server::controller::Controller;
 use crate::server::parse::{color, vertex};
-use crate::server::serve::Controller;
 use crate::server::{Decision, Failure, Session, session};
 
 pub(super) fn play(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
