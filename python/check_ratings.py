@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the ratings of `evaluator --rate` against choix and scipy.
+"""Checks the ratings of `evaluator rate` against choix and scipy.
 
     python3 python/check_ratings.py target/release/evaluator
 
@@ -31,7 +31,7 @@ def rate(games, *options):
             writer = csv.writer(file)
             writer.writerow(["game_id", "black", "white", "result"])
             writer.writerows([number, *game] for number, game in enumerate(games))
-        said = subprocess.run([sys.argv[1], "--rate", path, *options], check=True, capture_output=True, text=True)
+        said = subprocess.run([sys.argv[1], "rate", path, *options], check=True, capture_output=True, text=True)
     return json.loads(said.stdout)
 
 

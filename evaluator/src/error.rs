@@ -1,9 +1,10 @@
 //! What can go wrong while models are measured.
 
-use config::{ConfigError, EngineName, ModelId, RunName};
+use config::{EngineName, ModelId, RunName};
 use exit_class::{Classified, ExitClass};
 use gtp::engines::{EngineError, Identity};
 use mcts::EvaluateError;
+use models::ModelError;
 use ratings::RatingError;
 
 /// Why models were not measured.
@@ -12,25 +13,9 @@ pub enum EvaluatorError {
     /// The store did not do its part.
     #[error(transparent)]
     Store(#[from] store::StoreError),
-    /// The run does not exist.
-    #[error("there is no run {run} in {store}")]
-    NoRun {
-        /// The run.
-        run: RunName,
-        /// Where it was looked for.
-        store: String,
-    },
-    /// A model that was never published.
-    #[error("there is no model {model}")]
-    Missing {
-        /// The model.
-        model: ModelId,
-        /// Where it was looked for.
-        source: store::StoreError,
-    },
-    /// A run was named where a model was wanted, and it has none yet.
-    #[error("run {0} has no model yet")]
-    NoModel(RunName),
+    /// A model or a run cannot be found or opened.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// A model was to play itself.
     #[error("{0} cannot play itself: the result would say nothing")]
     Itself(String),
@@ -43,7 +28,7 @@ pub enum EvaluatorError {
         run: RunName,
     },
     /// A retired model that is to pass a promotion test.
-    #[error("{0} is retired; bring it back with --unretire {0}, or add --include-retired")]
+    #[error("{0} is retired; bring it back with `evaluator unretire {0}`, or add --include-retired")]
     Retired(ModelId),
     /// A model that cannot be retired or brought back.
     #[error("{model} cannot be {what}: {reason}")]
@@ -54,24 +39,6 @@ pub enum EvaluatorError {
         what: &'static str,
         /// Why not.
         reason: &'static str,
-    },
-    /// A model plays on another board than the run.
-    #[error("{model} plays on {found}x{found} boards, and this run on {wanted}x{wanted}")]
-    OtherBoard {
-        /// The model.
-        model: ModelId,
-        /// The side of its board.
-        found: usize,
-        /// The side of the run's board.
-        wanted: usize,
-    },
-    /// Settings that a player cannot have.
-    #[error("{player} cannot play")]
-    Settings {
-        /// The player.
-        player: String,
-        /// What is wrong with them.
-        source: ConfigError,
     },
     /// Another program cannot be used.
     #[error(transparent)]
@@ -99,14 +66,6 @@ pub enum EvaluatorError {
         games: u32,
         /// Why the last one did.
         reason: String,
-    },
-    /// The weights of a model cannot be used.
-    #[error("cannot open model {model}")]
-    Open {
-        /// The model.
-        model: ModelId,
-        /// Why not.
-        source: Box<net::NetError>,
     },
     /// A network failed while it was used.
     #[error("the match of {first} and {second} failed")]
@@ -140,19 +99,14 @@ impl Classified for EvaluatorError {
     fn class(&self) -> ExitClass {
         match self {
             EvaluatorError::Store(error) => error.class(),
+            EvaluatorError::Model(error) => error.class(),
             EvaluatorError::Engine(error) => error.class(),
-            EvaluatorError::Open { source, .. } => source.class(),
-            EvaluatorError::NoRun { .. }
-            | EvaluatorError::Missing { .. }
-            | EvaluatorError::NoModel(_)
-            | EvaluatorError::Itself(_)
+            EvaluatorError::Itself(_)
             | EvaluatorError::NoCandidate { .. }
             | EvaluatorError::Retired(_)
             | EvaluatorError::NotRetirable { .. }
-            | EvaluatorError::Settings { .. }
             | EvaluatorError::Anchor { .. }
-            | EvaluatorError::OtherEngine { .. }
-            | EvaluatorError::OtherBoard { .. } => ExitClass::Configuration,
+            | EvaluatorError::OtherEngine { .. } => ExitClass::Configuration,
             EvaluatorError::Voids { .. } | EvaluatorError::Evaluate { .. } | EvaluatorError::Rating { .. } => {
                 ExitClass::Failure
             }

@@ -1,26 +1,45 @@
 //! The evaluator stage: decides who plays whom, and rates every model.
 //!
-//! The cast: an [`Arena`] holds a run and what this machine lends to it. It opens [`Player`]s, models or
-//! other programs, lets two of them meet over openings that both play with either colour, and publishes the results. A [`Pool`] is everything that was ever
-//! played; `ratings` turns it into strengths with errors and into the pair that should meet next, and a [`table`] shows
-//! it to people, a [`report`] as a page with everything else that is known of the run. [`rate`] does the same for any
-//! table of results.
+//! The cast: a [`RatedRun`] is a run with its results, a [`Pool`] everything that was ever played; `ratings` turns it into strengths
+//! with errors and into the pair that should meet next, a [`table`] shows it to people, a [`report`] as a page with everything else
+//! that is known of the run. An [`Arena`] opens [`Player`]s, models or other programs, and lets two of them meet over openings that
+//! both play with either colour. A [`Schedule`] decides which two: given pairs ([`Pairs`]), those whose games teach most
+//! ([`Uncertain`]), a sequential test ([`Test`], [`Gate`]), or the models of a run as they appear ([`Generations`]). [`Matches`] is
+//! the driver of the stage: it plays a schedule, match by match. [`rate`] rates any table of results.
 
 mod arena;
 pub mod command;
+mod comparison;
+mod driver;
 mod error;
+#[cfg(test)]
+mod fixture;
 mod formats;
+mod gate;
+mod ladder;
 mod meeting;
 mod monitor;
+mod plan;
 mod player;
 mod pool;
 pub mod rate;
+mod rating;
 pub mod report;
+mod retirement;
+mod schedule;
 pub mod table;
 mod tries;
 
-pub use arena::{Arena, Comparison, Deletion, Ladder, Place, Play, Promotion, Proposal, Retirement, Score};
+pub use arena::{Arena, Place, Proposal};
+pub use comparison::{Comparison, Test};
+pub use driver::{Bar, Event, Matches, Schedule};
 pub use error::EvaluatorError;
+pub use gate::Gate;
+pub use ladder::Ladder;
 pub use meeting::{Meeting, Progress};
-pub use player::{Player, Searcher, Source};
+pub use plan::Generations;
+pub use player::{Player, Source};
 pub use pool::Pool;
+pub use rating::{RatedRun, Score};
+pub use retirement::{Deletion, Retirement};
+pub use schedule::{Pairs, Uncertain};

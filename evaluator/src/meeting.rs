@@ -12,12 +12,13 @@ use cli::Stop;
 use config::RunConfig;
 use go::{Color, Size};
 use mcts::Evaluator;
+use models::Searcher;
 use play::{EvaluatorStats, Finish, Guest, Instrumented, Match, MatchSpec, Void, game_seed};
 use record::{GameRecord, Outcome};
 use store::Run;
 
 use crate::tries::Tries;
-use crate::{EvaluatorError, Player, Searcher};
+use crate::{EvaluatorError, Player};
 
 /// How often the waiting thread looks up. A result waits no longer for others to share its file with, so that a process
 /// that is killed loses hardly more than the games in progress.
@@ -165,7 +166,12 @@ impl Meeting<'_> {
             return 1;
         }
         let players = [self.first, self.second];
-        let leaves = players.iter().filter_map(|player| player.searcher()).map(Searcher::leaves).max().unwrap_or(1);
+        let leaves = players
+            .iter()
+            .filter_map(|player| player.searcher())
+            .map(|searcher| searcher.budget().leaves)
+            .max()
+            .unwrap_or(1);
         let programs = players.iter().filter_map(|player| player.engine()?.games()).min();
         (2 * self.config.selfplay.batch / leaves).min(programs.unwrap_or(usize::MAX)).max(1)
     }

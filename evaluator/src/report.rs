@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::rate::AnchorChoice;
-use crate::{Arena, EvaluatorError, pool};
+use crate::{EvaluatorError, RatedRun, pool};
 
 pub use facts::{Counts, Curve, Facts, Game, Lengths, Model, Pairing, Player, Pool, RunFacts, Threshold};
 pub use page::page;
@@ -25,11 +25,11 @@ pub use page::page;
 ///
 /// # Errors
 /// The store cannot be read, an anchor has not played, or the results cannot be rated.
-pub fn gather(arena: &Arena, anchors: &[AnchorChoice]) -> Result<Facts, EvaluatorError> {
-    let (run, config) = (arena.run(), arena.config());
-    let stored = arena.rate()?;
-    let table = if anchors.is_empty() { stored } else { arena.rate_with(&[], anchors)? };
-    let tally = arena.pool()?.tally([]);
+pub fn gather(rated: &RatedRun, anchors: &[AnchorChoice]) -> Result<Facts, EvaluatorError> {
+    let (run, config) = (rated.run(), rated.config());
+    let stored = rated.rate()?;
+    let table = if anchors.is_empty() { stored } else { rated.rate_with(&[], anchors)? };
+    let tally = rated.pool()?.tally([]);
     let hidden = table.hidden();
     let models = selfplay::models(run)?;
     let before = |number: u32| models.iter().filter(|model| model.number < number).map(|model| model.games).sum();
@@ -65,7 +65,7 @@ pub fn gather(arena: &Arena, anchors: &[AnchorChoice]) -> Result<Facts, Evaluato
         scale: table.anchors().to_vec(),
         notes,
         models,
-        thresholds: thresholds(arena)?,
+        thresholds: thresholds(rated)?,
         losses: logs.curves,
         games: games::games(run, &|player| hidden.contains(player))?,
     })
@@ -76,9 +76,9 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
 }
 
-fn thresholds(arena: &Arena) -> Result<Vec<Threshold>, EvaluatorError> {
-    let names = arena.run().resign().list()?;
-    let read = names.iter().map(|name| arena.run().resign().get(name));
+fn thresholds(rated: &RatedRun) -> Result<Vec<Threshold>, EvaluatorError> {
+    let names = rated.run().resign().list()?;
+    let read = names.iter().map(|name| rated.run().resign().get(name));
     read.map(|read| read.map(|(time, resign)| Threshold { time, resign }).map_err(EvaluatorError::from)).collect()
 }
 

@@ -3,8 +3,9 @@
 use anyhow::anyhow;
 use clap::Parser;
 use cli::{Classify, Stop, within};
-use config::{ConfigError, ModelId, ModelRef, QInit, RunConfig, RunName};
+use config::{ConfigError, ModelRef, QInit, RunConfig, RunName};
 use exit_class::{Classifier, classify};
+use models::{ModelError, Models};
 use net::{Backend, Device, NetError, Precision};
 use store::{Run, Store, StoreError};
 
@@ -16,8 +17,8 @@ use crate::{Console, Driver, Games, Options, SelfplayError, lease};
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, after_help = cli::exit_codes())]
 pub struct Args {
-    /// The model: v15-330, or v15 for the newest of run v15, followed as it changes; or one of the built-in models
-    /// uniform (flat prior, value 0) and random (fresh random output for every position)
+    /// The model: v15-330, or v15 for the newest of run v15, followed as it changes; 9x9-demo, which begins a run of this name;
+    /// or one without a network, uniform (flat prior, value 0) or random (fresh random output for every position)
     #[arg(long, env = "TENGEN_MODEL")]
     model: ModelRef,
     /// The run the games belong to [default: the model's]
@@ -65,8 +66,13 @@ enum AtStop {
 }
 
 /// The errors of libraries that a command may end with, for [`cli::main`].
-pub const ERRORS: &[Classifier] =
-    &[classify::<SelfplayError>, classify::<StoreError>, classify::<ConfigError>, classify::<NetError>];
+pub const ERRORS: &[Classifier] = &[
+    classify::<SelfplayError>,
+    classify::<ModelError>,
+    classify::<StoreError>,
+    classify::<ConfigError>,
+    classify::<NetError>,
+];
 
 /// Plays what the arguments ask for.
 ///
@@ -79,8 +85,9 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let backend = Backend::open(device, Precision::Auto)?;
     backend.log(args.place.threads());
     cli::metrics::DEVICE.inform(&backend.labels());
-    let run = Store::open(&args.store.store)?.run(&name);
-    let mut config = configuration(args, &run)?;
+    let models = Models::new(Store::open(&args.store.store)?);
+    let run = models.store().run(&name);
+    let mut config = configuration(args, &models, &run)?;
     if let Some(q_init) = args.q_init {
         config.search.q_init = q_init;
     }
@@ -101,11 +108,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
 
 /// The run that the games belong to: the model's own, unless the model is built in.
 fn run_name(args: &Args) -> anyhow::Result<RunName> {
-    let own = match &args.model {
-        ModelRef::Exact(ModelId::Trained { run, .. }) | ModelRef::Newest(run) => Some(run),
-        ModelRef::Exact(_) => None,
-    };
-    match (own, &args.run) {
+    match (args.model.run(), &args.run) {
         (Some(own), Some(run)) if own != run => {
             let model = &args.model;
             Err(anyhow!("model {model} does not belong to run {run}")).misconfigured()
@@ -118,10 +121,12 @@ fn run_name(args: &Args) -> anyhow::Result<RunName> {
     }
 }
 
-/// The configuration of the run, which begins with `--config` if it has none.
-fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
-    if let Some(config) = args.config.read()? {
-        run.create(&config)?;
+/// The configuration of the run, which begins with `--config`, or as the demo's, if it has none.
+fn configuration(args: &Args, models: &Models, run: &Run) -> anyhow::Result<RunConfig> {
+    match args.config.read()? {
+        Some(config) => run.create(&config)?,
+        None if args.model.run().is_some() => models.store_demo(run.name())?,
+        None => {}
     }
     let found = run.config()?;
     let missing = || anyhow!("there is no run {} in {}; begin it with --config FILE", run.name(), args.store.store);

@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 
 use cli::{Reporter, Step, Stop, Waiting};
 use config::{ModelId, ModelRef, RunConfig, RunName};
+use models::Model;
 use net::Device;
 use store::{Backoff, LeaseName, Run};
 
 use crate::bound::Bound;
-use crate::{Job, Model, Progress, SelfplayError, Threshold, Unfinished, play};
+use crate::{Job, Progress, SelfplayError, Threshold, Unfinished, play};
 
 /// How often a worker looks for a newer model and a newer resign threshold.
 const LOOK: Duration = Duration::from_secs(10);

@@ -3,6 +3,7 @@
 use config::ModelId;
 use exit_class::{Classified, ExitClass};
 use mcts::EvaluateError;
+use models::ModelError;
 
 /// Why a job ended early.
 #[derive(Debug, thiserror::Error)]
@@ -10,22 +11,9 @@ pub enum SelfplayError {
     /// The store did not do its part.
     #[error(transparent)]
     Store(#[from] store::StoreError),
-    /// A model that was never published.
-    #[error("there is no model {model}")]
-    Missing {
-        /// The model.
-        model: ModelId,
-        /// Where it was looked for.
-        source: store::StoreError,
-    },
-    /// The weights of a model cannot be used.
-    #[error("model {model} cannot be opened")]
-    Open {
-        /// The model.
-        model: ModelId,
-        /// Why not. Boxed, so that an answer that is no error stays small.
-        source: Box<net::NetError>,
-    },
+    /// The model cannot be opened.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// The network failed while it was used.
     #[error("model {model} failed")]
     Evaluate {
@@ -39,8 +27,8 @@ pub enum SelfplayError {
 impl Classified for SelfplayError {
     fn class(&self) -> ExitClass {
         match self {
-            SelfplayError::Store(error) | SelfplayError::Missing { source: error, .. } => error.class(),
-            SelfplayError::Open { source, .. } => source.class(),
+            SelfplayError::Store(error) => error.class(),
+            SelfplayError::Model(error) => error.class(),
             SelfplayError::Evaluate { .. } => ExitClass::Failure,
         }
     }

@@ -11,7 +11,7 @@ use record::{GameId, GameRecord};
 use store::{FileRef, Run, StoreError};
 
 use crate::job::Job;
-use crate::{SelfplayError, models};
+use crate::{SelfplayError, series};
 
 /// Games in progress that a job leaves to the next one.
 #[derive(Debug, Default)]
@@ -127,7 +127,7 @@ pub(crate) fn begun(
     job: &Job,
     unfinished: &Unfinished,
 ) -> Result<(BTreeSet<u64>, BTreeSet<u64>), SelfplayError> {
-    let (number, series) = models::series(&job.model, &job.worker);
+    let (number, series) = series::of(&job.model, &job.worker);
     let left = if job.hand_on { run.in_progress().indices(number, &series)? } else { BTreeSet::new() };
     let published = run.games().indices(number, &series)?;
     let name = job.model.to_string();

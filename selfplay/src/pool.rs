@@ -6,12 +6,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 
 use cli::Stop;
+use models::Model;
 use store::Run;
 
 use crate::collector::Collector;
 use crate::handed::{self, Unfinished};
 use crate::job::{Job, Progress, Shared};
-use crate::{Model, SelfplayError, models, worker};
+use crate::{SelfplayError, series, worker};
 
 /// Plays until the wanted games are published, or `stop` is requested; then games in progress are given up, or left to others
 /// ([`Job::hand_on`]), and what is finished is published all the same.
@@ -31,7 +32,7 @@ pub fn play(
     stop: &Stop,
     watch: &mut dyn FnMut(Progress) -> Result<ControlFlow<()>, SelfplayError>,
 ) -> Result<Progress, SelfplayError> {
-    let (number, series) = models::series(&job.model, &job.worker);
+    let (number, series) = series::of(&job.model, &job.worker);
     let config = job.config.at(number);
     let resumed = unfinished.begin(run, job)?;
     let (begun, here) = handed::begun(run, job, unfinished)?;

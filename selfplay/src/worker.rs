@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 
+use models::Model;
 use play::{Instrumented, Selfplay, SelfplaySpec, is_calibration};
 use record::GameRecord;
 
+use crate::SelfplayError;
 use crate::job::Shared;
-use crate::{Model, SelfplayError};
 
 /// Plays every `threads`-th game that is wanted and not published, and sends the records. `games` are those to go on with
 /// first, and are left unfinished when the model is to be followed within games and no more are to be started.

@@ -6,6 +6,7 @@ use config::ConfigError;
 use evaluator::EvaluatorError;
 use exit_class::{Classifier, classify};
 use gtp::engines::{DeclarationError, EngineError};
+use models::ModelError;
 use net::NetError;
 use selfplay::SelfplayError;
 use shuffler::ShufflerError;
@@ -74,6 +75,7 @@ pub const ERRORS: &[Classifier] = &[
     classify::<ShufflerError>,
     classify::<TrainerError>,
     classify::<EvaluatorError>,
+    classify::<ModelError>,
     classify::<StoreError>,
     classify::<ConfigError>,
     classify::<NetError>,

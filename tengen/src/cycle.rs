@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
-use cli::{Driver, Progress, Step, Stop};
-use config::{ModelRef, PlayerId, RunConfig};
-use evaluator::Arena;
+use cli::{Driver, Step, Stop};
+use config::{ModelRef, RunConfig};
+use evaluator::{Arena, Bar, Generations, Matches, RatedRun};
 use gtp::engines::Declarations;
+use models::Models;
 use net::{Device, Precision, Workshop};
 use selfplay::{Games, Options};
 use store::{Backoff, Run, Store};
@@ -33,14 +34,11 @@ pub(crate) struct Place<'a> {
 
 /// A run on this machine.
 struct Cycle<'a> {
-    store: &'a Store,
-    run: &'a Run,
-    config: &'a RunConfig,
-    place: Place<'a>,
     stop: &'a Stop,
     selfplay: selfplay::Driver<'a>,
     shuffler: shuffler::Driver<'a>,
     trainer: trainer::Driver<'a>,
+    matches: Matches<'a, Generations, Bar>,
 }
 
 /// Goes on until the run has all its models and the last is measured, or stop is requested. Takes the leases that `selfplay` and
@@ -73,15 +71,21 @@ impl<'a> Cycle<'a> {
             times,
         };
         let setting = Setting { workshop: Workshop { device, precision: Precision::Auto, threads }, reference };
+        let here = evaluator::Place {
+            device,
+            threads,
+            cache,
+            times,
+            engines: Declarations::default(),
+            worker: WORKER.to_owned(),
+        };
+        let arena = Arena::open(RatedRun::open(Models::new(store.clone()), run.name())?, here)?;
         Ok(Cycle {
-            store,
-            run,
-            config,
-            place,
             stop,
             selfplay: selfplay::Driver::new(run, config, options, stop, selfplay::Console::default()),
             shuffler: shuffler::Driver::new(run, shuffler::Console)?,
             trainer: trainer::Driver::new(run, config, setting, stop, trainer::Console::new(run, config)),
+            matches: Matches::new(arena, Generations::default(), Bar::default(), stop),
         })
     }
 }
@@ -89,15 +93,15 @@ impl<'a> Cycle<'a> {
 impl Driver for Cycle<'_> {
     type Error = anyhow::Error;
 
-    /// From one model to the next: one step of each stage.
+    /// A match of the newest model, or from one model to the next: one step of each stage.
     fn step(&mut self) -> anyhow::Result<Step> {
-        let newest = self.run.models().newest()?.unwrap_or(0);
-        let finished = newest >= self.config.cycle.models;
-        if newest > 0 && (finished || newest % self.config.evaluate.every == 0) {
-            self.measure(newest)?;
-        }
-        if finished {
-            return self.finish(newest).map(|()| Step::Finished);
+        match self.matches.step()? {
+            Step::Worked => return Ok(Step::Worked),
+            Step::Waiting(_) => {}
+            Step::Finished => {
+                self.matches.conclusion()?.iter().try_for_each(cli::print)?;
+                return Ok(Step::Finished);
+            }
         }
         let stages: [&mut dyn FnMut() -> anyhow::Result<Step>; 3] =
             [&mut || Ok(self.selfplay.step()?), &mut || Ok(self.shuffler.step()?), &mut || Ok(self.trainer.step()?)];
@@ -122,66 +126,5 @@ impl Driver for Cycle<'_> {
 
     fn put_down(&mut self) -> anyhow::Result<()> {
         Ok(self.selfplay.put_down()?)
-    }
-}
-
-impl Cycle<'_> {
-    fn arena(&self) -> anyhow::Result<Arena> {
-        let place = evaluator::Place {
-            device: self.place.device,
-            threads: self.place.threads,
-            cache: self.place.cache,
-            times: self.place.times,
-            engines: Declarations::default(),
-            worker: WORKER.to_owned(),
-        };
-        Ok(Arena::open(self.store, self.run.name(), place)?)
-    }
-
-    /// Plays the matches of a new model, and rates all.
-    fn measure(&self, newest: u32) -> anyhow::Result<()> {
-        let mut arena = self.arena()?;
-        arena.measure(newest, self.stop, &mut |arena, pair, games| self.meet(arena, pair, games))?;
-        if self.stop.requested() {
-            return Ok(());
-        }
-        let table = arena.rate()?;
-        let rows = table.rows();
-        let name = self.run.name().model(newest).to_string();
-        if let Some(row) = rows.iter().find(|row| row.player == name) {
-            info!(model = name, "rated {:+.0} ± {:.0} Elo", row.elo, 1.96 * row.error);
-        }
-        Ok(())
-    }
-
-    fn meet(&self, arena: &mut Arena, [one, other]: [&PlayerId; 2], games: u64) -> anyhow::Result<()> {
-        if arena.score([one, other])?.games >= games || self.stop.requested() {
-            return Ok(());
-        }
-        let left = arena.left([one, other], games)?;
-        let bar = Progress::new(format!("{one} against {other}"), Some(left));
-        arena.meet([one, other], games, self.stop, &mut |progress| {
-            bar.set(progress.finished);
-            bar.note(format!("{} : {}", progress.points, progress.finished as f64 - progress.points));
-        })?;
-        bar.finish();
-        let score = arena.score([one, other])?;
-        info!("{one} has {} points of {} against {other}", score.points, score.games);
-        Ok(())
-    }
-
-    /// The last matches, and the table.
-    fn finish(&self, newest: u32) -> anyhow::Result<()> {
-        let mut arena = self.arena()?;
-        arena.measure_last(newest, self.stop, &mut |arena, pair, games| self.meet(arena, pair, games))?;
-        if self.stop.requested() {
-            return Ok(());
-        }
-        cli::print(arena.rate()?)?;
-        for [one, other] in arena.final_meetings(newest) {
-            let score = arena.score([&one, &other])?;
-            cli::print(format!("{one} won {} of {} games against {other}", score.points, score.games))?;
-        }
-        Ok(())
     }
 }

@@ -7,9 +7,9 @@ use std::fmt;
 
 use cli::{Classify, PlaceArgs, Stop};
 use config::{QInit, RunConfig};
-use evaluator::Searcher;
 use go::Game;
 use mcts::{Evaluator, Search, Settings};
+use models::Searcher;
 use play::Budget;
 use serde::Serialize;
 
@@ -82,12 +82,12 @@ impl fmt::Display for Row {
 /// # Errors
 /// A model or a configuration that cannot be used, or a device that fails.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let (store, id) = args.of.find(store)?;
+    let (models, id) = args.of.find(store)?;
     let device = args.place.device.parse().misconfigured()?;
-    let played = args.of.configuration(&store, &id, &[])?;
+    let played = args.of.configuration(&models, &id, &[])?;
     let overrides = [&["search.algorithm=puct".to_owned()], &args.overrides[..]].concat();
-    let config = args.of.configuration(&store, &id, &overrides)?;
-    let player = Searcher::open(&store, &config, &id, device, BATCH)?;
+    let config = args.of.configuration(&models, &id, &overrides)?;
+    let player = Searcher::open(&models, &config, &id, device, BATCH)?;
     let mut evaluator = player.evaluator(args.place.cache());
     let games = positions(&played, &id.to_string(), "depth", args.positions, None, &mut *evaluator, stop)?;
     if stop.requested() {

@@ -1,10 +1,11 @@
 //! `tengen gtp`: a model that plays over GTP.
 
 use cli::{Classify, PlaceArgs, Stop};
-use config::{ModelId, ModelRef, RunName};
-use evaluator::Searcher as Opened;
+use config::{ModelId, RunName};
 use go::Size;
+use models::{ModelName, Models, Searcher};
 use play::{game_seed, generator};
+use store::Store;
 
 use crate::model;
 use gtp::server::{self, Manner, Session, Setup, Voice, WIDTH};
@@ -12,11 +13,11 @@ use gtp::server::{self, Manner, Session, Setup, Voice, WIDTH};
 /// Arguments of `tengen gtp`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The model: v15-330, or v15 for the newest of run v15; 9x9-demo, which comes with the program; or a built-in
-    /// one without a network, uniform or random
-    #[arg(long, env = "TENGEN_MODEL")]
-    model: ModelRef,
-    /// The run whose rules a built-in model plays by [default: the rules of configs/9x9.toml, on any board]
+    /// The model: v15-330, or v15 for the newest of run v15; 9x9-demo, which comes with the program; a file of
+    /// weights; or one without a network, uniform or random
+    #[arg(long, env = "TENGEN_MODEL", value_name = "MODEL|FILE")]
+    model: ModelName,
+    /// The run whose rules a file or a model without a network plays by [default: the rules of configs/9x9.toml, on any board]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
     /// Visits for each move, at most these where there is a clock [default: as the model was published with, and as many
@@ -48,29 +49,40 @@ fn name(text: &str) -> Result<String, String> {
 /// No such model, or one that cannot be opened.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device = args.place.device.parse().misconfigured()?;
-    let store = model::store_of(store, &args.model)?;
-    let id = model::resolve(&store, &args.model)?;
-    let config = model::configuration(&store, &id, args.run.as_ref(), &[])?;
-    let opened = Opened::open(&store, &config, &id, device, WIDTH)?;
+    let models = Models::new(Store::open(store)?);
+    let configuration = |id| model::configuration(&models, id, args.run.as_ref(), &[]);
+    let (config, opened, has_network) = match &args.model {
+        ModelName::Model(model) => {
+            let id = models.resolve(model)?;
+            let config = configuration(&id)?;
+            let opened = Searcher::open(&models, &config, &id, device, WIDTH)?;
+            (config, opened, matches!(id, ModelId::Trained { .. }))
+        }
+        ModelName::File(path) => {
+            let config = configuration(&ModelId::Uniform)?;
+            let opened = Searcher::of_file(path, &config, device, WIDTH)?;
+            (config, opened, true)
+        }
+    };
     let visits = args.visits.unwrap_or(config.search.visits);
     let setup = Setup {
         size: Size::new(config.game.size).misconfigured()?,
-        any_size: !matches!(id, ModelId::Trained { .. }),
+        any_size: !has_network,
         komi: config.game.komi,
         scoring: opened.settings().scoring,
         name: args.name.clone(),
-        version: format!("{} {id}", env!("CARGO_PKG_VERSION")),
+        version: format!("{} {}", env!("CARGO_PKG_VERSION"), opened.name()),
         visits,
         ponder: args.ponder,
     };
     let manner = Manner {
         settings: opened.settings(),
-        leaves: opened.leaves().min(WIDTH),
+        leaves: opened.budget().leaves.min(WIDTH),
         visits,
         no_more: args.visits.is_some(),
         resign: args.resign,
     };
-    let rng = generator(game_seed(config.seed, &id.to_string(), "gtp", 0));
+    let rng = generator(game_seed(config.seed, opened.name(), "gtp", 0));
     let mut player = Voice::new(opened.evaluator(args.place.cache()), manner, rng);
     Ok(server::run(&mut Session::new(setup, &mut player), stop)?)
 }

@@ -11,12 +11,11 @@ use std::fmt;
 
 use cli::{Classify, PlaceArgs, Stop};
 use config::{ModelId, QInit, RunConfig};
-use evaluator::Searcher;
 use go::{Game, Size};
 use mcts::Settings;
+use models::{Models, Searcher};
 use play::Budget;
 use serde::Serialize;
-use store::Store;
 
 use crate::model::ModelArgs;
 use crate::statistics::wilson;
@@ -104,8 +103,8 @@ impl fmt::Display for Row {
 /// # Errors
 /// A model or a configuration that cannot be used, or a device that fails.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let (store, id) = args.of.find(store)?;
-    let own = args.of.configuration(&store, &id, &[])?.game.size;
+    let (models, id) = args.of.find(store)?;
+    let own = args.of.configuration(&models, &id, &[])?.game.size;
     let sizes = match &args.size[..] {
         [] if matches!(id, ModelId::Trained { .. }) => vec![own],
         [] => vec![9, 13, 19],
@@ -118,7 +117,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         print_head(args, &id)?;
     }
     for side in sizes {
-        Board::open(&store, args, &id, side)?.play(stop)?;
+        Board::open(&models, args, &id, side)?.play(stop)?;
     }
     Ok(())
 }
@@ -139,12 +138,12 @@ struct Board<'a> {
 }
 
 impl<'a> Board<'a> {
-    fn open(store: &Store, args: &'a Args, id: &ModelId, side: usize) -> anyhow::Result<Board<'a>> {
+    fn open(models: &Models, args: &'a Args, id: &ModelId, side: usize) -> anyhow::Result<Board<'a>> {
         let device = args.place.device.parse().misconfigured()?;
         let given = [format!("game.size={side}"), "search.algorithm=puct".to_owned()];
         let overrides = [&given[..], &args.overrides].concat();
-        let config = args.of.configuration(store, id, &overrides)?;
-        let player = Searcher::open(store, &config, id, device, BATCH)?;
+        let config = args.of.configuration(models, id, &overrides)?;
+        let player = Searcher::open(models, &config, id, device, BATCH)?;
         let ladders = suite(side, args.positions)?;
         let games = ladders.iter().map(|ladder| ladder.game.clone()).collect();
         Ok(Board { args, config, player, ladders, games })
@@ -179,7 +178,7 @@ impl<'a> Board<'a> {
             Kind::ALL.map(|kind| Success::new(kind.name(), right[kind as usize], self.args.positions)).into();
         rates.push(Success::new("all", right.iter().sum(), self.games.len()));
         Ok(Row {
-            model: self.player.id().to_string(),
+            model: self.player.name().to_owned(),
             board: self.config.game.size,
             visits: budget.visits,
             q_init: q_init.to_string(),

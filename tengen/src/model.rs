@@ -1,14 +1,14 @@
-//! From what a person typed for a model to what it is and how it plays.
+//! From the name of a model to the model and its configuration.
 
 use config::{ModelId, ModelRef, Preset, RunConfig, RunName};
+use models::Models;
 use store::{Store, StoreError};
-
-pub(crate) use trainer::models::{resolve, store_of};
 
 /// Which model is studied.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ModelArgs {
-    /// The model: v15-330, or v15 for the newest of run v15; or a built-in one, uniform or random
+    /// The model: v15-330, or v15 for the newest of run v15; 9x9-demo, which comes with the program; or one without a network,
+    /// uniform or random
     #[arg(long, env = "TENGEN_MODEL")]
     model: ModelRef,
     /// The run whose settings a built-in model plays by [default: those of configs/9x9.toml]
@@ -17,23 +17,28 @@ pub(crate) struct ModelArgs {
 }
 
 impl ModelArgs {
-    /// The store that has the model, and which of its models it is.
-    pub(crate) fn find(&self, store: &str) -> anyhow::Result<(Store, ModelId)> {
-        let store = store_of(store, &self.model)?;
-        let id = resolve(&store, &self.model)?;
-        Ok((store, id))
+    /// The models of a store, and the one that is meant.
+    pub(crate) fn find(&self, store: &str) -> anyhow::Result<(Models, ModelId)> {
+        let models = Models::new(Store::open(store)?);
+        let id = models.resolve(&self.model)?;
+        Ok((models, id))
     }
 
     /// The [`configuration`] that it is studied with.
-    pub(crate) fn configuration(&self, store: &Store, id: &ModelId, overrides: &[String]) -> anyhow::Result<RunConfig> {
-        configuration(store, id, self.run.as_ref(), overrides)
+    pub(crate) fn configuration(
+        &self,
+        models: &Models,
+        id: &ModelId,
+        overrides: &[String],
+    ) -> anyhow::Result<RunConfig> {
+        configuration(models, id, self.run.as_ref(), overrides)
     }
 }
 
 /// The configuration of the model's run, or of the run that is named, or the plain one, with some values changed; as its
 /// phase has it where the run has phases.
 pub(crate) fn configuration(
-    store: &Store,
+    models: &Models,
     id: &ModelId,
     named: Option<&RunName>,
     overrides: &[String],
@@ -45,8 +50,9 @@ pub(crate) fn configuration(
     let text = match own {
         None => Preset::NineByNine.config().to_toml(),
         Some(name) => {
-            let missing = || StoreError::NotFound { path: format!("run {name} in {}", store.root()) };
-            store.run(name).config()?.ok_or_else(missing)?.at(id.number()).to_toml()
+            let run = models.run(name)?;
+            let missing = || StoreError::NotFound { path: format!("run {name} in {}", run.store().root()) };
+            run.config()?.ok_or_else(missing)?.at(id.number()).to_toml()
         }
     };
     Ok(RunConfig::from_toml_with(&text, overrides)?)

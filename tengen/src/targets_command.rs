@@ -10,12 +10,11 @@ use std::fmt;
 
 use cli::{Classify, PlaceArgs, Stop};
 use config::{ModelId, RunConfig};
-use evaluator::Searcher;
 use go::{Game, Size};
 use mcts::{Evaluator, Exploration, Settings};
+use models::{Models, Searcher};
 use play::{Budget, Thinker, game_seed};
 use serde::Serialize;
-use store::Store;
 
 use crate::model::ModelArgs;
 use crate::positions::positions;
@@ -118,21 +117,21 @@ impl fmt::Display for Summary {
 /// # Errors
 /// A model or a configuration that cannot be used, more models than there are, or a device that fails.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let (store, id) = args.of.find(store)?;
+    let (models, id) = args.of.find(store)?;
     let device = args.place.device.parse().misconfigured()?;
-    let config = args.of.configuration(&store, &id, &args.overrides)?;
-    let models = models(&id, args.models, args.searches).misconfigured()?;
+    let config = args.of.configuration(&models, &id, &args.overrides)?;
+    let series = series(&id, args.models, args.searches).misconfigured()?;
     let mut games = Vec::new();
     let mut seen: Vec<Searched> = Vec::new();
-    for (nth, by) in models.iter().enumerate() {
-        let player = Searcher::open(&store, &config, by, device, BATCH)?;
+    for (nth, by) in series.iter().enumerate() {
+        let player = Searcher::open(&models, &config, by, device, BATCH)?;
         let mut evaluator = player.evaluator(args.place.cache());
         if nth == 0 {
-            let (name, threshold) = (id.to_string(), threshold(&store, &id)?);
+            let (name, threshold) = (id.to_string(), threshold(&models, &id)?);
             games = positions(&config, &name, "targets", args.positions, threshold, &mut *evaluator, stop)?;
             seen.resize(games.len(), Searched::default());
         }
-        for search in (nth as u32..args.searches).step_by(models.len()) {
+        for search in (nth as u32..args.searches).step_by(series.len()) {
             if stop.requested() {
                 return Ok(());
             }
@@ -150,15 +149,15 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 }
 
 /// Where the games of its run are given up now: what is decided is not what a run learns from.
-fn threshold(store: &Store, id: &ModelId) -> anyhow::Result<Option<f32>> {
+fn threshold(models: &Models, id: &ModelId) -> anyhow::Result<Option<f32>> {
     match id {
-        ModelId::Trained { run, .. } => Ok(store.run(run).resign().newest()?.map(|resign| resign.threshold)),
+        ModelId::Trained { run, .. } => Ok(models.run(run)?.resign().newest()?.map(|resign| resign.threshold)),
         ModelId::Uniform | ModelId::Random => Ok(None),
     }
 }
 
 /// A model and those before it in its run, the newest first, of which each makes one of the searches at least.
-fn models(id: &ModelId, count: u32, searches: u32) -> anyhow::Result<Vec<ModelId>> {
+fn series(id: &ModelId, count: u32, searches: u32) -> anyhow::Result<Vec<ModelId>> {
     anyhow::ensure!(count <= searches, "--models {count}: of {searches} searches not each of them gets one");
     match id {
         ModelId::Trained { run, number } if *number >= count => {
@@ -275,9 +274,9 @@ mod tests {
     fn models_that_are_not_there_or_would_not_search_are_refused() {
         let id: ModelId = "v15-3".parse().unwrap();
         let names = |models: Vec<ModelId>| models.iter().map(ModelId::to_string).collect::<Vec<_>>();
-        assert_eq!(names(models(&id, 3, 3).unwrap()), ["v15-3", "v15-2", "v15-1"]);
+        assert_eq!(names(series(&id, 3, 3).unwrap()), ["v15-3", "v15-2", "v15-1"]);
         for (id, count, searches) in [(&id, 4, 16), (&ModelId::Uniform, 2, 16), (&id, 3, 2)] {
-            assert!(models(id, count, searches).is_err(), "{count} of {id}, {searches} searches");
+            assert!(series(id, count, searches).is_err(), "{count} of {id}, {searches} searches");
         }
     }
 }

@@ -219,7 +219,7 @@ fn taken_over(run: &Run) -> usize {
 
 /// The published ratings are those of the games that are stored, each counted once.
 fn rated_by_what_is_stored(store: &TestStore, run: &Run) {
-    succeed(store.program("evaluator").args(["--run", "r", "--ratings"]));
+    succeed(store.program("evaluator").args(["ratings", "--run", "r"]));
     let ratings = run.ratings().newest().unwrap().expect("there are ratings");
     let results: BTreeMap<String, _> =
         run.matches().all().unwrap().into_iter().map(|game| (game.id.to_string(), game)).collect();
@@ -231,7 +231,7 @@ fn rated_by_what_is_stored(store: &TestStore, run: &Run) {
     let file = store.path().join("results.csv");
     std::fs::write(&file, table).unwrap();
     let mut refit = Command::new(store.program("evaluator").get_program());
-    let refitted = succeed(refit.args(["--prior", "walk", "--format", "csv", "--rate"]).arg(&file));
+    let refitted = succeed(refit.args(["rate", "--prior", "walk", "--format", "csv"]).arg(&file));
     // The columns are player, elo and others; only differences mean something.
     let column = |line: &str, at: usize| line.split(',').nth(at).unwrap().to_owned();
     let elo: BTreeMap<String, f64> =

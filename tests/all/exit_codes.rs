@@ -1,10 +1,11 @@
 //! Each class of error ends each program with the same exit code.
 
 use anyhow::Context;
-use config::{ConfigError, ModelId};
+use config::ConfigError;
 use evaluator::EvaluatorError;
 use exit_class::{Classifier, ExitClass};
 use gtp::engines::EngineError;
+use models::ModelError;
 use net::NetError;
 use selfplay::SelfplayError;
 use shuffler::ShufflerError;
@@ -69,13 +70,14 @@ fn errors_of_the_store_have_one_exit_code_in_all_programs() {
 
 #[test]
 fn errors_of_a_stage_have_the_same_exit_code_in_tengen() {
-    let model = || "v1-2".parse::<ModelId>().expect("a model");
+    let open = |source: NetError| ModelError::Open { model: path(), source: source.into() };
+    let built_in = |model: &str| ModelError::BuiltIn { model: model.parse().expect("a model") };
     let no_gpu = || NetError::NoGpu { wanted: 3, found: 0 };
     let damaged = || NetError::NotSafetensors("cut off".to_owned());
     let unknown = || EngineError::Unknown { name: "Nobody".parse().expect("a name"), known: Vec::new() };
-    let cases: [(&str, anyhow::Error, ExitClass); 12] = [
-        ("selfplay", SelfplayError::Open { model: model(), source: no_gpu().into() }.into(), ExitClass::Configuration),
-        ("selfplay", SelfplayError::Open { model: model(), source: damaged().into() }.into(), ExitClass::Failure),
+    let cases: [(&str, anyhow::Error, ExitClass); 13] = [
+        ("selfplay", SelfplayError::Model(open(no_gpu())).into(), ExitClass::Configuration),
+        ("selfplay", SelfplayError::Model(open(damaged())).into(), ExitClass::Failure),
         ("shuffler", ShufflerError::NoGeneration.into(), ExitClass::Failure),
         (
             "shuffler",
@@ -88,7 +90,8 @@ fn errors_of_a_stage_have_the_same_exit_code_in_tengen() {
         ("trainer", TrainerError::Weights { name: path(), source: damaged() }.into(), ExitClass::Configuration),
         ("evaluator", EvaluatorError::Itself(path()).into(), ExitClass::Configuration),
         ("evaluator", EvaluatorError::Engine(unknown()).into(), ExitClass::Configuration),
-        ("evaluator", EvaluatorError::Open { model: model(), source: damaged().into() }.into(), ExitClass::Failure),
+        ("evaluator", EvaluatorError::Model(open(damaged())).into(), ExitClass::Failure),
+        ("trainer", built_in("random").into(), ExitClass::Configuration),
         ("tengen", no_gpu().into(), ExitClass::Configuration),
     ];
     for (program, error, expected) in cases {

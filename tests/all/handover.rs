@@ -4,9 +4,10 @@ use std::ops::ControlFlow;
 
 use cli::Stop;
 use config::{ModelId, Preset, RunConfig};
+use models::Model;
 use net::Device;
 use record::GameRecord;
-use selfplay::{Job, Model, Threshold, Unfinished};
+use selfplay::{Job, Threshold, Unfinished};
 use store::{Run, Store};
 use tests::TestStore;
 

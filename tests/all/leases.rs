@@ -88,7 +88,7 @@ fn run_toml_that_was_edited_is_refused_by_every_stage_with_the_key() {
         ("selfplay", &["--run", "tiny", "--model", "random", "--games", "20"]),
         ("shuffler", &["--run", "tiny", "--once"]),
         ("trainer", &["--run", "tiny"]),
-        ("evaluator", &["--run", "tiny", "--ratings"]),
+        ("evaluator", &["ratings", "--run", "tiny"]),
         ("tengen", &["audit", "tiny"]),
     ];
     for (program, args) in stages {

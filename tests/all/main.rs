@@ -8,6 +8,7 @@ mod bench;
 mod cluster;
 mod configs;
 mod data;
+mod demo;
 mod depth;
 mod doctor;
 mod drivers;

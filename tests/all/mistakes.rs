@@ -280,7 +280,7 @@ fn names_that_mean_nothing_and_configurations_that_do_not_fit_are_said() {
         ("no such run", "selfplay", &["--model", "other"], &["there is no run other"]),
         ("no such run", "shuffler", &["--run", "other", "--once"], &["there is no run other"]),
         ("no such run", "trainer", &["--run", "other"], &["there is no run other"]),
-        ("no such run", "evaluator", &["--run", "other", "--ratings"], &["there is no run other"]),
+        ("no such run", "evaluator", &["ratings", "--run", "other"], &["there is no run other"]),
         ("another run's", "selfplay", &["--model", "tiny", "--config", "configs/9x9.toml"], &["describes another run"]),
         ("another run's", "trainer", &["--run", "tiny", "--config", "configs/9x9.toml"], &["describes another run"]),
         ("no such file", "selfplay", &["--model", "tiny", "--config", "configs/none.toml"], &["configs/none.toml"]),

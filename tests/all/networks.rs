@@ -263,9 +263,9 @@ fn inspect_of_an_unreadable_network_or_an_unwritable_page_is_refused() {
     assert_refused(
         &store,
         &[
-            (&["inspect", "none"], "run none has no model yet"),
+            (&["inspect", "none"], "there is no run none in "),
             (&["inspect", "old", "old", "--against", "old"], "--against compares a single network; 2 are named"),
-            (&["inspect", "none", "--every", "2"], "run none has no model yet"),
+            (&["inspect", "none", "--every", "2"], "there is no run none in "),
             (&["inspect", "none.safetensors"], "cannot read none.safetensors"),
             (&["inspect", "old", "--against", &broken], "broken.txt cannot be used: line 2: number 3 is \"x\""),
             (&["inspect", "old", "--out", "absent/page.html"], "cannot write absent/page.html"),

@@ -27,7 +27,7 @@ fn the_stages_work_one_by_one_on_one_store() {
     assert_eq!(store.run("tiny").models().list().unwrap(), [1, 2]);
     succeed(store.program("evaluator").args(["--run", "tiny", "--pair", "tiny-2", "random", "--games", "4"]));
     succeed(store.program("evaluator").args(["--run", "tiny", "--pair-uncertain", "--pairs", "2"]));
-    let table = succeed(store.program("evaluator").args(["--run", "tiny", "--ratings"]));
+    let table = succeed(store.program("evaluator").args(["ratings", "--run", "tiny"]));
     for name in ["random", "tiny-2"] {
         assert!(table.contains(name), "{table}");
     }

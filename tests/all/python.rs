@@ -30,7 +30,7 @@ fn python_opens_every_file_of_a_run() {
     }
 
     let page = store.path().join("report.html");
-    succeed(store.program("evaluator").args(["--run", "tiny", "--report"]).arg(&page));
+    succeed(store.program("evaluator").args(["report", "--run", "tiny"]).arg(&page));
     let mut python = Command::new("python3");
     python.env("PYTHONPATH", &site).arg(repository().join("python/check_report.py"));
     let said = succeed(python.arg(&page).arg(store.path().join("tiny")));

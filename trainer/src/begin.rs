@@ -1,8 +1,9 @@
 //! A run whose first model it has not trained itself.
 
 use config::{ModelId, RunConfig};
+use models::Models;
 use net::{FileKind, NetError, Shape, Weights};
-use store::{ModelCard, Run, Source, SourceKind, Store};
+use store::{ModelCard, Run, Source, SourceKind};
 
 use crate::TrainerError;
 
@@ -16,15 +17,12 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    /// A model of any run in the same store.
+    /// A model of any run, or the demo.
     ///
     /// # Errors
     /// There is no such model, or it cannot be read.
-    pub fn of_model(store: &Store, id: &ModelId) -> Result<Beginning, TrainerError> {
-        let ModelId::Trained { run, number } = id else {
-            return Err(TrainerError::BuiltIn { model: id.clone() });
-        };
-        let (_, bytes) = store.run(run).models().get(*number)?;
+    pub fn of_model(models: &Models, id: &ModelId) -> Result<Beginning, TrainerError> {
+        let (_, bytes) = models.published(id)?;
         let name = id.to_string();
         let weights = Weights::from_bytes(&bytes).map_err(|source| unusable(&name, source))?;
         Ok(Beginning { weights, source: Source::new(SourceKind::Model, name, &bytes) })

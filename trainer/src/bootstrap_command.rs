@@ -7,12 +7,13 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 use cli::{Classify, Stop, human};
 use config::RunConfig;
+use models::{ModelName, Models};
 use net::Workshop;
 use store::Run;
 
 use crate::bootstrap::{Course, Lesson, bootstrap};
 use crate::report::of_people;
-use crate::{Beginning, People, files, models};
+use crate::{Beginning, People, files};
 
 /// Arguments of `trainer bootstrap`.
 #[derive(clap::Args, Debug)]
@@ -23,7 +24,7 @@ pub(crate) struct Args {
     /// Begin with the weights of this model: one of any run in the store (v5-173, or v5 for the newest of run v5), 9x9-demo,
     /// or a file
     #[arg(long, value_name = "MODEL|FILE")]
-    from: Option<String>,
+    from: Option<ModelName>,
     /// Let it grow to the network of the run's configuration, if that has more blocks or filters, or tactics as inputs in the
     /// place of features: it plays as before at first
     #[arg(long, requires = "from")]
@@ -44,13 +45,13 @@ const MOST_MINUTES: f64 = 366.0 * 24.0 * 60.0;
 
 /// Begins a run as the arguments say.
 pub(crate) fn run(
-    store: &str,
+    models: &Models,
     (run, config): (&Run, &RunConfig),
     args: &Args,
     workshop: Workshop,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let beginning = args.from.as_deref().map(|from| beginning(store, from)).transpose()?;
+    let beginning = args.from.as_ref().map(|from| beginning(models, from)).transpose()?;
     let grow = |beginning: Beginning| if args.grow { beginning.grown(config) } else { Ok(beginning) };
     let beginning = beginning.map(grow).transpose()?;
     let card = match (&beginning, args.sgf.is_empty()) {
@@ -63,11 +64,14 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// A model by its name; anything that can be no such name is a file.
-fn beginning(store: &str, from: &str) -> anyhow::Result<Beginning> {
-    let Some(model) = files::as_model(from) else { return files::read(from.as_ref()) };
-    let store = models::store_of(store, &model)?;
-    Ok(Beginning::of_model(&store, &models::resolve(&store, &model)?)?)
+fn beginning(models: &Models, from: &ModelName) -> anyhow::Result<Beginning> {
+    match from {
+        ModelName::File(path) => files::read(path),
+        ModelName::Model(model) => {
+            let id = models.resolve(model)?;
+            Ok(Beginning::of_model(models, &id)?)
+        }
+    }
 }
 
 fn learn(

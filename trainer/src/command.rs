@@ -5,6 +5,7 @@ use clap::{Parser, Subcommand};
 use cli::{Classify, Stop};
 use config::{ConfigError, RunConfig, RunName};
 use exit_class::{Classifier, classify};
+use models::{ModelError, Models};
 use net::{Backend, NetError, Precision, Workshop};
 use store::{Run, Store, StoreError};
 
@@ -71,8 +72,13 @@ enum Command {
 }
 
 /// The errors of libraries that a command may end with, for [`cli::main`].
-pub const ERRORS: &[Classifier] =
-    &[classify::<TrainerError>, classify::<StoreError>, classify::<ConfigError>, classify::<NetError>];
+pub const ERRORS: &[Classifier] = &[
+    classify::<TrainerError>,
+    classify::<ModelError>,
+    classify::<StoreError>,
+    classify::<ConfigError>,
+    classify::<NetError>,
+];
 
 /// Trains what the arguments ask for.
 ///
@@ -87,10 +93,10 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         backend.log(workshop.threads);
         cli::metrics::DEVICE.inform(&backend.labels());
     }
-    let store = Store::open(&args.store.store)?;
+    let models = Models::new(Store::open(&args.store.store)?);
     let run = || -> anyhow::Result<(Run, RunConfig)> {
         let name = args.run.as_ref().ok_or_else(|| anyhow!("which run? --run NAME")).misconfigured()?;
-        let run = store.run(name);
+        let run = models.store().run(name);
         Ok((run.clone(), configuration(args, &run)?))
     };
     let Some(command) = &args.command else {
@@ -103,16 +109,16 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         return Err(anyhow!("--once is for training shards")).misconfigured();
     }
     match command {
-        Command::Export(export) => files::export(&store, export),
+        Command::Export(export) => files::export(&models, export),
         Command::Import(import) => files::import(import, run),
-        Command::Inspect(inspect) => inspect::run(&args.store.store, inspect),
+        Command::Inspect(inspect) => inspect::run(&models, inspect),
         Command::Noise(noise) => {
             let (run, config) = run()?;
             noise_command::run((&run, &config), noise, workshop, stop)
         }
         Command::Bootstrap(bootstrap) => {
             let (run, config) = run()?;
-            leased(&run, stop, || bootstrap_command::run(&args.store.store, (&run, &config), bootstrap, workshop, stop))
+            leased(&run, stop, || bootstrap_command::run(&models, (&run, &config), bootstrap, workshop, stop))
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use config::{ModelId, RunName};
 use exit_class::{Classified, ExitClass};
+use models::ModelError;
 use net::NetError;
 use record::RecordError;
 use store::{Run, StoreError};
@@ -71,12 +72,9 @@ pub enum TrainerError {
         #[source]
         source: NetError,
     },
-    /// A model without weights.
-    #[error("{model} has no weights")]
-    BuiltIn {
-        /// The model.
-        model: ModelId,
-    },
+    /// The model to begin with cannot be found.
+    #[error(transparent)]
+    Model(#[from] ModelError),
     /// A run that is to begin with a model, and has begun.
     #[error("{newest} is there already: only a run without models can begin with one from elsewhere")]
     HasModels {
@@ -122,12 +120,12 @@ impl Classified for TrainerError {
     fn class(&self) -> ExitClass {
         match self {
             TrainerError::Store(error) => error.class(),
+            TrainerError::Model(error) => error.class(),
             TrainerError::Train { source, .. } | TrainerError::Parent { source, .. } | TrainerError::Device(source) => {
                 source.class()
             }
             TrainerError::Rival { .. }
             | TrainerError::Weights { .. }
-            | TrainerError::BuiltIn { .. }
             | TrainerError::HasModels { .. }
             | TrainerError::Collection { .. }
             | TrainerError::NoGames { .. }

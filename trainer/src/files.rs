@@ -7,14 +7,15 @@ use std::{fs, io};
 
 use anyhow::Context;
 use cli::Classify;
-use config::{ModelId, ModelRef, RunConfig};
+use config::{ModelRef, RunConfig};
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use models::Models;
 use net::{FileKind, Shape, Weights};
 use record::Example;
-use store::{Run, Store, StoreError};
+use store::{Run, StoreError};
 
-use crate::{Beginning, TrainerError, models};
+use crate::{Beginning, TrainerError};
 
 /// Positions of the run's own games that a file is tried on.
 const POSITIONS: usize = 32;
@@ -45,8 +46,8 @@ pub(crate) struct Import {
 }
 
 /// Writes a model to a file.
-pub(crate) fn export(store: &Store, args: &Export) -> anyhow::Result<()> {
-    let (run, number) = resolve(store, &args.model)?;
+pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
+    let (run, number) = models.trained(&args.model)?;
     let (_, bytes) = run.models().get(number)?;
     let id = run.name().model(number);
     let weights = Weights::from_bytes(&bytes).map_err(|source| TrainerError::Parent { number, source })?;
@@ -85,27 +86,9 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Beginning> {
     Ok(Beginning::of_file(&name(path), &bytes)?)
 }
 
-/// The model that is named, where it can be one and not a file. Names of runs may have dots, so `net.txt` could be one; what
-/// ends as files of networks do is a file even where there is none, and so is what has a dot and is there.
-pub(crate) fn as_model(named: &str) -> Option<ModelRef> {
-    let path = Path::new(named);
-    let ends_like_one =
-        path.extension().is_some_and(|end| ["safetensors", "gz", "txt"].iter().any(|known| end == *known));
-    let is_file = ends_like_one || (named.contains('.') && path.is_file());
-    named.parse().ok().filter(|_| !is_file)
-}
-
 /// The name of a file without its folder.
 pub(crate) fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// A trained model: its run and its number there.
-pub(crate) fn resolve(store: &Store, model: &ModelRef) -> anyhow::Result<(Run, u32)> {
-    match models::resolve(store, model)? {
-        ModelId::Trained { run, number } => Ok((store.run(&run), number)),
-        model => Err(TrainerError::BuiltIn { model }.into()),
-    }
 }
 
 /// What leelaz reads as Leela Zero's makers and Debian built it.

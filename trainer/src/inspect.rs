@@ -7,18 +7,19 @@ mod facts;
 mod series;
 mod tensor;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
 use anyhow::{Context, anyhow};
 use cli::{Classify, Page, write_whole};
 use config::ModelRef;
+use models::{ModelName, Models};
 use net::Listing;
 use store::ModelCard;
 
 use self::facts::Facts;
 use self::series::Series;
-use crate::{TrainerError, files, models};
+use crate::{TrainerError, files};
 
 const PAGE: Page<'_> = Page {
     title: "Tengen: a network",
@@ -47,10 +48,10 @@ pub(crate) struct Args {
     /// The networks: models of any run in the store (v5-173, or v5 for the newest of run v5), 9x9-demo, or files. Of several the page
     /// shows histograms of every tensor side by side, in this order
     #[arg(value_name = "MODEL|FILE", required = true, num_args = 1..)]
-    models: Vec<String>,
+    models: Vec<ModelName>,
     /// Compare a single network with this one, named likewise, tensor by tensor
     #[arg(long, value_name = "MODEL|FILE", conflicts_with = "every")]
-    against: Option<String>,
+    against: Option<ModelName>,
     /// Each name of a run means its models N, 2N, 3N and so on, and its newest
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1..=1_000_000_u32))]
     every: Option<u32>,
@@ -71,25 +72,25 @@ struct Subject {
 }
 
 /// Writes the page.
-pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
-    let models = args.named(store)?;
-    match &models[..] {
+pub(crate) fn run(models: &Models, args: &Args) -> anyhow::Result<()> {
+    let named = args.named(models)?;
+    match &named[..] {
         [model] if args.every.is_none() => {
-            let subject = Subject::open(store, model)?;
-            let against = args.against.as_deref().map(|other| Subject::open(store, other)).transpose()?;
+            let subject = Subject::open(models, model)?;
+            let against = args.against.as_ref().map(|other| Subject::open(models, other)).transpose()?;
             let facts = Facts::gather(&subject, against.as_ref()).map_err(|why| anyhow!(why)).misconfigured()?;
             args.write(&subject.name, &PAGE.of(&facts), &facts)
         }
         _ if args.against.is_some() => {
-            Err(anyhow!("--against compares a single network; {} are named", models.len())).misconfigured()
+            Err(anyhow!("--against compares a single network; {} are named", named.len())).misconfigured()
         }
-        _ if models.len() > MOST => {
+        _ if named.len() > MOST => {
             let many =
-                anyhow!("a page has room for {MOST} networks, and {} are meant; use a larger --every", models.len());
+                anyhow!("a page has room for {MOST} networks, and {} are meant; use a larger --every", named.len());
             Err(many).misconfigured()
         }
         _ => {
-            let series = Series::gather(models.len(), &|place| Subject::open(store, &models[place]))?;
+            let series = Series::gather(named.len(), &|place| Subject::open(models, &named[place]))?;
             args.write(&series.name(), &SERIES.of(&series), &series)
         }
     }
@@ -97,18 +98,18 @@ pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
 
 impl Args {
     /// The networks, with the models of runs that `--every` means.
-    fn named(&self, store: &str) -> anyhow::Result<Vec<String>> {
+    fn named(&self, models: &Models) -> anyhow::Result<Vec<ModelName>> {
         let Some(every) = self.every else { return Ok(self.models.clone()) };
         let mut names = Vec::new();
         for named in &self.models {
-            match files::as_model(named) {
-                Some(model @ ModelRef::Newest(_)) => {
-                    let (run, newest) = files::resolve(&models::store_of(store, &model)?, &model)?;
+            match named {
+                ModelName::Model(model @ ModelRef::Newest(_)) => {
+                    let (run, newest) = models.trained(model)?;
                     for number in
                         run.models().list()?.into_iter().filter(|&number| number == newest || number % every == 0)
                     {
                         if !run.models().weights_are_deleted(number)? {
-                            names.push(run.name().model(number).to_string());
+                            names.push(ModelName::Model(ModelRef::Exact(run.name().model(number))));
                         }
                     }
                 }
@@ -127,25 +128,24 @@ impl Args {
 }
 
 impl Subject {
-    /// A model by its name; anything that can be no such name is a file.
-    fn open(store: &str, named: &str) -> anyhow::Result<Subject> {
-        match files::as_model(named) {
-            Some(model) => Subject::of_model(store, &model),
-            None => Subject::of_file(named),
+    fn open(models: &Models, named: &ModelName) -> anyhow::Result<Subject> {
+        match named {
+            ModelName::Model(model) => Subject::of_model(models, model),
+            ModelName::File(path) => Subject::of_file(path),
         }
     }
 
-    fn of_model(store: &str, model: &ModelRef) -> anyhow::Result<Subject> {
-        let (run, number) = files::resolve(&models::store_of(store, model)?, model)?;
+    fn of_model(models: &Models, model: &ModelRef) -> anyhow::Result<Subject> {
+        let (run, number) = models.trained(model)?;
         let (card, bytes) = run.models().get(number)?;
         let first = if number > 1 && run.models().exists(1)? { Some(run.models().card(1)?) } else { None };
         let name = card.id().to_string();
         Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), card: Some(card), first })
     }
 
-    fn of_file(path: &str) -> anyhow::Result<Subject> {
-        let bytes = fs::read(path).with_context(|| format!("cannot read {path}")).misconfigured()?;
-        let name = files::name(path.as_ref());
+    fn of_file(path: &Path) -> anyhow::Result<Subject> {
+        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
+        let name = files::name(path);
         Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), card: None, first: None })
     }
 }

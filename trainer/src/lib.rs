@@ -26,7 +26,6 @@ mod generation;
 mod holdout;
 mod inspect;
 mod journal;
-pub mod models;
 mod noise;
 mod noise_command;
 mod people;

@@ -26,7 +26,7 @@ pub fn main(name: &'static str, errors: &[Classifier], work: impl FnOnce(&Stop) 
     let class = match ended {
         Ok(()) if stop.preempted() => ExitClass::Preempted,
         Ok(()) => ExitClass::Finished,
-        // The reader has seen enough, as in `evaluator --ratings | head -3`.
+        // The reader has seen enough, as in `evaluator ratings | head -3`.
         Err(error) if error.is::<StdoutClosed>() => ExitClass::Finished,
         Err(error) => {
             console::error(&one_line(&error));

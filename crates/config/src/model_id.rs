@@ -39,6 +39,14 @@ impl ModelId {
             ModelId::Trained { number, .. } => *number,
         }
     }
+
+    /// Its run; `None` for one that is built in.
+    pub fn run(&self) -> Option<&RunName> {
+        match self {
+            ModelId::Uniform | ModelId::Random => None,
+            ModelId::Trained { run, .. } => Some(run),
+        }
+    }
 }
 
 /// What a person may type for a model: an id, or a run alone, which means its newest model, followed as it changes.
@@ -48,6 +56,16 @@ pub enum ModelRef {
     Exact(ModelId),
     /// The newest model of this run.
     Newest(RunName),
+}
+
+impl ModelRef {
+    /// The run of the model; `None` for a built-in one.
+    pub fn run(&self) -> Option<&RunName> {
+        match self {
+            ModelRef::Exact(id) => id.run(),
+            ModelRef::Newest(run) => Some(run),
+        }
+    }
 }
 
 /// A name that is no run and no model.

@@ -13,7 +13,7 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use ratings::pairing::{About, InFlight, Question, Rule, pairs};
+use ratings::pairing::{About, InFlight, Question, pairs};
 use ratings::{Chances, ELO, Prior, Ratings, Tally};
 use record::Outcome;
 
@@ -35,7 +35,12 @@ struct Way {
 
 #[derive(Clone, Copy)]
 enum Choose {
-    By(Rule),
+    /// By what games teach.
+    Informed(About),
+    /// Any two players.
+    Random,
+    /// As Minigo did: the ten least known players, each against one of the 19 nearest in rating.
+    Minigo,
     /// Any player against one of the 19 nearest in rating.
     Near,
     /// Minigo's earlier form: the least known against one of the six farthest in age among the 19 nearest in rating.
@@ -51,13 +56,13 @@ fn main() {
         |tally| Ratings::fit(tally, &Prior::normal(tally, 777.0)).expect("the run can be rated");
     let walk: fn(&Tally) -> Ratings = |tally| Ratings::of_runs(tally, |prior| prior).expect("the run can be rated").0;
     let ways = [
-        ("random", Choose::By(Rule::Random)),
+        ("random", Choose::Random),
         ("random + near", Choose::Near),
-        ("minigo", Choose::By(Rule::Minigo)),
+        ("minigo", Choose::Minigo),
         ("minigo v7", Choose::Far),
-        ("about curve", Choose::By(Rule::Informed(About::Curve))),
-        ("about best", Choose::By(Rule::Informed(About::Best))),
-        ("about newest", Choose::By(Rule::Informed(About::Newest))),
+        ("about curve", Choose::Informed(About::Curve)),
+        ("about best", Choose::Informed(About::Best)),
+        ("about newest", Choose::Informed(About::Newest)),
     ];
     for (prior, fit) in [("N(0, 777 Elo) prior", normal), ("the run prior", walk)] {
         println!("{prior}, {SEEDS} seeds from {first}; all / top 10 / steps / regret");
@@ -118,24 +123,33 @@ fn meet(tally: &mut Tally, strengths: &[f64], a: usize, b: usize, rng: &mut impl
 
 fn choose(how: Choose, ratings: &Ratings, rng: &mut impl Rng) -> Vec<(usize, usize)> {
     match how {
-        Choose::By(rule) => {
+        Choose::Informed(about) => {
             let ages: Vec<Option<u32>> = (1..=MODELS as u32).map(Some).collect();
             let in_flight = InFlight::default();
             let question = Question { ratings, ages: &ages, in_flight: &in_flight, games: GAMES, cost: &|_, _| 1.0 };
-            pairs(&question, rule, BATCH, rng).iter().map(|choice| (choice.first, choice.second)).collect()
+            pairs(&question, about, BATCH, rng).iter().map(|choice| (choice.first, choice.second)).collect()
         }
+        Choose::Random => (0..BATCH)
+            .map(|_| {
+                let one = rng.random_range(0..MODELS);
+                (one, (one + rng.random_range(1..MODELS)) % MODELS)
+            })
+            .collect(),
         Choose::Near => (0..BATCH)
             .map(|_| {
                 let player = rng.random_range(0..MODELS);
                 (player, nearest(ratings, player)[rng.random_range(0..19)])
             })
             .collect(),
-        Choose::Far => {
+        Choose::Minigo | Choose::Far => {
             let places = ratings.above_pool();
             let mut least_known: Vec<usize> = (0..MODELS).collect();
             least_known.sort_by(|&a, &b| places[b].error.total_cmp(&places[a].error));
             let pair = |&player: &usize| {
                 let mut near = nearest(ratings, player)[..19].to_vec();
+                if matches!(how, Choose::Minigo) {
+                    return (player, near[rng.random_range(0..19)]);
+                }
                 near.sort_by_key(|&other| std::cmp::Reverse(other.abs_diff(player)));
                 (player, near[rng.random_range(0..6)])
             };

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use ratings::pairing::{About, InFlight, Question, Rule, pairs};
+use ratings::pairing::{About, InFlight, Question, pairs};
 use ratings::{Chances, ELO, Prior, Ratings, Standings, Tally, doubts, misfit};
 use record::Outcome;
 
@@ -34,7 +34,7 @@ fn main() {
     let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 8, cost: &|_, _| 1.0 };
     for about in [About::Best, About::Newest, About::Curve] {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        timed(&format!("10 pairs about {about:?}"), || pairs(&question, Rule::Informed(about), 10, &mut rng));
+        timed(&format!("10 pairs about {about:?}"), || pairs(&question, about, 10, &mut rng));
     }
 }
 

@@ -12,7 +12,7 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use ratings::pairing::{About, InFlight, Question, Rule, pairs};
+use ratings::pairing::{About, InFlight, Question, pairs};
 use ratings::{Chances, ELO, Ratings, Tally};
 use record::Outcome;
 
@@ -144,7 +144,7 @@ fn choose(tally: &Tally, about: About, games: u32, rng: &mut impl Rng) -> [u32; 
     let cost = |a: usize, b: usize| if ages[a].is_some() && ages[b].is_some() { 1.0 } else { f64::INFINITY };
     let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
     loop {
-        let choice = pairs(&question, Rule::Informed(about), 1, rng)[0];
+        let choice = pairs(&question, about, 1, rng)[0];
         if let (Some(a), Some(b)) = (ages[choice.first], ages[choice.second]) {
             return [a, b];
         }

@@ -1,12 +1,11 @@
 //! Which players should meet next.
 //!
-//! [`pairs`] answers by a [`Rule`]. The informed one looks at what its games would teach about the [`Question`] that was
-//! asked, in an [`Outlook`] that counts games without a result as if they were over.
+//! [`pairs`] chooses those whose games would teach most about the [`Question`] that was asked, in an [`Outlook`] that counts games
+//! without a result as if they were over.
 
 mod goal;
 mod outlook;
 mod reason;
-mod rules;
 
 use std::collections::BTreeMap;
 
@@ -26,17 +25,6 @@ const RANDOM_SHARE: f64 = 0.1;
 
 /// Random pairs are drawn among players whose game is no foregone conclusion: within this many Elo, if there are any.
 const RANDOM_WITHIN: f64 = 400.0;
-
-/// How pairs are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    /// By what their games are expected to teach about a question, for each second that they take.
-    Informed(About),
-    /// As Minigo did: the ten least known players, each against one of the 19 nearest in rating.
-    Minigo,
-    /// Any two players.
-    Random,
-}
 
 /// What is to be found out, and what is known.
 pub struct Question<'a> {
@@ -88,30 +76,21 @@ pub struct Choice {
 ///
 /// Each choice counts the ones before it as if they were played. Pairs that teach about as much as the best one share
 /// its claim, those of near rating and distant age more than others: workers with generators of their own then do not
-/// all play the same pair. One informed choice in ten is drawn at random instead. The choices are a function of the
+/// all play the same pair. One choice in ten is drawn at random instead. The choices are a function of the
 /// arguments.
 ///
 /// # Panics
 /// When there is not one age or none for each player.
-pub fn pairs(question: &Question, rule: Rule, count: usize, rng: &mut impl Rng) -> Vec<Choice> {
+pub fn pairs(question: &Question, about: About, count: usize, rng: &mut impl Rng) -> Vec<Choice> {
     assert_eq!(question.ages.len(), question.ratings.players().len(), "every player has an age or none");
     if question.ages.len() < 2 {
         return Vec::new();
     }
-    match rule {
-        Rule::Informed(about) => informed(question, about, count, rng),
-        Rule::Minigo => rules::minigo(question.ratings, count, rng),
-        Rule::Random => rules::random(question.ratings, count, rng),
-    }
-}
-
-fn informed(question: &Question, about: About, count: usize, rng: &mut impl Rng) -> Vec<Choice> {
-    let goal = goal::contrasts(question.ratings, question.ages, about);
-    let mut outlook = Outlook::new(question, goal);
+    let mut outlook = Outlook::new(question, goal::contrasts(question.ratings, question.ages, about));
     let mut choices = Vec::new();
     for _ in 0..count {
         let choice = if rng.random_bool(RANDOM_SHARE) {
-            rules::near(question.ratings, RANDOM_WITHIN, rng)
+            random(question.ratings, rng)
         } else {
             most_instructive(question, &outlook, rng)
         };
@@ -119,6 +98,21 @@ fn informed(question: &Question, about: About, count: usize, rng: &mut impl Rng)
         choices.push(choice);
     }
     choices
+}
+
+/// Any two players who are near in rating, if a few draws find such.
+fn random(ratings: &Ratings, rng: &mut impl Rng) -> Choice {
+    const DRAWS: usize = 100;
+    let players = ratings.players().len();
+    let mut draw = || {
+        let one = rng.random_range(0..players);
+        (one, (one + rng.random_range(1..players)) % players)
+    };
+    let any = draw();
+    let close = |&(a, b): &(usize, usize)| ratings.difference(a, b).elo.abs() <= RANDOM_WITHIN;
+    let (a, b) = std::iter::once(any).chain((0..DRAWS).map(|_| draw())).find(close).unwrap_or(any);
+    let (first, second) = (a.min(b), a.max(b));
+    Choice { first, second, reason: Reason::Random { before: ratings.difference(first, second) } }
 }
 
 /// The pair whose games are expected to teach most, or one of those that teach about as much.

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use config::{Overrides, Preset};
+use config::{ModelId, Overrides, Preset, RunName};
+use models::Models;
 use record::{EndReason, GameRecord, Outcome};
+use store::Store;
 
 use super::*;
 
@@ -26,7 +28,8 @@ fn arena(store: &Store, engines: &str) -> Arena {
         engines: Declarations::from_toml(engines).expect("the declarations are good"),
         worker: "test".to_owned(),
     };
-    Arena::open(store, &"tiny".parse().expect("a name"), place).expect("the run is there")
+    let rated = RatedRun::open(Models::new(store.clone()), &"tiny".parse().expect("a name")).expect("the run is there");
+    Arena::open(rated, place).expect("a good name")
 }
 
 fn player(name: &str) -> PlayerId {
@@ -38,9 +41,9 @@ fn meet(arena: &mut Arena, pair: [&PlayerId; 2], games: u64) -> Result<Progress,
 }
 
 fn played(arena: &Arena) -> Vec<GameRecord> {
-    let files = arena.run.matches().files().expect("memory can be read");
+    let files = arena.rated.run.matches().files().expect("memory can be read");
     let mut games: Vec<GameRecord> =
-        files.iter().flat_map(|file| arena.run.matches().read(file).expect("memory can be read")).collect();
+        files.iter().flat_map(|file| arena.rated.run.matches().read(file).expect("memory can be read")).collect();
     games.sort_by_key(|game| (game.black.clone().min(game.white.clone()), game.index));
     games
 }
@@ -66,15 +69,16 @@ fn players_without_a_program_meet_models_and_each_other() {
     }
     assert_eq!(played(&first), played(&second), "the same games, move by move");
     assert!(played(&first).iter().all(|game| game.replay().is_ok() && game.end != EndReason::Forfeit));
-    let table = first.rate().expect("the results can be rated");
+    let table = first.rated.rate().expect("the results can be rated");
     assert_eq!(table.lines().len(), 3);
     let anchors = ["Random=-1534", "Captures=-1267"].map(|text| text.parse().expect("an anchor"));
-    let anchored = first.rate_with(&[], &anchors).expect("both have played");
+    let anchored = first.rated.rate_with(&[], &anchors).expect("both have played");
     let elo = |name: &str| anchored.lines().iter().find(|line| line.player == name).map(|line| line.rating.elo);
     assert_eq!((elo("Random"), elo("Captures")), (Some(-1534.0), Some(-1267.0)));
     assert!(anchored.to_string().contains("On the scale of Random = -1534, Captures = -1267; ± is against that"));
-    assert_eq!(first.rate().expect("the results can be rated"), table, "what is stored keeps its scale");
-    let stranger = first.rate_with(&[], &["GnuGo-10=0".parse().expect("an anchor")]).expect_err("it has not played");
+    assert_eq!(first.rated.rate().expect("the results can be rated"), table, "what is stored keeps its scale");
+    let stranger =
+        first.rated.rate_with(&[], &["GnuGo-10=0".parse().expect("an anchor")]).expect_err("it has not played");
     assert_eq!(stranger.to_string(), "cannot rate run tiny so");
     let met = meet(&mut first, [&player("Captures"), &player("Random")], 108).expect("they can play");
     // Of 100 games by equals 65 are won once in a thousand tries.
@@ -138,7 +142,10 @@ fn a_name_means_one_program_for_ever() {
     let error = meet(&mut arena(&store, &other), [&player("Fish"), &player("Random")], 4).expect_err("it is not");
     assert!(error.to_string().starts_with("Fish is not the Fish that has played in this run"), "{error}");
     let error = meet(&mut arena(&store, ""), [&player("Fish"), &player("Random")], 4).expect_err("it is not there");
-    assert_eq!(error.to_string(), "there is no engine Fish; known are Random, Captures");
+    assert!(
+        error.to_string().starts_with("there is no engine Fish; known are Random, Captures, GnuGo-10, "),
+        "{error}"
+    );
 }
 
 #[test]
@@ -147,22 +154,15 @@ fn runs_are_tied_by_those_who_have_played_in_both() {
     let config = store.run(&"tiny".parse().expect("a name")).config().expect("memory can be read").expect("a run");
     let other: RunName = "other".parse().expect("a name");
     store.run(&other).create(&config).expect("the run is new");
-    let place = || Place {
-        device: Device::Cpu,
-        cache: 1 << 20,
-        times: false,
-        threads: 1,
-        engines: Declarations::default(),
-        worker: "test".to_owned(),
-    };
     let mut first = arena(&store, "");
-    let mut second = Arena::open(&store, &other, place()).expect("the run is there");
+    let rated = RatedRun::open(Models::new(store), &other).expect("the run is there");
+    let mut second = Arena::open(rated, first.place.clone()).expect("a good name");
     meet(&mut first, [&RANDOM_MODEL, &player("Captures")], 8).expect("they can play");
     meet(&mut second, [&player("uniform"), &player("Captures")], 8).expect("they can play");
-    let alone = first.rate().expect("the results can be rated");
-    let both = first.rate_with(std::slice::from_ref(&other), &[]).expect("the results can be rated");
+    let alone = first.rated.rate().expect("the results can be rated");
+    let both = first.rated.rate_with(std::slice::from_ref(&other), &[]).expect("the results can be rated");
     assert_eq!((alone.lines().len(), both.lines().len()), (2, 3));
     assert!(both.lines().iter().any(|line| line.player == "Captures" && line.games == 16));
-    let missing = first.rate_with(&["nowhere".parse().expect("a name")], &[]).expect_err("there is no such run");
+    let missing = first.rated.rate_with(&["nowhere".parse().expect("a name")], &[]).expect_err("there is no such run");
     assert!(missing.to_string().starts_with("there is no run nowhere"), "{missing}");
 }

@@ -7,11 +7,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use rand::RngExt;
+use play::Seed;
+use rand::{RngExt, SeedableRng};
 use record::{GameId, GameRecord, Outcome, synthetic};
+use store::Claim;
 
-use super::tests::{BEST, arena, name, publish_models, store};
 use super::*;
+use crate::fixture::{BEST, arena, name, publish_models, store};
 
 const EVALUATORS: usize = 150;
 const MODELS: u32 = 40;
@@ -62,11 +64,11 @@ impl Simulation {
         let store = store();
         let first = arena(&store, 1);
         publish_models(&first, MODELS);
-        let run = first.run;
+        let run = first.rated.run;
         let arenas = (0..EVALUATORS).map(|worker| {
             let mut arena = arena(&store, 1);
             // One memory of what was read serves all: what is stored does not change.
-            arena.run = run.clone();
+            arena.rated.run = run.clone();
             arena.place.worker = worker.to_string();
             arena
         });
@@ -119,8 +121,8 @@ impl Simulation {
         let games: Vec<GameRecord> = claim.numbers.iter().map(|&number| self.game(claim, number)).collect();
         self.found.twice += games.iter().filter(|game| !self.played.insert(game.id)).count();
         let arena = &mut self.arenas[worker];
-        arena.run.matches().publish(&worker.to_string(), &games).expect("memory can be written");
-        arena.run.claims().release(claim).expect("memory can be written");
+        arena.rated.run.matches().publish(&worker.to_string(), &games).expect("memory can be written");
+        arena.rated.run.claims().release(claim).expect("memory can be written");
         let ids = [&claim.first, &claim.second].map(|player| player.parse::<PlayerId>().expect("the name of a player"));
         arena.pace.note([&ids[0], &ids[1]], games.len() as u64, Duration::from_secs(10) * games.len() as u32);
         self.playing.retain(|other| other != claim);
@@ -145,7 +147,7 @@ impl Simulation {
 
 /// Elo of a model: quickly better at first, and hardly in the end.
 fn strength(player: &str) -> f64 {
-    let age = pool::age(&name("tiny"), player).map_or(0.0, f64::from);
+    let age = crate::pool::age(&name("tiny"), player).map_or(0.0, f64::from);
     1000.0 * (1.0 - (-age / 12.0).exp())
 }
 

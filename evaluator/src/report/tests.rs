@@ -5,13 +5,14 @@ use cli::Stop;
 use config::{ModelId, PlayerId, Preset};
 use go::Size;
 use gtp::engines::Declarations;
+use models::Models;
 use net::Device;
 use record::{EndReason, Outcome, synthetic};
 use serde_json::Value;
 use store::{ResignThreshold, Store};
 
 use super::*;
-use crate::Place;
+use crate::{Arena, Place};
 
 /// A store with a run in which models played, met and learned a little.
 fn arena() -> Arena {
@@ -20,7 +21,8 @@ fn arena() -> Arena {
     run.create(&Preset::Tiny.config()).expect("the run is new");
     let (device, engines, worker) = (Device::Cpu, Declarations::default(), "test".to_owned());
     let place = Place { device, cache: 1 << 20, times: false, threads: 1, engines, worker };
-    Arena::open(&store, run.name(), place).expect("the run is there")
+    let rated = RatedRun::open(Models::new(store), run.name()).expect("the run is there");
+    Arena::open(rated, place).expect("a good name")
 }
 
 fn resign(threshold: f32) -> ResignThreshold {
@@ -36,24 +38,24 @@ fn resign(threshold: f32) -> ResignThreshold {
     }
 }
 
-fn run_of_three() -> Arena {
+fn run_of_three() -> RatedRun {
     let mut arena = arena();
     let size = Size::new(5).expect("a size");
     for model in 0..3 {
         let name = if model == 0 { "random".to_owned() } else { format!("tiny-{model}") };
         let games: Vec<_> = (0..30).map(|index| synthetic::game(&name, "w", index, size, 8)).collect();
-        arena.run().games().publish(model, "w", &games).expect("memory can be written");
+        arena.rated().run().games().publish(model, "w", &games).expect("memory can be written");
         // Published twice, as by a worker that was started anew.
-        arena.run().games().publish(model, "w", &games[..5]).expect("memory can be written");
+        arena.rated().run().games().publish(model, "w", &games[..5]).expect("memory can be written");
     }
     let [random, uniform] = [ModelId::Random, ModelId::Uniform].map(PlayerId::from);
     arena.meet([&random, &uniform], 6, &Stop::never(), &mut |_| {}).expect("the built-in models can play");
     for threshold in [-0.9, -0.8] {
-        arena.run().resign().publish(&resign(threshold)).expect("memory can be written");
+        arena.rated().run().resign().publish(&resign(threshold)).expect("memory can be written");
     }
     let log = "{\"set\":\"train\",\"step\":10,\"policy\":1.5,\"value\":0.5,\"accuracy\":0.25}\nnonsense\n";
-    arena.run().logs().publish("000001-1.jsonl", Bytes::from(log)).expect("memory can be written");
-    arena
+    arena.rated().run().logs().publish("000001-1.jsonl", Bytes::from(log)).expect("memory can be written");
+    arena.rated
 }
 
 /// The facts as a script in the page finds them.
@@ -65,9 +67,9 @@ fn embedded(page: &str) -> Value {
 
 #[test]
 fn what_the_page_shows_is_in_the_store() {
-    let arena = run_of_three();
-    let run = arena.run();
-    let facts = embedded(&page(&gather(&arena, &[]).expect("memory can be read")));
+    let rated = run_of_three();
+    let run = rated.run();
+    let facts = embedded(&page(&gather(&rated, &[]).expect("memory can be read")));
 
     let rows = run.ratings().newest().expect("memory can be read").expect("there are ratings");
     assert_eq!(facts["players"].as_array().map(Vec::len), Some(rows.len()));
@@ -99,12 +101,12 @@ fn what_the_page_shows_is_in_the_store() {
     assert_eq!(facts["thresholds"][1]["threshold"].as_f64().map(|number| number as f32), Some(newest.threshold));
     assert_eq!(facts["losses"][0]["policy"][0].as_f64(), Some(1.5));
     assert!(facts["notes"].to_string().contains("1 lines of the logs"), "{}", facts["notes"]);
-    assert_eq!(facts["run"]["config_digest"].as_str(), Some(arena.config().digest().as_str()));
+    assert_eq!(facts["run"]["config_digest"].as_str(), Some(rated.config().digest().as_str()));
 }
 
 #[test]
 fn retired_models_are_not_on_the_page() {
-    let mut arena = run_of_three();
+    let mut rated = run_of_three();
     let model = |number: u32| format!("tiny-{number}");
     let games: Vec<_> = (0..8)
         .flat_map(|index| [(1, 2), (2, 3)].map(|pair| (index, pair)))
@@ -114,41 +116,41 @@ fn retired_models_are_not_on_the_page() {
             record::GameRecord { id: record::GameId::of(&black, &white, "", index), black, white, ..game }
         })
         .collect();
-    arena.run().matches().publish("test", &games).expect("memory can be written");
-    let names = |arena: &Arena| {
-        let facts = embedded(&page(&gather(arena, &[]).expect("memory can be read")));
+    rated.run().matches().publish("test", &games).expect("memory can be written");
+    let names = |rated: &RatedRun| {
+        let facts = embedded(&page(&gather(rated, &[]).expect("memory can be read")));
         let names = facts["players"].as_array().expect("players").iter().map(|player| player["player"].to_string());
         let games = facts["games"].as_array().expect("games").iter().filter(|game| game["kind"] == "match");
         let own = games.filter(|game| game["black"] == "tiny-2" || game["white"] == "tiny-2").count();
         (names.collect::<Vec<_>>(), facts["pairings"].as_array().map(Vec::len), own, facts["notes"].to_string())
     };
-    let (all, pairings, own, _) = names(&arena);
+    let (all, pairings, own, _) = names(&rated);
     assert!(all.len() == 5 && own > 0, "{all:?}");
-    arena
+    rated
         .run()
         .retirements()
         .retire(2, &std::collections::BTreeMap::from([("by", "test")]))
         .expect("memory can be written");
-    let (shown, fewer, own, notes) = names(&arena);
+    let (shown, fewer, own, notes) = names(&rated);
     assert!(shown.len() == 4 && !shown.contains(&"\"tiny-2\"".to_owned()) && own == 0, "{shown:?}");
     assert!(fewer < pairings && notes.contains("not shown without --include-retired: tiny-2"), "{notes}");
-    arena = arena.including_retired();
-    assert_eq!(names(&arena).0, all);
+    rated = rated.including_retired();
+    assert_eq!(names(&rated).0, all);
 }
 
 #[test]
 fn ratings_are_on_the_scale_of_anchors() {
-    let arena = run_of_three();
+    let rated = run_of_three();
     let anchor = ["random=-1534".parse().expect("an anchor")];
-    let before = arena.rate().expect("memory can be read");
-    let facts = embedded(&page(&gather(&arena, &anchor).expect("random has played")));
+    let before = rated.rate().expect("memory can be read");
+    let facts = embedded(&page(&gather(&rated, &anchor).expect("random has played")));
     let players = facts["players"].as_array().expect("players");
     let random = players.iter().find(|player| player["player"] == "random").expect("random has played");
     assert_eq!(random["elo"].as_f64(), Some(-1534.0));
     assert_eq!(facts["scale"][0], "random = -1534");
-    assert_eq!(arena.run().ratings().newest().expect("memory can be read"), Some(before.rows()), "what is stored");
+    assert_eq!(rated.run().ratings().newest().expect("memory can be read"), Some(before.rows()), "what is stored");
     let nobody = ["Nobody=0".parse().expect("an anchor")];
-    let error = gather(&arena, &nobody).expect_err("nobody of this name has played");
+    let error = gather(&rated, &nobody).expect_err("nobody of this name has played");
     assert!(matches!(error, EvaluatorError::Anchor { .. }), "{error}");
 }
 
@@ -158,8 +160,8 @@ fn games_of(counted: &Value) -> u64 {
 
 #[test]
 fn games_can_be_played_again() {
-    let arena = run_of_three();
-    let facts = gather(&arena, &[]).expect("memory can be read");
+    let rated = run_of_three();
+    let facts = gather(&rated, &[]).expect("memory can be read");
     let kinds = |kind: &str| facts.games.iter().filter(|game| game.kind == kind).count();
     assert_eq!((kinds("match"), kinds("self-play")), (6, 5));
     for shown in &facts.games {
@@ -190,7 +192,7 @@ fn the_page_is_whole_in_itself() {
 
 #[test]
 fn a_run_that_has_just_begun_has_a_page_too() {
-    let facts = gather(&arena(), &[]).expect("memory can be read");
+    let facts = gather(&arena().rated, &[]).expect("memory can be read");
     assert_eq!(facts.to_string(), "0 players in 0 games, and 0 models in 0 games of self-play");
     assert_eq!(embedded(&page(&facts))["games"].as_array().map(Vec::len), Some(0));
 }
@@ -200,12 +202,13 @@ fn a_page_takes_the_place_of_the_one_before() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("report.html");
     fs::write(&file, "old").expect("the folder can be written");
-    write(&file, &gather(&arena(), &[]).expect("memory can be read")).expect("the folder can be written");
+    write(&file, &gather(&arena().rated, &[]).expect("memory can be read")).expect("the folder can be written");
     let left: Vec<_> =
         fs::read_dir(folder.path()).expect("a folder").flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(left, ["report.html"]);
     assert!(fs::read_to_string(&file).expect("text").starts_with("<!doctype html>"));
     assert!(
-        write(&folder.path().join("none/report.html"), &gather(&arena(), &[]).expect("memory can be read")).is_err()
+        write(&folder.path().join("none/report.html"), &gather(&arena().rated, &[]).expect("memory can be read"))
+            .is_err()
     );
 }

@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use bytes::Bytes;
 use cli::Stop;
 use config::ModelId;
+use models::Model;
 use net::{Device, Shape, Weights};
-use selfplay::{Job, Model, Unfinished, play};
+use selfplay::{Job, Unfinished, play};
 use store::{ModelCard, Run};
 
 use crate::{a_run, config, endless, finish, indices, job, published, stop_after};

@@ -4,7 +4,7 @@
 
 mod driving;
 mod handoff;
-mod models;
+mod model_errors;
 mod playing;
 mod resuming;
 
@@ -12,8 +12,9 @@ use std::ops::ControlFlow;
 
 use cli::Stop;
 use config::{ModelId, Preset, RunConfig};
+use models::Model;
 use record::GameRecord;
-use selfplay::{Job, Model, Progress, SelfplayError, Threshold, Unfinished, play};
+use selfplay::{Job, Progress, SelfplayError, Threshold, Unfinished, play};
 use store::{Run, Store};
 use tempfile::TempDir;
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::ops::ControlFlow;
 
 use cli::Stop;
-use selfplay::{Job, Model, SelfplayError, Threshold, Unfinished, play};
+use models::Model;
+use selfplay::{Job, SelfplayError, Threshold, Unfinished, play};
 
 use crate::{a_run, config, endless, finish, indices, job, published};
 

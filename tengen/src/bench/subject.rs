@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use cli::Classify;
-use config::{ModelId, ModelRef, Preset, RunConfig};
+use config::{ModelRef, Preset, RunConfig};
+use models::Models;
 use net::{Shape, Weights};
 use serde::Serialize;
 use store::Store;
@@ -71,7 +72,7 @@ impl Subject {
 impl SubjectArgs {
     pub(super) fn subjects(&self, store: &str) -> anyhow::Result<Vec<Subject>> {
         if let Some(model) = &self.model {
-            return Ok(vec![self.trained(&model::store_of(store, model)?, model)?]);
+            return Ok(vec![self.trained(&Models::new(Store::open(store)?), model)?]);
         }
         let towers = match (self.blocks, self.filters) {
             (Some(blocks), Some(filters)) => vec![(blocks, filters)],
@@ -99,13 +100,10 @@ impl SubjectArgs {
         }
     }
 
-    fn trained(&self, store: &Store, named: &ModelRef) -> anyhow::Result<Subject> {
-        let id = model::resolve(store, named)?;
-        let ModelId::Trained { run, number } = &id else {
-            return Err(anyhow::anyhow!("{id} has no weights to measure")).misconfigured();
-        };
-        let config = model::configuration(store, &id, None, &self.overrides)?;
-        let (_, bytes) = store.run(run).models().get(*number)?;
+    fn trained(&self, models: &Models, named: &ModelRef) -> anyhow::Result<Subject> {
+        let id = models.resolve(named)?;
+        let (_, bytes) = models.published(&id)?;
+        let config = model::configuration(models, &id, None, &self.overrides)?;
         let weights = Weights::from_bytes(&bytes).with_context(|| format!("model {id} cannot be opened"))?;
         Ok(Subject { name: id.to_string(), config, weights })
     }

@@ -20,6 +20,8 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("elo0", &["-1", "0", "1", "2", "5", "400", "0.25"]),
     ("elo1", &["-1", "0", "1", "2", "5", "400", "0.25"]),
     ("evaluator games", &["2", "400"]),
+    ("evaluator gate games", &["2", "400"]),
+    ("evaluator sprt games", &["2", "400"]),
     ("every", &["1", "2", "5", "400"]),
     ("filters", &["1", "2", "5", "400"]),
     ("generation", &["1", "2", "5", "400"]),
@@ -32,7 +34,6 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("bench network positions", &["1", "2", "5", "400"]),
     ("ladders positions", &["1", "2", "5", "400"]),
     ("resign", &["-1", "0"]),
-    ("retire", &["0", "1", "2", "5", "400", "0.25"]),
     ("searches", &["2", "5", "400"]),
     ("seconds", &["1", "2", "5", "400", "0.25"]),
     ("selfplay games", &["1", "2", "5", "400"]),
@@ -46,9 +47,8 @@ const NUMBERS: &[(&str, &[&str])] = &[
 ];
 
 /// Options that are no numbers.
-const WORDS: &str = "about against against-anchors anchor config device engines format from gate human log-format \
-    log-level metrics-addr model name new-model out pair pairing precision prior q-init rate report run set sgf sprt \
-    store times unfinished unretire with worker";
+const WORDS: &str = "about against against-anchors anchor config device engines format from human log-format log-level \
+    metrics-addr model name new-model out pair precision prior q-init run set sgf store times unfinished with worker";
 
 /// The numbers that an option takes by the longest name that fits, or `None` for one that is no number.
 fn declared(name: &str) -> Option<&'static [&'static str]> {

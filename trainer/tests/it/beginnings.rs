@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use cli::Stop;
+use models::Models;
 use net::{FileKind, Inputs, NetError, Shape, Weights};
 use store::{Run, SourceKind, Store};
 use trainer::{Beginning, Course, Lesson, People, TrainerError, bootstrap};
@@ -87,16 +88,16 @@ fn a_network_of_leela_zeros_is_trained_further_with_its_planes() {
 
 #[test]
 fn a_model_of_another_run_is_named_on_the_card() {
-    let store = Store::in_memory().unwrap();
-    let [old, new] = ["old", "new"].map(|name| store.run(&name.parse().unwrap()));
+    let models = Models::new(Store::in_memory().unwrap());
+    let [old, new] = ["old", "new"].map(|name| models.store().run(&name.parse().unwrap()));
     [&old, &new].into_iter().for_each(|run| run.create(&config()).unwrap());
     of_file(&weights(1)).publish(&old, &config()).unwrap();
-    let beginning = Beginning::of_model(&store, &"old-1".parse().unwrap()).unwrap();
+    let beginning = Beginning::of_model(&models, &"old-1".parse().unwrap()).unwrap();
     let card = beginning.publish(&new, &config()).unwrap();
     assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Model, "old-1"));
     assert_eq!(new.models().get(1).unwrap().1, old.models().get(1).unwrap().1);
-    for (id, problem) in [("old-2", "does not exist"), ("random", "random has no weights")] {
-        let error = Beginning::of_model(&store, &id.parse().unwrap()).unwrap_err();
+    for (id, problem) in [("old-2", "the newest of run old is old-1"), ("random", "random has no weights")] {
+        let error = Beginning::of_model(&models, &id.parse().unwrap()).unwrap_err();
         assert!(error.to_string().contains(problem), "{error}");
     }
 }

@@ -69,6 +69,11 @@ fn minute() -> f64 {
 const MOST_SECONDS: f64 = 86_400.0;
 
 impl Declarations {
+    /// GNU Go as `configs/engines/gnugo.toml` declares it.
+    pub(crate) fn gnugo() -> Declarations {
+        Declarations::from_toml(include_str!("../../../../configs/engines/gnugo.toml")).expect("a test reads the file")
+    }
+
     /// Reads the text of a file.
     ///
     /// # Errors
@@ -142,7 +147,7 @@ mod tests {
     #[test]
     fn the_files_that_ship_are_good() {
         let players = |text: &str| Declarations::from_toml(text).unwrap().engine.len();
-        assert_eq!(players(include_str!("../../../../configs/engines/gnugo.toml")), 6);
+        assert_eq!(Declarations::gnugo().engine.len(), 6);
         assert_eq!(players(include_str!("../../../../configs/engines/pachi.toml")), 2);
         assert_eq!(players(include_str!("../../../../configs/engines/katago.toml")), 1);
     }

@@ -47,7 +47,7 @@ pub struct Identity {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// Nobody has declared it.
-    #[error("there is no engine {name}; known are {}", known.join(", "))]
+    #[error("there is no engine {name}; known are {}; declare others in a file and name it with --engines", known.join(", "))]
     Unknown {
         /// Its name.
         name: EngineName,
@@ -79,7 +79,8 @@ impl Classified for EngineError {
 }
 
 impl Engine {
-    /// The opponent of this name: built in, or one of the declared programs, which is not started yet.
+    /// The opponent of this name: built in, or one of the declared programs, which is not started yet. GNU Go needs no declaration:
+    /// the ones of `configs/engines/gnugo.toml` come with the program.
     ///
     /// # Errors
     /// There is none of this name.
@@ -87,12 +88,20 @@ impl Engine {
         if let Some(weak) = Weak::named(name) {
             return Ok(Engine { name: name.clone(), kind: Kind::Weak(weak) });
         }
-        match declared.engine.iter().find(|engine| engine.name == *name) {
+        let shipped = Declarations::gnugo();
+        match declared.engine.iter().chain(&shipped.engine).find(|engine| engine.name == *name) {
             Some(declaration) => {
                 let kind = Kind::Program { declaration: Arc::new(declaration.clone()), idle: Idle::default() };
                 Ok(Engine { name: name.clone(), kind })
             }
-            None => Err(EngineError::Unknown { name: name.clone(), known: Engine::names(declared) }),
+            None => {
+                let mut known = Engine::names(declared);
+                let undeclared = shipped.engine.iter().map(|engine| engine.name.to_string());
+                known.extend(
+                    undeclared.filter(|name| !declared.engine.iter().any(|engine| engine.name.as_str() == name)),
+                );
+                Err(EngineError::Unknown { name: name.clone(), known })
+            }
         }
     }
 

@@ -18,11 +18,6 @@ pub enum Reason {
         /// Pairs whose games teach about as much.
         equals: usize,
     },
-    /// One of the least known players against one of near rating, by Minigo's rule.
-    LittleKnown {
-        /// What is known of the difference of the two.
-        before: Estimate,
-    },
     /// Drawn at random, to find out where the ratings mislead.
     Random {
         /// What is known of the difference of the two.
@@ -43,9 +38,6 @@ impl fmt::Display for Reason {
                 )?;
                 write!(f, "; the difference is {}", difference(before))?;
                 if equals > 1 { write!(f, "; one of {equals} such pairs") } else { Ok(()) }
-            }
-            Reason::LittleKnown { before } => {
-                write!(f, "one of the least known players; the difference is {}", difference(before))
             }
             Reason::Random { before } => {
                 write!(f, "drawn at random to test the ratings, which say {}", difference(before))

@@ -58,7 +58,7 @@ fn chosen_pairs_teach_more_than_random_ones() {
     let chosen = |ratings: &Ratings, rng: &mut Xoshiro256PlusPlus| {
         let in_flight = InFlight::default();
         let question = Question { ratings, ages: &ages, in_flight: &in_flight, games: GAMES, cost: &|_, _| 1.0 };
-        let choice = pairs(&question, Rule::Informed(About::Curve), 1, rng)[0];
+        let choice = pairs(&question, About::Curve, 1, rng)[0];
         (choice.first, choice.second)
     };
     let random = |_: &Ratings, rng: &mut Xoshiro256PlusPlus| {

@@ -27,15 +27,15 @@ fn even(ab: u32, bc: u32, ac: u32) -> Ratings {
     Ratings::fit(&tally, &Prior::normal(&tally, 400.0)).expect("the pool can be rated")
 }
 
-fn choose(ratings: &Ratings, ages: &[u32], in_flight: &InFlight, rule: Rule, count: usize, seed: u64) -> Vec<Choice> {
+fn choose(ratings: &Ratings, ages: &[u32], in_flight: &InFlight, about: About, count: usize, seed: u64) -> Vec<Choice> {
     let ages: Vec<Option<u32>> = ages.iter().map(|&age| (age > 0).then_some(age)).collect();
     let question = Question { ratings, ages: &ages, in_flight, games: 2, cost: &|_, _| 1.0 };
-    pairs(&question, rule, count, &mut rng(seed))
+    pairs(&question, about, count, &mut rng(seed))
 }
 
 /// The choice of most seeds about all ratings: what is chosen when it is not drawn at random.
 fn choice(ratings: &Ratings, ages: &[u32], in_flight: &InFlight) -> (usize, usize) {
-    let choices = (0..20).flat_map(|seed| choose(ratings, ages, in_flight, Rule::Informed(About::Curve), 1, seed));
+    let choices = (0..20).flat_map(|seed| choose(ratings, ages, in_flight, About::Curve, 1, seed));
     let mut instructive = choices.filter(|choice| matches!(choice.reason, Reason::Instructive { .. })).map(pair);
     let first = instructive.next().expect("nine choices in ten are not random");
     assert!(instructive.all(|other| other == first), "there is one best pair");
@@ -70,7 +70,7 @@ fn games_in_flight_count_as_played() {
 #[test]
 fn a_batch_is_what_one_choice_after_the_other_would_be() {
     let (ratings, ages) = (even(6, 6, 6), [1, 2, 3]);
-    let batch = choose(&ratings, &ages, &InFlight::default(), Rule::Informed(About::Curve), 60, 1);
+    let batch = choose(&ratings, &ages, &InFlight::default(), About::Curve, 60, 1);
     let times = |wanted| batch.iter().filter(|choice| pair(**choice) == wanted).count();
     for wanted in [(A, B), (B, C), (A, C)] {
         assert!((8..=35).contains(&times(wanted)), "{wanted:?}: {} of 60", times(wanted));
@@ -110,7 +110,7 @@ fn count_pairs(ages: &[u32]) -> BTreeMap<(usize, usize), usize> {
     let ratings = even(20, 20, 20);
     let mut times = BTreeMap::new();
     for seed in 0..300 {
-        for choice in choose(&ratings, ages, &InFlight::default(), Rule::Informed(About::Curve), 1, seed) {
+        for choice in choose(&ratings, ages, &InFlight::default(), About::Curve, 1, seed) {
             *times.entry(pair(choice)).or_default() += 1;
         }
     }
@@ -130,7 +130,7 @@ fn each_question_is_answered_by_its_own_games() {
     let most_often = |about| {
         let mut times = BTreeMap::<_, usize>::new();
         for seed in 0..50 {
-            let choices = choose(&ratings, &[1, 2, 3, 0], &InFlight::default(), Rule::Informed(about), 1, seed);
+            let choices = choose(&ratings, &[1, 2, 3, 0], &InFlight::default(), about, 1, seed);
             *times.entry(pair(choices[0])).or_default() += 1;
         }
         times.into_iter().max_by_key(|&(_, times)| times).expect("pairs were chosen").0
@@ -148,7 +148,7 @@ fn dear_games_are_played_less() {
     let (ratings, ages) = (even(20, 20, 20), [Some(1), Some(2), Some(3)]);
     let cost = |one, other| if (one, other) == (A, B) { 3.0 } else { 1.0 };
     let question = Question { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 2, cost: &cost };
-    let choices = pairs(&question, Rule::Informed(About::Curve), 50, &mut rng(3));
+    let choices = pairs(&question, About::Curve, 50, &mut rng(3));
     let dear = choices.iter().filter(|choice| pair(**choice) == (A, B)).count();
     assert!(dear < 10, "{dear} of 50");
 }
@@ -156,17 +156,17 @@ fn dear_games_are_played_less() {
 #[test]
 fn the_choices_are_a_function_of_their_arguments() {
     let (ratings, ages, idle) = (even(8, 6, 4), [1, 2, 3], InFlight::default());
-    for rule in [Rule::Informed(About::Best), Rule::Minigo, Rule::Random] {
-        let choices = |seed| choose(&ratings, &ages, &idle, rule, 3, seed);
+    for about in [About::Best, About::Curve] {
+        let choices = |seed| choose(&ratings, &ages, &idle, about, 3, seed);
         assert!((0..50).all(|seed| choices(seed) == choices(seed)));
-        assert!((0..50).any(|seed| choices(seed) != choices(0)), "{rule:?}");
+        assert!((0..50).any(|seed| choices(seed) != choices(0)), "{about:?}");
     }
 }
 
 #[test]
 fn informed_choice_is_random_once_in_ten() {
     let (ratings, ages, idle) = (even(40, 40, 0), [1, 2, 3], InFlight::default());
-    let choices = (0..2000).flat_map(|seed| choose(&ratings, &ages, &idle, Rule::Informed(About::Best), 1, seed));
+    let choices = (0..2000).flat_map(|seed| choose(&ratings, &ages, &idle, About::Best, 1, seed));
     let random = choices.filter(|choice| matches!(choice.reason, Reason::Random { .. })).count();
     // Three standard deviations of a binomial count are 40.
     assert!((160..=240).contains(&random), "{random} of 2000");
@@ -178,31 +178,9 @@ fn fewer_than_two_players_make_no_pair() {
         let tally = Tally::new(players.clone());
         let ratings = Ratings::fit(&tally, &Prior::normal(&tally, 400.0)).expect("the pool can be rated");
         let ages = vec![1; players.len()];
-        for rule in [Rule::Informed(About::Best), Rule::Minigo, Rule::Random] {
-            assert!(choose(&ratings, &ages, &InFlight::default(), rule, 3, 0).is_empty());
+        for about in [About::Best, About::Curve] {
+            assert!(choose(&ratings, &ages, &InFlight::default(), about, 3, 0).is_empty());
         }
-    }
-}
-
-/// Minigo's pairs have one of the ten least known, and a neighbour.
-#[test]
-fn minigos_rule_looks_at_the_least_known_and_their_neighbours() {
-    let mut tally = Tally::new((0..40).map(|player| player.to_string()));
-    for player in 1..40_usize {
-        for _ in 0..if player < 30 { 10 } else { 1 } {
-            for (black, white, outcome) in [
-                (player, player - 1, Black),
-                (player - 1, player, Black),
-                (player, player - 1, White),
-                (player, player - 1, Black),
-            ] {
-                tally.add(&black.to_string(), &white.to_string(), outcome);
-            }
-        }
-    }
-    let ratings = Ratings::fit(&tally, &Prior::normal(&tally, 1000.0)).expect("the pool can be rated");
-    for choice in choose(&ratings, &[1; 40], &InFlight::default(), Rule::Minigo, 30, 5) {
-        assert!(choice.second >= 30 && choice.second - choice.first < 30, "{choice:?}");
     }
 }
 
@@ -217,7 +195,7 @@ fn promised_error_is_the_error_after_the_games() {
     let ages = [Some(1), Some(2)];
     let question =
         Question { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 100, cost: &|_, _| 1.0 };
-    let promised = (0..20).flat_map(|seed| pairs(&question, Rule::Informed(About::Newest), 1, &mut rng(seed)));
+    let promised = (0..20).flat_map(|seed| pairs(&question, About::Newest, 1, &mut rng(seed)));
     let (known, will_be) = promised
         .filter_map(|choice| match choice.reason {
             Reason::Instructive { known, will_be, .. } => Some((known, will_be)),
@@ -269,8 +247,4 @@ fn reasons_are_sentences() {
         "what was asked is known to ±39.2 Elo and will be to ±29.4; the difference is -38 ±196 Elo; one of 3 such pairs"
     );
     assert_eq!(Reason::Random { before }.to_string(), "drawn at random to test the ratings, which say -38 ±196 Elo");
-    assert_eq!(
-        Reason::LittleKnown { before }.to_string(),
-        "one of the least known players; the difference is -38 ±196 Elo"
-    );
 }

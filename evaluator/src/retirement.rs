@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use config::ModelId;
-use ratings::{Estimate, Ratings};
+use ratings::Estimate;
 use serde::Serialize;
 
-use super::Arena;
-use crate::EvaluatorError;
+use crate::{EvaluatorError, RatedRun};
 
 /// A model with fewer games is not judged.
 const ENOUGH_GAMES: u32 = 16;
@@ -42,28 +41,16 @@ pub struct Deletion {
     pub kept: Option<&'static str>,
 }
 
-impl Arena {
-    /// The same arena with retired models in its tables, reports, pairings and promotion tests.
-    #[must_use]
-    pub fn including_retired(self) -> Arena {
-        Arena { including_retired: true, ..self }
-    }
-
-    /// The models that tables, reports, pairings and promotion tests leave out: the retired ones, unless this arena includes
-    /// them.
-    pub(crate) fn hidden(&self) -> Result<BTreeSet<u32>, EvaluatorError> {
-        if self.including_retired { Ok(BTreeSet::new()) } else { Ok(self.run.retirements().retired()?) }
-    }
-
-    /// Retires the models of the run that are, with 97.5 %, more than `bound` Elo behind its best: [`Arena::hidden`] from then
-    /// on. Never the newest, a champion, one that was brought back, or one with fewer than 16 games. Those that were retired
-    /// before are not among the answers.
+impl RatedRun {
+    /// Retires the models of the run that are, with 97.5 %, more than `bound` Elo behind its best: they are hidden from then on.
+    /// Never the newest, a champion, one that was brought back, or one with fewer than 16 games. Those that were retired before
+    /// are not among the answers.
     ///
     /// # Errors
     /// The store cannot be used, or the results cannot be rated.
     pub fn retire(&self, bound: f64) -> Result<Vec<Retirement>, EvaluatorError> {
         let tally = self.pool()?.tally([]);
-        let (ratings, _) = Ratings::of_runs(&tally, |prior| prior).map_err(|source| self.unrated(source))?;
+        let ratings = self.fit(&tally, |prior| prior)?;
         let ages = self.ages(&tally);
         let aged: Vec<(usize, u32)> =
             ages.iter().enumerate().filter_map(|(player, &age)| Some((player, age?))).collect();
@@ -73,16 +60,19 @@ impl Arena {
         };
         let newest = aged.iter().map(|&(_, age)| age).max();
         let records = tally.records();
-        let exempt =
-            [self.run.retirements().retired()?, self.run.retirements().reinstated()?, self.run.promotions().list()?];
+        let exempt = [
+            self.run().retirements().retired()?,
+            self.run().retirements().reinstated()?,
+            self.run().promotions().list()?,
+        ];
         let is_exempt = |age: u32| Some(age) == newest || exempt.iter().any(|models| models.contains(&age));
         let mut found = Vec::new();
         for (player, age) in aged.into_iter().filter(|&(_, age)| !is_exempt(age)) {
             let (behind, games) = (ratings.difference(best, player), records[player].games);
             if games >= ENOUGH_GAMES && behind.elo - behind.margin() > bound {
-                let model = |number| self.run.name().model(number);
+                let model = |number| self.run().name().model(number);
                 let retirement = Retirement { model: model(age), best: model(best_age), behind, games };
-                self.run.retirements().retire(age, &retirement.reason())?;
+                self.run().retirements().retire(age, &retirement.reason())?;
                 found.push(retirement);
             }
         }
@@ -96,29 +86,29 @@ impl Arena {
     pub fn retire_model(&self, model: &ModelId) -> Result<(), EvaluatorError> {
         let wrong = |reason| EvaluatorError::NotRetirable { model: model.clone(), what: "retired", reason };
         let number = self.published(model)?.ok_or_else(|| wrong("the run has no such model"))?;
-        if self.run.models().newest()? == Some(number) {
+        if self.run().models().newest()? == Some(number) {
             return Err(wrong("it is the newest model of the run"));
         }
-        if self.run.promotions().newest()? == Some(number) {
+        if self.champion()?.number() == number {
             return Err(wrong("it is the champion of the run"));
         }
-        Ok(self.run.retirements().retire(number, &ByName { retired: true, by: "name" })?)
+        Ok(self.run().retirements().retire(number, &ByName { retired: true, by: "name" })?)
     }
 
-    /// Brings a retired model back. [`Arena::retire`] leaves it alone from then on.
+    /// Brings a retired model back. [`RatedRun::retire`] leaves it alone from then on.
     ///
     /// # Errors
     /// The store cannot be used, or the model is not retired.
     pub fn unretire(&self, model: &ModelId) -> Result<(), EvaluatorError> {
         let wrong = |reason| EvaluatorError::NotRetirable { model: model.clone(), what: "brought back", reason };
         let number = self.published(model)?.ok_or_else(|| wrong("the run has no such model"))?;
-        if !self.run.retirements().retired()?.contains(&number) {
+        if !self.run().retirements().retired()?.contains(&number) {
             return Err(wrong("it is not retired"));
         }
-        if self.run.models().weights_are_deleted(number)? {
+        if self.run().models().weights_are_deleted(number)? {
             return Err(wrong("its weights were deleted; --include-retired shows its rating"));
         }
-        Ok(self.run.retirements().reinstate(number, &ByName { retired: false, by: "name" })?)
+        Ok(self.run().retirements().reinstate(number, &ByName { retired: false, by: "name" })?)
     }
 
     /// Deletes the weights of the retired models, except those that something still needs: champions, the newest model, the
@@ -127,18 +117,18 @@ impl Arena {
     /// # Errors
     /// The store cannot be used.
     pub fn delete_retired_weights(&self) -> Result<Vec<Deletion>, EvaluatorError> {
-        let (champions, steps) = (self.run.promotions().list()?, self.run.checkpoints().steps()?);
-        let newest = self.run.models().newest()?;
+        let (champions, steps) = (self.run().promotions().list()?, self.run().checkpoints().steps()?);
+        let newest = self.run().models().newest()?;
         let mut needed = BTreeSet::new();
-        for number in self.run.models().list()? {
-            let card = self.run.models().card(number)?;
+        for number in self.run().models().list()? {
+            let card = self.run().models().card(number)?;
             if newest == Some(number) || steps.contains(&card.step) {
                 needed.extend([number].into_iter().chain(card.parent));
             }
         }
         let mut found = Vec::new();
-        for number in self.run.retirements().retired()? {
-            if !self.run.models().exists(number)? || self.run.models().weights_are_deleted(number)? {
+        for number in self.run().retirements().retired()? {
+            if !self.run().models().exists(number)? || self.run().models().weights_are_deleted(number)? {
                 continue;
             }
             let kept = match number {
@@ -147,9 +137,9 @@ impl Arena {
                 _ => None,
             };
             if kept.is_none() {
-                self.run.models().delete_weights(number)?;
+                self.run().models().delete_weights(number)?;
             }
-            found.push(Deletion { model: self.run.name().model(number), kept });
+            found.push(Deletion { model: self.run().name().model(number), kept });
         }
         Ok(found)
     }
@@ -157,7 +147,7 @@ impl Arena {
     /// The number of a published model of this run; `None` for any other.
     fn published(&self, model: &ModelId) -> Result<Option<u32>, EvaluatorError> {
         match model {
-            ModelId::Trained { run, number } if run == self.run.name() && self.run.models().exists(*number)? => {
+            ModelId::Trained { run, number } if run == self.run().name() && self.run().models().exists(*number)? => {
                 Ok(Some(*number))
             }
             _ => Ok(None),
@@ -200,3 +190,6 @@ impl fmt::Display for Retirement {
         write!(f, "{model} is retired: {:.0} ±{:.0} Elo behind {best} after {games} games", behind.elo, behind.margin())
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

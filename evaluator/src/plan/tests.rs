@@ -5,7 +5,8 @@ use record::{GameId, GameRecord, Outcome, synthetic};
 use store::Store;
 
 use super::*;
-use crate::arena::tests::{arena, name, publish_models, store_of};
+use crate::fixture::{arena, name, publish_models, store_of};
+use crate::meeting;
 
 #[test]
 fn ancestors_are_at_fibonacci_distances() {
@@ -32,19 +33,6 @@ struct Simulation {
     killed_after: Option<usize>,
 }
 
-/// The process was killed, or the store failed.
-#[derive(Debug)]
-enum Ended {
-    Killed,
-    Failed,
-}
-
-impl From<EvaluatorError> for Ended {
-    fn from(_: EvaluatorError) -> Ended {
-        Ended::Failed
-    }
-}
-
 /// The schedule of `configs/9x9.toml`, changed.
 fn config(changes: &[&str]) -> RunConfig {
     config::Preset::NineByNine.with(changes).expect("the overrides are good")
@@ -68,32 +56,38 @@ impl Simulation {
         Simulation { store, config, seed, killed_after: None }
     }
 
-    /// All that `tengen run` plays, model by model; what was played before is not played again.
-    fn run(&self) -> Result<(), Ended> {
-        let (mut arena, stop, mut left) = (arena(&self.store, 1), Stop::never(), self.killed_after);
-        let mut play = |arena: &mut Arena, pair: [&PlayerId; 2], games: u64| self.play(arena, pair, games, &mut left);
-        for newest in (1..=self.config.cycle.models).filter(|number| number % self.config.evaluate.every == 0) {
-            arena.measure(newest, &stop, &mut play)?;
-        }
-        arena.measure_last(self.config.cycle.models, &stop, &mut play)
+    /// All that `tengen run` plays, model by model; what was played before is not played again. Answers whether it came to the end.
+    fn run(&self) -> bool {
+        let (rated, mut left) = (self.rated(), self.killed_after);
+        let models = self.config.cycle.models;
+        let measured = (1..=models).filter(|number| number % self.config.evaluate.every == 0);
+        let plans = measured.map(|newest| Plan::of_model(&rated, newest).expect("the results can be rated"));
+        plans.chain(std::iter::once_with(|| Plan::last(&rated, models))).all(|mut plan| {
+            while let Some((pair, games)) = plan.next(&rated).expect("the results can be rated") {
+                if !self.play(&rated, pair.each_ref(), games, &mut left) {
+                    return false;
+                }
+            }
+            true
+        })
     }
 
-    fn play(
-        &self,
-        arena: &mut Arena,
-        [one, other]: [&PlayerId; 2],
-        games: u64,
-        left: &mut Option<usize>,
-    ) -> Result<(), Ended> {
-        for number in arena.missing([one, other], games)? {
+    /// Plays what is left of a match; answers whether the process survives that.
+    fn play(&self, rated: &RatedRun, [one, other]: [&PlayerId; 2], games: u64, left: &mut Option<usize>) -> bool {
+        let pair = [one.min(other), one.max(other)];
+        let played = rated.pool().expect("memory can be read").played(pair[0], pair[1]);
+        for number in meeting::missing(&played, games) {
             if *left == Some(0) {
-                return Err(Ended::Killed);
+                return false;
             }
-            let game = self.game([one.min(other), one.max(other)], number);
-            arena.run.matches().publish("test", &[game]).map_err(EvaluatorError::from)?;
+            rated.run.matches().publish("test", &[self.game(pair, number)]).expect("memory can be written");
             *left = left.map(|left| left - 1);
         }
-        Ok(())
+        true
+    }
+
+    fn rated(&self) -> RatedRun {
+        arena(&self.store, 1).rated
     }
 
     fn game(&self, [first, second]: [&PlayerId; 2], number: u64) -> GameRecord {
@@ -110,13 +104,13 @@ impl Simulation {
 
     /// The games that were played, and the margin that the table prints at most.
     fn found(&self) -> (usize, f64) {
-        let arena = arena(&self.store, 1);
-        let games = arena.pool().expect("memory can be read").games();
-        (games, arena.ladder(self.config.cycle.models).expect("the pool can be rated").margin())
+        let rated = self.rated();
+        let games = rated.pool().expect("memory can be read").games();
+        (games, rated.ladder(self.config.cycle.models).expect("the pool can be rated").margin())
     }
 
     fn ids(&self) -> Vec<(String, String, u64)> {
-        let results = arena(&self.store, 1).run.matches().all().expect("memory can be read");
+        let results = self.rated().run.matches().all().expect("memory can be read");
         let mut ids: Vec<_> = results.into_iter().map(|game| (game.black, game.white, game.index)).collect();
         ids.sort();
         ids
@@ -132,7 +126,7 @@ fn strength(player: &str) -> f64 {
 fn a_finished_run_has_a_table_within_100_elo() {
     for seed in 1..=3 {
         let run = Simulation::new(&[], seed);
-        run.run().expect("nothing fails");
+        assert!(run.run());
         let (games, margin) = run.found();
         println!("seed {seed}: {games} games, ± {margin:.0}");
         assert!(margin <= 100.0 && games <= 1000, "seed {seed}: {games} games, ± {margin}");
@@ -142,7 +136,7 @@ fn a_finished_run_has_a_table_within_100_elo() {
 #[test]
 fn matches_of_neighbours_leave_the_ends_of_a_run_unknown() {
     let run = Simulation::new(&NEIGHBOURS, 1);
-    run.run().expect("nothing fails");
+    assert!(run.run());
     let (games, margin) = run.found();
     assert!(games == 240 && margin > 400.0, "{games} games, ± {margin}");
 }
@@ -150,51 +144,51 @@ fn matches_of_neighbours_leave_the_ends_of_a_run_unknown() {
 #[test]
 fn a_killed_schedule_plays_the_same_games() {
     let whole = Simulation::new(&["loop.models=40"], 1);
-    whole.run().expect("nothing fails");
+    assert!(whole.run());
     let mut broken = Simulation::new(&["loop.models=40"], 1);
     broken.killed_after = Some(57);
     let mut rounds = 0;
-    while broken.run().is_err() {
+    while !broken.run() {
         rounds += 1;
         assert!(rounds < 100, "every round plays 57 games");
     }
     assert!(rounds > 2, "it was killed {rounds} times");
     assert_eq!(broken.ids(), whole.ids());
     // A finished run plays nothing more.
-    broken.run().expect("nothing fails");
+    assert!(broken.run());
     assert_eq!(broken.ids(), whole.ids());
 }
 
 #[test]
 fn games_of_others_do_not_change_the_schedule_that_was_begun() {
     let run = Simulation::new(&["loop.models=24"], 1);
-    run.run().expect("nothing fails");
+    assert!(run.run());
     let before = run.found().0;
     // An evaluator plays eight games of its own.
-    let mut arena = arena(&run.store, 1);
+    let rated = run.rated();
     let ids = [1, 2].map(|number| PlayerId::from(name("tiny").model(number)));
-    run.play(&mut arena, [&ids[0], &ids[1]], 8, &mut None).expect("memory can be written");
-    run.run().expect("nothing fails");
+    assert!(run.play(&rated, ids.each_ref(), 8, &mut None));
+    assert!(run.run());
     assert!(run.found().0 >= before + 8);
     let pairings: Vec<_> =
-        (0..).map_while(|turn| arena.run.pairings().get(24, turn).expect("memory can be read")).collect();
+        (0..).map_while(|turn| rated.run.pairings().get(24, turn).expect("memory can be read")).collect();
     assert!(!pairings.is_empty());
 }
 
 #[test]
 fn retired_models_take_no_part() {
     let run = Simulation::new(&["loop.models=40"], 1);
-    let arena = arena(&run.store, 1);
-    arena.retire_model(&name("tiny").model(16)).expect("it is not the newest");
-    run.run().expect("nothing fails");
+    let rated = run.rated();
+    rated.retire_model(&name("tiny").model(16)).expect("it is not the newest");
+    assert!(run.run());
     let outcast = name("tiny").model(16).to_string();
     for (model, turn) in (1..=40).flat_map(|model| (0..40).map(move |turn| (model, turn))) {
-        if let Some(pair) = arena.run.pairings().get(model, turn).expect("memory can be read") {
+        if let Some(pair) = rated.run.pairings().get(model, turn).expect("memory can be read") {
             assert!(pair.first.to_string() != outcast && pair.second.to_string() != outcast, "{pair:?}");
         }
     }
     assert_eq!(
-        arena.ladder(40).expect("the pool can be rated").models(),
+        rated.ladder(40).expect("the pool can be rated").models(),
         5 - 1 + 1,
         "8, 24, 32, 40, and 20 at the end"
     );

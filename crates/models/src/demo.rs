@@ -1,0 +1,71 @@
+//! The model that comes with the program: `9x9-demo`.
+
+use config::{Preset, RunConfig, RunName};
+use store::{ModelCard, Run, StoreError};
+
+/// The name of its run.
+pub(crate) const NAME: &str = "9x9-demo";
+
+/// Its weights, after 6.3 hours on two cores: configs/9x9.toml, configs/9x9-larger.toml to its model 100, the same once more, then with
+/// eight blocks, and then configs/9x9-further.toml (RESULTS.md, "searches of 32 visits, and six hours").
+const WEIGHTS: &[u8] = include_bytes!("../../../demo/9x9-demo.safetensors");
+
+/// Optimiser steps that it has taken.
+const STEPS: u64 = 93_677;
+
+/// Its network and its last search settings where they differ from `configs/9x9.toml`.
+const DIFFERENCES: [&str; 6] = [
+    "network.blocks=8",
+    "network.filters=64",
+    "network.inputs=tactics",
+    "train.grow=[]",
+    "search.visits=32",
+    "search.phases=[]",
+];
+
+/// Whether this is the name of the demo's run.
+pub(crate) fn is_named(run: &RunName) -> bool {
+    run.as_str() == NAME
+}
+
+fn configuration() -> RunConfig {
+    Preset::NineByNine.with(&DIFFERENCES).expect("a test reads it")
+}
+
+/// Creates the demo's run and publishes its model 1 there.
+pub(crate) fn publish(run: &Run) -> Result<(), StoreError> {
+    let config = configuration();
+    run.create(&config)?;
+    let card = ModelCard {
+        run: run.name().clone(),
+        number: 1,
+        parent: None,
+        origin: Vec::new(),
+        step: STEPS,
+        size: config.game.size,
+        config_digest: config.digest(),
+        network: config.network,
+        search: config.search,
+    };
+    run.models().publish(&card, WEIGHTS.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use net::{Shape, Weights};
+    use store::Store;
+
+    use super::*;
+
+    #[test]
+    fn demo_is_a_small_network_of_its_configuration() {
+        let run = Store::in_memory().unwrap().run(&NAME.parse().unwrap());
+        publish(&run).unwrap();
+        let (card, weights) = run.models().get(1).unwrap();
+        let config = configuration();
+        assert_eq!(run.config().unwrap(), Some(config.clone()));
+        assert_eq!((card.search.visits, card.search.gumbel_moves, card.search.gumbel_c_scale), (32, 4, 1.0));
+        assert_eq!(Weights::from_bytes(&weights).unwrap().shape(), Shape::new(&config.game, &card.network).unwrap());
+        assert!(weights.len() < 3_000_000);
+    }
+}

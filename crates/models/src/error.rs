@@ -1,0 +1,140 @@
+//! Errors of models.
+
+use std::io;
+use std::path::PathBuf;
+
+use config::{ConfigError, ModelId, RunName};
+use exit_class::{Classified, ExitClass};
+use net::NetError;
+use store::{Run, StoreError};
+
+use crate::demo;
+
+/// A model that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The named run does not exist.
+    #[error("there is no run {run} in {store}; known are {}", list(known))]
+    NoRun {
+        /// The run.
+        run: RunName,
+        /// The store.
+        store: String,
+        /// The runs of the store.
+        known: Vec<RunName>,
+    },
+    /// The named run has no model.
+    #[error(
+        "run {run} has no model yet in {store}; wait for its first model, or name uniform, random or {}",
+        demo::NAME
+    )]
+    NoModel {
+        /// The run.
+        run: RunName,
+        /// The store.
+        store: String,
+    },
+    /// A model that was never published.
+    #[error("there is no model {model} in {store}; {known}")]
+    Missing {
+        /// The model.
+        model: ModelId,
+        /// The store.
+        store: String,
+        /// The newest model of the run, or why it has none.
+        known: String,
+    },
+    /// A model without weights where weights are needed.
+    #[error("{model} has no weights; name a trained model, such as v15-330 or {}", demo::NAME)]
+    BuiltIn {
+        /// The model.
+        model: ModelId,
+    },
+    /// A model of another board size.
+    #[error(
+        "{model} plays on {found}x{found} boards, and this run on {wanted}x{wanted}; name a model and a run of the same size"
+    )]
+    OtherBoard {
+        /// The model.
+        model: String,
+        /// The side of its board.
+        found: usize,
+        /// The side of the run's board.
+        wanted: usize,
+    },
+    /// Search settings that a model cannot have.
+    #[error("{player} cannot play")]
+    Settings {
+        /// The model and the settings.
+        player: String,
+        /// The bad setting.
+        source: ConfigError,
+    },
+    /// A file of weights that cannot be read.
+    #[error("cannot read {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The answer of the file system.
+        source: io::Error,
+    },
+    /// Weights that cannot be used.
+    #[error("cannot open model {model}")]
+    Open {
+        /// The model or its file.
+        model: String,
+        /// The reason. Boxed, so that a `Result` stays small.
+        source: Box<NetError>,
+    },
+}
+
+impl ModelError {
+    pub(crate) fn unusable(model: &str, source: NetError) -> ModelError {
+        ModelError::Open { model: model.to_owned(), source: Box::new(source) }
+    }
+
+    pub(crate) fn no_model(run: &Run) -> ModelError {
+        ModelError::NoModel { run: run.name().clone(), store: run.store().root().to_owned() }
+    }
+
+    /// Says that the run does not exist, and which do.
+    pub fn no_run(run: &Run) -> ModelError {
+        match run.store().runs() {
+            Ok(known) => ModelError::NoRun { run: run.name().clone(), store: run.store().root().to_owned(), known },
+            Err(error) => error.into(),
+        }
+    }
+
+    /// Names the model, where the store names a file that does not exist.
+    pub(crate) fn of_model(run: &Run, model: &ModelId, error: StoreError) -> ModelError {
+        if !matches!(error, StoreError::NotFound { .. }) {
+            return error.into();
+        }
+        let name = run.name();
+        let known = match (run.models().newest(), run.exists()) {
+            (Ok(Some(newest)), _) => format!("the newest of run {name} is {}", name.model(newest)),
+            (Ok(None), Ok(true)) => format!("run {name} has no model yet"),
+            (Ok(None), Ok(false)) => format!("there is no run {name}"),
+            (Err(error), _) | (_, Err(error)) => return error.into(),
+        };
+        ModelError::Missing { model: model.clone(), store: run.store().root().to_owned(), known }
+    }
+}
+
+impl Classified for ModelError {
+    fn class(&self) -> ExitClass {
+        match self {
+            ModelError::Store(error) => error.class(),
+            ModelError::Open { source, .. } => source.class(),
+            _ => ExitClass::Configuration,
+        }
+    }
+}
+
+fn list(runs: &[RunName]) -> String {
+    let names = runs.iter().map(|run| format!("{run}, "));
+    format!("{}uniform, random and {}", names.collect::<String>(), demo::NAME)
+}

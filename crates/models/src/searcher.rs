@@ -1,0 +1,145 @@
+//! A model together with its search settings.
+
+use std::fs;
+use std::path::Path;
+
+use config::{ModelId, Overrides, RunConfig};
+use mcts::{Evaluator, Settings};
+use net::{Device, FileKind, Precision};
+use play::Budget;
+
+use crate::{Model, ModelError, Models};
+
+/// A model together with its search settings.
+pub struct Searcher {
+    name: String,
+    settings: Settings,
+    budget: Budget,
+    model: Model,
+}
+
+impl Searcher {
+    /// Opens a model for the games of a run. Built-in models search as the run does; trained ones, of whichever run, as
+    /// they were published. A network evaluates `batch` positions at a time.
+    ///
+    /// # Errors
+    /// There is no such model, its weights are damaged or for another board, or the device cannot be used.
+    pub fn open(
+        models: &Models,
+        config: &RunConfig,
+        id: &ModelId,
+        device: Device,
+        batch: usize,
+    ) -> Result<Searcher, ModelError> {
+        Searcher::open_with(models, config, id, &Overrides::NONE, device, batch)
+    }
+
+    /// The same with overrides of the search settings.
+    ///
+    /// # Errors
+    /// As [`Searcher::open`]; an override that is no setting.
+    pub fn open_with(
+        models: &Models,
+        config: &RunConfig,
+        id: &ModelId,
+        overrides: &Overrides,
+        device: Device,
+        batch: usize,
+    ) -> Result<Searcher, ModelError> {
+        let name = id.to_string();
+        let (search, model) = match id {
+            ModelId::Uniform => (config.search.clone(), Model::Uniform),
+            ModelId::Random => (config.search.clone(), Model::Random),
+            ModelId::Trained { .. } => {
+                let (card, weights) = models.published(id)?;
+                same_board(&name, card.size, config)?;
+                (card.search, Model::of_weights(&name, &weights, device, batch)?)
+            }
+        };
+        let published = RunConfig { search, ..config.clone() };
+        let wrong = |source| ModelError::Settings { player: format!("{id}{overrides}"), source };
+        Ok(Searcher::new(name, &overrides.apply(&published).map_err(wrong)?, model))
+    }
+
+    /// Opens a file of weights of any kind, which searches as the run does.
+    ///
+    /// # Errors
+    /// The file cannot be read, is no network or one for another board, or the device cannot be used.
+    pub fn of_file(path: &Path, config: &RunConfig, device: Device, batch: usize) -> Result<Searcher, ModelError> {
+        let name = path.display().to_string();
+        let bytes = fs::read(path).map_err(|source| ModelError::File { path: path.to_owned(), source })?;
+        let unusable = |source| ModelError::unusable(&name, source);
+        let (_, weights, _) = FileKind::read(&bytes).map_err(unusable)?;
+        same_board(&name, weights.shape().size.side(), config)?;
+        let model = net::Model::new(&weights, device, Precision::Auto, batch).map_err(unusable)?;
+        Ok(Searcher::new(name, config, Model::Trained(Box::new(model))))
+    }
+
+    fn new(name: String, config: &RunConfig, model: Model) -> Searcher {
+        let budget = Budget { visits: config.evaluate.visits, leaves: config.search.leaves };
+        Searcher { name, settings: Settings::new(&config.search, &config.game), budget, model }
+    }
+
+    /// The id of the model, or the name of its file.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its search settings.
+    pub fn settings(&self) -> Settings {
+        self.settings
+    }
+
+    /// What a move of a match costs it.
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    /// An evaluator for one thread, with so many bytes for its cache.
+    pub fn evaluator(&self, cache: usize) -> Box<dyn Evaluator> {
+        self.model.evaluator(cache)
+    }
+}
+
+fn same_board(model: &str, found: usize, config: &RunConfig) -> Result<(), ModelError> {
+    let wanted = config.game.size;
+    if found == wanted { Ok(()) } else { Err(ModelError::OtherBoard { model: model.to_owned(), found, wanted }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+    use net::{Shape, Weights};
+    use store::Store;
+
+    use super::*;
+
+    #[test]
+    fn of_file_opens_weights_of_the_board_and_refuses_others() {
+        let config = Preset::Tiny.config();
+        let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("net.safetensors");
+        let open = |config: &RunConfig| Searcher::of_file(&path, config, Device::Cpu, 8).map(|found| found.budget());
+        assert!(matches!(open(&config), Err(ModelError::File { .. })));
+        fs::write(&path, weights.to_bytes()).unwrap();
+        assert_eq!(open(&config).unwrap().visits, config.evaluate.visits);
+        let nine = Preset::NineByNine.config();
+        assert!(matches!(open(&nine), Err(ModelError::OtherBoard { found: 5, wanted: 9, .. })));
+        fs::write(&path, "no network").unwrap();
+        assert!(matches!(open(&config), Err(ModelError::Open { .. })));
+    }
+
+    #[test]
+    fn demo_searches_as_published_unless_overridden() {
+        let models = Models::new(Store::in_memory().unwrap());
+        let config = Preset::NineByNine.config();
+        let id = models.resolve(&"9x9-demo".parse().unwrap()).unwrap();
+        let open = |overrides: &Overrides| {
+            Searcher::open_with(&models, &config, &id, overrides, Device::Cpu, 8).map(|found| found.budget())
+        };
+        assert_eq!(open(&Overrides::NONE).unwrap().visits, config.evaluate.visits);
+        assert_eq!(open(&"visits=7".parse().unwrap()).unwrap().visits, 7);
+        assert!(matches!(open(&"visitz=7".parse().unwrap()), Err(ModelError::Settings { .. })));
+    }
+}

@@ -1,0 +1,151 @@
+//! Which pair plays next where many evaluators work on a run: proposals and claims.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use cli::Stop;
+use config::{ModelId, PlayerId};
+use play::{Seed, game_seed};
+use rand::SeedableRng;
+use ratings::Tally;
+use ratings::pairing::{self, About, Choice, InFlight, Question, Reason};
+use store::Claim;
+
+use super::Arena;
+use crate::{EvaluatorError, Progress, monitor};
+
+/// What was claimed this long ago is not being played any more.
+pub(super) const CLAIM_LASTS: Duration = Duration::from_secs(1800);
+
+/// Pairs that are drawn before it is believed that none is free: all have a retired model, or others are playing them.
+const DRAWS: usize = 1000;
+
+/// Two players who should meet, and why.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Proposal {
+    /// One of them.
+    pub first: PlayerId,
+    /// The other.
+    pub second: PlayerId,
+    /// Why these two.
+    pub reason: Reason,
+    /// Games between them that others were playing when they were chosen.
+    pub(super) in_flight: u32,
+}
+
+impl Arena {
+    /// The pair that would teach most, of the run's models, `random`, the programs of this place, and everybody who has played;
+    /// `None` when there are not two.
+    ///
+    /// # Errors
+    /// The store cannot be read, or the results cannot be rated.
+    pub fn propose(&self, about: About) -> Result<Option<Proposal>, EvaluatorError> {
+        let pool = self.rated.pool()?;
+        let models = self.rated.shown_models()?.into_iter().chain([ModelId::Random]).map(PlayerId::from);
+        let engines = self.place.engines.engine.iter().map(|engine| PlayerId::Engine(engine.name.clone()));
+        let tally = pool.tally(models.chain(engines).collect::<Vec<_>>());
+        let ratings = self.rated.fit(&tally, |prior| prior)?;
+        let ages = self.rated.ages(&tally);
+        monitor::note_ratings(&tally, &ratings, &ages);
+        // The games so far are part of the seed, so that the same question gets another answer when something is new;
+        // so is the worker, so that several at once share near-ties among them.
+        let mut rng =
+            Seed::seed_from_u64(game_seed(self.config().seed, &self.place.worker, "pair", pool.games() as u64));
+        let games = u32::try_from(self.config().evaluate.games_per_pair).unwrap_or(u32::MAX);
+        let in_flight = self.in_flight(&tally)?;
+        let hidden = self.rated.hidden_players(&tally)?;
+        let is_retired = |player: usize| hidden[player];
+        // Nothing is learned for what it costs; random choices do not look at the cost and are drawn again.
+        let players: Vec<Option<PlayerId>> = tally.players().iter().map(|name| name.parse().ok()).collect();
+        let seconds = |player: usize| self.pace.of(players[player].as_ref());
+        // What others are playing is left to them, as long as there is another pair.
+        let active = (0..players.len()).filter(|&player| !is_retired(player)).count();
+        let all_are_playing = in_flight.pairs() >= active * active.saturating_sub(1) / 2;
+        let is_free = |one: usize, other: usize| {
+            let is_taken = in_flight.between(one, other) > 0 && !all_are_playing;
+            !is_retired(one) && !is_retired(other) && !is_taken
+        };
+        let cost =
+            |one: usize, other: usize| if is_free(one, other) { seconds(one) + seconds(other) } else { f64::INFINITY };
+        let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
+        let id = |player: usize| tally.players()[player].parse().ok();
+        Ok(draw_free(&question, about, &is_free, &mut rng).and_then(|choice| {
+            let in_flight = in_flight.between(choice.first, choice.second);
+            let (first, second) = id(choice.first).zip(id(choice.second))?;
+            Some(Proposal { first, second, reason: choice.reason, in_flight })
+        }))
+    }
+
+    /// What other evaluators are playing now.
+    fn in_flight(&self, tally: &Tally) -> Result<InFlight, EvaluatorError> {
+        let mut in_flight = InFlight::default();
+        for claim in self.rated.run().claims().list(CLAIM_LASTS)? {
+            if let (Some(first), Some(second)) = (tally.place(&claim.first), tally.place(&claim.second)) {
+                in_flight.add(first, second, u32::try_from(claim.numbers.len()).unwrap_or(u32::MAX));
+            }
+        }
+        Ok(in_flight)
+    }
+
+    /// Lets a proposed pair play as many more games as the run wants, and lets other evaluators know. `None` when others have
+    /// begun with this pair since it was proposed: what it would teach now is another question.
+    ///
+    /// # Errors
+    /// As [`Arena::meet`].
+    pub fn meet_proposed(
+        &mut self,
+        proposal: &Proposal,
+        stop: &Stop,
+        watch: &mut dyn FnMut(Progress),
+    ) -> Result<Option<Progress>, EvaluatorError> {
+        let Proposal { first, second, .. } = proposal;
+        let Some(claim) = self.claim(proposal)? else { return Ok(None) };
+        let played = self.play([first, second], claim.numbers.clone(), stop, watch);
+        self.rated.run().claims().release(&claim)?;
+        cli::metrics::PAIRS.add(1);
+        played.map(Some)
+    }
+
+    /// Claims the next block of a pair's games of which some are neither played nor claimed; `None` when others have claimed
+    /// games of this pair since it was proposed.
+    pub(super) fn claim(&self, proposal: &Proposal) -> Result<Option<Claim>, EvaluatorError> {
+        let [one, other] = [&proposal.first, &proposal.second];
+        let (first, second) = (one.to_string(), other.to_string());
+        let size = self.config().evaluate.games_per_pair as u64;
+        loop {
+            let claims =
+                self.rated.run().claims().list(CLAIM_LASTS)?.into_iter().filter(|claim| claim.is_of(&first, &second));
+            let claimed: BTreeSet<u64> = claims.flat_map(|claim| claim.numbers).collect();
+            if claimed.len() > proposal.in_flight as usize {
+                return Ok(None);
+            }
+            // After the claims: the games of one that is released meanwhile are among the results.
+            let played = self.rated.pool()?.played(one.min(other), one.max(other));
+            let free = |number: &u64| !played.contains(number) && !claimed.contains(number);
+            let first_free = (0..).find(free).expect("nobody plays all numbers");
+            let block = first_free / size * size..(first_free / size + 1) * size;
+            let claim = Claim { first: first.clone(), second: second.clone(), numbers: block.filter(free).collect() };
+            if !self.rated.run().claims().take(&self.place.worker, &claim)? {
+                continue;
+            }
+            // Somebody may have claimed, played and released them while this claim was under way.
+            let played = self.rated.pool()?.played(one.min(other), one.max(other));
+            if claim.numbers.iter().all(|number| !played.contains(number)) {
+                return Ok(Some(claim));
+            }
+            self.rated.run().claims().release(&claim)?;
+        }
+    }
+}
+
+/// A pair that is chosen and free; `None` where none is.
+pub(crate) fn draw_free(
+    question: &Question,
+    about: About,
+    is_free: &dyn Fn(usize, usize) -> bool,
+    rng: &mut Seed,
+) -> Option<Choice> {
+    (0..DRAWS)
+        .map_while(|_| pairing::pairs(question, about, 1, rng).pop())
+        .find(|choice| is_free(choice.first, choice.second))
+}

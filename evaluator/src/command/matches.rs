@@ -1,0 +1,162 @@
+//! Matches: of a pair, of the pairs that teach most, of all models.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use cli::{Driver, Step, Stop, Waiting, drive, within};
+use config::{PlayerId, PlayerRef};
+use gtp::engines::Engine;
+use ratings::pairing::About;
+use store::{Backoff, Run};
+
+use super::{arena, run_of_any};
+use crate::driver::Schedule;
+use crate::schedule::{Pairs, Uncertain};
+use crate::{Arena, Bar, EvaluatorError, Matches, RatedRun};
+
+/// Games or pairs of games that a command may ask for.
+const MOST: u64 = 1_000_000_000;
+
+/// Matches whose pairs are given, not chosen.
+const GIVEN: [&str; 4] = ["pair", "round_robin", "new_model", "against_anchors"];
+
+/// The first pause and the longest between two looks for a run.
+const PAUSES: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(60)];
+
+/// Who plays.
+#[derive(clap::Args, Clone, Debug, Default, PartialEq)]
+pub(super) struct MatchArgs {
+    /// Let these two play: a model (v15-330, or v15 for the newest of run v15, 9x9-demo, uniform, or random), a model with
+    /// other settings (v15-330+visits=400+q_init=loss), or an engine (GnuGo-10, one of --engines, or Random or Captures, which
+    /// are built in)
+    #[arg(long, group = "match", num_args = 2, value_names = ["A", "B"])]
+    pair: Option<Vec<PlayerRef>>,
+    /// Let the two models play whose games are expected to teach the ratings most
+    #[arg(long, group = "match")]
+    pair_uncertain: bool,
+    /// With --pair-uncertain: wait for a run that is not there yet and for two players to pair, instead of giving up
+    #[arg(long, requires = "pair_uncertain", conflicts_with_all = GIVEN)]
+    wait: bool,
+    /// With --pair-uncertain: what is to be found out
+    #[arg(long, value_enum, default_value_t, value_name = "QUESTION")]
+    about: Question,
+    /// Let each two models of the run play
+    #[arg(long, group = "match")]
+    round_robin: bool,
+    /// Let this model play those at Fibonacci's distances before it in its run: 1, 2, 3, 5, 8 and so on
+    #[arg(long, group = "match", value_name = "MODEL")]
+    new_model: Option<PlayerRef>,
+    /// Let this player meet every engine: those that are built in, and those of --engines
+    #[arg(long, group = "match", value_name = "PLAYER")]
+    against_anchors: Option<PlayerRef>,
+    /// Play until two have met in at most so many games, earlier ones included; an even number [default: for --pair as many
+    /// more as the run's evaluate.games_per_pair, for each pair of several that many in all]
+    #[arg(long, value_name = "N", conflicts_with = "pair_uncertain", allow_negative_numbers = true, value_parser = even)]
+    games: Option<u64>,
+    /// With --pair-uncertain: choose so many pairs one after the other [default: 1]
+    #[arg(long, value_name = "N", requires = "pair_uncertain", conflicts_with_all = GIVEN, allow_negative_numbers = true, value_parser = within(1..=MOST))]
+    pairs: Option<u64>,
+}
+
+/// What is to be found out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, ValueEnum)]
+enum Question {
+    /// Which model is best
+    #[default]
+    Best,
+    /// All ratings
+    Curve,
+    /// The newest model against its ancestors
+    Newest,
+    /// The run's models against everybody else
+    Anchors,
+    /// Every model against the mean of the models, and the newest against the oldest
+    Ladder,
+}
+
+/// Both colours play each opening, so a match has an even number of games.
+pub(super) fn even(text: &str) -> Result<u64, String> {
+    match within(2..=MOST)(text)? {
+        games if games % 2 == 0 => Ok(games),
+        _ => Err("an even number is needed, because each opening is played with either colour".to_owned()),
+    }
+}
+
+impl MatchArgs {
+    fn about(&self) -> About {
+        match self.about {
+            Question::Best => About::Best,
+            Question::Curve => About::Curve,
+            Question::Newest => About::Newest,
+            Question::Anchors => About::Anchors,
+            Question::Ladder => About::Ladder,
+        }
+    }
+
+    /// The players that are named.
+    pub(super) fn players(&self) -> impl Iterator<Item = &PlayerRef> {
+        self.pair.iter().flatten().chain(&self.new_model).chain(&self.against_anchors)
+    }
+
+    /// The matches that are asked for.
+    fn schedule(&self, arena: &Arena) -> Result<Box<dyn Schedule>, EvaluatorError> {
+        let (rated, games) = (arena.rated(), self.games);
+        Ok(if self.pair_uncertain {
+            Box::new(Uncertain::new(self.about(), self.pairs.unwrap_or(1), self.wait))
+        } else if self.round_robin {
+            Box::new(Pairs::round_robin(rated, games)?)
+        } else if let Some(model) = &self.new_model {
+            let model = rated.resolve(model)?;
+            let ancestors = rated.ancestors(&model)?.into_iter().map(PlayerId::from);
+            Box::new(Pairs::against(rated, &model, ancestors, games))
+        } else if let Some(player) = &self.against_anchors {
+            let names = Engine::names(arena.engines());
+            let engine = |name: &String| PlayerId::Engine(name.parse().expect("engines have names that can be read"));
+            Box::new(Pairs::against(rated, &rated.resolve(player)?, names.iter().map(engine), games))
+        } else if let Some([first, second]) = self.pair.as_deref() {
+            Box::new(Pairs::of([rated.resolve(first)?, rated.resolve(second)?], games))
+        } else {
+            unreachable!("clap requires one of the group, and two players of --pair")
+        })
+    }
+}
+
+/// Plays the matches, and prints the ratings.
+pub(super) fn run(args: &super::Args, stop: &Stop) -> anyhow::Result<()> {
+    let (name, models) = args.open(run_of_any(args.matches.players()), stop)?;
+    let place = args.place()?;
+    if args.matches.wait {
+        let run = models.store().run(&name);
+        run.store().reach()?;
+        drive(&mut WaitForRun(run), stop)?;
+        if stop.requested() {
+            return Ok(());
+        }
+    }
+    let arena = arena(args.table.of(RatedRun::open(models, &name)?), place)?;
+    cli::ready();
+    let schedule = args.matches.schedule(&arena)?;
+    let mut matches = Matches::new(arena, schedule, Bar::default(), stop);
+    drive(&mut matches, stop)?;
+    args.table.print(matches.arena().rated())
+}
+
+/// Waits until a run exists.
+struct WaitForRun(Run);
+
+impl Driver for WaitForRun {
+    type Error = EvaluatorError;
+
+    fn step(&mut self) -> Result<Step, EvaluatorError> {
+        let WaitForRun(run) = self;
+        Ok(if run.exists()? {
+            Step::Finished
+        } else {
+            Step::Waiting(Waiting::new(format!("run {} to be created", run.name())))
+        })
+    }
+
+    fn pause(&self) -> Backoff {
+        Backoff::new(PAUSES[0], PAUSES[1])
+    }
+}

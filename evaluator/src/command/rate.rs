@@ -1,0 +1,51 @@
+//! `evaluator rate`: ratings for a table of results, wherever it comes from.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+
+use anyhow::Context;
+use cli::Classify;
+
+use super::table::Format;
+use crate::rate::{self, AnchorChoice, PriorChoice, Wish};
+
+/// Arguments of `evaluator rate`.
+#[derive(clap::Args, Debug)]
+pub(super) struct RateArgs {
+    /// Comma-separated values with the columns game_id, black, white and result (B, W or D); - for standard input
+    file: PathBuf,
+    /// What is believed before the games: none, gauss:SD around the middle of the pool, walk:STEP along the models of a run, or
+    /// walk with the step that the results make most probable
+    #[arg(long, default_value_t, value_name = "PRIOR")]
+    prior: PriorChoice,
+    /// Take the colours to be equal
+    #[arg(long)]
+    no_first_move: bool,
+    /// A player whose rating is known, as NAME=ELO, or NAME=ELO:SD if only so well; may be repeated. The ratings are on the
+    /// scale of these players then
+    #[arg(long, value_name = "NAME=ELO")]
+    anchor: Vec<AnchorChoice>,
+    /// How ratings are printed
+    #[arg(long, value_enum, default_value = "json", value_name = "FORMAT")]
+    format: Format,
+}
+
+/// Rates the table; no store is needed.
+pub(super) fn run(args: &RateArgs) -> anyhow::Result<()> {
+    let RateArgs { file, prior, no_first_move, anchor, format } = args;
+    let mut text = String::new();
+    let read = match file.to_str() {
+        Some("-") => io::stdin().read_to_string(&mut text),
+        _ => File::open(file).and_then(|mut file| file.read_to_string(&mut text)),
+    };
+    let named = || format!("cannot rate {}", file.display());
+    read.with_context(named).misconfigured()?;
+    let wish = Wish { prior: *prior, no_first_move: *no_first_move, anchors: anchor.clone() };
+    let report = rate::rate(&text, &wish).with_context(named)?;
+    match format {
+        Format::Json => cli::print(report),
+        Format::Csv => cli::print(report.to_csv()),
+        Format::Table => cli::print(report.to_table()),
+    }
+}

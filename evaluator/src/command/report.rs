@@ -1,0 +1,32 @@
+//! `evaluator report`: a page for a browser.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use cli::Classify;
+
+use crate::rate::AnchorChoice;
+use crate::{RatedRun, report};
+
+/// Arguments of `evaluator report`.
+#[derive(clap::Args, Debug)]
+pub(super) struct ReportArgs {
+    /// The page
+    #[arg(default_value = "report.html")]
+    file: PathBuf,
+    /// A player whose rating is known, as NAME=ELO, or NAME=ELO:SD if only so well; may be repeated. The ratings are on the
+    /// scale of these players then
+    #[arg(long, value_name = "NAME=ELO")]
+    anchor: Vec<AnchorChoice>,
+    /// Show retired models
+    #[arg(long)]
+    include_retired: bool,
+}
+
+/// Writes the page.
+pub(super) fn run(rated: RatedRun, ReportArgs { file, anchor, include_retired }: &ReportArgs) -> anyhow::Result<()> {
+    let rated = if *include_retired { rated.including_retired() } else { rated };
+    let facts = report::gather(&rated, anchor)?;
+    report::write(file, &facts).with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
+    cli::print(format_args!("{}: {facts}", file.display()))
+}

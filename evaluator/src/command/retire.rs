@@ -1,0 +1,81 @@
+//! `evaluator retire`, `unretire` and `delete-retired-weights`.
+
+use std::str::FromStr;
+
+use config::{ModelId, RunName};
+
+use crate::RatedRun;
+
+/// Elo by which a model can be behind.
+const MOST_ELO: f64 = 10_000.0;
+
+/// Arguments of `evaluator retire`.
+#[derive(clap::Args, Debug)]
+pub(super) struct RetireArgs {
+    /// A model by its name, or all that are surely, with 97.5 %, more than so many Elo behind the best of the run. Never the newest
+    /// or the champion; by Elo, none with fewer than 16 games and none that was brought back
+    #[arg(value_name = "ELO|MODEL", allow_negative_numbers = true)]
+    pub(super) which: Which,
+}
+
+/// Arguments of `evaluator unretire`.
+#[derive(clap::Args, Debug)]
+pub(super) struct UnretireArgs {
+    /// The model
+    pub(super) model: ModelId,
+}
+
+/// Which models are retired.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Which {
+    /// Those that are so many Elo behind the best.
+    Behind(f64),
+    /// This one.
+    Model(ModelId),
+}
+
+impl FromStr for Which {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Which, String> {
+        match (text.parse::<f64>(), text.parse()) {
+            (Ok(elo), _) if (0.0..=MOST_ELO).contains(&elo) => Ok(Which::Behind(elo)),
+            (Err(_), Ok(model)) => Ok(Which::Model(model)),
+            _ => Err(format!("{text} is neither Elo in {:?} nor a model such as v15-330", 0.0..=MOST_ELO)),
+        }
+    }
+}
+
+impl Which {
+    /// The run of the model.
+    pub(super) fn run(&self) -> Option<&RunName> {
+        match self {
+            Which::Behind(_) => None,
+            Which::Model(model) => model.run(),
+        }
+    }
+}
+
+/// Retires models, and prints the ratings of the others.
+pub(super) fn run(rated: &RatedRun, args: &RetireArgs) -> anyhow::Result<()> {
+    match &args.which {
+        Which::Behind(bound) => rated.retire(*bound)?.iter().try_for_each(cli::print)?,
+        Which::Model(model) => {
+            rated.retire_model(model)?;
+            cli::print(format_args!("{model} is retired"))?;
+        }
+    }
+    cli::print(rated.rate()?)
+}
+
+/// Brings a model back, and prints the ratings.
+pub(super) fn unretire(rated: &RatedRun, UnretireArgs { model }: &UnretireArgs) -> anyhow::Result<()> {
+    rated.unretire(model)?;
+    cli::print(format_args!("{model} is back"))?;
+    cli::print(rated.rate()?)
+}
+
+/// Deletes the weights of the retired models.
+pub(super) fn delete_weights(rated: &RatedRun) -> anyhow::Result<()> {
+    rated.delete_retired_weights()?.iter().try_for_each(cli::print)
+}

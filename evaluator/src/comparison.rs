@@ -1,0 +1,91 @@
+//! Which of two players is stronger, with as few games as that takes: a sequential test.
+
+use std::fmt;
+
+use cli::Step;
+use config::PlayerId;
+use ratings::sprt::{Outcomes, Sprt, Verdict};
+
+use crate::driver::{Schedule, Session};
+use crate::{Arena, EvaluatorError, RatedRun};
+
+/// What a sequential test has found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// Who was tested.
+    pub first: PlayerId,
+    /// Against whom.
+    pub second: PlayerId,
+    /// Pairs of games on one opening, by the points of the first: 0, ½, 1, 1½, 2.
+    pub outcomes: Outcomes<5>,
+    /// ln of the likelihood ratio of the upper hypothesis to the lower one.
+    pub log_ratio: f64,
+    /// Where the test ends.
+    pub bounds: [f64; 2],
+    /// What was found.
+    pub verdict: Verdict,
+}
+
+/// Two players meet until a test of the first's lead over the second has a verdict, or they have played so many games. Games
+/// of earlier meetings count. The test looks when a batch is over, all of its games included, so that short games do not count
+/// for more.
+pub struct Test {
+    players: [PlayerId; 2],
+    test: Sprt,
+    /// Games after which it ends without a verdict.
+    most: u64,
+}
+
+impl Test {
+    /// A test of two players.
+    pub fn new(players: [PlayerId; 2], test: Sprt, most: u64) -> Test {
+        Test { players, test, most }
+    }
+
+    /// What the games so far say.
+    pub(crate) fn look(&self, rated: &RatedRun) -> Result<Comparison, EvaluatorError> {
+        let [one, other] = &self.players;
+        let outcomes = rated.pool()?.pairs_of_games(one, other);
+        Ok(Comparison {
+            first: one.clone(),
+            second: other.clone(),
+            log_ratio: self.test.log_ratio(&outcomes),
+            bounds: self.test.bounds(),
+            verdict: self.test.verdict(&outcomes),
+            outcomes,
+        })
+    }
+}
+
+impl Schedule for Test {
+    fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError> {
+        let so_far = self.look(session.arena.rated())?;
+        let played = 2 * u64::from(so_far.outcomes.count());
+        if so_far.verdict != Verdict::Open || played >= self.most {
+            return Ok(Step::Finished);
+        }
+        tracing::info!(pairs = so_far.outcomes.count(), log_ratio = so_far.log_ratio, bounds = ?so_far.bounds, "no verdict yet");
+        session.play(self.players.each_ref(), (played + session.arena.batch()).min(self.most))?;
+        Ok(Step::Worked)
+    }
+
+    fn conclusion(&self, arena: &Arena) -> Result<Option<String>, EvaluatorError> {
+        Ok(Some(self.look(arena.rated())?.to_string()))
+    }
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Comparison { first, second, outcomes, log_ratio, bounds: [low, high], verdict } = self;
+        let verdict = match verdict {
+            Verdict::Open => "no verdict yet",
+            Verdict::Lower => "elo0 rather than elo1",
+            Verdict::Upper => "elo1 rather than elo0",
+        };
+        write!(f, "{first} against {second}: {verdict}; log likelihood ratio {log_ratio:.2} of {low:.2} to {high:.2}")?;
+        let [lost, .., won] = outcomes.0;
+        let count = outcomes.count();
+        write!(f, " after {count} pairs of games ({won} won twice, {lost} lost twice")?;
+        if count == 0 { write!(f, ")") } else { write!(f, ", {:.1} % of the points)", 100.0 * outcomes.mean()) }
+    }
+}

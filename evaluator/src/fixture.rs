@@ -1,0 +1,78 @@
+//! What unit tests share: a run on a small board, and an arena of built-in models.
+
+use std::collections::BTreeSet;
+
+use config::{ModelId, Overrides, PlayerId, Preset, RunConfig, RunName};
+use gtp::engines::Declarations;
+use models::Models;
+use net::Device;
+use ratings::pairing::About;
+use record::GameId;
+use store::Store;
+
+use crate::{Arena, Place, RatedRun};
+
+pub(crate) const RUN: &str = "tiny";
+
+/// A store with a run on a small board, few visits, and no model.
+pub(crate) fn store() -> Store {
+    let changes = ["search.visits=4", "evaluate.visits=4", "evaluate.games_per_pair=4"];
+    store_of(&Preset::Tiny.with(&changes).expect("the overrides are good"))
+}
+
+/// A store with a run of this configuration.
+pub(crate) fn store_of(config: &RunConfig) -> Store {
+    let store = Store::in_memory().expect("there is memory");
+    store.run(&name(RUN)).create(config).expect("the run is new");
+    store
+}
+
+pub(crate) fn name(run: &str) -> RunName {
+    run.parse().expect("a name")
+}
+
+pub(crate) fn arena(store: &Store, threads: usize) -> Arena {
+    let place = Place {
+        device: Device::Cpu,
+        cache: 1 << 20,
+        times: false,
+        threads,
+        engines: Declarations::default(),
+        worker: "test".to_owned(),
+    };
+    let rated = RatedRun::open(Models::new(store.clone()), &name(RUN)).expect("the run is there");
+    Arena::open(rated, place).expect("a good name")
+}
+
+/// Model cards without weights: these models never play.
+pub(crate) fn publish_models(arena: &Arena, count: u32) {
+    for number in 1..=count {
+        let config = arena.rated.config();
+        let card = store::ModelCard {
+            run: name(RUN),
+            number,
+            parent: None,
+            origin: Vec::new(),
+            step: 0,
+            size: config.game.size,
+            config_digest: config.digest(),
+            network: config.network,
+            search: config.search.clone(),
+        };
+        arena.rated.run.models().publish(&card, bytes::Bytes::from_static(b"none")).expect("memory can be written");
+    }
+}
+
+pub(crate) fn ids(arena: &Arena) -> BTreeSet<GameId> {
+    let results = arena.rated.run.matches().all().expect("memory can be read");
+    let ids: BTreeSet<GameId> = results.iter().map(|result| result.id).collect();
+    assert_eq!(ids.len(), results.len(), "no game is stored twice");
+    ids
+}
+
+pub(crate) const BEST: About = About::Best;
+
+pub(crate) const PAIR: [&PlayerId; 2] = [
+    &PlayerId::Model { id: ModelId::Random, settings: Overrides::NONE },
+    &PlayerId::Model { id: ModelId::Uniform, settings: Overrides::NONE },
+];

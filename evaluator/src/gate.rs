@@ -1,0 +1,94 @@
+//! Which model is worth recommending: a promotion test.
+
+use cli::Step;
+use config::{ModelId, PlayerId};
+use ratings::sprt::{Sprt, Verdict};
+use serde::Serialize;
+
+use crate::comparison::Test;
+use crate::driver::{Schedule, Session};
+use crate::{Arena, EvaluatorError, RatedRun};
+
+/// Tests whether a model of the run is stronger than the champion, and makes it the champion if it is. Without a verdict after so
+/// many games it is not. Nothing else depends on it: self-play goes on with the newest model.
+pub struct Gate {
+    candidate: u32,
+    champion: PlayerId,
+    test: Test,
+    promoted: bool,
+}
+
+/// What is kept of a promotion.
+#[derive(Serialize)]
+struct Beaten {
+    champion: PlayerId,
+    /// Pairs of games on one opening.
+    pairs: u32,
+    /// Share of the points that the new champion made.
+    score: f64,
+    /// ln of the likelihood ratio with which it passed.
+    log_ratio: f64,
+}
+
+impl RatedRun {
+    /// The last model that passed a promotion test; `random` before there is one. Only newer models can follow it.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn champion(&self) -> Result<ModelId, EvaluatorError> {
+        Ok(self.numbered(self.run().promotions().newest()?.unwrap_or(0)))
+    }
+}
+
+impl Gate {
+    /// The test of a candidate.
+    ///
+    /// # Errors
+    /// A model of another run, one that is not newer than the champion, or a hidden one.
+    pub fn new(rated: &RatedRun, candidate: &ModelId, test: Sprt, most: u64) -> Result<Gate, EvaluatorError> {
+        let champion = rated.champion()?;
+        let run = rated.run().name();
+        let number = match candidate {
+            ModelId::Trained { run: of, number } if of == run && *number > champion.number() => *number,
+            _ => return Err(EvaluatorError::NoCandidate { model: candidate.clone(), run: run.clone() }),
+        };
+        if rated.hidden()?.contains(&number) {
+            return Err(EvaluatorError::Retired(candidate.clone()));
+        }
+        let champion = PlayerId::from(champion);
+        let test = Test::new([candidate.clone().into(), champion.clone()], test, most);
+        Ok(Gate { candidate: number, champion, test, promoted: false })
+    }
+}
+
+impl Schedule for Gate {
+    fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError> {
+        let step = self.test.step(session)?;
+        if step == Step::Finished {
+            let rated = session.arena.rated();
+            let comparison = self.test.look(rated)?;
+            if comparison.verdict == Verdict::Upper {
+                let beaten = Beaten {
+                    champion: self.champion.clone(),
+                    pairs: comparison.outcomes.count(),
+                    score: comparison.outcomes.mean(),
+                    log_ratio: comparison.log_ratio,
+                };
+                rated.run().promotions().put(self.candidate, &beaten)?;
+                self.promoted = true;
+            }
+        }
+        Ok(step)
+    }
+
+    fn conclusion(&self, arena: &Arena) -> Result<Option<String>, EvaluatorError> {
+        let comparison = self.test.look(arena.rated())?;
+        Ok(Some(match self.promoted {
+            true => format!("{comparison}\n{} is the champion now", comparison.first),
+            false => format!("{comparison}\n{} stays the champion", comparison.second),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests;

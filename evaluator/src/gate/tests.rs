@@ -1,0 +1,94 @@
+//! Promotion tests, and the sequential tests that they are made of.
+
+use cli::Stop;
+use go::Size;
+use record::GameId;
+
+use super::*;
+use crate::fixture::{PAIR, RUN, arena, ids, name, publish_models, store};
+use crate::retirement::tests::run_with_weak_models;
+
+/// Plays a schedule to its end, and answers its conclusion.
+fn conclusion(arena: &mut Arena, mut schedule: impl Schedule) -> String {
+    let stop = Stop::never();
+    while schedule.step(&mut Session { arena, stop: &stop, report: &mut |_| {} }).expect("it can play")
+        != Step::Finished
+    {}
+    schedule.conclusion(arena).expect("memory can be read").expect("tests have one")
+}
+
+#[test]
+fn a_test_ends_with_a_verdict_or_with_its_games() {
+    let store = store();
+    let mut arena = arena(&store, 2);
+    let test = |sprt: &Sprt, most| Test::new(PAIR.map(PlayerId::clone), *sprt, most);
+    // Whatever the two are, they are not 2000 Elo apart.
+    let wide = Sprt::new(-1000.0, 1000.0, 0.05, 0.05).expect("a good test");
+    let text = conclusion(&mut arena, test(&wide, 400));
+    let found = test(&wide, 400).look(&arena.rated).expect("memory can be read");
+    assert!(found.verdict != Verdict::Open && found.to_string() == text, "{found}");
+    let games = ids(&arena).len();
+    assert_eq!(games, 2 * found.outcomes.count() as usize);
+    let points = arena.rated.score(PAIR).expect("memory can be read").points;
+    assert!((found.outcomes.mean() * games as f64 - points).abs() < 1e-9);
+    // Asked again it is known, and seen from the other side it is the opposite.
+    assert_eq!((conclusion(&mut arena, test(&wide, 400)), ids(&arena).len()), (text, games));
+    let turned = arena.rated.pool().expect("memory can be read").pairs_of_games(PAIR[1], PAIR[0]);
+    assert_eq!(turned.0.iter().rev().copied().collect::<Vec<_>>(), found.outcomes.0);
+    let narrow = Sprt::new(-0.1, 0.1, 0.05, 0.05).expect("a good test");
+    let open = conclusion(&mut arena, test(&narrow, games as u64 + 4));
+    assert!(open.contains("no verdict yet") && ids(&arena).len() == games + 4, "{open}");
+}
+
+#[test]
+fn a_retired_model_is_not_promoted() {
+    let store = store();
+    let rated = run_with_weak_models(&store).rated;
+    rated.retire(200.0).expect("the results can be rated");
+    let (one, test) = (name(RUN).model(1), Sprt::new(0.0, 100.0, 0.05, 0.05).expect("a test"));
+    let error = Gate::new(&rated, &one, test, 0).map(drop).expect_err("retired");
+    assert!(
+        error.to_string().starts_with("tiny-1 is retired; bring it back with `evaluator unretire tiny-1`"),
+        "{error}"
+    );
+    let mut arena = arena(&store, 1);
+    arena.rated = rated.including_retired();
+    let gate = Gate::new(&arena.rated, &one, test, 0).expect("it may be tested");
+    assert!(conclusion(&mut arena, gate).ends_with("random stays the champion"));
+}
+
+#[test]
+fn only_a_newer_and_stronger_model_becomes_the_champion() {
+    let store = store();
+    let mut arena = arena(&store, 1);
+    publish_models(&arena, 3);
+    let model = |number| name(RUN).model(number);
+    let test = Sprt::new(0.0, 100.0, 0.05, 0.05).expect("a test");
+    // Enough games for a verdict are there already: model 2 beats `random`, and model 3 shares the points with model 2.
+    let mut games = Vec::new();
+    for index in 0..200 {
+        for (one, other, one_wins) in [(2, 0, true), (3, 2, index % 4 < 2)] {
+            let player = |number: u32| if number == 0 { "random".to_owned() } else { model(number).to_string() };
+            let (black, white) =
+                if index % 2 == 0 { (player(one), player(other)) } else { (player(other), player(one)) };
+            let outcome = if one_wins == (index % 2 == 0) { record::Outcome::Black } else { record::Outcome::White };
+            let game = record::synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
+            let id = GameId::of(&black, &white, "", index);
+            games.push(record::GameRecord { id, black, white, outcome, ..game });
+        }
+    }
+    arena.rated.run.matches().publish("test", &games).expect("memory can be written");
+    assert_eq!(arena.rated.champion().expect("memory can be read"), ModelId::Random);
+    let mut promote = |number: u32| {
+        let gate = Gate::new(&arena.rated, &model(number), test, 0).expect("it may be tested");
+        (conclusion(&mut arena, gate), arena.rated.champion().expect("memory can be read"))
+    };
+    let (passed, champion) = promote(2);
+    assert!(passed.ends_with("tiny-2 is the champion now") && champion == model(2), "{passed}");
+    let (failed, champion) = promote(3);
+    assert!(failed.ends_with("tiny-2 stays the champion") && champion == model(2), "{failed}");
+    for wrong in [model(1), model(2), ModelId::Uniform] {
+        let error = Gate::new(&arena.rated, &wrong, test, 0).map(drop).expect_err("it cannot follow");
+        assert!(matches!(error, EvaluatorError::NoCandidate { .. }), "{wrong}");
+    }
+}

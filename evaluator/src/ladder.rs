@@ -1,0 +1,79 @@
+//! What the matches of `tengen run` tell of its models.
+
+use play::Seed;
+use ratings::pairing::{About, InFlight, Question, Reason};
+use ratings::{Ratings, Tally};
+
+use crate::arena::draw_free;
+use crate::{EvaluatorError, RatedRun};
+
+/// The rated models of a run, and what is known of them.
+pub struct Ladder {
+    tally: Tally,
+    ratings: Ratings,
+    /// By player: the number of a model that takes part.
+    ages: Vec<Option<u32>>,
+}
+
+impl RatedRun {
+    /// What is known of the models up to `newest` that have played, and of `newest`. Hidden models take no part.
+    ///
+    /// # Errors
+    /// The store cannot be read, or the results cannot be rated.
+    pub fn ladder(&self, newest: u32) -> Result<Ladder, EvaluatorError> {
+        let (hidden, everybody) = (self.hidden()?, self.pool()?.tally([]));
+        let played = self.ages(&everybody).into_iter().flatten().chain([newest]);
+        let mut models: Vec<u32> = played.filter(|number| *number <= newest && !hidden.contains(number)).collect();
+        models.sort_unstable();
+        models.dedup();
+        // By number, so that ratings do not depend on the order in which results came.
+        let mut tally = Tally::new(models.iter().chain([&0]).map(|&number| self.numbered(number).to_string()));
+        tally.extend(&everybody);
+        let ratings = self.fit(&tally, |prior| prior)?;
+        let ages = self.ages(&tally).into_iter().map(|age| age.filter(|age| models.binary_search(age).is_ok()));
+        Ok(Ladder { ages: ages.collect(), tally, ratings })
+    }
+}
+
+impl Ladder {
+    /// The models that take part.
+    pub fn models(&self) -> usize {
+        self.ages.iter().flatten().count()
+    }
+
+    /// The largest half-width of the 95 % intervals of all ratings, against the mean of the models, and of the newest model minus
+    /// the oldest, in Elo.
+    pub fn margin(&self) -> f64 {
+        let by_age = self.by_age();
+        let (Some(&oldest), Some(&newest)) = (by_age.first(), by_age.last()) else { return 0.0 };
+        let above = self.ratings.above(&by_age);
+        let places = by_age.iter().map(|&player| above[player].margin());
+        places.chain([self.ratings.difference(newest, oldest).margin()]).fold(0.0, f64::max)
+    }
+
+    /// The two models, by number, whose games tell most of all ratings and of the newest model minus the oldest.
+    pub(crate) fn choose(&self, games: usize, rng: &mut Seed) -> Option<(u32, u32, Reason)> {
+        let takes_part = |one: usize, other: usize| self.ages[one].is_some() && self.ages[other].is_some();
+        let cost = |one: usize, other: usize| if takes_part(one, other) { 1.0 } else { f64::INFINITY };
+        let question = Question {
+            ratings: &self.ratings,
+            ages: &self.ages,
+            in_flight: &InFlight::default(),
+            games: u32::try_from(games).unwrap_or(u32::MAX),
+            cost: &cost,
+        };
+        if self.models() < 2 {
+            return None;
+        }
+        let choice = draw_free(&question, About::Ladder, &takes_part, rng)?;
+        Some((self.ages[choice.first]?, self.ages[choice.second]?, choice.reason))
+    }
+
+    /// The models by their places among the players, oldest first.
+    fn by_age(&self) -> Vec<usize> {
+        let mut models: Vec<usize> =
+            (0..self.tally.players().len()).filter(|&player| self.ages[player].is_some()).collect();
+        models.sort_by_key(|&player| self.ages[player]);
+        models
+    }
+}

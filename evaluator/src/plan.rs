@@ -1,0 +1,188 @@
+//! The schedule of `tengen run`: how its models become rated.
+//!
+//! A [`Plan`] has the matches of a new model, or those of the finished run. Pairs that are chosen by what their games tell are kept
+//! in the store before they play, so that a run that is killed anywhere continues with the same games. [`Generations`] follows the
+//! models of a run from plan to plan.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use cli::{Step, Waiting};
+use config::{Pairing, PlayerId};
+use play::{Seed, game_seed};
+use rand::SeedableRng;
+use store::Pairing as Planned;
+
+use crate::driver::{Schedule, Session};
+use crate::{Arena, EvaluatorError, RatedRun};
+
+/// The matches of every model of a run that is to be measured, as it appears, and those of the finished run.
+#[derive(Debug, Default)]
+pub struct Generations {
+    /// The newest model whose matches are all played.
+    measured: u32,
+    plan: Option<Plan>,
+    /// Whether the finished run has its final matches.
+    finished: bool,
+}
+
+/// Matches that are still to be played.
+#[derive(Debug)]
+struct Plan {
+    newest: u32,
+    /// Whether they are the final ones of the run.
+    last: bool,
+    /// Pairs, and the games between them, earlier ones included.
+    pairs: VecDeque<([PlayerId; 2], u64)>,
+    /// Pairs after these, each chosen by what the results before it leave unknown.
+    turns: Range<usize>,
+    /// The margin at which no more pairs are chosen.
+    margin: Option<f64>,
+}
+
+impl Plan {
+    /// What the configuration wants for a new model.
+    fn of_model(rated: &RatedRun, newest: u32) -> Result<Plan, EvaluatorError> {
+        let evaluate = &rated.config().evaluate;
+        let (count, games) = (evaluate.pairs_per_model, evaluate.games_per_pair as u64);
+        let none = Plan { newest, last: false, pairs: VecDeque::new(), turns: 0..0, margin: None };
+        let against = |other: u32| (pair(rated, newest, other), games);
+        Ok(match evaluate.pairing {
+            Pairing::Fibonacci => {
+                Plan { pairs: ancestors(newest, evaluate.every).take(count).map(against).collect(), ..none }
+            }
+            Pairing::Informed if rated.hidden()?.contains(&newest) => none,
+            Pairing::Informed if rated.ladder(newest)?.models() < 2 => Plan { pairs: [against(0)].into(), ..none },
+            Pairing::Informed => Plan { turns: 0..count, ..none },
+        })
+    }
+
+    /// What the configuration wants when the run has all its models: the last one against `random` and the model half its age, and
+    /// then the final pairs.
+    fn last(rated: &RatedRun, newest: u32) -> Plan {
+        let (evaluate, cycle) = (&rated.config().evaluate, &rated.config().cycle);
+        let margin = Some(f64::from(cycle.final_margin)).filter(|&margin| margin > 0.0);
+        let pairs = final_pairs(rated, newest).map(|pair| (pair, cycle.final_games as u64)).into();
+        let first = evaluate.pairs_per_model;
+        Plan { newest, last: true, pairs, turns: first..first + cycle.final_pairs, margin }
+    }
+
+    /// The next two players, and how many games they are to have played against each other.
+    fn next(&mut self, rated: &RatedRun) -> Result<Option<([PlayerId; 2], u64)>, EvaluatorError> {
+        if let Some(next) = self.pairs.pop_front() {
+            return Ok(Some(next));
+        }
+        for turn in self.turns.by_ref() {
+            let Some(Planned { first, second, games }) = planned(rated, self.newest, turn, self.margin)? else { break };
+            // Weights of a model that was retired since may be gone.
+            let hidden = rated.hidden()?;
+            if [&first, &second].iter().all(|id| rated.number(id).is_none_or(|number| !hidden.contains(&number))) {
+                return Ok(Some(([first, second], games)));
+            }
+        }
+        self.turns = 0..0;
+        Ok(None)
+    }
+}
+
+impl Generations {
+    /// The plan of the newest model, if it is to be measured and was not.
+    fn begin(&mut self, rated: &RatedRun) -> Result<Step, EvaluatorError> {
+        let (every, models) = (rated.config().evaluate.every, rated.config().cycle.models);
+        let newest = rated.run().models().newest()?.unwrap_or(0);
+        let has_all = newest >= models;
+        if self.finished {
+            return Ok(Step::Finished);
+        }
+        if newest > self.measured && (has_all || newest.is_multiple_of(every)) {
+            self.plan = Some(Plan::of_model(rated, newest)?);
+            return Ok(Step::Worked);
+        }
+        let next = (newest / every + 1) * every;
+        Ok(Step::Waiting(Waiting::new(format!("model {}", next.min(models)))))
+    }
+
+    /// Rates the models once the matches of a plan are played.
+    fn end(&mut self, rated: &RatedRun, Plan { newest, last, .. }: Plan) -> Result<(), EvaluatorError> {
+        let name = rated.numbered(newest).to_string();
+        if let Some(row) = rated.rate()?.rows().into_iter().find(|row| row.player == name) {
+            let (elo, margin) = (row.elo.round(), (1.96 * row.error).round());
+            tracing::info!(model = name, elo, margin, "rated");
+        }
+        self.measured = newest;
+        self.finished = last;
+        let has_all = newest >= rated.config().cycle.models;
+        self.plan = (has_all && !last).then(|| Plan::last(rated, newest));
+        Ok(())
+    }
+}
+
+impl Schedule for Generations {
+    fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError> {
+        let Some(mut plan) = self.plan.take() else { return self.begin(session.arena.rated()) };
+        while let Some(([one, other], games)) = plan.next(session.arena.rated())? {
+            if session.arena.rated().score([&one, &other])?.games < games {
+                self.plan = Some(plan);
+                session.play([&one, &other], games)?;
+                return Ok(Step::Worked);
+            }
+        }
+        self.end(session.arena.rated(), plan)?;
+        Ok(Step::Worked)
+    }
+
+    /// The table of the finished run, and the score of its last model.
+    fn conclusion(&self, arena: &Arena) -> Result<Option<String>, EvaluatorError> {
+        let rated = arena.rated();
+        if !self.finished {
+            return Ok(None);
+        }
+        let mut text = rated.rate()?.to_string();
+        for [one, other] in final_pairs(rated, self.measured) {
+            let score = rated.score([&one, &other])?;
+            text += &format!("\n{one} won {} of {} games against {other}", score.points, score.games);
+        }
+        Ok(Some(text))
+    }
+}
+
+/// The last model of a run against `random` and against the model half its age.
+fn final_pairs(rated: &RatedRun, newest: u32) -> [[PlayerId; 2]; 2] {
+    [0, newest / 2].map(|other| pair(rated, newest, other))
+}
+
+fn pair(rated: &RatedRun, one: u32, other: u32) -> [PlayerId; 2] {
+    [one, other].map(|number| rated.numbered(number).into())
+}
+
+/// The pair of a turn: the one that was chosen before, or a new one; `None` where there are not two models, or all that was
+/// asked is known.
+fn planned(rated: &RatedRun, newest: u32, turn: usize, margin: Option<f64>) -> Result<Option<Planned>, EvaluatorError> {
+    if let Some(known) = rated.run().pairings().get(newest, turn)? {
+        return Ok(Some(known));
+    }
+    let ladder = rated.ladder(newest)?;
+    if margin.is_some_and(|margin| ladder.margin() <= margin) {
+        return Ok(None);
+    }
+    let games = rated.config().evaluate.games_per_pair;
+    // The turn and not what was played so far: what is chosen depends on results, and not on who else plays.
+    let index = u64::from(newest) << 32 | turn as u64;
+    let mut rng = Seed::seed_from_u64(game_seed(rated.config().seed, "ladder", "pair", index));
+    let Some((first, second, reason)) = ladder.choose(games, &mut rng) else { return Ok(None) };
+    let [first, second] = pair(rated, first, second);
+    tracing::debug!(%first, %second, "paired: {reason}");
+    let played = rated.score([&first, &second])?.games;
+    let pair = Planned { first, second, games: played + games as u64 };
+    Ok(Some(rated.run().pairings().remember(newest, turn, &pair)?))
+}
+
+/// The models that a new one meets, nearest first: of the models that are measured, those at distances 1, 2, 3, 5, 8, …; 0 is
+/// `random`. Only measured models, because the others have met nobody.
+fn ancestors(number: u32, every: u32) -> impl Iterator<Item = u32> {
+    let before = number.div_ceil(every);
+    ratings::pairing::fibonacci().map_while(move |distance| before.checked_sub(distance)).map(move |nth| nth * every)
+}
+
+#[cfg(test)]
+mod tests;

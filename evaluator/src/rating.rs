@@ -1,0 +1,213 @@
+//! A run as its matches show it: results, ratings, and the models that take part.
+
+use std::collections::BTreeSet;
+
+use config::{ModelId, PlayerId, PlayerRef, RunConfig, RunName};
+use models::{ModelError, Models};
+use ratings::pairing;
+use ratings::{Prior, RatingError, Ratings, Tally};
+use store::Run;
+
+use crate::pool::{self, Pool};
+use crate::rate::{self, AnchorChoice, RateError};
+use crate::table::Table;
+use crate::{EvaluatorError, monitor};
+
+/// A run with its results. No player is open, so that reading, rating and retiring need no device.
+pub struct RatedRun {
+    models: Models,
+    pub(crate) run: Run,
+    config: RunConfig,
+    /// Whether retired models are shown, paired and tested.
+    including_retired: bool,
+}
+
+/// How one player has done against another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Score {
+    /// Games between them.
+    pub games: u64,
+    /// Points that the first of them made; a draw is half a point.
+    pub points: f64,
+}
+
+impl RatedRun {
+    /// A run of a store, or the demo's run, which is in memory.
+    ///
+    /// # Errors
+    /// The run does not exist, or the store cannot be read.
+    pub fn open(models: Models, name: &RunName) -> Result<RatedRun, EvaluatorError> {
+        let run = models.run(name)?;
+        let config = run.config()?.ok_or_else(|| ModelError::no_run(&run))?;
+        Ok(RatedRun { models, run, config, including_retired: false })
+    }
+
+    /// The same run with retired models in its tables, reports, pairings and promotion tests.
+    #[must_use]
+    pub fn including_retired(self) -> RatedRun {
+        RatedRun { including_retired: true, ..self }
+    }
+
+    /// The run in its store.
+    pub fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The configuration of the run.
+    pub fn config(&self) -> &RunConfig {
+        &self.config
+    }
+
+    /// The models that players can have.
+    pub fn models(&self) -> &Models {
+        &self.models
+    }
+
+    /// The player that is meant: the named one, or the newest model of the named run.
+    ///
+    /// # Errors
+    /// The run has no model yet, or the store cannot be read.
+    pub fn resolve(&self, player: &PlayerRef) -> Result<PlayerId, EvaluatorError> {
+        match player {
+            PlayerRef::Exact(id) => Ok(id.clone()),
+            PlayerRef::Newest(run, settings) => {
+                let id = self.models.resolve(&config::ModelRef::Newest(run.clone()))?;
+                Ok(PlayerId::Model { id, settings: settings.clone() })
+            }
+        }
+    }
+
+    /// The results of all matches of the run.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn pool(&self) -> Result<Pool, EvaluatorError> {
+        Ok(Pool::new(self.run.matches().all()?))
+    }
+
+    /// How two players have done against each other so far.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn score(&self, [one, other]: [&PlayerId; 2]) -> Result<Score, EvaluatorError> {
+        let tally = self.pool()?.tally([one.clone(), other.clone()]);
+        let place = |id: &PlayerId| tally.place(&id.to_string()).expect("both are in the tally");
+        let (games, points) = tally.between(place(one), place(other));
+        Ok(Score { games: games.into(), points })
+    }
+
+    /// The models of the run that take part, oldest first: without the hidden ones.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn shown_models(&self) -> Result<Vec<ModelId>, EvaluatorError> {
+        let hidden = self.hidden()?;
+        let shown = self.run.models().list()?.into_iter().filter(|number| !hidden.contains(number));
+        Ok(shown.map(|number| self.run.name().model(number)).collect())
+    }
+
+    /// The models that a new one meets: those at Fibonacci's distances before it that exist and are not hidden, and `random`
+    /// where the run is not so old.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn ancestors(&self, player: &PlayerId) -> Result<Vec<ModelId>, EvaluatorError> {
+        let PlayerId::Model { id: ModelId::Trained { run, number }, .. } = player else { return Ok(Vec::new()) };
+        let mut older = self.models.run(run)?.models().list()?;
+        if run == self.run.name() {
+            let hidden = self.hidden()?;
+            older.retain(|number| !hidden.contains(number));
+        }
+        let at = |distance: u32| {
+            number.checked_sub(distance).map(|at| if at == 0 { ModelId::Random } else { run.model(at) })
+        };
+        let known = |id: &ModelId| match id {
+            ModelId::Trained { number, .. } => older.contains(number),
+            ModelId::Uniform | ModelId::Random => true,
+        };
+        Ok(pairing::fibonacci().map_while(at).filter(known).collect())
+    }
+
+    /// The models that tables, reports, pairings and promotion tests leave out: the retired ones, unless they are included.
+    pub(crate) fn hidden(&self) -> Result<BTreeSet<u32>, EvaluatorError> {
+        if self.including_retired { Ok(BTreeSet::new()) } else { Ok(self.run.retirements().retired()?) }
+    }
+
+    /// By player of a tally: whether it is a hidden model of the run, with whatever settings.
+    pub(crate) fn hidden_players(&self, tally: &Tally) -> Result<Vec<bool>, EvaluatorError> {
+        let hidden = self.hidden()?;
+        let number = |player: &String| pool::model_number(self.run.name(), player);
+        Ok(tally.players().iter().map(|player| number(player).is_some_and(|number| hidden.contains(&number))).collect())
+    }
+
+    /// By player of a tally: the number of a model of the run.
+    pub(crate) fn ages(&self, tally: &Tally) -> Vec<Option<u32>> {
+        tally.players().iter().map(|player| pool::age(self.run.name(), player)).collect()
+    }
+
+    /// The model of this number; `random` is number 0.
+    pub(crate) fn numbered(&self, number: u32) -> ModelId {
+        if number == 0 { ModelId::Random } else { self.run.name().model(number) }
+    }
+
+    /// The number of a player that is a model of this run.
+    pub(crate) fn number(&self, id: &PlayerId) -> Option<u32> {
+        pool::model_number(self.run.name(), &id.to_string())
+    }
+
+    /// Fits ratings under the prior of a run.
+    pub(crate) fn fit(&self, tally: &Tally, change: impl Fn(Prior) -> Prior) -> Result<Ratings, EvaluatorError> {
+        let (ratings, step) = Ratings::of_runs(tally, change).map_err(|source| self.unrated(source))?;
+        tracing::debug!(players = tally.players().len(), step, "rated");
+        Ok(ratings)
+    }
+
+    /// Rates everybody who has played, publishes the ratings if they are new, and returns them as a table.
+    ///
+    /// # Errors
+    /// The store cannot be used, or the results cannot be rated.
+    pub fn rate(&self) -> Result<Table, EvaluatorError> {
+        let table = self.rate_with(&[], &[])?;
+        let rows = table.rows();
+        if !rows.is_empty() && self.run.ratings().newest()?.as_ref() != Some(&rows) {
+            self.run.ratings().publish(&rows)?;
+        }
+        Ok(table)
+    }
+
+    /// Rates everybody who has played, in the matches of other runs too, on the scale of some whose ratings are known. That is
+    /// not published: what is stored of a run is on one scale for ever.
+    ///
+    /// Runs are tied by players who have played in both, such as engines.
+    ///
+    /// # Errors
+    /// A run does not exist, the store cannot be used, an anchor has not played, or the results cannot be rated.
+    pub fn rate_with(&self, others: &[RunName], anchors: &[AnchorChoice]) -> Result<Table, EvaluatorError> {
+        let mut results = self.run.matches().all()?;
+        for name in others {
+            let run = self.models.run(name)?;
+            if !run.exists()? {
+                return Err(ModelError::no_run(&run).into());
+            }
+            results.extend(run.matches().all()?);
+        }
+        let tally = Pool::new(results).tally([]);
+        let known = rate::anchors(&tally, anchors).map_err(|source| self.without_anchor(source))?;
+        let ratings = self.fit(&tally, |prior| prior.anchored(&known))?;
+        let names = anchors.iter().map(|anchor| format!("{} = {}", anchor.player, anchor.elo));
+        let ages = self.ages(&tally);
+        if others.is_empty() && anchors.is_empty() {
+            monitor::note_ratings(&tally, &ratings, &ages);
+        }
+        let hidden = self.hidden_players(&tally)?;
+        Ok(Table::hiding(&tally, &ratings, &ages, &hidden).anchored(names.collect()))
+    }
+
+    fn without_anchor(&self, source: RateError) -> EvaluatorError {
+        EvaluatorError::Anchor { run: self.run.name().clone(), source: Box::new(source) }
+    }
+
+    fn unrated(&self, source: RatingError) -> EvaluatorError {
+        EvaluatorError::Rating { run: self.run.name().clone(), source }
+    }
+}

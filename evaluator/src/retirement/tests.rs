@@ -1,0 +1,171 @@
+use config::{ModelId, PlayerId};
+use go::Size;
+use ratings::pairing::About;
+use record::GameId;
+use store::Store;
+
+use super::*;
+use crate::Arena;
+use crate::fixture::{BEST, RUN, arena, name, publish_models, store};
+
+/// Five models, of which 4 beats 1 and 5 forty times each with either colour, and shares the points with 2.
+pub(crate) fn run_with_weak_models(store: &Store) -> Arena {
+    let arena = arena(store, 1);
+    publish_models(&arena, 5);
+    let mut games = Vec::new();
+    for index in 0..40 {
+        for (winner, loser) in [(4, 1), (4, 5), if index % 4 < 2 { (4, 2) } else { (2, 4) }] {
+            let [winner, loser] = [winner, loser].map(|number| name(RUN).model(number).to_string());
+            let (black, white, outcome) = match index % 2 {
+                0 => (winner, loser, record::Outcome::Black),
+                _ => (loser, winner, record::Outcome::White),
+            };
+            let game = record::synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
+            let id = GameId::of(&black, &white, "", index);
+            games.push(record::GameRecord { id, black, white, outcome, ..game });
+        }
+    }
+    arena.rated.run.matches().publish("test", &games).expect("memory can be written");
+    arena
+}
+
+fn shown(rated: &RatedRun) -> Vec<String> {
+    rated.rate().expect("the results can be rated").lines().iter().map(|line| line.player.clone()).collect()
+}
+
+#[test]
+fn models_far_behind_are_retired_once_and_paired_no_more() {
+    let store = store();
+    let arena = run_with_weak_models(&store);
+    let retired = arena.rated.retire(200.0).expect("the results can be rated");
+    let models: Vec<String> = retired.iter().map(|retirement| retirement.model.to_string()).collect();
+    assert_eq!(models, ["tiny-1"], "5 is the newest, 3 has not played, 2 is as good");
+    assert!(retired[0].to_string().starts_with("tiny-1 is retired: "), "{}", retired[0]);
+    assert_eq!(arena.rated.retire(200.0).expect("the results can be rated"), []);
+    let outcast = PlayerId::from(name(RUN).model(1));
+    for about in [BEST, About::Curve] {
+        let proposal = arena.propose(about).expect("the pool can be rated").expect("there are others");
+        assert!(proposal.first != outcast && proposal.second != outcast, "{about:?}");
+    }
+}
+
+#[test]
+fn retired_models_are_hidden_and_their_games_count() {
+    let store = store();
+    let arena = run_with_weak_models(&store);
+    let before = arena.rated.rate().expect("the results can be rated");
+    let games = arena.rated.pool().expect("memory can be read").games();
+    assert_eq!(shown(&arena.rated).len(), 4);
+    arena.rated.retire(200.0).expect("the results can be rated");
+    let after = arena.rated.rate().expect("the results can be rated");
+    let one = "tiny-1".to_owned();
+    assert!(!shown(&arena.rated).contains(&one) && shown(&arena.rated).len() == 3);
+    // Rated and stored as before: only the printed table is shorter.
+    assert_eq!(after.rows(), before.rows());
+    assert!(after.to_string().contains(&format!("of {games} games drawn")), "{after}");
+    assert!(after.to_string().contains("not shown without --include-retired: tiny-1"), "{after}");
+    assert!(after.to_string().contains("tiny-5 minus tiny-2"), "{after}");
+    assert!(!after.to_csv().contains("tiny-1,") && !after.to_json()["ratings"].to_string().contains("tiny-1\""));
+    let models: Vec<u32> = arena.rated.shown_models().expect("memory can be read").iter().filter_map(number).collect();
+    assert_eq!(models, [2, 3, 4, 5], "a round robin leaves it out");
+    let ancestors = arena.rated.ancestors(&name(RUN).model(4).into()).expect("memory can be read");
+    assert_eq!(ancestors.iter().filter_map(number).collect::<Vec<_>>(), [3, 2]);
+    let included = arena.rated.including_retired();
+    assert_eq!(shown(&included).len(), 4);
+}
+
+#[test]
+fn a_model_that_is_brought_back_stays() {
+    let store = store();
+    let arena = run_with_weak_models(&store);
+    let model = |number| name(RUN).model(number);
+    let error = arena.rated.unretire(&model(1)).expect_err("it is not retired");
+    assert_eq!(error.to_string(), "tiny-1 cannot be brought back: it is not retired");
+    for _ in 0..2 {
+        arena.rated.retire_model(&model(1)).expect("it is there");
+        assert!(!shown(&arena.rated).contains(&"tiny-1".to_owned()));
+        arena.rated.unretire(&model(1)).expect("it is retired");
+        assert!(shown(&arena.rated).contains(&"tiny-1".to_owned()));
+    }
+    assert_eq!(arena.rated.retire(200.0).expect("the results can be rated"), [], "by Elo it is left alone");
+    for (wrong, reason) in [
+        (model(5), "tiny-5 cannot be retired: it is the newest model of the run"),
+        (model(9), "tiny-9 cannot be retired: the run has no such model"),
+        (ModelId::Random, "random cannot be retired: the run has no such model"),
+    ] {
+        assert_eq!(arena.rated.retire_model(&wrong).expect_err("it cannot be").to_string(), reason);
+    }
+}
+
+#[test]
+fn weights_of_retired_models_are_deleted_unless_something_needs_them() {
+    let store = store();
+    let arena = run_with_weak_models(&store);
+    let model = |number| name(RUN).model(number);
+    arena
+        .rated
+        .run
+        .promotions()
+        .put(2, &std::collections::BTreeMap::from([("by", "test")]))
+        .expect("memory can be written");
+    arena
+        .rated
+        .run
+        .promotions()
+        .put(4, &std::collections::BTreeMap::from([("by", "test")]))
+        .expect("memory can be written");
+    assert!(arena.rated.retire_model(&model(4)).is_err(), "it is the champion");
+    for number in 1..=3 {
+        arena.rated.retire_model(&model(number)).expect("it is there");
+    }
+    let said = |arena: &Arena| -> Vec<String> {
+        arena.rated.delete_retired_weights().expect("memory can be written").iter().map(Deletion::to_string).collect()
+    };
+    let kept = "tiny-2: weights kept, it was a champion".to_owned();
+    assert_eq!(
+        said(&arena),
+        ["tiny-1: weights deleted".to_owned(), kept.clone(), "tiny-3: weights deleted".to_owned()]
+    );
+    assert_eq!(said(&arena), [kept], "what is deleted is not deleted again");
+    let error = arena.rated.run.models().get(1).expect_err("its weights are gone");
+    assert!(error.to_string().starts_with("the weights of tiny-1 were deleted"), "{error}");
+    assert_eq!(arena.rated.run.models().card(1).expect("its card is there").number, 1);
+    assert_eq!(arena.rated.run.models().list().expect("memory can be read"), [1, 2, 3, 4, 5]);
+    assert!(arena.rated.run.models().get(2).is_ok() && arena.rated.run.models().get(5).is_ok());
+    let error = arena.rated.unretire(&model(1)).expect_err("it cannot play");
+    assert!(error.to_string().contains("its weights were deleted"), "{error}");
+    assert_eq!(shown(&arena.rated.including_retired()).len(), 4, "ratings are kept");
+}
+
+fn number(model: &ModelId) -> Option<u32> {
+    match model {
+        ModelId::Trained { number, .. } => Some(*number),
+        ModelId::Uniform | ModelId::Random => None,
+    }
+}
+
+#[test]
+fn weights_that_training_may_continue_from_are_kept() {
+    let store = store();
+    let arena = arena(&store, 1);
+    let config = arena.rated.config().clone();
+    for number in 1..=4_u32 {
+        let card = store::ModelCard {
+            run: name(RUN),
+            number,
+            parent: number.checked_sub(1).filter(|&parent| parent > 0),
+            origin: Vec::new(),
+            step: 10 * u64::from(number),
+            size: config.game.size,
+            config_digest: config.digest(),
+            network: config.network,
+            search: config.search.clone(),
+        };
+        arena.rated.run.models().publish(&card, bytes::Bytes::from_static(b"none")).expect("memory can be written");
+    }
+    (1..=3).for_each(|number| arena.rated.retire_model(&name(RUN).model(number)).expect("it is not the newest"));
+    let said: Vec<String> =
+        arena.rated.delete_retired_weights().expect("memory can be written").iter().map(Deletion::to_string).collect();
+    let kept = "tiny-3: weights kept, training may continue from it";
+    assert_eq!(said, ["tiny-1: weights deleted", "tiny-2: weights deleted", kept], "3 is the parent of the newest");
+}

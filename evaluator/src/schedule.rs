@@ -1,0 +1,131 @@
+//! Schedules of matches that a command asks for: given pairs, and pairs whose games teach most.
+
+use std::collections::VecDeque;
+
+use cli::{Step, Waiting};
+use config::PlayerId;
+use ratings::pairing::About;
+
+use crate::driver::{Event, Schedule, Session};
+use crate::{EvaluatorError, RatedRun};
+
+/// Looks for a new model after which everything is looked at again.
+const LOOKS: u32 = 10;
+
+/// Pairs that play one after the other.
+#[derive(Debug)]
+pub struct Pairs {
+    pairs: VecDeque<[PlayerId; 2]>,
+    /// The games of each, earlier ones included; `None` for as many more as the run wants.
+    games: Option<u64>,
+}
+
+impl Pairs {
+    /// One pair.
+    pub fn of(pair: [PlayerId; 2], games: Option<u64>) -> Pairs {
+        Pairs { pairs: VecDeque::from([pair]), games }
+    }
+
+    /// Every two models of the run, the newest first.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn round_robin(rated: &RatedRun, games: Option<u64>) -> Result<Pairs, EvaluatorError> {
+        let models: Vec<PlayerId> = rated.shown_models()?.into_iter().map(PlayerId::from).collect();
+        let pairs = (0..models.len()).rev().flat_map(|one| (0..one).rev().map(move |other| (one, other)));
+        let pairs = pairs.map(|(one, other)| [models[one].clone(), models[other].clone()]);
+        Ok(Pairs { pairs: pairs.collect(), games: Some(games.unwrap_or_else(|| per_pair(rated))) })
+    }
+
+    /// One player against several others.
+    pub fn against(
+        rated: &RatedRun,
+        player: &PlayerId,
+        others: impl IntoIterator<Item = PlayerId>,
+        games: Option<u64>,
+    ) -> Pairs {
+        let others = others.into_iter().filter(|other| other != player);
+        let pairs = others.map(|other| [player.clone(), other]).collect();
+        Pairs { pairs, games: Some(games.unwrap_or_else(|| per_pair(rated))) }
+    }
+}
+
+/// Games that the run wants of a pair.
+fn per_pair(rated: &RatedRun) -> u64 {
+    rated.config().evaluate.games_per_pair as u64
+}
+
+impl Schedule for Pairs {
+    fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError> {
+        let Some([one, other]) = self.pairs.pop_front() else { return Ok(Step::Finished) };
+        let rated = session.arena.rated();
+        let met = rated.score([&one, &other])?.games;
+        let wanted = self.games.unwrap_or(met + per_pair(rated));
+        if met < wanted {
+            session.play([&one, &other], wanted)?;
+        } else {
+            session.end([&one, &other])?;
+        }
+        Ok(Step::Worked)
+    }
+}
+
+/// Pairs that are chosen by what their games teach, one after the other.
+#[derive(Debug)]
+pub struct Uncertain {
+    about: About,
+    /// Pairs that are still to be played.
+    left: u64,
+    /// Whether to wait for two players, instead of giving up.
+    waits: bool,
+    /// The model that is waited for, and how often it was looked for.
+    waiting: Option<(u32, u32)>,
+}
+
+impl Uncertain {
+    /// So many pairs.
+    pub fn new(about: About, pairs: u64, waits: bool) -> Uncertain {
+        Uncertain { about, left: pairs, waits, waiting: None }
+    }
+
+    /// Whether the run may have two players by now. Only the next model is asked for, and now and then everything, since others may
+    /// have played with somebody who is no model.
+    fn may_pair(&mut self, rated: &RatedRun) -> Result<bool, EvaluatorError> {
+        let Some((next, looks)) = &mut self.waiting else { return Ok(true) };
+        *looks += 1;
+        Ok(*looks >= LOOKS || rated.run().models().exists(*next)?)
+    }
+}
+
+impl Schedule for Uncertain {
+    fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError> {
+        let waiting = || Ok(Step::Waiting(Waiting::new("two players to pair")));
+        if self.left == 0 {
+            return Ok(Step::Finished);
+        }
+        if !self.may_pair(session.arena.rated())? {
+            return waiting();
+        }
+        let Some(proposal) = session.arena.propose(self.about)? else {
+            if !self.waits {
+                tracing::warn!("there are not two models to pair");
+                return Ok(Step::Finished);
+            }
+            let next = session.arena.rated().run().models().newest()?.map_or(1, |newest| newest + 1);
+            self.waiting = Some((next, 0));
+            return waiting();
+        };
+        self.waiting = None;
+        let players = [&proposal.first, &proposal.second];
+        tracing::info!(first = %players[0], second = %players[1], "paired: {}", proposal.reason);
+        let games = per_pair(session.arena.rated());
+        session.report(Event::Begun { players: players.map(PlayerId::clone), games });
+        if session.play_proposed(&proposal)? {
+            self.left -= 1;
+            session.end(players)?;
+        } else {
+            tracing::info!("pair already claimed by another evaluator");
+        }
+        Ok(Step::Worked)
+    }
+}

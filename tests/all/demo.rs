@@ -1,0 +1,55 @@
+//! `9x9-demo`, the model that comes with the programs, in an empty store.
+
+use std::fs;
+use std::path::Path;
+
+use testing::{Tool, require};
+use tests::{TestStore, fail, repository, succeed};
+
+#[test]
+fn evaluator_pairs_the_demo_with_gnugo_in_an_empty_store() {
+    let Some(gnugo) = require(Tool::GnuGo) else { return };
+    let store = TestStore::new();
+    let mut evaluator = store.program("evaluator");
+    evaluator.args(["--pair", "9x9-demo+visits=2", "GnuGo-0", "--games", "2"]);
+    if gnugo != Path::new("/usr/games/gnugo") {
+        let text = fs::read_to_string(repository().join("configs/engines/gnugo.toml")).unwrap();
+        let engines = tempfile::NamedTempFile::new().unwrap();
+        fs::write(&engines, text.replace("/usr/games/gnugo", gnugo.to_str().unwrap())).unwrap();
+        evaluator.arg("--engines").arg(engines.path());
+        succeed(&mut evaluator);
+        return;
+    }
+    let output = evaluator.output().unwrap();
+    let (table, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && log.contains("results are not stored"), "{log}");
+    assert!(["9x9-demo-1+visits=2", "GnuGo-0", "of 2 games drawn"].iter().all(|part| table.contains(part)), "{table}");
+    assert_eq!(store.files(), [""; 0]);
+}
+
+#[test]
+fn selfplay_of_the_demo_begins_its_run() {
+    let store = TestStore::new();
+    succeed(store.program("selfplay").args(["--model", "9x9-demo-1", "--games", "1"]));
+    let run = store.run("9x9-demo");
+    assert_eq!((run.models().list().unwrap(), run.games().files(1).unwrap().len()), (vec![1], 1));
+    // It is a run as any other now, and keeps the results of its matches.
+    succeed(store.program("evaluator").args(["--pair", "9x9-demo+visits=1", "Captures", "--games", "2"]));
+    assert_eq!(run.matches().all().unwrap().len(), 2);
+}
+
+#[test]
+fn gtp_plays_with_a_file_of_weights() {
+    let store = TestStore::new();
+    let session = |file: &str| {
+        let mut tengen = store.program("tengen");
+        tengen.current_dir(repository()).args(["gtp", "--visits", "2", "--model", file]);
+        tengen
+    };
+    let input = store.path().join("commands");
+    fs::write(&input, "version\ngenmove b\nquit\n").unwrap();
+    let said = succeed(session("demo/9x9-demo.safetensors").stdin(fs::File::open(&input).unwrap()));
+    assert!(said.contains("demo/9x9-demo.safetensors") && said.matches("\n= ").count() == 1, "{said}");
+    let (code, said) = fail(&mut session("demo/none.safetensors"));
+    assert!(code == 2 && said.contains("cannot read demo/none.safetensors"), "{code}: {said}");
+}
