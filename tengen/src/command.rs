@@ -13,10 +13,7 @@ use shuffler::ShufflerError;
 use store::StoreError;
 use trainer::TrainerError;
 
-use crate::{
-    audit, bench, config_command, depth_command, doctor, gtp_command, import, ladders, options, run_command,
-    targets_command,
-};
+use crate::{audit, bench, config_command, doctor, gtp_command, import, options, run_command};
 
 /// Learns Go from nothing, and plays it.
 #[derive(Parser, Debug)]
@@ -45,12 +42,9 @@ enum Command {
     Gtp(gtp_command::Args),
     /// Measure how fast this machine searches, evaluates and plays, and how much memory that takes
     Bench(bench::Args),
-    /// See whether a model plays ladders that work, and leaves those that do not
-    Ladders(ladders::Args),
-    /// See how deep a model's searches go, by what a move is worth before its first visit
-    Depth(depth_command::Args),
-    /// See how much of the policies that a model's searches give to learn is chance
-    Targets(targets_command::Args),
+    /// Study a model: ladders, depth of search, policy targets, the tensors of its network
+    #[command(subcommand)]
+    Study(study::Command),
     /// Print what a bug report needs: versions, CPU, GPU, memory, store, and whether a network works in each precision
     Doctor(doctor::Args),
     /// Print configuration files with every key, or how two differ
@@ -94,9 +88,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Audit(audit) => audit::run(&args.store.store, audit, stop),
         Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),
         Command::Bench(bench) => bench::run(&args.store.store, bench, stop),
-        Command::Ladders(ladders) => ladders::run(&args.store.store, ladders, stop),
-        Command::Depth(depth) => depth_command::run(&args.store.store, depth, stop),
-        Command::Targets(targets) => targets_command::run(&args.store.store, targets, stop),
+        Command::Study(study) => study::run(&args.store.store, study, stop),
         Command::Doctor(doctor) => doctor::run(&args.store.store, doctor),
         Command::Config(config) => config_command::run(config),
         Command::Options => cli::print(options::page(Args::command())),

@@ -7,8 +7,8 @@ use models::{ModelName, Models, Searcher};
 use play::{game_seed, generator};
 use store::Store;
 
-use crate::model;
 use gtp::server::{self, Manner, Session, Setup, Voice, WIDTH};
+use study::model;
 
 /// Arguments of `tengen gtp`.
 #[derive(clap::Args, Debug)]

@@ -1,4 +1,4 @@
-//! What `tengen depth` prints.
+//! What `tengen study depth` prints.
 
 use serde_json::Value;
 use tests::{program, succeed};
@@ -7,7 +7,7 @@ use tests::{program, succeed};
 #[test]
 fn init_to_loss_goes_deeper_and_visits_fewer_moves() {
     let mut command = program("tengen");
-    command.args(["depth", "--model", "random", "--positions", "12", "--visits", "100", "--json"]);
+    command.args(["study", "depth", "--model", "random", "--positions", "12", "--visits", "100", "--json"]);
     let text = succeed(&mut command);
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(rows.len(), 15, "three rules and two differences, by three sides");

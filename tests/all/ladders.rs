@@ -1,4 +1,4 @@
-//! What `tengen ladders` prints.
+//! What `tengen study ladders` prints.
 
 use serde_json::Value;
 use tests::{program, succeed};
@@ -6,7 +6,19 @@ use tests::{program, succeed};
 #[test]
 fn every_way_of_searching_has_a_line() {
     let mut command = program("tengen");
-    command.args(["ladders", "--model", "uniform", "--size", "9", "--positions", "2", "--visits", "20", "--json"]);
+    command.args([
+        "study",
+        "ladders",
+        "--model",
+        "uniform",
+        "--size",
+        "9",
+        "--positions",
+        "2",
+        "--visits",
+        "20",
+        "--json",
+    ]);
     let text = succeed(&mut command);
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(rows.len(), 10, "the policy alone, and three rules by three widths");

@@ -24,6 +24,12 @@ fn trainer(store: &TestStore, words: &[&str]) -> Command {
     command
 }
 
+fn study(store: &TestStore, words: &[&str]) -> Command {
+    let mut command = store.program("tengen");
+    command.arg("study").args(words);
+    command
+}
+
 /// A place for a file beside the store.
 fn beside(store: &TestStore, name: &str) -> String {
     store.path().join(name).to_string_lossy().into_owned()
@@ -168,28 +174,32 @@ fn a_page_shows_what_is_in_a_network() {
     let store = with_model();
     succeed(&mut trainer(&store, &["bootstrap", "--from", "old-1", "--run", "new", "--config", &config()]));
     let (file, page) = (beside(&store, "net.txt"), beside(&store, "page.html"));
-    let said = succeed(&mut trainer(&store, &["inspect", "new", "--against", &file, "--out", &page]));
+    let said = succeed(&mut study(&store, &["inspect", "new", "--against", &file, "--out", &page]));
     assert!(said.starts_with(&format!("{page}: 27 tensors of ")) && said.contains("27 tensors compared"), "{said}");
     let page = fs::read_to_string(&page).unwrap();
     assert!(page.starts_with("<!doctype html>") && page.contains("\"origin\":[{\"kind\":\"model\",\"name\":\"old-1\""));
-    let mut in_place = trainer(&store, &["inspect", "9x9-demo", "--against", "new-1"]);
+    let mut in_place = study(&store, &["inspect", "9x9-demo", "--against", "new-1"]);
     let said = succeed(in_place.current_dir(store.path()));
     assert!(said.contains("not compared: stem.conv.weight is [64, 31, 3, 3] here and [8, 18, 3, 3] there"), "{said}");
     assert!(store.path().join("9x9-demo-1.html").exists());
     // Several side by side: by name, and the models of a run.
-    let mut in_place = trainer(&store, &["inspect", "9x9-demo", "new-1", "old-1"]);
+    let mut in_place = study(&store, &["inspect", "9x9-demo", "new-1", "old-1"]);
     let said = succeed(in_place.current_dir(store.path()));
     assert!(said.starts_with("9x9-demo-1-to-old-1.html: 3 networks, "), "{said}");
     assert!(fs::read_to_string(store.path().join("9x9-demo-1-to-old-1.html")).unwrap().starts_with("<!doctype html>"));
-    let mut in_place = trainer(&store, &["inspect", "new", "old", "--every", "10"]);
+    let mut in_place = study(&store, &["inspect", "new", "old", "--every", "10"]);
     let said = succeed(in_place.current_dir(store.path()));
     assert!(said.starts_with("new-1-to-old-1.html: 2 networks, "), "{said}");
 }
 
 /// Runs `trainer` with arguments that it must refuse as a mistake of the user's, for these reasons.
 fn assert_refused(store: &TestStore, cases: &[(&[&str], &str)]) {
+    assert_refused_by(&|words| trainer(store, words), cases);
+}
+
+fn assert_refused_by(program: &dyn Fn(&[&str]) -> Command, cases: &[(&[&str], &str)]) {
     for (words, problem) in cases {
-        let (code, said) = fail(&mut trainer(store, words));
+        let (code, said) = fail(&mut program(words));
         assert!(code == 2 && said.contains(problem), "{words:?}: {code} {said}");
     }
     assert!(!Path::new("never").exists());
@@ -260,8 +270,8 @@ fn training_without_games_or_shards_is_refused() {
 fn inspect_of_an_unreadable_network_or_an_unwritable_page_is_refused() {
     let store = with_model();
     let broken = broken(&store);
-    assert_refused(
-        &store,
+    assert_refused_by(
+        &|words| study(&store, words),
         &[
             (&["inspect", "none"], "there is no run none in "),
             (&["inspect", "old", "old", "--against", "old"], "--against compares a single network; 2 are named"),

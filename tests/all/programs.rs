@@ -39,7 +39,7 @@ fn every_program_explains_itself() {
         let help = succeed(program(name).arg("--help"));
         assert!(help.contains("Usage:") && help.contains("--store"), "{name} --help:\n{help}");
     }
-    for command in ["run", "gtp", "bench", "ladders", "depth", "targets", "options"] {
+    for command in ["run", "gtp", "bench", "study", "options"] {
         let help = succeed(program("tengen").args([command, "--help"]));
         assert!(help.contains("Usage:"), "{help}");
     }

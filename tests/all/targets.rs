@@ -1,11 +1,11 @@
-//! What `tengen targets` prints.
+//! What `tengen study targets` prints.
 
 use serde_json::Value;
 use tests::{fail, program, succeed};
 
 fn targets(model: &str, more: &[&str]) -> Value {
     let mut command = program("tengen");
-    command.args(["targets", "--model", model, "--positions", "6", "--searches", "8", "--json"]).args(more);
+    command.args(["study", "targets", "--model", model, "--positions", "6", "--searches", "8", "--json"]).args(more);
     serde_json::from_str(&succeed(&mut command)).unwrap()
 }
 
@@ -29,7 +29,7 @@ fn the_policies_of_a_model_that_throws_dice_are_chance() {
 #[test]
 fn models_that_are_not_there_are_refused() {
     let mut command = program("tengen");
-    command.args(["targets", "--model", "9x9-demo", "--models", "2"]);
+    command.args(["study", "targets", "--model", "9x9-demo", "--models", "2"]);
     let (code, text) = fail(&mut command);
     assert!(code == 2 && text.contains("--models 2") && text.contains("9x9-demo-1"), "{code}: {text}");
 }

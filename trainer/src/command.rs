@@ -9,9 +9,7 @@ use models::{ModelError, Models};
 use net::{Backend, NetError, Precision, Workshop};
 use store::{Run, Store, StoreError};
 
-use crate::{
-    Console, Driver, ReferenceArgs, Setting, TrainerError, bootstrap_command, files, inspect, lease, noise_command,
-};
+use crate::{Console, Driver, ReferenceArgs, Setting, TrainerError, bootstrap_command, files, lease, noise_command};
 
 /// Trains one model after the other on the shards of a run, and publishes them.
 ///
@@ -61,8 +59,6 @@ enum Command {
     Export(files::Export),
     /// Take a network over from a file: write its weights to another one, or begin the run with them
     Import(files::Import),
-    /// Write a page that shows what is in a network: every tensor, the first layer, the batch norms; or several side by side
-    Inspect(inspect::Args),
     /// See what wrong results do to a network: train one from random weights with some games' results turned round
     ///
     /// The newest shards of the run are learned from, and what comes of it is measured on the games that the run has set aside,
@@ -111,7 +107,6 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     match command {
         Command::Export(export) => files::export(&models, export),
         Command::Import(import) => files::import(import, run),
-        Command::Inspect(inspect) => inspect::run(&models, inspect),
         Command::Noise(noise) => {
             let (run, config) = run()?;
             noise_command::run((&run, &config), noise, workshop, stop)
@@ -125,7 +120,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
 
 /// Whether a command trains, and so needs the requested device.
 fn trains(command: Option<&Command>) -> bool {
-    !matches!(command, Some(Command::Export(_) | Command::Import(_) | Command::Inspect(_)))
+    !matches!(command, Some(Command::Export(_) | Command::Import(_)))
 }
 
 /// Does the work of the one trainer of a run.
@@ -168,18 +163,12 @@ mod tests {
             "noise --run v1 --shares 0,0.3 --steps 10 --json",
             "noise --run v1",
             "bootstrap --from v5-173 --run v6 --config c --set seed=2",
-            "inspect 9x9-demo --against v5-173 --out page.html",
-            "inspect v5-1 v5-10 9x9-demo file.safetensors",
-            "inspect v5 --every 10",
         ] {
             assert!(args(text).is_ok(), "{text}");
         }
         for text in [
             "export --out file",
             "import",
-            "inspect",
-            "inspect v5 --every 0",
-            "inspect v5 --every 10 --against v5-1",
             "noise --shares 1.5",
             "noise --shares 0.1,x",
             "bootstrap --run v1",

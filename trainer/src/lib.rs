@@ -8,7 +8,7 @@
 //! What it measures is what is never learned from: games of the run that are set aside, and games of people ([`Reference`]).
 //!
 //! A run may begin with weights from elsewhere ([`Beginning`]), or with a model that learned from games of people ([`bootstrap`](fn@bootstrap),
-//! `people`). `files` are the commands that give networks away and take them over; `inspect` shows what is in one;
+//! `people`). `files` are the commands that give networks away and take them over;
 //! `noise` tries what wrong results would do to one.
 
 mod ahead;
@@ -24,7 +24,6 @@ mod feed;
 mod files;
 mod generation;
 mod holdout;
-mod inspect;
 mod journal;
 mod noise;
 mod noise_command;

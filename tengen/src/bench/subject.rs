@@ -11,7 +11,7 @@ use net::{Shape, Weights};
 use serde::Serialize;
 use store::Store;
 
-use crate::model;
+use study::model;
 
 /// The towers that goals are given for, as blocks and filters; measured when no other is asked for.
 const TOWERS: [(usize, usize); 2] = [(4, 32), (6, 64)];

@@ -10,7 +10,7 @@ use play::{Selfplay, SelfplaySpec, game_seed, generator};
 use rand::RngExt;
 use record::GameRecord;
 
-use crate::think::BATCH;
+use crate::batched_search::BATCH;
 
 /// One position from each of `count` games, at some move of its game; fewer when the program is to stop. `worker` names the
 /// series of games: another name, other games. Below `threshold` the mover resigns, and nobody does without one.

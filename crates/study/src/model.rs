@@ -6,7 +6,7 @@ use store::{Store, StoreError};
 
 /// Which model is studied.
 #[derive(clap::Args, Debug)]
-pub(crate) struct ModelArgs {
+pub struct ModelArgs {
     /// The model: v15-330, or v15 for the newest of run v15; 9x9-demo, which comes with the program; or one without a network,
     /// uniform or random
     #[arg(long, env = "TENGEN_MODEL")]
@@ -37,7 +37,7 @@ impl ModelArgs {
 
 /// The configuration of the model's run, or of the run that is named, or the plain one, with some values changed; as its
 /// phase has it where the run has phases.
-pub(crate) fn configuration(
+pub fn configuration(
     models: &Models,
     id: &ModelId,
     named: Option<&RunName>,

@@ -1,4 +1,4 @@
-//! `tengen ladders`: whether a search plays ladders that work and leaves those that do not.
+//! `tengen study ladders`: whether a search plays ladders that work and leaves those that do not.
 //!
 //! The suite is made by code and judged by an exact reader: a pattern that begins a ladder, somewhere near a corner, and
 //! stones of the hunted side elsewhere that may or may not break it. In half of the positions it is the hunter's turn,
@@ -17,16 +17,16 @@ use models::{Models, Searcher};
 use play::Budget;
 use serde::Serialize;
 
+use crate::batched_search::{BATCH, BatchedSearch};
 use crate::model::ModelArgs;
 use crate::statistics::wilson;
-use crate::think::{BATCH, Thoughts};
 use suite::{Kind, Ladder};
 
 /// What is compared: rules for first visits, and leaves of one position that wait side by side.
 const Q_INITS: [QInit; 3] = [QInit::LOSS, QInit::PARENT, QInit::Zero];
 const LEAVES: [usize; 3] = [1, 2, 8];
 
-/// Arguments of `tengen ladders`.
+/// Arguments of `tengen study ladders`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]
@@ -102,7 +102,7 @@ impl fmt::Display for Row {
 ///
 /// # Errors
 /// A model or a configuration that cannot be used, or a device that fails.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, id) = args.of.find(store)?;
     let own = args.of.configuration(&models, &id, &[])?.game.size;
     let sizes = match &args.size[..] {
@@ -168,7 +168,7 @@ impl<'a> Board<'a> {
         let mut evaluator = self.player.evaluator(self.args.place.cache());
         let mut right = [0; Kind::ALL.len()];
         let (model, seed) = (&mut *evaluator, self.config.seed);
-        let mut thoughts = Thoughts { model, settings, budget, exploration: None, seed };
+        let mut thoughts = BatchedSearch { model, settings, budget, exploration: None, seed };
         thoughts.on(&self.games, &mut |index, thinker| {
             let ladder = &self.ladders[index];
             let is_right = thinker.search().best_move().is_some_and(|best| ladder.is_right(best.mv));

@@ -8,7 +8,7 @@ use play::{Budget, Seed, Thinker, game_seed, generator};
 pub(crate) const BATCH: usize = 64;
 
 /// How positions are thought about.
-pub(crate) struct Thoughts<'a> {
+pub(crate) struct BatchedSearch<'a> {
     pub(crate) model: &'a mut dyn Evaluator,
     pub(crate) settings: Settings,
     pub(crate) budget: Budget,
@@ -17,7 +17,7 @@ pub(crate) struct Thoughts<'a> {
     pub(crate) seed: u64,
 }
 
-impl Thoughts<'_> {
+impl BatchedSearch<'_> {
     /// Searches each of these positions and shows it with its number when its budget is spent. What is found of one
     /// does not depend on the others.
     ///

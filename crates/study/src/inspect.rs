@@ -1,4 +1,4 @@
-//! `trainer inspect`: what is in a network, or in several of a run, as one page for a browser.
+//! `tengen study inspect`: what is in a network, or in several of a run, as one page for a browser.
 //!
 //! The cast: [`Subject`] is a network by its name and how it came to be; `facts` puts its numbers together, of which
 //! `tensor` knows those of one tensor; `series` has histograms of several networks side by side; a page draws them.
@@ -15,11 +15,10 @@ use cli::{Classify, Page, write_whole};
 use config::ModelRef;
 use models::{ModelName, Models};
 use net::Listing;
-use store::ModelCard;
+use store::{ModelCard, Store};
 
 use self::facts::Facts;
 use self::series::Series;
-use crate::{TrainerError, files};
 
 const PAGE: Page<'_> = Page {
     title: "Tengen: a network",
@@ -42,9 +41,9 @@ const SERIES: Page<'_> = Page {
 /// Networks that fit side by side on a page.
 const MOST: usize = 100;
 
-/// Arguments of `trainer inspect`.
+/// Arguments of `tengen study inspect`.
 #[derive(clap::Args, Debug)]
-pub(crate) struct Args {
+pub struct Args {
     /// The networks: models of any run in the store (v5-173, or v5 for the newest of run v5), 9x9-demo, or files. Of several the page
     /// shows histograms of every tensor side by side, in this order
     #[arg(value_name = "MODEL|FILE", required = true, num_args = 1..)]
@@ -72,7 +71,8 @@ struct Subject {
 }
 
 /// Writes the page.
-pub(crate) fn run(models: &Models, args: &Args) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
+    let models = &Models::new(Store::open(store)?);
     let named = args.named(models)?;
     match &named[..] {
         [model] if args.every.is_none() => {
@@ -145,13 +145,13 @@ impl Subject {
 
     fn of_file(path: &Path) -> anyhow::Result<Subject> {
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
-        let name = files::name(path);
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), card: None, first: None })
     }
 }
 
-fn read(name: &str, bytes: &[u8]) -> Result<Listing, TrainerError> {
-    Listing::read(bytes).map_err(|source| TrainerError::Weights { name: name.to_owned(), source })
+fn read(name: &str, bytes: &[u8]) -> anyhow::Result<Listing> {
+    Listing::read(bytes).with_context(|| format!("{name} cannot be used")).misconfigured()
 }
 
 #[cfg(test)]

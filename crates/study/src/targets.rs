@@ -1,4 +1,4 @@
-//! `tengen targets`: how much of the policies to learn is chance.
+//! `tengen study targets`: how much of the policies to learn is chance.
 //!
 //! A search that explores gives another policy each time, and the models of a window each give their own. Whoever sees the
 //! position alone can be no nearer to all of them than their mean is. So what a network's policy p is away from the targets
@@ -16,12 +16,12 @@ use models::{Models, Searcher};
 use play::{Budget, Thinker, game_seed};
 use serde::Serialize;
 
+use crate::batched_search::{BATCH, BatchedSearch};
 use crate::model::ModelArgs;
 use crate::positions::positions;
 use crate::statistics::Estimate;
-use crate::think::{BATCH, Thoughts};
 
-/// Arguments of `tengen targets`.
+/// Arguments of `tengen study targets`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]
@@ -116,7 +116,7 @@ impl fmt::Display for Summary {
 ///
 /// # Errors
 /// A model or a configuration that cannot be used, more models than there are, or a device that fails.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, id) = args.of.find(store)?;
     let device = args.place.device.parse().misconfigured()?;
     let config = args.of.configuration(&models, &id, &args.overrides)?;
@@ -181,7 +181,7 @@ fn searched(
     let area = Size::new(config.game.size)?.area();
     let exploration = Some(Exploration::new(&config.selfplay, area));
     let seed = game_seed(config.seed, "", "targets", nth.into());
-    Thoughts { model, settings, budget, exploration, seed }.on(games, &mut |index, thinker| {
+    BatchedSearch { model, settings, budget, exploration, seed }.on(games, &mut |index, thinker| {
         let seen = &mut seen[index];
         if seen.targets.is_empty() {
             seen.prior = thinker.priors().iter().copied().map(f64::from).collect();

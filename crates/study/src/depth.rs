@@ -1,4 +1,4 @@
-//! `tengen depth`: how deep searches go, by what a move is worth before its first visit.
+//! `tengen study depth`: how deep searches go, by what a move is worth before its first visit.
 //!
 //! Positions come from games that the model plays against itself as it does to learn, one from each game. Each is
 //! searched once with every rule, without noise.
@@ -13,15 +13,15 @@ use models::Searcher;
 use play::Budget;
 use serde::Serialize;
 
+use crate::batched_search::{BATCH, BatchedSearch};
 use crate::model::ModelArgs;
 use crate::positions::positions;
 use crate::statistics::Estimate;
-use crate::think::{BATCH, Thoughts};
 
 /// What is compared; the first is what the others are compared with.
 const Q_INITS: [QInit; 3] = [QInit::PARENT, QInit::LOSS, QInit::Zero];
 
-/// Arguments of `tengen depth`.
+/// Arguments of `tengen study depth`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]
@@ -81,7 +81,7 @@ impl fmt::Display for Row {
 ///
 /// # Errors
 /// A model or a configuration that cannot be used, or a device that fails.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, id) = args.of.find(store)?;
     let device = args.place.device.parse().misconfigured()?;
     let played = args.of.configuration(&models, &id, &[])?;
@@ -109,9 +109,12 @@ fn searched(
     let settings = Settings::new(&search, &config.game);
     let budget = Budget { visits, leaves: search.leaves };
     let mut seen = vec![None; games.len()];
-    Thoughts { model, settings, budget, exploration: None, seed: config.seed }.on(games, &mut |index, thinker| {
-        seen[index] = Some(see(thinker.search()));
-    })?;
+    BatchedSearch { model, settings, budget, exploration: None, seed: config.seed }.on(
+        games,
+        &mut |index, thinker| {
+            seen[index] = Some(see(thinker.search()));
+        },
+    )?;
     Ok(seen.into_iter().map(|seen| seen.expect("every position was searched")).collect())
 }
 

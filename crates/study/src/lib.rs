@@ -1,0 +1,39 @@
+//! Analysis of models: whether they read ladders, how deep their searches go, how noisy their policy targets are, and what their
+//! networks contain. Each module is a command of `tengen study`.
+
+mod batched_search;
+mod depth;
+mod inspect;
+mod ladders;
+pub mod model;
+mod positions;
+mod statistics;
+mod targets;
+
+use cli::Stop;
+
+/// A study of a model.
+#[derive(clap::Subcommand, Debug)]
+pub enum Command {
+    /// Test whether a model plays ladders that work, and avoids those that do not
+    Ladders(ladders::Args),
+    /// Measure how deep a model's searches go, by the value of an edge before its first visit
+    Depth(depth::Args),
+    /// Measure the noise of the policy targets that a model's searches produce
+    Targets(targets::Args),
+    /// Write a page that shows the tensors of a network, or of several side by side
+    Inspect(inspect::Args),
+}
+
+/// Runs a study on models of a store.
+///
+/// # Errors
+/// No such model, one that cannot be opened, or a page that cannot be written.
+pub fn run(store: &str, command: &Command, stop: &Stop) -> anyhow::Result<()> {
+    match command {
+        Command::Ladders(args) => ladders::run(store, args, stop),
+        Command::Depth(args) => depth::run(store, args, stop),
+        Command::Targets(args) => targets::run(store, args, stop),
+        Command::Inspect(args) => inspect::run(store, args),
+    }
+}
