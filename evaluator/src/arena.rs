@@ -9,17 +9,17 @@ use gtp::engines::{Declarations, Identity};
 use net::Device;
 use store::Stem;
 
-use crate::meeting::{self, Meeting, Progress};
+use crate::match_runner::{self, Meeting, Progress};
 use crate::monitor::Monitor;
 use crate::{EvaluatorError, Player, RatedRun, Source};
 
-mod pace;
+mod duration_estimate;
 mod scheduler;
 
 pub use scheduler::Proposal;
 pub(crate) use scheduler::draw_free;
 
-use pace::Pace;
+use duration_estimate::Pace;
 
 /// What this machine lends to the work.
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ impl Arena {
 
     /// The games of a meeting that were not played.
     fn missing(&self, [one, other]: [&PlayerId; 2], wanted: u64) -> Result<Vec<u64>, EvaluatorError> {
-        Ok(meeting::missing(&self.rated.pool()?.played(one.min(other), one.max(other)), wanted))
+        Ok(match_runner::missing(&self.rated.pool()?.played(one.min(other), one.max(other)), wanted))
     }
 
     /// Lets two players play these games of their series. Points are those of `one`.

@@ -10,9 +10,9 @@ use record::{GameRecord, SearchKind, Totals};
 use store::Run;
 
 use crate::SelfplayError;
-use crate::handed::Taken;
+use crate::handoff::Taken;
 use crate::job::{Job, Progress, Shared};
-use crate::shelf::Shelf;
+use crate::writer::Shelf;
 
 /// The longest time between two reports of progress.
 const REPORT: Duration = Duration::from_millis(200);

@@ -9,7 +9,7 @@ use models::Model;
 use net::Device;
 use store::{Backoff, LeaseName, Run};
 
-use crate::bound::Bound;
+use crate::game_limit::Bound;
 use crate::{Job, Progress, SelfplayError, Threshold, Unfinished, play};
 
 /// How often a worker looks for a newer model and a newer resign threshold.

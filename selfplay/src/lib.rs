@@ -9,23 +9,23 @@
 //! configuration says. When the process is to stop they are given up, or left in the store for others (`handed`), as the job
 //! says.
 
-mod bound;
 mod collector;
 pub mod command;
 mod driver;
 mod error;
-mod handed;
+mod game_limit;
+mod handoff;
 mod job;
 mod pool;
 mod report;
 mod series;
-mod shelf;
 mod threshold;
 mod worker;
+mod writer;
 
 pub use driver::{Driver, Event, Games, Options, lease};
 pub use error::SelfplayError;
-pub use handed::Unfinished;
+pub use handoff::Unfinished;
 pub use job::{Job, Progress};
 pub use pool::play;
 pub use report::Console;

@@ -10,7 +10,7 @@ use models::Model;
 use store::Run;
 
 use crate::collector::Collector;
-use crate::handed::{self, Unfinished};
+use crate::handoff::{self, Unfinished};
 use crate::job::{Job, Progress, Shared};
 use crate::{SelfplayError, series, worker};
 
@@ -35,7 +35,7 @@ pub fn play(
     let (number, series) = series::of(&job.model, &job.worker);
     let config = job.config.at(number);
     let resumed = unfinished.begin(run, job)?;
-    let (begun, here) = handed::begun(run, job, unfinished)?;
+    let (begun, here) = handoff::begun(run, job, unfinished)?;
     let done = begun.range(..job.games).filter(|index| !here.contains(index)).count() as u64;
     let shared = Shared {
         job,

@@ -1,6 +1,6 @@
 //! What a worker reports of its games: a progress bar, log lines and metrics.
 
-use cli::{Reporter, human, metrics};
+use cli::{Reporter, format, metrics};
 use config::ModelId;
 use play::EvaluatorCounts;
 
@@ -83,7 +83,7 @@ fn put_down(left: u64, abandoned: u64) {
 
 /// What a second brings, for people.
 fn rates(progress: &Progress) -> String {
-    let rate = |number| human::rate(number, progress.time);
+    let rate = |number| format::rate(number, progress.time);
     let (games, moves) = (rate(progress.finished), rate(progress.moves));
     let EvaluatorCounts { evaluations, cache_hits, .. } = progress.evaluator;
     let hits = 100.0 * cache_hits as f64 / (evaluations + cache_hits).max(1) as f64;

@@ -2,7 +2,7 @@
 
 use cli::Reporter;
 use config::Resign;
-use record::resign::Calibration;
+use record::calibration::Calibration;
 use store::{FileRef, ResignThreshold, Run, StoreError};
 
 use crate::event::Event;

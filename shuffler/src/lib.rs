@@ -13,20 +13,20 @@
 //! bytes for each of its games; and 96 MiB for the files that are read, several at once, and the part that is written. `tengen bench data` compares.
 
 mod archive;
-mod arrival;
 mod calibrate;
-mod catalogue;
 pub mod command;
-mod draw;
 mod driver;
 mod error;
+mod eta;
 mod event;
-mod limit;
+mod index;
 mod plan;
 mod random;
 mod report;
-mod weigh;
+mod sampler;
+mod weighted_sampler;
 mod window;
+mod window_size;
 
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -35,17 +35,17 @@ use config::RunConfig;
 use store::{FileRef, Manifest, Rejected, Run, StoreError};
 
 pub use archive::{compact, compact_when_due};
-pub use arrival::Arrival;
 pub use calibrate::Calibrator;
 pub use driver::Driver;
 pub use error::ShufflerError;
+pub use eta::Arrival;
 pub use event::Event;
 pub use plan::Plan;
 pub use report::Console;
 
-use catalogue::Catalogue;
-use draw::{BadFile, Drawn, Size};
+use index::Catalogue;
 use random::Random;
+use sampler::{BadFile, Drawn, Size};
 use window::Window;
 
 /// Rows in a part: a few megabytes, so that a reader may hold some of them.

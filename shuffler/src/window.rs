@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use record::{GameId, GameSummary};
 use store::{FileRef, Rejected, StoreError, WindowSummary};
 
-use crate::catalogue::Catalogue;
-use crate::limit::Limit;
+use crate::index::Catalogue;
+use crate::window_size::Limit;
 
 /// The newest games, in the files they are in.
 #[derive(Debug, Default)]

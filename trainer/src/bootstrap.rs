@@ -16,11 +16,11 @@ use record::Example;
 use serde::{Deserialize, Serialize};
 use store::{Checkpoint, ModelCard, Run, Source};
 
-use crate::begin::{publish_first, refuse_models};
-use crate::feed::SETTLED_ON;
+use crate::dataset::SETTLED_ON;
+use crate::init::{publish_first, refuse_models};
 use crate::journal::{Journal, Set};
-use crate::people::{Order, squared_error};
 use crate::resume::{BOOTSTRAP, WEIGHTS, recipe, restore, unusable};
+use crate::supervised::{Order, squared_error};
 use crate::{Beginning, People, TrainerError};
 
 /// How often it is saved, so that a kill costs no more.

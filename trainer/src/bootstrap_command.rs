@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use cli::{Classify, Stop, human};
+use cli::{Classify, Stop, format};
 use config::RunConfig;
 use models::{ModelName, Models};
 use net::Workshop;
@@ -111,7 +111,7 @@ fn said(lesson: &Lesson) -> String {
         Lesson::Step { step, .. } => format!("step {step}"),
         Lesson::Look { step, time, examples, losses, constant } => format!(
             "step {step}, {}: on {examples} unseen positions {}",
-            human::duration(*time),
+            format::duration(*time),
             of_people(losses, *constant)
         ),
     }

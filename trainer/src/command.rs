@@ -9,7 +9,9 @@ use models::{ModelError, Models};
 use net::{Backend, NetError, Precision, Workshop};
 use store::{Run, Store, StoreError};
 
-use crate::{Console, Driver, ReferenceArgs, Setting, TrainerError, bootstrap_command, files, lease, noise_command};
+use crate::{
+    Console, Driver, ReferenceArgs, Setting, TrainerError, bootstrap_command, files, label_noise_command, lease,
+};
 
 /// Trains one model after the other on the shards of a run, and publishes them.
 ///
@@ -64,7 +66,7 @@ enum Command {
     /// The newest shards of the run are learned from, and what comes of it is measured on the games that the run has set aside,
     /// whose results stay true. A game is turned round as a whole; its moves and search values stay, its score and owners are not
     /// learned from. Nothing is published.
-    Noise(noise_command::Args),
+    Noise(label_noise_command::Args),
 }
 
 /// The errors of libraries that a command may end with, for [`cli::main`].
@@ -109,7 +111,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Import(import) => files::import(import, run),
         Command::Noise(noise) => {
             let (run, config) = run()?;
-            noise_command::run((&run, &config), noise, workshop, stop)
+            label_noise_command::run((&run, &config), noise, workshop, stop)
         }
         Command::Bootstrap(bootstrap) => {
             let (run, config) = run()?;

@@ -7,8 +7,8 @@ use config::RunConfig;
 use net::Workshop;
 use store::{Backoff, LeaseName, Run};
 
-use crate::begin::card;
 use crate::generation::Course;
+use crate::init::card;
 use crate::resume::{Work, resume};
 use crate::{Progress, Reference, TrainerError};
 

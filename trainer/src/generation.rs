@@ -8,8 +8,8 @@ use net::{Losses, NetError};
 use record::Example;
 use store::{Manifest, Run, StoreError};
 
-use crate::checkup::Checkup;
-use crate::feed::{self, Feed, SETTLED_ON};
+use crate::dataset::{self, Feed, SETTLED_ON};
+use crate::health_checks::Checkup;
 use crate::holdout::{HOLDOUT, holdout};
 use crate::journal::{Journal, Set};
 use crate::resume::{Work, save};
@@ -81,7 +81,7 @@ impl<'a> Course<'a> {
     /// Whole batches there are to learn from, as many as the configuration asks for at most. The examples that are left
     /// over make no batch of their own: its statistics would be those of a few positions.
     fn steps(&self) -> Result<usize, TrainerError> {
-        let examples = feed::examples(self.shards);
+        let examples = dataset::examples(self.shards);
         if examples == 0 {
             return Err(TrainerError::NoExamples { generation: self.shards.generation });
         }

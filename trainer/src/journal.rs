@@ -11,8 +11,8 @@ use net::{Bin, Losses, Measured};
 use serde_json::{Value, json};
 use store::{Run, StoreError};
 
-use crate::checkup::Alarm;
 use crate::events::Events;
+use crate::health_checks::Alarm;
 
 /// The log of one stretch of training.
 pub(crate) struct Journal {

@@ -11,40 +11,40 @@
 //! `people`). `files` are the commands that give networks away and take them over;
 //! `noise` tries what wrong results would do to one.
 
-mod ahead;
-mod begin;
 mod bootstrap;
 mod bootstrap_command;
-mod checkup;
 pub mod command;
+mod dataset;
 mod driver;
 mod error;
 mod events;
-mod feed;
 mod files;
 mod generation;
+mod health_checks;
 mod holdout;
+mod init;
 mod journal;
-mod noise;
-mod noise_command;
-mod people;
+mod label_noise;
+mod label_noise_command;
+mod prefetch;
 mod reference;
 mod report;
 mod resume;
+mod supervised;
 
 use std::time::Duration;
 
 use net::Losses;
 
-pub use ahead::Ahead;
-pub use begin::Beginning;
 pub use bootstrap::{Course, Lesson, bootstrap};
 pub use driver::{Driver, Setting, lease};
 pub use error::TrainerError;
-pub use noise::{Noise, Trial};
-pub use people::{People, converter};
+pub use init::Beginning;
+pub use label_noise::{Noise, Trial};
+pub use prefetch::Ahead;
 pub use reference::{Reference, ReferenceArgs};
 pub use report::Console;
+pub use supervised::{People, converter};
 
 /// What a trainer is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -12,7 +12,7 @@ use config::RunConfig;
 use record::Example;
 use store::{Run, Source, SourceKind, StoreError};
 
-use crate::people::{games, spread, squared_error};
+use crate::supervised::{games, spread, squared_error};
 use crate::{TrainerError, files};
 
 /// Positions of a reference. The standard error of an accuracy is then below 1 %.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use store::{Backoff, LeaseName, Run, StoreError};
 
-use crate::{Stop, alive, human};
+use crate::{Stop, alive, format};
 
 /// Time between two log lines about the same wait.
 const BETWEEN_LINES: Duration = Duration::from_secs(60);
@@ -169,7 +169,7 @@ impl Wait {
             }
         };
         if self.said.is_none_or(|said| said.elapsed() >= BETWEEN_LINES) {
-            tracing::info!(reason = %waiting, waited = human::duration(began.elapsed()), "waiting");
+            tracing::info!(reason = %waiting, waited = format::duration(began.elapsed()), "waiting");
             self.said = Some(Instant::now());
         }
         self.last = Some((waiting, began));

@@ -3,7 +3,7 @@
 //! A number is noted where progress is reported anyway, some times a second; nothing is noted for each visit. Before
 //! [`crate::ServiceArgs::start`] has opened a port, notes go nowhere.
 
-use crate::vitals;
+use crate::health;
 
 /// A metric that only grows, from the start of the process.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ impl Gauge {
 
     /// It happened now: seconds since 1970.
     pub fn set_to_now(self) {
-        self.set(vitals::now());
+        self.set(health::now());
     }
 
     /// It happened so many milliseconds after the beginning of 1970.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
-use crate::{console, human};
+use crate::{console, format};
 
 /// Without a terminal, progress is a log line, and not more often than this.
 const BETWEEN_LINES: Duration = Duration::from_secs(15);
@@ -67,8 +67,8 @@ impl Progress {
         let (state, took) = (self.state(), self.start.elapsed());
         tracing::info!(
             done = state.done,
-            rate = human::rate(state.done, took),
-            took = human::duration(took),
+            rate = format::rate(state.done, took),
+            took = format::duration(took),
             note = noted(&state),
             "{} done",
             self.label
@@ -84,8 +84,8 @@ impl Progress {
         tracing::info!(
             done = state.done,
             total = self.total,
-            rate = human::rate(state.done, took),
-            left = self.left(state.done, took).map(human::duration),
+            rate = format::rate(state.done, took),
+            left = self.left(state.done, took).map(format::duration),
             note = noted(state),
             "{}",
             self.label
@@ -129,7 +129,7 @@ fn bar(label: &str, total: Option<u64>) -> ProgressBar {
         .expect("the template is a constant")
         .with_key("rate", |state: &ProgressState, out: &mut dyn fmt::Write| {
             // The template engine has nowhere to report a failed write to.
-            let _ = out.write_str(&human::per_second(state.per_sec()));
+            let _ = out.write_str(&format::per_second(state.per_sec()));
         })
         .progress_chars("━╸─");
     let bar = console::bars().add(bar.with_style(style).with_prefix(label.to_owned()));

@@ -23,7 +23,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-use crate::{Classify, Stop, metrics, vitals, within};
+use crate::{Classify, Stop, health, metrics, within};
 
 /// Seconds of a week, the longest that a stage waits for itself.
 const WEEK: u64 = 7 * 24 * 3600;
@@ -61,7 +61,7 @@ impl ServiceArgs {
     /// An address where nothing can be served, which the operator must mend.
     pub fn start(&self, program: &'static str, run: Option<&str>, stop: &Stop) -> anyhow::Result<()> {
         stop.set_limit(Duration::from_secs(self.drain_seconds));
-        vitals::begin();
+        health::begin();
         let Some(address) = &self.metrics_addr else { return Ok(()) };
         let served = serve(address, program, run, Duration::from_secs(self.stalled_after));
         let address = served.with_context(|| format!("cannot serve metrics at {address}")).misconfigured()?;
@@ -136,14 +136,14 @@ impl Desk {
         match request.uri().path() {
             "/metrics" => self.metrics(),
             "/healthz" => self.health(),
-            "/readyz" if vitals::is_ready() => text(StatusCode::OK, "ready\n".to_owned()),
+            "/readyz" if health::is_ready() => text(StatusCode::OK, "ready\n".to_owned()),
             "/readyz" => text(StatusCode::SERVICE_UNAVAILABLE, "not ready\n".to_owned()),
             _ => text(StatusCode::NOT_FOUND, "/metrics, /healthz, /readyz\n".to_owned()),
         }
     }
 
     fn metrics(&self) -> Response<Full<Bytes>> {
-        metrics::IDLE.set(vitals::idle().as_secs_f64());
+        metrics::IDLE.set(health::idle().as_secs_f64());
         if let Some(bytes) = resident() {
             metrics::MEMORY.set(bytes);
         }
@@ -154,7 +154,7 @@ impl Desk {
     }
 
     fn health(&self) -> Response<Full<Bytes>> {
-        let idle = vitals::idle();
+        let idle = health::idle();
         let code = if idle < self.stalled_after { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
         text(code, format!("the work got on {:.1} seconds ago\n", idle.as_secs_f64()))
     }

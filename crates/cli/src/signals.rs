@@ -8,7 +8,7 @@ use exit_class::ExitClass;
 use signal_hook::consts::signal::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::{Stop, console, human, vitals};
+use crate::{Stop, console, format, health};
 
 /// Turns the first SIGTERM or SIGINT into a request to stop, and lets a second one end the process at once. After a SIGTERM
 /// the process ends when its time is up, too.
@@ -21,7 +21,7 @@ pub(crate) fn listen(name: &'static str, stop: Stop) -> io::Result<()> {
                 signal_hook::low_level::exit(128 + signal);
             }
             console::notice(&format!("{name} stops after publishing what is finished; once more ends it at once"));
-            vitals::drain();
+            health::drain();
             if signal == SIGTERM {
                 stop.preempt();
                 stop.limit().into_iter().for_each(|limit| end_after(name, limit));
@@ -38,11 +38,11 @@ pub(crate) fn listen(name: &'static str, stop: Stop) -> io::Result<()> {
 fn end_after(name: &'static str, limit: Duration) {
     let late = thread::Builder::new().name("deadline".to_owned()).spawn(move || {
         thread::sleep(limit);
-        let limit = human::duration(limit);
+        let limit = format::duration(limit);
         console::notice(&format!("{name} was not done within {limit}, and gives up what is not published"));
         signal_hook::low_level::exit(ExitClass::Preempted.code().into());
     });
     if let Err(error) = late {
-        tracing::warn!(%error, "stopping may take longer than {}", human::duration(limit));
+        tracing::warn!(%error, "stopping may take longer than {}", format::duration(limit));
     }
 }

@@ -5,9 +5,9 @@ use crate::illegal::Illegal;
 use crate::point::{Move, Point};
 use crate::point_set::PointSet;
 use crate::position::Position;
-use crate::seen::Seen;
 use crate::size::Size;
 use crate::stones::Stones;
+use crate::superko::Seen;
 
 /// A game in progress.
 ///

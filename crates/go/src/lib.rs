@@ -22,9 +22,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod cell;
 mod color;
 mod diagram;
+mod flood;
 mod game;
 mod geometry;
 mod illegal;
@@ -33,12 +33,12 @@ mod legal;
 mod pass_alive;
 mod point;
 mod point_set;
+mod point_state;
 mod position;
 mod scoring;
-mod seen;
 mod size;
-mod steps;
 mod stones;
+mod superko;
 mod symmetry;
 mod tactics;
 mod zobrist;

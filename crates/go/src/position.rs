@@ -8,12 +8,12 @@ use std::fmt;
 
 pub use error::PositionError;
 
-use crate::cell::{Cell, Content};
 use crate::color::Color;
 use crate::geometry::BEYOND;
 use crate::illegal::Illegal;
 use crate::point::{Move, Point};
 use crate::point_set::PointSet;
+use crate::point_state::{Cell, Content};
 use crate::size::{MAX_AREA, Size};
 use crate::stones::Stones;
 use crate::zobrist;

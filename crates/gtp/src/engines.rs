@@ -5,14 +5,14 @@
 //! a [`play::Guest`]; behind it a thread talks to a process of its own by the Go Text Protocol (`client`), which outlives
 //! the game and serves the next one. What a process does wrong costs its own game and nothing else.
 
-mod answers;
+mod baselines;
 mod client;
-mod declaration;
 mod engine;
-mod guest;
+mod player;
 mod process;
-mod weak;
+mod responses;
+mod spec;
 
 pub use client::{Client, ClientError};
-pub use declaration::{Declaration, DeclarationError, Declarations};
 pub use engine::{Engine, EngineError, Identity};
+pub use spec::{Declaration, DeclarationError, Declarations};

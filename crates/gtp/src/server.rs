@@ -8,34 +8,34 @@
 //! ends when anything else comes in.
 
 mod analysis;
-mod answer;
 mod board;
 mod clock;
 mod commands;
 mod controller;
+mod engine_player;
 mod handicap;
-mod inbox;
 mod line;
 mod parse;
 mod player;
 mod playouts;
+mod reader;
+mod response;
 mod serve;
 mod session;
 mod sgf;
 mod status;
-mod voice;
 
-pub use answer::Failure;
-pub use inbox::Inbox;
+pub use engine_player::{Manner, Voice, WIDTH};
 pub use line::Line;
 pub use player::{Decision, Player, PlayerError, Task, Watch};
+pub use reader::Inbox;
+pub use response::Failure;
 pub use serve::{run, serve};
 pub use session::{Session, Setup};
-pub use voice::{Manner, Voice, WIDTH};
 
 #[cfg(test)]
-mod hostile;
+mod analysis_stream_tests;
 #[cfg(test)]
-mod streams;
+mod malformed_input_tests;
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use crate::average::Average;
+use crate::ema::Average;
 use crate::file::{self, File};
 use crate::layout::TensorSpec;
 use crate::optimizer::{Optimizer, has_squares};

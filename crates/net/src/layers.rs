@@ -5,7 +5,7 @@
 //! product; fusing ReLU and sum into them gained nothing more, and channels-last was slower on narrow towers. On a GPU
 //! channels-last is what tensor cores read.
 
-mod pieces;
+mod ops;
 
 use config::PolicyHead;
 use go::Size;
@@ -13,11 +13,11 @@ use tch::{Kind, Tensor};
 
 use crate::device::Place;
 use crate::fold::{Convolution, beside, dense_layer, entry, fold, together};
-use crate::parts::{mean_and_maximum, means};
+use crate::modules::{mean_and_maximum, means};
 use crate::{Inputs, NetError, Weights};
-use pieces::{Affine, Conv, Dense, Few, to_fast, to_plain};
+use ops::{Affine, Conv, Dense, Few, to_fast, to_plain};
 
-pub(crate) use pieces::channels_last;
+pub(crate) use ops::channels_last;
 
 /// A network that is ready to evaluate batches, fastest those of one size.
 pub(crate) struct Layers {

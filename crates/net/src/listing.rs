@@ -2,7 +2,7 @@
 
 use record::unpacked;
 
-use crate::exchange::MOST_BYTES;
+use crate::convert::MOST_BYTES;
 use crate::file::File;
 use crate::layout::EPSILON;
 use crate::shape::ShapeFields;

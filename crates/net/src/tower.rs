@@ -7,8 +7,8 @@ use crate::device::Place;
 use crate::layers::channels_last;
 use crate::layout::TensorSpec;
 use crate::mode::Mode;
+use crate::modules::{Block, Dense, Pass, Policy, Tensors, Unit, means};
 use crate::norm::{Norm, Statistics};
-use crate::parts::{Block, Dense, Pass, Policy, Tensors, Unit, means};
 use crate::shape::Shape;
 use crate::{NetError, Weights};
 

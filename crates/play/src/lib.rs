@@ -7,24 +7,24 @@
 
 mod built_in;
 mod cached;
-mod guest;
+mod external_player;
+mod game_randomization;
 mod instrumented;
 mod matches;
 mod opening;
-mod plan;
-mod round;
-mod rules;
+mod scheduler;
+mod search_driver;
+mod search_plan;
 mod seed;
 mod selfplay;
-mod thinker;
-mod variety;
+mod termination;
 
 pub use built_in::{RandomModel, Uniform};
 pub use cached::Cached;
-pub use guest::{Guest, Reply, Trouble};
+pub use external_player::{Guest, Reply, Trouble};
 pub use instrumented::{EvaluatorCounts, EvaluatorStats, Instrumented};
 pub use matches::{By, Finish, Match, MatchSpec, Side, Void};
-pub use round::{Contest, run};
+pub use scheduler::{Contest, run};
+pub use search_driver::{Budget, Thinker};
 pub use seed::{Seed, game_seed, generator};
 pub use selfplay::{Selfplay, SelfplaySpec, is_calibration};
-pub use thinker::{Budget, Thinker};

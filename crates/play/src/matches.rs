@@ -7,10 +7,10 @@ use go::{Color, Game, Move, Scoring};
 use mcts::{Evaluator, Settings};
 use record::{GameRecord, SearchKind, Turn};
 
-use crate::guest::{Guest, Reply, Trouble};
+use crate::external_player::{Guest, Reply, Trouble};
 use crate::opening::opening;
-use crate::rules::{Ending, Header, finished, searched};
 use crate::seed::{Seed, game_seed, generator};
+use crate::termination::{Ending, Header, finished, searched};
 use crate::{Budget, Contest, Thinker};
 
 /// One player of a match.

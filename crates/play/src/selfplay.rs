@@ -5,11 +5,11 @@ use go::{Color, Game, Move};
 use mcts::{Evaluator, RootMove, Settings, choice};
 use record::{GameRecord, SearchKind, Takeover, Turn};
 
+use crate::game_randomization::Variety;
 use crate::opening::opening;
-use crate::plan::{Plan, Planner};
-use crate::rules::{Ending, Header, finished, searched};
+use crate::search_plan::{Plan, Planner};
 use crate::seed::{Seed, finish, game_seed, generator, seed_from};
-use crate::variety::Variety;
+use crate::termination::{Ending, Header, finished, searched};
 use crate::{Budget, Contest, Thinker};
 
 /// Everything a self-play game depends on, besides the model's answers.

@@ -5,19 +5,19 @@
 //! however good the arithmetic, and a [`misfit`](misfit()) what they say against the model. [`pairing`] names the pair whose games
 //! teach most.
 
-mod beats;
-mod doubts;
+mod bradley_terry;
+mod diagnostics;
 mod gamma;
+mod goodness_of_fit;
+mod leaderboard;
 mod matrix;
-mod misfit;
 pub mod pairing;
+mod results;
 pub mod sprt;
-mod standing;
-mod strengths;
-mod tally;
+mod win_graph;
 
-pub use doubts::{Doubt, doubts};
-pub use misfit::{Misfit, Surprise, misfit};
-pub use standing::{Bound, Standing, Standings};
-pub use strengths::{Anchor, Belief, Chances, ELO, Estimate, Mark, Prior, RatingError, Ratings, Tie};
-pub use tally::{Record, Score, Tally};
+pub use bradley_terry::{Anchor, Belief, Chances, ELO, Estimate, Mark, Prior, RatingError, Ratings, Tie};
+pub use diagnostics::{Doubt, doubts};
+pub use goodness_of_fit::{Misfit, Surprise, misfit};
+pub use leaderboard::{Bound, Standing, Standings};
+pub use results::{Record, Score, Tally};

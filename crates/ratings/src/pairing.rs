@@ -3,17 +3,17 @@
 //! [`pairs`] chooses those whose games would teach most about the [`Question`] that was asked, in an [`Outlook`] that counts games
 //! without a result as if they were over.
 
-mod goal;
-mod outlook;
+mod expected_covariance;
+mod objective;
 mod reason;
 
 use std::collections::BTreeMap;
 
 use rand::{Rng, RngExt};
 
-use crate::strengths::{Estimate, Ratings};
-pub use goal::{About, fibonacci};
-use outlook::Outlook;
+use crate::bradley_terry::{Estimate, Ratings};
+use expected_covariance::Outlook;
+pub use objective::{About, fibonacci};
 pub use reason::Reason;
 
 /// Pairs that teach at least this share of what the best pair teaches have an equal claim.
@@ -86,7 +86,7 @@ pub fn pairs(question: &Question, about: About, count: usize, rng: &mut impl Rng
     if question.ages.len() < 2 {
         return Vec::new();
     }
-    let mut outlook = Outlook::new(question, goal::contrasts(question.ratings, question.ages, about));
+    let mut outlook = Outlook::new(question, objective::contrasts(question.ratings, question.ages, about));
     let mut choices = Vec::new();
     for _ in 0..count {
         let choice = if rng.random_bool(RANDOM_SHARE) {

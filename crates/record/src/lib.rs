@@ -13,6 +13,9 @@
 //! Values are for Black everywhere: +1 is a sure win for Black, -1 for White. Raw facts are recorded (visits, not
 //! policies; outcome and search value, not a mixture); what a network learns from them is the trainer's business.
 
+mod annotations;
+mod batch;
+pub mod calibration;
 mod column;
 mod error;
 mod example;
@@ -21,31 +24,28 @@ mod game;
 mod game_id;
 pub mod games;
 mod gzip;
-mod human;
-mod note;
 mod outcome;
-mod outline;
+mod projection;
 pub mod ratings;
-pub mod resign;
-mod rows;
 mod sgf;
+mod sgf_import;
 mod summary;
 pub mod synthetic;
 mod table;
 mod totals;
 mod turn;
 
+pub use annotations::{SearchNote, TopMove};
+pub use batch::{ExampleRows, UncheckedRows};
 pub use error::RecordError;
 pub use example::{Example, ExampleError};
 pub use game::{EndReason, GameRecord, Takeover};
 pub use game_id::{GameId, GameIdError};
 pub use gzip::unpacked;
-pub use human::Converter;
-pub use note::{SearchNote, TopMove};
 pub use outcome::Outcome;
-pub use outline::GameOutline;
+pub use projection::GameOutline;
 pub use ratings::RatingRow;
-pub use rows::{ExampleRows, UncheckedRows};
+pub use sgf_import::Converter;
 pub use summary::GameSummary;
 pub use table::VERSION_KEY;
 pub use totals::Totals;

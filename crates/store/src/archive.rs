@@ -23,7 +23,7 @@ use crate::error::StoreError;
 use crate::files::{EXAMPLES, FileRef, GAMES, HOLDOUT, SGF};
 use crate::folder::RunFolder;
 use crate::names::number_name;
-use crate::partial::OpenTable;
+use crate::partial_read::OpenTable;
 use crate::parts::Part;
 
 /// The folder of archives among the folders of models.

@@ -11,7 +11,7 @@ use crate::archive::{Archive, CONTENTS, Contents, FORMAT, Source, archive_path};
 use crate::error::StoreError;
 use crate::files::{FileRef, GAMES, PARQUET};
 use crate::folder::RunFolder;
-use crate::partial::OpenTable;
+use crate::partial_read::OpenTable;
 
 /// The archives of a run.
 #[derive(Clone, Debug)]

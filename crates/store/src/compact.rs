@@ -14,11 +14,11 @@ use std::sync::Arc;
 
 use crate::archive::{ARCHIVE, Archive, archive_path};
 use crate::archives::Archives;
-use crate::columns::decode;
 use crate::error::StoreError;
 use crate::files::{EXAMPLES, FileRef, GAMES, HOLDOUT, PARQUET, SGF};
 use crate::names::{number_name, parse_number};
 use crate::packing::{Builder, Loaded, Weighed};
+use crate::projection::decode;
 
 /// What a compaction did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -9,12 +9,12 @@ use flate2::write::GzEncoder;
 use object_store::path::Path;
 
 use crate::archive::{ARCHIVE, CONTENTS, Contents, FORMAT, Place, Source, archive_path};
-use crate::columns::TableWriter;
 use crate::error::StoreError;
 use crate::files::{EXAMPLES, FileRef, GAMES, HOLDOUT, PARQUET, SGF};
 use crate::folder::RunFolder;
 use crate::names::number_name;
 use crate::parts::Part;
+use crate::projection::TableWriter;
 
 /// Bytes of Parquet in an archive, all tables together: what a compaction holds in memory. 100,000 games on 9x9 take
 /// about 0.5 GB of them, as many on 19x19 about 1.9 GB, which makes two archives.

@@ -4,11 +4,11 @@ use object_store::path::Path;
 use record::ExampleRows;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::{self, encode};
 use crate::error::StoreError;
 use crate::folder::RunFolder;
 use crate::names::parse_number;
 use crate::parts::Part;
+use crate::projection::{self, encode};
 
 const SHARDS: &str = "shards";
 const MANIFEST: &str = "manifest.toml";
@@ -152,7 +152,7 @@ impl Shards {
             path: self.at.store.name(&folder.clone().join(part.part.file.as_str())),
             reason,
         };
-        let batch = columns::decode(bytes, None).map_err(damaged)?;
+        let batch = projection::decode(bytes, None).map_err(damaged)?;
         ExampleRows::from_batch(&batch).map_err(|e| damaged(e.to_string()))
     }
 

@@ -6,7 +6,7 @@ use store::Store;
 
 use super::*;
 use crate::fixture::{arena, name, publish_models, store_of};
-use crate::meeting;
+use crate::match_runner;
 
 #[test]
 fn ancestors_are_at_fibonacci_distances() {
@@ -76,7 +76,7 @@ impl Simulation {
     fn play(&self, rated: &RatedRun, [one, other]: [&PlayerId; 2], games: u64, left: &mut Option<usize>) -> bool {
         let pair = [one.min(other), one.max(other)];
         let played = rated.pool().expect("memory can be read").played(pair[0], pair[1]);
-        for number in meeting::missing(&played, games) {
+        for number in match_runner::missing(&played, games) {
             if *left == Some(0) {
                 return false;
             }

@@ -1,10 +1,10 @@
 //! Chains of stones: how they grow, join and leave the board.
 
 use super::Position;
-use crate::cell::{Cell, Content};
 use crate::color::Color;
 use crate::geometry::geometry;
 use crate::point::Point;
+use crate::point_state::{Cell, Content};
 use crate::zobrist;
 
 impl Position {

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use super::answers::{Answers, Flood};
 use super::process::{Nothing, Process, quoted};
+use super::responses::{Answers, Flood};
 
 /// A program that speaks GTP. After an error other than [`ClientError::Refused`] it is of no use any more.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use go::Size;
 use play::Guest;
 use serde::{Deserialize, Serialize};
 
-use super::guest::{GtpGuest, Idle, Terms};
-use super::weak::{Weak, WeakGuest};
+use super::baselines::{Weak, WeakGuest};
+use super::player::{GtpGuest, Idle, Terms};
 use super::{Client, ClientError, Declaration, Declarations};
 
 /// Games that a program plays at once, each with a process of its own.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use cli::Stop;
 
-use super::answer::{self, Failure};
 use super::controller::Controller;
 use super::parse::Request;
+use super::response::{self, Failure};
 use super::{Inbox, Session, commands};
 
 /// Answers standard input on standard output until `quit`, the end of the input, or a request to stop.
@@ -58,7 +58,7 @@ impl<W: Write> Talk<W> {
     }
 
     fn end(&mut self, answer: &Result<String, Failure>) -> io::Result<()> {
-        let text = if self.begun { "\n".to_owned() } else { answer::format(self.id, answer) };
+        let text = if self.begun { "\n".to_owned() } else { response::format(self.id, answer) };
         self.send(&text);
         self.failed.take().map_or(Ok(()), Err)
     }
@@ -74,7 +74,7 @@ impl<W: Write> Controller for Talk<W> {
     fn begin(&mut self) {
         if !self.begun {
             self.begun = true;
-            let begin = answer::begin(self.id);
+            let begin = response::begin(self.id);
             self.send(&begin);
         }
     }

@@ -6,9 +6,9 @@ use std::time::Instant;
 use go::{Color, Game, Move, Scoring, Size, Stones};
 
 use super::analysis::{Ticker, Wish};
-use super::answer::Failure;
 use super::clock::{Clock, System};
 use super::controller::Controller;
+use super::response::Failure;
 use super::status::Fate;
 use super::{Decision, Player, PlayerError, Task};
 

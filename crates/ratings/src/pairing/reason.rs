@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::strengths::Estimate;
+use crate::bradley_terry::Estimate;
 
 /// Why two players should meet. It prints as a sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -5,9 +5,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Outcome;
 
 use super::*;
-use crate::strengths::Prior;
-use crate::strengths::{Chances, ELO};
-use crate::tally::Tally;
+use crate::bradley_terry::Prior;
+use crate::bradley_terry::{Chances, ELO};
+use crate::results::Tally;
 
 const RUNS: u64 = 30;
 const MODELS: usize = 20;

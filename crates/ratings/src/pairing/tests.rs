@@ -3,8 +3,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Outcome::{Black, White};
 
 use super::*;
-use crate::strengths::{Belief, Mark, Prior, Tie};
-use crate::tally::Tally;
+use crate::bradley_terry::{Belief, Mark, Prior, Tie};
+use crate::results::Tally;
 
 /// Places of the players in every pool below.
 const A: usize = 0;
@@ -219,7 +219,7 @@ fn foreseen_games_narrow_everything_alike() {
     let in_flight = InFlight::default();
     let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 2, cost: &|_, _| 1.0 };
     for about in [About::Best, About::Curve, About::Newest, About::Ladder] {
-        let mut outlook = Outlook::new(&question, goal::contrasts(&ratings, &ages, about));
+        let mut outlook = Outlook::new(&question, objective::contrasts(&ratings, &ages, about));
         for (a, b) in [(A, B), (B, C), (A, B), (A, C)] {
             let [known, will_be] = outlook.uncertainty(a, b, 2);
             outlook.foresee(a, b, 2);
@@ -234,7 +234,7 @@ fn foreseen_games_narrow_everything_alike() {
 fn the_normal_mean_is_exact_for_polynomials() {
     let moments = [(0, 1.0), (1, 0.0), (2, 1.0), (4, 3.0), (6, 15.0), (8, 105.0), (16, 2_027_025.0)];
     for (power, moment) in moments {
-        let found = outlook::normal_mean(|z| z.powi(power));
+        let found = expected_covariance::normal_mean(|z| z.powi(power));
         assert!((found - moment).abs() < 1e-8 * (1.0 + moment), "{power}: {found}");
     }
 }

@@ -4,7 +4,7 @@ use super::chances::{Chances, log_chances};
 use super::prior::{Belief, Mark};
 use super::{ELO, Prior, RatingError};
 use crate::matrix::{Cholesky, Matrix, dot};
-use crate::tally::{Score, Tally};
+use crate::results::{Score, Tally};
 
 /// Steps after which something is wrong; six to ten are usual.
 const STEPS: usize = 100;

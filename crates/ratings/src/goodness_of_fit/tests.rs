@@ -3,8 +3,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Outcome::{self, Black, Draw, White};
 
 use super::*;
-use crate::standing::Standings;
-use crate::strengths::{Chances, ELO};
+use crate::bradley_terry::{Chances, ELO};
+use crate::leaderboard::Standings;
 
 fn fit(tally: &Tally) -> Ratings {
     Standings::without_prior(tally, &[], true).expect("the league can be rated").ratings

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use cli::Stop;
 use go::Move;
 
+use super::engine_player::tests::voice;
 use super::tests::{check_with, setup, talk_with};
-use super::voice::tests::voice;
 use super::*;
 
 /// A conversation with `uniform` that somebody has while it thinks.

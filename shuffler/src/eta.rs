@@ -39,8 +39,8 @@ impl Arrival {
 impl fmt::Display for Arrival {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Arrival::In(time) => write!(f, "expected in {}", cli::human::duration(*time)),
-            Arrival::Overdue(time) => write!(f, "overdue for {}", cli::human::duration(*time)),
+            Arrival::In(time) => write!(f, "expected in {}", cli::format::duration(*time)),
+            Arrival::Overdue(time) => write!(f, "overdue for {}", cli::format::duration(*time)),
         }
     }
 }

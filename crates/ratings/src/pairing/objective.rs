@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::strengths::Ratings;
+use crate::bradley_terry::Ratings;
 
 /// What the user wants to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

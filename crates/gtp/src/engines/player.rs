@@ -8,7 +8,7 @@ use go::{Color, Game, Move, Size};
 use play::{Guest, Reply, Seed, Trouble, generator};
 use rand::RngExt;
 
-use super::weak::random_move;
+use super::baselines::random_move;
 use super::{Client, ClientError, Declaration};
 
 /// Programs that have finished a game and wait for the next.

@@ -14,9 +14,9 @@ use parquet::errors::ParquetError;
 use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::reader::{ChunkReader, Length};
 
-use crate::columns::collect;
+use crate::checksum::{self, TAIL};
 use crate::error::StoreError;
-use crate::seal::{self, TAIL};
+use crate::projection::collect;
 use crate::store::Store;
 
 /// Bytes read from the end of a file to find its footer: more than the footer of a file of a worker takes.
@@ -42,10 +42,10 @@ impl Store {
     pub(crate) fn open_table(&self, path: &Path) -> Result<Box<OpenTable>, StoreError> {
         let damaged = |reason| StoreError::Damaged { path: self.name(path), reason };
         let (end, size) = self.end(path, END)?;
-        let tail = end.last_chunk::<TAIL>().ok_or_else(|| damaged(seal::cut_off()))?;
-        let length = seal::footer_length(tail).ok_or_else(|| damaged(seal::cut_off()))?;
+        let tail = end.last_chunk::<TAIL>().ok_or_else(|| damaged(checksum::cut_off()))?;
+        let length = checksum::footer_length(tail).ok_or_else(|| damaged(checksum::cut_off()))?;
         let footer_end = size - TAIL as u64;
-        let start = footer_end.checked_sub(length as u64).ok_or_else(|| damaged(seal::cut_off()))?;
+        let start = footer_end.checked_sub(length as u64).ok_or_else(|| damaged(checksum::cut_off()))?;
         let footer = match end.len().checked_sub(TAIL + length) {
             Some(start) => end.slice(start..end.len() - TAIL),
             None => self.range(path, start..footer_end)?,
@@ -79,8 +79,8 @@ impl Store {
         let ranges: Vec<Range<u64>> = wanted.iter().map(|(range, _)| range.clone()).collect();
         let mut parts = BTreeMap::new();
         for ((range, hash), bytes) in wanted.into_iter().zip(self.ranges(path, &ranges)?) {
-            if seal::short(&bytes) != hash {
-                return Err(damaged(seal::altered()));
+            if checksum::short(&bytes) != hash {
+                return Err(damaged(checksum::altered()));
             }
             parts.insert(range.start, bytes);
         }
@@ -92,14 +92,14 @@ impl Store {
 
 impl OpenTable {
     fn new(footer: &[u8], size: u64) -> Result<OpenTable, String> {
-        seal::check_footer(footer)?;
+        checksum::check_footer(footer)?;
         let said = |e: ParquetError| e.to_string();
         let metadata = Arc::new(ParquetMetaDataReader::decode_metadata(footer).map_err(said)?);
         let metadata = ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new()).map_err(said)?;
         let mut table = OpenTable { metadata, chunks: String::new(), size };
-        table.chunks = table.entry(seal::CHUNKS).unwrap_or_default().to_owned();
+        table.chunks = table.entry(checksum::CHUNKS).unwrap_or_default().to_owned();
         let columns: usize = table.metadata.metadata().row_groups().iter().map(|group| group.columns().len()).sum();
-        if table.chunks.len() == columns * seal::SHORT { Ok(table) } else { Err("it has no hashes".to_owned()) }
+        if table.chunks.len() == columns * checksum::SHORT { Ok(table) } else { Err("it has no hashes".to_owned()) }
     }
 
     /// An entry of the footer's metadata.
@@ -121,8 +121,8 @@ impl OpenTable {
             for (leaf, column) in group.columns().iter().enumerate() {
                 if mask.leaf_included(leaf) && groups.contains(&i) {
                     let (start, length) = column.byte_range();
-                    let at = (first + leaf) * seal::SHORT;
-                    wanted.push((start..start + length, &self.chunks[at..at + seal::SHORT]));
+                    let at = (first + leaf) * checksum::SHORT;
+                    wanted.push((start..start + length, &self.chunks[at..at + checksum::SHORT]));
                 }
             }
             first += group.columns().len();

@@ -2,9 +2,9 @@
 
 mod colours;
 
-use crate::beats::Beats;
-use crate::strengths::{Anchor, Belief, Chances, ELO, Estimate, Prior, RatingError, Ratings};
-use crate::tally::Tally;
+use crate::bradley_terry::{Anchor, Belief, Chances, ELO, Estimate, Prior, RatingError, Ratings};
+use crate::results::Tally;
+use crate::win_graph::Beats;
 
 /// Ratings with what each of them stands against.
 #[derive(Clone, Debug)]

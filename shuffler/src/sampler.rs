@@ -9,7 +9,7 @@ use store::{AgeSummary, DrawSummary, Run, StoreError};
 
 use crate::ShufflerError;
 use crate::random::Random;
-use crate::weigh;
+use crate::weighted_sampler;
 use crate::window::{Window, WindowFile, WindowGame};
 
 /// How many examples a generation draws.
@@ -194,12 +194,12 @@ fn weighted(
             (false, true) => 0,
             (false, false) => examples - wanted,
         };
-        weigh::draw(&all, calibration, examples - rest, &mut counts, random);
-        weigh::draw(&all, others, rest, &mut counts, random);
+        weighted_sampler::draw(&all, calibration, examples - rest, &mut counts, random);
+        weighted_sampler::draw(&all, others, rest, &mut counts, random);
     } else {
         calibration.extend(others);
         calibration.sort_unstable();
-        weigh::draw(&all, calibration, examples, &mut counts, random);
+        weighted_sampler::draw(&all, calibration, examples, &mut counts, random);
     }
     let mut counts = counts.into_iter();
     Ok(by_id(window).map(|game| (game.id, counts.by_ref().take(game.rows).collect())).collect())

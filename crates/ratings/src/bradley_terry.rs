@@ -17,7 +17,7 @@ pub use prior::{Anchor, Belief, Mark, Prior, Tie};
 
 use crate::gamma;
 use crate::matrix::Matrix;
-use crate::tally::Tally;
+use crate::results::Tally;
 use newton::{Layout, Optimum, Posterior};
 
 /// Elo in a natural unit of strength: 400 Elo are odds of 10 to 1.

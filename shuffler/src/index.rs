@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use record::GameSummary;
 use store::{FileRef, Run, StoreError};
 
-use crate::arrival::File;
-use crate::limit::Played;
+use crate::eta::File;
+use crate::window_size::Played;
 
 /// Files that a process that has just started reads together: more than it has threads for, and not many more than a window
 /// needs.

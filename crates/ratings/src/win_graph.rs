@@ -1,6 +1,6 @@
 //! Who took points from whom, as a graph.
 
-use crate::tally::Tally;
+use crate::results::Tally;
 
 /// Who took at least half a point from whom.
 pub(crate) struct Beats {

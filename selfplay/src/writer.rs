@@ -7,7 +7,7 @@ use record::GameRecord;
 use store::Run;
 
 use crate::SelfplayError;
-use crate::handed::{Taken, number};
+use crate::handoff::{Taken, number};
 
 /// A finished game waits this long for others to share its file with. On a large board a file can take hours to fill,
 /// and what is not published is lost when the process is killed.

@@ -102,7 +102,7 @@ impl Declaration {
     }
 
     fn check(&self) -> Result<(), DeclarationError> {
-        if super::weak::Weak::named(&self.name).is_some() {
+        if super::baselines::Weak::named(&self.name).is_some() {
             return Err(self.wrong("this is the name of a built-in player"));
         }
         if self.command.first().is_none_or(String::is_empty) {

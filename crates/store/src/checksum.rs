@@ -108,7 +108,7 @@ mod tests {
     use record::examples;
 
     use super::*;
-    use crate::columns::{decode, encode};
+    use crate::projection::{decode, encode};
 
     fn refused(bytes: Vec<u8>) -> bool {
         decode(bytes.into(), None).is_err()

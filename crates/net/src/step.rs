@@ -6,7 +6,7 @@ use tch::Tensor;
 
 use crate::batch::Batch;
 use crate::loss::{Loss, Terms, loss};
-use crate::losses::Losses;
+use crate::mean_losses::Losses;
 use crate::mode::Mode;
 use crate::norm::Statistics;
 use crate::tower::{Tower, numbers};

@@ -17,7 +17,7 @@ use play::{EvaluatorStats, Finish, Guest, Instrumented, Match, MatchSpec, Void, 
 use record::{GameRecord, Outcome};
 use store::Run;
 
-use crate::tries::Tries;
+use crate::retries::Tries;
 use crate::{EvaluatorError, Player};
 
 /// How often the waiting thread looks up. A result waits no longer for others to share its file with, so that a process

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::beats::Beats;
-use crate::tally::{Record, Tally};
+use crate::results::{Record, Tally};
+use crate::win_graph::Beats;
 
 /// A reason to read some ratings with care. The prior fills the gap, so the numbers look like any others.
 #[derive(Clone, Debug, PartialEq, Eq)]

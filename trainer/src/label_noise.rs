@@ -13,7 +13,7 @@ use serde::Serialize;
 use store::{Manifest, Run};
 
 use crate::TrainerError;
-use crate::feed::{Feed, SETTLED_ON};
+use crate::dataset::{Feed, SETTLED_ON};
 use crate::holdout::{HOLDOUT, holdout};
 use crate::resume::recipe;
 
@@ -64,7 +64,7 @@ impl<'a> Noise<'a> {
             }
         }
         let shards = shards.ok_or_else(|| nothing(run, "shards to learn from"))?;
-        if crate::feed::examples(&shards) == 0 {
+        if crate::dataset::examples(&shards) == 0 {
             return Err(TrainerError::NoExamples { generation: shards.generation });
         }
         let holdout = holdout(run, shards.generation, HOLDOUT)?;
@@ -81,7 +81,7 @@ impl<'a> Noise<'a> {
 
     /// Batches that the shards hold.
     pub fn batches(&self) -> usize {
-        (crate::feed::examples(&self.shards) / self.config.train.batch).max(1)
+        (crate::dataset::examples(&self.shards) / self.config.train.batch).max(1)
     }
 
     /// Trains the run's network from random weights, the same for every share, for so many steps, and measures it. Shards that

@@ -3,8 +3,8 @@
 use record::Example;
 
 use crate::batch::Batch;
-use crate::lesson::{sum, teach};
-use crate::shards::{each, parts};
+use crate::micro_batch::{each, parts};
+use crate::step::{sum, teach};
 use crate::threads::single;
 use crate::{NetError, Trainer};
 

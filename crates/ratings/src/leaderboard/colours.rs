@@ -1,7 +1,7 @@
 //! Whether games tell what the first move is worth.
 
-use crate::strengths::Anchor;
-use crate::tally::Tally;
+use crate::bradley_terry::Anchor;
+use crate::results::Tally;
 
 /// Whether the games bound the first-move advantage from both sides, given that they bound the strengths.
 ///

@@ -24,8 +24,8 @@ use parquet::file::reader::ChunkReader;
 use parquet::schema::types::ColumnPath;
 use record::{RecordError, VERSION_KEY};
 
+use crate::checksum;
 use crate::error::StoreError;
-use crate::seal;
 use crate::store::Store;
 
 /// Rows decoded at a time.
@@ -116,7 +116,7 @@ impl TableWriter {
     /// The bytes of the file, with more entries in the footer's metadata.
     pub(crate) fn finish(self, entries: &[(&str, String)]) -> Bytes {
         let mut bytes = self.close(entries).expect(FAILS);
-        seal::close(&mut bytes);
+        checksum::close(&mut bytes);
         bytes.into()
     }
 
@@ -127,11 +127,11 @@ impl TableWriter {
             .flat_map(|group| group.columns())
             .map(|column| {
                 let (start, length) = column.byte_range();
-                seal::short(&self.0.inner()[start as usize..][..length as usize])
+                checksum::short(&self.0.inner()[start as usize..][..length as usize])
             })
             .collect();
-        let blank = || seal::BLANK.to_owned();
-        for (key, value) in [(seal::FILE, blank()), (seal::FOOTER, blank()), (seal::CHUNKS, chunks)] {
+        let blank = || checksum::BLANK.to_owned();
+        for (key, value) in [(checksum::FILE, blank()), (checksum::FOOTER, blank()), (checksum::CHUNKS, chunks)] {
             self.0.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
         }
         for (key, value) in entries {
@@ -163,7 +163,7 @@ fn encoded(builder: WriterPropertiesBuilder, path: &str, encoding: Encoding) -> 
 
 /// The table in the bytes of a Parquet file, or some of its columns; otherwise what is wrong with them.
 pub(crate) fn decode(bytes: Bytes, columns: Option<&[&str]>) -> Result<RecordBatch, String> {
-    seal::check(&bytes)?;
+    checksum::check(&bytes)?;
     read(bytes, columns).map_err(|e| e.to_string())
 }
 

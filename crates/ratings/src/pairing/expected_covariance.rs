@@ -3,9 +3,9 @@
 use std::rc::Rc;
 
 use super::Question;
-use super::goal::{Contrast, Mean};
+use super::objective::{Contrast, Mean};
+use crate::bradley_terry::{Chances, ELO, Estimate, Ratings};
 use crate::matrix::Matrix;
-use crate::strengths::{Chances, ELO, Estimate, Ratings};
 
 /// The covariance Σ as it will be, and what it says about a goal Σ_k ω_k·aᵀ_k·Σ·a_k.
 ///

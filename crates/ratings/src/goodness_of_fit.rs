@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::bradley_terry::Ratings;
 use crate::gamma::chi_squared_tail;
-use crate::strengths::Ratings;
-use crate::tally::Tally;
+use crate::results::Tally;
 
 /// How far the results of all pairs are from what the ratings expect.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use config::{ModelId, RunName};
 
-use crate::tally::Tally;
+use crate::results::Tally;
 
 /// Elo between players of whom nothing is known, one standard deviation. Random play and the first models of a run
 /// lie this far apart on 9x9.

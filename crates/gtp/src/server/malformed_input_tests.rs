@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use go::{Game, Move};
 
+use super::engine_player::tests::voice;
 use super::tests::setup;
-use super::voice::tests::voice;
 use super::*;
 
 /// Plays the middle one of the legal points, and fails now and then.

@@ -7,7 +7,7 @@ use config::RunConfig;
 use net::Workshop;
 use store::Run;
 
-use crate::noise::{Noise, Trial};
+use crate::label_noise::{Noise, Trial};
 
 /// Arguments of `trainer noise`.
 #[derive(clap::Args, Debug)]
