@@ -5,11 +5,11 @@ use std::time::Instant;
 use cli::Stop;
 use config::{PlayerId, RunConfig};
 use go::Size;
-use gtp::engines::{Declarations, Identity};
+use gtp::engines::{EngineSpecs, Identity};
 use net::Device;
 use store::Stem;
 
-use crate::match_runner::{self, Meeting, Progress};
+use crate::match_runner::{self, MatchRunner, Progress};
 use crate::monitor::Monitor;
 use crate::{EvaluatorError, Player, RatedRun, Source};
 
@@ -19,7 +19,7 @@ mod scheduler;
 pub use scheduler::Proposal;
 pub(crate) use scheduler::draw_free;
 
-use duration_estimate::Pace;
+use duration_estimate::DurationEstimate;
 
 /// What this machine lends to the work.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct Place {
     /// Whether games say when they were played.
     pub times: bool,
     /// The programs that may play here.
-    pub engines: Declarations,
+    pub engines: EngineSpecs,
     /// Who writes the results; evaluators of one run have different names.
     pub worker: String,
 }
@@ -45,7 +45,7 @@ pub struct Arena {
     /// The last two players that met; the next pair often has one of them.
     players: Vec<Player>,
     /// How long games take.
-    pace: Pace,
+    pace: DurationEstimate,
 }
 
 impl Arena {
@@ -56,7 +56,7 @@ impl Arena {
     pub fn open(rated: RatedRun, place: Place) -> Result<Arena, EvaluatorError> {
         // A name that cannot be written under is found out now, not when games have been played.
         Stem::now(&place.worker)?;
-        Ok(Arena { rated, place, players: Vec::new(), pace: Pace::default() })
+        Ok(Arena { rated, place, players: Vec::new(), pace: DurationEstimate::default() })
     }
 
     /// The run with its results.
@@ -74,7 +74,7 @@ impl Arena {
     }
 
     /// The programs that may play.
-    pub fn engines(&self) -> &Declarations {
+    pub fn engines(&self) -> &EngineSpecs {
         &self.place.engines
     }
 
@@ -126,7 +126,7 @@ impl Arena {
         self.seat([first, second])?;
         let player = |id: &PlayerId| self.players.iter().find(|player| player.id() == id).expect("both were seated");
         let Place { threads, cache, times, ref worker, .. } = self.place;
-        let meeting = Meeting {
+        let meeting = MatchRunner {
             run: self.rated.run(),
             config: self.config(),
             first: player(first),

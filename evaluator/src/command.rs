@@ -7,7 +7,7 @@ use clap::{ArgGroup, Parser, Subcommand};
 use cli::{Classify, Stop};
 use config::{ConfigError, PlayerId, PlayerRef, RunName};
 use exit_class::{Classifier, classify};
-use gtp::engines::Declarations;
+use gtp::engines::EngineSpecs;
 use models::{ModelError, Models};
 use net::{Backend, NetError, Precision};
 use ratings::sprt::SprtError;
@@ -157,9 +157,9 @@ impl Args {
     }
 
     /// The programs that may play.
-    fn declarations(&self) -> anyhow::Result<Declarations> {
-        let Some(path) = &self.engines else { return Ok(Declarations::default()) };
-        let read = || -> anyhow::Result<Declarations> { Ok(Declarations::from_toml(&std::fs::read_to_string(path)?)?) };
+    fn declarations(&self) -> anyhow::Result<EngineSpecs> {
+        let Some(path) = &self.engines else { return Ok(EngineSpecs::default()) };
+        let read = || -> anyhow::Result<EngineSpecs> { Ok(EngineSpecs::from_toml(&std::fs::read_to_string(path)?)?) };
         read().with_context(|| path.display().to_string()).misconfigured()
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use config::{ModelId, Overrides, PlayerId, Preset, RunConfig, RunName};
-use gtp::engines::Declarations;
+use gtp::engines::EngineSpecs;
 use models::Models;
 use net::Device;
-use ratings::pairing::About;
+use ratings::pairing::Objective;
 use record::GameId;
 use store::Store;
 
@@ -37,7 +37,7 @@ pub(crate) fn arena(store: &Store, threads: usize) -> Arena {
         cache: 1 << 20,
         times: false,
         threads,
-        engines: Declarations::default(),
+        engines: EngineSpecs::default(),
         worker: "test".to_owned(),
     };
     let rated = RatedRun::open(Models::new(store.clone()), &name(RUN)).expect("the run is there");
@@ -70,7 +70,7 @@ pub(crate) fn ids(arena: &Arena) -> BTreeSet<GameId> {
     ids
 }
 
-pub(crate) const BEST: About = About::Best;
+pub(crate) const BEST: Objective = Objective::Best;
 
 pub(crate) const PAIR: [&PlayerId; 2] = [
     &PlayerId::Model { id: ModelId::Random, settings: Overrides::NONE },

@@ -91,7 +91,7 @@ fn quoted(cell: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::rate::{Wish, rate, read};
+    use crate::rate::{Request, rate, read};
     use crate::table::Table;
     use ratings::{Prior, Ratings};
 
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn cells_are_quoted_where_they_must_be_and_empty_where_nothing_is_known() {
-        let report = rate(GAMES, &Wish { no_first_move: true, ..Wish::default() }).expect("a good table");
+        let report = rate(GAMES, &Request { no_first_move: true, ..Request::default() }).expect("a good table");
         let csv = report.to_csv();
         let lines: Vec<&str> = csv.lines().collect();
         assert_eq!(lines[0], "player,elo,se,at_least,at_most,group,games,points,superiority");

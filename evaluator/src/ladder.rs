@@ -1,15 +1,15 @@
 //! What the matches of `tengen run` tell of its models.
 
 use play::Seed;
-use ratings::pairing::{About, InFlight, Question, Reason};
-use ratings::{Ratings, Tally};
+use ratings::pairing::{InFlight, Objective, Question, Reason};
+use ratings::{PairResults, Ratings};
 
 use crate::arena::draw_free;
 use crate::{EvaluatorError, RatedRun};
 
 /// The rated models of a run, and what is known of them.
 pub struct Ladder {
-    tally: Tally,
+    tally: PairResults,
     ratings: Ratings,
     /// By player: the number of a model that takes part.
     ages: Vec<Option<u32>>,
@@ -27,7 +27,7 @@ impl RatedRun {
         models.sort_unstable();
         models.dedup();
         // By number, so that ratings do not depend on the order in which results came.
-        let mut tally = Tally::new(models.iter().chain([&0]).map(|&number| self.numbered(number).to_string()));
+        let mut tally = PairResults::new(models.iter().chain([&0]).map(|&number| self.numbered(number).to_string()));
         tally.extend(&everybody);
         let ratings = self.fit(&tally, |prior| prior)?;
         let ages = self.ages(&tally).into_iter().map(|age| age.filter(|age| models.binary_search(age).is_ok()));
@@ -65,7 +65,7 @@ impl Ladder {
         if self.models() < 2 {
             return None;
         }
-        let choice = draw_free(&question, About::Ladder, &takes_part, rng)?;
+        let choice = draw_free(&question, Objective::Ladder, &takes_part, rng)?;
         Some((self.ages[choice.first]?, self.ages[choice.second]?, choice.reason))
     }
 

@@ -36,7 +36,7 @@ pub use driver::{Bar, Event, Matches, Schedule};
 pub use error::EvaluatorError;
 pub use gate::Gate;
 pub use ladder::Ladder;
-pub use match_runner::{Meeting, Progress};
+pub use match_runner::{MatchRunner, Progress};
 pub use plan::Generations;
 pub use player::{Player, Source};
 pub use pool::Pool;

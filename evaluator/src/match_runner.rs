@@ -13,11 +13,11 @@ use config::RunConfig;
 use go::{Color, Size};
 use mcts::Evaluator;
 use models::Searcher;
-use play::{EvaluatorStats, Finish, Guest, Instrumented, Match, MatchSpec, Void, game_seed};
+use play::{EvaluatorStats, ExternalPlayer, Finish, Instrumented, Match, MatchSpec, Void, game_seed};
 use record::{GameRecord, Outcome};
 use store::Run;
 
-use crate::retries::Tries;
+use crate::retries::Retries;
 use crate::{EvaluatorError, Player};
 
 /// How often the waiting thread looks up. A result waits no longer for others to share its file with, so that a process
@@ -26,7 +26,7 @@ const BEAT: Duration = Duration::from_millis(200);
 
 /// Games between two players, by their numbers in the series of the pair: 2k and 2k + 1 share an opening and swap the
 /// colours. A game is a function of the players, the configuration and its number.
-pub struct Meeting<'a> {
+pub struct MatchRunner<'a> {
     /// The run that the games belong to.
     pub run: &'a Run,
     /// Its configuration.
@@ -71,7 +71,7 @@ impl Progress {
     }
 }
 
-impl Meeting<'_> {
+impl MatchRunner<'_> {
     /// Plays the games and publishes their results as they come, until all are played or `stop` is requested.
     ///
     /// A game that comes to nothing because a program breaks is played again, and given up at the third time: who makes
@@ -117,7 +117,7 @@ impl Meeting<'_> {
         let places = [0, usize::from(searchers[0].is_some())];
         let (first, second) = (self.first.side(places[0]), self.second.side(places[1]));
         let heard = Cell::new(true);
-        let tries = RefCell::new(Tries::new(games));
+        let tries = RefCell::new(Retries::new(games));
         play::run(
             &mut models.iter_mut().map(|model| model as &mut dyn Evaluator).collect::<Vec<_>>(),
             &mut Vec::new(),
@@ -150,7 +150,7 @@ impl Meeting<'_> {
     }
 
     /// The program that plays a colour of a game, with chances of its own at each attempt.
-    fn guest(&self, spec: &MatchSpec, color: Color, attempt: u64) -> Box<dyn Guest> {
+    fn guest(&self, spec: &MatchSpec, color: Color, attempt: u64) -> Box<dyn ExternalPlayer> {
         let first = (color == Color::Black) == spec.index().is_multiple_of(2);
         let player = if first { self.first } else { self.second };
         let engine = player.engine().expect("models are no guests");

@@ -1,7 +1,7 @@
 //! What a monitor is told of matches and ratings.
 
 use cli::metrics;
-use ratings::{Ratings, Tally};
+use ratings::{PairResults, Ratings};
 
 use crate::Progress;
 
@@ -25,7 +25,7 @@ impl Monitor {
 }
 
 /// Notes the rating of the newest model of a run that has played; `ages` are the models' numbers.
-pub(crate) fn note_ratings(tally: &Tally, ratings: &Ratings, ages: &[Option<u32>]) {
+pub(crate) fn note_ratings(tally: &PairResults, ratings: &Ratings, ages: &[Option<u32>]) {
     let played = (0..).zip(tally.records()).filter(|(_, record)| record.games > 0);
     if let Some((number, player)) = played.filter_map(|(player, _)| Some((ages[player]?, player))).max() {
         let rating = ratings.rating(player);

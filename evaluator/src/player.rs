@@ -1,7 +1,7 @@
 //! From the name of a player to a player.
 
 use config::{PlayerId, RunConfig};
-use gtp::engines::{Declarations, Engine};
+use gtp::engines::{Engine, EngineSpecs};
 use models::{Models, Searcher};
 use net::Device;
 use play::{By, Side};
@@ -27,7 +27,7 @@ pub struct Source<'a> {
     /// The run whose games are played.
     pub config: &'a RunConfig,
     /// Programs that may play.
-    pub engines: &'a Declarations,
+    pub engines: &'a EngineSpecs,
     /// Where networks run.
     pub device: Device,
     /// Positions that a network evaluates at a time.
@@ -75,7 +75,7 @@ impl Player {
     pub(crate) fn side(&self, place: usize) -> Side {
         let by = match &self.kind {
             Kind::Model(searcher) => By::Model { place, settings: searcher.settings(), budget: searcher.budget() },
-            Kind::Engine(_) => By::Guest,
+            Kind::Engine(_) => By::ExternalPlayer,
         };
         Side { name: self.id.to_string(), by }
     }

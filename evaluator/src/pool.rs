@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use config::{ModelId, PlayerId, RunName};
-use ratings::Tally;
+use ratings::PairResults;
 use ratings::sprt::Outcomes;
 use record::{GameId, GameSummary, Outcome};
 
@@ -27,8 +27,8 @@ impl Pool {
     }
 
     /// The results of everybody who has played, and of `others` who have not.
-    pub fn tally(&self, others: impl IntoIterator<Item = PlayerId>) -> Tally {
-        let mut tally = Tally::default();
+    pub fn tally(&self, others: impl IntoIterator<Item = PlayerId>) -> PairResults {
+        let mut tally = PairResults::default();
         for result in &self.results {
             tally.add(&result.black, &result.white, result.outcome);
         }

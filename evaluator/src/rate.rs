@@ -5,18 +5,21 @@ mod report;
 mod results;
 
 use exit_class::{Classified, ExitClass};
-use ratings::{Anchor, Belief, Doubt, Misfit, Prior, RatingError, Ratings, Standings, Surprise, Tally, doubts, misfit};
+use ratings::{
+    Anchor, Belief, Diagnostic, GoodnessOfFit, Leaderboard, PairResults, Prior, RatingError, Ratings, Residual,
+    diagnostics, goodness_of_fit,
+};
 
 pub use options::{AnchorChoice, PriorChoice};
 pub use report::{Fit, Numbers, Rated, Report};
 pub use results::{Results, ResultsError, read};
 
-/// The probability below which a misfit is no accident.
+/// The probability below which a goodness_of_fit is no accident.
 const SUSPICIOUS: f64 = 0.001;
 
 /// How results are to be rated.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wish {
+pub struct Request {
     /// What is believed before the games.
     pub prior: PriorChoice,
     /// Whether the colours are taken to be equal.
@@ -52,7 +55,7 @@ impl Classified for RateError {
 ///
 /// # Errors
 /// A table that cannot be read, or an anchor that is not in it.
-pub fn rate(table: &str, wish: &Wish) -> Result<Report, RateError> {
+pub fn rate(table: &str, wish: &Request) -> Result<Report, RateError> {
     let Results { tally, repeated } = read(table)?;
     let anchors = anchors(&tally, &wish.anchors)?;
     let first_move = !wish.no_first_move;
@@ -69,31 +72,33 @@ pub fn rate(table: &str, wish: &Wish) -> Result<Report, RateError> {
         |prior: Prior| Prior { first_move: belief, draws: Prior::none(&tally).draws, ..prior.anchored(&anchors) };
     let anchored = !anchors.is_empty();
     let standings = match wish.prior {
-        PriorChoice::None => Standings::without_prior(&tally, &anchors, first_move)?,
-        PriorChoice::Gauss(sd) => Standings::with_prior(&tally, &on_wish(Prior::normal(&tally, sd)), anchored)?,
-        PriorChoice::Walk(Some(step)) => Standings::with_prior(&tally, &on_wish(Prior::walk(&tally, step)), anchored)?,
+        PriorChoice::None => Leaderboard::without_prior(&tally, &anchors, first_move)?,
+        PriorChoice::Gauss(sd) => Leaderboard::with_prior(&tally, &on_wish(Prior::normal(&tally, sd)), anchored)?,
+        PriorChoice::Walk(Some(step)) => {
+            Leaderboard::with_prior(&tally, &on_wish(Prior::walk(&tally, step)), anchored)?
+        }
         PriorChoice::Walk(None) => {
             let (ratings, found) = Ratings::of_runs(&tally, on_wish)?;
             step = Some(found);
-            Standings::on_one_scale(ratings, anchored, belief)
+            Leaderboard::on_one_scale(ratings, anchored, belief)
         }
     };
-    warnings.extend(doubts(&tally).iter().map(|doubt| warning(doubt, wish.prior)));
+    warnings.extend(diagnostics(&tally).iter().map(|doubt| warning(doubt, wish.prior)));
     if first_move && standings.first_move.is_none() && total.games() > 0 {
         warnings.push("the games do not bound what the first move is worth, so it is taken to be nothing".to_owned());
     }
     let of_group = |player: usize| standings.players[player].group;
     let comparable = tally.filtered(|black, white| of_group(black) == of_group(white));
-    let misfit = misfit(&comparable, &standings.ratings);
-    warnings.extend(misfit.as_ref().and_then(|misfit| suspicion(&tally, misfit)));
+    let goodness_of_fit = goodness_of_fit(&comparable, &standings.ratings);
+    warnings.extend(goodness_of_fit.as_ref().and_then(|goodness_of_fit| suspicion(&tally, goodness_of_fit)));
     let mut report = Report::new(&tally, &standings, wish, warnings);
     report.step = step;
-    report.misfit = misfit.as_ref().map(Fit::from);
+    report.goodness_of_fit = goodness_of_fit.as_ref().map(Fit::from);
     report.link = link(&standings, &anchors);
     Ok(report)
 }
 
-pub(crate) fn anchors(tally: &Tally, wanted: &[AnchorChoice]) -> Result<Vec<Anchor>, RateError> {
+pub(crate) fn anchors(tally: &PairResults, wanted: &[AnchorChoice]) -> Result<Vec<Anchor>, RateError> {
     let mut anchors: Vec<Anchor> = Vec::new();
     for AnchorChoice { player: name, elo, sd } in wanted {
         let player = tally.place(name).ok_or_else(|| RateError::NoAnchor(name.clone()))?;
@@ -106,10 +111,10 @@ pub(crate) fn anchors(tally: &Tally, wanted: &[AnchorChoice]) -> Result<Vec<Anch
 }
 
 /// A doubt, and what it does to the numbers.
-fn warning(doubt: &Doubt, prior: PriorChoice) -> String {
+fn warning(doubt: &Diagnostic, prior: PriorChoice) -> String {
     let consequence = match (doubt, prior) {
-        (Doubt::Idle(_), _) => "",
-        (Doubt::Apart(_), PriorChoice::None) => "; without a prior each group has a scale of its own",
+        (Diagnostic::Idle(_), _) => "",
+        (Diagnostic::Apart(_), PriorChoice::None) => "; without a prior each group has a scale of its own",
         (_, PriorChoice::None) => "; without a prior no finite rating relates them to the others",
         _ => "; the prior fills the gap",
     };
@@ -117,22 +122,22 @@ fn warning(doubt: &Doubt, prior: PriorChoice) -> String {
 }
 
 /// What is said of results that one number for each player does not explain.
-pub(crate) fn suspicion(tally: &Tally, misfit: &Misfit) -> Option<String> {
-    let worst = misfit.surprises.first()?;
+pub(crate) fn suspicion(tally: &PairResults, goodness_of_fit: &GoodnessOfFit) -> Option<String> {
+    let worst = goodness_of_fit.residuals.first()?;
     let [first, second] = [worst.first, worst.second].map(|player| &tally.players()[player]);
-    let Surprise { points, games, expected, .. } = worst;
-    (misfit.p < SUSPICIOUS).then(|| {
+    let Residual { points, games, expected, .. } = worst;
+    (goodness_of_fit.p < SUSPICIOUS).then(|| {
         format!(
             "one number for each player does not explain these results (p = {:.1e}): {first} made {points} points in \
              {games} games against {second} where {expected:.1} were to be expected",
-            misfit.p
+            goodness_of_fit.p
         )
     })
 }
 
 /// How well the anchors hold those whom they are to measure: the mean of the others on the anchors' scale, with its
 /// error.
-fn link(standings: &Standings, anchors: &[Anchor]) -> Option<Numbers> {
+fn link(standings: &Leaderboard, anchors: &[Anchor]) -> Option<Numbers> {
     let measured: Vec<usize> = (0..standings.players.len())
         .filter(|&player| standings.players[player].group == 0 && anchors.iter().all(|anchor| anchor.player != player))
         .collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use config::{ModelId, PlayerId, PlayerRef, RunConfig, RunName};
 use models::{ModelError, Models};
 use ratings::pairing;
-use ratings::{Prior, RatingError, Ratings, Tally};
+use ratings::{PairResults, Prior, RatingError, Ratings};
 use store::Run;
 
 use crate::pool::{self, Pool};
@@ -134,14 +134,14 @@ impl RatedRun {
     }
 
     /// By player of a tally: whether it is a hidden model of the run, with whatever settings.
-    pub(crate) fn hidden_players(&self, tally: &Tally) -> Result<Vec<bool>, EvaluatorError> {
+    pub(crate) fn hidden_players(&self, tally: &PairResults) -> Result<Vec<bool>, EvaluatorError> {
         let hidden = self.hidden()?;
         let number = |player: &String| pool::model_number(self.run.name(), player);
         Ok(tally.players().iter().map(|player| number(player).is_some_and(|number| hidden.contains(&number))).collect())
     }
 
     /// By player of a tally: the number of a model of the run.
-    pub(crate) fn ages(&self, tally: &Tally) -> Vec<Option<u32>> {
+    pub(crate) fn ages(&self, tally: &PairResults) -> Vec<Option<u32>> {
         tally.players().iter().map(|player| pool::age(self.run.name(), player)).collect()
     }
 
@@ -156,7 +156,7 @@ impl RatedRun {
     }
 
     /// Fits ratings under the prior of a run.
-    pub(crate) fn fit(&self, tally: &Tally, change: impl Fn(Prior) -> Prior) -> Result<Ratings, EvaluatorError> {
+    pub(crate) fn fit(&self, tally: &PairResults, change: impl Fn(Prior) -> Prior) -> Result<Ratings, EvaluatorError> {
         let (ratings, step) = Ratings::of_runs(tally, change).map_err(|source| self.unrated(source))?;
         tracing::debug!(players = tally.players().len(), step, "rated");
         Ok(ratings)

@@ -11,7 +11,7 @@ const VOIDS: u32 = 6;
 
 /// The games that are still to be played.
 #[derive(Debug)]
-pub(crate) struct Tries {
+pub(crate) struct Retries {
     waiting: VecDeque<u64>,
     /// By game: how often it has come to nothing.
     failed: BTreeMap<u64, u64>,
@@ -20,9 +20,9 @@ pub(crate) struct Tries {
     reason: String,
 }
 
-impl Tries {
-    pub(crate) fn new(games: VecDeque<u64>) -> Tries {
-        Tries { waiting: games, failed: BTreeMap::new(), in_a_row: 0, reason: String::new() }
+impl Retries {
+    pub(crate) fn new(games: VecDeque<u64>) -> Retries {
+        Retries { waiting: games, failed: BTreeMap::new(), in_a_row: 0, reason: String::new() }
     }
 
     /// The next game, and how often it was tried before.
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_game_that_comes_to_nothing_is_tried_three_times() {
-        let mut tries = Tries::new(VecDeque::from([7, 8]));
+        let mut tries = Retries::new(VecDeque::from([7, 8]));
         let mut played = Vec::new();
         while let Some((index, attempt)) = tries.next() {
             played.push((index, attempt));
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn tries_after_six_void_games_in_a_row_are_hopeless() {
-        let mut tries = Tries::new(VecDeque::new());
+        let mut tries = Retries::new(VecDeque::new());
         for index in 0..10 {
             tries.finished(&void(index % 5));
             if index == 4 {

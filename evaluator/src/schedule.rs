@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use cli::{Step, Waiting};
 use config::PlayerId;
-use ratings::pairing::About;
+use ratings::pairing::Objective;
 
 use crate::driver::{Event, Schedule, Session};
 use crate::{EvaluatorError, RatedRun};
@@ -73,7 +73,7 @@ impl Schedule for Pairs {
 /// Pairs that are chosen by what their games teach, one after the other.
 #[derive(Debug)]
 pub struct Uncertain {
-    about: About,
+    about: Objective,
     /// Pairs that are still to be played.
     left: u64,
     /// Whether to wait for two players, instead of giving up.
@@ -84,7 +84,7 @@ pub struct Uncertain {
 
 impl Uncertain {
     /// So many pairs.
-    pub fn new(about: About, pairs: u64, waits: bool) -> Uncertain {
+    pub fn new(about: Objective, pairs: u64, waits: bool) -> Uncertain {
         Uncertain { about, left: pairs, waits, waiting: None }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use ratings::{Doubt, Estimate, Ratings, Record, Tally, doubts, misfit};
+use ratings::{Diagnostic, Estimate, PairResults, Ratings, Record, diagnostics, goodness_of_fit};
 use record::RatingRow;
 
 use crate::rate::suspicion;
@@ -54,7 +54,7 @@ impl Table {
     ///
     /// # Panics
     /// When the ratings are not those of the tally, or there is not one age for each player.
-    pub fn new(tally: &Tally, ratings: &Ratings, ages: &[Option<u32>]) -> Table {
+    pub fn new(tally: &PairResults, ratings: &Ratings, ages: &[Option<u32>]) -> Table {
         Table::hiding(tally, ratings, ages, &vec![false; ages.len()])
     }
 
@@ -62,7 +62,7 @@ impl Table {
     ///
     /// # Panics
     /// As [`Table::new`].
-    pub fn hiding(tally: &Tally, ratings: &Ratings, ages: &[Option<u32>], hidden: &[bool]) -> Table {
+    pub fn hiding(tally: &PairResults, ratings: &Ratings, ages: &[Option<u32>], hidden: &[bool]) -> Table {
         assert_eq!(tally.players(), ratings.players(), "the ratings are of this tally");
         assert_eq!(ages.len(), tally.players().len(), "every player has an age or none");
         let total = tally.total();
@@ -71,15 +71,15 @@ impl Table {
         let mut lines: Vec<Line> =
             places.map(|((player, record), above_pool)| line(ratings, player, record, above_pool)).collect();
         lines.sort_by(|a, b| b.rating.elo.total_cmp(&a.rating.elo).then_with(|| a.player.cmp(&b.player)));
-        let doubts = doubts(tally);
-        let suspicion = misfit(tally, ratings).and_then(|misfit| suspicion(tally, &misfit));
+        let diagnostics = diagnostics(tally);
+        let suspicion = goodness_of_fit(tally, ratings).and_then(|goodness_of_fit| suspicion(tally, &goodness_of_fit));
         let shown_ages: Vec<Option<u32>> =
             ages.iter().zip(hidden).map(|(&age, &hidden)| age.filter(|_| !hidden)).collect();
         let hidden: BTreeSet<String> =
             tally.players().iter().zip(hidden).filter(|&(_, &hidden)| hidden).map(|(name, _)| name.clone()).collect();
         let left_out = (!hidden.is_empty())
             .then(|| format!("retired models are not shown without --include-retired: {}", join(&hidden)));
-        let notes = doubts.iter().map(Doubt::to_string).chain(suspicion).chain(left_out).collect();
+        let notes = diagnostics.iter().map(Diagnostic::to_string).chain(suspicion).chain(left_out).collect();
         Table {
             lines,
             hidden,
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn says_who_is_how_strong_and_how_sure_that_is() {
-        let mut tally = Tally::new(["random", "run-1", "run-12"]);
+        let mut tally = PairResults::new(["random", "run-1", "run-12"]);
         for _ in 0..10 {
             tally.add("random", "run-1", White);
             tally.add("run-1", "random", Black);
@@ -245,7 +245,7 @@ note: the left won every game against the right, so the gap is a guess: run-1, r
 
     #[test]
     fn an_empty_pool_prints_too() {
-        let tally = Tally::default();
+        let tally = PairResults::default();
         let ratings = Ratings::fit(&tally, &Prior::walk(&tally, 100.0)).expect("there is nothing to rate");
         assert!(Table::new(&tally, &ratings, &[]).to_string().ends_with("0 of 0 games drawn"));
     }

@@ -12,7 +12,7 @@ use store::Run;
 use crate::SelfplayError;
 use crate::handoff::Taken;
 use crate::job::{Job, Progress, Shared};
-use crate::writer::Shelf;
+use crate::writer::GameWriter;
 
 /// The longest time between two reports of progress.
 const REPORT: Duration = Duration::from_millis(200);
@@ -20,7 +20,7 @@ const REPORT: Duration = Duration::from_millis(200);
 /// Collects the games of a job.
 pub(crate) struct Collector<'a> {
     shared: &'a Shared<'a>,
-    shelf: Shelf<'a>,
+    shelf: GameWriter<'a>,
     /// What the games of the job's own model were like.
     totals: Totals,
     progress: Progress,
@@ -30,7 +30,7 @@ pub(crate) struct Collector<'a> {
 impl<'a> Collector<'a> {
     /// A collector of a job that is so far already.
     pub(crate) fn new(run: &'a Run, shared: &'a Shared<'a>, taken: &'a mut Taken, progress: Progress) -> Collector<'a> {
-        let shelf = Shelf::new(run, &shared.job.worker, shared.config.selfplay.games_per_file, taken);
+        let shelf = GameWriter::new(run, &shared.job.worker, shared.config.selfplay.games_per_file, taken);
         Collector { shared, shelf, totals: Totals::default(), progress, began: Instant::now() }
     }
 

@@ -10,7 +10,7 @@ use net::Device;
 use store::{Backoff, LeaseName, Run};
 
 use crate::game_limit::Bound;
-use crate::{Job, Progress, SelfplayError, Threshold, Unfinished, play};
+use crate::{InProgressGames, Job, Progress, SelfplayError, Threshold, play};
 
 /// How often a worker looks for a newer model and a newer resign threshold.
 const LOOK: Duration = Duration::from_secs(10);
@@ -27,7 +27,7 @@ pub struct Options {
     /// How many games it plays with each model.
     pub games: Games,
     /// Whether games in progress are left to others at a stop, and such games are resumed.
-    pub hand_on: bool,
+    pub handoff_on_shutdown: bool,
     /// Where the network runs.
     pub device: Device,
     /// Worker threads.
@@ -83,7 +83,7 @@ pub struct Driver<'a> {
     options: Options,
     stop: Stop,
     reporter: Box<dyn Reporter<Event> + 'a>,
-    unfinished: Unfinished,
+    unfinished: InProgressGames,
     played: Option<Played>,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Driver<'a> {
             options,
             stop: stop.clone(),
             reporter: Box::new(reporter),
-            unfinished: Unfinished::default(),
+            unfinished: InProgressGames::default(),
             played: None,
         }
     }
@@ -154,7 +154,7 @@ impl<'a> Driver<'a> {
             Games::Wanted => Some(self.config.selfplay.games_of(model.number()) as u64),
             Games::Share { own, .. } => own,
         };
-        let follows = matches!(self.options.model, ModelRef::Newest(_));
+        let follow_latest = matches!(self.options.model, ModelRef::Newest(_));
         let job = Job {
             config: self.config.clone(),
             model: model.clone(),
@@ -163,15 +163,15 @@ impl<'a> Driver<'a> {
             threads: self.options.threads,
             cache: self.options.cache,
             times: self.options.times,
-            hand_on: self.hands_on(model),
-            follows,
+            handoff_on_shutdown: self.hands_on(model),
+            follow_latest,
             threshold: Threshold::new(threshold(&self.run, model)?),
         };
         let opened = Model::open(&self.run, model, self.options.device, self.config.selfplay.batch)?;
         tracing::info!(%model, threshold = job.threshold.get(), threads = job.threads, "playing");
         let reporter = &mut *self.reporter;
         reporter.report(Event::Playing { model: model.clone(), games });
-        let next = follows.then(|| model.number() + 1);
+        let next = follow_latest.then(|| model.number() + 1);
         let mut polls = Polls::new(&self.run, &job, bound, next);
         let done = play(&self.run, &job, &opened, &mut self.unfinished, &self.stop, &mut |progress| {
             reporter.report(Event::Progress(progress));
@@ -183,7 +183,7 @@ impl<'a> Driver<'a> {
 
     /// Whether games in progress are left to others. A built-in model alone plays so fast that nothing is worth keeping.
     fn hands_on(&self, model: &ModelId) -> bool {
-        self.options.hand_on && (matches!(self.options.model, ModelRef::Newest(_)) || model.number() > 0)
+        self.options.handoff_on_shutdown && (matches!(self.options.model, ModelRef::Newest(_)) || model.number() > 0)
     }
 }
 
@@ -204,7 +204,8 @@ impl cli::Driver for Driver<'_> {
     /// Games are in progress between two jobs where a newer model goes on with them.
     fn put_down(&mut self) -> Result<(), SelfplayError> {
         if self.unfinished.count() > 0 {
-            let (left, abandoned) = self.unfinished.put_down(&self.run, &self.options.worker, self.options.hand_on)?;
+            let (left, abandoned) =
+                self.unfinished.put_down(&self.run, &self.options.worker, self.options.handoff_on_shutdown)?;
             self.reporter.report(Event::PutDown { left, abandoned });
         }
         Ok(())

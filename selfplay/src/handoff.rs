@@ -15,7 +15,7 @@ use crate::{SelfplayError, series};
 
 /// Games in progress that a job leaves to the next one.
 #[derive(Debug, Default)]
-pub struct Unfinished {
+pub struct InProgressGames {
     /// For each worker thread.
     pub(crate) games: Vec<Vec<Selfplay>>,
     /// Where those come from that other processes began.
@@ -26,21 +26,22 @@ pub struct Unfinished {
 #[derive(Debug, Default)]
 pub(crate) struct Taken(Vec<(FileRef, BTreeSet<GameId>)>);
 
-impl Unfinished {
+impl InProgressGames {
     /// Begins a job: takes games that some process left, if it may and none are in progress. Answers how many it took.
     pub(crate) fn begin(&mut self, run: &Run, job: &Job) -> Result<u64, SelfplayError> {
         self.games.resize_with(job.threads, Vec::new);
-        if !job.hand_on || self.count() > 0 {
+        if !job.handoff_on_shutdown || self.count() > 0 {
             return Ok(0);
         }
         // A worker of one model has nothing to do with games of another.
-        let taken = match run.in_progress().take(&job.worker, |number| job.follows || number == job.model.number()) {
-            Err(error @ StoreError::Damaged { .. }) => {
-                tracing::warn!("games that were left are lost: {error}");
-                return Ok(0);
-            }
-            taken => taken?,
-        };
+        let taken =
+            match run.in_progress().take(&job.worker, |number| job.follow_latest || number == job.model.number()) {
+                Err(error @ StoreError::Damaged { .. }) => {
+                    tracing::warn!("games that were left are lost: {error}");
+                    return Ok(0);
+                }
+                taken => taken?,
+            };
         let Some(taken) = taken else { return Ok(0) };
         let model = job.model.to_string();
         let ids = taken.games.iter().map(|game| game.id).collect();
@@ -64,9 +65,14 @@ impl Unfinished {
 
     /// Leaves games in progress to others, or gives them up, since the process is to stop; answers how many it left and how many
     /// it gave up.
-    pub(crate) fn put_down(&mut self, run: &Run, worker: &str, hand_on: bool) -> Result<(u64, u64), SelfplayError> {
+    pub(crate) fn put_down(
+        &mut self,
+        run: &Run,
+        worker: &str,
+        handoff_on_shutdown: bool,
+    ) -> Result<(u64, u64), SelfplayError> {
         let games = self.count();
-        let left = if hand_on { self.leave(run, worker)? } else { 0 };
+        let left = if handoff_on_shutdown { self.leave(run, worker)? } else { 0 };
         if left > 0 {
             tracing::info!(games = left, "left games in progress to other workers");
         } else {
@@ -125,10 +131,10 @@ pub(crate) fn number(game: &GameRecord) -> u32 {
 pub(crate) fn begun(
     run: &Run,
     job: &Job,
-    unfinished: &Unfinished,
+    unfinished: &InProgressGames,
 ) -> Result<(BTreeSet<u64>, BTreeSet<u64>), SelfplayError> {
     let (number, series) = series::of(&job.model, &job.worker);
-    let left = if job.hand_on { run.in_progress().indices(number, &series)? } else { BTreeSet::new() };
+    let left = if job.handoff_on_shutdown { run.in_progress().indices(number, &series)? } else { BTreeSet::new() };
     let published = run.games().indices(number, &series)?;
     let name = job.model.to_string();
     let games = unfinished.games.iter().flatten().filter(|game| game.is_of(&name, &series));

@@ -29,9 +29,9 @@ pub struct Job {
     /// Whether games say when they were played.
     pub times: bool,
     /// Whether games in progress are left to others when the process is to stop, and such games are gone on with.
-    pub hand_on: bool,
+    pub handoff_on_shutdown: bool,
     /// Whether other models play next, so that games of any may be gone on with.
-    pub follows: bool,
+    pub follow_latest: bool,
     /// Root value for the mover below which it resigns, if anybody may, in the games that are still to be started.
     pub threshold: Threshold,
 }

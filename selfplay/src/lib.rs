@@ -2,10 +2,10 @@
 //!
 //! The cast: the [`Driver`] plays one job after the other, each with the newest model. A job is played by [`play`] (`pool`), which
 //! splits its games over worker threads; each thread (`worker`) keeps its own games going on a network of its own; finished records come back
-//! over one channel to the calling thread, which publishes them (`collector`, `shelf`). Which games are wanted follows from what
+//! over one channel to the calling thread, which publishes them (`collector`, `shelf`). Which games are wanted follow_latest from what
 //! is published already, so the work can be killed and started again at any time, and goes on where it was.
 //!
-//! Between two jobs games are finished first, or handed to the newer model where they are ([`Unfinished`]), as the run's
+//! Between two jobs games are finished first, or handed to the newer model where they are ([`InProgressGames`]), as the run's
 //! configuration says. When the process is to stop they are given up, or left in the store for others (`handed`), as the job
 //! says.
 
@@ -25,7 +25,7 @@ mod writer;
 
 pub use driver::{Driver, Event, Games, Options, lease};
 pub use error::SelfplayError;
-pub use handoff::Unfinished;
+pub use handoff::InProgressGames;
 pub use job::{Job, Progress};
 pub use pool::play;
 pub use report::Console;

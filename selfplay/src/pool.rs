@@ -10,12 +10,12 @@ use models::Model;
 use store::Run;
 
 use crate::collector::Collector;
-use crate::handoff::{self, Unfinished};
+use crate::handoff::{self, InProgressGames};
 use crate::job::{Job, Progress, Shared};
 use crate::{SelfplayError, series, worker};
 
 /// Plays until the wanted games are published, or `stop` is requested; then games in progress are given up, or left to others
-/// ([`Job::hand_on`]), and what is finished is published all the same.
+/// ([`Job::handoff_on_shutdown`]), and what is finished is published all the same.
 ///
 /// `watch` is told several times a second how far the job is. When it breaks or fails no more games are started, and those in
 /// progress are finished, or left in `unfinished` if the configuration says so. Games in `unfinished` are gone on with
@@ -28,7 +28,7 @@ pub fn play(
     run: &Run,
     job: &Job,
     model: &Model,
-    unfinished: &mut Unfinished,
+    unfinished: &mut InProgressGames,
     stop: &Stop,
     watch: &mut dyn FnMut(Progress) -> Result<ControlFlow<()>, SelfplayError>,
 ) -> Result<Progress, SelfplayError> {
@@ -46,7 +46,7 @@ pub fn play(
         enough: AtomicBool::new(false),
         stop,
     };
-    let Unfinished { games, taken } = &mut *unfinished;
+    let InProgressGames { games, taken } = &mut *unfinished;
     let progress = Progress { games: done, wanted: job.games, resumed, ..Progress::default() };
     let collector = Collector::new(run, &shared, taken, progress);
     let mut progress = std::thread::scope(|scope| {
@@ -66,7 +66,7 @@ pub fn play(
         collected.and_then(|progress| played.map(|()| progress))
     })?;
     if stop.requested() {
-        (progress.left, progress.abandoned) = unfinished.put_down(run, &job.worker, job.hand_on)?;
+        (progress.left, progress.abandoned) = unfinished.put_down(run, &job.worker, job.handoff_on_shutdown)?;
     }
     Ok(progress)
 }

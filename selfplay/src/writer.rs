@@ -15,24 +15,24 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Collects games and publishes them in files of a given number, each file with the games that one worker began with one
 /// model.
-pub(crate) struct Shelf<'a> {
+pub(crate) struct GameWriter<'a> {
     run: &'a Run,
     worker: &'a str,
     games_per_file: usize,
     /// By the id of the model and the series of the worker that began the games.
-    piles: BTreeMap<(String, String), Pile>,
+    piles: BTreeMap<(String, String), Batch>,
     taken: &'a mut Taken,
 }
 
 /// Games that wait for others; there is at least one.
-struct Pile {
+struct Batch {
     games: Vec<GameRecord>,
     since: Instant,
 }
 
-impl<'a> Shelf<'a> {
-    pub(crate) fn new(run: &'a Run, worker: &'a str, games_per_file: usize, taken: &'a mut Taken) -> Shelf<'a> {
-        Shelf { run, worker, games_per_file, piles: BTreeMap::new(), taken }
+impl<'a> GameWriter<'a> {
+    pub(crate) fn new(run: &'a Run, worker: &'a str, games_per_file: usize, taken: &'a mut Taken) -> GameWriter<'a> {
+        GameWriter { run, worker, games_per_file, piles: BTreeMap::new(), taken }
     }
 
     /// Games that wait.
@@ -43,7 +43,7 @@ impl<'a> Shelf<'a> {
     /// Adds a game, and publishes when there are enough for a file.
     pub(crate) fn put(&mut self, game: GameRecord) -> Result<(), SelfplayError> {
         let begun_by = (game.black.clone(), game.worker.clone());
-        let pile = self.piles.entry(begun_by).or_insert_with(|| Pile { games: Vec::new(), since: Instant::now() });
+        let pile = self.piles.entry(begun_by).or_insert_with(|| Batch { games: Vec::new(), since: Instant::now() });
         pile.games.push(game);
         let full = self.games_per_file;
         self.publish_those(|pile| pile.games.len() >= full || pile.is_old())
@@ -51,7 +51,7 @@ impl<'a> Shelf<'a> {
 
     /// Publishes games of which one has waited long enough.
     pub(crate) fn publish_if_old(&mut self) -> Result<(), SelfplayError> {
-        self.publish_those(Pile::is_old)
+        self.publish_those(Batch::is_old)
     }
 
     /// Publishes all games there are.
@@ -60,7 +60,7 @@ impl<'a> Shelf<'a> {
     }
 
     /// Games go into a file in the order of their index, whichever finished first.
-    fn publish_those(&mut self, due: impl Fn(&Pile) -> bool) -> Result<(), SelfplayError> {
+    fn publish_those(&mut self, due: impl Fn(&Batch) -> bool) -> Result<(), SelfplayError> {
         for ((_, series), mut pile) in self.piles.extract_if(.., |_, pile| due(pile)) {
             pile.games.sort_by_key(|game| game.index);
             let file = self.run.games().publish(number(&pile.games[0]), &series, &pile.games)?;
@@ -71,7 +71,7 @@ impl<'a> Shelf<'a> {
     }
 }
 
-impl Pile {
+impl Batch {
     fn is_old(&self) -> bool {
         self.since.elapsed() >= PATIENCE
     }

@@ -21,7 +21,7 @@ pub struct Calibrator {
 
 /// The bleakest values of the newest calibration games that have a winner.
 #[derive(Debug, Default)]
-struct Bleakest {
+struct WinnerMinValue {
     values: Vec<f32>,
     from_model: u32,
     to_model: u32,
@@ -72,8 +72,8 @@ impl Calibrator {
 
     /// Reads games from the newest file backwards until there are enough. The values of `random`, model 0, mean nothing,
     /// so its games say nothing about when to resign.
-    fn bleakest(&self) -> Result<Bleakest, StoreError> {
-        let mut found = Bleakest::default();
+    fn bleakest(&self) -> Result<WinnerMinValue, StoreError> {
+        let mut found = WinnerMinValue::default();
         let newest = self.run.games().newest_model()?.unwrap_or_default();
         for model in (1..=newest).rev() {
             for file in self.run.games().files(model)?.into_iter().rev() {
@@ -84,7 +84,7 @@ impl Calibrator {
                 let Some(summaries) = self.run.games().summaries_or_quarantine(&file)? else { continue };
                 let calibration = summaries.iter().rev().filter(|game| game.calibration);
                 let before = found.values.len();
-                found.values.extend(calibration.filter_map(|game| game.bleakest_value).take(games_left));
+                found.values.extend(calibration.filter_map(|game| game.winner_min_value).take(games_left));
                 if found.values.len() > before {
                     found.from_model = model;
                     found.to_model = found.to_model.max(model);
@@ -94,7 +94,7 @@ impl Calibrator {
         Ok(found)
     }
 
-    fn describe(&self, found: &Calibration, bleakest: &Bleakest) -> ResignThreshold {
+    fn describe(&self, found: &Calibration, bleakest: &WinnerMinValue) -> ResignThreshold {
         let (rate_low, rate_high) = found.interval();
         ResignThreshold {
             threshold: found.threshold,

@@ -3,7 +3,7 @@
 use exit_class::{Classified, ExitClass};
 use store::StoreError;
 
-use crate::Arrival;
+use crate::Eta;
 
 /// Why shards were not made.
 #[derive(Debug, thiserror::Error)]
@@ -25,7 +25,7 @@ pub enum ShufflerError {
         /// Games wanted.
         wanted: usize,
         /// When they will be there, at the rate at which the model's games have arrived.
-        expected: Option<Arrival>,
+        expected: Option<Eta>,
     },
     /// There is no generation 0: model 0 is `random` and is not trained.
     #[error("generations are numbered from 1")]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// When what is missing will be there, if things go on as they did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub enum Eta {
     /// So much later.
     In(Duration),
     /// It should have been there so long ago: whoever plays has slowed down or is gone.
@@ -18,9 +18,9 @@ const CLOCK: u64 = 1_000_000_000_000;
 /// Files of games that have arrived: when, in milliseconds since 1970, and with how many games.
 pub(crate) type File = (u64, usize);
 
-impl Arrival {
+impl Eta {
     /// When `missing` more games will be there. `None` before there are two files: one says nothing about the rate.
-    pub(crate) fn expected(files: &[File], missing: usize, now: u64) -> Option<Arrival> {
+    pub(crate) fn expected(files: &[File], missing: usize, now: u64) -> Option<Eta> {
         let first = files.iter().min()?;
         let last = files.iter().map(|file| file.0).max()?;
         // The games of the first file were played before it was there.
@@ -32,15 +32,15 @@ impl Arrival {
         let left = (time as f64 / games as f64 * missing as f64) as u64;
         let due = last.saturating_add(left);
         let between = Duration::from_millis(due.abs_diff(now));
-        Some(if due >= now { Arrival::In(between) } else { Arrival::Overdue(between) })
+        Some(if due >= now { Eta::In(between) } else { Eta::Overdue(between) })
     }
 }
 
-impl fmt::Display for Arrival {
+impl fmt::Display for Eta {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Arrival::In(time) => write!(f, "expected in {}", cli::format::duration(*time)),
-            Arrival::Overdue(time) => write!(f, "overdue for {}", cli::format::duration(*time)),
+            Eta::In(time) => write!(f, "expected in {}", cli::format::duration(*time)),
+            Eta::Overdue(time) => write!(f, "overdue for {}", cli::format::duration(*time)),
         }
     }
 }
@@ -53,7 +53,7 @@ mod tests {
     fn games_go_on_arriving_as_they_did() {
         // 40 games in 20 seconds after the first file; 60 more take 30.
         let files = [(CLOCK + 110_000, 20), (CLOCK + 100_000, 70), (CLOCK + 120_000, 20)];
-        let said = |now| Arrival::expected(&files, 60, CLOCK + now).unwrap().to_string();
+        let said = |now| Eta::expected(&files, 60, CLOCK + now).unwrap().to_string();
         assert_eq!(said(125_000), "expected in 25s");
         assert_eq!(said(150_000), "expected in 0ms");
         assert_eq!(said(390_000), "overdue for 4m 00s");
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn one_file_says_nothing_nor_do_files_without_times() {
-        let expected = |files: &[File]| Arrival::expected(files, 5, CLOCK + 9);
+        let expected = |files: &[File]| Eta::expected(files, 5, CLOCK + 9);
         assert_eq!(expected(&[]), None);
         assert_eq!(expected(&[(CLOCK + 3, 10)]), None);
         assert_eq!(expected(&[(CLOCK + 3, 10), (CLOCK + 3, 10)]), None);

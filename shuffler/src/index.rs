@@ -14,7 +14,7 @@ const AHEAD: usize = 64;
 
 /// Reads each file of games once, since files do not change.
 #[derive(Debug)]
-pub(crate) struct Catalogue {
+pub(crate) struct GameIndex {
     run: Run,
     known: BTreeMap<FileRef, Vec<GameSummary>>,
     /// What all files hold, where the size of the window depends on it.
@@ -27,9 +27,9 @@ pub(crate) struct Catalogue {
 #[derive(Debug)]
 pub(crate) struct Listed(BTreeMap<u32, Vec<FileRef>>);
 
-impl Catalogue {
-    pub(crate) fn new(run: &Run) -> Catalogue {
-        Catalogue { run: run.clone(), known: BTreeMap::new(), played: BTreeMap::new(), oldest: None }
+impl GameIndex {
+    pub(crate) fn new(run: &Run) -> GameIndex {
+        GameIndex { run: run.clone(), known: BTreeMap::new(), played: BTreeMap::new(), oldest: None }
     }
 
     /// The files of games of a model: when each was published, and its games, those set aside included and those published
@@ -123,7 +123,7 @@ impl Played {
 impl Listed {
     /// The files of a model, oldest first. What was not listed is, and files of the models before it with it, to be read
     /// together: whoever asks for one model after the other down to the oldest of a window needs most of them.
-    pub(crate) fn of(&mut self, catalogue: &mut Catalogue, model: u32) -> Result<Vec<FileRef>, StoreError> {
+    pub(crate) fn of(&mut self, catalogue: &mut GameIndex, model: u32) -> Result<Vec<FileRef>, StoreError> {
         if !self.0.contains_key(&model) {
             let mut files = 0;
             for older in (0..=model).rev() {

@@ -38,12 +38,12 @@ pub use archive::{compact, compact_when_due};
 pub use calibrate::Calibrator;
 pub use driver::Driver;
 pub use error::ShufflerError;
-pub use eta::Arrival;
+pub use eta::Eta;
 pub use event::Event;
 pub use plan::Plan;
 pub use report::Console;
 
-use index::Catalogue;
+use index::GameIndex;
 use random::Random;
 use sampler::{BadFile, Drawn, Size};
 use window::Window;
@@ -59,7 +59,7 @@ const KEPT_GENERATIONS: u32 = 2;
 pub struct Shuffler {
     run: Run,
     config: RunConfig,
-    catalogue: Catalogue,
+    catalogue: GameIndex,
 }
 
 /// Makes the shards of one generation, unless they exist.
@@ -73,7 +73,7 @@ pub fn run(run: &Run, config: &RunConfig, generation: u32) -> Result<Manifest, S
 impl Shuffler {
     /// A shuffler for a run with this configuration.
     pub fn new(run: &Run, config: &RunConfig) -> Shuffler {
-        Shuffler { run: run.clone(), config: config.clone(), catalogue: Catalogue::new(run) }
+        Shuffler { run: run.clone(), config: config.clone(), catalogue: GameIndex::new(run) }
     }
 
     /// Makes the shards of a generation and deletes those of generations long past. If the shards exist, answers what
@@ -144,7 +144,7 @@ impl Shuffler {
             return Ok(());
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
-        let expected = Arrival::expected(&files, wanted - games, now);
+        let expected = Eta::expected(&files, wanted - games, now);
         Err(ShufflerError::NotReady { model, games, wanted, expected })
     }
 

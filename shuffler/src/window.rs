@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use record::{GameId, GameSummary};
 use store::{FileRef, Rejected, StoreError, WindowSummary};
 
-use crate::index::Catalogue;
-use crate::window_size::Limit;
+use crate::index::GameIndex;
+use crate::window_size::WindowSize;
 
 /// The newest games, in the files they are in.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Window {
     /// The model before the generation.
     pub(crate) newest_model: u32,
     /// What it was to hold.
-    limit: Option<Limit>,
+    limit: Option<WindowSize>,
 }
 
 /// A file with games of the window.
@@ -46,13 +46,13 @@ impl Window {
     /// leaving out those that are set aside and the files in `bad`. Of a game that was published twice the
     /// first counts.
     pub(crate) fn choose(
-        catalogue: &mut Catalogue,
+        catalogue: &mut GameIndex,
         generation: u32,
         settings: &config::Window,
         bad: &BTreeMap<FileRef, Rejected>,
     ) -> Result<Window, StoreError> {
         let newest_model = generation - 1;
-        let mut limit = Limit::of(settings, generation, || catalogue.played_before(generation))?;
+        let mut limit = WindowSize::of(settings, generation, || catalogue.played_before(generation))?;
         let mut window =
             Window { newest_model, limit: Some(limit), rejected: bad.values().cloned().collect(), ..Window::default() };
         let mut listed = catalogue.list(generation)?;
@@ -77,7 +77,7 @@ impl Window {
     /// The readable files among those of a model, oldest first, with no game chosen yet but none twice.
     fn readable(
         &mut self,
-        catalogue: &mut Catalogue,
+        catalogue: &mut GameIndex,
         listed: Vec<FileRef>,
         bad: &BTreeMap<FileRef, Rejected>,
     ) -> Result<Vec<WindowFile>, StoreError> {
@@ -150,7 +150,7 @@ impl Window {
 
 impl WindowFile {
     /// Of the games that may be chosen, keeps the newest for which there is room.
-    fn choose_newest(&mut self, limit: &mut Limit) {
+    fn choose_newest(&mut self, limit: &mut WindowSize) {
         for game in self.games.iter_mut().rev().filter(|game| game.chosen) {
             game.chosen = !limit.is_full();
             if game.chosen {

@@ -4,7 +4,7 @@ use config::{Growth, Window};
 
 /// What a window holds at most, and what it holds already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Limit {
+pub(crate) struct WindowSize {
     /// Games, or positions.
     pub(crate) size: usize,
     pub(crate) in_positions: bool,
@@ -18,13 +18,13 @@ pub(crate) struct Played {
     pub(crate) positions: usize,
 }
 
-impl Limit {
+impl WindowSize {
     /// The size of the window of a generation, of a run that has played so much.
     pub(crate) fn of<E>(
         settings: &Window,
         generation: u32,
         played: impl FnOnce() -> Result<Played, E>,
-    ) -> Result<Limit, E> {
+    ) -> Result<WindowSize, E> {
         let in_positions = settings.positions > 0;
         let most = if in_positions { settings.positions } else { settings.games };
         let size = match settings.growth {
@@ -37,7 +37,7 @@ impl Limit {
                 power_law(settings, if in_positions { played.positions } else { played.games }).min(most)
             }
         };
-        Ok(Limit { size, in_positions, used: 0 })
+        Ok(WindowSize { size, in_positions, used: 0 })
     }
 
     pub(crate) fn is_full(&self) -> bool {
@@ -73,7 +73,7 @@ mod tests {
     }
 
     fn size(settings: &Window, generation: u32, games: usize, positions: usize) -> (usize, bool) {
-        let limit = Limit::of(settings, generation, || Ok::<_, ()>(Played { games, positions })).unwrap();
+        let limit = WindowSize::of(settings, generation, || Ok::<_, ()>(Played { games, positions })).unwrap();
         (limit.size, limit.in_positions)
     }
 

@@ -5,7 +5,7 @@ use cli::Stop;
 use config::ConfigError;
 use evaluator::EvaluatorError;
 use exit_class::{Classifier, classify};
-use gtp::engines::{DeclarationError, EngineError};
+use gtp::engines::{EngineError, EngineSpecError};
 use models::ModelError;
 use net::NetError;
 use selfplay::SelfplayError;
@@ -73,7 +73,7 @@ pub const ERRORS: &[Classifier] = &[
     classify::<StoreError>,
     classify::<ConfigError>,
     classify::<NetError>,
-    classify::<DeclarationError>,
+    classify::<EngineSpecError>,
     classify::<EngineError>,
 ];
 

@@ -8,9 +8,9 @@ use std::time::Duration;
 use cli::{Driver, Step, Stop};
 use config::{ModelRef, RunConfig};
 use evaluator::{Arena, Bar, Generations, Matches, RatedRun};
-use gtp::engines::Declarations;
+use gtp::engines::EngineSpecs;
 use models::Models;
-use net::{Device, Precision, Workshop};
+use net::{Device, Precision, TrainDevice};
 use selfplay::{Games, Options};
 use store::{Backoff, Run, Store};
 use tracing::info;
@@ -64,19 +64,19 @@ impl<'a> Cycle<'a> {
             model: ModelRef::Newest(run.name().clone()),
             worker: WORKER.to_owned(),
             games: Games::Wanted,
-            hand_on: false,
+            handoff_on_shutdown: false,
             device,
             threads,
             cache,
             times,
         };
-        let setting = Setting { workshop: Workshop { device, precision: Precision::Auto, threads }, reference };
+        let setting = Setting { workshop: TrainDevice { device, precision: Precision::Auto, threads }, reference };
         let here = evaluator::Place {
             device,
             threads,
             cache,
             times,
-            engines: Declarations::default(),
+            engines: EngineSpecs::default(),
             worker: WORKER.to_owned(),
         };
         let arena = Arena::open(RatedRun::open(Models::new(store.clone()), run.name())?, here)?;

@@ -7,7 +7,7 @@ use models::{ModelName, Models, Searcher};
 use play::{game_seed, generator};
 use store::Store;
 
-use gtp::server::{self, Manner, Session, Setup, Voice, WIDTH};
+use gtp::server::{self, EngineOptions, EnginePlayer, Session, Setup, WIDTH};
 use study::model;
 
 /// Arguments of `tengen gtp`.
@@ -75,7 +75,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         visits,
         ponder: args.ponder,
     };
-    let manner = Manner {
+    let manner = EngineOptions {
         settings: opened.settings(),
         leaves: opened.budget().leaves.min(WIDTH),
         visits,
@@ -83,6 +83,6 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         resign: args.resign,
     };
     let rng = generator(game_seed(config.seed, opened.name(), "gtp", 0));
-    let mut player = Voice::new(opened.evaluator(args.place.cache()), manner, rng);
+    let mut player = EnginePlayer::new(opened.evaluator(args.place.cache()), manner, rng);
     Ok(server::run(&mut Session::new(setup, &mut player), stop)?)
 }

@@ -177,7 +177,7 @@ const DAMAGES: [Damage; 18] = [
     ),
     (
         "a bleakest value",
-        |v| v.change(|games| counted(games).bleakest_value = Some(0.123)),
+        |v| v.change(|games| counted(games).winner_min_value = Some(0.123)),
         "bleakest value Some(0.123)",
     ),
     (

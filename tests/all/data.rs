@@ -42,7 +42,7 @@ fn every_column_of_every_table_is_documented() {
     let tables = [
         ("Games", games::VERSION, columns!(games::schema()).collect::<String>()),
         ("Examples", examples::VERSION, columns!(examples::schema()).collect()),
-        ("Unfinished games", games::unfinished::VERSION, columns!(games::unfinished::schema()).collect()),
+        ("InProgressGames games", games::unfinished::VERSION, columns!(games::unfinished::schema()).collect()),
         ("Ratings", ratings::VERSION, columns!(ratings::schema()).collect()),
     ];
     let mut missing = String::new();
@@ -101,7 +101,7 @@ fn python_scripts_of_the_document_print_their_answers() {
     let Some(finished) = finished() else { return };
     let scripts = blocks("python");
     assert_eq!(scripts.len(), 3);
-    for (script, expected) in scripts.iter().zip(["black_wins", "pass", "bleakest_value: worst root value"]) {
+    for (script, expected) in scripts.iter().zip(["black_wins", "pass", "winner_min_value: worst root value"]) {
         let said = finished.python(script);
         assert!(said.contains(expected), "{script}\n{said}");
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use cli::{Driver, Silent, Step, Stop};
 use config::{ModelRef, Preset};
-use net::{Device, Precision, Workshop};
+use net::{Device, Precision, TrainDevice};
 use record::GameRecord;
 use selfplay::{Games, Options};
 use store::{ResignThreshold, Run};
@@ -136,7 +136,7 @@ fn drivers_of_three_stages_work_side_by_side_in_one_process() {
     let config = Preset::Tiny.with(&["loop.models=2", "selfplay.first_games=20", "selfplay.games=20"]).unwrap();
     store.run("tiny").create(&config).unwrap();
     let (stop, name) = (Stop::never(), "tiny".parse().unwrap());
-    let workshop = Workshop { device: Device::Cpu, precision: Precision::F32, threads: 1 };
+    let workshop = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let run = store.run("tiny");
@@ -151,7 +151,7 @@ fn drivers_of_three_stages_work_side_by_side_in_one_process() {
             model: ModelRef::Newest(name),
             worker: "0".to_owned(),
             games: Games::Share { own: Some(20), all: Some(0) },
-            hand_on: false,
+            handoff_on_shutdown: false,
             device: Device::Cpu,
             threads: 1,
             cache: 0,

@@ -7,14 +7,14 @@ use config::{ModelId, Preset, RunConfig};
 use models::Model;
 use net::Device;
 use record::GameRecord;
-use selfplay::{Job, Threshold, Unfinished};
+use selfplay::{InProgressGames, Job, Threshold};
 use store::{Run, Store};
 use tests::TestStore;
 
 const THREADS: usize = 2;
 
 /// Plays with a model until it has `games` published, or wants to stop after the first.
-fn play(run: &Run, config: &RunConfig, model: ModelId, unfinished: &mut Unfinished, only_one: bool) -> u64 {
+fn play(run: &Run, config: &RunConfig, model: ModelId, unfinished: &mut InProgressGames, only_one: bool) -> u64 {
     let opened = Model::open(run, &model, Device::Cpu, config.selfplay.batch).unwrap();
     let job = Job {
         config: config.clone(),
@@ -24,8 +24,8 @@ fn play(run: &Run, config: &RunConfig, model: ModelId, unfinished: &mut Unfinish
         threads: THREADS,
         cache: 0,
         times: true,
-        hand_on: false,
-        follows: true,
+        handoff_on_shutdown: false,
+        follow_latest: true,
         threshold: Threshold::new(None),
     };
     let mut watch = |progress: selfplay::Progress| {
@@ -51,7 +51,7 @@ fn run_of(store: &TestStore, follow: bool) -> (Run, RunConfig) {
 fn games_in_progress_are_handed_over_and_published_where_they_began() {
     let store = TestStore::new();
     let (run, config) = run_of(&store, true);
-    let mut unfinished = Unfinished::default();
+    let mut unfinished = InProgressGames::default();
     let before = play(&run, &config, ModelId::Random, &mut unfinished, true);
     assert_eq!(published(&run).len() as u64, before);
     assert!(published(&run).iter().all(|game| game.takeovers.is_empty()));
@@ -73,7 +73,7 @@ fn games_in_progress_are_handed_over_and_published_where_they_began() {
 fn otherwise_they_are_finished_first() {
     let store = TestStore::new();
     let (run, config) = run_of(&store, false);
-    let mut unfinished = Unfinished::default();
+    let mut unfinished = InProgressGames::default();
     let before = play(&run, &config, ModelId::Random, &mut unfinished, true);
     let after = play(&run, &config, ModelId::Uniform, &mut unfinished, false);
     assert_eq!((published(&run).len() as u64, after), (before + after, 40));
@@ -100,8 +100,8 @@ impl Worker<'_> {
             threads: self.threads,
             cache: 0,
             times: false,
-            hand_on: true,
-            follows: true,
+            handoff_on_shutdown: true,
+            follow_latest: true,
             threshold: Threshold::new(None),
         };
         let stop = Stop::never();
@@ -111,7 +111,7 @@ impl Worker<'_> {
             }
             Ok(ControlFlow::Continue(()))
         };
-        selfplay::play(self.run, &job, &opened, &mut Unfinished::default(), &stop, &mut watch).unwrap()
+        selfplay::play(self.run, &job, &opened, &mut InProgressGames::default(), &stop, &mut watch).unwrap()
     }
 }
 

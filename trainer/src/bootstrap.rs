@@ -11,17 +11,17 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use cli::Stop;
 use config::RunConfig;
-use net::{Losses, NetError, Shape, Trainer, Weights, Workshop};
+use net::{Losses, NetError, Shape, TrainDevice, Trainer, Weights};
 use record::Example;
 use serde::{Deserialize, Serialize};
 use store::{Checkpoint, ModelCard, Run, Source};
 
-use crate::dataset::SETTLED_ON;
+use crate::dataset::RECALIBRATION_POSITIONS;
 use crate::init::{publish_first, refuse_models};
 use crate::journal::{Journal, Set};
 use crate::resume::{BOOTSTRAP, WEIGHTS, recipe, restore, unusable};
 use crate::supervised::{Order, squared_error};
-use crate::{Beginning, People, TrainerError};
+use crate::{HumanGames, InitialWeights, TrainerError};
 
 /// How often it is saved, so that a kill costs no more.
 const SAVE_EVERY: Duration = Duration::from_secs(600);
@@ -99,9 +99,9 @@ struct Bootstrap<'a> {
 pub fn bootstrap(
     run: &Run,
     config: &RunConfig,
-    (beginning, people): (Option<&Beginning>, &People),
+    (beginning, people): (Option<&InitialWeights>, &HumanGames),
     course: Course,
-    workshop: Workshop,
+    workshop: TrainDevice,
     stop: &Stop,
     watch: &mut dyn FnMut(Lesson),
 ) -> Result<Option<ModelCard>, TrainerError> {
@@ -173,8 +173,8 @@ impl Bootstrap<'_> {
         self.line(journal);
         self.looked = Some(self.trainer.steps());
         if self.config.train.average_decay > 0.0 {
-            let examples = self.order.batch(self.trainer.steps(), SETTLED_ON)?;
-            self.trainer.settle(&examples).map_err(failed)?;
+            let examples = self.order.batch(self.trainer.steps(), RECALIBRATION_POSITIONS)?;
+            self.trainer.recalibrate_batch_norm(&examples).map_err(failed)?;
         }
         if self.unseen.is_empty() {
             return Ok(());
@@ -212,7 +212,11 @@ impl Bootstrap<'_> {
     }
 }
 
-fn begin(config: &RunConfig, beginning: Option<&Beginning>, workshop: Workshop) -> Result<Trainer, TrainerError> {
+fn begin(
+    config: &RunConfig,
+    beginning: Option<&InitialWeights>,
+    workshop: TrainDevice,
+) -> Result<Trainer, TrainerError> {
     let weights = match beginning {
         Some(beginning) => {
             beginning.check(config)?;
@@ -228,7 +232,7 @@ fn resume(
     checkpoint: &Checkpoint,
     config: &RunConfig,
     origin: &[Source],
-    workshop: Workshop,
+    workshop: TrainDevice,
 ) -> Result<(Trainer, Duration), TrainerError> {
     let fail = |problem: String| unusable(checkpoint, problem);
     let text = checkpoint

@@ -8,12 +8,12 @@ use anyhow::{Context, anyhow};
 use cli::{Classify, Stop, format};
 use config::RunConfig;
 use models::{ModelName, Models};
-use net::Workshop;
+use net::TrainDevice;
 use store::Run;
 
 use crate::bootstrap::{Course, Lesson, bootstrap};
 use crate::report::of_people;
-use crate::{Beginning, People, files};
+use crate::{HumanGames, InitialWeights, files};
 
 /// Arguments of `trainer bootstrap`.
 #[derive(clap::Args, Debug)]
@@ -48,11 +48,11 @@ pub(crate) fn run(
     models: &Models,
     (run, config): (&Run, &RunConfig),
     args: &Args,
-    workshop: Workshop,
+    workshop: TrainDevice,
     stop: &Stop,
 ) -> anyhow::Result<()> {
     let beginning = args.from.as_ref().map(|from| beginning(models, from)).transpose()?;
-    let grow = |beginning: Beginning| if args.grow { beginning.grown(config) } else { Ok(beginning) };
+    let grow = |beginning: InitialWeights| if args.grow { beginning.grown(config) } else { Ok(beginning) };
     let beginning = beginning.map(grow).transpose()?;
     let card = match (&beginning, args.sgf.is_empty()) {
         (Some(beginning), true) => Some(beginning.publish(run, config)?),
@@ -64,21 +64,21 @@ pub(crate) fn run(
     Ok(())
 }
 
-fn beginning(models: &Models, from: &ModelName) -> anyhow::Result<Beginning> {
+fn beginning(models: &Models, from: &ModelName) -> anyhow::Result<InitialWeights> {
     match from {
         ModelName::File(path) => files::read(path),
         ModelName::Model(model) => {
             let id = models.resolve(model)?;
-            Ok(Beginning::of_model(models, &id)?)
+            Ok(InitialWeights::of_model(models, &id)?)
         }
     }
 }
 
 fn learn(
     (run, config): (&Run, &RunConfig),
-    beginning: Option<&Beginning>,
+    beginning: Option<&InitialWeights>,
     args: &Args,
-    workshop: Workshop,
+    workshop: TrainDevice,
     stop: &Stop,
 ) -> anyhow::Result<Option<store::ModelCard>> {
     if args.steps.is_none() && args.minutes.is_none() {
@@ -90,7 +90,7 @@ fn learn(
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
         Ok((files::name(path), bytes))
     };
-    let people = People::read(config, &args.sgf.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?)?;
+    let people = HumanGames::read(config, &args.sgf.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?)?;
     people.left_out().iter().for_each(|why| tracing::warn!("{why}"));
     let (games, positions, unseen) = (people.games(), people.positions(), people.unseen_games());
     tracing::info!(games, positions, unseen_games = unseen, left_out = people.left_out().len(), "games of people");

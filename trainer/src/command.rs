@@ -6,7 +6,7 @@ use cli::{Classify, Stop};
 use config::{ConfigError, RunConfig, RunName};
 use exit_class::{Classifier, classify};
 use models::{ModelError, Models};
-use net::{Backend, NetError, Precision, Workshop};
+use net::{Backend, NetError, Precision, TrainDevice};
 use store::{Run, Store, StoreError};
 
 use crate::{
@@ -66,7 +66,7 @@ enum Command {
     /// The newest shards of the run are learned from, and what comes of it is measured on the games that the run has set aside,
     /// whose results stay true. A game is turned round as a whole; its moves and search values stay, its score and owners are not
     /// learned from. Nothing is published.
-    Noise(label_noise_command::Args),
+    LabelNoise(label_noise_command::Args),
 }
 
 /// The errors of libraries that a command may end with, for [`cli::main`].
@@ -85,7 +85,7 @@ pub const ERRORS: &[Classifier] = &[
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device = args.place.device.parse().misconfigured()?;
     args.service.start("trainer", args.run.as_ref().map(RunName::as_str), stop)?;
-    let workshop = Workshop { device, precision: args.precision, threads: args.place.threads() };
+    let workshop = TrainDevice { device, precision: args.precision, threads: args.place.threads() };
     if trains(args.command.as_ref()) {
         let backend = Backend::open(device, args.precision)?;
         backend.log(workshop.threads);
@@ -109,7 +109,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     match command {
         Command::Export(export) => files::export(&models, export),
         Command::Import(import) => files::import(import, run),
-        Command::Noise(noise) => {
+        Command::LabelNoise(noise) => {
             let (run, config) = run()?;
             label_noise_command::run((&run, &config), noise, workshop, stop)
         }

@@ -3,13 +3,13 @@
 use record::{Example, ExampleRows};
 use store::{Manifest, Run, StoreError};
 
-use crate::Ahead;
+use crate::Prefetch;
 
 /// Examples that the batch norms of averaged weights are measured on.
-pub(crate) const SETTLED_ON: usize = 4_096;
+pub(crate) const RECALIBRATION_POSITIONS: usize = 4_096;
 
 /// Reads examples one batch after the other. One part is in memory at a time.
-pub(crate) struct Feed {
+pub(crate) struct Dataset {
     run: Run,
     manifest: Manifest,
     /// The part being read.
@@ -19,20 +19,20 @@ pub(crate) struct Feed {
     read: usize,
 }
 
-impl Feed {
+impl Dataset {
     /// Begins after the first `skipped` examples.
-    pub(crate) fn new(run: &Run, manifest: &Manifest, skipped: usize) -> Feed {
+    pub(crate) fn new(run: &Run, manifest: &Manifest, skipped: usize) -> Dataset {
         let (mut part, mut read) = (0, skipped);
         while manifest.parts.get(part).is_some_and(|part| read >= part.rows) {
             read -= manifest.parts[part].rows;
             part += 1;
         }
-        Feed { run: run.clone(), manifest: manifest.clone(), part, rows: None, read }
+        Dataset { run: run.clone(), manifest: manifest.clone(), part, rows: None, read }
     }
 
     /// Batches of `count` examples, read ahead.
-    pub(crate) fn ahead(mut self, count: usize) -> Ahead<StoreError> {
-        Ahead::new(move || self.next(count))
+    pub(crate) fn ahead(mut self, count: usize) -> Prefetch<StoreError> {
+        Prefetch::new(move || self.next(count))
     }
 
     /// The next examples, `count` of them or as many as are left.

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use cli::{Reporter, Step, Stop, Waiting};
 use config::RunConfig;
-use net::Workshop;
+use net::TrainDevice;
 use store::{Backoff, LeaseName, Run};
 
 use crate::generation::Course;
@@ -21,13 +21,13 @@ const LOOK_LATE: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug)]
 pub struct Setting<'a> {
     /// Where the network learns.
-    pub workshop: Workshop,
+    pub workshop: TrainDevice,
     /// Games of people that every model is measured on.
     pub reference: Option<&'a Reference>,
 }
 
-impl From<Workshop> for Setting<'_> {
-    fn from(workshop: Workshop) -> Self {
+impl From<TrainDevice> for Setting<'_> {
+    fn from(workshop: TrainDevice) -> Self {
         Setting { workshop, reference: None }
     }
 }

@@ -15,7 +15,7 @@ use net::{FileKind, Shape, Weights};
 use record::Example;
 use store::{Run, StoreError};
 
-use crate::{Beginning, TrainerError};
+use crate::{InitialWeights, TrainerError};
 
 /// Positions of the run's own games that a file is tried on.
 const POSITIONS: usize = 32;
@@ -81,9 +81,9 @@ pub(crate) fn import(args: &Import, run: impl FnOnce() -> anyhow::Result<(Run, R
 }
 
 /// A file of weights of any kind.
-pub(crate) fn read(path: &Path) -> anyhow::Result<Beginning> {
+pub(crate) fn read(path: &Path) -> anyhow::Result<InitialWeights> {
     let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
-    Ok(Beginning::of_file(&name(path), &bytes)?)
+    Ok(InitialWeights::of_file(&name(path), &bytes)?)
 }
 
 /// The name of a file without its folder.

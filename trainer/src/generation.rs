@@ -8,12 +8,12 @@ use net::{Losses, NetError};
 use record::Example;
 use store::{Manifest, Run, StoreError};
 
-use crate::dataset::{self, Feed, SETTLED_ON};
-use crate::health_checks::Checkup;
+use crate::dataset::{self, Dataset, RECALIBRATION_POSITIONS};
+use crate::health_checks::HealthChecks;
 use crate::holdout::{HOLDOUT, holdout};
 use crate::journal::{Journal, Set};
 use crate::resume::{Work, save};
-use crate::{Ahead, Progress, Reference, TrainerError};
+use crate::{Prefetch, Progress, Reference, TrainerError};
 
 /// Steps whose mean is one line of the log.
 const STEPS_PER_LINE: usize = 10;
@@ -55,7 +55,7 @@ impl<'a> Course<'a> {
     pub(crate) fn learn(&mut self, stop: &Stop) -> Result<(), TrainerError> {
         let train = &self.config.train;
         let steps = self.steps()?;
-        let feed = Feed::new(self.run, self.shards, self.work.progress.batches * train.batch).ahead(train.batch);
+        let feed = Dataset::new(self.run, self.shards, self.work.progress.batches * train.batch).ahead(train.batch);
         while self.work.progress.batches < steps && !stop.requested() {
             let mut journal = Journal::new(self.shards.generation);
             let before = self.work.progress.batches;
@@ -66,7 +66,7 @@ impl<'a> Course<'a> {
             }
             if self.work.progress.batches == steps {
                 self.work.progress.finished = true;
-                self.settle()?;
+                self.recalibrate_batch_norm()?;
                 self.measure(&mut journal)?;
                 self.measure_reference(&mut journal)?;
             }
@@ -91,7 +91,7 @@ impl<'a> Course<'a> {
     /// Learns from the batches up to `until`, or fewer when asked to stop, and logs their mean.
     fn line(
         &mut self,
-        feed: &Ahead<StoreError>,
+        feed: &Prefetch<StoreError>,
         journal: &mut Journal,
         until: usize,
         steps: usize,
@@ -125,13 +125,13 @@ impl<'a> Course<'a> {
     }
 
     /// Makes the network what is to be published.
-    fn settle(&mut self) -> Result<(), TrainerError> {
+    fn recalibrate_batch_norm(&mut self) -> Result<(), TrainerError> {
         if self.config.train.average_decay == 0.0 {
             return Ok(());
         }
         let generation = self.shards.generation;
-        let examples = Feed::new(self.run, self.shards, 0).next(SETTLED_ON)?;
-        self.work.trainer.settle(&examples).map_err(|source| failed(generation, source))
+        let examples = Dataset::new(self.run, self.shards, 0).next(RECALIBRATION_POSITIONS)?;
+        self.work.trainer.recalibrate_batch_norm(&examples).map_err(|source| failed(generation, source))
     }
 
     /// Measures the model on the newest games that were set aside, if there are any.
@@ -148,18 +148,24 @@ impl<'a> Course<'a> {
         let drawn = &self.shards.drawn;
         let spread = self.work.trainer.symmetry_spread(&examples[..examples.len().min(SPREAD)]);
         let spread = spread.map_err(|source| failed(generation, source))?;
-        let vitals = self.work.trainer.vitals().map_err(|source| failed(generation, source))?;
+        let diagnostics = self.work.trainer.diagnostics().map_err(|source| failed(generation, source))?;
         let others = [
             ("examples", examples.len() as f32),
             ("samples_per_new_position", drawn.mean_per_new_position as f32),
             ("samples_per_position", drawn.mean_per_position as f32),
             ("symmetry_spread", spread),
-            ("largest_update_ratio", vitals.iter().map(|vital| vital.update_ratio).fold(0.0, f32::max)),
+            ("largest_update_ratio", diagnostics.iter().map(|vital| vital.update_ratio).fold(0.0, f32::max)),
         ];
         let step = self.work.trainer.steps();
         journal.put_measured(step, Set::Holdout, &measured, &others);
-        let checkup =
-            Checkup { train: &self.config.train, learned: &self.learned, holdout: &losses, spread, drawn, vitals };
+        let checkup = HealthChecks {
+            train: &self.config.train,
+            learned: &self.learned,
+            holdout: &losses,
+            spread,
+            drawn,
+            diagnostics,
+        };
         for alarm in checkup.alarms() {
             tracing::warn!(step, "{alarm}");
             journal.alarm(step, &alarm);

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use config::Train;
-use net::{Losses, Vital};
+use net::{Losses, TensorDiagnostics};
 use store::DrawSummary;
 
 /// Value error in training by that on the holdout, below which the games are being learned by heart.
@@ -24,7 +24,7 @@ const UNSURE: f32 = 2.0;
 const SAMPLES: f64 = 16.0;
 
 /// What is known of a model and its training.
-pub(crate) struct Checkup<'a> {
+pub(crate) struct HealthChecks<'a> {
     pub(crate) train: &'a Train,
     /// The last batches that were learned from, before they were.
     pub(crate) learned: &'a Losses,
@@ -32,7 +32,7 @@ pub(crate) struct Checkup<'a> {
     /// By how much values differ between symmetries.
     pub(crate) spread: f32,
     pub(crate) drawn: &'a DrawSummary,
-    pub(crate) vitals: Vec<Vital>,
+    pub(crate) diagnostics: Vec<TensorDiagnostics>,
 }
 
 /// Something that is wrong.
@@ -58,7 +58,7 @@ pub(crate) enum Alarm {
     NothingToLearn { distance: f32, target: f32 },
 }
 
-impl Checkup<'_> {
+impl HealthChecks<'_> {
     /// What is wrong, if anything.
     pub(crate) fn alarms(&self) -> Vec<Alarm> {
         let Losses {
@@ -81,7 +81,7 @@ impl Checkup<'_> {
             (entropy < target / 4.0).then_some(Alarm::Collapsed { entropy, target }),
             (distance < LEARNED && target > UNSURE).then_some(Alarm::NothingToLearn { distance, target }),
         ];
-        let tensors = self.vitals.iter().flat_map(|Vital { tensor, size, update_ratio }| {
+        let tensors = self.diagnostics.iter().flat_map(|TensorDiagnostics { tensor, size, update_ratio }| {
             let dead = (*size == 0.0).then(|| Alarm::Dead { tensor: tensor.clone() });
             let unsteady =
                 (*update_ratio > UPDATE).then(|| Alarm::Unsteady { tensor: tensor.clone(), ratio: *update_ratio });
@@ -179,8 +179,8 @@ mod tests {
         }
     }
 
-    fn vital(tensor: &str, size: f32, update_ratio: f32) -> Vital {
-        Vital { tensor: tensor.to_owned(), size, update_ratio }
+    fn vital(tensor: &str, size: f32, update_ratio: f32) -> TensorDiagnostics {
+        TensorDiagnostics { tensor: tensor.to_owned(), size, update_ratio }
     }
 
     /// What is known of a network that is well, to be changed.
@@ -190,7 +190,7 @@ mod tests {
         holdout: Losses,
         spread: f32,
         drawn: DrawSummary,
-        vitals: Vec<Vital>,
+        diagnostics: Vec<TensorDiagnostics>,
     }
 
     /// The names of the alarms after a change to a network that is well.
@@ -201,11 +201,12 @@ mod tests {
             holdout: losses(),
             spread: 0.1,
             drawn: drawn(),
-            vitals: vec![vital("stem.conv.weight", 0.1, 0.01), vital("policy.dense.bias", 0.0, 0.0)],
+            diagnostics: vec![vital("stem.conv.weight", 0.1, 0.01), vital("policy.dense.bias", 0.0, 0.0)],
         };
         change(&mut known);
-        let Known { train, learned, holdout, spread, drawn, vitals } = known;
-        let checkup = Checkup { train: &train, learned: &learned, holdout: &holdout, spread, drawn: &drawn, vitals };
+        let Known { train, learned, holdout, spread, drawn, diagnostics } = known;
+        let checkup =
+            HealthChecks { train: &train, learned: &learned, holdout: &holdout, spread, drawn: &drawn, diagnostics };
         let found = checkup.alarms();
         assert!(found.iter().all(|alarm| !alarm.to_string().is_empty()));
         found.iter().map(Alarm::name).collect()
@@ -228,7 +229,7 @@ mod tests {
         assert_eq!(alarms(sure), Vec::<&str>::new(), "a strong network agrees with searches that are sure");
         assert_eq!(alarms(|known| known.spread = 0.3), ["symmetry-spread"]);
         assert_eq!(alarms(|known| known.drawn.mean_per_new_position = 40.0), ["stale-data"]);
-        assert_eq!(alarms(|known| known.vitals.push(bad(0.0, 0.0))), ["dead-tensor"]);
-        assert_eq!(alarms(|known| known.vitals.push(bad(0.1, 0.5))), ["unsteady-tensor"]);
+        assert_eq!(alarms(|known| known.diagnostics.push(bad(0.0, 0.0))), ["dead-tensor"]);
+        assert_eq!(alarms(|known| known.diagnostics.push(bad(0.1, 0.5))), ["unsteady-tensor"]);
     }
 }

@@ -9,43 +9,43 @@ use crate::TrainerError;
 
 /// Weights that a run begins with, and where they come from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Beginning {
+pub struct InitialWeights {
     /// The weights.
     pub weights: Weights,
     /// What they are.
     pub source: Source,
 }
 
-impl Beginning {
+impl InitialWeights {
     /// A model of any run, or the demo.
     ///
     /// # Errors
     /// There is no such model, or it cannot be read.
-    pub fn of_model(models: &Models, id: &ModelId) -> Result<Beginning, TrainerError> {
+    pub fn of_model(models: &Models, id: &ModelId) -> Result<InitialWeights, TrainerError> {
         let (_, bytes) = models.published(id)?;
         let name = id.to_string();
         let weights = Weights::from_bytes(&bytes).map_err(|source| unusable(&name, source))?;
-        Ok(Beginning { weights, source: Source::new(SourceKind::Model, name, &bytes) })
+        Ok(InitialWeights { weights, source: Source::new(SourceKind::Model, name, &bytes) })
     }
 
     /// A file of any kind that [`FileKind`] knows, with this name.
     ///
     /// # Errors
     /// A file that cannot be read as a network.
-    pub fn of_file(name: &str, bytes: &[u8]) -> Result<Beginning, TrainerError> {
+    pub fn of_file(name: &str, bytes: &[u8]) -> Result<InitialWeights, TrainerError> {
         let (_, weights, _) = FileKind::read(bytes).map_err(|source| unusable(name, source))?;
-        Ok(Beginning { weights, source: Source::new(SourceKind::Weights, name, bytes) })
+        Ok(InitialWeights { weights, source: Source::new(SourceKind::Weights, name, bytes) })
     }
 
     /// The same in as large a tower as the configuration asks for: it plays as before, and has room to learn more.
     ///
     /// # Errors
     /// A configuration that asks for something else than more blocks and filters.
-    pub fn grown(self, config: &RunConfig) -> Result<Beginning, TrainerError> {
+    pub fn grown(self, config: &RunConfig) -> Result<InitialWeights, TrainerError> {
         let fail = |source| unusable(&self.source.name, source);
         let wanted = Shape::new(&config.game, &config.network).map_err(fail)?.with_planes_like(self.weights.shape());
         let weights = self.weights.grown(wanted, config.seed).map_err(fail)?;
-        Ok(Beginning { weights, source: self.source })
+        Ok(InitialWeights { weights, source: self.source })
     }
 
     /// Publishes the weights as model 1, which has taken no steps in this run.

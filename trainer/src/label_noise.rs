@@ -7,21 +7,21 @@
 
 use cli::Stop;
 use config::RunConfig;
-use net::{NetError, Shape, Trainer, Weights, Workshop};
+use net::{NetError, Shape, TrainDevice, Trainer, Weights};
 use record::{Example, GameId, Outcome};
 use serde::Serialize;
 use store::{Manifest, Run};
 
 use crate::TrainerError;
-use crate::dataset::{Feed, SETTLED_ON};
+use crate::dataset::{Dataset, RECALIBRATION_POSITIONS};
 use crate::holdout::{HOLDOUT, holdout};
 use crate::resume::recipe;
 
 /// Training sets with wrong results, of one run.
-pub struct Noise<'a> {
+pub struct LabelNoise<'a> {
     run: &'a Run,
     config: &'a RunConfig,
-    workshop: Workshop,
+    workshop: TrainDevice,
     shards: Manifest,
     /// Positions with their true results.
     holdout: Vec<Example>,
@@ -49,12 +49,12 @@ pub struct Trial {
     pub accuracy: f64,
 }
 
-impl<'a> Noise<'a> {
+impl<'a> LabelNoise<'a> {
     /// Prepares the newest shards of a run and the positions that it has set aside.
     ///
     /// # Errors
     /// A run that has no shards or no games set aside, or a store that cannot be read.
-    pub fn new(run: &'a Run, config: &'a RunConfig, workshop: Workshop) -> Result<Noise<'a>, TrainerError> {
+    pub fn new(run: &'a Run, config: &'a RunConfig, workshop: TrainDevice) -> Result<LabelNoise<'a>, TrainerError> {
         let newest = run.models().newest()?.unwrap_or(0) + 1;
         let mut shards = None;
         for generation in (1..=newest).rev() {
@@ -71,7 +71,7 @@ impl<'a> Noise<'a> {
         if holdout.is_empty() {
             return Err(nothing(run, "games set aside to measure on"));
         }
-        Ok(Noise { run, config, workshop, shards, holdout })
+        Ok(LabelNoise { run, config, workshop, shards, holdout })
     }
 
     /// The generation whose shards are learned from.
@@ -101,13 +101,13 @@ impl<'a> Noise<'a> {
         let shape = Shape::new(&self.config.game, &self.config.network_of(generation)).map_err(failed)?;
         let weights = Weights::random(shape, self.config.seed);
         let mut trainer = Trainer::new(&weights, 0, recipe(self.config), self.workshop).map_err(failed)?;
-        let (mut feed, mut seen, mut wrong) = (Feed::new(self.run, &self.shards, 0), 0, 0);
+        let (mut feed, mut seen, mut wrong) = (Dataset::new(self.run, &self.shards, 0), 0, 0);
         for step in 0..steps {
             if stop.requested() {
                 return Ok(None);
             }
             if step > 0 && step % self.batches() == 0 {
-                feed = Feed::new(self.run, &self.shards, 0);
+                feed = Dataset::new(self.run, &self.shards, 0);
             }
             let mut batch = feed.next(self.config.train.batch)?;
             wrong += flip(&mut batch, share);
@@ -116,8 +116,8 @@ impl<'a> Noise<'a> {
             watch(step + 1);
         }
         if self.config.train.average_decay > 0.0 {
-            let examples = Feed::new(self.run, &self.shards, 0).next(SETTLED_ON)?;
-            trainer.settle(&examples).map_err(failed)?;
+            let examples = Dataset::new(self.run, &self.shards, 0).next(RECALIBRATION_POSITIONS)?;
+            trainer.recalibrate_batch_norm(&examples).map_err(failed)?;
         }
         let measured = trainer.examine(&self.holdout).map_err(failed)?;
         Ok(Some(Trial {

@@ -4,10 +4,10 @@ use std::fmt;
 
 use cli::Stop;
 use config::RunConfig;
-use net::Workshop;
+use net::TrainDevice;
 use store::Run;
 
-use crate::label_noise::{Noise, Trial};
+use crate::label_noise::{LabelNoise, Trial};
 
 /// Arguments of `trainer noise`.
 #[derive(clap::Args, Debug)]
@@ -41,10 +41,10 @@ impl fmt::Display for Row<'_> {
 pub(crate) fn run(
     (run, config): (&Run, &RunConfig),
     args: &Args,
-    workshop: Workshop,
+    workshop: TrainDevice,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let noise = Noise::new(run, config, workshop)?;
+    let noise = LabelNoise::new(run, config, workshop)?;
     let steps = args.steps.map_or(noise.batches(), |steps| steps as usize);
     let (generation, seed) = (noise.generation(), config.seed);
     tracing::info!(generation, steps, seed, "training anew with wrong results; nothing is published");

@@ -7,7 +7,7 @@
 //!
 //! What it measures is what is never learned from: games of the run that are set aside, and games of people ([`Reference`]).
 //!
-//! A run may begin with weights from elsewhere ([`Beginning`]), or with a model that learned from games of people ([`bootstrap`](fn@bootstrap),
+//! A run may begin with weights from elsewhere ([`InitialWeights`]), or with a model that learned from games of people ([`bootstrap`](fn@bootstrap),
 //! `people`). `files` are the commands that give networks away and take them over;
 //! `noise` tries what wrong results would do to one.
 
@@ -39,12 +39,12 @@ use net::Losses;
 pub use bootstrap::{Course, Lesson, bootstrap};
 pub use driver::{Driver, Setting, lease};
 pub use error::TrainerError;
-pub use init::Beginning;
-pub use label_noise::{Noise, Trial};
-pub use prefetch::Ahead;
+pub use init::InitialWeights;
+pub use label_noise::{LabelNoise, Trial};
+pub use prefetch::Prefetch;
 pub use reference::{Reference, ReferenceArgs};
 pub use report::Console;
-pub use supervised::{People, converter};
+pub use supervised::{HumanGames, converter};
 
 /// What a trainer is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]

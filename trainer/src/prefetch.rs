@@ -10,13 +10,13 @@ const READY: usize = 4;
 
 /// A source of batches, on a thread of its own, a few batches ahead.
 #[derive(Debug)]
-pub struct Ahead<E> {
+pub struct Prefetch<E> {
     ready: Receiver<Result<Vec<Example>, E>>,
 }
 
-impl<E: Send + 'static> Ahead<E> {
+impl<E: Send + 'static> Prefetch<E> {
     /// Asks `source` for batches from now on, until it fails, has no more, or nobody wants them.
-    pub fn new(mut source: impl FnMut() -> Result<Vec<Example>, E> + Send + 'static) -> Ahead<E> {
+    pub fn new(mut source: impl FnMut() -> Result<Vec<Example>, E> + Send + 'static) -> Prefetch<E> {
         let (sender, ready) = sync_channel(READY);
         thread::spawn(move || {
             loop {
@@ -27,7 +27,7 @@ impl<E: Send + 'static> Ahead<E> {
                 }
             }
         });
-        Ahead { ready }
+        Prefetch { ready }
     }
 
     /// The next batch; an empty one when there are no more.
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn batches_come_in_their_order_and_then_an_error() {
         let mut count = 0;
-        let ahead = Ahead::new(move || {
+        let ahead = Prefetch::new(move || {
             count += 1;
             let batch = batch();
             if count > 3 { Err(count) } else { Ok(batch[..1].iter().cycle().take(count).cloned().collect()) }
@@ -69,7 +69,7 @@ mod tests {
     fn a_source_is_a_few_batches_ahead_and_no_more() {
         let asked = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&asked);
-        let ahead = Ahead::<()>::new(move || {
+        let ahead = Prefetch::<()>::new(move || {
             counter.fetch_add(1, Ordering::SeqCst);
             Ok(batch())
         });

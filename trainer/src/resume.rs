@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use config::RunConfig;
-use net::{NetError, Recipe, Shape, Targets, Trainer, Weights, Workshop};
+use net::{NetError, Shape, Targets, TrainConfig, TrainDevice, Trainer, Weights};
 use serde::{Deserialize, Serialize};
 use store::{Checkpoint, Run};
 
@@ -50,7 +50,12 @@ pub(crate) struct Work {
 }
 
 /// Finds the state from which model `generation` is to be trained, its predecessor being published.
-pub(crate) fn resume(run: &Run, config: &RunConfig, workshop: Workshop, generation: u32) -> Result<Work, TrainerError> {
+pub(crate) fn resume(
+    run: &Run,
+    config: &RunConfig,
+    workshop: TrainDevice,
+    generation: u32,
+) -> Result<Work, TrainerError> {
     let begun = Progress { generation, batches: 0, finished: false };
     let bootstrapped = |checkpoint: &Checkpoint| checkpoint.files.contains_key(BOOTSTRAP);
     let newest = run.checkpoints().newest()?;
@@ -121,7 +126,7 @@ fn read_progress(checkpoint: &Checkpoint) -> Result<Progress, TrainerError> {
 pub(crate) fn restore(
     checkpoint: &Checkpoint,
     config: &RunConfig,
-    workshop: Workshop,
+    workshop: TrainDevice,
     generation: u32,
 ) -> Result<Trainer, TrainerError> {
     let state = file(checkpoint, WEIGHTS)?;
@@ -160,7 +165,7 @@ fn published(run: &Run, number: u32) -> Result<Weights, TrainerError> {
     Weights::from_bytes(&weights).map_err(|source| TrainerError::Parent { number, source })
 }
 
-pub(crate) fn recipe(config: &RunConfig) -> Recipe {
+pub(crate) fn recipe(config: &RunConfig) -> TrainConfig {
     let targets = Targets::new(&config.selfplay, &config.train);
-    Recipe { train: config.train.clone(), targets, seed: config.seed }
+    TrainConfig { train: config.train.clone(), targets, seed: config.seed }
 }

@@ -17,7 +17,7 @@ const MOST_BYTES: u64 = 1 << 30;
 
 /// Games that are learned from, and games that are not.
 #[derive(Debug)]
-pub struct People {
+pub struct HumanGames {
     learned: Vec<GameRecord>,
     unseen: Vec<GameRecord>,
     /// Game and turn of every position of the games that are learned from.
@@ -27,24 +27,24 @@ pub struct People {
     sources: Vec<Source>,
 }
 
-/// The positions of [`People`] in random order, and once more in another, and so on.
+/// The positions of [`HumanGames`] in random order, and once more in another, and so on.
 pub(crate) struct Order<'a> {
-    people: &'a People,
+    people: &'a HumanGames,
     seed: u64,
     /// Which round `order` is for.
     round: u64,
     order: Vec<u32>,
 }
 
-impl People {
+impl HumanGames {
     /// Reads collections of SGF, plain or gzipped, each with its name. Which games are set aside is decided by the names of
     /// the games and the share that the configuration gives (`selfplay.holdout`), as with games of the run itself.
     ///
     /// # Errors
     /// A collection that cannot be unpacked, or no game that is of use; a record that is of none is left out.
-    pub fn read(config: &RunConfig, collections: &[(String, Vec<u8>)]) -> Result<People, TrainerError> {
+    pub fn read(config: &RunConfig, collections: &[(String, Vec<u8>)]) -> Result<HumanGames, TrainerError> {
         let empty = Vec::new;
-        let mut people = People {
+        let mut people = HumanGames {
             learned: empty(),
             unseen: Vec::new(),
             positions: Vec::new(),
@@ -137,7 +137,7 @@ pub(crate) fn squared_error(value: f32, examples: &[Example]) -> f32 {
 }
 
 impl<'a> Order<'a> {
-    pub(crate) fn new(people: &'a People, seed: u64) -> Order<'a> {
+    pub(crate) fn new(people: &'a HumanGames, seed: u64) -> Order<'a> {
         Order { people, seed, round: 0, order: order(people.positions.len(), seed, 0) }
     }
 

@@ -7,7 +7,7 @@ use crate::point_set::PointSet;
 use crate::position::Position;
 use crate::size::Size;
 use crate::stones::Stones;
-use crate::superko::Seen;
+use crate::superko::PositionSet;
 
 /// A game in progress.
 ///
@@ -21,7 +21,7 @@ pub struct Game {
     /// The boards before each move, and the present one last.
     boards: Vec<Stones>,
     /// The hashes of all boards, one for each that differs from the one before it.
-    seen: Seen,
+    seen: PositionSet,
     /// The points from which stones of each colour have been captured. Only a stone put back on such a point can
     /// make a board that was there before.
     vacated: Stones,
@@ -47,7 +47,7 @@ impl Game {
 
     /// A game whose first position is this one.
     pub fn from_position(position: Position) -> Game {
-        let mut seen = Seen::new();
+        let mut seen = PositionSet::new();
         seen.push(position.hash());
         Game {
             boards: vec![*position.stones()],

@@ -32,7 +32,7 @@ impl Content {
 /// One point of the board. The fields after `content` mean something only where there is a stone, and `len` and
 /// `liberties` only on the stone that is the head of its chain.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cell {
+pub(crate) struct PointState {
     pub(crate) content: Content,
     /// The stone that stands for the whole chain.
     pub(crate) head: u16,
@@ -43,10 +43,10 @@ pub(crate) struct Cell {
     pub(crate) liberties: Liberties,
 }
 
-impl Cell {
-    pub(crate) const BEYOND: Cell =
-        Cell { content: Content::Beyond, head: 0, next: 0, len: 0, liberties: Liberties::NONE };
-    pub(crate) const EMPTY: Cell = Cell { content: Content::Empty, ..Cell::BEYOND };
+impl PointState {
+    pub(crate) const BEYOND: PointState =
+        PointState { content: Content::Beyond, head: 0, next: 0, len: 0, liberties: Liberties::NONE };
+    pub(crate) const EMPTY: PointState = PointState { content: Content::Empty, ..PointState::BEYOND };
 }
 
 /// The pseudo-liberties of a chain: one for every pair of a stone and an empty point next to it.

@@ -13,7 +13,7 @@ use crate::geometry::BEYOND;
 use crate::illegal::Illegal;
 use crate::point::{Move, Point};
 use crate::point_set::PointSet;
-use crate::point_state::{Cell, Content};
+use crate::point_state::{Content, PointState};
 use crate::size::{MAX_AREA, Size};
 use crate::stones::Stones;
 use crate::zobrist;
@@ -29,14 +29,14 @@ pub struct Position {
     stones: Stones,
     hash: u64,
     /// One cell a point; from the area on, cells that are not on the board.
-    cells: [Cell; MAX_AREA + 1],
+    cells: [PointState; MAX_AREA + 1],
 }
 
 impl Position {
     /// The empty board with Black to move.
     pub fn empty(size: Size) -> Position {
-        let mut cells = [Cell::BEYOND; MAX_AREA + 1];
-        cells[..size.area()].fill(Cell::EMPTY);
+        let mut cells = [PointState::BEYOND; MAX_AREA + 1];
+        cells[..size.area()].fill(PointState::EMPTY);
         Position { size, to_move: Color::Black, stones: Stones::EMPTY, hash: 0, cells }
     }
 

@@ -5,15 +5,15 @@
 /// The table is open addressing with linear probing. Hashes leave it in the reverse order of coming, so a leaving hash
 /// can simply be blanked: everything that had to step over it has left before.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct PositionSet {
     order: Vec<u64>,
     /// Twice as many slots as hashes or more, a power of two; 0 is a free slot.
     table: Vec<u64>,
 }
 
-impl Seen {
-    pub(crate) fn new() -> Seen {
-        Seen { order: Vec::new(), table: vec![0; 256] }
+impl PositionSet {
+    pub(crate) fn new() -> PositionSet {
+        PositionSet { order: Vec::new(), table: vec![0; 256] }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -80,13 +80,13 @@ fn entry(hash: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Seen;
+    use super::PositionSet;
 
     /// Against a plain list, with hashes that crowd into few slots, through growth and back.
     #[test]
     fn it_knows_what_was_pushed_and_forgets_what_was_truncated() {
         let hash = |i: u64| ((i.wrapping_mul(0x9e37_79b9) % 997) << 32) | (i << 1);
-        let mut seen = Seen::new();
+        let mut seen = PositionSet::new();
         for (i, keep) in [(0_u64, 100_usize), (1, 600), (2, 90), (3, 700), (4, 0), (5, 300)] {
             let hashes: Vec<u64> = (0..800).map(|j| hash(1000 * i + j)).collect();
             seen.truncate(0);

@@ -1,8 +1,8 @@
 //! Other programs as opponents, and the weak players that need no program.
 //!
-//! The cast: a [`Declaration`] says how a program is started and what else decides how it plays. An [`Engine`] is a
+//! The cast: a [`EngineSpec`] says how a program is started and what else decides how it plays. An [`Engine`] is a
 //! declared program, or one of the weak players built in, ready to sit down at any number of boards. At each board it is
-//! a [`play::Guest`]; behind it a thread talks to a process of its own by the Go Text Protocol (`client`), which outlives
+//! a [`play::ExternalPlayer`]; behind it a thread talks to a process of its own by the Go Text Protocol (`client`), which outlives
 //! the game and serves the next one. What a process does wrong costs its own game and nothing else.
 
 mod baselines;
@@ -15,4 +15,4 @@ mod spec;
 
 pub use client::{Client, ClientError};
 pub use engine::{Engine, EngineError, Identity};
-pub use spec::{Declaration, DeclarationError, Declarations};
+pub use spec::{EngineSpec, EngineSpecError, EngineSpecs};

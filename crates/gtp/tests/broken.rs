@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use config::EngineName;
 use go::{Game, Move, Size};
-use gtp::engines::{Client, ClientError, Declarations, Engine};
-use play::{Guest, Reply, Trouble};
+use gtp::engines::{Client, ClientError, Engine, EngineSpecs};
+use play::{ExternalPlayer, PlayerError, Response};
 
 /// The beginning of a script that answers a command with its number; `$command` is what was asked.
 const LOOP: &str = r#"
@@ -42,7 +42,7 @@ fn engine(cases: &str, more: &str) -> Engine {
         command.join(", ").replace("\\'", "'")
     );
     let name: EngineName = "Script".parse().unwrap();
-    Engine::find(&name, &Declarations::from_toml(&text).unwrap()).unwrap()
+    Engine::find(&name, &EngineSpecs::from_toml(&text).unwrap()).unwrap()
 }
 
 fn size() -> Size {
@@ -50,7 +50,7 @@ fn size() -> Size {
 }
 
 /// What it answers, waited for.
-fn answer(guest: &mut dyn Guest) -> Result<Reply, Trouble> {
+fn answer(guest: &mut dyn ExternalPlayer) -> Result<Response, PlayerError> {
     let until = Instant::now() + LATER;
     loop {
         if let Some(answer) = guest.answer() {
@@ -62,7 +62,7 @@ fn answer(guest: &mut dyn Guest) -> Result<Reply, Trouble> {
 }
 
 /// What such a program answers when it is asked for the second move of a game.
-fn second_move(cases: &str) -> Result<Reply, Trouble> {
+fn second_move(cases: &str) -> Result<Response, PlayerError> {
     let mut guest = engine(cases, "").guest(size(), 7.5, 1);
     let mut game = Game::new(size());
     game.play(Move::from_gtp(size(), "C3").unwrap()).unwrap();
@@ -72,7 +72,7 @@ fn second_move(cases: &str) -> Result<Reply, Trouble> {
 
 fn broken(cases: &str) -> String {
     match second_move(cases) {
-        Err(Trouble::Broken(reason)) => reason,
+        Err(PlayerError::Broken(reason)) => reason,
         other => panic!("{other:?}"),
     }
 }
@@ -130,7 +130,7 @@ fn program_that_does_not_speak_gtp_is_named_at_once() {
     }
     assert!(began.elapsed() < LATER);
     let text = "[[engine]]\nname = 'Cat'\ncommand = ['/bin/cat']\nseconds_per_move = 10\n";
-    let declared = Declarations::from_toml(text).unwrap();
+    let declared = EngineSpecs::from_toml(text).unwrap();
     let error = Engine::find(&"Cat".parse().unwrap(), &declared).unwrap().identify(size()).unwrap_err();
     let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
     assert!(source.starts_with("it wrote \"1 protocol_version\" back"), "{error}: {source}");
@@ -160,11 +160,11 @@ fn what_a_program_starts_goes_with_it() {
 
 #[test]
 fn guest_move_is_parsed_and_a_broken_answer_is_trouble() {
-    assert_eq!(second_move("genmove) say d4 ;;"), Ok(Reply::Move(Move::from_gtp(size(), "D4").unwrap())));
-    assert_eq!(second_move("genmove) say PASS ;;"), Ok(Reply::Move(Move::Pass)));
-    assert_eq!(second_move("genmove) say Resign ;;"), Ok(Reply::Resign));
+    assert_eq!(second_move("genmove) say d4 ;;"), Ok(Response::Move(Move::from_gtp(size(), "D4").unwrap())));
+    assert_eq!(second_move("genmove) say PASS ;;"), Ok(Response::Move(Move::Pass)));
+    assert_eq!(second_move("genmove) say Resign ;;"), Ok(Response::Resign));
     let refused = second_move(r#"play) printf '?%s illegal move\n\n' "$id" ;;"#);
-    assert_eq!(refused, Err(Trouble::Forfeit("\"play black C3\" was refused: illegal move".to_owned())));
+    assert_eq!(refused, Err(PlayerError::Forfeit("\"play black C3\" was refused: illegal move".to_owned())));
     assert_eq!(broken("genmove) say Z99 ;;"), "it answered \"genmove white\" with \"Z99\"");
     assert_eq!(broken("genmove) sleep 100 ;;"), "no answer to \"genmove white\" in 0.5 s");
     assert!(broken("genmove) exit 1 ;;").starts_with("it ended at \"genmove white\": exit status: 1"));
@@ -193,13 +193,13 @@ fn a_process_serves_many_games() {
         replies.push(answer(&mut *guest).unwrap());
         if seed == 6 {
             guest.ask_score(&game);
-            assert_eq!(answer(&mut *guest), Ok(Reply::Score(Some(-2.5))));
+            assert_eq!(answer(&mut *guest), Ok(Response::Score(Some(-2.5))));
         }
         drop(guest);
         // Its thread hands the process on when it sees that the game is over.
         std::thread::sleep(Duration::from_millis(100));
     }
-    let moves = ["A1", "B2"].map(|name| Reply::Move(Move::from_gtp(size(), name).unwrap()));
+    let moves = ["A1", "B2"].map(|name| Response::Move(Move::from_gtp(size(), name).unwrap()));
     assert_eq!(replies, moves);
 }
 
@@ -212,7 +212,7 @@ fn some_moves_are_drawn_at_random() {
     for seed in 0..200 {
         let mut guest = engine.guest(size(), 7.5, seed);
         guest.ask_move(&Game::new(size()));
-        drawn += u32::from(answer(&mut *guest) != Ok(Reply::Move(Move::Pass)));
+        drawn += u32::from(answer(&mut *guest) != Ok(Response::Move(Move::Pass)));
     }
     // Three standard deviations of 200 draws are 18.
     assert!((32..=68).contains(&drawn), "{drawn}");
@@ -220,7 +220,7 @@ fn some_moves_are_drawn_at_random() {
 
 #[test]
 fn who_is_not_declared_is_named_with_those_who_are() {
-    let error = Engine::find(&"Gnu".parse().unwrap(), &Declarations::default()).unwrap_err();
+    let error = Engine::find(&"Gnu".parse().unwrap(), &EngineSpecs::default()).unwrap_err();
     assert!(error.to_string().starts_with("there is no engine Gnu; known are Random, Captures, GnuGo-10, "), "{error}");
     let old = engine("protocol_version) say 1 ;;", "").identify(size()).unwrap_err();
     assert_eq!(old.to_string(), "engine Script speaks version \"1\" of GTP, and 2 is wanted");

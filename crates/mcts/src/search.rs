@@ -78,7 +78,7 @@ impl Search {
     }
 
     /// Forgets the tree: the present position is as if nobody had searched it.
-    pub fn start_over(&mut self) {
+    pub fn reset(&mut self) {
         *self = Search::new(self.game.clone(), self.settings);
     }
 

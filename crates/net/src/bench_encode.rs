@@ -9,9 +9,9 @@ use crate::{NetError, Shape, Targets};
 
 /// A batch of examples in tensors on the CPU: planes, policies, values, ownership, scores and weights, all as f32.
 #[derive(Debug)]
-pub struct Ready(Vec<Tensor>);
+pub struct EncodedBatch(Vec<Tensor>);
 
-impl Ready {
+impl EncodedBatch {
     /// Encodes examples as a network of this shape sees them, each through its symmetry.
     ///
     /// # Errors
@@ -24,7 +24,7 @@ impl Ready {
         examples: &[Example],
         targets: &Targets,
         symmetries: &[Symmetry],
-    ) -> Result<Ready, NetError> {
+    ) -> Result<EncodedBatch, NetError> {
         assert!(symmetries.len() >= examples.len(), "a symmetry for each example");
         let batch = Batch::encode(shape, examples, targets, symmetries)?;
         let planes = Tensor::f_from_slice(&batch.planes)?.f_to_kind(Kind::Float)?;
@@ -33,7 +33,7 @@ impl Ready {
         let others = others.into_iter().map(|numbers| Ok(Tensor::f_from_slice(numbers)?));
         let mut tensors: Vec<Tensor> = others.collect::<Result<_, NetError>>()?;
         tensors.push(planes);
-        Ok(Ready(tensors))
+        Ok(EncodedBatch(tensors))
     }
 
     /// Numbers in all tensors.
@@ -64,8 +64,8 @@ mod tests {
             opponent: false,
         };
         let symmetries = vec![Symmetry::Rot90; examples.len()];
-        let ready = Ready::new(shape, &examples, &targets, &symmetries).unwrap();
+        let ready = EncodedBatch::new(shape, &examples, &targets, &symmetries).unwrap();
         assert_eq!(ready.numbers(), examples.len() * (17 * 25 + 26 + 4));
-        assert!(matches!(Ready::new(shape, &[], &targets, &[]), Err(NetError::NoExamples)));
+        assert!(matches!(EncodedBatch::new(shape, &[], &targets, &[]), Err(NetError::NoExamples)));
     }
 }

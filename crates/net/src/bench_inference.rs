@@ -8,7 +8,7 @@ use crate::tower::{Format, Tower};
 use crate::{Device, Model, NetError, Precision, Weights};
 
 /// A network that evaluates the same made-up batch again and again, on the thread that asks.
-pub struct Bare {
+pub struct InferenceBench {
     way: Way,
     planes: Vec<u8>,
 }
@@ -20,23 +20,23 @@ enum Way {
     Tower(Box<Tower>),
 }
 
-impl Bare {
+impl InferenceBench {
     /// The network that plays, without the writing of planes before it and the turning back of answers after it.
-    pub fn of(model: &Model) -> Bare {
+    pub fn of(model: &Model) -> InferenceBench {
         let layers = model.layers();
         let planes = vec![1; layers.batch() * model.shape().inputs.len(model.shape().size)];
-        Bare { way: Way::Layers(Box::new(layers)), planes }
+        InferenceBench { way: Way::Layers(Box::new(layers)), planes }
     }
 
     /// A network that does nothing special: f32, batch norms not folded, libtorch's default layout.
     ///
     /// # Errors
     /// A device that cannot be used.
-    pub fn plain(weights: &Weights, device: Device, batch: usize) -> Result<Bare, NetError> {
+    pub fn plain(weights: &Weights, device: Device, batch: usize) -> Result<InferenceBench, NetError> {
         let place = Place::open(device, Precision::F32)?;
         let tower = Tower::new(weights, place, Format::Planes)?;
         let shape = weights.shape();
-        Ok(Bare { way: Way::Tower(Box::new(tower)), planes: vec![1; batch * shape.inputs.len(shape.size)] })
+        Ok(InferenceBench { way: Way::Tower(Box::new(tower)), planes: vec![1; batch * shape.inputs.len(shape.size)] })
     }
 
     /// Evaluates the batch once.

@@ -9,17 +9,17 @@ use crate::threads::single;
 use crate::{NetError, Trainer};
 
 /// A trainer that takes the same batch again and again: forward, backward and step, and nothing else.
-pub struct Drill {
+pub struct TrainBench {
     trainer: Trainer,
     parts: Vec<(Batch, f64)>,
 }
 
-impl Drill {
+impl TrainBench {
     /// Encodes a batch once.
     ///
     /// # Errors
     /// Examples that make no batch.
-    pub fn new(trainer: Trainer, examples: &[Example]) -> Result<Drill, NetError> {
+    pub fn new(trainer: Trainer, examples: &[Example]) -> Result<TrainBench, NetError> {
         let symmetries = trainer.symmetries(examples.len());
         let total = Example::total_weight(examples);
         let part = |rows: std::ops::Range<usize>| {
@@ -29,7 +29,7 @@ impl Drill {
         };
         let parts = parts(examples.len(), trainer.tower.device()).into_iter().map(part);
         let parts = parts.collect::<Result<_, NetError>>()?;
-        Ok(Drill { trainer, parts })
+        Ok(TrainBench { trainer, parts })
     }
 
     /// Learns from the batch.

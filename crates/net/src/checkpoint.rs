@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use tch::Tensor;
 
-use crate::ema::Average;
+use crate::ema::Ema;
 use crate::file::{self, File};
 use crate::layout::TensorSpec;
 use crate::optimizer::{Optimizer, has_squares};
@@ -18,7 +18,7 @@ use crate::shape::ShapeFields;
 use crate::tower::{Format, Tower, numbers, place};
 use crate::trainer::tower;
 use crate::weights::{named, read_tensors};
-use crate::{KEY, NetError, Recipe, Shape, Trainer, Weights, Workshop};
+use crate::{KEY, NetError, Shape, TrainConfig, TrainDevice, Trainer, Weights};
 
 const VERSION: &str = "tengen-checkpoint/2";
 const MOMENTUM: &str = "momentum.";
@@ -76,8 +76,8 @@ impl Trainer {
         checkpoint: &[u8],
         shape: Shape,
         config_digest: &str,
-        recipe: Recipe,
-        workshop: Workshop,
+        recipe: TrainConfig,
+        workshop: TrainDevice,
     ) -> Result<Trainer, NetError> {
         let file = File::read(checkpoint)?;
         let header: Header = file.header(VERSION)?;
@@ -101,7 +101,7 @@ impl Trainer {
             |_| self::tower(&Weights::assemble(shape, read_tensors(&file, SETTLED, shape.tensors())?)?, workshop);
         Ok(Trainer {
             optimizer: Optimizer { momentum: kept(MOMENTUM)?, squares },
-            average: if averages { Some(Average { tensors: kept(AVERAGE)? }) } else { None },
+            average: if averages { Some(Ema { tensors: kept(AVERAGE)? }) } else { None },
             settled: header.settled.then_some(()).map(settled).transpose()?,
             warmth: header.warmth,
             gradient_norm: 0.0,

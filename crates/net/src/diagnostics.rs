@@ -7,7 +7,7 @@ use crate::{NetError, Trainer};
 
 /// How one learned tensor is.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Vital {
+pub struct TensorDiagnostics {
     /// Its name, as in the file of weights.
     pub tensor: String,
     /// √ of the mean square of its numbers.
@@ -21,13 +21,13 @@ impl Trainer {
     ///
     /// # Errors
     /// The device fails.
-    pub fn vitals(&self) -> Result<Vec<Vital>, NetError> {
+    pub fn diagnostics(&self) -> Result<Vec<TensorDiagnostics>, NetError> {
         let _no_gradients = tch::no_grad_guard();
         let size = self.step_size();
         let of = |(place, (spec, tensor)): (usize, &(crate::layout::TensorSpec, Tensor))| {
             let length = norm(tensor)?;
             let moved = norm(&update(&self.optimizer, place, size)?)?;
-            Ok(Vital {
+            Ok(TensorDiagnostics {
                 tensor: spec.name.clone(),
                 size: (length / (spec.len() as f64).sqrt()) as f32,
                 update_ratio: if length > 0.0 { (moved / length) as f32 } else { 0.0 },

@@ -9,15 +9,15 @@ use crate::NetError;
 use crate::tower::Tower;
 
 /// The mean of every learned tensor, in the order of [`Tower::learned`].
-pub(crate) struct Average {
+pub(crate) struct Ema {
     pub(crate) tensors: Vec<Tensor>,
 }
 
-impl Average {
+impl Ema {
     /// The weights as they are.
-    pub(crate) fn new(tower: &Tower) -> Result<Average, NetError> {
+    pub(crate) fn new(tower: &Tower) -> Result<Ema, NetError> {
         let tensors = tower.learned().map(|(_, tensor)| Ok(tensor.f_detach()?.f_mul_scalar(1)?));
-        Ok(Average { tensors: tensors.collect::<Result<_, NetError>>()? })
+        Ok(Ema { tensors: tensors.collect::<Result<_, NetError>>()? })
     }
 
     /// Follows the weights after a step, counted from 0: a ← d·a + (1 − d)·w. In the first steps d is (1 + t)/(10 + t) if

@@ -53,14 +53,14 @@ mod trainer;
 mod weights;
 
 pub use backend::{Backend, Installation};
-pub use bench_encode::Ready;
-pub use bench_inference::Bare;
-pub use bench_train::Drill;
+pub use bench_encode::EncodedBatch;
+pub use bench_inference::InferenceBench;
+pub use bench_train::TrainBench;
 pub use calibration::{Bin, Calibration, Measured};
 pub use convert::{Difference, FileKind};
 pub use cuda::{CudaError, CudaLibrary, load_cuda};
 pub use device::{Device, Precision, UnknownPlace};
-pub use diagnostics::Vital;
+pub use diagnostics::TensorDiagnostics;
 pub use error::NetError;
 pub use inputs::Inputs;
 pub use instruction_set::InstructionSet;
@@ -69,7 +69,7 @@ pub use mean_losses::Losses;
 pub use network::{Model, Network};
 pub use shape::Shape;
 pub use targets::Targets;
-pub use train_config::{Recipe, Workshop};
+pub use train_config::{TrainConfig, TrainDevice};
 pub use trainer::Trainer;
 pub use weights::Weights;
 

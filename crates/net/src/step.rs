@@ -10,7 +10,7 @@ use crate::mean_losses::Losses;
 use crate::mode::Mode;
 use crate::norm::Statistics;
 use crate::tower::{Tower, numbers};
-use crate::{NetError, Recipe};
+use crate::{NetError, TrainConfig};
 
 /// What a part of a batch has taught.
 pub(crate) struct Lesson {
@@ -26,7 +26,7 @@ pub(crate) struct Lesson {
 /// Learns from some examples, which are so large a share of the weight of a batch.
 pub(crate) fn learn(
     tower: &Tower,
-    recipe: &Recipe,
+    recipe: &TrainConfig,
     examples: &[Example],
     symmetries: &[Symmetry],
     share: f64,
@@ -45,7 +45,7 @@ pub(crate) struct Taught {
 }
 
 /// Forward and backward, of so large a share of a batch.
-pub(crate) fn teach(tower: &Tower, recipe: &Recipe, batch: &Batch, share: f64) -> Result<Taught, NetError> {
+pub(crate) fn teach(tower: &Tower, recipe: &TrainConfig, batch: &Batch, share: f64) -> Result<Taught, NetError> {
     let answers = tower.forward(&batch.planes, Mode::Training)?;
     let loss = loss(&answers, batch, &Terms::new(&recipe.train))?;
     let learned: Vec<&Tensor> = tower.learned().map(|(_, tensor)| tensor).collect();
@@ -56,7 +56,7 @@ pub(crate) fn teach(tower: &Tower, recipe: &Recipe, batch: &Batch, share: f64) -
 /// What the batch norms see of some examples through their symmetries.
 pub(crate) fn look(
     tower: &Tower,
-    recipe: &Recipe,
+    recipe: &TrainConfig,
     examples: &[Example],
     symmetries: &[Symmetry],
 ) -> Result<Vec<Statistics>, NetError> {
@@ -75,7 +75,7 @@ pub(crate) struct Look {
 }
 
 /// Measures some examples as they are, the network being as in play.
-pub(crate) fn measure(tower: &Tower, recipe: &Recipe, examples: &[Example]) -> Result<Look, NetError> {
+pub(crate) fn measure(tower: &Tower, recipe: &TrainConfig, examples: &[Example]) -> Result<Look, NetError> {
     let _no_gradients = tch::no_grad_guard();
     let symmetries = vec![Symmetry::Identity; examples.len()];
     let batch = Batch::encode(tower.shape(), examples, &recipe.targets, &symmetries)?;

@@ -4,7 +4,7 @@ use crate::{Device, Precision, Targets};
 
 /// How a network learns: what belongs to the run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recipe {
+pub struct TrainConfig {
     /// Optimiser and losses.
     pub train: config::Train,
     /// What is learned.
@@ -15,7 +15,7 @@ pub struct Recipe {
 
 /// Where a network learns: what belongs to the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Workshop {
+pub struct TrainDevice {
     /// Where the network is.
     pub device: Device,
     /// What activations and their gradients are rounded to; weights, momentum and statistics are f32 always.

@@ -10,7 +10,7 @@ use tch::Tensor;
 
 use crate::batch::Batch;
 use crate::device::Place;
-use crate::ema::Average;
+use crate::ema::Ema;
 use crate::mean_losses::Losses;
 use crate::micro_batch::{each, parts};
 use crate::mode::Mode;
@@ -19,7 +19,7 @@ use crate::schedule::rate;
 use crate::step::{learn, look, measure, sum};
 use crate::threads::single;
 use crate::tower::{Format, Tower};
-use crate::{Calibration, Measured, NetError, Recipe, Shape, Weights, Workshop};
+use crate::{Calibration, Measured, NetError, Shape, TrainConfig, TrainDevice, Weights};
 
 /// A network that learns.
 ///
@@ -29,15 +29,15 @@ pub struct Trainer {
     pub(crate) tower: Tower,
     pub(crate) optimizer: Optimizer,
     /// The running mean of the weights, where it is published.
-    pub(crate) average: Option<Average>,
-    /// The mean with statistics of its own, after [`Trainer::settle`] and until the next step.
+    pub(crate) average: Option<Ema>,
+    /// The mean with statistics of its own, after [`Trainer::recalibrate_batch_norm`] and until the next step.
     pub(crate) settled: Option<Tower>,
     /// Steps that the optimiser has taken: what it remembers of the gradients begins there.
     pub(crate) warmth: u64,
     /// How long the gradient of the last step was.
     pub(crate) gradient_norm: f32,
-    pub(crate) recipe: Recipe,
-    pub(crate) workshop: Workshop,
+    pub(crate) recipe: TrainConfig,
+    pub(crate) workshop: TrainDevice,
     /// Optimiser steps taken since the run began.
     pub(crate) step: u64,
     /// Examples learned from since the start, counting repetitions.
@@ -49,10 +49,10 @@ impl Trainer {
     ///
     /// # Errors
     /// A device that cannot be used.
-    pub fn new(weights: &Weights, step: u64, recipe: Recipe, workshop: Workshop) -> Result<Trainer, NetError> {
+    pub fn new(weights: &Weights, step: u64, recipe: TrainConfig, workshop: TrainDevice) -> Result<Trainer, NetError> {
         let tower = tower(weights, workshop)?;
         let optimizer = Optimizer::new(&tower, recipe.train.optimizer)?;
-        let average = if recipe.train.average_decay > 0.0 { Some(Average::new(&tower)?) } else { None };
+        let average = if recipe.train.average_decay > 0.0 { Some(Ema::new(&tower)?) } else { None };
         Ok(Trainer {
             tower,
             optimizer,
@@ -112,7 +112,7 @@ impl Trainer {
     ///
     /// # Errors
     /// Examples that make no batch.
-    pub fn settle(&mut self, examples: &[Example]) -> Result<(), NetError> {
+    pub fn recalibrate_batch_norm(&mut self, examples: &[Example]) -> Result<(), NetError> {
         let Some(average) = &self.average else { return Ok(()) };
         single();
         let settled = tower(&self.tower.weights()?, self.workshop)?;
@@ -127,7 +127,7 @@ impl Trainer {
     }
 
     /// What examples cost, without learning from them: as they are, batch norms as in play. It is the settled network that
-    /// is asked, if [`Trainer::settle`] has come after the last step.
+    /// is asked, if [`Trainer::recalibrate_batch_norm`] has come after the last step.
     ///
     /// # Errors
     /// Examples that make no batch.
@@ -224,7 +224,7 @@ impl Trainer {
 }
 
 /// The tower of a trainer.
-pub(crate) fn tower(weights: &Weights, workshop: Workshop) -> Result<Tower, NetError> {
+pub(crate) fn tower(weights: &Weights, workshop: TrainDevice) -> Result<Tower, NetError> {
     Tower::new(weights, Place::open(workshop.device, workshop.precision)?, Format::Points)
 }
 

@@ -7,7 +7,7 @@ use go::{Game, Move};
 /// A player of one game who is asked and answers later.
 ///
 /// What it is asked is asked one after the other: nothing is asked while an answer is outstanding.
-pub trait Guest: fmt::Debug {
+pub trait ExternalPlayer: fmt::Debug {
     /// Asks for a move in the present position of `game`, which the player to move has to find.
     fn ask_move(&mut self, game: &Game);
 
@@ -15,12 +15,12 @@ pub trait Guest: fmt::Debug {
     fn ask_score(&mut self, game: &Game);
 
     /// The answer; `None` while there is none.
-    fn answer(&mut self) -> Option<Result<Reply, Trouble>>;
+    fn answer(&mut self) -> Option<Result<Response, PlayerError>>;
 }
 
 /// What a guest says.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Reply {
+pub enum Response {
     /// It plays this.
     Move(Move),
     /// It gives up.
@@ -31,7 +31,7 @@ pub enum Reply {
 
 /// What is wrong with a guest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub enum PlayerError {
     /// It broke the rules, so it has lost.
     #[error("{0}")]
     Forfeit(String),

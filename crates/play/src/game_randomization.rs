@@ -9,7 +9,7 @@ use crate::seed::{finish, generator};
 
 /// What makes a game different from the one before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Variety {
+pub(crate) struct GameRandomization {
     /// Points added to White's area.
     pub(crate) komi: f32,
     /// Moves at the start that are drawn from the network's policy.
@@ -18,11 +18,11 @@ pub(crate) struct Variety {
     pub(crate) random: usize,
 }
 
-impl Variety {
+impl GameRandomization {
     /// That of the game with this seed.
     ///
     /// It has a generator of its own, so that it changes nothing of what is drawn for the moves.
-    pub(crate) fn draw(config: &RunConfig, seed: u64) -> Variety {
+    pub(crate) fn draw(config: &RunConfig, seed: u64) -> GameRandomization {
         let (selfplay, mut rng) = (&config.selfplay, generator(finish(seed)));
         let normal = Normal::new(0.0f32, selfplay.komi_deviation).expect("the configuration was checked");
         let shift = normal.sample(&mut rng);
@@ -37,7 +37,7 @@ impl Variety {
         let komi = komi(config.game.komi, shift, area);
         // Never so many that the game might be over.
         let random = random.min(area / 4);
-        Variety { komi, opening: if opens { plies } else { 0 }, random }
+        GameRandomization { komi, opening: if opens { plies } else { 0 }, random }
     }
 }
 
@@ -65,9 +65,9 @@ mod tests {
     const GAMES: u64 = 4000;
 
     /// The varieties of many games.
-    fn many(overrides: &[&str]) -> Vec<Variety> {
+    fn many(overrides: &[&str]) -> Vec<GameRandomization> {
         let config = config(overrides);
-        (0..GAMES).map(|seed| Variety::draw(&config, seed)).collect()
+        (0..GAMES).map(|seed| GameRandomization::draw(&config, seed)).collect()
     }
 
     fn mean_and_variance(numbers: impl Iterator<Item = f32>) -> (f64, f64) {
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn without_options_all_games_are_alike() {
-        let plain = Variety { komi: 0.5, opening: 0, random: 0 };
+        let plain = GameRandomization { komi: 0.5, opening: 0, random: 0 };
         assert!(many(&[]).iter().all(|variety| *variety == plain));
     }
 

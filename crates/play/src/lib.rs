@@ -1,6 +1,6 @@
 //! Many games at once, one batch at a time.
 //!
-//! The cast: a [`Thinker`] searches one position after another for one side; a [`Selfplay`] game has one of them, a
+//! The cast: a [`SearchDriver`] searches one position after another for one side; a [`Selfplay`] game has one of them, a
 //! [`Match`] game has two. [`run`] keeps many games going: in each round every game hands its leaves to a model, the
 //! models evaluate, and every game takes its answers and moves when its budget is spent. What happens in a game
 //! depends on its model, its settings and its seed, never on the games beside it.
@@ -21,10 +21,10 @@ mod termination;
 
 pub use built_in::{RandomModel, Uniform};
 pub use cached::Cached;
-pub use external_player::{Guest, Reply, Trouble};
+pub use external_player::{ExternalPlayer, PlayerError, Response};
 pub use instrumented::{EvaluatorCounts, EvaluatorStats, Instrumented};
 pub use matches::{By, Finish, Match, MatchSpec, Side, Void};
-pub use scheduler::{Contest, run};
-pub use search_driver::{Budget, Thinker};
+pub use scheduler::{BatchedGame, run};
+pub use search_driver::{Budget, SearchDriver};
 pub use seed::{Seed, game_seed, generator};
 pub use selfplay::{Selfplay, SelfplaySpec, is_calibration};

@@ -7,11 +7,11 @@ use go::{Color, Game, Move, Scoring};
 use mcts::{Evaluator, Settings};
 use record::{GameRecord, SearchKind, Turn};
 
-use crate::external_player::{Guest, Reply, Trouble};
+use crate::external_player::{ExternalPlayer, PlayerError, Response};
 use crate::opening::opening;
 use crate::seed::{Seed, game_seed, generator};
 use crate::termination::{Ending, Header, finished, searched};
-use crate::{Budget, Contest, Thinker};
+use crate::{BatchedGame, Budget, SearchDriver};
 
 /// One player of a match.
 #[derive(Clone, Debug)]
@@ -34,8 +34,8 @@ pub enum By {
         /// Visits for each move, and leaves that may wait for the same batch.
         budget: Budget,
     },
-    /// A [`Guest`].
-    Guest,
+    /// A [`ExternalPlayer`].
+    ExternalPlayer,
 }
 
 /// Everything a match game depends on, besides the players' answers.
@@ -101,7 +101,7 @@ impl Side {
     fn visits(&self) -> u32 {
         match self.by {
             By::Model { budget, .. } => budget.visits,
-            By::Guest => 0,
+            By::ExternalPlayer => 0,
         }
     }
 }
@@ -140,8 +140,8 @@ pub struct Finish {
 /// Who sits at one side of the board.
 #[derive(Debug)]
 enum Seat {
-    Model { place: usize, thinker: Box<Thinker> },
-    Guest { guest: Box<dyn Guest>, asked: Asked },
+    Model { place: usize, thinker: Box<SearchDriver> },
+    ExternalPlayer { guest: Box<dyn ExternalPlayer>, asked: Asked },
 }
 
 /// What a guest is thinking about.
@@ -165,14 +165,14 @@ pub struct Void {
 
 impl Match {
     /// Sets up the board and plays the opening. `guests` are asked for those of Black and White that are no models.
-    pub fn new(mut spec: MatchSpec, guests: &mut dyn FnMut(&MatchSpec, Color) -> Box<dyn Guest>) -> Match {
+    pub fn new(mut spec: MatchSpec, guests: &mut dyn FnMut(&MatchSpec, Color) -> Box<dyn ExternalPlayer>) -> Match {
         spec.header.begin();
         let game = opening(Game::new(spec.header.size()), spec.opening_moves, &mut generator(spec.opening));
         let mut seat = |color: Color, side: &Side| match side.by {
             By::Model { place, settings, budget } => {
-                Seat::Model { place, thinker: Box::new(Thinker::new(game.clone(), settings, budget, None)) }
+                Seat::Model { place, thinker: Box::new(SearchDriver::new(game.clone(), settings, budget, None)) }
             }
-            By::Guest => Seat::Guest { guest: guests(&spec, color), asked: Asked::Nothing },
+            By::ExternalPlayer => Seat::ExternalPlayer { guest: guests(&spec, color), asked: Asked::Nothing },
         };
         let seats = [seat(Color::Black, &spec.black), seat(Color::White, &spec.white)];
         Match {
@@ -210,14 +210,14 @@ impl Match {
                 let mv = thinker.search().best_move().map_or(Move::Pass, |root| root.mv);
                 Ok(searched(thinker, SearchKind::Full, 1.0, mv))
             }),
-            Seat::Guest { guest, asked } => guest.answer().map(|reply| {
+            Seat::ExternalPlayer { guest, asked } => guest.answer().map(|reply| {
                 *asked = Asked::Nothing;
                 match reply {
-                    Ok(Reply::Move(mv)) => Ok(Turn::unsearched(SearchKind::Given, mv)),
-                    Ok(Reply::Resign) => Err(Early::Ending(Ending::Resignation { by: mover })),
-                    Ok(Reply::Score(_)) => Err(Early::Void("it was asked for a move and named a score".to_owned())),
-                    Err(Trouble::Forfeit(breach)) => Err(Early::Forfeit(breach)),
-                    Err(Trouble::Broken(reason)) => Err(Early::Void(reason)),
+                    Ok(Response::Move(mv)) => Ok(Turn::unsearched(SearchKind::Given, mv)),
+                    Ok(Response::Resign) => Err(Early::Ending(Ending::Resignation { by: mover })),
+                    Ok(Response::Score(_)) => Err(Early::Void("it was asked for a move and named a score".to_owned())),
+                    Err(PlayerError::Forfeit(breach)) => Err(Early::Forfeit(breach)),
+                    Err(PlayerError::Broken(reason)) => Err(Early::Void(reason)),
                 }
             }),
         }
@@ -247,7 +247,7 @@ impl Match {
     /// winner.
     fn agreed(&mut self, margin: f32) -> Option<Result<(), String>> {
         for (seat, side) in self.seats.iter_mut().zip([&self.spec.black, &self.spec.white]) {
-            let Seat::Guest { guest, asked } = seat else { continue };
+            let Seat::ExternalPlayer { guest, asked } = seat else { continue };
             if *asked == Asked::Nothing {
                 guest.ask_score(&self.game);
                 *asked = Asked::Score;
@@ -257,7 +257,7 @@ impl Match {
                 *asked = Asked::Done;
                 let sign = |score: f32| score.partial_cmp(&0.0);
                 match answer {
-                    Ok(Reply::Score(Some(score))) if sign(score) != sign(margin) => {
+                    Ok(Response::Score(Some(score))) if sign(score) != sign(margin) => {
                         return Some(Err(format!("{} counts {score:+}, and the board shows {margin:+}", side.name)));
                     }
                     Ok(_) => {}
@@ -305,7 +305,7 @@ fn place(color: Color) -> usize {
     usize::from(color == Color::White)
 }
 
-impl Contest for Match {
+impl BatchedGame for Match {
     type Finished = Result<Finish, Void>;
 
     fn model(&self) -> Option<usize> {
@@ -324,11 +324,11 @@ impl Contest for Match {
         }
         match &mut self.seats[place(self.game.to_move())] {
             Seat::Model { place, thinker } => thinker.submit(models[*place], &mut self.rng),
-            Seat::Guest { guest, asked } if *asked == Asked::Nothing => {
+            Seat::ExternalPlayer { guest, asked } if *asked == Asked::Nothing => {
                 guest.ask_move(&self.game);
                 *asked = Asked::Move;
             }
-            Seat::Guest { .. } => {}
+            Seat::ExternalPlayer { .. } => {}
         }
     }
 

@@ -9,7 +9,7 @@ use mcts::{EvaluateError, Evaluator};
 const NAP: Duration = Duration::from_micros(200);
 
 /// A game in progress, between rounds of evaluation.
-pub trait Contest {
+pub trait BatchedGame {
     /// What a game leaves behind.
     type Finished;
 
@@ -45,7 +45,7 @@ enum Waits {
 ///
 /// # Errors
 /// A model failed.
-pub fn run<G: Contest>(
+pub fn run<G: BatchedGame>(
     models: &mut [&mut dyn Evaluator],
     games: &mut Vec<G>,
     slots: usize,
@@ -104,7 +104,7 @@ pub fn run<G: Contest>(
 }
 
 /// Lets a game submit its positions, if its model's batch has room.
-fn submit<G: Contest>(game: &mut G, models: &mut [&mut dyn Evaluator]) -> Waits {
+fn submit<G: BatchedGame>(game: &mut G, models: &mut [&mut dyn Evaluator]) -> Waits {
     let Some(model) = game.model() else {
         game.submit(models);
         return Waits::Nothing;

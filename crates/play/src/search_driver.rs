@@ -18,7 +18,7 @@ pub struct Budget {
 
 /// A search that is fed by somebody else's batches.
 #[derive(Debug)]
-pub struct Thinker {
+pub struct SearchDriver {
     search: Search,
     budget: Budget,
     exploration: Option<Exploration>,
@@ -34,11 +34,11 @@ pub struct Thinker {
     waiting: Vec<(Leaf, Ticket)>,
 }
 
-impl Thinker {
+impl SearchDriver {
     /// A thinker for the position that `game` is in. With an `exploration` it searches to learn, without one to win.
-    pub fn new(game: Game, settings: Settings, budget: Budget, exploration: Option<Exploration>) -> Thinker {
+    pub fn new(game: Game, settings: Settings, budget: Budget, exploration: Option<Exploration>) -> SearchDriver {
         let search = Search::new(game, settings);
-        Thinker {
+        SearchDriver {
             search,
             budget,
             exploration,
@@ -53,8 +53,8 @@ impl Thinker {
     /// The same, but that the network sees a position and its seven images in one and the same orientation, which follows from
     /// the stones: a cache then answers all of them, in every game. Where searches differ in nothing but the symmetries that
     /// are drawn, as those of matches do after the opening, this would make games repeat each other.
-    pub fn seeing_images_alike(self) -> Thinker {
-        Thinker { sees_images_alike: true, ..self }
+    pub fn seeing_images_alike(self) -> SearchDriver {
+        SearchDriver { sees_images_alike: true, ..self }
     }
 
     /// The search, to read its results from.
@@ -152,7 +152,7 @@ impl Thinker {
 
     /// Searches the present position with so many visits, counting those inherited, and in this way, instead of as the
     /// last one. Call it before a leaf of the position is submitted.
-    pub fn set_out(&mut self, visits: u32, exploration: Option<Exploration>) {
+    pub fn begin(&mut self, visits: u32, exploration: Option<Exploration>) {
         debug_assert!(self.prior_entropy.is_none() && self.waiting.is_empty(), "the search of this move has not begun");
         self.budget.visits = visits;
         self.exploration = exploration;
@@ -160,10 +160,10 @@ impl Thinker {
 
     /// Forgets all that was searched of the present position, so that it is searched from the beginning. Leaves must not be
     /// waiting.
-    pub fn start_over(&mut self) {
+    pub fn reset(&mut self) {
         debug_assert!(self.waiting.is_empty(), "no leaf waits for an answer");
         self.prior_entropy = None;
-        self.search.start_over();
+        self.search.reset();
     }
 
     /// Searches the present position, and those that follow, so that every extension of the search leaves a best move: for
@@ -274,7 +274,7 @@ mod tests {
         let seen = |alike: bool| -> BTreeSet<Symmetry> {
             let root = |seed: u64| {
                 let budget = Budget { visits: 2, leaves: 1 };
-                let thinker = Thinker::new(game.clone(), settings, budget, None);
+                let thinker = SearchDriver::new(game.clone(), settings, budget, None);
                 let mut thinker = if alike { thinker.seeing_images_alike() } else { thinker };
                 let (mut network, mut rng) = (Noting(Vec::new()), Seed::seed_from_u64(seed));
                 thinker.submit(&mut network, &mut rng);

@@ -9,7 +9,7 @@ use crate::Seed;
 
 /// How one move is to be found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Plan {
+pub(crate) struct SearchPlan {
     pub(crate) kind: SearchKind,
     /// Visits below the root, inherited ones included.
     pub(crate) visits: u32,
@@ -20,37 +20,37 @@ pub(crate) struct Plan {
 
 /// What the plans of a game are made from.
 #[derive(Clone, Debug)]
-pub(crate) struct Planner {
+pub(crate) struct SearchPlanner {
     /// Moves at the start that nobody searches.
     opening: usize,
-    drawn: Plan,
-    full: Plan,
-    fast: Plan,
+    drawn: SearchPlan,
+    full: SearchPlan,
+    fast: SearchPlan,
     full_share: f32,
-    reduced: Plan,
+    reduced: SearchPlan,
     /// Turns that must agree before a game is decided; `None` when no game ever is.
     agreement: Option<usize>,
     /// Value that they must agree on.
     decided_value: f32,
 }
 
-impl Planner {
+impl SearchPlanner {
     /// For a game whose first `opening` moves are drawn from the network's policy.
-    pub(crate) fn new(config: &RunConfig, opening: usize) -> Planner {
+    pub(crate) fn new(config: &RunConfig, opening: usize) -> SearchPlanner {
         let (selfplay, resign) = (&config.selfplay, &config.resign);
         let exploration = Exploration::new(selfplay, config.game.size * config.game.size);
-        Planner {
+        SearchPlanner {
             opening,
-            drawn: Plan { kind: SearchKind::Policy, visits: 0, exploration: None, weight: 0.0 },
-            full: Plan {
+            drawn: SearchPlan { kind: SearchKind::Policy, visits: 0, exploration: None, weight: 0.0 },
+            full: SearchPlan {
                 kind: SearchKind::Full,
                 visits: config.search.visits,
                 exploration: Some(exploration),
                 weight: 1.0,
             },
-            fast: Plan { kind: SearchKind::Fast, visits: selfplay.fast_visits, exploration: None, weight: 0.0 },
+            fast: SearchPlan { kind: SearchKind::Fast, visits: selfplay.fast_visits, exploration: None, weight: 0.0 },
             full_share: selfplay.full_share,
-            reduced: Plan {
+            reduced: SearchPlan {
                 kind: SearchKind::Reduced,
                 visits: resign.decided_visits,
                 exploration: Some(exploration),
@@ -65,14 +65,14 @@ impl Planner {
     ///
     /// Playout-cap randomisation (Wu 2019, section 3.1): a share of the searches is full; the others are fast and
     /// without any exploration, since nobody learns from them and the game should go on well.
-    pub(crate) fn next(&self, turns: &[Turn], rng: &mut Seed) -> Plan {
+    pub(crate) fn next(&self, turns: &[Turn], rng: &mut Seed) -> SearchPlan {
         if turns.len() < self.opening {
             return self.drawn;
         }
         let fast = self.full_share < 1.0 && rng.random::<f32>() >= self.full_share;
         match (fast, self.is_decided(turns)) {
             (true, false) => self.fast,
-            (true, true) => Plan { visits: self.fast.visits.min(self.reduced.visits), ..self.fast },
+            (true, true) => SearchPlan { visits: self.fast.visits.min(self.reduced.visits), ..self.fast },
             (false, true) => self.reduced,
             (false, false) => self.full,
         }
@@ -101,9 +101,9 @@ mod tests {
 
     #[test]
     fn so_many_searches_are_full_and_the_others_do_not_explore() {
-        let planner = Planner::new(&config(&["selfplay.full_share=0.25", "selfplay.fast_visits=3"]), 0);
+        let planner = SearchPlanner::new(&config(&["selfplay.full_share=0.25", "selfplay.fast_visits=3"]), 0);
         let mut rng = generator(1);
-        let plans: Vec<Plan> = (0..20_000).map(|_| planner.next(&[], &mut rng)).collect();
+        let plans: Vec<SearchPlan> = (0..20_000).map(|_| planner.next(&[], &mut rng)).collect();
         let full = plans.iter().filter(|plan| plan.kind == SearchKind::Full).count();
         // Three standard deviations of a binomial of 20,000 trials are 0.0092.
         assert!((full as f64 / 20_000.0 - 0.25).abs() < 0.0092, "{full}");
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn without_the_option_every_search_is_full_and_nothing_is_drawn() {
-        let planner = Planner::new(&config(&["selfplay.full_share=1.0"]), 0);
+        let planner = SearchPlanner::new(&config(&["selfplay.full_share=1.0"]), 0);
         let mut rng = generator(1);
         assert!((0..100).all(|_| planner.next(&[], &mut rng).kind == SearchKind::Full));
         assert_eq!(rng, generator(1));
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_game_is_decided_when_both_sides_agreed_long_enough() {
         let decided = ["resign.decided_moves=3", "resign.decided_value=0.9", "resign.decided_visits=2"];
-        let planner = Planner::new(&config(&[&decided[..], &["resign.decided_weight=0.25"]].concat()), 0);
+        let planner = SearchPlanner::new(&config(&[&decided[..], &["resign.decided_weight=0.25"]].concat()), 0);
         for (values, expected) in [
             (&[][..], false),
             (&[0.95, 0.95], false),
@@ -148,7 +148,7 @@ mod tests {
         let mut unsearched = turns(&[1.0; 3]);
         unsearched[1].kind = SearchKind::Given;
         assert_eq!(planner.next(&unsearched, &mut generator(1)).kind, SearchKind::Full);
-        let off = Planner::new(&config(&["resign.decided_value=0"]), 0);
+        let off = SearchPlanner::new(&config(&["resign.decided_value=0"]), 0);
         assert_eq!(off.next(&turns(&[1.0; 9]), &mut generator(1)).kind, SearchKind::Full, "off by default");
     }
 
@@ -156,9 +156,9 @@ mod tests {
     fn a_fast_search_of_a_decided_game_stays_fast_and_has_no_more_visits_than_a_reduced_one() {
         let overrides =
             ["resign.decided_moves=2", "resign.decided_visits=2", "selfplay.full_share=0.5", "selfplay.fast_visits=4"];
-        let planner = Planner::new(&config(&overrides), 0);
+        let planner = SearchPlanner::new(&config(&overrides), 0);
         let mut rng = generator(1);
-        let plans: Vec<Plan> = (0..100).map(|_| planner.next(&turns(&[1.0; 2]), &mut rng)).collect();
+        let plans: Vec<SearchPlan> = (0..100).map(|_| planner.next(&turns(&[1.0; 2]), &mut rng)).collect();
         assert!(plans.iter().all(|plan| plan.visits == 2 && (plan.kind == SearchKind::Fast) == (plan.weight == 0.0)));
         assert!(plans.iter().any(|plan| plan.weight == 0.0) && plans.iter().any(|plan| plan.weight == 0.1));
     }

@@ -5,12 +5,12 @@ use go::{Color, Game, Move};
 use mcts::{Evaluator, RootMove, Settings, choice};
 use record::{GameRecord, SearchKind, Takeover, Turn};
 
-use crate::game_randomization::Variety;
+use crate::game_randomization::GameRandomization;
 use crate::opening::opening;
-use crate::search_plan::{Plan, Planner};
+use crate::search_plan::{SearchPlan, SearchPlanner};
 use crate::seed::{Seed, finish, game_seed, generator, seed_from};
 use crate::termination::{Ending, Header, finished, searched};
-use crate::{Budget, Contest, Thinker};
+use crate::{BatchedGame, Budget, SearchDriver};
 
 /// Everything a self-play game depends on, besides the model's answers.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct SelfplaySpec {
     /// What the record says about the game.
     header: Header,
     settings: Settings,
-    planner: Planner,
+    planner: SearchPlanner,
     /// Random moves at the start.
     random: usize,
     leaves: usize,
@@ -38,7 +38,7 @@ impl SelfplaySpec {
     pub fn new(config: &ModelConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
         let seed = game_seed(config.seed, model, worker, index);
         let (selfplay, resign) = (&config.selfplay, &config.resign);
-        let variety = Variety::draw(config, seed);
+        let variety = GameRandomization::draw(config, seed);
         SelfplaySpec {
             header: Header::new(
                 config,
@@ -54,7 +54,7 @@ impl SelfplaySpec {
             .with_komi(variety.komi),
             settings: Settings { komi: variety.komi, ..Settings::new(&config.search, &config.game) },
             // Moves drawn from the policy follow the random ones.
-            planner: Planner::new(config, if variety.opening > 0 { variety.random + variety.opening } else { 0 }),
+            planner: SearchPlanner::new(config, if variety.opening > 0 { variety.random + variety.opening } else { 0 }),
             random: variety.random,
             leaves: config.search.leaves,
             choice_moves: selfplay.choice_moves,
@@ -88,9 +88,9 @@ pub fn is_calibration(index: u64, share: f32) -> bool {
 pub struct Selfplay {
     spec: SelfplaySpec,
     rng: Seed,
-    thinker: Thinker,
+    thinker: SearchDriver,
     /// How the present move is being found.
-    plan: Plan,
+    plan: SearchPlan,
     turns: Vec<Turn>,
     takeovers: Vec<Takeover>,
     would_resign: Option<u16>,
@@ -111,7 +111,7 @@ impl Selfplay {
     fn set_up(spec: SelfplaySpec, board: Game, turns: Vec<Turn>, mut rng: Seed) -> Selfplay {
         let plan = spec.planner.next(&turns, &mut rng);
         let budget = Budget { visits: plan.visits, leaves: spec.leaves };
-        let thinker = Thinker::new(board, spec.settings, budget, plan.exploration).seeing_images_alike();
+        let thinker = SearchDriver::new(board, spec.settings, budget, plan.exploration).seeing_images_alike();
         Selfplay { rng, thinker, plan, turns, takeovers: Vec::new(), would_resign: None, spec }
     }
 
@@ -122,8 +122,8 @@ impl Selfplay {
         let turn = self.turns.len() as u16;
         self.rng = generator(seed_from(self.spec.header.seed(), turn));
         self.plan = self.spec.planner.next(&self.turns, &mut self.rng);
-        self.thinker.start_over();
-        self.thinker.set_out(self.plan.visits, self.plan.exploration);
+        self.thinker.reset();
+        self.thinker.begin(self.plan.visits, self.plan.exploration);
         self.takeovers.retain(|takeover| takeover.turn < turn);
         self.takeovers.push(Takeover { turn, model: model.to_owned() });
     }
@@ -187,7 +187,7 @@ impl Selfplay {
         self.thinker.advance(turn.mv).expect("the search holds legal moves only");
         self.turns.push(turn);
         self.plan = self.spec.planner.next(&self.turns, &mut self.rng);
-        self.thinker.set_out(self.plan.visits, self.plan.exploration);
+        self.thinker.begin(self.plan.visits, self.plan.exploration);
         let Settings { scoring, komi, .. } = self.spec.settings;
         Ending::of_board(self.thinker.search().game(), scoring, komi, self.spec.move_limit)
     }
@@ -227,7 +227,7 @@ impl Selfplay {
     }
 }
 
-impl Contest for Selfplay {
+impl BatchedGame for Selfplay {
     type Finished = GameRecord;
 
     fn model(&self) -> Option<usize> {

@@ -6,9 +6,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use config::RunConfig;
 use go::{Color, Game, Move, Scoring, Size};
 use mcts::{RootMove, Search, Settings};
-use record::{EndReason, GameId, GameRecord, Outcome, SearchKind, SearchNote, Takeover, TopMove, Turn};
+use record::{EndReason, GameId, GameRecord, Outcome, SearchAnnotations, SearchKind, Takeover, TopMove, Turn};
 
-use crate::Thinker;
+use crate::SearchDriver;
 
 /// What is known of a game before its first move.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl Header {
                 holdout: false,
                 resign_threshold: None,
                 would_resign_turn: None,
-                bleakest_value: None,
+                winner_min_value: None,
                 mean_depth: None,
                 outcome: Outcome::Draw,
                 score: None,
@@ -203,7 +203,7 @@ pub(crate) fn finished(
         ended_at: header.now(),
         resign_threshold: threshold,
         would_resign_turn,
-        bleakest_value: bleakest(outcome, &turns),
+        winner_min_value: bleakest(outcome, &turns),
         mean_depth: mean_depth(&turns),
         outcome,
         score,
@@ -224,7 +224,7 @@ fn bleakest(outcome: Outcome, turns: &[Turn]) -> Option<f32> {
 }
 
 /// The turn that plays `mv` after a search, whose example has so much weight. Its visits are the policy target: see [`mcts::Search::policy_target`].
-pub(crate) fn searched(thinker: &Thinker, kind: SearchKind, weight: f32, mv: Move) -> Turn {
+pub(crate) fn searched(thinker: &SearchDriver, kind: SearchKind, weight: f32, mv: Move) -> Turn {
     let search = thinker.search();
     let size = search.game().size();
     let target = search.policy_target().into_iter();
@@ -246,14 +246,14 @@ pub(crate) fn searched(thinker: &Thinker, kind: SearchKind, weight: f32, mv: Mov
 }
 
 /// What a search found, for people.
-fn note(search: &Search) -> SearchNote {
+fn note(search: &Search) -> SearchAnnotations {
     let mut moves = search.root_moves();
     moves.sort_by_key(|root| (Reverse(root.visits), root.mv.index(search.game().size())));
-    moves.truncate(SearchNote::TOP);
+    moves.truncate(SearchAnnotations::TOP);
     let mut variation = search.principal_variation();
-    variation.truncate(SearchNote::VARIATION);
+    variation.truncate(SearchAnnotations::VARIATION);
     let depth = search.depth();
-    SearchNote {
+    SearchAnnotations {
         variation,
         mean_depth: depth.mean(),
         max_depth: depth.max(),

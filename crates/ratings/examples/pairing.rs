@@ -13,8 +13,8 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use ratings::pairing::{About, InFlight, Question, pairs};
-use ratings::{Chances, ELO, Prior, Ratings, Tally};
+use ratings::pairing::{InFlight, Objective, Question, pairs};
+use ratings::{Chances, ELO, PairResults, Prior, Ratings};
 use record::Outcome;
 
 const SEEDS: u64 = 200;
@@ -30,13 +30,13 @@ const LOOKS: [usize; 4] = [0, 2, 4, 8];
 struct Way {
     name: &'static str,
     choose: Choose,
-    fit: fn(&Tally) -> Ratings,
+    fit: fn(&PairResults) -> Ratings,
 }
 
 #[derive(Clone, Copy)]
 enum Choose {
     /// By what games teach.
-    Informed(About),
+    Informed(Objective),
     /// Any two players.
     Random,
     /// As Minigo did: the ten least known players, each against one of the 19 nearest in rating.
@@ -52,17 +52,18 @@ type Errors = [f64; 4];
 
 fn main() {
     let first: u64 = std::env::args().nth(1).map_or(0, |text| text.parse().expect("the first seed is a number"));
-    let normal: fn(&Tally) -> Ratings =
+    let normal: fn(&PairResults) -> Ratings =
         |tally| Ratings::fit(tally, &Prior::normal(tally, 777.0)).expect("the run can be rated");
-    let walk: fn(&Tally) -> Ratings = |tally| Ratings::of_runs(tally, |prior| prior).expect("the run can be rated").0;
+    let walk: fn(&PairResults) -> Ratings =
+        |tally| Ratings::of_runs(tally, |prior| prior).expect("the run can be rated").0;
     let ways = [
         ("random", Choose::Random),
         ("random + near", Choose::Near),
         ("minigo", Choose::Minigo),
         ("minigo v7", Choose::Far),
-        ("about curve", Choose::Informed(About::Curve)),
-        ("about best", Choose::Informed(About::Best)),
-        ("about newest", Choose::Informed(About::Newest)),
+        ("about curve", Choose::Informed(Objective::Curve)),
+        ("about best", Choose::Informed(Objective::Best)),
+        ("about newest", Choose::Informed(Objective::Newest)),
     ];
     for (prior, fit) in [("N(0, 777 Elo) prior", normal), ("the run prior", walk)] {
         println!("{prior}, {SEEDS} seeds from {first}; all / top 10 / steps / regret");
@@ -87,7 +88,7 @@ fn report(way: &Way, first: u64) {
 fn run(way: &Way, seed: u64) -> Vec<Errors> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let strengths: Vec<f64> = (0..MODELS).map(|model| strength(model, &mut rng)).collect();
-    let mut tally = Tally::new((1..=MODELS).map(|number| format!("r-{number}")));
+    let mut tally = PairResults::new((1..=MODELS).map(|number| format!("r-{number}")));
     for model in 0..MODELS {
         for older in [1, 2, 3, 5, 8, 13, 21].into_iter().filter_map(|distance| model.checked_sub(distance)) {
             meet(&mut tally, &strengths, older, model, &mut rng);
@@ -112,7 +113,7 @@ fn strength(model: usize, rng: &mut impl Rng) -> f64 {
     1500.0 * (1.0 - (-(model as f64) / 10.0).exp()) + 40.0 * bump
 }
 
-fn meet(tally: &mut Tally, strengths: &[f64], a: usize, b: usize, rng: &mut impl Rng) {
+fn meet(tally: &mut PairResults, strengths: &[f64], a: usize, b: usize, rng: &mut impl Rng) {
     for game in 0..GAMES {
         let (black, white) = if game % 2 == 0 { (a, b) } else { (b, a) };
         let chances = Chances::of((strengths[black] - strengths[white]) / ELO, None);

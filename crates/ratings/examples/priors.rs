@@ -9,7 +9,7 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use ratings::{Belief, Chances, ELO, Prior, Ratings, Tally};
+use ratings::{Belief, Chances, ELO, PairResults, Prior, Ratings};
 use record::Outcome;
 
 const SEEDS: u64 = 300;
@@ -17,7 +17,7 @@ const MODELS: usize = 30;
 
 fn main() {
     println!("{SEEDS} seeds                 all   steps  within  regret");
-    let fixed = |name: &str, prior: &dyn Fn(&Tally) -> Prior| {
+    let fixed = |name: &str, prior: &dyn Fn(&PairResults) -> Prior| {
         report(name, &|tally| {
             // The colours are known to be equal here, as they are to the figures this is compared with.
             let prior = Prior { first_move: Belief::Zero, ..prior(tally) };
@@ -37,7 +37,7 @@ fn main() {
     });
 }
 
-fn report(name: &str, fit: &dyn Fn(&Tally) -> Ratings) {
+fn report(name: &str, fit: &dyn Fn(&PairResults) -> Ratings) {
     let mut sums = [0.0; 4];
     for seed in 0..SEEDS {
         let (strengths, tally) = run(seed);
@@ -48,14 +48,14 @@ fn report(name: &str, fit: &dyn Fn(&Tally) -> Ratings) {
 }
 
 /// True strengths in Elo, on a learning curve that flattens, with bumps; and the results of the run.
-fn run(seed: u64) -> (Vec<f64>, Tally) {
+fn run(seed: u64) -> (Vec<f64>, PairResults) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut strength = |model: usize| {
         let bump: f64 = StandardNormal.sample(&mut rng);
         1200.0 * (1.0 - (-(model as f64) / 9.0).exp()) + 40.0 * bump
     };
     let strengths: Vec<f64> = (0..MODELS).map(&mut strength).collect();
-    let mut tally = Tally::new((1..=MODELS).map(|number| format!("r-{number}")));
+    let mut tally = PairResults::new((1..=MODELS).map(|number| format!("r-{number}")));
     for model in 0..MODELS {
         for older in [1, 2, 5, 13].into_iter().filter_map(|distance| model.checked_sub(distance)) {
             for (black, white) in [(older, model), (model, older)] {

@@ -9,8 +9,8 @@ use std::time::Instant;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use ratings::pairing::{About, InFlight, Question, pairs};
-use ratings::{Chances, ELO, Prior, Ratings, Standings, Tally, doubts, misfit};
+use ratings::pairing::{InFlight, Objective, Question, pairs};
+use ratings::{Chances, ELO, Leaderboard, PairResults, Prior, Ratings, diagnostics, goodness_of_fit};
 use record::Outcome;
 
 const PLAYERS: usize = 2000;
@@ -19,11 +19,11 @@ const GAMES: usize = 1_000_000;
 fn main() {
     let tally = timed("counting the games", played);
     println!("{} pairings", tally.scores().count());
-    timed("looking for gaps", || doubts(&tally));
+    timed("looking for gaps", || diagnostics(&tally));
     let ratings = timed("maximum likelihood, with covariance", || {
-        Standings::without_prior(&tally, &[], true).expect("everybody can be compared").ratings
+        Leaderboard::without_prior(&tally, &[], true).expect("everybody can be compared").ratings
     });
-    timed("misfit", || misfit(&tally, &ratings));
+    timed("goodness_of_fit", || goodness_of_fit(&tally, &ratings));
     timed("a walk of given step", || Ratings::fit(&tally, &Prior::walk(&tally, 50.0)).expect("the run can be rated"));
     let ratings = timed("a walk with its step by evidence", || {
         Ratings::of_runs(&tally, |prior| prior).expect("the run can be rated").0
@@ -32,17 +32,17 @@ fn main() {
     let ages: Vec<Option<u32>> = (1..=PLAYERS as u32).map(Some).collect();
     let in_flight = InFlight::default();
     let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 8, cost: &|_, _| 1.0 };
-    for about in [About::Best, About::Newest, About::Curve] {
+    for about in [Objective::Best, Objective::Newest, Objective::Curve] {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         timed(&format!("10 pairs about {about:?}"), || pairs(&question, about, 10, &mut rng));
     }
 }
 
 /// Games of each model against others within some 200 numbers.
-fn played() -> Tally {
+fn played() -> PairResults {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let names: Vec<String> = (1..=PLAYERS).map(|number| format!("r-{number}")).collect();
-    let mut tally = Tally::new(&names);
+    let mut tally = PairResults::new(&names);
     for _ in 0..GAMES {
         let black = rng.random_range(0..PLAYERS);
         let white = (black + PLAYERS + rng.random_range(1..400) - 200).rem_euclid(PLAYERS);

@@ -12,8 +12,8 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use ratings::pairing::{About, InFlight, Question, pairs};
-use ratings::{Chances, ELO, Ratings, Tally};
+use ratings::pairing::{InFlight, Objective, Question, pairs};
+use ratings::{Chances, ELO, PairResults, Ratings};
 use record::Outcome;
 
 const MODELS: u32 = 80;
@@ -24,7 +24,7 @@ struct Way {
     /// Every so many models one is measured.
     every: u32,
     /// What pairs are chosen to tell; `None`: a model meets the one that was measured before it.
-    about: Option<About>,
+    about: Option<Objective>,
     /// Pairs for each measured model.
     pairs: usize,
     /// Games of a pair.
@@ -44,9 +44,9 @@ fn main() {
     for scale in [1.0, 1.5] {
         println!("differences times {scale}");
         report("every 2nd, 1 pair of 4 games", &plain, scale, seeds);
-        let dense = Way { pairs: 2, games: 8, about: Some(About::Curve), last: 0, ..plain };
+        let dense = Way { pairs: 2, games: 8, about: Some(Objective::Curve), last: 0, ..plain };
         report("every 2nd, 2 of 8, about curve", &dense, scale, seeds);
-        for about in [About::Curve, About::Ladder] {
+        for about in [Objective::Curve, Objective::Ladder] {
             for (games, pairs, last_pairs) in
                 [(16, 2, 20), (16, 2, 40), (32, 1, 10), (32, 1, 20), (32, 1, 30), (64, 1, 10)]
             {
@@ -55,8 +55,15 @@ fn main() {
                 report(&name, &way, scale, seeds);
             }
         }
-        let ladder =
-            Way { every: 8, about: Some(About::Ladder), pairs: 1, games: 32, last: 20, last_pairs: 60, margin: 100.0 };
+        let ladder = Way {
+            every: 8,
+            about: Some(Objective::Ladder),
+            pairs: 1,
+            games: 32,
+            last: 20,
+            last_pairs: 60,
+            margin: 100.0,
+        };
         report("every 8th, 1 of 32 and until ± 100", &ladder, scale, seeds);
         report(
             "every 8th, 2 of 16 and until ± 100",
@@ -83,8 +90,8 @@ fn run(way: &Way, scale: f64, seed: u64) -> [f64; 5] {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let bumps: Vec<f64> = (0..=MODELS).map(|_| StandardNormal.sample(&mut rng)).collect();
     let strength = |number: u32| scale * (strength(number) + 40.0 * bumps[number as usize]);
-    let (mut tally, mut played) = (Tally::default(), 0);
-    let mut meet = |tally: &mut Tally, a: u32, b: u32, games: u32, rng: &mut Xoshiro256PlusPlus| {
+    let (mut tally, mut played) = (PairResults::default(), 0);
+    let mut meet = |tally: &mut PairResults, a: u32, b: u32, games: u32, rng: &mut Xoshiro256PlusPlus| {
         for game in 0..games {
             let (black, white) = if game % 2 == 0 { (a, b) } else { (b, a) };
             let chances = Chances::of((strength(black) - strength(white)) / ELO, None);
@@ -133,12 +140,12 @@ fn age(player: &str) -> Option<u32> {
     player.strip_prefix("r-")?.parse().ok()
 }
 
-fn rate(tally: &Tally) -> Ratings {
+fn rate(tally: &PairResults) -> Ratings {
     Ratings::of_runs(tally, |prior| prior).expect("the run can be rated").0
 }
 
 /// Two models to meet next.
-fn choose(tally: &Tally, about: About, games: u32, rng: &mut impl Rng) -> [u32; 2] {
+fn choose(tally: &PairResults, about: Objective, games: u32, rng: &mut impl Rng) -> [u32; 2] {
     let ages: Vec<Option<u32>> = tally.players().iter().map(|player| age(player)).collect();
     let (ratings, in_flight) = (rate(tally), InFlight::default());
     let cost = |a: usize, b: usize| if ages[a].is_some() && ages[b].is_some() { 1.0 } else { f64::INFINITY };
@@ -151,12 +158,12 @@ fn choose(tally: &Tally, about: About, games: u32, rng: &mut impl Rng) -> [u32; 
     }
 }
 
-fn models(tally: &Tally) -> Vec<usize> {
+fn models(tally: &PairResults) -> Vec<usize> {
     (0..tally.players().len()).filter(|&player| age(&tally.players()[player]).is_some()).collect()
 }
 
 /// Of the models' ratings above their mean, the mean and the largest margin; and that of the newest minus the oldest.
-fn margins(tally: &Tally) -> [f64; 3] {
+fn margins(tally: &PairResults) -> [f64; 3] {
     let (ratings, models) = (rate(tally), models(tally));
     let above = ratings.above(&models);
     let margins: Vec<f64> = models.iter().map(|&model| above[model].margin()).collect();
@@ -169,7 +176,7 @@ fn margins(tally: &Tally) -> [f64; 3] {
 }
 
 /// The share of models whose interval holds their true strength.
-fn within(tally: &Tally, strength: &dyn Fn(u32) -> f64) -> f64 {
+fn within(tally: &PairResults, strength: &dyn Fn(u32) -> f64) -> f64 {
     let models = models(tally);
     let truth: Vec<f64> =
         models.iter().map(|&model| strength(age(&tally.players()[model]).expect("a model"))).collect();

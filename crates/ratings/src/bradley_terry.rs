@@ -17,7 +17,7 @@ pub use prior::{Anchor, Belief, Mark, Prior, Tie};
 
 use crate::gamma;
 use crate::matrix::Matrix;
-use crate::results::Tally;
+use crate::results::PairResults;
 use newton::{Layout, Optimum, Posterior};
 
 /// Elo in a natural unit of strength: 400 Elo are odds of 10 to 1.
@@ -67,13 +67,13 @@ impl Ratings {
     ///
     /// # Errors
     /// When the games and the prior together do not determine every rating.
-    pub fn fit(tally: &Tally, prior: &Prior) -> Result<Ratings, RatingError> {
+    pub fn fit(tally: &PairResults, prior: &Prior) -> Result<Ratings, RatingError> {
         let layout = Layout::new(tally, prior);
         let top = Posterior::new(tally, prior, &layout).climb(None)?;
         Ok(Ratings::at(tally, &layout, &top))
     }
 
-    fn at(tally: &Tally, layout: &Layout, top: &Optimum) -> Ratings {
+    fn at(tally: &PairResults, layout: &Layout, top: &Optimum) -> Ratings {
         let inverse = top.precision.inverse();
         let first_move = layout.first_move().map_or(Estimate { elo: 0.0, error: 0.0 }, |index| Estimate {
             elo: ELO * top.at[index],
@@ -99,7 +99,7 @@ impl Ratings {
     ///
     /// # Errors
     /// As [`Ratings::fit`].
-    pub fn of_runs(tally: &Tally, change: impl Fn(Prior) -> Prior) -> Result<(Ratings, f64), RatingError> {
+    pub fn of_runs(tally: &PairResults, change: impl Fn(Prior) -> Prior) -> Result<(Ratings, f64), RatingError> {
         let steps: Vec<(f64, f64)> = Prior::steps().collect();
         let priors: Vec<Prior> = steps.iter().map(|&(step, _)| change(Prior::walk(tally, step))).collect();
         // The priors differ in their widths only, so they share a layout.

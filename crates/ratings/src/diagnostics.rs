@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use crate::results::{Record, Tally};
-use crate::win_graph::Beats;
+use crate::results::{PairResults, Record};
+use crate::win_graph::WinGraph;
 
 /// A reason to read some ratings with care. The prior fills the gap, so the numbers look like any others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Doubt {
+pub enum Diagnostic {
     /// Players who have not played.
     Idle(Vec<String>),
     /// Groups that never met: their ratings are on separate scales.
@@ -25,54 +25,56 @@ pub enum Doubt {
 ///
 /// Without a prior the ratings are finite exactly if every player can be reached from every other along games in which
 /// points were won (Ford, American Mathematical Monthly 64, 1957).
-pub fn doubts(tally: &Tally) -> Vec<Doubt> {
+pub fn diagnostics(tally: &PairResults) -> Vec<Diagnostic> {
     let records = tally.records();
     let (idle, active): (Vec<usize>, Vec<usize>) = (0..records.len()).partition(|&player| records[player].games == 0);
-    let beats = Beats::new(tally);
+    let beats = WinGraph::new(tally);
     let groups = beats.groups(&active);
-    let mut doubts = Vec::new();
+    let mut diagnostics = Vec::new();
     if !idle.is_empty() {
-        doubts.push(Doubt::Idle(names(tally, &idle)));
+        diagnostics.push(Diagnostic::Idle(names(tally, &idle)));
     }
     if groups.len() > 1 {
-        doubts.push(Doubt::Apart(groups.iter().map(|group| names(tally, group)).collect()));
+        diagnostics.push(Diagnostic::Apart(groups.iter().map(|group| names(tally, group)).collect()));
     }
     let of_one_kind = |kind: fn(&Record) -> bool| -> Vec<usize> {
         active.iter().copied().filter(|&player| kind(&records[player])).collect()
     };
     let unbeaten = of_one_kind(|record| record.points == f64::from(record.games));
     if !unbeaten.is_empty() {
-        doubts.push(Doubt::Unbeaten(names(tally, &unbeaten)));
+        diagnostics.push(Diagnostic::Unbeaten(names(tally, &unbeaten)));
     }
     let pointless = of_one_kind(|record| record.points == 0.0);
     if !pointless.is_empty() {
-        doubts.push(Doubt::Pointless(names(tally, &pointless)));
+        diagnostics.push(Diagnostic::Pointless(names(tally, &pointless)));
     }
     for group in &groups {
         let classes = beats.classes(group);
         if classes.len() > 1 {
-            doubts.push(Doubt::OneWay(classes.iter().map(|class| names(tally, class)).collect()));
+            diagnostics.push(Diagnostic::OneWay(classes.iter().map(|class| names(tally, class)).collect()));
         }
     }
-    doubts
+    diagnostics
 }
 
-fn names(tally: &Tally, players: &[usize]) -> Vec<String> {
+fn names(tally: &PairResults, players: &[usize]) -> Vec<String> {
     players.iter().map(|&player| tally.players()[player].clone()).collect()
 }
 
-impl fmt::Display for Doubt {
+impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let join =
             |groups: &[Vec<String>], with: &str| groups.iter().map(|group| list(group)).collect::<Vec<_>>().join(with);
         match self {
-            Doubt::Idle(players) => write!(f, "no games yet: {}", list(players)),
-            Doubt::Apart(groups) => {
+            Diagnostic::Idle(players) => write!(f, "no games yet: {}", list(players)),
+            Diagnostic::Apart(groups) => {
                 write!(f, "never met, so not comparable by games: {}", join(groups, " | "))
             }
-            Doubt::Unbeaten(players) => write!(f, "won every game, so there is no upper bound: {}", list(players)),
-            Doubt::Pointless(players) => write!(f, "lost every game, so there is no lower bound: {}", list(players)),
-            Doubt::OneWay(classes) => {
+            Diagnostic::Unbeaten(players) => write!(f, "won every game, so there is no upper bound: {}", list(players)),
+            Diagnostic::Pointless(players) => {
+                write!(f, "lost every game, so there is no lower bound: {}", list(players))
+            }
+            Diagnostic::OneWay(classes) => {
                 write!(f, "the left won every game against the right, so the gap is a guess: {}", join(classes, " > "))
             }
         }
@@ -96,7 +98,7 @@ mod tests {
 
     /// `a>b` a win of a, `a=b` a draw; other words join without a game.
     fn told(games: &str) -> Vec<String> {
-        let mut tally = Tally::default();
+        let mut tally = PairResults::default();
         for game in games.split_whitespace() {
             if let Some((winner, loser)) = game.split_once('>') {
                 tally.add(winner, loser, Black);
@@ -106,7 +108,7 @@ mod tests {
                 tally.enter(game);
             }
         }
-        doubts(&tally).iter().map(Doubt::to_string).collect()
+        diagnostics(&tally).iter().map(Diagnostic::to_string).collect()
     }
 
     #[test]

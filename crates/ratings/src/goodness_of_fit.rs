@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 
 use crate::bradley_terry::Ratings;
 use crate::gamma::chi_squared_tail;
-use crate::results::Tally;
+use crate::results::PairResults;
 
 /// How far the results of all pairs are from what the ratings expect.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Misfit {
+pub struct GoodnessOfFit {
     /// Pearson's X² over the pairs: squared deviations of points, in the variance of points.
     pub chi_squared: f64,
     /// What it would be on average if the model were right.
@@ -19,12 +19,12 @@ pub struct Misfit {
     /// The probability that it would be at least as large if the model were right.
     pub p: f64,
     /// The pairs, most surprising first.
-    pub surprises: Vec<Surprise>,
+    pub residuals: Vec<Residual>,
 }
 
 /// How a pair did, and was expected to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Surprise {
+pub struct Residual {
     /// Place of the player who did better than expected.
     pub first: usize,
     /// Place of the other.
@@ -57,7 +57,7 @@ struct Cell {
 /// expectation (Pregibon, Annals of Statistics 9, 1981). With few games to a pair X² is not distributed as χ²; its mean
 /// and variance are known, so it is compared with the multiple of a χ² that has both (Satterthwaite, Biometrics
 /// Bulletin 2, 1946). `None` when the games leave nothing over to test with.
-pub fn misfit(tally: &Tally, ratings: &Ratings) -> Option<Misfit> {
+pub fn goodness_of_fit(tally: &PairResults, ratings: &Ratings) -> Option<GoodnessOfFit> {
     let mut cells: BTreeMap<(usize, usize), Cell> = BTreeMap::new();
     for (black, white, score) in tally.scores() {
         let chances = ratings.chances(black, white);
@@ -74,7 +74,7 @@ pub fn misfit(tally: &Tally, ratings: &Ratings) -> Option<Misfit> {
         cell.fourth_cumulant += games * chances.fourth_cumulant();
     }
     let (mut chi_squared, mut expected, mut variance) = (0.0, 0.0, 0.0);
-    let mut surprises = Vec::new();
+    let mut residuals = Vec::new();
     for (&(first, second), cell) in cells.iter().filter(|(_, cell)| cell.variance > 0.0) {
         let leverage = ratings.leverage(first, second, cell.variance, cell.first_move) / cell.variance;
         let free = (1.0 - leverage).max(0.0);
@@ -84,24 +84,24 @@ pub fn misfit(tally: &Tally, ratings: &Ratings) -> Option<Misfit> {
         variance += 2.0 * free + cell.fourth_cumulant / (cell.variance * cell.variance) * free * free;
         // A pair that alone decides its own expectation cannot surprise.
         if free > 1e-6 {
-            surprises.push(surprise((first, second), cell, residual / (cell.variance * free).sqrt()));
+            residuals.push(surprise((first, second), cell, residual / (cell.variance * free).sqrt()));
         }
     }
-    surprises.sort_by(|a, b| b.deviations.total_cmp(&a.deviations));
+    residuals.sort_by(|a, b| b.deviations.total_cmp(&a.deviations));
     (expected > 1e-6 && variance > 0.0).then(|| {
         let scale = variance / (2.0 * expected);
         let p = chi_squared_tail(expected / scale, chi_squared / scale);
-        Misfit { chi_squared, expected, p, surprises }
+        GoodnessOfFit { chi_squared, expected, p, residuals }
     })
 }
 
-fn surprise((first, second): (usize, usize), cell: &Cell, deviations: f64) -> Surprise {
+fn surprise((first, second): (usize, usize), cell: &Cell, deviations: f64) -> Residual {
     let &Cell { games, points, expected, .. } = cell;
     if deviations >= 0.0 {
-        return Surprise { first, second, games, points, expected, deviations };
+        return Residual { first, second, games, points, expected, deviations };
     }
     let (points, expected) = (f64::from(games) - points, f64::from(games) - expected);
-    Surprise { first: second, second: first, games, points, expected, deviations: -deviations }
+    Residual { first: second, second: first, games, points, expected, deviations: -deviations }
 }
 
 #[cfg(test)]

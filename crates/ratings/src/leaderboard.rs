@@ -3,23 +3,23 @@
 mod colours;
 
 use crate::bradley_terry::{Anchor, Belief, Chances, ELO, Estimate, Prior, RatingError, Ratings};
-use crate::results::Tally;
-use crate::win_graph::Beats;
+use crate::results::PairResults;
+use crate::win_graph::WinGraph;
 
 /// Ratings with what each of them stands against.
 #[derive(Clone, Debug)]
-pub struct Standings {
+pub struct Leaderboard {
     /// The strengths. Without a prior only players of one group may be compared.
     pub ratings: Ratings,
     /// Every player, in the order of the tally.
-    pub players: Vec<Standing>,
+    pub players: Vec<Placing>,
     /// What the first move is worth; `None` where that was not asked for, or the games do not say.
     pub first_move: Option<Estimate>,
 }
 
 /// Where a player stands.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Standing {
+pub struct Placing {
     /// The group of players that it can be compared with, from 0; those of anchors come first, then the larger ones.
     pub group: usize,
     /// Its rating: on the scale of the anchors where its group has one, else above the mean of its group. `None` where
@@ -39,24 +39,24 @@ pub enum Bound {
     AtMost(f64),
 }
 
-impl Standings {
+impl Leaderboard {
     /// Everybody on one scale: that of the anchors, else the pool's, whose mean is 0.
     ///
     /// # Errors
     /// As [`Ratings::fit`].
-    pub fn with_prior(tally: &Tally, prior: &Prior, anchored: bool) -> Result<Standings, RatingError> {
-        Ratings::fit(tally, prior).map(|ratings| Standings::on_one_scale(ratings, anchored, prior.first_move))
+    pub fn with_prior(tally: &PairResults, prior: &Prior, anchored: bool) -> Result<Leaderboard, RatingError> {
+        Ratings::fit(tally, prior).map(|ratings| Leaderboard::on_one_scale(ratings, anchored, prior.first_move))
     }
 
     /// Everybody on one scale, from ratings that are on one.
-    pub fn on_one_scale(ratings: Ratings, anchored: bool, first_move: Belief) -> Standings {
+    pub fn on_one_scale(ratings: Ratings, anchored: bool, first_move: Belief) -> Leaderboard {
         let players = 0..ratings.players().len();
         let rated =
             if anchored { players.map(|player| ratings.rating(player)).collect() } else { ratings.above_pool() };
-        let stand = |rating| Standing { group: 0, rating: Some(rating), bound: None };
+        let stand = |rating| Placing { group: 0, rating: Some(rating), bound: None };
         let players = rated.into_iter().map(stand).collect();
         let first_move = (first_move != Belief::Zero).then(|| ratings.first_move());
-        Standings { ratings, players, first_move }
+        Leaderboard { ratings, players, first_move }
     }
 
     /// What the games alone say: maximum likelihood, where it has a finite answer.
@@ -67,7 +67,11 @@ impl Standings {
     ///
     /// # Errors
     /// As [`Ratings::fit`].
-    pub fn without_prior(tally: &Tally, anchors: &[Anchor], first_move: bool) -> Result<Standings, RatingError> {
+    pub fn without_prior(
+        tally: &PairResults,
+        anchors: &[Anchor],
+        first_move: bool,
+    ) -> Result<Leaderboard, RatingError> {
         let groups = groups(tally, anchors);
         let mut group_of = vec![0; tally.players().len()];
         groups.iter().enumerate().for_each(|(group, players)| players.iter().for_each(|&p| group_of[p] = group));
@@ -79,7 +83,7 @@ impl Standings {
         let mut prior = prior.anchored(anchors);
         prior.fixed.extend(groups.iter().filter(|group| !anchored(group)).map(|group| (group[0], 0.0)));
         let ratings = Ratings::fit(&inside, &prior)?;
-        let mut players = vec![Standing { group: 0, rating: None, bound: None }; group_of.len()];
+        let mut players = vec![Placing { group: 0, rating: None, bound: None }; group_of.len()];
         for (group, members) in groups.iter().enumerate() {
             let rated: Vec<Option<Estimate>> = match (anchored(members), members.len()) {
                 (true, _) => members.iter().map(|&player| Some(ratings.rating(player))).collect(),
@@ -87,17 +91,17 @@ impl Standings {
                 (false, _) => ratings.above_mean(members).into_iter().map(Some).collect(),
             };
             for (&player, rating) in members.iter().zip(rated) {
-                players[player] = Standing { group, rating, bound: None };
+                players[player] = Placing { group, rating, bound: None };
             }
         }
         bound(tally, &ratings, &mut players);
-        Ok(Standings { first_move: known.then(|| ratings.first_move()), ratings, players })
+        Ok(Leaderboard { first_move: known.then(|| ratings.first_move()), ratings, players })
     }
 }
 
 /// The players in groups that games without a prior can compare.
-fn groups(tally: &Tally, anchors: &[Anchor]) -> Vec<Vec<usize>> {
-    let mut beats = Beats::new(tally);
+fn groups(tally: &PairResults, anchors: &[Anchor]) -> Vec<Vec<usize>> {
+    let mut beats = WinGraph::new(tally);
     let anchored: Vec<usize> = anchors.iter().map(|anchor| anchor.player).collect();
     beats.join(&anchored);
     let everybody: Vec<usize> = (0..tally.players().len()).collect();
@@ -108,7 +112,7 @@ fn groups(tally: &Tally, anchors: &[Anchor]) -> Vec<Vec<usize>> {
 }
 
 /// Bounds for players without a rating whose opponents all have one, on one scale, and whose score is perfect.
-fn bound(tally: &Tally, ratings: &Ratings, players: &mut [Standing]) {
+fn bound(tally: &PairResults, ratings: &Ratings, players: &mut [Placing]) {
     let records = tally.records();
     for player in (0..players.len()).filter(|&player| players[player].rating.is_none()).collect::<Vec<_>>() {
         let games: Vec<(usize, f64, u32)> = tally

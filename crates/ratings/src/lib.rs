@@ -1,8 +1,8 @@
 //! How strong players are, how sure that is, and who should meet next.
 //!
-//! The cast: a [`Tally`] is everything that was played. [`Ratings`] are strengths with their covariance, fitted to a
-//! tally under a [`Prior`]; [`Standings`] are ratings that invent nothing, [`doubts`] is what the games cannot say,
-//! however good the arithmetic, and a [`misfit`](misfit()) what they say against the model. [`pairing`] names the pair whose games
+//! The cast: a [`PairResults`] is everything that was played. [`Ratings`] are strengths with their covariance, fitted to a
+//! tally under a [`Prior`]; [`Leaderboard`] are ratings that invent nothing, [`diagnostics`] is what the games cannot say,
+//! however good the arithmetic, and a [`goodness_of_fit`](goodness_of_fit()) what they say against the model. [`pairing`] names the pair whose games
 //! teach most.
 
 mod bradley_terry;
@@ -17,7 +17,7 @@ pub mod sprt;
 mod win_graph;
 
 pub use bradley_terry::{Anchor, Belief, Chances, ELO, Estimate, Mark, Prior, RatingError, Ratings, Tie};
-pub use diagnostics::{Doubt, doubts};
-pub use goodness_of_fit::{Misfit, Surprise, misfit};
-pub use leaderboard::{Bound, Standing, Standings};
-pub use results::{Record, Score, Tally};
+pub use diagnostics::{Diagnostic, diagnostics};
+pub use goodness_of_fit::{GoodnessOfFit, Residual, goodness_of_fit};
+pub use leaderboard::{Bound, Leaderboard, Placing};
+pub use results::{PairResults, Record, Score};

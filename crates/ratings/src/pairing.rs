@@ -1,6 +1,6 @@
 //! Which players should meet next.
 //!
-//! [`pairs`] chooses those whose games would teach most about the [`Question`] that was asked, in an [`Outlook`] that counts games
+//! [`pairs`] chooses those whose games would teach most about the [`Question`] that was asked, in an [`ExpectedCovariance`] that counts games
 //! without a result as if they were over.
 
 mod expected_covariance;
@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use rand::{Rng, RngExt};
 
 use crate::bradley_terry::{Estimate, Ratings};
-use expected_covariance::Outlook;
-pub use objective::{About, fibonacci};
+use expected_covariance::ExpectedCovariance;
+pub use objective::{Objective, fibonacci};
 pub use reason::Reason;
 
 /// Pairs that teach at least this share of what the best pair teaches have an equal claim.
@@ -81,12 +81,12 @@ pub struct Choice {
 ///
 /// # Panics
 /// When there is not one age or none for each player.
-pub fn pairs(question: &Question, about: About, count: usize, rng: &mut impl Rng) -> Vec<Choice> {
+pub fn pairs(question: &Question, about: Objective, count: usize, rng: &mut impl Rng) -> Vec<Choice> {
     assert_eq!(question.ages.len(), question.ratings.players().len(), "every player has an age or none");
     if question.ages.len() < 2 {
         return Vec::new();
     }
-    let mut outlook = Outlook::new(question, objective::contrasts(question.ratings, question.ages, about));
+    let mut outlook = ExpectedCovariance::new(question, objective::contrasts(question.ratings, question.ages, about));
     let mut choices = Vec::new();
     for _ in 0..count {
         let choice = if rng.random_bool(RANDOM_SHARE) {
@@ -116,7 +116,7 @@ fn random(ratings: &Ratings, rng: &mut impl Rng) -> Choice {
 }
 
 /// The pair whose games are expected to teach most, or one of those that teach about as much.
-fn most_instructive(question: &Question, outlook: &Outlook, rng: &mut impl Rng) -> Choice {
+fn most_instructive(question: &Question, outlook: &ExpectedCovariance, rng: &mut impl Rng) -> Choice {
     let players = question.ages.len();
     let all = (0..players).flat_map(|second| (0..second).map(move |first| (first, second)));
     let lesson = |(a, b)| outlook.lesson(a, b, question.games) / (question.cost)(a, b);

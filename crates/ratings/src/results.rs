@@ -31,19 +31,19 @@ pub struct Record {
     pub points: f64,
 }
 
-/// The results of a pool of players. A player is known here by its place in [`Tally::players`].
+/// The results of a pool of players. A player is known here by its place in [`PairResults::players`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct PairResults {
     players: Vec<String>,
     places: BTreeMap<String, usize>,
     /// By (Black, White).
     scores: BTreeMap<(usize, usize), Score>,
 }
 
-impl Tally {
+impl PairResults {
     /// A pool of these players, none of whom has played. A name given twice is one player.
-    pub fn new(players: impl IntoIterator<Item = impl Into<String>>) -> Tally {
-        let mut tally = Tally::default();
+    pub fn new(players: impl IntoIterator<Item = impl Into<String>>) -> PairResults {
+        let mut tally = PairResults::default();
         for player in players {
             tally.enter(&player.into());
         }
@@ -79,7 +79,7 @@ impl Tally {
     }
 
     /// Counts the games of another pool too.
-    pub fn extend(&mut self, other: &Tally) {
+    pub fn extend(&mut self, other: &PairResults) {
         let places: Vec<usize> = other.players.iter().map(|name| self.enter(name)).collect();
         for (black, white, score) in other.scores() {
             let sum = self.scores.entry((places[black], places[white])).or_default();
@@ -112,9 +112,9 @@ impl Tally {
     }
 
     /// The same players with only the games that `kept` says.
-    pub fn filtered(&self, kept: impl Fn(usize, usize) -> bool) -> Tally {
+    pub fn filtered(&self, kept: impl Fn(usize, usize) -> bool) -> PairResults {
         let scores = self.scores.iter().filter(|&(&(black, white), _)| kept(black, white));
-        Tally {
+        PairResults {
             players: self.players.clone(),
             places: self.places.clone(),
             scores: scores.map(|(&pairing, &score)| (pairing, score)).collect(),
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn counts_by_colour_and_adds_up() {
-        let mut tally = Tally::new(["c", "a", "c"]);
+        let mut tally = PairResults::new(["c", "a", "c"]);
         assert_eq!(tally.players(), ["c", "a"]);
         for (black, white, outcome) in [
             ("a", "b", Outcome::Black),
@@ -162,7 +162,7 @@ mod tests {
         let record = |games, points| Record { games, points };
         assert_eq!(tally.records(), [record(0, 0.0), record(4, 2.5), record(4, 1.5)]);
         assert_eq!((tally.between(a, b), tally.between(b, a), tally.between(a, c)), ((4, 2.5), (4, 1.5), (0, 0.0)));
-        let mut twice = Tally::new(["a"]);
+        let mut twice = PairResults::new(["a"]);
         twice.extend(&tally);
         twice.extend(&tally);
         assert_eq!((twice.players(), twice.between(0, 2)), (["a", "c", "b"].map(str::to_owned).as_slice(), (8, 5.0)));

@@ -1,19 +1,19 @@
 //! Who took points from whom, as a graph.
 
-use crate::results::Tally;
+use crate::results::PairResults;
 
 /// Who took at least half a point from whom.
-pub(crate) struct Beats {
+pub(crate) struct WinGraph {
     /// By player: those it took points from.
     over: Vec<Vec<usize>>,
     /// By player: those who took points from it.
     under: Vec<Vec<usize>>,
 }
 
-impl Beats {
-    pub(crate) fn new(tally: &Tally) -> Beats {
+impl WinGraph {
+    pub(crate) fn new(tally: &PairResults) -> WinGraph {
         let nobody = vec![Vec::new(); tally.players().len()];
-        let mut beats = Beats { over: nobody.clone(), under: nobody };
+        let mut beats = WinGraph { over: nobody.clone(), under: nobody };
         for (black, white, score) in tally.scores() {
             if score.black + score.draws > 0 {
                 beats.add(black, white);

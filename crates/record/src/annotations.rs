@@ -4,7 +4,7 @@ use go::Move;
 
 /// What a search found besides its policy and value: for readable games, and in no table.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SearchNote {
+pub struct SearchAnnotations {
     /// The most visited path from the root, with the visits of each move.
     pub variation: Vec<(Move, u32)>,
     /// Mean depth of the leaves of this search, in moves from the root; 0 when it had none of its own.
@@ -28,7 +28,7 @@ pub struct TopMove {
     pub prior: f32,
 }
 
-impl SearchNote {
+impl SearchAnnotations {
     /// Moves of the variation that are kept.
     pub const VARIATION: usize = 12;
     /// Moves of the root that are kept.

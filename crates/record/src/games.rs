@@ -101,9 +101,9 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
             rows().map(|g| g.would_resign_turn),
         ),
         optional_numbers::<Float32Type>(
-            "bleakest_value",
+            "winner_min_value",
             "worst root value, -1 to 1, that the winner saw on its own turns, for the winner; none for a draw",
-            rows().map(|g| g.bleakest_value),
+            rows().map(|g| g.winner_min_value),
         ),
         optional_numbers::<Float32Type>(
             "mean_depth",

@@ -35,7 +35,7 @@ mod table;
 mod totals;
 mod turn;
 
-pub use annotations::{SearchNote, TopMove};
+pub use annotations::{SearchAnnotations, TopMove};
 pub use batch::{ExampleRows, UncheckedRows};
 pub use error::RecordError;
 pub use example::{Example, ExampleError};
@@ -43,7 +43,7 @@ pub use game::{EndReason, GameRecord, Takeover};
 pub use game_id::{GameId, GameIdError};
 pub use gzip::unpacked;
 pub use outcome::Outcome;
-pub use projection::GameOutline;
+pub use projection::GameProjection;
 pub use ratings::RatingRow;
 pub use sgf_import::Converter;
 pub use summary::GameSummary;

@@ -12,7 +12,7 @@ const MORE: [&str; 2] = ["moves", "mean_depth"];
 
 /// A game with how long it was, but without its turns.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GameOutline {
+pub struct GameProjection {
     /// Who played, and how it ended.
     pub summary: GameSummary,
     /// Moves of the game, passes included.
@@ -21,7 +21,7 @@ pub struct GameOutline {
     pub mean_depth: Option<f32>,
 }
 
-impl GameOutline {
+impl GameProjection {
     /// The columns of a table of games that an outline needs; a reader may leave out the others.
     pub const COLUMNS: [&str; SUMMARY.len() + MORE.len()] = {
         let mut columns = [""; SUMMARY.len() + MORE.len()];
@@ -35,12 +35,12 @@ impl GameOutline {
     ///
     /// # Errors
     /// Another version, a missing column or one of another type, or a row that makes no game.
-    pub fn from_batch(batch: &RecordBatch) -> Result<Vec<GameOutline>, RecordError> {
+    pub fn from_batch(batch: &RecordBatch) -> Result<Vec<GameProjection>, RecordError> {
         let summaries = GameSummary::from_batch(batch)?;
         let table = Table::open(batch, VERSION)?;
         let moves = table.lists::<UInt16Type>("moves")?;
         let mean_depth = table.optional_numbers::<Float32Type>("mean_depth")?;
-        let outline = |(row, summary)| GameOutline {
+        let outline = |(row, summary)| GameProjection {
             summary,
             moves: moves.row(row).len() as u32,
             mean_depth: optional(mean_depth, row),
@@ -62,8 +62,8 @@ mod tests {
         let played: Vec<_> = (0..12).map(|index| synthetic::game("a-1", "w", index, size, 8)).collect();
         let batch = games::to_batch(&played);
         let columns: Vec<usize> =
-            GameOutline::COLUMNS.iter().map(|name| batch.schema_ref().index_of(name).unwrap()).collect();
-        let outlines = GameOutline::from_batch(&batch.project(&columns).unwrap()).unwrap();
+            GameProjection::COLUMNS.iter().map(|name| batch.schema_ref().index_of(name).unwrap()).collect();
+        let outlines = GameProjection::from_batch(&batch.project(&columns).unwrap()).unwrap();
         assert_eq!(outlines.len(), played.len());
         for (outline, game) in outlines.iter().zip(&played) {
             assert_eq!((outline.summary.id, outline.moves as usize), (game.id, game.turns.len()));

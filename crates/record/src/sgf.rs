@@ -4,7 +4,7 @@ use go::Move;
 use go::sgf;
 
 use crate::game::scoring_name;
-use crate::{EndReason, GameRecord, Outcome, SearchKind, SearchNote, Takeover, TopMove, Turn};
+use crate::{EndReason, GameRecord, Outcome, SearchAnnotations, SearchKind, Takeover, TopMove, Turn};
 
 /// Moves listed in the comment of a turn, most visited first.
 const TOP_MOVES: usize = 6;
@@ -57,7 +57,7 @@ impl GameRecord {
             (false, Some(threshold)) => lines.push(format!("resignation below {threshold:.3}")),
             (false, None) => {}
         }
-        if let (Some(bleakest), Outcome::Black | Outcome::White) = (self.bleakest_value, self.outcome) {
+        if let (Some(bleakest), Outcome::Black | Outcome::White) = (self.winner_min_value, self.outcome) {
             lines.push(format!("bleakest value of the winner {bleakest:+.3}"));
         }
         for Takeover { turn, model } in &self.takeovers {
@@ -94,7 +94,7 @@ impl GameRecord {
         lines.join("\n")
     }
 
-    fn note_lines(&self, note: &SearchNote) -> Vec<String> {
+    fn note_lines(&self, note: &SearchAnnotations) -> Vec<String> {
         let name = |mv: Move| mv.to_gtp(self.size);
         let variation: Vec<String> = note.variation.iter().map(|&(mv, n)| format!("{} {n}", name(mv))).collect();
         let mut lines = vec![

@@ -69,7 +69,7 @@ impl Converter {
             holdout: id.share() < self.holdout,
             resign_threshold: None,
             would_resign_turn: None,
-            bleakest_value: None,
+            winner_min_value: None,
             mean_depth: None,
             outcome: ending.outcome,
             score: ending.score,

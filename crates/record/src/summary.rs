@@ -27,7 +27,7 @@ pub struct GameSummary {
     /// First turn whose root value for the mover was below the threshold in force.
     pub would_resign_turn: Option<u16>,
     /// Worst root value the winner saw on its own turns, for the winner; `None` for a draw.
-    pub bleakest_value: Option<f32>,
+    pub winner_min_value: Option<f32>,
     /// Who won.
     pub outcome: Outcome,
     /// Black's area minus White's after komi, in points; `None` after resignation.
@@ -49,7 +49,7 @@ impl GameSummary {
         "holdout",
         "resign_threshold",
         "would_resign_turn",
-        "bleakest_value",
+        "winner_min_value",
         "outcome",
         "score",
         "end",
@@ -68,7 +68,7 @@ impl GameSummary {
         let (calibration, holdout) = (table.flags("calibration")?, table.flags("holdout")?);
         let resign_threshold = table.optional_numbers::<Float32Type>("resign_threshold")?;
         let would_resign_turn = table.optional_numbers::<UInt16Type>("would_resign_turn")?;
-        let bleakest_value = table.optional_numbers::<Float32Type>("bleakest_value")?;
+        let winner_min_value = table.optional_numbers::<Float32Type>("winner_min_value")?;
         let outcome = table.numbers::<Int8Type>("outcome")?;
         let score = table.optional_numbers::<Float32Type>("score")?;
         let positions = table.numbers::<UInt32Type>("positions")?;
@@ -82,7 +82,7 @@ impl GameSummary {
                 holdout: holdout.value(row),
                 resign_threshold: optional(resign_threshold, row),
                 would_resign_turn: optional(would_resign_turn, row),
-                bleakest_value: optional(bleakest_value, row),
+                winner_min_value: optional(winner_min_value, row),
                 outcome: read_outcome("outcome", row, outcome[row])?,
                 score: optional(score, row),
                 end: end.parse(row, str::parse)?,

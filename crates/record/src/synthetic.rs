@@ -66,7 +66,7 @@ pub fn game(model: &str, worker: &str, index: u64, size: Size, visits: u32) -> G
         resign_threshold: (!calibration).then_some(THRESHOLD),
         would_resign_turn: would_resign(&turns),
         mean_depth: (!calibration).then_some(2.5),
-        bleakest_value: outcome.winner().and_then(|winner| bleakest(winner, &turns)),
+        winner_min_value: outcome.winner().and_then(|winner| bleakest(winner, &turns)),
         outcome,
         score,
         end,

@@ -2,7 +2,7 @@
 
 use go::{Move, Size};
 
-use crate::SearchNote;
+use crate::SearchAnnotations;
 
 /// One move of a game and how it was found.
 ///
@@ -36,7 +36,7 @@ pub struct Turn {
     /// nothing was searched, or by a program that did not say it.
     pub policy_surprise: Option<f32>,
     /// More about the search, for readable games. Tables do not hold it, so turns that were read have none.
-    pub note: Option<Box<SearchNote>>,
+    pub note: Option<Box<SearchAnnotations>>,
 }
 
 /// How the move of a turn was found.

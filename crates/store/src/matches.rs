@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use object_store::path::Path;
-use record::{GameOutline, GameRecord, GameSummary, games};
+use record::{GameProjection, GameRecord, GameSummary, games};
 
 use crate::error::StoreError;
 use crate::files::PARQUET;
@@ -66,9 +66,9 @@ impl Matches {
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
-    pub fn outlines(&self, stem: &Stem) -> Result<Vec<GameOutline>, StoreError> {
+    pub fn outlines(&self, stem: &Stem) -> Result<Vec<GameProjection>, StoreError> {
         let path = self.file(stem);
-        self.at.store.read_records(&path, Some(&GameOutline::COLUMNS), GameOutline::from_batch)
+        self.at.store.read_records(&path, Some(&GameProjection::COLUMNS), GameProjection::from_batch)
     }
 
     /// The games of one file of results, with all their turns.

@@ -2,7 +2,7 @@
 
 use go::Game;
 use mcts::{Evaluator, Exploration, Settings};
-use play::{Budget, Seed, Thinker, game_seed, generator};
+use play::{Budget, SearchDriver, Seed, game_seed, generator};
 
 /// Positions that are evaluated together.
 pub(crate) const BATCH: usize = 64;
@@ -23,10 +23,10 @@ impl BatchedSearch<'_> {
     ///
     /// # Errors
     /// The model fails.
-    pub(crate) fn on(&mut self, games: &[Game], finish: &mut dyn FnMut(usize, &Thinker)) -> anyhow::Result<()> {
+    pub(crate) fn on(&mut self, games: &[Game], finish: &mut dyn FnMut(usize, &SearchDriver)) -> anyhow::Result<()> {
         let slots = (BATCH / self.budget.leaves).max(1);
         let mut next = games.iter().enumerate();
-        let mut open: Vec<(usize, Thinker, Seed)> = Vec::with_capacity(slots);
+        let mut open: Vec<(usize, SearchDriver, Seed)> = Vec::with_capacity(slots);
         loop {
             open.extend(next.by_ref().take(slots - open.len()).map(|(index, game)| self.begin(index, game)));
             if open.is_empty() {
@@ -44,8 +44,8 @@ impl BatchedSearch<'_> {
         }
     }
 
-    fn begin(&self, index: usize, game: &Game) -> (usize, Thinker, Seed) {
+    fn begin(&self, index: usize, game: &Game) -> (usize, SearchDriver, Seed) {
         let rng = generator(game_seed(self.seed, "", "thoughts", index as u64));
-        (index, Thinker::new(game.clone(), self.settings, self.budget, self.exploration), rng)
+        (index, SearchDriver::new(game.clone(), self.settings, self.budget, self.exploration), rng)
     }
 }

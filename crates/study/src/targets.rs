@@ -13,7 +13,7 @@ use config::{ModelId, RunConfig};
 use go::{Game, Size};
 use mcts::{Evaluator, Exploration, Settings};
 use models::{Models, Searcher};
-use play::{Budget, Thinker, game_seed};
+use play::{Budget, SearchDriver, game_seed};
 use serde::Serialize;
 
 use crate::batched_search::{BATCH, BatchedSearch};
@@ -190,7 +190,7 @@ fn searched(
     })
 }
 
-fn target(thinker: &Thinker) -> Vec<f64> {
+fn target(thinker: &SearchDriver) -> Vec<f64> {
     let search = thinker.search();
     let (size, counts) = (search.game().size(), search.policy_target());
     let total: u32 = counts.iter().map(|(_, count)| count).sum();

@@ -7,7 +7,7 @@ use config::PlayerId;
 
 /// The time that players spend on a game. Half of what a meeting took is put down to either player.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pace(BTreeMap<PlayerId, Spent>);
+pub(super) struct DurationEstimate(BTreeMap<PlayerId, Spent>);
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Spent {
@@ -15,7 +15,7 @@ struct Spent {
     games: u64,
 }
 
-impl Pace {
+impl DurationEstimate {
     /// Two players have played so many games in so much time.
     pub(super) fn note(&mut self, players: [&PlayerId; 2], games: u64, time: Duration) {
         for player in players.into_iter().filter(|_| games > 0) {
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn a_player_costs_what_its_games_took_and_a_stranger_what_all_did() {
         let [slow, quick, stranger] = ["GnuGo-10", "random", "uniform"].map(|name| name.parse::<PlayerId>().unwrap());
-        let mut pace = Pace::default();
+        let mut pace = DurationEstimate::default();
         assert_eq!(pace.of(Some(&slow)), 1.0);
         pace.note([&slow, &quick], 0, Duration::from_secs(9));
         pace.note([&slow, &quick], 4, Duration::from_secs(80));

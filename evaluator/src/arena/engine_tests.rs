@@ -25,7 +25,7 @@ fn arena(store: &Store, engines: &str) -> Arena {
         cache: 1 << 20,
         times: false,
         threads: 2,
-        engines: Declarations::from_toml(engines).expect("the declarations are good"),
+        engines: EngineSpecs::from_toml(engines).expect("the declarations are good"),
         worker: "test".to_owned(),
     };
     let rated = RatedRun::open(Models::new(store.clone()), &"tiny".parse().expect("a name")).expect("the run is there");

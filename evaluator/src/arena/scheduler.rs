@@ -7,8 +7,8 @@ use cli::Stop;
 use config::{ModelId, PlayerId};
 use play::{Seed, game_seed};
 use rand::SeedableRng;
-use ratings::Tally;
-use ratings::pairing::{self, About, Choice, InFlight, Question, Reason};
+use ratings::PairResults;
+use ratings::pairing::{self, Choice, InFlight, Objective, Question, Reason};
 use store::Claim;
 
 use super::Arena;
@@ -39,7 +39,7 @@ impl Arena {
     ///
     /// # Errors
     /// The store cannot be read, or the results cannot be rated.
-    pub fn propose(&self, about: About) -> Result<Option<Proposal>, EvaluatorError> {
+    pub fn propose(&self, about: Objective) -> Result<Option<Proposal>, EvaluatorError> {
         let pool = self.rated.pool()?;
         let models = self.rated.shown_models()?.into_iter().chain([ModelId::Random]).map(PlayerId::from);
         let engines = self.place.engines.engine.iter().map(|engine| PlayerId::Engine(engine.name.clone()));
@@ -77,7 +77,7 @@ impl Arena {
     }
 
     /// What other evaluators are playing now.
-    fn in_flight(&self, tally: &Tally) -> Result<InFlight, EvaluatorError> {
+    fn in_flight(&self, tally: &PairResults) -> Result<InFlight, EvaluatorError> {
         let mut in_flight = InFlight::default();
         for claim in self.rated.run().claims().list(CLAIM_LASTS)? {
             if let (Some(first), Some(second)) = (tally.place(&claim.first), tally.place(&claim.second)) {
@@ -141,7 +141,7 @@ impl Arena {
 /// A pair that is chosen and free; `None` where none is.
 pub(crate) fn draw_free(
     question: &Question,
-    about: About,
+    about: Objective,
     is_free: &dyn Fn(usize, usize) -> bool,
     rng: &mut Seed,
 ) -> Option<Choice> {

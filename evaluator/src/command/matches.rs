@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use cli::{Driver, Step, Stop, Waiting, drive, within};
 use config::{PlayerId, PlayerRef};
 use gtp::engines::Engine;
-use ratings::pairing::About;
+use ratings::pairing::Objective;
 use store::{Backoff, Run};
 
 use super::{arena, run_of_any};
@@ -83,13 +83,13 @@ pub(super) fn even(text: &str) -> Result<u64, String> {
 }
 
 impl MatchArgs {
-    fn about(&self) -> About {
+    fn about(&self) -> Objective {
         match self.about {
-            Question::Best => About::Best,
-            Question::Curve => About::Curve,
-            Question::Newest => About::Newest,
-            Question::Anchors => About::Anchors,
-            Question::Ladder => About::Ladder,
+            Question::Best => Objective::Best,
+            Question::Curve => Objective::Curve,
+            Question::Newest => Objective::Newest,
+            Question::Anchors => Objective::Anchors,
+            Question::Ladder => Objective::Ladder,
         }
     }
 

@@ -8,7 +8,7 @@ use anyhow::Context;
 use cli::Classify;
 
 use super::table::Format;
-use crate::rate::{self, AnchorChoice, PriorChoice, Wish};
+use crate::rate::{self, AnchorChoice, PriorChoice, Request};
 
 /// Arguments of `evaluator rate`.
 #[derive(clap::Args, Debug)]
@@ -41,7 +41,7 @@ pub(super) fn run(args: &RateArgs) -> anyhow::Result<()> {
     };
     let named = || format!("cannot rate {}", file.display());
     read.with_context(named).misconfigured()?;
-    let wish = Wish { prior: *prior, no_first_move: *no_first_move, anchors: anchor.clone() };
+    let wish = Request { prior: *prior, no_first_move: *no_first_move, anchors: anchor.clone() };
     let report = rate::rate(&text, &wish).with_context(named)?;
     match format {
         Format::Json => cli::print(report),

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use ratings::{Bound, Estimate, Misfit, Standings, Tally};
+use ratings::{Bound, Estimate, GoodnessOfFit, Leaderboard, PairResults};
 use serde::Serialize;
 
-use super::Wish;
+use super::Request;
 
 /// Ratings with everything that belongs to them. It prints as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -29,7 +29,7 @@ pub struct Report {
     /// The mean of the players beside the anchors, on the scale of these.
     pub link: Option<Numbers>,
     /// Whether one number for each player is enough.
-    pub misfit: Option<Fit>,
+    pub goodness_of_fit: Option<Fit>,
     /// What the numbers do not say.
     pub warnings: Vec<String>,
 }
@@ -80,7 +80,7 @@ pub struct Rated {
 }
 
 impl Report {
-    pub(super) fn new(tally: &Tally, standings: &Standings, wish: &Wish, warnings: Vec<String>) -> Report {
+    pub(super) fn new(tally: &PairResults, standings: &Leaderboard, wish: &Request, warnings: Vec<String>) -> Report {
         let against = match (wish.anchors.is_empty(), standings.players.iter().any(|player| player.group > 0)) {
             (false, false) => "the anchors",
             (false, true) => "the anchors in group 0, the mean of the group in others",
@@ -98,13 +98,13 @@ impl Report {
             first_move: standings.first_move.map(Numbers::from),
             ln_nu: standings.ratings.draws(),
             link: None,
-            misfit: None,
+            goodness_of_fit: None,
             warnings,
         }
     }
 }
 
-fn rated(tally: &Tally, standings: &Standings) -> Vec<Rated> {
+fn rated(tally: &PairResults, standings: &Leaderboard) -> Vec<Rated> {
     let elo = |player: usize| standings.players[player].rating.map_or(f64::NEG_INFINITY, |rating| rating.elo);
     let mut order: Vec<usize> = (0..standings.players.len()).collect();
     order.sort_by(|&a, &b| {
@@ -142,8 +142,8 @@ impl From<Estimate> for Numbers {
     }
 }
 
-impl From<&Misfit> for Fit {
-    fn from(&Misfit { chi_squared, expected, p, .. }: &Misfit) -> Fit {
+impl From<&GoodnessOfFit> for Fit {
+    fn from(&GoodnessOfFit { chi_squared, expected, p, .. }: &GoodnessOfFit) -> Fit {
         Fit { chi_squared, expected, p }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ratings::Tally;
+use ratings::PairResults;
 use record::Outcome;
 
 /// A table of results that cannot be read.
@@ -70,7 +70,7 @@ const COLUMNS: [&str; 4] = ["game_id", "black", "white", "result"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Results {
     /// The results.
-    pub tally: Tally,
+    pub tally: PairResults,
     /// Lines that repeat a game word for word; each game counts once.
     pub repeated: usize,
 }
@@ -88,7 +88,7 @@ pub fn read(text: &str) -> Result<Results, ResultsError> {
     let place = |column| header.iter().position(|name| name == column).ok_or(ResultsError::NoColumn(column));
     let places = [place(COLUMNS[0])?, place(COLUMNS[1])?, place(COLUMNS[2])?, place(COLUMNS[3])?];
     let mut known: BTreeMap<String, (usize, [String; 3])> = BTreeMap::new();
-    let mut results = Results { tally: Tally::default(), repeated: 0 };
+    let mut results = Results { tally: PairResults::default(), repeated: 0 };
     for (line, text) in lines {
         let cells = cells(line, text)?;
         if cells.len() != header.len() {

@@ -8,8 +8,8 @@ fn table(games: &[&str]) -> String {
     HEADER.chars().chain(lines.collect::<String>().chars()).collect()
 }
 
-fn wish(prior: PriorChoice) -> Wish {
-    Wish { prior, no_first_move: true, anchors: Vec::new() }
+fn wish(prior: PriorChoice) -> Request {
+    Request { prior, no_first_move: true, anchors: Vec::new() }
 }
 
 fn rated<'a>(report: &'a Report, player: &str) -> &'a Rated {
@@ -60,7 +60,7 @@ fn anchors_hold_the_scale() {
     let anchors = vec![AnchorChoice { player: "b".to_owned(), elo: 1800.0, sd: None }];
     let games = table(&["a,b,B", "a,b,B", "b,a,W", "b,a,B"]);
     for prior in [PriorChoice::None, PriorChoice::Gauss(1e5), PriorChoice::Walk(None)] {
-        let anchored = Wish { anchors: anchors.clone(), ..wish(prior) };
+        let anchored = Request { anchors: anchors.clone(), ..wish(prior) };
         let report = rate(&games, &anchored).expect("a good table");
         let (a, b) = (rated(&report, "a"), rated(&report, "b"));
         assert_eq!((b.elo, b.se, report.against), (Some(1800.0), Some(0.0), "the anchors"));
@@ -69,16 +69,16 @@ fn anchors_hold_the_scale() {
         let three_to_one = 400.0 * 3.0_f64.log10();
         assert!((link.elo - 1800.0 - three_to_one).abs() < if prior == PriorChoice::Walk(None) { 40.0 } else { 0.1 });
     }
-    let twice = Wish { anchors: [anchors.clone(), anchors].concat(), ..Wish::default() };
+    let twice = Request { anchors: [anchors.clone(), anchors].concat(), ..Request::default() };
     assert_eq!(rate(&games, &twice), Err(RateError::AnchorTwice("b".to_owned())));
-    let nobody = Wish { anchors: vec!["z=3".parse().expect("an anchor")], ..Wish::default() };
+    let nobody = Request { anchors: vec!["z=3".parse().expect("an anchor")], ..Request::default() };
     assert_eq!(rate(&games, &nobody).unwrap_err().to_string(), "the anchor z is no player of these games");
 }
 
 #[test]
 fn a_first_move_that_cannot_be_told_is_said_to_be() {
     for prior in [PriorChoice::None, PriorChoice::Gauss(300.0)] {
-        let wish = Wish { no_first_move: false, ..wish(prior) };
+        let wish = Request { no_first_move: false, ..wish(prior) };
         let report = rate(&table(&["a,b,B", "b,a,B"]), &wish).expect("a good table");
         assert_eq!(report.first_move, None);
         assert!(report.warnings[0].starts_with("the games do not bound what the first move is worth"));
@@ -90,7 +90,7 @@ fn a_first_move_that_cannot_be_told_is_said_to_be() {
 #[test]
 fn an_empty_table_has_no_ratings() {
     for prior in [PriorChoice::None, PriorChoice::Gauss(300.0), PriorChoice::Walk(None)] {
-        let report = rate(HEADER, &Wish { prior, ..Wish::default() }).expect("a good table");
+        let report = rate(HEADER, &Request { prior, ..Request::default() }).expect("a good table");
         assert_eq!((report.ratings.len(), report.warnings.len()), (0, 0));
     }
 }
@@ -101,7 +101,7 @@ fn results_that_go_round_are_noticed() {
     let games: Vec<&str> =
         (0..20).flat_map(|_| round).chain(["a,b,W", "b,c,W", "c,a,W", "b,a,B", "c,b,B", "a,c,B"]).collect();
     let report = rate(&table(&games), &wish(PriorChoice::None)).expect("a good table");
-    assert!(report.misfit.expect("there is something to test").p < 1e-9);
+    assert!(report.goodness_of_fit.expect("there is something to test").p < 1e-9);
     let warning = report.warnings.join("");
     assert!(warning.contains("one number for each player does not explain these results"), "{warning}");
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use config::{RunConfig, RunName};
 use ratings::{Estimate, Score};
-use record::{EndReason, GameOutline, Outcome, RatingRow};
+use record::{EndReason, GameProjection, Outcome, RatingRow};
 use serde::Serialize;
 use store::ResignThreshold;
 
@@ -228,7 +228,7 @@ pub(super) struct Counter {
 }
 
 impl Counter {
-    pub(super) fn add(&mut self, game: &GameOutline) {
+    pub(super) fn add(&mut self, game: &GameProjection) {
         let (summary, counts) = (&game.summary, &mut self.counts);
         counts.results.add(summary.outcome);
         *match summary.end {

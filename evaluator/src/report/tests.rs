@@ -4,7 +4,7 @@ use bytes::Bytes;
 use cli::Stop;
 use config::{ModelId, PlayerId, Preset};
 use go::Size;
-use gtp::engines::Declarations;
+use gtp::engines::EngineSpecs;
 use models::Models;
 use net::Device;
 use record::{EndReason, Outcome, synthetic};
@@ -19,7 +19,7 @@ fn arena() -> Arena {
     let store = Store::in_memory().expect("there is memory");
     let run = store.run(&"tiny".parse().expect("a name"));
     run.create(&Preset::Tiny.config()).expect("the run is new");
-    let (device, engines, worker) = (Device::Cpu, Declarations::default(), "test".to_owned());
+    let (device, engines, worker) = (Device::Cpu, EngineSpecs::default(), "test".to_owned());
     let place = Place { device, cache: 1 << 20, times: false, threads: 1, engines, worker };
     let rated = RatedRun::open(Models::new(store), run.name()).expect("the run is there");
     Arena::open(rated, place).expect("a good name")

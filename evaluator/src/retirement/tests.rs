@@ -1,6 +1,6 @@
 use config::{ModelId, PlayerId};
 use go::Size;
-use ratings::pairing::About;
+use ratings::pairing::Objective;
 use record::GameId;
 use store::Store;
 
@@ -43,7 +43,7 @@ fn models_far_behind_are_retired_once_and_paired_no_more() {
     assert!(retired[0].to_string().starts_with("tiny-1 is retired: "), "{}", retired[0]);
     assert_eq!(arena.rated.retire(200.0).expect("the results can be rated"), []);
     let outcast = PlayerId::from(name(RUN).model(1));
-    for about in [BEST, About::Curve] {
+    for about in [BEST, Objective::Curve] {
         let proposal = arena.propose(about).expect("the pool can be rated").expect("there are others");
         assert!(proposal.first != outcast && proposal.second != outcast, "{about:?}");
     }

@@ -17,7 +17,16 @@ fn short() -> RunConfig {
 fn options(model: &str, games: Games) -> Options {
     let model: ModelRef = model.parse().unwrap();
     let worker = "w".to_owned();
-    Options { model, worker, games, hand_on: false, device: Device::Cpu, threads: 2, cache: 0, times: false }
+    Options {
+        model,
+        worker,
+        games,
+        handoff_on_shutdown: false,
+        device: Device::Cpu,
+        threads: 2,
+        cache: 0,
+        times: false,
+    }
 }
 
 fn published(run: &Run, model: u32) -> usize {

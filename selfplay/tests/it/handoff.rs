@@ -7,7 +7,7 @@ use cli::Stop;
 use config::ModelId;
 use models::Model;
 use net::{Device, Shape, Weights};
-use selfplay::{Job, Unfinished, play};
+use selfplay::{InProgressGames, Job, play};
 use store::{ModelCard, Run};
 
 use crate::{a_run, config, endless, finish, indices, job, published, stop_after};
@@ -20,7 +20,7 @@ fn left(run: &Run) -> usize {
 #[test]
 fn stop_leaves_games_in_progress_for_other_workers() {
     let (_folder, run) = a_run();
-    let done = stop_after(&run, &Job { hand_on: true, ..endless() }, 8).unwrap();
+    let done = stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
     assert!(done.left > 0 && done.abandoned == 0, "{done:?}");
     let files = run.in_progress().files().unwrap();
     let games: Vec<_> = files.iter().flat_map(|(file, _)| run.in_progress().read(file).unwrap()).collect();
@@ -31,8 +31,8 @@ fn stop_leaves_games_in_progress_for_other_workers() {
 #[test]
 fn another_worker_finishes_games_that_were_left() {
     let (_folder, run) = a_run();
-    let stopped = stop_after(&run, &Job { hand_on: true, ..endless() }, 8).unwrap();
-    let other = Job { worker: "other".to_owned(), hand_on: true, ..job(config(&[]), 3) };
+    let stopped = stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
+    let other = Job { worker: "other".to_owned(), handoff_on_shutdown: true, ..job(config(&[]), 3) };
     let done = finish(&run, &other);
     assert_eq!((done.games, done.finished), (3, 3 + stopped.left), "its own games, and those that were left");
     assert_eq!(left(&run), 0);
@@ -45,9 +45,9 @@ fn another_worker_finishes_games_that_were_left() {
 #[test]
 fn worker_does_not_begin_games_again_that_it_left() {
     let (_folder, run) = a_run();
-    let stopped = stop_after(&run, &Job { hand_on: true, ..endless() }, 8).unwrap();
+    let stopped = stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
     let wanted = stopped.finished + stopped.left;
-    finish(&run, &Job { hand_on: true, ..job(config(&[]), wanted) });
+    finish(&run, &Job { handoff_on_shutdown: true, ..job(config(&[]), wanted) });
     let games = indices(&published(&run));
     let once: std::collections::BTreeSet<u64> = games.iter().copied().collect();
     assert_eq!(games.len(), once.len(), "{games:?}");
@@ -57,11 +57,11 @@ fn worker_does_not_begin_games_again_that_it_left() {
 #[test]
 fn worker_of_one_model_leaves_games_of_another_alone() {
     let (_folder, run) = a_run();
-    stop_after(&run, &Job { hand_on: true, ..endless() }, 8).unwrap();
+    stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
     let model = trained(&run, 1);
-    let job = Job { worker: "other".to_owned(), model: id(1), hand_on: true, ..job(config(&[]), 2) };
+    let job = Job { worker: "other".to_owned(), model: id(1), handoff_on_shutdown: true, ..job(config(&[]), 2) };
     let watch = &mut |_| Ok(ControlFlow::Continue(()));
-    play(&run, &job, &model, &mut Unfinished::default(), &Stop::never(), watch).unwrap();
+    play(&run, &job, &model, &mut InProgressGames::default(), &Stop::never(), watch).unwrap();
     assert_eq!(left(&run), 1);
     assert_eq!(run.games().indices(1, "other").unwrap().len(), 2);
 }
@@ -70,11 +70,11 @@ fn worker_of_one_model_leaves_games_of_another_alone() {
 fn newer_model_takes_over_games_in_progress_where_the_run_follows_within_games() {
     let (_folder, run) = a_run();
     let config = config(&["selfplay.follow_within_games=true"]);
-    let mut unfinished = Unfinished::default();
+    let mut unfinished = InProgressGames::default();
     let mut until = |progress: selfplay::Progress| {
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
-    let job = Job { follows: true, ..job(config, u64::MAX) };
+    let job = Job { follow_latest: true, ..job(config, u64::MAX) };
     play(&run, &job, &Model::Random, &mut unfinished, &Stop::never(), &mut until).unwrap();
     let before = published(&run).len();
     let model = trained(&run, 1);

@@ -14,7 +14,7 @@ use cli::Stop;
 use config::{ModelId, Preset, RunConfig};
 use models::Model;
 use record::GameRecord;
-use selfplay::{Job, Progress, SelfplayError, Threshold, Unfinished, play};
+use selfplay::{InProgressGames, Job, Progress, SelfplayError, Threshold, play};
 use store::{Run, Store};
 use tempfile::TempDir;
 
@@ -41,8 +41,8 @@ fn job(config: RunConfig, games: u64) -> Job {
         threads: 2,
         cache: 1 << 16,
         times: false,
-        hand_on: false,
-        follows: false,
+        handoff_on_shutdown: false,
+        follow_latest: false,
         threshold: Threshold::new(None),
     }
 }
@@ -54,14 +54,16 @@ fn endless() -> Job {
 
 /// Plays a job of a built-in model to its end.
 fn finish(run: &Run, job: &Job) -> Progress {
-    play(run, job, &Model::Random, &mut Unfinished::default(), &Stop::never(), &mut |_| Ok(ControlFlow::Continue(())))
-        .unwrap()
+    play(run, job, &Model::Random, &mut InProgressGames::default(), &Stop::never(), &mut |_| {
+        Ok(ControlFlow::Continue(()))
+    })
+    .unwrap()
 }
 
 /// Plays until so many games are finished, and stops then.
 fn stop_after(run: &Run, job: &Job, games: u64) -> Result<Progress, SelfplayError> {
     let stop = Stop::never();
-    play(run, job, &Model::Random, &mut Unfinished::default(), &stop, &mut |progress| {
+    play(run, job, &Model::Random, &mut InProgressGames::default(), &stop, &mut |progress| {
         if progress.finished >= games {
             stop.request();
         }

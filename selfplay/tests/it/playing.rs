@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use cli::Stop;
 use models::Model;
-use selfplay::{Job, SelfplayError, Threshold, Unfinished, play};
+use selfplay::{InProgressGames, Job, SelfplayError, Threshold, play};
 
 use crate::{a_run, config, endless, finish, indices, job, published};
 
@@ -55,7 +55,7 @@ fn play_workers_of_one_run_play_different_games() {
 #[test]
 fn play_break_finishes_games_in_progress_and_begins_none() {
     let (_folder, run) = a_run();
-    let mut unfinished = Unfinished::default();
+    let mut unfinished = InProgressGames::default();
     let mut watch = |progress: selfplay::Progress| {
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
@@ -74,7 +74,7 @@ fn play_new_threshold_holds_for_games_that_begin_later() {
         }
         Ok(ControlFlow::Continue(()))
     };
-    play(&run, &job, &Model::Random, &mut Unfinished::default(), &Stop::never(), &mut watch).unwrap();
+    play(&run, &job, &Model::Random, &mut InProgressGames::default(), &Stop::never(), &mut watch).unwrap();
     let (before, after): (Vec<_>, Vec<_>) =
         published(&run).into_iter().partition(|game| game.resign_threshold.is_none());
     assert!(before.len() >= 5 && !after.is_empty(), "{} games before, {} after", before.len(), after.len());
@@ -88,7 +88,8 @@ fn play_store_that_refuses_games_is_the_error() {
     fs::create_dir(folder.path().join("tiny")).unwrap();
     fs::write(folder.path().join("tiny/games"), "").unwrap();
     let watch = &mut |_| Ok(ControlFlow::Continue(()));
-    let error = play(&run, &endless(), &Model::Random, &mut Unfinished::default(), &Stop::never(), watch).unwrap_err();
+    let error =
+        play(&run, &endless(), &Model::Random, &mut InProgressGames::default(), &Stop::never(), watch).unwrap_err();
     assert!(matches!(error, SelfplayError::Store(_)), "{error}");
 }
 
@@ -101,7 +102,7 @@ fn play_error_of_the_watch_is_told_when_all_finished_games_are_published() {
         let missing = || SelfplayError::Store(store::StoreError::NotFound { path: "a threshold".to_owned() });
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Err(missing()) }
     };
-    let mut unfinished = Unfinished::default();
+    let mut unfinished = InProgressGames::default();
     let error = play(&run, &endless(), &Model::Random, &mut unfinished, &Stop::never(), &mut watch).unwrap_err();
     assert!(error.to_string().contains("a threshold"), "{error}");
     assert!(published(&run).len() as u64 >= finished && finished >= 5, "{finished}");

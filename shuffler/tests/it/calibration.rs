@@ -20,7 +20,7 @@ fn calibrator_publishes_the_quantile_of_the_newest_calibration_games_once() {
     let new = calibration(2);
     run.games().publish(2, "w", &new).unwrap();
     let found = calibrator.update().unwrap().unwrap();
-    let newest: Vec<f32> = new.iter().rev().filter_map(|game| game.bleakest_value).take(20).collect();
+    let newest: Vec<f32> = new.iter().rev().filter_map(|game| game.winner_min_value).take(20).collect();
     let expected = record::calibration::quantile(&newest, f64::from(settings.quantile)).unwrap().min(0.0);
     assert_eq!((found.threshold, found.games, found.from_model, found.to_model), (expected, 20, 2, 2));
     assert!(found.rate_low <= found.false_positive_rate && found.false_positive_rate <= found.rate_high);

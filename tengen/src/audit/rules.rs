@@ -115,15 +115,15 @@ fn ending(game: &GameRecord, board: &Game, config: &RunConfig) -> Option<String>
     (!over).then(|| format!("the board does not show an end by {}", game.end))
 }
 
-/// What the record says of resigning follows from the values.
+/// What the record says of resigning follow_latest from the values.
 fn resignation(game: &GameRecord) -> Vec<String> {
     let mut problems = Vec::new();
     if game.calibration && game.end == EndReason::Resignation {
         problems.push("a calibration game that ended by resignation".to_owned());
     }
     let bleakest = game.outcome.winner().and_then(|winner| bleakest(winner, &game.turns));
-    if game.bleakest_value != bleakest {
-        problems.push(format!("bleakest value {:?}, and its turns have {bleakest:?}", game.bleakest_value));
+    if game.winner_min_value != bleakest {
+        problems.push(format!("bleakest value {:?}, and its turns have {bleakest:?}", game.winner_min_value));
     }
     problems
 }

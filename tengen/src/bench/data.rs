@@ -9,7 +9,7 @@ use anyhow::Context;
 use cli::Classify;
 use config::{Preset, RunConfig, RunName};
 use go::{Size, Symmetry};
-use net::{Ready, Shape, Targets};
+use net::{EncodedBatch, Shape, Targets};
 use record::{Example, GameRecord, synthetic};
 use serde::Serialize;
 use store::{FileRef, Manifest, Run, Stem, Store, StoreError};
@@ -233,7 +233,7 @@ impl MadeUp {
             let rows = self.run.shards().read(generation, part)?;
             for first in (0..rows.len()).step_by(BATCH) {
                 let wanted: Vec<u32> = (first..rows.len().min(first + BATCH)).map(|row| row as u32).collect();
-                Ready::new(Shape::plain(self.size), &rows.take(&wanted).to_examples(), &targets, &symmetries)?;
+                EncodedBatch::new(Shape::plain(self.size), &rows.take(&wanted).to_examples(), &targets, &symmetries)?;
             }
             Ok(rows.len() as f64)
         })?;

@@ -5,7 +5,7 @@ use std::fmt;
 use cli::Classify;
 use go::{Game, Move, Size};
 use mcts::{Draw, Evaluator, Request, Ticket, choice};
-use net::{Bare, Device, Model, Network, Precision, Weights};
+use net::{Device, InferenceBench, Model, Network, Precision, Weights};
 use play::generator;
 use serde::Serialize;
 
@@ -103,9 +103,10 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 
 fn rates(bench: &Bench<'_>, subject: &Subject, device: Device, batch: u32) -> anyhow::Result<Case> {
     let weights = &subject.weights;
-    let of = |precision| Ok::<_, anyhow::Error>(Bare::of(&model(weights, device, precision, batch as usize)?));
-    let networks: [Bare; 3] =
-        [of(Precision::Auto)?, of(Precision::F32)?, Bare::plain(weights, device, batch as usize)?];
+    let of =
+        |precision| Ok::<_, anyhow::Error>(InferenceBench::of(&model(weights, device, precision, batch as usize)?));
+    let networks: [InferenceBench; 3] =
+        [of(Precision::Auto)?, of(Precision::F32)?, InferenceBench::plain(weights, device, batch as usize)?];
     // libtorch prepares its kernels in the first evaluations.
     for network in networks.iter().flat_map(|network| [network; 2]) {
         network.evaluate()?;

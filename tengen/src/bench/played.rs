@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use mcts::Evaluator;
-use play::{Contest, EvaluatorCounts, EvaluatorStats, Finish, Match, Selfplay, Void};
+use play::{BatchedGame, EvaluatorCounts, EvaluatorStats, Finish, Match, Selfplay, Void};
 use record::GameRecord;
 
 use super::clock::{Spent, Stopwatch};
@@ -33,7 +33,7 @@ pub(super) fn per_second(all: &[Played], things: impl Fn(&Played) -> f64) -> f64
 }
 
 /// A game whose moves can be counted.
-pub(super) trait Turns: Contest {
+pub(super) trait Turns: BatchedGame {
     /// Moves made so far.
     fn turns(&self) -> usize;
     /// Moves of a game that is over.
@@ -66,7 +66,7 @@ struct Counted<'a, G> {
     moves: &'a Cell<usize>,
 }
 
-impl<G: Turns> Contest for Counted<'_, G> {
+impl<G: Turns> BatchedGame for Counted<'_, G> {
     type Finished = G::Finished;
 
     fn model(&self) -> Option<usize> {

@@ -6,7 +6,7 @@ use cli::Classify;
 use config::{Preset, RunConfig};
 use go::{Game, Move, Size};
 use mcts::{Evaluator, Settings, choice};
-use play::{Budget, Seed, Thinker, Uniform, generator};
+use play::{Budget, SearchDriver, Seed, Uniform, generator};
 use serde::Serialize;
 
 use super::Bench;
@@ -68,7 +68,7 @@ pub(super) struct UniformGame {
     settings: Settings,
     board: Size,
     budget: Budget,
-    thinker: Thinker,
+    thinker: SearchDriver,
     model: Uniform,
     rng: Seed,
     /// Nodes and bytes of the last tree.
@@ -80,11 +80,11 @@ impl UniformGame {
         let settings = Settings::new(&config.search, &config.game);
         let board = Size::new(config.game.size).misconfigured()?;
         let budget = Budget { visits, leaves: config.search.leaves };
-        let thinker = Thinker::new(Game::new(board), settings, budget, None);
+        let thinker = SearchDriver::new(Game::new(board), settings, budget, None);
         Ok(UniformGame { settings, board, budget, thinker, model: Uniform::new(), rng: generator(1), size: (0, 0) })
     }
 
-    pub(super) fn thinker(&self) -> &Thinker {
+    pub(super) fn thinker(&self) -> &SearchDriver {
         &self.thinker
     }
 
@@ -105,7 +105,7 @@ impl UniformGame {
         let mv = choice::draw(&visits, 1.0, &mut self.rng).map_or(Move::Pass, |index| moves[index].mv);
         self.thinker.advance(mv)?;
         if self.thinker.search().game().is_over(self.settings.scoring) {
-            self.thinker = Thinker::new(Game::new(self.board), self.settings, self.budget, None);
+            self.thinker = SearchDriver::new(Game::new(self.board), self.settings, self.budget, None);
         }
         Ok(made.into())
     }

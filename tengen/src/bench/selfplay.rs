@@ -7,7 +7,7 @@ use std::time::Duration;
 use cli::{Classify, PlaceArgs};
 use config::RunConfig;
 use mcts::Evaluator;
-use net::{Bare, Model, Precision};
+use net::{InferenceBench, Model, Precision};
 use play::{Cached, EvaluatorCounts, EvaluatorStats, Instrumented, Selfplay, SelfplaySpec};
 use serde::Serialize;
 
@@ -119,7 +119,7 @@ fn total(rates: &[Rate]) -> Rate {
 }
 
 fn bare(model: &Model, batch: usize, time: Duration) -> anyhow::Result<Rate> {
-    let network = Bare::of(model);
+    let network = InferenceBench::of(model);
     // libtorch prepares its kernels in the first evaluations.
     (0..2).try_for_each(|_| network.evaluate())?;
     Rate::measure(time, || Ok(network.evaluate().map(|()| batch as f64)?))

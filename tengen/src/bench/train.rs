@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use cli::{Classify, PlaceArgs};
-use net::{Drill, Precision, Recipe, Targets, Trainer, Workshop};
+use net::{Precision, Targets, TrainBench, TrainConfig, TrainDevice, Trainer};
 use record::{Example, ExampleRows, synthetic};
 use serde::Serialize;
-use trainer::Ahead;
+use trainer::Prefetch;
 
 use super::Bench;
 use super::clock::Rate;
@@ -72,17 +72,17 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Case> {
     let (config, shape) = (&subject.config, subject.weights.shape());
     let device = args.place.device.parse().misconfigured()?;
-    let workshop = Workshop { device, precision: args.precision, threads: args.place.threads() };
+    let workshop = TrainDevice { device, precision: args.precision, threads: args.place.threads() };
     let targets = Targets::new(&config.selfplay, &config.train);
-    let recipe = Recipe { train: config.train.clone(), targets, seed: config.seed };
+    let recipe = TrainConfig { train: config.train.clone(), targets, seed: config.seed };
     let trainer = || Trainer::new(&subject.weights, 0, recipe.clone(), workshop);
     let batch = config.train.batch;
     let rows = Arc::new(rows(shape.size, batch)?);
-    let mut drill = Drill::new(trainer()?, &rows.take(&numbers(&rows, 0, batch)).to_examples())?;
+    let mut drill = TrainBench::new(trainer()?, &rows.take(&numbers(&rows, 0, batch)).to_examples())?;
     let mut whole = trainer()?;
     let mut at = 0;
     let source = Arc::clone(&rows);
-    let ahead = Ahead::<std::convert::Infallible>::new(move || {
+    let ahead = Prefetch::<std::convert::Infallible>::new(move || {
         at += batch;
         Ok(source.take(&numbers(&source, at, batch)).to_examples())
     });

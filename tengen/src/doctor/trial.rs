@@ -6,7 +6,7 @@ use std::time::Instant;
 use config::{LearningRate, Preset, Train};
 use go::{Game, Size};
 use mcts::{Draw, Evaluator, Request};
-use net::{Device, NetError, Network, Precision, Recipe, Shape, Targets, Trainer, Weights, Workshop};
+use net::{Device, NetError, Network, Precision, Shape, Targets, TrainConfig, TrainDevice, Trainer, Weights};
 use record::{Example, synthetic};
 use serde::Serialize;
 
@@ -29,7 +29,7 @@ impl Trial {
     }
 }
 
-/// Tries a device in a precision.
+/// Retries a device in a precision.
 pub(super) fn of(device: Device, precision: Precision) -> Trial {
     let inference = timed(|| infer(device, precision));
     let unsupported = matches!(inference, Err(NetError::NoBf16 { .. }));
@@ -58,11 +58,11 @@ fn infer(device: Device, precision: Precision) -> Result<(), NetError> {
 }
 
 fn train(device: Device, precision: Precision) -> Result<(), NetError> {
-    let workshop = Workshop { device, precision, threads: 1 };
+    let workshop = TrainDevice { device, precision, threads: 1 };
     let plain = Preset::Minigo.config();
     let learning_rate = vec![LearningRate { from_step: 0, rate: 0.01 }];
     let train = Train { batch: 32, learning_rate, ..plain.train.clone() };
-    let recipe = Recipe { targets: Targets::new(&plain.selfplay, &train), train, seed: 1 };
+    let recipe = TrainConfig { targets: Targets::new(&plain.selfplay, &train), train, seed: 1 };
     let games = (0..).map(|index| synthetic::game("doctor", "0", index, shape().size, 10));
     let examples = games.take(4).map(|game| game.examples()).collect::<Result<Vec<_>, _>>();
     let examples: Vec<Example> = examples.expect("made-up games go by the rules").concat();

@@ -6,7 +6,7 @@ use cli::Stop;
 use models::Models;
 use net::{FileKind, Inputs, NetError, Shape, Weights};
 use store::{Run, SourceKind, Store};
-use trainer::{Beginning, Course, Lesson, People, TrainerError, bootstrap};
+use trainer::{Course, HumanGames, InitialWeights, Lesson, TrainerError, bootstrap};
 
 use crate::{WORKSHOP, config, examples, publish, run, train, train_next};
 
@@ -19,8 +19,8 @@ fn weights(seed: u64) -> Weights {
 }
 
 /// A beginning with weights in a file of Leela Zero's kind.
-fn of_file(weights: &Weights) -> Beginning {
-    Beginning::of_file("net.txt", &FileKind::LeelaZero.write(weights, &[]).unwrap().0).unwrap()
+fn of_file(weights: &Weights) -> InitialWeights {
+    InitialWeights::of_file("net.txt", &FileKind::LeelaZero.write(weights, &[]).unwrap().0).unwrap()
 }
 
 /// Games in which everybody plays the points of the board in order, and Black always wins.
@@ -36,8 +36,8 @@ pub(crate) fn collection(games: usize) -> Vec<u8> {
     (0..games).map(|n| format!("(;SZ[5]KM[{}.5]RE[B+R]{})\n", n / 25, points(n % 25))).collect::<String>().into_bytes()
 }
 
-fn people(games: usize) -> People {
-    People::read(&config(), &[("games.sgf".to_owned(), collection(games))]).unwrap()
+fn people(games: usize) -> HumanGames {
+    HumanGames::read(&config(), &[("games.sgf".to_owned(), collection(games))]).unwrap()
 }
 
 fn course(steps: u64) -> Course {
@@ -92,12 +92,12 @@ fn a_model_of_another_run_is_named_on_the_card() {
     let [old, new] = ["old", "new"].map(|name| models.store().run(&name.parse().unwrap()));
     [&old, &new].into_iter().for_each(|run| run.create(&config()).unwrap());
     of_file(&weights(1)).publish(&old, &config()).unwrap();
-    let beginning = Beginning::of_model(&models, &"old-1".parse().unwrap()).unwrap();
+    let beginning = InitialWeights::of_model(&models, &"old-1".parse().unwrap()).unwrap();
     let card = beginning.publish(&new, &config()).unwrap();
     assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Model, "old-1"));
     assert_eq!(new.models().get(1).unwrap().1, old.models().get(1).unwrap().1);
     for (id, problem) in [("old-2", "the newest of run old is old-1"), ("random", "random has no weights")] {
-        let error = Beginning::of_model(&models, &id.parse().unwrap()).unwrap_err();
+        let error = InitialWeights::of_model(&models, &id.parse().unwrap()).unwrap_err();
         assert!(error.to_string().contains(problem), "{error}");
     }
 }
@@ -107,7 +107,7 @@ fn a_model_of_another_run_is_named_on_the_card() {
 fn a_model_grows_into_a_larger_tower_and_learns_there() {
     let run = run();
     let small = Shape { filters: shape().filters - 3, blocks: shape().blocks - 1, ..shape() };
-    let beginning = |shape| Beginning::of_file("small", &Weights::synthetic(shape, 1).to_bytes()).unwrap();
+    let beginning = |shape| InitialWeights::of_file("small", &Weights::synthetic(shape, 1).to_bytes()).unwrap();
     let card = beginning(small).grown(&config()).unwrap().publish(&run, &config()).unwrap();
     assert_eq!((card.network, card.origin[0].name.as_str()), (config().network, "small"));
     // The scales of what the new block adds, and what the policy takes from the new filters.
@@ -208,19 +208,19 @@ fn games_are_set_aside_by_their_names_and_counted() {
     assert!((1..25).contains(&people.unseen_games()), "{}", people.unseen_games());
     assert_eq!(people.positions(), 8 * people.games());
     let twice = [collection(100), collection(100)].map(|bytes| ("games.sgf".to_owned(), bytes));
-    assert_eq!(People::read(&config(), &twice).unwrap().games(), people.games());
+    assert_eq!(HumanGames::read(&config(), &twice).unwrap().games(), people.games());
 }
 
 #[test]
 fn collections_of_no_use_are_named() {
-    let read = |text: &str| People::read(&config(), &[("a.sgf".to_owned(), text.as_bytes().to_vec())]);
+    let read = |text: &str| HumanGames::read(&config(), &[("a.sgf".to_owned(), text.as_bytes().to_vec())]);
     let error = read("(;SZ[9]KM[0.5]RE[B+R];B[aa])").unwrap_err();
     assert_eq!(
         error.to_string(),
         "there is no game to learn from: 1 are of no use, 0 are set aside by selfplay.holdout"
     );
     let broken = [0x1f, 0x8b, 0];
-    let error = People::read(&config(), &[("a.sgf.gz".to_owned(), broken.to_vec())]).unwrap_err();
+    let error = HumanGames::read(&config(), &[("a.sgf.gz".to_owned(), broken.to_vec())]).unwrap_err();
     assert!(error.to_string().starts_with("a.sgf.gz: not a whole gzip file"), "{error}");
     let text = String::from_utf8(collection(30)).unwrap() + "(;SZ[5]KM[0.5];B[aa])\n";
     let people = read(&text).unwrap();

@@ -12,12 +12,12 @@ mod resuming;
 
 use cli::{Stop, drive};
 use config::{Preset, RunConfig};
-use net::{Device, Precision, Shape, Workshop};
+use net::{Device, Precision, Shape, TrainDevice};
 use record::{Example, ExampleRows, GameRecord, synthetic};
 use store::{DrawSummary, Manifest, ModelCard, Run, Store, WindowSummary};
 use trainer::{Driver, Progress, Setting, TrainerError};
 
-const WORKSHOP: Workshop = Workshop { device: Device::Cpu, precision: Precision::F32, threads: 1 };
+const WORKSHOP: TrainDevice = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
 
 /// 5x5 with a network that takes no time: 6 steps of 16 examples for each model.
 fn config() -> RunConfig {

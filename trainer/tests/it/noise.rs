@@ -4,7 +4,7 @@ use cli::Stop;
 use config::RunConfig;
 use record::{Example, GameRecord};
 use store::Run;
-use trainer::{Noise, TrainerError};
+use trainer::{LabelNoise, TrainerError};
 
 use crate::{WORKSHOP, config, examples, games, publish, run};
 
@@ -34,7 +34,7 @@ fn outcomes() -> RunConfig {
 fn wrong_results_are_learned_and_seen_on_true_ones() {
     let (run, config) = (prepared(), outcomes());
     let before = (run.logs().list().unwrap(), run.models().list().unwrap(), run.checkpoints().newest().unwrap());
-    let noise = Noise::new(&run, &config, WORKSHOP).unwrap();
+    let noise = LabelNoise::new(&run, &config, WORKSHOP).unwrap();
     assert_eq!((noise.generation(), noise.batches()), (1, 6));
     let trial = |share| noise.trial(share, 60, &Stop::never(), &mut |_| ()).unwrap().unwrap();
     let (right, again, wrong) = (trial(0.0), trial(0.0), trial(1.0));
@@ -49,13 +49,13 @@ fn wrong_results_are_learned_and_seen_on_true_ones() {
 fn a_stop_ends_it_and_what_is_missing_is_said() {
     let (run, config) = (prepared(), outcomes());
     let (stop, mut taken) = (Stop::never(), 0);
-    let stopped = Noise::new(&run, &config, WORKSHOP).unwrap().trial(0.1, 50, &stop, &mut |step| {
+    let stopped = LabelNoise::new(&run, &config, WORKSHOP).unwrap().trial(0.1, 50, &stop, &mut |step| {
         taken = step;
         stop.request();
     });
     assert_eq!((stopped.unwrap(), taken), (None, 1));
     let bare = crate::run();
-    let error = |run: &Run| Noise::new(run, &config, WORKSHOP).err().expect("something is missing");
+    let error = |run: &Run| LabelNoise::new(run, &config, WORKSHOP).err().expect("something is missing");
     assert_eq!(error(&bare).to_string(), "run r has no shards to learn from");
     publish(&bare, 1, &[], 40);
     assert!(matches!(error(&bare), TrainerError::NoExamples { generation: 1 }));

@@ -5,7 +5,7 @@ use std::error::Error;
 
 use bytes::Bytes;
 use exit_class::{Classified, ExitClass};
-use net::{Device, Weights, Workshop};
+use net::{Device, TrainDevice, Weights};
 use store::{Checkpoint, Run};
 use trainer::TrainerError;
 
@@ -86,7 +86,7 @@ fn a_missing_gpu_is_not_a_bad_checkpoint() {
     let run = run();
     publish_two(&run);
     // No machine has so many.
-    let workshop = Workshop { device: Device::Cuda(1 << 20), ..WORKSHOP };
+    let workshop = TrainDevice { device: Device::Cuda(1 << 20), ..WORKSHOP };
     let refused = || train_next(&run, &config(), workshop, &cli::Stop::never(), &mut |_| ()).unwrap_err();
     for error in [refused(), train_some(&run, 2).map_or_else(refused, |card| panic!("{card:?} is finished"))] {
         assert_eq!(error.class(), ExitClass::Configuration, "{error:?}");

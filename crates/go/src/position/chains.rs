@@ -4,7 +4,7 @@ use super::Position;
 use crate::color::Color;
 use crate::geometry::geometry;
 use crate::point::Point;
-use crate::point_state::{Cell, Content};
+use crate::point_state::{Content, PointState};
 use crate::zobrist;
 
 impl Position {
@@ -13,12 +13,12 @@ impl Position {
     }
 
     /// Whether the chain of a stone has at most one liberty.
-    pub(super) fn in_atari(&self, cell: &Cell) -> bool {
+    pub(super) fn in_atari(&self, cell: &PointState) -> bool {
         self.cells[usize::from(cell.head)].liberties.are_one_point()
     }
 
     /// The cell that stands for the chain of a stone.
-    pub(super) fn head(&self, point: Point) -> &Cell {
+    pub(super) fn head(&self, point: Point) -> &PointState {
         &self.cells[usize::from(self.cells[point.index()].head)]
     }
 
@@ -38,7 +38,7 @@ impl Position {
         self.stones.of_mut(color).insert(point);
         let at = point.index() as u16;
         let own = Content::stone(color);
-        self.cells[point.index()] = Cell { content: own, head: at, next: at, len: 1, ..Cell::EMPTY };
+        self.cells[point.index()] = PointState { content: own, head: at, next: at, len: 1, ..PointState::EMPTY };
         for &neighbour in self.around(point) {
             let cell = self.cells[usize::from(neighbour)];
             match cell.content {
@@ -64,7 +64,7 @@ impl Position {
             return;
         }
         let (large, small) = if self.cells[a].len >= self.cells[b].len { (a, b) } else { (b, a) };
-        let Cell { len, liberties, .. } = self.cells[small];
+        let PointState { len, liberties, .. } = self.cells[small];
         self.cells[large].len += len;
         self.cells[large].liberties.join(liberties);
         let mut at = small;
@@ -99,7 +99,7 @@ impl Position {
             self.hash ^= zobrist::key(color, point);
             self.stones.of_mut(color).remove(point);
             let next = self.cells[usize::from(at)].next;
-            self.cells[usize::from(at)] = Cell::EMPTY;
+            self.cells[usize::from(at)] = PointState::EMPTY;
             for &neighbour in self.around(point) {
                 let cell = self.cells[usize::from(neighbour)];
                 if cell.content == Content::stone(color.opponent()) {

@@ -2,12 +2,12 @@
 
 use config::EngineName;
 use go::{Color, Game, Move, Point, PointSet};
-use play::{Guest, Reply, Seed, Trouble, generator};
+use play::{ExternalPlayer, PlayerError, Response, Seed, generator};
 use rand::RngExt;
 
 /// A weak player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Weak {
+pub(crate) enum Baseline {
     /// Any legal point, all alike, but its own one-point eyes; passes when there is none.
     Random,
     /// Takes what can be taken, the most first; saves its own stones from being taken; otherwise as `Random`, but puts
@@ -15,53 +15,53 @@ pub(crate) enum Weak {
     Captures,
 }
 
-impl Weak {
-    pub(crate) const ALL: [Weak; 2] = [Weak::Random, Weak::Captures];
+impl Baseline {
+    pub(crate) const ALL: [Baseline; 2] = [Baseline::Random, Baseline::Captures];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Weak::Random => "Random",
-            Weak::Captures => "Captures",
+            Baseline::Random => "Random",
+            Baseline::Captures => "Captures",
         }
     }
 
-    pub(crate) fn named(name: &EngineName) -> Option<Weak> {
-        Weak::ALL.into_iter().find(|weak| weak.name() == name.as_str())
+    pub(crate) fn named(name: &EngineName) -> Option<Baseline> {
+        Baseline::ALL.into_iter().find(|weak| weak.name() == name.as_str())
     }
 
     fn choose(self, game: &Game, rng: &mut Seed) -> Move {
         match self {
-            Weak::Random => random_move(game, rng),
-            Weak::Captures => capturing_move(game, rng),
+            Baseline::Random => random_move(game, rng),
+            Baseline::Captures => capturing_move(game, rng),
         }
     }
 }
 
 /// A weak player at a board.
 #[derive(Debug)]
-pub(crate) struct WeakGuest {
-    weak: Weak,
+pub(crate) struct BaselinePlayer {
+    weak: Baseline,
     rng: Seed,
-    reply: Option<Reply>,
+    reply: Option<Response>,
 }
 
-impl WeakGuest {
-    pub(crate) fn new(weak: Weak, seed: u64) -> WeakGuest {
-        WeakGuest { weak, rng: generator(seed), reply: None }
+impl BaselinePlayer {
+    pub(crate) fn new(weak: Baseline, seed: u64) -> BaselinePlayer {
+        BaselinePlayer { weak, rng: generator(seed), reply: None }
     }
 }
 
-impl Guest for WeakGuest {
+impl ExternalPlayer for BaselinePlayer {
     fn ask_move(&mut self, game: &Game) {
-        self.reply = Some(Reply::Move(self.weak.choose(game, &mut self.rng)));
+        self.reply = Some(Response::Move(self.weak.choose(game, &mut self.rng)));
     }
 
     /// It does not count.
     fn ask_score(&mut self, _: &Game) {
-        self.reply = Some(Reply::Score(None));
+        self.reply = Some(Response::Score(None));
     }
 
-    fn answer(&mut self) -> Option<Result<Reply, Trouble>> {
+    fn answer(&mut self) -> Option<Result<Response, PlayerError>> {
         self.reply.take().map(Ok)
     }
 }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     /// All that a player chooses in 200 tries.
-    fn choices(weak: Weak, game: &Game) -> BTreeSet<String> {
+    fn choices(weak: Baseline, game: &Game) -> BTreeSet<String> {
         let mut rng = generator(1);
         (0..200).map(|_| weak.choose(game, &mut rng).to_gtp(game.size())).collect()
     }
@@ -144,33 +144,33 @@ mod tests {
     #[test]
     fn random_plays_everywhere_but_in_its_own_eyes() {
         let game = game(".XO XXO OO.", Color::Black);
-        assert_eq!(choices(Weak::Random, &game), BTreeSet::from(["C1".to_owned()]), "A3 is an eye");
+        assert_eq!(choices(Baseline::Random, &game), BTreeSet::from(["C1".to_owned()]), "A3 is an eye");
         let full = self::game(".X. XXX .X.", Color::Black);
-        assert_eq!(choices(Weak::Random, &full), BTreeSet::from(["pass".to_owned()]));
-        assert_eq!(choices(Weak::Random, &self::game("... ... ...", Color::Black)).len(), 9);
+        assert_eq!(choices(Baseline::Random, &full), BTreeSet::from(["pass".to_owned()]));
+        assert_eq!(choices(Baseline::Random, &self::game("... ... ...", Color::Black)).len(), 9);
     }
 
     #[test]
     fn captures_takes_the_most() {
         let game = game("XO... X.... .XX.. XOO.. .XX..", Color::Black);
         // B4 takes nothing, D2 takes two, and C5 takes one.
-        assert_eq!(choices(Weak::Captures, &game), BTreeSet::from(["D2".to_owned()]));
+        assert_eq!(choices(Baseline::Captures, &game), BTreeSet::from(["D2".to_owned()]));
     }
 
     #[test]
     fn captures_saves_its_own_and_does_not_put_stones_in_danger() {
         let danger = game("XO... ..... ..... ..... .....", Color::Black);
-        assert_eq!(choices(Weak::Captures, &danger), BTreeSet::from(["A4".to_owned()]));
+        assert_eq!(choices(Baseline::Captures, &danger), BTreeSet::from(["A4".to_owned()]));
         let corner = game(".X... ..... ..... ..... .....", Color::White);
-        let reckless = choices(Weak::Random, &corner);
+        let reckless = choices(Baseline::Random, &corner);
         assert!(reckless.contains("A5") && reckless.contains("C3"), "both are legal: {reckless:?}");
-        let careful = choices(Weak::Captures, &corner);
+        let careful = choices(Baseline::Captures, &corner);
         assert!(!careful.contains("A5") && careful.contains("C3"), "a stone on A5 has one liberty: {careful:?}");
     }
 
     #[test]
     fn games_of_weak_players_come_to_an_end() {
-        for weak in Weak::ALL {
+        for weak in Baseline::ALL {
             let mut game = Game::new(Size::new(7).unwrap());
             let mut rng = generator(3);
             while !game.passed_out() {

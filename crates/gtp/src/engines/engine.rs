@@ -5,12 +5,12 @@ use std::sync::{Arc, PoisonError};
 use config::EngineName;
 use exit_class::{Classified, ExitClass};
 use go::Size;
-use play::Guest;
+use play::ExternalPlayer;
 use serde::{Deserialize, Serialize};
 
-use super::baselines::{Weak, WeakGuest};
-use super::player::{GtpGuest, Idle, Terms};
-use super::{Client, ClientError, Declaration, Declarations};
+use super::baselines::{Baseline, BaselinePlayer};
+use super::player::{GtpPlayer, Idle, Terms};
+use super::{Client, ClientError, EngineSpec, EngineSpecs};
 
 /// Games that a program plays at once, each with a process of its own.
 const PROCESSES: usize = 4;
@@ -24,8 +24,8 @@ pub struct Engine {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Weak(Weak),
-    Program { declaration: Arc<Declaration>, idle: Idle },
+    Baseline(Baseline),
+    Program { declaration: Arc<EngineSpec>, idle: Idle },
 }
 
 /// Everything about an opponent that affects how it plays, to be kept beside its results.
@@ -84,11 +84,11 @@ impl Engine {
     ///
     /// # Errors
     /// There is none of this name.
-    pub fn find(name: &EngineName, declared: &Declarations) -> Result<Engine, EngineError> {
-        if let Some(weak) = Weak::named(name) {
-            return Ok(Engine { name: name.clone(), kind: Kind::Weak(weak) });
+    pub fn find(name: &EngineName, declared: &EngineSpecs) -> Result<Engine, EngineError> {
+        if let Some(weak) = Baseline::named(name) {
+            return Ok(Engine { name: name.clone(), kind: Kind::Baseline(weak) });
         }
-        let shipped = Declarations::gnugo();
+        let shipped = EngineSpecs::gnugo();
         match declared.engine.iter().chain(&shipped.engine).find(|engine| engine.name == *name) {
             Some(declaration) => {
                 let kind = Kind::Program { declaration: Arc::new(declaration.clone()), idle: Idle::default() };
@@ -106,8 +106,8 @@ impl Engine {
     }
 
     /// The names of all opponents, built-in ones first.
-    pub fn names(declared: &Declarations) -> Vec<String> {
-        let built_in = Weak::ALL.iter().map(|weak| weak.name().to_owned());
+    pub fn names(declared: &EngineSpecs) -> Vec<String> {
+        let built_in = Baseline::ALL.iter().map(|weak| weak.name().to_owned());
         built_in.chain(declared.engine.iter().map(|engine| engine.name.to_string())).collect()
     }
 
@@ -119,7 +119,7 @@ impl Engine {
     /// How many games a thread should have it play at once; `None` when it does not matter.
     pub fn games(&self) -> Option<usize> {
         match self.kind {
-            Kind::Weak(_) => None,
+            Kind::Baseline(_) => None,
             Kind::Program { .. } => Some(PROCESSES),
         }
     }
@@ -151,11 +151,11 @@ impl Engine {
     }
 
     /// Sits down at a board, with a seed for what it leaves to chance.
-    pub fn guest(&self, size: Size, komi: f32, seed: u64) -> Box<dyn Guest> {
+    pub fn guest(&self, size: Size, komi: f32, seed: u64) -> Box<dyn ExternalPlayer> {
         match &self.kind {
-            Kind::Weak(weak) => Box::new(WeakGuest::new(*weak, seed)),
+            Kind::Baseline(weak) => Box::new(BaselinePlayer::new(*weak, seed)),
             Kind::Program { declaration, idle } => {
-                Box::new(GtpGuest::new(declaration, idle, Terms { size, komi, seed }))
+                Box::new(GtpPlayer::new(declaration, idle, Terms { size, komi, seed }))
             }
         }
     }

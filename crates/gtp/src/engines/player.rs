@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use go::{Color, Game, Move, Size};
-use play::{Guest, Reply, Seed, Trouble, generator};
+use play::{ExternalPlayer, PlayerError, Response, Seed, generator};
 use rand::RngExt;
 
 use super::baselines::random_move;
-use super::{Client, ClientError, Declaration};
+use super::{Client, ClientError, EngineSpec};
 
 /// Programs that have finished a game and wait for the next.
 pub(crate) type Idle = Arc<Mutex<Vec<Client>>>;
@@ -24,11 +24,11 @@ pub(crate) struct Terms {
 
 /// A program at a board, and the thread that talks to it.
 #[derive(Debug)]
-pub(crate) struct GtpGuest {
+pub(crate) struct GtpPlayer {
     requests: Sender<Request>,
-    answers: Receiver<Result<Reply, Trouble>>,
+    answers: Receiver<Result<Response, PlayerError>>,
     /// What it says at once, because it is not the program that has to find it.
-    reply: Option<Reply>,
+    reply: Option<Response>,
     random_moves: f64,
     rng: Seed,
 }
@@ -40,15 +40,15 @@ enum Request {
     Score(Vec<Move>),
 }
 
-impl GtpGuest {
+impl GtpPlayer {
     /// A program that is idle, or a new one, sits down at a board.
-    pub(crate) fn new(declaration: &Arc<Declaration>, idle: &Idle, terms: Terms) -> GtpGuest {
+    pub(crate) fn new(declaration: &Arc<EngineSpec>, idle: &Idle, terms: Terms) -> GtpPlayer {
         let (requests, to_do) = mpsc::channel();
         let (done, answers) = mpsc::channel();
         let (declaration, idle) = (Arc::clone(declaration), Arc::clone(idle));
         let (random_moves, rng) = (declaration.random_moves, generator(terms.seed));
         thread::spawn(move || serve(&declaration, &idle, terms, &to_do, &done));
-        GtpGuest { requests, answers, reply: None, random_moves, rng }
+        GtpPlayer { requests, answers, reply: None, random_moves, rng }
     }
 
     fn request(&self, request: Request) {
@@ -57,10 +57,10 @@ impl GtpGuest {
     }
 }
 
-impl Guest for GtpGuest {
+impl ExternalPlayer for GtpPlayer {
     fn ask_move(&mut self, game: &Game) {
         if self.random_moves > 0.0 && self.rng.random::<f64>() < self.random_moves {
-            self.reply = Some(Reply::Move(random_move(game, &mut self.rng)));
+            self.reply = Some(Response::Move(random_move(game, &mut self.rng)));
         } else {
             self.request(Request::Move(game.moves().to_vec()));
         }
@@ -70,29 +70,29 @@ impl Guest for GtpGuest {
         self.request(Request::Score(game.moves().to_vec()));
     }
 
-    fn answer(&mut self) -> Option<Result<Reply, Trouble>> {
+    fn answer(&mut self) -> Option<Result<Response, PlayerError>> {
         if let Some(reply) = self.reply.take() {
             return Some(Ok(reply));
         }
         match self.answers.try_recv() {
             Ok(answer) => Some(answer),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err(Trouble::Broken("it has left the board".to_owned()))),
+            Err(TryRecvError::Disconnected) => Some(Err(PlayerError::Broken("it has left the board".to_owned()))),
         }
     }
 }
 
 /// Answers the requests of one game. A program that did nothing wrong waits for the next game then.
 fn serve(
-    declaration: &Declaration,
+    declaration: &EngineSpec,
     idle: &Idle,
     terms: Terms,
     requests: &Receiver<Request>,
-    answers: &Sender<Result<Reply, Trouble>>,
+    answers: &Sender<Result<Response, PlayerError>>,
 ) {
     let mut board: Option<Board<'_>> = None;
     for request in requests {
-        let seated = board.take().map_or_else(|| sit_down(declaration, idle, terms), Ok);
+        let seated = board.take().map_or_else(|| start(declaration, idle, terms), Ok);
         let answer = seated.and_then(|seated| board.insert(seated).answer(&request));
         let broken = answer.is_err();
         if answers.send(answer).is_err() || broken {
@@ -109,7 +109,7 @@ fn serve(
 }
 
 /// Takes a program that waits for a game, if it still works, or starts one.
-fn sit_down<'a>(declaration: &'a Declaration, idle: &Idle, terms: Terms) -> Result<Board<'a>, Trouble> {
+fn start<'a>(declaration: &'a EngineSpec, idle: &Idle, terms: Terms) -> Result<Board<'a>, PlayerError> {
     let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
     if let Some(board) = waiting.and_then(|client| Board::set_up(client, declaration, terms).ok()) {
         return Ok(board);
@@ -121,13 +121,13 @@ fn sit_down<'a>(declaration: &'a Declaration, idle: &Idle, terms: Terms) -> Resu
 /// What a program knows of a game.
 struct Board<'a> {
     client: Client,
-    declaration: &'a Declaration,
+    declaration: &'a EngineSpec,
     size: Size,
     told: Vec<Move>,
 }
 
 impl Board<'_> {
-    fn set_up(client: Client, declaration: &Declaration, terms: Terms) -> Result<Board<'_>, ClientError> {
+    fn set_up(client: Client, declaration: &EngineSpec, terms: Terms) -> Result<Board<'_>, ClientError> {
         let mut board = Board { client, declaration, size: terms.size, told: Vec::new() };
         board.tell(&format!("boardsize {}", terms.size.side()))?;
         board.tell("clear_board")?;
@@ -144,7 +144,7 @@ impl Board<'_> {
         self.client.ask(command, self.declaration.start_time())
     }
 
-    fn answer(&mut self, request: &Request) -> Result<Reply, Trouble> {
+    fn answer(&mut self, request: &Request) -> Result<Response, PlayerError> {
         match request {
             Request::Move(moves) => {
                 self.show(moves)?;
@@ -158,7 +158,7 @@ impl Board<'_> {
     }
 
     /// Tells it the moves that it does not know.
-    fn show(&mut self, moves: &[Move]) -> Result<(), Trouble> {
+    fn show(&mut self, moves: &[Move]) -> Result<(), PlayerError> {
         if !moves.starts_with(&self.told) {
             self.tell("clear_board").map_err(broken)?;
             self.told.clear();
@@ -167,7 +167,7 @@ impl Board<'_> {
             let play = format!("play {} {}", color(self.told.len()), mv.to_gtp(self.size));
             self.tell(&play).map_err(|error| match error {
                 // The referee has found the move to be legal.
-                ClientError::Refused { .. } => Trouble::Forfeit(error.to_string()),
+                ClientError::Refused { .. } => PlayerError::Forfeit(error.to_string()),
                 error => broken(error),
             })?;
             self.told.push(mv);
@@ -175,24 +175,25 @@ impl Board<'_> {
         Ok(())
     }
 
-    fn genmove(&mut self) -> Result<Reply, Trouble> {
+    fn genmove(&mut self) -> Result<Response, PlayerError> {
         let command = format!("genmove {}", color(self.told.len()));
         let said = self.client.ask(&command, self.declaration.move_time()).map_err(broken)?;
         let said = said.trim();
         if said.eq_ignore_ascii_case("resign") {
-            return Ok(Reply::Resign);
+            return Ok(Response::Resign);
         }
         let mv = Move::from_gtp(self.size, said);
-        let mv = mv.ok_or_else(|| Trouble::Broken(format!("it answered \"{command}\" with \"{}\"", short(said))))?;
+        let mv =
+            mv.ok_or_else(|| PlayerError::Broken(format!("it answered \"{command}\" with \"{}\"", short(said))))?;
         self.told.push(mv);
-        Ok(Reply::Move(mv))
+        Ok(Response::Move(mv))
     }
 
     /// A program that cannot count, or not now, has no objection.
-    fn score(&mut self) -> Result<Reply, Trouble> {
+    fn score(&mut self) -> Result<Response, PlayerError> {
         match self.client.ask("final_score", self.declaration.move_time()) {
-            Ok(said) => Ok(Reply::Score(margin(said.trim()))),
-            Err(ClientError::Refused { .. }) => Ok(Reply::Score(None)),
+            Ok(said) => Ok(Response::Score(margin(said.trim()))),
+            Err(ClientError::Refused { .. }) => Ok(Response::Score(None)),
             Err(error) => Err(broken(error)),
         }
     }
@@ -222,14 +223,14 @@ fn short(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
-fn broken(error: ClientError) -> Trouble {
+fn broken(error: ClientError) -> PlayerError {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(&error);
     while let Some(error) = cause {
         text = format!("{text}: {error}");
         cause = error.source();
     }
-    Trouble::Broken(text)
+    PlayerError::Broken(text)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde::Deserialize;
 /// A program that speaks GTP, and how it is to be used.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Declaration {
+pub struct EngineSpec {
     /// The name of the player; it begins with a capital letter.
     pub name: EngineName,
     /// The program and its arguments. No shell reads them.
@@ -33,15 +33,15 @@ pub struct Declaration {
 /// A file of declarations: `[[engine]]` tables.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Declarations {
+pub struct EngineSpecs {
     /// The programs, in the order of the file.
     #[serde(default)]
-    pub engine: Vec<Declaration>,
+    pub engine: Vec<EngineSpec>,
 }
 
-/// Declarations that cannot be used.
+/// EngineSpecs that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DeclarationError {
+pub enum EngineSpecError {
     /// Not TOML, or not of the right shape.
     #[error("{0}")]
     Toml(String),
@@ -55,7 +55,7 @@ pub enum DeclarationError {
     },
 }
 
-impl Classified for DeclarationError {
+impl Classified for EngineSpecError {
     fn class(&self) -> ExitClass {
         ExitClass::Configuration
     }
@@ -68,18 +68,18 @@ fn minute() -> f64 {
 /// The longest time that anything may take, in seconds: a day.
 const MOST_SECONDS: f64 = 86_400.0;
 
-impl Declarations {
+impl EngineSpecs {
     /// GNU Go as `configs/engines/gnugo.toml` declares it.
-    pub(crate) fn gnugo() -> Declarations {
-        Declarations::from_toml(include_str!("../../../../configs/engines/gnugo.toml")).expect("a test reads the file")
+    pub(crate) fn gnugo() -> EngineSpecs {
+        EngineSpecs::from_toml(include_str!("../../../../configs/engines/gnugo.toml")).expect("a test reads the file")
     }
 
     /// Reads the text of a file.
     ///
     /// # Errors
     /// It is not TOML, a key is missing or unknown, a value is out of range, or a name is there twice or built in.
-    pub fn from_toml(text: &str) -> Result<Declarations, DeclarationError> {
-        let read: Declarations = toml::from_str(text).map_err(|error| DeclarationError::Toml(error.to_string()))?;
+    pub fn from_toml(text: &str) -> Result<EngineSpecs, EngineSpecError> {
+        let read: EngineSpecs = toml::from_str(text).map_err(|error| EngineSpecError::Toml(error.to_string()))?;
         for (place, engine) in read.engine.iter().enumerate() {
             engine.check()?;
             if read.engine[..place].iter().any(|other| other.name == engine.name) {
@@ -90,7 +90,7 @@ impl Declarations {
     }
 }
 
-impl Declaration {
+impl EngineSpec {
     /// Time to answer when asked for a move.
     pub(crate) fn move_time(&self) -> Duration {
         Duration::from_secs_f64(self.seconds_per_move)
@@ -101,8 +101,8 @@ impl Declaration {
         Duration::from_secs_f64(self.seconds_to_start)
     }
 
-    fn check(&self) -> Result<(), DeclarationError> {
-        if super::baselines::Weak::named(&self.name).is_some() {
+    fn check(&self) -> Result<(), EngineSpecError> {
+        if super::baselines::Baseline::named(&self.name).is_some() {
             return Err(self.wrong("this is the name of a built-in player"));
         }
         if self.command.first().is_none_or(String::is_empty) {
@@ -123,8 +123,8 @@ impl Declaration {
         }
     }
 
-    fn wrong(&self, problem: impl Into<String>) -> DeclarationError {
-        DeclarationError::Value { name: self.name.clone(), problem: problem.into() }
+    fn wrong(&self, problem: impl Into<String>) -> EngineSpecError {
+        EngineSpecError::Value { name: self.name.clone(), problem: problem.into() }
     }
 }
 
@@ -134,20 +134,20 @@ mod tests {
 
     #[test]
     fn a_file_names_programs() {
-        let read = Declarations::from_toml(
+        let read = EngineSpecs::from_toml(
             "[[engine]]\nname = 'GnuGo-0'\ncommand = ['gnugo', '--mode', 'gtp']\nrandom_moves = 0.5\nbefore_game = ['x {seed}']\n",
         )
         .unwrap();
         let engine = &read.engine[0];
         assert_eq!((engine.name.as_str(), engine.command.len(), engine.random_moves), ("GnuGo-0", 3, 0.5));
         assert_eq!(engine.move_time(), Duration::from_secs(60));
-        assert_eq!(Declarations::from_toml("").unwrap(), Declarations::default());
+        assert_eq!(EngineSpecs::from_toml("").unwrap(), EngineSpecs::default());
     }
 
     #[test]
     fn the_files_that_ship_are_good() {
-        let players = |text: &str| Declarations::from_toml(text).unwrap().engine.len();
-        assert_eq!(Declarations::gnugo().engine.len(), 6);
+        let players = |text: &str| EngineSpecs::from_toml(text).unwrap().engine.len();
+        assert_eq!(EngineSpecs::gnugo().engine.len(), 6);
         assert_eq!(players(include_str!("../../../../configs/engines/pachi.toml")), 2);
         assert_eq!(players(include_str!("../../../../configs/engines/katago.toml")), 1);
     }
@@ -156,7 +156,7 @@ mod tests {
     fn mistakes_are_named() {
         let error = |lines: &str| {
             let text = format!("[[engine]]\nname = 'A'\ncommand = ['a']\n{lines}");
-            Declarations::from_toml(&text).unwrap_err().to_string()
+            EngineSpecs::from_toml(&text).unwrap_err().to_string()
         };
         assert_eq!(error("random_moves = 2.0"), "engine A: random_moves is 2: must be from 0 to 1");
         assert!(error("seconds_per_move = 0").starts_with("engine A: seconds_per_move is 0: must be above 0"));

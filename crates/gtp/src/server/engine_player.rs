@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use go::{Game, Move, Scoring};
 use mcts::{Algorithm, EvaluateError, Evaluator, Search, Settings};
-use play::{Budget, Seed, Thinker};
+use play::{Budget, SearchDriver, Seed};
 
 use super::player::{Decision, Player, PlayerError, Task, Watch};
 use super::playouts;
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// How a model plays.
 #[derive(Clone, Copy, Debug)]
-pub struct Manner {
+pub struct EngineOptions {
     /// How it searches; komi is the controller's.
     pub settings: Settings,
     /// Leaves that are evaluated together.
@@ -33,27 +33,27 @@ pub struct Manner {
 }
 
 /// A player made of a model and a search.
-pub struct Voice {
+pub struct EnginePlayer {
     model: Box<dyn Evaluator>,
-    manner: Manner,
+    manner: EngineOptions,
     rng: Seed,
     open: Option<Open>,
 }
 
 /// A position that was thought about.
 struct Open {
-    thinker: Thinker,
+    thinker: SearchDriver,
     komi: f32,
     /// Visits that its search was begun for; `None` for one without an end. In a Gumbel search they decide how moves
     /// are tried out.
     visits: Option<u32>,
 }
 
-impl Voice {
+impl EnginePlayer {
     /// A model that plays in this manner; `rng` draws the symmetries of its evaluations. The model takes as many
     /// positions at a time as `manner` has leaves, and at least [`WIDTH`].
-    pub fn new(model: Box<dyn Evaluator>, manner: Manner, rng: Seed) -> Voice {
-        Voice { model, manner, rng, open: None }
+    pub fn new(model: Box<dyn Evaluator>, manner: EngineOptions, rng: Seed) -> EnginePlayer {
+        EnginePlayer { model, manner, rng, open: None }
     }
 
     /// Searches until there are so many visits (`None`: without end), or `watch` says that it is enough and there are
@@ -100,7 +100,7 @@ impl Voice {
     }
 }
 
-impl Player for Voice {
+impl Player for EnginePlayer {
     fn genmove(&mut self, task: &Task<'_>, watch: &mut Watch<'_>) -> Result<Decision, PlayerError> {
         if is_settled(task.game, self.manner.settings.scoring) {
             return Ok(Decision::Move(Move::Pass));
@@ -131,7 +131,7 @@ impl Player for Voice {
 impl Open {
     fn new(game: &Game, settings: Settings, leaves: usize, visits: Option<u32>) -> Open {
         let budget = Budget { visits: visits.unwrap_or(0), leaves };
-        let mut thinker = Thinker::new(game.clone(), settings, budget, None);
+        let mut thinker = SearchDriver::new(game.clone(), settings, budget, None);
         thinker.set_endless(visits.is_none());
         Open { thinker, komi: settings.komi, visits }
     }
@@ -163,7 +163,7 @@ impl Open {
         match rest.is_empty() {
             true => self.thinker.extend(visits.unwrap_or(0)),
             false => {
-                self.thinker.set_out(visits.unwrap_or(0), None);
+                self.thinker.begin(visits.unwrap_or(0), None);
                 self.thinker.set_endless(visits.is_none());
             }
         }
@@ -187,12 +187,12 @@ pub(super) mod tests {
     use super::*;
 
     /// The model `uniform` with the settings of the 9x9 run, but for the algorithm and that everybody may pass.
-    pub(in crate::server) fn voice(algorithm: &str, visits: u32) -> Voice {
+    pub(in crate::server) fn voice(algorithm: &str, visits: u32) -> EnginePlayer {
         let changes = [format!("search.algorithm={algorithm}"), "search.pass_from=0".to_owned()];
         let config = config::Preset::NineByNine.with(&changes).expect("the configuration is good");
         let settings = Settings::new(&config.search, &config.game);
-        let manner = Manner { settings, leaves: 2, visits, no_more: false, resign: None };
-        Voice::new(Box::new(Uniform::new()), manner, generator(1))
+        let manner = EngineOptions { settings, leaves: 2, visits, no_more: false, resign: None };
+        EnginePlayer::new(Box::new(Uniform::new()), manner, generator(1))
     }
 
     /// Wants no end.
@@ -208,7 +208,7 @@ pub(super) mod tests {
         game
     }
 
-    fn visits(voice: &Voice) -> u32 {
+    fn visits(voice: &EnginePlayer) -> u32 {
         voice.open.as_ref().map_or(0, |open| open.thinker.search().visits())
     }
 
@@ -324,11 +324,11 @@ pub(super) mod tests {
         }
     }
 
-    fn misled(leaves: usize) -> Voice {
-        let Voice { manner, .. } = voice("gumbel", 4);
+    fn misled(leaves: usize) -> EnginePlayer {
+        let EnginePlayer { manner, .. } = voice("gumbel", 4);
         let algorithm = Algorithm::Gumbel(Gumbel { moves: 4, c_visit: 50.0, c_scale: 1.0 });
         let settings = Settings { algorithm, ..manner.settings };
-        Voice::new(Box::new(Misled::default()), Manner { settings, leaves, ..manner }, generator(1))
+        EnginePlayer::new(Box::new(Misled::default()), EngineOptions { settings, leaves, ..manner }, generator(1))
     }
 
     /// However many leaves are evaluated together, and whichever moves sequential halving would have considered.
@@ -353,7 +353,7 @@ pub(super) mod tests {
     /// The four moves that it considers lose, and it is not changed by what was thought without an end before.
     #[test]
     fn gumbel_search_of_fixed_visits_considers_its_moves() {
-        let visited = |voice: &mut Voice| {
+        let visited = |voice: &mut EnginePlayer| {
             let start = game(&[]);
             let mut moves = Vec::new();
             let task = Task { game: &start, komi: 7.5, timed: false };

@@ -14,7 +14,7 @@ mod weights;
 
 use config::{LearningRate, PolicyHead, PolicyTarget, Preset, Train, ValueHead};
 use go::Size;
-use net::{Device, Inputs, Model, NetError, Precision, Recipe, Shape, Targets, Weights, Workshop};
+use net::{Device, Inputs, Model, NetError, Precision, Shape, Targets, TrainConfig, TrainDevice, Weights};
 use record::{Example, synthetic};
 
 /// A network that takes no time.
@@ -55,8 +55,8 @@ fn examples(count: usize) -> Vec<Example> {
     games.flat_map(|game| game.examples().unwrap()).take(count).collect()
 }
 
-fn recipe(rate: f32) -> Recipe {
-    Recipe {
+fn recipe(rate: f32) -> TrainConfig {
+    TrainConfig {
         train: Train {
             batch: 32,
             steps: 1,
@@ -78,4 +78,4 @@ fn recipe(rate: f32) -> Recipe {
     }
 }
 
-const WORKSHOP: Workshop = Workshop { device: Device::Cpu, precision: Precision::F32, threads: 1 };
+const WORKSHOP: TrainDevice = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };

@@ -1,12 +1,12 @@
 //! Learning, and going on with it.
 
 use config::{LearningRate, Optimizer, RatePath};
-use net::{NetError, Precision, Recipe, Shape, Trainer, Weights, Workshop};
+use net::{NetError, Precision, Shape, TrainConfig, TrainDevice, Trainer, Weights};
 use record::Example;
 
 use crate::{WORKSHOP, examples, kinds, precisions, recipe, tiny};
 
-fn trainer(recipe: Recipe) -> Trainer {
+fn trainer(recipe: TrainConfig) -> Trainer {
     Trainer::new(&start(), 0, recipe, WORKSHOP).unwrap()
 }
 
@@ -78,7 +78,7 @@ fn a_rule_is_found_and_holds_for_examples_never_seen() {
 fn rounded_activations_learn_nearly_as_well() {
     let Some(&precision) = precisions().get(1) else { return };
     let examples = examples(16);
-    let workshop = Workshop { precision, ..WORKSHOP };
+    let workshop = TrainDevice { precision, ..WORKSHOP };
     let mut trainer = Trainer::new(&Weights::random(tiny(), 11), 0, recipe(0.05), workshop).unwrap();
     let last = (0..300).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
     assert!(last.policy - last.target_entropy < 0.05 && last.value < 0.02, "{last:?}");
@@ -86,7 +86,7 @@ fn rounded_activations_learn_nearly_as_well() {
 
 #[test]
 fn bf16_trains_or_is_refused() {
-    let workshop = Workshop { precision: Precision::Bf16, ..WORKSHOP };
+    let workshop = TrainDevice { precision: Precision::Bf16, ..WORKSHOP };
     match Trainer::new(&start(), 0, recipe(0.05), workshop) {
         Ok(mut trainer) => drop(trainer.step(&examples(16)).unwrap()),
         Err(error) => assert!(matches!(error, NetError::NoBf16 { .. }), "{error}"),
@@ -97,7 +97,7 @@ fn bf16_trains_or_is_refused() {
 fn running_statistics_become_those_of_the_data() {
     // Nothing is learned at rate 0; what training and playing answer differs by the statistics alone.
     let examples = examples(64);
-    let mut trainer = trainer(Recipe { train: config::Train { batch: 64, ..recipe(0.0).train }, ..recipe(0.0) });
+    let mut trainer = trainer(TrainConfig { train: config::Train { batch: 64, ..recipe(0.0).train }, ..recipe(0.0) });
     let before = trainer.measure(&examples).unwrap();
     let training = (0..250).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
     let playing = trainer.measure(&examples).unwrap();
@@ -112,7 +112,7 @@ fn running_statistics_become_those_of_the_data() {
 fn the_penalty_pulls_weights_and_leaves_norms_and_biases_alone() {
     let examples = examples(32);
     let after = |l2: f32| {
-        let mut trainer = trainer(Recipe { train: config::Train { l2, ..recipe(0.1).train }, ..recipe(0.1) });
+        let mut trainer = trainer(TrainConfig { train: config::Train { l2, ..recipe(0.1).train }, ..recipe(0.1) });
         let losses = trainer.step(&examples).unwrap();
         (trainer.weights().unwrap(), losses)
     };
@@ -148,7 +148,7 @@ fn measuring_changes_nothing() {
 }
 
 /// A recipe in which everything moves that can.
-fn lively() -> Recipe {
+fn lively() -> TrainConfig {
     let mut recipe = recipe(0.05);
     recipe.train.rotate = true;
     recipe.train.l2 = 1e-3;
@@ -159,7 +159,7 @@ fn lively() -> Recipe {
 #[test]
 fn a_restored_trainer_goes_on_bit_for_bit() {
     for precision in precisions() {
-        let workshop = Workshop { precision, ..WORKSHOP };
+        let workshop = TrainDevice { precision, ..WORKSHOP };
         let examples = examples(10 * 32);
         let batches: Vec<&[Example]> = examples.chunks(32).collect();
         let mut whole = Trainer::new(&start(), 0, lively(), workshop).unwrap();
@@ -181,7 +181,7 @@ fn a_restored_trainer_goes_on_bit_for_bit() {
 fn threads_change_nothing_but_the_time() {
     let examples = examples(300);
     let after = |threads| {
-        let workshop = Workshop { threads, ..WORKSHOP };
+        let workshop = TrainDevice { threads, ..WORKSHOP };
         let mut trainer = Trainer::new(&start(), 0, lively(), workshop).unwrap();
         let losses: Vec<_> = (0..3).map(|_| trainer.step(&examples).unwrap()).collect();
         (trainer.weights().unwrap(), losses, trainer.measure(&examples).unwrap())
@@ -195,7 +195,7 @@ fn threads_change_nothing_but_the_time() {
 fn the_seed_decides_the_symmetries() {
     let examples = examples(32);
     let after = |seed| {
-        let mut trainer = trainer(Recipe { seed, ..lively() });
+        let mut trainer = trainer(TrainConfig { seed, ..lively() });
         trainer.step(&examples).unwrap();
         trainer.weights().unwrap()
     };
@@ -244,7 +244,7 @@ fn examples_that_do_not_fit_are_refused() {
 }
 
 /// Everything at once that is not there by default.
-fn elaborate(optimizer: Optimizer) -> Recipe {
+fn elaborate(optimizer: Optimizer) -> TrainConfig {
     let mut recipe = lively();
     recipe.train.optimizer = optimizer;
     recipe.train.clip_norm = 0.5;
@@ -281,7 +281,7 @@ fn elaborate_training_goes_on_bit_for_bit_too() {
         for batch in &batches[..4] {
             whole.step(batch).unwrap();
         }
-        whole.settle(batches[0]).unwrap();
+        whole.recalibrate_batch_norm(batches[0]).unwrap();
         let checkpoint = whole.checkpoint("digest").unwrap();
         let mut resumed = Trainer::restore(&checkpoint, shape, "digest", recipe(), WORKSHOP).unwrap();
         assert_eq!(resumed.checkpoint("digest").unwrap(), checkpoint);
@@ -332,7 +332,7 @@ fn what_is_published_is_the_mean_with_statistics_of_its_own() {
         trainer.step(&examples).unwrap();
     }
     let (before, raw) = (trainer.measure(&examples).unwrap(), trainer.weights().unwrap());
-    trainer.settle(&examples).unwrap();
+    trainer.recalibrate_batch_norm(&examples).unwrap();
     let (settled, mean) = (trainer.measure(&examples).unwrap(), trainer.published().unwrap());
     assert_eq!(trainer.weights().unwrap(), raw, "learning goes on where it was");
     assert!(difference(&raw, &mean, &["conv.weight"]) > 1e-4 && before != settled);

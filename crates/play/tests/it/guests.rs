@@ -2,7 +2,7 @@
 
 use go::{Color, Game, Move, Size};
 use mcts::Settings;
-use play::{Budget, By, Finish, Guest, Match, MatchSpec, Reply, Side, Trouble, Uniform, Void};
+use play::{Budget, By, ExternalPlayer, Finish, Match, MatchSpec, PlayerError, Response, Side, Uniform, Void};
 use record::{EndReason, GameRecord, Outcome};
 
 use crate::{config, play};
@@ -11,27 +11,27 @@ use crate::{config, play};
 #[derive(Clone, Debug)]
 struct Scripted {
     /// From its n-th answer on this is what it says.
-    later: Option<(usize, Result<Reply, Trouble>)>,
+    later: Option<(usize, Result<Response, PlayerError>)>,
     score: Option<f32>,
     asked: usize,
-    answer: Option<Result<Reply, Trouble>>,
+    answer: Option<Result<Response, PlayerError>>,
     /// Looks for an answer before there is one.
     delay: usize,
 }
 
 impl Scripted {
-    fn new(later: Option<(usize, Result<Reply, Trouble>)>, score: Option<f32>) -> Scripted {
+    fn new(later: Option<(usize, Result<Response, PlayerError>)>, score: Option<f32>) -> Scripted {
         Scripted { later, score, asked: 0, answer: None, delay: 0 }
     }
 }
 
-impl Guest for Scripted {
+impl ExternalPlayer for Scripted {
     fn ask_move(&mut self, game: &Game) {
         assert!(self.answer.is_none(), "one question at a time");
         self.asked += 1;
         self.delay = self.asked % 4;
         let point = game.legal_points().first().filter(|_| game.position().empty_points().len() > 8);
-        let reply = Ok(Reply::Move(point.map_or(Move::Pass, Move::Play)));
+        let reply = Ok(Response::Move(point.map_or(Move::Pass, Move::Play)));
         self.answer = Some(match &self.later {
             Some((turn, later)) if self.asked >= *turn => later.clone(),
             _ => reply,
@@ -40,10 +40,10 @@ impl Guest for Scripted {
 
     fn ask_score(&mut self, game: &Game) {
         assert!(game.passed_out() && self.answer.is_none());
-        self.answer = Some(Ok(Reply::Score(self.score)));
+        self.answer = Some(Ok(Response::Score(self.score)));
     }
 
-    fn answer(&mut self) -> Option<Result<Reply, Trouble>> {
+    fn answer(&mut self) -> Option<Result<Response, PlayerError>> {
         self.delay = self.delay.saturating_sub(1);
         if self.delay > 0 { None } else { self.answer.take() }
     }
@@ -54,9 +54,11 @@ fn against(guest: &Scripted, games: u64) -> Vec<Result<Finish, Void>> {
     let config = config(&["evaluate.opening_moves=2"]);
     let settings = Settings::new(&config.search, &config.game);
     let model = By::Model { place: 0, settings, budget: Budget { visits: 8, leaves: 1 } };
-    let (guests, uniform) =
-        (Side { name: "Guest".to_owned(), by: By::Guest }, Side { name: "uniform".to_owned(), by: model });
-    let seat = &mut |_: &MatchSpec, _| -> Box<dyn Guest> { Box::new(guest.clone()) };
+    let (guests, uniform) = (
+        Side { name: "ExternalPlayer".to_owned(), by: By::ExternalPlayer },
+        Side { name: "uniform".to_owned(), by: model },
+    );
+    let seat = &mut |_: &MatchSpec, _| -> Box<dyn ExternalPlayer> { Box::new(guest.clone()) };
     let game = |index| Match::new(MatchSpec::new(&config, &guests, &uniform, index), seat);
     play(&mut [&mut Uniform::new()], 3, (0..games).map(game))
 }
@@ -67,7 +69,7 @@ fn a_guest_plays_to_the_end() {
         let Finish { record, breach } = game.unwrap();
         assert_eq!(breach, None);
         let guest = if record.index % 2 == 0 { Color::Black } else { Color::White };
-        assert_eq!(if guest == Color::Black { &record.black } else { &record.white }, "Guest");
+        assert_eq!(if guest == Color::Black { &record.black } else { &record.white }, "ExternalPlayer");
         assert!(record.replay().is_ok());
         for (turn, played) in record.turns.iter().enumerate().skip(2) {
             assert_eq!(played.is_searched(), GameRecord::to_move(turn) != guest);
@@ -77,13 +79,13 @@ fn a_guest_plays_to_the_end() {
 
 #[test]
 fn a_guest_who_breaks_the_rules_has_lost_and_one_who_breaks_down_has_not() {
-    let occupied = Ok(Reply::Move(Move::from_index(Size::new(5).unwrap(), 0).unwrap()));
-    let forfeit = Err(Trouble::Forfeit("it refuses a legal move".to_owned()));
-    let (illegal, refusal) = ("Guest plays A5, which is not legal", "it refuses a legal move");
+    let occupied = Ok(Response::Move(Move::from_index(Size::new(5).unwrap(), 0).unwrap()));
+    let forfeit = Err(PlayerError::Forfeit("it refuses a legal move".to_owned()));
+    let (illegal, refusal) = ("ExternalPlayer plays A5, which is not legal", "it refuses a legal move");
     for (later, end, expected) in [
         (occupied, EndReason::Forfeit, Some(illegal)),
         (forfeit, EndReason::Forfeit, Some(refusal)),
-        (Ok(Reply::Resign), EndReason::Resignation, None),
+        (Ok(Response::Resign), EndReason::Resignation, None),
     ] {
         for game in against(&Scripted::new(Some((4, later)), None), 4) {
             let Finish { record, breach } = game.unwrap();
@@ -93,7 +95,7 @@ fn a_guest_who_breaks_the_rules_has_lost_and_one_who_breaks_down_has_not() {
             assert_eq!(record.score, None);
         }
     }
-    let broken = Err(Trouble::Broken("it has ended".to_owned()));
+    let broken = Err(PlayerError::Broken("it has ended".to_owned()));
     let mut voids: Vec<Void> =
         against(&Scripted::new(Some((2, broken)), None), 4).into_iter().map(Result::unwrap_err).collect();
     voids.sort_by_key(|void| void.index);

@@ -8,14 +8,14 @@ use std::ops::ControlFlow;
 
 use config::RunConfig;
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value};
-use play::{Contest, RandomModel, Selfplay, SelfplaySpec, run};
+use play::{BatchedGame, RandomModel, Selfplay, SelfplaySpec, run};
 use record::GameRecord;
 
 fn config(overrides: &[&str]) -> RunConfig {
     config::Preset::Tiny.with(overrides).expect("the overrides are good")
 }
 
-fn play<G: Contest>(
+fn play<G: BatchedGame>(
     models: &mut [&mut dyn Evaluator],
     slots: usize,
     games: impl Iterator<Item = G>,

@@ -9,8 +9,8 @@ use config::RunConfig;
 use go::{Color, Game, Move, Size};
 use mcts::{EvaluateError, Evaluation, Evaluator, Exploration, Request, Settings, Ticket, Tickets, Value};
 use play::{
-    Budget, By, EvaluatorStats, Instrumented, Match, MatchSpec, RandomModel, Seed, Selfplay, SelfplaySpec, Side,
-    Thinker, Uniform, run,
+    Budget, By, EvaluatorStats, Instrumented, Match, MatchSpec, RandomModel, SearchDriver, Seed, Selfplay,
+    SelfplaySpec, Side, Uniform, run,
 };
 use rand::SeedableRng;
 use record::{EndReason, GameRecord, Outcome, SearchKind, Turn};
@@ -63,7 +63,7 @@ fn noise_goes_into_the_priors_once_for_each_move_and_also_into_a_kept_tree() {
     let settings = Settings::new(&config.search, &config.game);
     let exploration = Exploration::new(&config.selfplay, 25);
     let game = Game::new(Size::new(5).expect("a size"));
-    let mut thinker = Thinker::new(game, settings, Budget { visits: 30, leaves: 1 }, Some(exploration));
+    let mut thinker = SearchDriver::new(game, settings, Budget { visits: 30, leaves: 1 }, Some(exploration));
     let (mut model, mut rng) = (Uniform::new(), Seed::seed_from_u64(1));
     for turn in 0..4 {
         let mut seen: Vec<f32> = Vec::new();
@@ -191,11 +191,11 @@ fn fast_searches_have_no_noise_whatever_came_before() {
     let settings = Settings::new(&config.search, &config.game);
     let exploration = Exploration::new(&config.selfplay, 25);
     let game = Game::new(Size::new(5).expect("a size"));
-    let mut thinker = Thinker::new(game, settings, Budget { visits: 30, leaves: 2 }, Some(exploration));
+    let mut thinker = SearchDriver::new(game, settings, Budget { visits: 30, leaves: 2 }, Some(exploration));
     let (mut model, mut rng) = (Uniform::new(), Seed::seed_from_u64(1));
     for turn in 0..6 {
         let noisy = turn % 2 == 0;
-        thinker.set_out(30, noisy.then_some(exploration));
+        thinker.begin(30, noisy.then_some(exploration));
         while !thinker.is_done() {
             thinker.submit(&mut model, &mut rng);
             model.flush().expect("it cannot fail");
@@ -380,13 +380,13 @@ fn decided_games_are_searched_less_and_played_to_the_end() {
 fn the_bleakest_value_is_the_winners_own_worst() {
     for record in selfplay(&config(&[]), 8, 0..20, None) {
         let Some(winner) = record.outcome.winner() else {
-            assert_eq!(record.bleakest_value, None);
+            assert_eq!(record.winner_min_value, None);
             continue;
         };
         let own = record.turns.iter().enumerate().filter(|(turn, _)| GameRecord::to_move(*turn) == winner);
         let sign = if winner == Color::Black { 1.0 } else { -1.0 };
         let worst = own.map(|(_, turn)| sign * turn.root_value).fold(f32::INFINITY, f32::min);
-        assert_eq!(record.bleakest_value, Some(worst));
+        assert_eq!(record.winner_min_value, Some(worst));
     }
 }
 

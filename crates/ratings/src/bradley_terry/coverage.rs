@@ -11,14 +11,14 @@ const LEAGUES: u64 = 1000;
 const MODELS: usize = 10;
 
 /// A run whose strength walks 100 Elo a step, each model playing twice four games against those 1, 2 and 5 before it.
-fn league(seed: u64, draws: Option<f64>) -> (Vec<f64>, Tally) {
+fn league(seed: u64, draws: Option<f64>) -> (Vec<f64>, PairResults) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut strengths = vec![0.0_f64];
     while let (Some(last), true) = (strengths.last().copied(), strengths.len() < MODELS) {
         let step: f64 = StandardNormal.sample(&mut rng);
         strengths.push(last + 100.0 * step);
     }
-    let mut tally = Tally::new((1..=MODELS).map(name));
+    let mut tally = PairResults::new((1..=MODELS).map(name));
     let meetings =
         (0..MODELS).flat_map(|i| [1, 2, 5].into_iter().filter_map(move |back| Some((i, i.checked_sub(back)?))));
     for (i, j) in meetings {
@@ -41,7 +41,7 @@ fn name(number: usize) -> String {
 }
 
 /// The share of 95 % intervals that hold the truth: over all differences, and over all places in the pool.
-fn coverage(draws: Option<f64>, rate: impl Fn(&Tally) -> Ratings) -> [f64; 2] {
+fn coverage(draws: Option<f64>, rate: impl Fn(&PairResults) -> Ratings) -> [f64; 2] {
     let (mut hits, mut counts) = ([0.0; 2], [0.0; 2]);
     for seed in 0..LEAGUES {
         let (strengths, tally) = league(seed, draws);
@@ -61,9 +61,10 @@ fn coverage(draws: Option<f64>, rate: impl Fn(&Tally) -> Ratings) -> [f64; 2] {
 
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say() {
-    let walk = |tally: &Tally| Ratings::fit(tally, &Prior::walk(tally, 100.0)).expect("the league can be rated");
-    let chosen = |tally: &Tally| Ratings::of_runs(tally, |prior| prior).expect("the league can be rated").0;
-    let wide = |tally: &Tally| Ratings::fit(tally, &Prior::normal(tally, 1000.0)).expect("the league can be rated");
+    let walk = |tally: &PairResults| Ratings::fit(tally, &Prior::walk(tally, 100.0)).expect("the league can be rated");
+    let chosen = |tally: &PairResults| Ratings::of_runs(tally, |prior| prior).expect("the league can be rated").0;
+    let wide =
+        |tally: &PairResults| Ratings::fit(tally, &Prior::normal(tally, 1000.0)).expect("the league can be rated");
     let cases = [
         ("the walk's own step", coverage(None, walk)),
         ("with draws", coverage(Some(-0.5), walk)),

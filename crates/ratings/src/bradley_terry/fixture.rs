@@ -5,8 +5,8 @@ use record::Outcome;
 use super::*;
 
 /// The league of the fixture; draws are left out on request, since choix knows none.
-fn league(with_draws: bool) -> Tally {
-    let mut tally = Tally::default();
+fn league(with_draws: bool) -> PairResults {
+    let mut tally = PairResults::default();
     for line in include_str!("../../fixtures/league.csv").lines().skip(1) {
         let cells: Vec<&str> = line.split(',').collect();
         let outcomes = [Outcome::Black, Outcome::White, Outcome::Draw];

@@ -4,7 +4,7 @@ use super::chances::{Chances, log_chances};
 use super::prior::{Belief, Mark};
 use super::{ELO, Prior, RatingError};
 use crate::matrix::{Cholesky, Matrix, dot};
-use crate::results::{Score, Tally};
+use crate::results::{PairResults, Score};
 
 /// Steps after which something is wrong; six to ten are usual.
 const STEPS: usize = 100;
@@ -42,7 +42,7 @@ pub(super) struct Optimum {
 }
 
 impl Layout {
-    pub(super) fn new(tally: &Tally, prior: &Prior) -> Layout {
+    pub(super) fn new(tally: &PairResults, prior: &Prior) -> Layout {
         let mut length = 0;
         let mut next = || {
             length += 1;
@@ -182,7 +182,7 @@ pub(super) struct Posterior<'a> {
 }
 
 impl<'a> Posterior<'a> {
-    pub(super) fn new(tally: &Tally, prior: &'a Prior, layout: &'a Layout) -> Posterior<'a> {
+    pub(super) fn new(tally: &PairResults, prior: &'a Prior, layout: &'a Layout) -> Posterior<'a> {
         let games = tally.scores().map(|(black, white, score)| (layout.game(black, white), score)).collect();
         Posterior { prior, layout, games }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use config::{ModelId, RunName};
 
-use crate::results::Tally;
+use crate::results::PairResults;
 
 /// Elo between players of whom nothing is known, one standard deviation. Random play and the first models of a run
 /// lie this far apart on 9x9.
@@ -90,13 +90,13 @@ pub struct Prior {
 
 impl Prior {
     /// Nothing is believed; the first player is the zero of the scale.
-    pub fn none(tally: &Tally) -> Prior {
+    pub fn none(tally: &PairResults) -> Prior {
         let fixed = (0..tally.players().len().min(1)).map(|player| (player, 0.0)).collect();
         Prior { fixed, ties: Vec::new(), first_move: Belief::Free, draws: Belief::Normal(DRAWS_FREE) }
     }
 
     /// Nothing is believed but that every player is within a normal distance of the middle of the pool.
-    pub fn normal(tally: &Tally, sd: f64) -> Prior {
+    pub fn normal(tally: &PairResults, sd: f64) -> Prior {
         let tie = |player| Tie { player, to: Mark::Middle, elo: 0.0, sd };
         let ties = (0..tally.players().len()).map(tie).collect();
         Prior { fixed: Vec::new(), ties, first_move: Belief::Normal(FIRST_MOVE), draws: Belief::Normal(DRAWS) }
@@ -108,7 +108,7 @@ impl Prior {
     ///
     /// A prior that pulls every player to the middle would bend a long learning curve; this one does not, and half of
     /// the error of a young run goes away with it.
-    pub fn walk(tally: &Tally, step: f64) -> Prior {
+    pub fn walk(tally: &PairResults, step: f64) -> Prior {
         let zero = zero(tally);
         let before = predecessors(tally);
         let others = (0..tally.players().len()).filter(|&player| Some(player) != zero);
@@ -153,7 +153,7 @@ impl Prior {
 }
 
 /// The player called 0: random play where it takes part, else the oldest player.
-fn zero(tally: &Tally) -> Option<usize> {
+fn zero(tally: &PairResults) -> Option<usize> {
     let rank = |&player: &usize| {
         let id = id(tally, player);
         (id != Some(ModelId::Random), id.is_none(), id, player)
@@ -162,7 +162,7 @@ fn zero(tally: &Tally) -> Option<usize> {
 }
 
 /// For each player the nearest older model of the same run in the pool, and how many numbers lie between.
-fn predecessors(tally: &Tally) -> Vec<Option<(usize, u32)>> {
+fn predecessors(tally: &PairResults) -> Vec<Option<(usize, u32)>> {
     let mut runs: BTreeMap<RunName, BTreeMap<u32, usize>> = BTreeMap::new();
     for player in 0..tally.players().len() {
         if let Some(ModelId::Trained { run, number }) = id(tally, player) {
@@ -179,7 +179,7 @@ fn predecessors(tally: &Tally) -> Vec<Option<(usize, u32)>> {
 }
 
 /// `None` for a player that is no model of ours.
-fn id(tally: &Tally, player: usize) -> Option<ModelId> {
+fn id(tally: &PairResults, player: usize) -> Option<ModelId> {
     tally.players()[player].parse().ok()
 }
 
@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     fn walk(players: &[&str]) -> Prior {
-        Prior::walk(&Tally::new(players.iter().copied()), 100.0)
+        Prior::walk(&PairResults::new(players.iter().copied()), 100.0)
     }
 
     fn tie(player: usize, to: usize, sd: f64) -> Tie {

@@ -2,8 +2,8 @@ use super::*;
 use record::Outcome::{self, Black, Draw, White};
 
 /// Games given as (Black, White, games Black won, games White won, draws).
-fn tally(games: &[(&str, &str, u32, u32, u32)]) -> Tally {
-    let mut tally = Tally::default();
+fn tally(games: &[(&str, &str, u32, u32, u32)]) -> PairResults {
+    let mut tally = PairResults::default();
     for &(black, white, won, lost, drawn) in games {
         let counts: [(Outcome, u32); 3] = [(Black, won), (White, lost), (Draw, drawn)];
         for (outcome, count) in counts {
@@ -14,13 +14,13 @@ fn tally(games: &[(&str, &str, u32, u32, u32)]) -> Tally {
 }
 
 /// A prior too wide to be felt.
-fn no_prior(tally: &Tally) -> Prior {
+fn no_prior(tally: &PairResults) -> Prior {
     let ties =
         (1..tally.players().len()).map(|player| Tie { player, to: Mark::Player(0), elo: 0.0, sd: 1e5 }).collect();
     Prior { fixed: vec![(0, 0.0)], ties, first_move: Belief::Normal(1e5), draws: Belief::Normal(3.0) }
 }
 
-fn fit(tally: &Tally, prior: &Prior) -> Ratings {
+fn fit(tally: &PairResults, prior: &Prior) -> Ratings {
     Ratings::fit(tally, prior).expect("the table can be rated")
 }
 
@@ -109,7 +109,7 @@ fn nothing_nearby_is_more_probable() {
 }
 
 /// The log posterior of a league of four under N(0, 300 Elo), written down from the definition.
-fn log_posterior_by_hand(tally: &Tally, at: &[f64]) -> f64 {
+fn log_posterior_by_hand(tally: &PairResults, at: &[f64]) -> f64 {
     let (advantage, nu) = (at[4], at[5].exp());
     let games: f64 = tally
         .scores()
@@ -233,7 +233,7 @@ fn the_walk_halves_the_error_of_a_young_run() {
     let mut errors = [0.0; 2];
     for seed in 0..SEEDS {
         let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut tally = Tally::new((1..=30).map(|number| format!("r-{number}")));
+        let mut tally = PairResults::new((1..=30).map(|number| format!("r-{number}")));
         for model in 0..30_usize {
             for older in [1, 2, 5, 13].into_iter().filter_map(|distance| model.checked_sub(distance)) {
                 for (black, white) in [(older, model), (model, older)] {

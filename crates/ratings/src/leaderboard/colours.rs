@@ -1,7 +1,7 @@
 //! Whether games tell what the first move is worth.
 
 use crate::bradley_terry::Anchor;
-use crate::results::Tally;
+use crate::results::PairResults;
 
 /// Whether the games bound the first-move advantage from both sides, given that they bound the strengths.
 ///
@@ -9,7 +9,7 @@ use crate::results::Tally;
 /// g = 1 or g = −1 there are shifts δ with δ_black − δ_white + g ≥ 0 for each game that Black won, ≤ 0 for each that
 /// White won, and both for a draw (Albert and Anderson, Biometrika 71, 1984). Those are constraints on differences,
 /// which have a solution exactly if their graph has no cycle of negative length.
-pub(super) fn tell_the_first_move(tally: &Tally, anchors: &[Anchor]) -> bool {
+pub(super) fn tell_the_first_move(tally: &PairResults, anchors: &[Anchor]) -> bool {
     // Anchors cannot be shifted: they are one node.
     let first = anchors.first().map(|anchor| anchor.player);
     let node = |player: usize| match anchors.iter().any(|anchor| anchor.player == player) {

@@ -1,9 +1,9 @@
 use super::*;
 
 /// `a>b` a win of Black, `a<b` a win of White, `a=b` a draw; Black is named first, and a number in front repeats.
-fn tally(games: &str) -> Tally {
+fn tally(games: &str) -> PairResults {
     use record::Outcome::{Black, Draw, White};
-    let mut tally = Tally::default();
+    let mut tally = PairResults::default();
     for game in games.split_whitespace() {
         let (times, game) = game.split_at(game.find(|c: char| !c.is_ascii_digit()).expect("players"));
         let (outcome, sign) = [(Black, '>'), (White, '<'), (Draw, '=')]
@@ -16,11 +16,11 @@ fn tally(games: &str) -> Tally {
     tally
 }
 
-fn alone(games: &str, first_move: bool) -> Standings {
-    Standings::without_prior(&tally(games), &[], first_move).expect("the games can be rated")
+fn alone(games: &str, first_move: bool) -> Leaderboard {
+    Leaderboard::without_prior(&tally(games), &[], first_move).expect("the games can be rated")
 }
 
-fn elo(standings: &Standings, player: usize) -> f64 {
+fn elo(standings: &Leaderboard, player: usize) -> f64 {
     standings.players[player].rating.expect("a finite rating").elo
 }
 
@@ -65,7 +65,7 @@ fn groups_that_never_met_have_scales_of_their_own() {
 fn anchors_hold_the_scale_and_connect() {
     let tally = tally("3a>b 1b>a 1c>d 3d>c");
     let anchors = [Anchor { player: 0, elo: 1800.0, sd: None }, Anchor { player: 2, elo: 1000.0, sd: None }];
-    let standings = Standings::without_prior(&tally, &anchors, false).expect("the games can be rated");
+    let standings = Leaderboard::without_prior(&tally, &anchors, false).expect("the games can be rated");
     let difference = ELO * 3.0_f64.ln();
     let expected = [1800.0, 1800.0 - difference, 1000.0, 1000.0 + difference];
     for (player, expected) in expected.into_iter().enumerate() {
@@ -81,7 +81,7 @@ fn anchors_hold_the_scale_and_connect() {
 fn a_soft_anchor_brings_its_own_error() {
     let tally = tally("30a>b 30b>a");
     let anchors = [Anchor { player: 0, elo: 500.0, sd: Some(80.0) }];
-    let standings = Standings::without_prior(&tally, &anchors, false).expect("the games can be rated");
+    let standings = Leaderboard::without_prior(&tally, &anchors, false).expect("the games can be rated");
     let [a, b] = [0, 1].map(|player| standings.players[player].rating.expect("a rating"));
     assert!((a.elo - 500.0).abs() < 1e-6 && (a.error - 80.0).abs() < 1e-6);
     let game = ELO * (4.0_f64 / 60.0).sqrt();

@@ -12,7 +12,7 @@ use crate::matrix::Matrix;
 /// Games between i and j with information w, c = e_i − e_j and v = cᵀΣc take w·Σ_k ω_k·(aᵀ_kΣc)²/(1 + w·v) off the
 /// goal: the V-optimal design (Chaloner and Verdinelli, Statistical Science 10, 1995). With M = Σ_k ω_k·Σa_k·aᵀ_kΣ that
 /// is w·cᵀMc/(1 + w·v), a few operations for each pair.
-pub(super) struct Outlook<'a> {
+pub(super) struct ExpectedCovariance<'a> {
     ratings: &'a Ratings,
     covariance: Matrix,
     goal: Vec<Contrast>,
@@ -22,12 +22,12 @@ pub(super) struct Outlook<'a> {
     relevance: Matrix,
 }
 
-impl<'a> Outlook<'a> {
-    pub(super) fn new(question: &Question<'a>, goal: Vec<Contrast>) -> Outlook<'a> {
+impl<'a> ExpectedCovariance<'a> {
+    pub(super) fn new(question: &Question<'a>, goal: Vec<Contrast>) -> ExpectedCovariance<'a> {
         let covariance = question.ratings.covariance().clone();
         let lines: Vec<Vec<f64>> = lines(&goal, &covariance);
         let relevance = Matrix::sum_of_squares(covariance.side(), &lines);
-        let mut outlook = Outlook { ratings: question.ratings, covariance, goal, lines, relevance };
+        let mut outlook = ExpectedCovariance { ratings: question.ratings, covariance, goal, lines, relevance };
         for (&(a, b), &games) in &question.in_flight.0 {
             outlook.foresee(a, b, games);
         }

@@ -6,7 +6,7 @@ use crate::bradley_terry::Ratings;
 
 /// What the user wants to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum About {
+pub enum Objective {
     /// Which model is best.
     #[default]
     Best,
@@ -44,14 +44,14 @@ const NEIGHBOURS: f64 = 1.5;
 const SPAN: f64 = 0.5;
 
 /// The differences that a question is about. A question that nobody in the pool answers to becomes one about all.
-pub(super) fn contrasts(ratings: &Ratings, ages: &[Option<u32>], about: About) -> Vec<Contrast> {
+pub(super) fn contrasts(ratings: &Ratings, ages: &[Option<u32>], about: Objective) -> Vec<Contrast> {
     let by_age = by_age(ages);
     let mut contrasts = match about {
-        About::Best => best(ratings, &by_age),
-        About::Curve => Vec::new(),
-        About::Newest => newest(ages, &by_age),
-        About::Anchors => anchors(ages, &by_age),
-        About::Ladder => ladder(&by_age),
+        Objective::Best => best(ratings, &by_age),
+        Objective::Curve => Vec::new(),
+        Objective::Newest => newest(ages, &by_age),
+        Objective::Anchors => anchors(ages, &by_age),
+        Objective::Ladder => ladder(&by_age),
     };
     if contrasts.is_empty() {
         contrasts = curve(ages.len(), &by_age);

@@ -7,7 +7,7 @@ use record::Outcome;
 use super::*;
 use crate::bradley_terry::Prior;
 use crate::bradley_terry::{Chances, ELO};
-use crate::results::Tally;
+use crate::results::PairResults;
 
 const RUNS: u64 = 30;
 const MODELS: usize = 20;
@@ -24,7 +24,7 @@ fn name(model: usize) -> String {
     format!("r-{}", model + 1)
 }
 
-fn meet(tally: &mut Tally, strengths: &[f64], (a, b): (usize, usize), rng: &mut impl Rng) {
+fn meet(tally: &mut PairResults, strengths: &[f64], (a, b): (usize, usize), rng: &mut impl Rng) {
     for game in 0..GAMES {
         let (black, white) = if game % 2 == 0 { (a, b) } else { (b, a) };
         let chances = Chances::of((strengths[black] - strengths[white]) / ELO, None);
@@ -33,7 +33,7 @@ fn meet(tally: &mut Tally, strengths: &[f64], (a, b): (usize, usize), rng: &mut 
     }
 }
 
-fn rate(tally: &Tally) -> Ratings {
+fn rate(tally: &PairResults) -> Ratings {
     Ratings::fit(tally, &Prior::walk(tally, 125.0)).expect("the run can be rated")
 }
 
@@ -41,7 +41,7 @@ fn rate(tally: &Tally) -> Ratings {
 fn error(seed: u64, choose: impl Fn(&Ratings, &mut Xoshiro256PlusPlus) -> (usize, usize)) -> f64 {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let strengths: Vec<f64> = (0..MODELS).map(|model| strength(model, &mut rng)).collect();
-    let mut tally = Tally::new((0..MODELS).map(name));
+    let mut tally = PairResults::new((0..MODELS).map(name));
     (1..MODELS).for_each(|model| meet(&mut tally, &strengths, (model - 1, model), &mut rng));
     for _ in 0..PAIRS {
         let pair = choose(&rate(&tally), &mut rng);
@@ -58,7 +58,7 @@ fn chosen_pairs_teach_more_than_random_ones() {
     let chosen = |ratings: &Ratings, rng: &mut Xoshiro256PlusPlus| {
         let in_flight = InFlight::default();
         let question = Question { ratings, ages: &ages, in_flight: &in_flight, games: GAMES, cost: &|_, _| 1.0 };
-        let choice = pairs(&question, About::Curve, 1, rng)[0];
+        let choice = pairs(&question, Objective::Curve, 1, rng)[0];
         (choice.first, choice.second)
     };
     let random = |_: &Ratings, rng: &mut Xoshiro256PlusPlus| {

@@ -4,7 +4,7 @@ use record::Outcome::{Black, White};
 
 use super::*;
 use crate::bradley_terry::{Belief, Mark, Prior, Tie};
-use crate::results::Tally;
+use crate::results::PairResults;
 
 /// Places of the players in every pool below.
 const A: usize = 0;
@@ -17,7 +17,7 @@ fn rng(seed: u64) -> Xoshiro256PlusPlus {
 
 /// Ratings of three players after even results, `ab` games between A and B, and so on.
 fn even(ab: u32, bc: u32, ac: u32) -> Ratings {
-    let mut tally = Tally::new(["a", "b", "c"]);
+    let mut tally = PairResults::new(["a", "b", "c"]);
     for (one, other, games) in [("a", "b", ab), ("b", "c", bc), ("a", "c", ac)] {
         for game in 0..games {
             let (black, white) = if game % 2 == 0 { (one, other) } else { (other, one) };
@@ -27,7 +27,14 @@ fn even(ab: u32, bc: u32, ac: u32) -> Ratings {
     Ratings::fit(&tally, &Prior::normal(&tally, 400.0)).expect("the pool can be rated")
 }
 
-fn choose(ratings: &Ratings, ages: &[u32], in_flight: &InFlight, about: About, count: usize, seed: u64) -> Vec<Choice> {
+fn choose(
+    ratings: &Ratings,
+    ages: &[u32],
+    in_flight: &InFlight,
+    about: Objective,
+    count: usize,
+    seed: u64,
+) -> Vec<Choice> {
     let ages: Vec<Option<u32>> = ages.iter().map(|&age| (age > 0).then_some(age)).collect();
     let question = Question { ratings, ages: &ages, in_flight, games: 2, cost: &|_, _| 1.0 };
     pairs(&question, about, count, &mut rng(seed))
@@ -35,7 +42,7 @@ fn choose(ratings: &Ratings, ages: &[u32], in_flight: &InFlight, about: About, c
 
 /// The choice of most seeds about all ratings: what is chosen when it is not drawn at random.
 fn choice(ratings: &Ratings, ages: &[u32], in_flight: &InFlight) -> (usize, usize) {
-    let choices = (0..20).flat_map(|seed| choose(ratings, ages, in_flight, About::Curve, 1, seed));
+    let choices = (0..20).flat_map(|seed| choose(ratings, ages, in_flight, Objective::Curve, 1, seed));
     let mut instructive = choices.filter(|choice| matches!(choice.reason, Reason::Instructive { .. })).map(pair);
     let first = instructive.next().expect("nine choices in ten are not random");
     assert!(instructive.all(|other| other == first), "there is one best pair");
@@ -70,7 +77,7 @@ fn games_in_flight_count_as_played() {
 #[test]
 fn a_batch_is_what_one_choice_after_the_other_would_be() {
     let (ratings, ages) = (even(6, 6, 6), [1, 2, 3]);
-    let batch = choose(&ratings, &ages, &InFlight::default(), About::Curve, 60, 1);
+    let batch = choose(&ratings, &ages, &InFlight::default(), Objective::Curve, 60, 1);
     let times = |wanted| batch.iter().filter(|choice| pair(**choice) == wanted).count();
     for wanted in [(A, B), (B, C), (A, C)] {
         assert!((8..=35).contains(&times(wanted)), "{wanted:?}: {} of 60", times(wanted));
@@ -80,7 +87,7 @@ fn a_batch_is_what_one_choice_after_the_other_would_be() {
 #[test]
 fn a_foregone_conclusion_is_not_played() {
     // A beats the others out of sight; B and C have hardly met.
-    let mut tally = Tally::new(["a", "b", "c"]);
+    let mut tally = PairResults::new(["a", "b", "c"]);
     for _ in 0..60 {
         for (black, white) in [("a", "b"), ("a", "c")] {
             tally.add(black, white, Black);
@@ -110,7 +117,7 @@ fn count_pairs(ages: &[u32]) -> BTreeMap<(usize, usize), usize> {
     let ratings = even(20, 20, 20);
     let mut times = BTreeMap::new();
     for seed in 0..300 {
-        for choice in choose(&ratings, ages, &InFlight::default(), About::Curve, 1, seed) {
+        for choice in choose(&ratings, ages, &InFlight::default(), Objective::Curve, 1, seed) {
             *times.entry(pair(choice)).or_default() += 1;
         }
     }
@@ -120,7 +127,7 @@ fn count_pairs(ages: &[u32]) -> BTreeMap<(usize, usize), usize> {
 #[test]
 fn each_question_is_answered_by_its_own_games() {
     // D is no model; A is the oldest and far weaker than B and C, who are equal.
-    let mut tally = Tally::new(["a", "b", "c", "d"]);
+    let mut tally = PairResults::new(["a", "b", "c", "d"]);
     let results = [("a", "b", 1, 9), ("a", "c", 1, 9), ("b", "c", 5, 5), ("a", "d", 5, 5), ("b", "d", 5, 5)];
     for (one, other, wins, losses) in results {
         (0..wins).for_each(|_| tally.add(one, other, Black));
@@ -136,10 +143,10 @@ fn each_question_is_answered_by_its_own_games() {
         times.into_iter().max_by_key(|&(_, times)| times).expect("pairs were chosen").0
     };
     const D: usize = 3;
-    assert_eq!(most_often(About::Best), (B, C));
-    let (first, second) = most_often(About::Newest);
+    assert_eq!(most_often(Objective::Best), (B, C));
+    let (first, second) = most_often(Objective::Newest);
     assert!(first == C || second == C, "{first} {second}");
-    let (_, second) = most_often(About::Anchors);
+    let (_, second) = most_often(Objective::Anchors);
     assert_eq!(second, D);
 }
 
@@ -148,7 +155,7 @@ fn dear_games_are_played_less() {
     let (ratings, ages) = (even(20, 20, 20), [Some(1), Some(2), Some(3)]);
     let cost = |one, other| if (one, other) == (A, B) { 3.0 } else { 1.0 };
     let question = Question { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 2, cost: &cost };
-    let choices = pairs(&question, About::Curve, 50, &mut rng(3));
+    let choices = pairs(&question, Objective::Curve, 50, &mut rng(3));
     let dear = choices.iter().filter(|choice| pair(**choice) == (A, B)).count();
     assert!(dear < 10, "{dear} of 50");
 }
@@ -156,7 +163,7 @@ fn dear_games_are_played_less() {
 #[test]
 fn the_choices_are_a_function_of_their_arguments() {
     let (ratings, ages, idle) = (even(8, 6, 4), [1, 2, 3], InFlight::default());
-    for about in [About::Best, About::Curve] {
+    for about in [Objective::Best, Objective::Curve] {
         let choices = |seed| choose(&ratings, &ages, &idle, about, 3, seed);
         assert!((0..50).all(|seed| choices(seed) == choices(seed)));
         assert!((0..50).any(|seed| choices(seed) != choices(0)), "{about:?}");
@@ -166,7 +173,7 @@ fn the_choices_are_a_function_of_their_arguments() {
 #[test]
 fn informed_choice_is_random_once_in_ten() {
     let (ratings, ages, idle) = (even(40, 40, 0), [1, 2, 3], InFlight::default());
-    let choices = (0..2000).flat_map(|seed| choose(&ratings, &ages, &idle, About::Best, 1, seed));
+    let choices = (0..2000).flat_map(|seed| choose(&ratings, &ages, &idle, Objective::Best, 1, seed));
     let random = choices.filter(|choice| matches!(choice.reason, Reason::Random { .. })).count();
     // Three standard deviations of a binomial count are 40.
     assert!((160..=240).contains(&random), "{random} of 2000");
@@ -175,10 +182,10 @@ fn informed_choice_is_random_once_in_ten() {
 #[test]
 fn fewer_than_two_players_make_no_pair() {
     for players in [vec![], vec!["a"]] {
-        let tally = Tally::new(players.clone());
+        let tally = PairResults::new(players.clone());
         let ratings = Ratings::fit(&tally, &Prior::normal(&tally, 400.0)).expect("the pool can be rated");
         let ages = vec![1; players.len()];
-        for about in [About::Best, About::Curve] {
+        for about in [Objective::Best, Objective::Curve] {
             assert!(choose(&ratings, &ages, &InFlight::default(), about, 3, 0).is_empty());
         }
     }
@@ -187,7 +194,7 @@ fn fewer_than_two_players_make_no_pair() {
 /// The error promised for after the games is the error that games of that information really leave.
 #[test]
 fn promised_error_is_the_error_after_the_games() {
-    let mut tally = Tally::new(["a", "b"]);
+    let mut tally = PairResults::new(["a", "b"]);
     let tie = Tie { player: B, to: Mark::Player(A), elo: 0.0, sd: 30.0 };
     let prior =
         Prior { fixed: vec![(A, 0.0)], ties: vec![tie], first_move: Belief::Zero, ..Prior::normal(&tally, 1.0) };
@@ -195,7 +202,7 @@ fn promised_error_is_the_error_after_the_games() {
     let ages = [Some(1), Some(2)];
     let question =
         Question { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 100, cost: &|_, _| 1.0 };
-    let promised = (0..20).flat_map(|seed| pairs(&question, About::Newest, 1, &mut rng(seed)));
+    let promised = (0..20).flat_map(|seed| pairs(&question, Objective::Newest, 1, &mut rng(seed)));
     let (known, will_be) = promised
         .filter_map(|choice| match choice.reason {
             Reason::Instructive { known, will_be, .. } => Some((known, will_be)),
@@ -218,8 +225,8 @@ fn foreseen_games_narrow_everything_alike() {
     let ages = [Some(1), Some(2), Some(5)];
     let in_flight = InFlight::default();
     let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 2, cost: &|_, _| 1.0 };
-    for about in [About::Best, About::Curve, About::Newest, About::Ladder] {
-        let mut outlook = Outlook::new(&question, objective::contrasts(&ratings, &ages, about));
+    for about in [Objective::Best, Objective::Curve, Objective::Newest, Objective::Ladder] {
+        let mut outlook = ExpectedCovariance::new(&question, objective::contrasts(&ratings, &ages, about));
         for (a, b) in [(A, B), (B, C), (A, B), (A, C)] {
             let [known, will_be] = outlook.uncertainty(a, b, 2);
             outlook.foresee(a, b, 2);

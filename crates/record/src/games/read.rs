@@ -38,7 +38,7 @@ pub(super) struct Headers<'a> {
 /// Those of them that are known when the game is over.
 struct Ends<'a> {
     ended_at: &'a TimestampMillisecondArray,
-    bleakest_value: &'a Float32Array,
+    winner_min_value: &'a Float32Array,
     mean_depth: &'a Float32Array,
     outcome: &'a [i8],
     score: &'a Float32Array,
@@ -95,7 +95,7 @@ impl<'a> Headers<'a> {
             holdout: self.holdout.value(row),
             resign_threshold: optional(self.resign_threshold, row),
             would_resign_turn: optional(self.would_resign_turn, row),
-            bleakest_value: None,
+            winner_min_value: None,
             mean_depth: None,
             outcome: Outcome::Draw,
             score: None,
@@ -126,7 +126,7 @@ impl<'a> Ends<'a> {
     fn new(table: &Table<'a>) -> Result<Ends<'a>, RecordError> {
         Ok(Ends {
             ended_at: table.optional_numbers::<TimestampMillisecondType>("ended_at")?,
-            bleakest_value: table.optional_numbers::<Float32Type>("bleakest_value")?,
+            winner_min_value: table.optional_numbers::<Float32Type>("winner_min_value")?,
             mean_depth: table.optional_numbers::<Float32Type>("mean_depth")?,
             outcome: table.numbers::<Int8Type>("outcome")?,
             score: table.optional_numbers::<Float32Type>("score")?,
@@ -138,7 +138,7 @@ impl<'a> Ends<'a> {
     fn row(&self, game: GameRecord, row: usize) -> Result<GameRecord, RecordError> {
         Ok(GameRecord {
             ended_at: read_time("ended_at", row, self.ended_at)?,
-            bleakest_value: optional(self.bleakest_value, row),
+            winner_min_value: optional(self.winner_min_value, row),
             mean_depth: optional(self.mean_depth, row),
             outcome: read_outcome("outcome", row, self.outcome[row])?,
             score: optional(self.score, row),

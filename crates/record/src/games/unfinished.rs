@@ -20,7 +20,7 @@ use crate::{GameRecord, RecordError, Turn};
 pub const VERSION: &str = "unfinished/1";
 
 /// Columns of the table of games that a game has only when it is over.
-const OF_THE_END: [&str; 7] = ["ended_at", "bleakest_value", "mean_depth", "outcome", "score", "end", "positions"];
+const OF_THE_END: [&str; 7] = ["ended_at", "winner_min_value", "mean_depth", "outcome", "score", "end", "positions"];
 
 /// The columns, each with a `doc` in its metadata, and the version.
 pub fn schema() -> Arc<Schema> {

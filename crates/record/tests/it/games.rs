@@ -74,7 +74,7 @@ proptest! {
         prop_assert_eq!(read.len(), games.len());
         for (read, game) in read.into_iter().zip(&games) {
             let (outcome, score, end, takeovers) = (game.outcome, game.score, game.end, game.takeovers.clone());
-            prop_assert_eq!(&GameRecord { outcome, score, end, takeovers, ..read }, &GameRecord { mean_depth: None, bleakest_value: None, ..game.clone() });
+            prop_assert_eq!(&GameRecord { outcome, score, end, takeovers, ..read }, &GameRecord { mean_depth: None, winner_min_value: None, ..game.clone() });
         }
     }
 
@@ -117,7 +117,7 @@ fn summaries_agree_with_the_games() {
     let summaries = GameSummary::from_batch(&batch.project(&kept).unwrap()).unwrap();
     for (summary, game) in summaries.iter().zip(&games) {
         assert_eq!((summary.id, summary.index, summary.outcome), (game.id, game.index, game.outcome));
-        assert_eq!((summary.bleakest_value, summary.calibration), (game.bleakest_value, game.calibration));
+        assert_eq!((summary.winner_min_value, summary.calibration), (game.winner_min_value, game.calibration));
         assert_eq!(summary.positions as usize, game.examples().unwrap().len());
     }
     assert_eq!(summaries.len(), games.len());

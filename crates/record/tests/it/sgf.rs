@@ -1,7 +1,7 @@
 //! Games for people.
 
 use go::{Color, Move, Size, sgf};
-use record::{EndReason, GameRecord, Outcome, SearchKind, SearchNote, TopMove, synthetic};
+use record::{EndReason, GameRecord, Outcome, SearchAnnotations, SearchKind, TopMove, synthetic};
 
 fn a_game() -> GameRecord {
     let mut game = synthetic::game("run-7", "w0", 3, Size::new(9).unwrap(), 50);
@@ -64,7 +64,7 @@ fn comments_say_what_the_search_thought() {
 fn notes_show_depth_variation_and_the_best_moves() {
     let mut game = a_game();
     let mv = |index| Move::from_index(game.size, index).unwrap();
-    let note = SearchNote {
+    let note = SearchAnnotations {
         variation: vec![(mv(40), 30), (mv(81), 12), (mv(0), 3)],
         mean_depth: 3.24,
         max_depth: 7,
