@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use cli::Stop;
 use config::{PlayerId, RunConfig};
 use go::Size;
 use gtp::engines::{EngineSpecs, Identity};
 use net::Device;
+use runtime::Stop;
 use store::Stem;
 
 use crate::match_runner::{self, MatchRunner, Progress};

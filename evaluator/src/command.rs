@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use clap::{ArgGroup, Parser, Subcommand};
-use cli::{Classify, Stop};
 use config::{ConfigError, PlayerId, PlayerRef, RunName};
 use exit_class::{Classifier, classify};
 use gtp::engines::EngineSpecs;
 use models::{ModelError, Models};
 use net::{Backend, NetError, Precision};
 use ratings::sprt::SprtError;
+use runtime::{Classify, Stop};
 use store::{Store, StoreError};
 
 use crate::rate::RateError;
@@ -31,7 +31,7 @@ use table::TableArgs;
 /// Both sides of a match play each opening once with either colour, with the search settings they were published with.
 /// Results are stored as games finish. Stopped and started again with the same arguments, it goes on where it was.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100, after_help = cli::exit_codes(), subcommand_negates_reqs = true)]
+#[command(version, max_term_width = 100, after_help = runtime::exit_codes(), subcommand_negates_reqs = true)]
 #[command(group(ArgGroup::new("match").required(true)))]
 pub struct Args {
     #[command(subcommand)]
@@ -52,16 +52,16 @@ pub struct Args {
     #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME", global = true)]
     worker: String,
     #[command(flatten)]
-    place: cli::PlaceArgs,
+    place: runtime::PlaceArgs,
     #[command(flatten)]
-    times: cli::TimesArgs,
+    times: runtime::TimesArgs,
     #[command(flatten)]
-    store: cli::StoreArgs,
+    store: runtime::StoreArgs,
     #[command(flatten)]
-    service: cli::ServiceArgs,
+    service: runtime::ServiceArgs,
     /// How to log.
     #[command(flatten)]
-    pub log: cli::LogArgs,
+    pub log: runtime::LogArgs,
 }
 
 /// Everything but plain matches.
@@ -89,7 +89,7 @@ enum Command {
     DeleteRetiredWeights,
 }
 
-/// The errors of libraries that a command may end with, for [`cli::main`].
+/// The errors of libraries that a command may end with, for [`runtime::main`].
 pub const ERRORS: &[Classifier] = &[
     classify::<EvaluatorError>,
     classify::<ModelError>,
@@ -136,7 +136,7 @@ impl Args {
     fn rated(&self, own: Option<&RunName>, stop: &Stop) -> anyhow::Result<RatedRun> {
         let (name, models) = self.open(own, stop)?;
         let rated = RatedRun::open(models, &name)?;
-        cli::ready();
+        runtime::ready();
         Ok(rated)
     }
 
@@ -145,7 +145,7 @@ impl Args {
         let device = self.place.device.parse().misconfigured()?;
         let backend = Backend::open(device, Precision::Auto)?;
         backend.log(self.place.threads());
-        cli::metrics::DEVICE.inform(&backend.labels());
+        runtime::metrics::DEVICE.inform(&backend.labels());
         Ok(Place {
             device,
             threads: self.place.threads(),

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use cli::Step;
 use config::PlayerId;
 use ratings::sprt::{Outcomes, Sprt, Verdict};
+use runtime::Step;
 
 use crate::driver::{Schedule, Session};
 use crate::{Arena, EvaluatorError, RatedRun};

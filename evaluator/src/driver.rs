@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use cli::{Driver, Reporter, Step, Stop};
 use config::PlayerId;
+use runtime::{Driver, Reporter, Step, Stop};
 use store::Backoff;
 
 use crate::{Arena, EvaluatorError, Progress, Proposal, Score};
@@ -143,7 +143,7 @@ impl Session<'_> {
 
 /// Shows matches as a progress bar, and logs their scores.
 #[derive(Default)]
-pub struct Bar(Option<cli::Progress>);
+pub struct Bar(Option<runtime::Progress>);
 
 impl Bar {
     fn finish(&mut self) {
@@ -158,7 +158,7 @@ impl Reporter<Event> for Bar {
         match (event, &self.0) {
             (Event::Begun { players: [first, second], games }, _) => {
                 self.finish();
-                self.0 = Some(cli::Progress::new(format!("{first} against {second}"), Some(games)));
+                self.0 = Some(runtime::Progress::new(format!("{first} against {second}"), Some(games)));
             }
             (Event::Progress(progress), Some(bar)) => {
                 bar.set(progress.finished);

@@ -1,8 +1,8 @@
 //! Which model is worth recommending: a promotion test.
 
-use cli::Step;
 use config::{ModelId, PlayerId};
 use ratings::sprt::{Sprt, Verdict};
+use runtime::Step;
 use serde::Serialize;
 
 use crate::comparison::Test;

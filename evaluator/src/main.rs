@@ -12,5 +12,5 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let args = Args::parse();
     args.log.start();
-    cli::main("evaluator", ERRORS, |stop| run(&args, stop))
+    runtime::main("evaluator", ERRORS, |stop| run(&args, stop))
 }

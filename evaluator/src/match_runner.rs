@@ -8,13 +8,13 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cli::Stop;
 use config::RunConfig;
 use go::{Color, Size};
 use mcts::Evaluator;
 use models::Searcher;
 use play::{EvaluatorStats, ExternalPlayer, Finish, Instrumented, Match, MatchSpec, Void, game_seed};
 use record::{GameRecord, Outcome};
+use runtime::Stop;
 use store::Run;
 
 use crate::retries::Retries;

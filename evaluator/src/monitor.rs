@@ -1,7 +1,7 @@
 //! What a monitor is told of matches and ratings.
 
-use cli::metrics;
 use ratings::{PairResults, Ratings};
+use runtime::metrics;
 
 use crate::Progress;
 
@@ -19,7 +19,7 @@ impl Monitor {
         metrics::MATCH_EVALUATIONS.add(now.evaluations - before.evaluations);
         // The loop that tells this turns whether the threads get on or not.
         if (now.finished, now.void, now.evaluations) != (before.finished, before.void, before.evaluations) {
-            cli::alive();
+            runtime::alive();
         }
     }
 }

@@ -7,10 +7,10 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use cli::{Step, Waiting};
 use config::{Pairing, PlayerId};
 use play::{Seed, game_seed};
 use rand::SeedableRng;
+use runtime::{Step, Waiting};
 use store::Pairing as Planned;
 
 use crate::driver::{Schedule, Session};

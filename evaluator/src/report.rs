@@ -87,7 +87,7 @@ fn thresholds(rated: &RatedRun) -> Result<Vec<Threshold>, EvaluatorError> {
 /// # Errors
 /// The place cannot be written.
 pub fn write(file: &Path, facts: &Facts) -> io::Result<()> {
-    cli::write_whole(file, page(facts).as_bytes())
+    runtime::write_whole(file, page(facts).as_bytes())
 }
 
 #[cfg(test)]

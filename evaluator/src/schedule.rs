@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use cli::{Step, Waiting};
 use config::PlayerId;
 use ratings::pairing::Objective;
+use runtime::{Step, Waiting};
 
 use crate::driver::{Event, Schedule, Session};
 use crate::{EvaluatorError, RatedRun};

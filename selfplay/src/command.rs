@@ -2,11 +2,11 @@
 
 use anyhow::anyhow;
 use clap::Parser;
-use cli::{Classify, Stop, within};
 use config::{ConfigError, ModelRef, QInit, RunConfig, RunName};
 use exit_class::{Classifier, classify};
 use models::{ModelError, Models};
 use net::{Backend, Device, NetError, Precision};
+use runtime::{Classify, Stop, within};
 use store::{Run, Store, StoreError};
 
 use crate::{Console, Driver, Games, Options, SelfplayError, lease};
@@ -15,7 +15,7 @@ use crate::{Console, Driver, Games, Options, SelfplayError, lease};
 ///
 /// Killed or stopped, it goes on where it was when it is started again: games that are published are not played twice.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100, after_help = cli::exit_codes())]
+#[command(version, max_term_width = 100, after_help = runtime::exit_codes())]
 pub struct Args {
     /// The model: v15-330, or v15 for the newest of run v15, followed as it changes; 9x9-demo, which begins a run of this name;
     /// or one without a network, uniform (flat prior, value 0) or random (fresh random output for every position)
@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME")]
     worker: String,
     #[command(flatten)]
-    config: cli::ConfigArgs,
+    config: runtime::ConfigArgs,
     /// What a move is worth before its first visit: loss, parent, zero, or a penalty from 0 to 2 [default: the run's]
     #[arg(long, value_name = "RULE")]
     q_init: Option<QInit>,
@@ -44,16 +44,16 @@ pub struct Args {
     #[arg(long, env = "TENGEN_UNFINISHED", value_enum, default_value_t = AtStop::GiveUp, value_name = "WHAT")]
     unfinished: AtStop,
     #[command(flatten)]
-    place: cli::PlaceArgs,
+    place: runtime::PlaceArgs,
     #[command(flatten)]
-    times: cli::TimesArgs,
+    times: runtime::TimesArgs,
     #[command(flatten)]
-    store: cli::StoreArgs,
+    store: runtime::StoreArgs,
     #[command(flatten)]
-    service: cli::ServiceArgs,
+    service: runtime::ServiceArgs,
     /// How to log.
     #[command(flatten)]
-    pub log: cli::LogArgs,
+    pub log: runtime::LogArgs,
 }
 
 /// What becomes of games in progress.
@@ -65,7 +65,7 @@ enum AtStop {
     Leave,
 }
 
-/// The errors of libraries that a command may end with, for [`cli::main`].
+/// The errors of libraries that a command may end with, for [`runtime::main`].
 pub const ERRORS: &[Classifier] = &[
     classify::<SelfplayError>,
     classify::<ModelError>,
@@ -84,7 +84,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device: Device = args.place.device.parse().misconfigured()?;
     let backend = Backend::open(device, Precision::Auto)?;
     backend.log(args.place.threads());
-    cli::metrics::DEVICE.inform(&backend.labels());
+    runtime::metrics::DEVICE.inform(&backend.labels());
     let models = Models::new(Store::open(&args.store.store)?);
     let run = models.store().run(&name);
     let mut config = configuration(args, &models, &run)?;
@@ -102,7 +102,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         times: args.times.times.unwrap_or(true),
     };
     let mut driver = Driver::new(&run, &config, options, stop, Console::default());
-    cli::leased(&run, lease(&args.worker), stop, || cli::drive(&mut driver, stop))?;
+    runtime::leased(&run, lease(&args.worker), stop, || runtime::drive(&mut driver, stop))?;
     Ok(())
 }
 

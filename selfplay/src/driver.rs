@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use cli::{Reporter, Step, Stop, Waiting};
 use config::{ModelId, ModelRef, RunConfig, RunName};
 use models::Model;
 use net::Device;
+use runtime::{Reporter, Step, Stop, Waiting};
 use store::{Backoff, LeaseName, Run};
 
 use crate::game_limit::Bound;
@@ -187,7 +187,7 @@ impl<'a> Driver<'a> {
     }
 }
 
-impl cli::Driver for Driver<'_> {
+impl runtime::Driver for Driver<'_> {
     type Error = SelfplayError;
 
     fn step(&mut self) -> Result<Step, SelfplayError> {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use cli::Stop;
 use config::{ModelConfig, ModelId, RunConfig};
 use play::{EvaluatorCounts, EvaluatorStats};
+use runtime::Stop;
 
 use crate::threshold::Threshold;
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 
-use cli::Stop;
 use models::Model;
+use runtime::Stop;
 use store::Run;
 
 use crate::collector::Collector;

@@ -1,8 +1,8 @@
 //! What a worker reports of its games: a progress bar, log lines and metrics.
 
-use cli::{Reporter, format, metrics};
 use config::ModelId;
 use play::EvaluatorCounts;
+use runtime::{Reporter, format, metrics};
 
 use crate::{Event, Progress};
 
@@ -16,7 +16,7 @@ pub struct Console {
 #[derive(Debug)]
 struct Job {
     model: ModelId,
-    bar: cli::Progress,
+    bar: runtime::Progress,
     /// What the metrics know of it.
     noted: Progress,
 }
@@ -25,12 +25,12 @@ impl Reporter<Event> for Console {
     fn report(&mut self, event: Event) {
         match event {
             Event::Playing { model, games } => {
-                cli::ready();
+                runtime::ready();
                 metrics::MODEL.set(model.number());
                 metrics::MODEL_SINCE.set_to_now();
                 put_down(0, 0);
                 metrics::GAMES_RESUMED.add(0);
-                let bar = cli::Progress::new(model.to_string(), games);
+                let bar = runtime::Progress::new(model.to_string(), games);
                 self.job = Some(Job { model, bar, noted: Progress::default() });
             }
             Event::Progress(progress) => self.job.iter_mut().for_each(|job| job.note(progress)),
@@ -71,7 +71,7 @@ impl Job {
         now.threshold.into_iter().for_each(|threshold| metrics::RESIGN_IN_FORCE.set(threshold));
         // Progress is reported whether the threads get on or not.
         if evaluator != EvaluatorCounts::default() || now.finished != before.finished {
-            cli::alive();
+            runtime::alive();
         }
     }
 }

@@ -1,8 +1,8 @@
 //! The resign threshold: computed from the newest calibration games whenever there are new games.
 
-use cli::Reporter;
 use config::Resign;
 use record::calibration::Calibration;
+use runtime::Reporter;
 use store::{FileRef, ResignThreshold, Run, StoreError};
 
 use crate::event::Event;

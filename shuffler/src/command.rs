@@ -2,9 +2,9 @@
 
 use anyhow::{Context, anyhow};
 use clap::Parser;
-use cli::{Classify, Stop, within};
 use config::{ConfigError, RunName};
 use exit_class::{Classifier, classify};
+use runtime::{Classify, Stop, within};
 use store::{Compaction, Run, Store, StoreError};
 
 use crate::calibrate::Calibrator;
@@ -18,7 +18,7 @@ use crate::{Console, Shuffler, ShufflerError};
 /// there, makes the shards that the next model is trained on, waits for that model, and so on. It can be stopped, killed
 /// and started again at any time, before or after the other programs.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100, after_help = cli::exit_codes())]
+#[command(version, max_term_width = 100, after_help = runtime::exit_codes())]
 pub struct Args {
     /// The run, such as v15; its games come from `selfplay`
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
@@ -44,17 +44,17 @@ pub struct Args {
     compact: Option<usize>,
 
     #[command(flatten)]
-    store: cli::StoreArgs,
+    store: runtime::StoreArgs,
 
     #[command(flatten)]
-    service: cli::ServiceArgs,
+    service: runtime::ServiceArgs,
 
     /// How to log.
     #[command(flatten)]
-    pub log: cli::LogArgs,
+    pub log: runtime::LogArgs,
 }
 
-/// The errors of libraries that a command may end with, for [`cli::main`].
+/// The errors of libraries that a command may end with, for [`runtime::main`].
 pub const ERRORS: &[Classifier] = &[classify::<ShufflerError>, classify::<StoreError>, classify::<ConfigError>];
 
 /// Makes what the arguments ask for.
@@ -68,7 +68,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     match args.compact {
         Some(least) => compact(args, &run, least),
         None if args.once || args.dry_run => once(args, &run),
-        None => Ok(Driver::new(&run, Console).and_then(|mut driver| cli::drive(&mut driver, stop))?),
+        None => Ok(Driver::new(&run, Console).and_then(|mut driver| runtime::drive(&mut driver, stop))?),
     }
 }
 
@@ -77,7 +77,9 @@ fn compact(args: &Args, run: &Run, least: usize) -> anyhow::Result<()> {
         return Err(missing(args, run)).misconfigured();
     }
     let Compaction { archives, games, files, deleted, left } = crate::compact(run, least)?;
-    cli::print(format!("{archives} new archives of {games} games in {files} files, {deleted} files of games deleted"))?;
+    runtime::print(format!(
+        "{archives} new archives of {games} games in {files} files, {deleted} files of games deleted"
+    ))?;
     if left.is_empty() { Ok(()) } else { Err(anyhow!("{} files of games were left where they are", left.len())) }
 }
 
@@ -91,9 +93,9 @@ fn once(args: &Args, run: &Run) -> anyhow::Result<()> {
     let generation = args.generation.map_or_else(|| next_generation(run), Ok)?;
     let mut shuffler = Shuffler::new(run, &config);
     if args.dry_run {
-        return cli::print(shuffler.plan(generation)?);
+        return runtime::print(shuffler.plan(generation)?);
     }
     Calibrator::new(run, &config.resign).update()?;
     let manifest = shuffler.publish(generation).context("no shards were made")?;
-    cli::print(format!("{} examples for model {}", manifest.drawn.examples, manifest.generation))
+    runtime::print(format!("{} examples for model {}", manifest.drawn.examples, manifest.generation))
 }

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use cli::{Reporter, Step, Waiting};
 use config::RunConfig;
+use runtime::{Reporter, Step, Waiting};
 use store::{Backoff, Run};
 
 use crate::calibrate::Calibrator;
@@ -54,7 +54,7 @@ impl<'a> Driver<'a> {
     }
 }
 
-impl cli::Driver for Driver<'_> {
+impl runtime::Driver for Driver<'_> {
     type Error = ShufflerError;
 
     fn step(&mut self) -> Result<Step, ShufflerError> {

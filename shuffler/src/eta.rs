@@ -39,8 +39,8 @@ impl Eta {
 impl fmt::Display for Eta {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Eta::In(time) => write!(f, "expected in {}", cli::format::duration(*time)),
-            Eta::Overdue(time) => write!(f, "overdue for {}", cli::format::duration(*time)),
+            Eta::In(time) => write!(f, "expected in {}", runtime::format::duration(*time)),
+            Eta::Overdue(time) => write!(f, "overdue for {}", runtime::format::duration(*time)),
         }
     }
 }

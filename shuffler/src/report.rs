@@ -1,6 +1,6 @@
 //! What the shuffler reports of a run: log lines and metrics.
 
-use cli::{Reporter, metrics};
+use runtime::{Reporter, metrics};
 use store::{Manifest, ResignThreshold};
 
 use crate::event::Event;
@@ -12,7 +12,7 @@ pub struct Console;
 impl Reporter<Event> for Console {
     fn report(&mut self, event: Event) {
         match event {
-            Event::Ready => cli::ready(),
+            Event::Ready => runtime::ready(),
             Event::Games { time, holdout } => {
                 metrics::NEWEST_GAMES.set_to_time(time);
                 match holdout {
@@ -60,7 +60,7 @@ fn shards(manifest: &Manifest) {
         samples_per_new_position = drawn.mean_per_new_position,
         "published shards"
     );
-    cli::alive();
+    runtime::alive();
     metrics::SHARDS.set(*generation);
     metrics::SHARDS_TIME.set_to_now();
     metrics::SHARDS_EXAMPLES.set(drawn.examples as f64);

@@ -14,9 +14,9 @@ mod shards;
 use std::collections::HashSet;
 
 use anyhow::anyhow;
-use cli::{Classify, Stop};
 use config::{RunConfig, RunName};
 use record::GameId;
+use runtime::{Classify, Stop};
 use store::{Run, Store, StoreError};
 
 pub use findings::{Findings, Problem};
@@ -50,9 +50,9 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         tracing::info!(files, "tengen audit {name} --repair moves damaged files of games to quarantine");
     }
     for problem in &findings.problems {
-        cli::print(problem)?;
+        runtime::print(problem)?;
     }
-    cli::print(&findings)?;
+    runtime::print(&findings)?;
     match findings.problems.len() {
         0 => Ok(()),
         1 => Err(anyhow!("the run has a problem")),
@@ -64,13 +64,13 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 fn repair(run: &Run, findings: &Findings) -> anyhow::Result<()> {
     for (file, why) in &findings.damaged {
         match run.games().quarantine(file)? {
-            0 => cli::print(format!("{}: it is in an archive and stays there: {why}", run.games().name(file)))?,
-            moved => cli::print(format!("moved {moved} files of {file} to quarantine: {why}"))?,
+            0 => runtime::print(format!("{}: it is in an archive and stays there: {why}", run.games().name(file)))?,
+            moved => runtime::print(format!("moved {moved} files of {file} to quarantine: {why}"))?,
         }
     }
     for (file, why) in &findings.damaged_unfinished {
         run.in_progress().quarantine(file)?;
-        cli::print(format!("moved {} to quarantine: {why}", run.in_progress().name(file)))?;
+        runtime::print(format!("moved {} to quarantine: {why}", run.in_progress().name(file)))?;
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use clap::Subcommand;
-use cli::Stop;
+use runtime::Stop;
 use serde::Serialize;
 
 /// Arguments of `tengen bench`.
@@ -58,7 +58,7 @@ enum What {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    cli::within(0.01..=3600.0)(text).map(Duration::from_secs_f64)
+    runtime::within(0.01..=3600.0)(text).map(Duration::from_secs_f64)
 }
 
 /// What all measurements need.
@@ -72,7 +72,7 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// Prints one case.
     fn report(&self, case: &(impl Serialize + Display)) -> anyhow::Result<()> {
-        if self.json { cli::print(serde_json::to_string(case)?) } else { cli::print(case) }
+        if self.json { runtime::print(serde_json::to_string(case)?) } else { runtime::print(case) }
     }
 }
 

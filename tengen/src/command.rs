@@ -1,13 +1,13 @@
 //! The command line: what was typed, and what is done because of it.
 
 use clap::{CommandFactory, Parser, Subcommand};
-use cli::Stop;
 use config::ConfigError;
 use evaluator::EvaluatorError;
 use exit_class::{Classifier, classify};
 use gtp::engines::{EngineError, EngineSpecError};
 use models::ModelError;
 use net::NetError;
+use runtime::Stop;
 use selfplay::SelfplayError;
 use shuffler::ShufflerError;
 use store::StoreError;
@@ -17,15 +17,15 @@ use crate::{audit, bench, config_command, doctor, gtp_command, import, options, 
 
 /// Learns Go from nothing, and plays it.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100, after_help = cli::exit_codes())]
+#[command(version, max_term_width = 100, after_help = runtime::exit_codes())]
 pub struct Args {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
-    store: cli::StoreArgs,
+    store: runtime::StoreArgs,
     /// How to log.
     #[command(flatten)]
-    pub log: cli::LogArgs,
+    pub log: runtime::LogArgs,
 }
 
 #[derive(Subcommand, Debug)]
@@ -63,7 +63,7 @@ impl Args {
     }
 }
 
-/// The errors of libraries that a command may end with, for [`cli::main`].
+/// The errors of libraries that a command may end with, for [`runtime::main`].
 pub const ERRORS: &[Classifier] = &[
     classify::<SelfplayError>,
     classify::<ShufflerError>,
@@ -91,6 +91,6 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Study(study) => study::run(&args.store.store, study, stop),
         Command::Doctor(doctor) => doctor::run(&args.store.store, doctor),
         Command::Config(config) => config_command::run(config),
-        Command::Options => cli::print(options::page(Args::command())),
+        Command::Options => runtime::print(options::page(Args::command())),
     }
 }

@@ -41,15 +41,17 @@ enum Command {
 /// A file that cannot be read or is no configuration: the operator's to mend.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     match &args.command {
-        Command::Show { file, overrides } => cli::print(cli::configuration(file, overrides)?.to_toml().trim_end()),
+        Command::Show { file, overrides } => {
+            runtime::print(runtime::configuration(file, overrides)?.to_toml().trim_end())
+        }
         Command::Diff { left, right } => {
-            let [left, right] = [cli::configuration(left, &[])?, cli::configuration(right, &[])?];
+            let [left, right] = [runtime::configuration(left, &[])?, runtime::configuration(right, &[])?];
             let mut lines = String::new();
             for found in left.differences(&right) {
                 let _ = writeln!(lines, "{}\t{}\t{}", found.key, found.one, found.other);
             }
-            if lines.is_empty() { Ok(()) } else { cli::print(lines.trim_end()) }
+            if lines.is_empty() { Ok(()) } else { runtime::print(lines.trim_end()) }
         }
-        Command::Schema => cli::print(format!("{:#}", config::schema())),
+        Command::Schema => runtime::print(format!("{:#}", config::schema())),
     }
 }

@@ -5,12 +5,12 @@
 
 use std::time::Duration;
 
-use cli::{Driver, Step, Stop};
 use config::{ModelRef, RunConfig};
 use evaluator::{Arena, Bar, Generations, Matches, RatedRun};
 use gtp::engines::EngineSpecs;
 use models::Models;
 use net::{Device, Precision, TrainDevice};
+use runtime::{Driver, Step, Stop};
 use selfplay::{Games, Options};
 use store::{Backoff, Run, Store};
 use tracing::info;
@@ -46,8 +46,8 @@ struct Cycle<'a> {
 pub(crate) fn run(store: &Store, run: &Run, config: &RunConfig, place: Place<'_>, stop: &Stop) -> anyhow::Result<()> {
     let (name, digest, models) = (run.name(), config.digest(), config.cycle.models);
     info!(run = %name, digest, store = store.root(), models, threads = place.threads, "run");
-    let work = || cli::drive(&mut Cycle::new(store, run, config, place, stop)?, stop);
-    cli::leased(run, selfplay::lease(WORKER), stop, || cli::leased(run, trainer::lease(), stop, work))?;
+    let work = || runtime::drive(&mut Cycle::new(store, run, config, place, stop)?, stop);
+    runtime::leased(run, selfplay::lease(WORKER), stop, || runtime::leased(run, trainer::lease(), stop, work))?;
     Ok(())
 }
 
@@ -99,7 +99,7 @@ impl Driver for Cycle<'_> {
             Step::Worked => return Ok(Step::Worked),
             Step::Waiting(_) => {}
             Step::Finished => {
-                self.matches.conclusion()?.iter().try_for_each(cli::print)?;
+                self.matches.conclusion()?.iter().try_for_each(runtime::print)?;
                 return Ok(Step::Finished);
             }
         }

@@ -7,8 +7,8 @@ mod trial;
 use std::fmt;
 
 use anyhow::anyhow;
-use cli::{Classify, PlaceArgs};
 use net::{Backend, Device, Installation, InstructionSet, Precision};
+use runtime::{Classify, PlaceArgs};
 use serde::Serialize;
 
 use host::Host;
@@ -69,9 +69,9 @@ pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         store: found,
     };
     if args.json {
-        cli::print(serde_json::to_string_pretty(&report)?)?;
+        runtime::print(serde_json::to_string_pretty(&report)?)?;
     } else {
-        cli::print(&report)?;
+        runtime::print(&report)?;
     }
     backend?;
     if let Some(trial) = report.trials.iter().find(|trial| trial.failed()) {

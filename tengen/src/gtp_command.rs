@@ -1,10 +1,10 @@
 //! `tengen gtp`: a model that plays over GTP.
 
-use cli::{Classify, PlaceArgs, Stop};
 use config::{ModelId, RunName};
 use go::Size;
 use models::{ModelName, Models, Searcher};
 use play::{game_seed, generator};
+use runtime::{Classify, PlaceArgs, Stop};
 use store::Store;
 
 use gtp::server::{self, EngineOptions, EnginePlayer, Session, Setup, WIDTH};
@@ -22,10 +22,10 @@ pub struct Args {
     run: Option<RunName>,
     /// Visits for each move, at most these where there is a clock [default: as the model was published with, and as many
     /// as there is time for where there is a clock]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: Option<u32>,
     /// Resign when the expected outcome falls below this, from -1 to 0 [default: never]
-    #[arg(long, value_name = "VALUE", allow_negative_numbers = true, value_parser = cli::within(-1.0..=0.0_f32))]
+    #[arg(long, value_name = "VALUE", allow_negative_numbers = true, value_parser = runtime::within(-1.0..=0.0_f32))]
     resign: Option<f32>,
     /// Think while the opponent does
     #[arg(long)]

@@ -7,10 +7,10 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use cli::{Classify, Stop};
 use config::{RunConfig, RunName};
 use go::sgf;
 use record::{GameId, GameRecord, unpacked};
+use runtime::{Classify, Stop};
 use sha2::{Digest, Sha256};
 use store::{FileRef, Run, Stem, Store};
 
@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: RunName,
     #[command(flatten)]
-    config: cli::ConfigArgs,
+    config: runtime::ConfigArgs,
 }
 
 /// What became of the records.
@@ -52,7 +52,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         importer.file(path, stop)?;
     }
     let Tally { games, positions, known, skipped } = importer.tally;
-    cli::print(format!("imported {games} games with {positions} positions, {known} were there, left out {skipped}"))
+    runtime::print(format!("imported {games} games with {positions} positions, {known} were there, left out {skipped}"))
 }
 
 fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
@@ -98,7 +98,7 @@ impl Importer<'_> {
                 Ok(_) => self.tally.known += 1,
                 Err(why) => {
                     self.tally.skipped += 1;
-                    cli::print(format!("{}, game {}: left out: {why}", path.display(), number + 1))?;
+                    runtime::print(format!("{}, game {}: left out: {why}", path.display(), number + 1))?;
                 }
             }
             if games.len() == self.config.selfplay.games_per_file {

@@ -12,5 +12,5 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let args = Args::parse();
     args.start_log();
-    cli::main("tengen", ERRORS, |stop| run(&args, stop))
+    runtime::main("tengen", ERRORS, |stop| run(&args, stop))
 }

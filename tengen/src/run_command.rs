@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use cli::{Classify, PlaceArgs, Stop, TimesArgs};
 use config::RunName;
 use net::{Backend, Precision};
+use runtime::{Classify, PlaceArgs, Stop, TimesArgs};
 use store::Store;
 use trainer::ReferenceArgs;
 
@@ -29,7 +29,7 @@ pub struct Args {
     #[command(flatten)]
     times: TimesArgs,
     #[command(flatten)]
-    service: cli::ServiceArgs,
+    service: runtime::ServiceArgs,
 }
 
 /// Goes on with the run until it has all its models and the last is measured, or `stop` is requested.
@@ -37,18 +37,18 @@ pub struct Args {
 /// # Errors
 /// A configuration that cannot be used, or another one than the run began with; a stage that failed.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let config = cli::configuration(&args.config, &args.overrides)?;
+    let config = runtime::configuration(&args.config, &args.overrides)?;
     let name = name(args).misconfigured()?;
     let device = args.place.device.parse().misconfigured()?;
     args.service.start("tengen", Some(name.as_str()), stop)?;
     let backend = Backend::open(device, Precision::Auto)?;
     backend.log(args.place.threads());
-    cli::metrics::DEVICE.inform(&backend.labels());
+    runtime::metrics::DEVICE.inform(&backend.labels());
     let store = Store::open(store)?;
     let run = store.run(&name);
     run.create(&config)?;
     let reference = args.reference.open(&run, &config)?;
-    cli::ready();
+    runtime::ready();
     let place = Place {
         device,
         threads: args.place.threads(),

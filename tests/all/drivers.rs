@@ -5,10 +5,10 @@ use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
-use cli::{Driver, Silent, Step, Stop};
 use config::{ModelRef, Preset};
 use net::{Device, Precision, TrainDevice};
 use record::GameRecord;
+use runtime::{Driver, Silent, Step, Stop};
 use selfplay::{Games, Options};
 use store::{ResignThreshold, Run};
 use tests::{TestStore, repository, succeed, whole_games};

@@ -12,7 +12,7 @@ use shuffler::ShufflerError;
 use store::StoreError;
 use trainer::TrainerError;
 
-/// The programs, with the errors that their `main` hands to `cli::main`.
+/// The programs, with the errors that their `main` hands to `runtime::main`.
 const PROGRAMS: [(&str, &[Classifier]); 5] = [
     ("selfplay", selfplay::command::ERRORS),
     ("shuffler", shuffler::command::ERRORS),
@@ -53,7 +53,7 @@ fn wrapped(program: &str, error: StoreError) -> anyhow::Error {
 }
 
 fn class(error: &anyhow::Error, known: &[Classifier]) -> ExitClass {
-    cli::exit_class(error, known)
+    runtime::exit_class(error, known)
 }
 
 #[test]

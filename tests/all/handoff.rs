@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use cli::Stop;
 use config::{ModelId, Preset, RunConfig};
 use models::Model;
 use net::Device;
 use record::GameRecord;
+use runtime::Stop;
 use selfplay::{InProgressGames, Job, Threshold};
 use store::{Run, Store};
 use tests::TestStore;

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use cli::Stop;
 use config::RunConfig;
 use net::{Losses, NetError, Shape, TrainDevice, Trainer, Weights};
 use record::Example;
+use runtime::Stop;
 use serde::{Deserialize, Serialize};
 use store::{Checkpoint, ModelCard, Run, Source};
 

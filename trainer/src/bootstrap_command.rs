@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
-use cli::{Classify, Stop, format};
 use config::RunConfig;
 use models::{ModelName, Models};
 use net::TrainDevice;
+use runtime::{Classify, Stop, format};
 use store::Run;
 
 use crate::bootstrap::{Course, Lesson, bootstrap};
@@ -30,13 +30,13 @@ pub(crate) struct Args {
     #[arg(long, requires = "from")]
     grow: bool,
     /// Learn from games for so many steps
-    #[arg(long, value_name = "N", requires = "sgf", allow_negative_numbers = true, value_parser = cli::within(1_u64..))]
+    #[arg(long, value_name = "N", requires = "sgf", allow_negative_numbers = true, value_parser = runtime::within(1_u64..))]
     steps: Option<u64>,
     /// Learn from games for so many minutes, those before an interruption included
-    #[arg(long, value_name = "N", requires = "sgf", allow_negative_numbers = true, value_parser = cli::within(0.001..=MOST_MINUTES))]
+    #[arg(long, value_name = "N", requires = "sgf", allow_negative_numbers = true, value_parser = runtime::within(0.001..=MOST_MINUTES))]
     minutes: Option<f64>,
     /// Steps from one look at games that are not learned from to the next
-    #[arg(long, default_value_t = 500, value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u64..))]
+    #[arg(long, default_value_t = 500, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u64..))]
     look_every: u64,
 }
 
@@ -97,7 +97,7 @@ fn learn(
     if unseen == 0 {
         tracing::warn!("selfplay.holdout sets no game aside, so nothing tells how well this goes");
     }
-    let bar = cli::Progress::new(run.name().model(1).to_string(), args.steps);
+    let bar = runtime::Progress::new(run.name().model(1).to_string(), args.steps);
     let card = bootstrap(run, config, (beginning, &people), course, workshop, stop, &mut |lesson| match lesson {
         Lesson::Step { step, .. } => bar.set(step),
         Lesson::Look { .. } => tracing::info!("{}", said(&lesson)),

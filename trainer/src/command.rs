@@ -2,11 +2,11 @@
 
 use anyhow::anyhow;
 use clap::{Parser, Subcommand};
-use cli::{Classify, Stop};
 use config::{ConfigError, RunConfig, RunName};
 use exit_class::{Classifier, classify};
 use models::{ModelError, Models};
 use net::{Backend, NetError, Precision, TrainDevice};
+use runtime::{Classify, Stop};
 use store::{Run, Store, StoreError};
 
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 /// Each model continues its predecessor on one pass over its shards. The trainer waits for shards that are not there
 /// yet. Killed or stopped, it goes on where it was when it is started again: no batch is learned from twice.
 #[derive(Parser, Debug)]
-#[command(version, max_term_width = 100, after_help = cli::exit_codes())]
+#[command(version, max_term_width = 100, after_help = runtime::exit_codes())]
 pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
@@ -31,19 +31,19 @@ pub struct Args {
     #[command(flatten)]
     reference: ReferenceArgs,
     #[command(flatten)]
-    config: cli::ConfigArgs,
+    config: runtime::ConfigArgs,
     /// What activations are rounded to: auto (bf16 where the device is good at it), f32 or bf16
     #[arg(long, env = "TENGEN_PRECISION", default_value = "auto", value_name = "PRECISION", global = true)]
     precision: Precision,
     #[command(flatten)]
-    place: cli::PlaceArgs,
+    place: runtime::PlaceArgs,
     #[command(flatten)]
-    store: cli::StoreArgs,
+    store: runtime::StoreArgs,
     #[command(flatten)]
-    service: cli::ServiceArgs,
+    service: runtime::ServiceArgs,
     /// How to log.
     #[command(flatten)]
-    pub log: cli::LogArgs,
+    pub log: runtime::LogArgs,
 }
 
 /// What else a trainer does.
@@ -69,7 +69,7 @@ enum Command {
     LabelNoise(label_noise_command::Args),
 }
 
-/// The errors of libraries that a command may end with, for [`cli::main`].
+/// The errors of libraries that a command may end with, for [`runtime::main`].
 pub const ERRORS: &[Classifier] = &[
     classify::<TrainerError>,
     classify::<ModelError>,
@@ -89,7 +89,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if trains(args.command.as_ref()) {
         let backend = Backend::open(device, args.precision)?;
         backend.log(workshop.threads);
-        cli::metrics::DEVICE.inform(&backend.labels());
+        runtime::metrics::DEVICE.inform(&backend.labels());
     }
     let models = Models::new(Store::open(&args.store.store)?);
     let run = || -> anyhow::Result<(Run, RunConfig)> {
@@ -127,13 +127,13 @@ fn trains(command: Option<&Command>) -> bool {
 
 /// Does the work of the one trainer of a run.
 fn leased(run: &Run, stop: &Stop, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
-    cli::leased(run, lease(), stop, work).map(Option::unwrap_or_default)
+    runtime::leased(run, lease(), stop, work).map(Option::unwrap_or_default)
 }
 
 /// Trains model after model.
 fn train((run, config): (&Run, &RunConfig), once: bool, setting: Setting<'_>, stop: &Stop) -> anyhow::Result<()> {
     let driver = Driver::new(run, config, setting, stop, Console::new(run, config));
-    Ok(cli::drive(&mut if once { driver.once() } else { driver }, stop)?)
+    Ok(runtime::drive(&mut if once { driver.once() } else { driver }, stop)?)
 }
 
 /// The configuration of the run, which begins with `--config` if it has none.

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use cli::{Reporter, Step, Stop, Waiting};
 use config::RunConfig;
 use net::TrainDevice;
+use runtime::{Reporter, Step, Stop, Waiting};
 use store::{Backoff, LeaseName, Run};
 
 use crate::generation::Course;
@@ -96,7 +96,7 @@ impl<'a> Driver<'a> {
     }
 }
 
-impl cli::Driver for Driver<'_> {
+impl runtime::Driver for Driver<'_> {
     type Error = TrainerError;
 
     fn step(&mut self) -> Result<Step, TrainerError> {

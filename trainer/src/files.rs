@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use anyhow::Context;
-use cli::Classify;
 use config::{ModelRef, RunConfig};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use models::Models;
 use net::{FileKind, Shape, Weights};
 use record::Example;
+use runtime::Classify;
 use store::{Run, StoreError};
 
 use crate::{InitialWeights, TrainerError};
@@ -54,7 +54,7 @@ pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
     let written = args.format.write(&weights, &positions(&run)?);
     let (file, difference) = written.with_context(|| format!("{id} as {}", args.format))?;
     write(&args.out, &file)?;
-    cli::print(format!("{id} is now {}, {}; it answers as before: {difference}", args.out.display(), args.format))?;
+    runtime::print(format!("{id} is now {}, {}; it answers as before: {difference}", args.out.display(), args.format))?;
     if args.format == FileKind::LeelaZero && !is_common(weights.shape()) {
         tracing::warn!(
             "leelaz is made for 19x19, heads of 2 and 1 planes and 256 hidden values unless it is built otherwise"
@@ -70,12 +70,12 @@ pub(crate) fn import(args: &Import, run: impl FnOnce() -> anyhow::Result<(Run, R
     match &args.out {
         Some(out) => {
             write(out, &beginning.weights.to_bytes())?;
-            cli::print(format!("{} is now {}: {shape}", args.file.display(), out.display()))
+            runtime::print(format!("{} is now {}: {shape}", args.file.display(), out.display()))
         }
         None => {
             let (run, config) = run()?;
             let card = beginning.publish(&run, &config)?;
-            cli::print(format!("{} is now {}: {shape}", args.file.display(), card.id()))
+            runtime::print(format!("{} is now {}: {shape}", args.file.display(), card.id()))
         }
     }
 }
@@ -123,7 +123,7 @@ fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
         } else {
             Cow::Borrowed(bytes)
         };
-        cli::write_whole(path, &bytes)
+        runtime::write_whole(path, &bytes)
     };
     put().with_context(|| format!("cannot write {}", path.display())).misconfigured()
 }

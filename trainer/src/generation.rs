@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use cli::{Reporter, Stop};
 use config::RunConfig;
 use net::{Losses, NetError};
 use record::Example;
+use runtime::{Reporter, Stop};
 use store::{Manifest, Run, StoreError};
 
 use crate::dataset::{self, Dataset, RECALIBRATION_POSITIONS};

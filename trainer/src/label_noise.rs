@@ -5,10 +5,10 @@
 //! result is wrong then: moves and values of the searches stay, and its score and its owners, which would tell the truth, are
 //! not learned from.
 
-use cli::Stop;
 use config::RunConfig;
 use net::{NetError, Shape, TrainDevice, Trainer, Weights};
 use record::{Example, GameId, Outcome};
+use runtime::Stop;
 use serde::Serialize;
 use store::{Manifest, Run};
 

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use cli::Stop;
 use config::RunConfig;
 use net::TrainDevice;
+use runtime::Stop;
 use store::Run;
 
 use crate::label_noise::{LabelNoise, Trial};
@@ -13,10 +13,10 @@ use crate::label_noise::{LabelNoise, Trial};
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Shares of the games whose results are turned round
-    #[arg(long, value_delimiter = ',', default_value = "0,0.05,0.1,0.2", value_name = "SHARES", allow_negative_numbers = true, value_parser = cli::within(0.0..=1.0))]
+    #[arg(long, value_delimiter = ',', default_value = "0,0.05,0.1,0.2", value_name = "SHARES", allow_negative_numbers = true, value_parser = runtime::within(0.0..=1.0))]
     shares: Vec<f64>,
     /// Steps for each share [default: each example of the shards once]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     steps: Option<u32>,
     /// Print one JSON object for each share
     #[arg(long)]
@@ -50,16 +50,16 @@ pub(crate) fn run(
     tracing::info!(generation, steps, seed, "training anew with wrong results; nothing is published");
     let mut is_first = true;
     for &share in &args.shares {
-        let bar = cli::Progress::new(format!("{:.1} % turned round", 100.0 * share), Some(steps as u64));
+        let bar = runtime::Progress::new(format!("{:.1} % turned round", 100.0 * share), Some(steps as u64));
         let Some(trial) = noise.trial(share, steps, stop, &mut |step| bar.set(step as u64))? else { break };
         bar.finish();
         if args.json {
-            cli::print(serde_json::to_string(&trial)?)?;
+            runtime::print(serde_json::to_string(&trial)?)?;
         } else {
             if is_first {
-                cli::print(HEAD)?;
+                runtime::print(HEAD)?;
             }
-            cli::print(Row(&trial))?;
+            runtime::print(Row(&trial))?;
         }
         is_first = false;
     }

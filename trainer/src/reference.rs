@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use cli::Classify;
 use config::RunConfig;
 use record::Example;
+use runtime::Classify;
 use store::{Run, Source, SourceKind, StoreError};
 
 use crate::supervised::{games, spread, squared_error};

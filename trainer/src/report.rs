@@ -1,9 +1,9 @@
 //! What the trainer reports of its models: a progress bar, log lines and metrics.
 
-use cli::Reporter;
-use cli::metrics::{self, Gauge};
 use config::{RunConfig, RunName};
 use net::Losses;
+use runtime::Reporter;
+use runtime::metrics::{self, Gauge};
 use store::Run;
 
 use crate::Progress;
@@ -13,28 +13,28 @@ use crate::Progress;
 pub struct Console {
     run: RunName,
     batch: usize,
-    bar: Option<cli::Progress>,
+    bar: Option<runtime::Progress>,
 }
 
 impl Console {
     /// A console of the trainer of a run, which is ready for work.
     pub fn new(run: &Run, config: &RunConfig) -> Console {
-        cli::ready();
+        runtime::ready();
         // It has not published anything yet.
         metrics::NEWEST_MODEL_TIME.set_to_now();
         metrics::ROTATE.set(u8::from(config.train.rotate));
         Console { run: run.name().clone(), batch: config.train.batch, bar: None }
     }
 
-    fn bar(&mut self, generation: u32, steps: usize) -> &cli::Progress {
+    fn bar(&mut self, generation: u32, steps: usize) -> &runtime::Progress {
         let name = || self.run.model(generation).to_string();
-        self.bar.get_or_insert_with(|| cli::Progress::new(name(), Some(steps as u64)))
+        self.bar.get_or_insert_with(|| runtime::Progress::new(name(), Some(steps as u64)))
     }
 }
 
 impl Reporter<Progress> for Console {
     fn report(&mut self, progress: Progress) {
-        cli::alive();
+        runtime::alive();
         match progress {
             Progress::Waiting { generation, time } => {
                 metrics::NEWEST_MODEL.set(generation - 1);
@@ -67,7 +67,7 @@ impl Reporter<Progress> for Console {
             Progress::Published { generation, .. } => {
                 metrics::NEWEST_MODEL.set(generation);
                 metrics::NEWEST_MODEL_TIME.set_to_now();
-                self.bar.take().into_iter().for_each(cli::Progress::finish);
+                self.bar.take().into_iter().for_each(runtime::Progress::finish);
             }
         }
     }

@@ -5,12 +5,12 @@
 
 use std::fmt;
 
-use cli::{Classify, PlaceArgs, Stop};
 use config::{QInit, RunConfig};
 use go::Game;
 use mcts::{Evaluator, Search, Settings};
 use models::Searcher;
 use play::Budget;
+use runtime::{Classify, PlaceArgs, Stop};
 use serde::Serialize;
 
 use crate::batched_search::{BATCH, BatchedSearch};
@@ -27,10 +27,10 @@ pub struct Args {
     #[command(flatten)]
     of: ModelArgs,
     /// Positions, each from a game of its own
-    #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(2_u32..))]
+    #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2_u32..))]
     positions: u32,
     /// Visits for each position
-    #[arg(long, default_value = "400", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
+    #[arg(long, default_value = "400", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: u32,
     /// Another value for one key of the configuration: --set search.leaves=8
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -131,10 +131,10 @@ fn see(search: &Search) -> Seen {
 fn report(args: &Args, id: &str, seen: &[Vec<Seen>; 3]) -> anyhow::Result<()> {
     if !args.json {
         let (positions, visits) = (args.positions, args.visits);
-        cli::print(format!(
+        runtime::print(format!(
             "Depths of {id}'s searches, {visits} visits, {positions} positions; means with 95 % intervals"
         ))?;
-        cli::print("q_init          side    positions      mean depth       max depth      root moves")?;
+        runtime::print("q_init          side    positions      mean depth       max depth      root moves")?;
     }
     let rules = Q_INITS.iter().zip(seen).map(|(q_init, seen)| (q_init, None, seen.clone()));
     let less = |(q_init, other): (_, &Vec<Seen>)| (q_init, Some(Q_INITS[0]), differences(other, &seen[0]));
@@ -144,7 +144,7 @@ fn report(args: &Args, id: &str, seen: &[Vec<Seen>; 3]) -> anyhow::Result<()> {
             let those: Vec<Seen> =
                 seen.iter().filter(|seen| ahead.is_none_or(|ahead| ahead == (seen.value > 0.0))).copied().collect();
             let row = row(*q_init, less, side, &those);
-            if args.json { cli::print(serde_json::to_string(&row)?)? } else { cli::print(row)? }
+            if args.json { runtime::print(serde_json::to_string(&row)?)? } else { runtime::print(row)? }
         }
     }
     Ok(())

@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
 use anyhow::{Context, anyhow};
-use cli::{Classify, Page, write_whole};
 use config::ModelRef;
 use models::{ModelName, Models};
 use net::Listing;
+use runtime::{Classify, Page, write_whole};
 use store::{ModelCard, Store};
 
 use self::facts::Facts;
@@ -52,7 +52,7 @@ pub struct Args {
     #[arg(long, value_name = "MODEL|FILE", conflicts_with = "every")]
     against: Option<ModelName>,
     /// Each name of a run means its models N, 2N, 3N and so on, and its newest
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1..=1_000_000_u32))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=1_000_000_u32))]
     every: Option<u32>,
     /// The page [default: the name of the model, or of the first and the last, and .html]
     #[arg(long, value_name = "FILE")]
@@ -123,7 +123,7 @@ impl Args {
         let file = self.out.clone().unwrap_or_else(|| format!("{name}.html").into());
         let written = write_whole(&file, page.as_bytes());
         written.with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
-        cli::print(format_args!("{}: {said}", file.display()))
+        runtime::print(format_args!("{}: {said}", file.display()))
     }
 }
 

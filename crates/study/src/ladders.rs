@@ -9,12 +9,12 @@ mod suite;
 
 use std::fmt;
 
-use cli::{Classify, PlaceArgs, Stop};
 use config::{ModelId, QInit, RunConfig};
 use go::{Game, Size};
 use mcts::Settings;
 use models::{Models, Searcher};
 use play::Budget;
+use runtime::{Classify, PlaceArgs, Stop};
 use serde::Serialize;
 
 use crate::batched_search::{BATCH, BatchedSearch};
@@ -32,13 +32,13 @@ pub struct Args {
     #[command(flatten)]
     of: ModelArgs,
     /// Visits for each position
-    #[arg(long, default_value = "400", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
+    #[arg(long, default_value = "400", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: u32,
     /// Positions of each of the four kinds on each board
-    #[arg(long, default_value = "50", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1..=100_000_usize))]
+    #[arg(long, default_value = "50", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=100_000_usize))]
     positions: usize,
     /// Points on a side of the board; may be given several times [default: the model's board, or 9, 13 and 19]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = cli::within(2..=19_usize))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: Vec<usize>,
     /// Another value for one key of the configuration: --set search.c_puct_init=1
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -111,7 +111,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         sizes => sizes.to_vec(),
     };
     if args.show {
-        return sizes.iter().try_for_each(|&side| suite(side, args.positions)?.iter().try_for_each(cli::print));
+        return sizes.iter().try_for_each(|&side| suite(side, args.positions)?.iter().try_for_each(runtime::print));
     }
     if !args.json {
         print_head(args, &id)?;
@@ -123,9 +123,12 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 }
 
 fn print_head(args: &Args, id: &ModelId) -> anyhow::Result<()> {
-    cli::print(format!("Right moves of {id} in %, with 95 % intervals; {} positions of each kind", args.positions))?;
+    runtime::print(format!(
+        "Right moves of {id} in %, with 95 % intervals; {} positions of each kind",
+        args.positions
+    ))?;
     let kinds: String = Kind::ALL.iter().map(|kind| format!(" {:>14}", kind.name())).collect();
-    cli::print(format!("board visits q_init leaves{kinds} {:>14}", "all"))
+    runtime::print(format!("board visits q_init leaves{kinds} {:>14}", "all"))
 }
 
 /// The suite of one board, and who plays it.
@@ -157,7 +160,7 @@ impl<'a> Board<'a> {
                 break;
             }
             let row = self.row(q_init, Budget { visits, leaves })?;
-            if self.args.json { cli::print(serde_json::to_string(&row)?)? } else { cli::print(row)? }
+            if self.args.json { runtime::print(serde_json::to_string(&row)?)? } else { runtime::print(row)? }
         }
         Ok(())
     }

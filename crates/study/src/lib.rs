@@ -10,7 +10,7 @@ mod positions;
 mod statistics;
 mod targets;
 
-use cli::Stop;
+use runtime::Stop;
 
 /// A study of a model.
 #[derive(clap::Subcommand, Debug)]

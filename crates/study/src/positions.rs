@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use cli::Stop;
 use config::RunConfig;
 use go::Game;
 use mcts::Evaluator;
 use play::{Selfplay, SelfplaySpec, game_seed, generator};
 use rand::RngExt;
 use record::GameRecord;
+use runtime::Stop;
 
 use crate::batched_search::BATCH;
 

@@ -8,12 +8,12 @@
 
 use std::fmt;
 
-use cli::{Classify, PlaceArgs, Stop};
 use config::{ModelId, RunConfig};
 use go::{Game, Size};
 use mcts::{Evaluator, Exploration, Settings};
 use models::{Models, Searcher};
 use play::{Budget, SearchDriver, game_seed};
+use runtime::{Classify, PlaceArgs, Stop};
 use serde::Serialize;
 
 use crate::batched_search::{BATCH, BatchedSearch};
@@ -27,15 +27,15 @@ pub struct Args {
     #[command(flatten)]
     of: ModelArgs,
     /// Positions, each from a game of its own that the model plays against itself, resigning as its run does now
-    #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(2_u32..))]
+    #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2_u32..))]
     positions: u32,
     /// Searches of each position; of n searches chance comes out too small by about one part in n, since the mean of few is
     /// nearer to them
-    #[arg(long, default_value = "16", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(2..=1024_u32))]
+    #[arg(long, default_value = "16", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=1024_u32))]
     searches: u32,
     /// Models that search in turn, the given one and those of its run before it: as many as a window has show what its
     /// examples leave open
-    #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
+    #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     models: u32,
     /// Another value for one key of the configuration: --set search.visits=64
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -141,9 +141,9 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let seen: Vec<Seen> = seen.iter().map(see).collect();
     let summary = summary(args, &id, config.search.visits, &seen);
     if args.json {
-        cli::print(serde_json::to_string(&summary)?)?;
+        runtime::print(serde_json::to_string(&summary)?)?;
     } else {
-        cli::print(&summary)?;
+        runtime::print(&summary)?;
     }
     Ok(())
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use cli::Stop;
 use config::{ModelId, PlayerId};
 use play::{Seed, game_seed};
 use rand::SeedableRng;
 use ratings::PairResults;
 use ratings::pairing::{self, Choice, InFlight, Objective, Question, Reason};
+use runtime::Stop;
 use store::Claim;
 
 use super::Arena;
@@ -102,7 +102,7 @@ impl Arena {
         let Some(claim) = self.claim(proposal)? else { return Ok(None) };
         let played = self.play([first, second], claim.numbers.clone(), stop, watch);
         self.rated.run().claims().release(&claim)?;
-        cli::metrics::PAIRS.add(1);
+        runtime::metrics::PAIRS.add(1);
         played.map(Some)
     }
 

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use cli::{Driver, Step, Stop, Waiting, drive, within};
 use config::{PlayerId, PlayerRef};
 use gtp::engines::Engine;
 use ratings::pairing::Objective;
+use runtime::{Driver, Step, Stop, Waiting, drive, within};
 use store::{Backoff, Run};
 
 use super::{arena, run_of_any};
@@ -134,7 +134,7 @@ pub(super) fn run(args: &super::Args, stop: &Stop) -> anyhow::Result<()> {
         }
     }
     let arena = arena(args.table.of(RatedRun::open(models, &name)?), place)?;
-    cli::ready();
+    runtime::ready();
     let schedule = args.matches.schedule(&arena)?;
     let mut matches = Matches::new(arena, schedule, Bar::default(), stop);
     drive(&mut matches, stop)?;

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::PathBuf;
 
 use anyhow::Context;
-use cli::Classify;
+use runtime::Classify;
 
 use super::table::Format;
 use crate::rate::{self, AnchorChoice, PriorChoice, Request};
@@ -44,8 +44,8 @@ pub(super) fn run(args: &RateArgs) -> anyhow::Result<()> {
     let wish = Request { prior: *prior, no_first_move: *no_first_move, anchors: anchor.clone() };
     let report = rate::rate(&text, &wish).with_context(named)?;
     match format {
-        Format::Json => cli::print(report),
-        Format::Csv => cli::print(report.to_csv()),
-        Format::Table => cli::print(report.to_table()),
+        Format::Json => runtime::print(report),
+        Format::Csv => runtime::print(report.to_csv()),
+        Format::Table => runtime::print(report.to_table()),
     }
 }

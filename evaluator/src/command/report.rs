@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Context;
-use cli::Classify;
+use runtime::Classify;
 
 use crate::rate::AnchorChoice;
 use crate::{RatedRun, report};
@@ -28,5 +28,5 @@ pub(super) fn run(rated: RatedRun, ReportArgs { file, anchor, include_retired }:
     let rated = if *include_retired { rated.including_retired() } else { rated };
     let facts = report::gather(&rated, anchor)?;
     report::write(file, &facts).with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
-    cli::print(format_args!("{}: {facts}", file.display()))
+    runtime::print(format_args!("{}: {facts}", file.display()))
 }

@@ -59,23 +59,23 @@ impl Which {
 /// Retires models, and prints the ratings of the others.
 pub(super) fn run(rated: &RatedRun, args: &RetireArgs) -> anyhow::Result<()> {
     match &args.which {
-        Which::Behind(bound) => rated.retire(*bound)?.iter().try_for_each(cli::print)?,
+        Which::Behind(bound) => rated.retire(*bound)?.iter().try_for_each(runtime::print)?,
         Which::Model(model) => {
             rated.retire_model(model)?;
-            cli::print(format_args!("{model} is retired"))?;
+            runtime::print(format_args!("{model} is retired"))?;
         }
     }
-    cli::print(rated.rate()?)
+    runtime::print(rated.rate()?)
 }
 
 /// Brings a model back, and prints the ratings.
 pub(super) fn unretire(rated: &RatedRun, UnretireArgs { model }: &UnretireArgs) -> anyhow::Result<()> {
     rated.unretire(model)?;
-    cli::print(format_args!("{model} is back"))?;
-    cli::print(rated.rate()?)
+    runtime::print(format_args!("{model} is back"))?;
+    runtime::print(rated.rate()?)
 }
 
 /// Deletes the weights of the retired models.
 pub(super) fn delete_weights(rated: &RatedRun) -> anyhow::Result<()> {
-    rated.delete_retired_weights()?.iter().try_for_each(cli::print)
+    rated.delete_retired_weights()?.iter().try_for_each(runtime::print)
 }

@@ -1,8 +1,8 @@
 //! `evaluator sprt` and `evaluator gate`: sequential tests.
 
-use cli::{Stop, drive, within};
 use config::{ModelRef, PlayerRef};
 use ratings::sprt::Sprt;
+use runtime::{Stop, drive, within};
 
 use super::matches::even;
 use super::{arena, run_of_any};
@@ -95,5 +95,5 @@ pub(super) fn gate(args: &super::Args, gate: &GateArgs, stop: &Stop) -> anyhow::
 fn decide(arena: Arena, schedule: impl Schedule, stop: &Stop) -> anyhow::Result<()> {
     let mut matches = Matches::new(arena, schedule, Bar::default(), stop);
     drive(&mut matches, stop)?;
-    matches.conclusion()?.iter().try_for_each(cli::print)
+    matches.conclusion()?.iter().try_for_each(runtime::print)
 }

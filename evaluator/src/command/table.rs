@@ -50,9 +50,9 @@ impl TableArgs {
             (others, anchors) => rated.rate_with(others, anchors)?,
         };
         match self.format {
-            Format::Table => cli::print(table),
-            Format::Csv => cli::print(table.to_csv()),
-            Format::Json => cli::print(format_args!("{:#}", table.to_json())),
+            Format::Table => runtime::print(table),
+            Format::Csv => runtime::print(table.to_csv()),
+            Format::Json => runtime::print(format_args!("{:#}", table.to_json())),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Promotion tests, and the sequential tests that they are made of.
 
-use cli::Stop;
 use go::Size;
 use record::GameId;
+use runtime::Stop;
 
 use super::*;
 use crate::fixture::{PAIR, RUN, arena, ids, name, publish_models, store};

@@ -1,6 +1,6 @@
 //! The page: what is on it, a style, scripts, and the facts as JSON.
 
-use cli::Page;
+use runtime::Page;
 
 use super::Facts;
 

@@ -1,13 +1,13 @@
 use std::fs;
 
 use bytes::Bytes;
-use cli::Stop;
 use config::{ModelId, PlayerId, Preset};
 use go::Size;
 use gtp::engines::EngineSpecs;
 use models::Models;
 use net::Device;
 use record::{EndReason, Outcome, synthetic};
+use runtime::Stop;
 use serde_json::Value;
 use store::{ResignThreshold, Store};
 

@@ -1,8 +1,8 @@
 //! The driver: one job after the other.
 
-use cli::{Driver as _, Silent, Step, Stop};
 use config::{ModelRef, RunConfig};
 use net::Device;
+use runtime::{Driver as _, Silent, Step, Stop};
 use selfplay::{Driver, Event, Games, Options};
 use store::Run;
 

@@ -3,10 +3,10 @@
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
-use cli::Stop;
 use config::ModelId;
 use models::Model;
 use net::{Device, Shape, Weights};
+use runtime::Stop;
 use selfplay::{InProgressGames, Job, play};
 use store::{ModelCard, Run};
 

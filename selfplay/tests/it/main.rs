@@ -10,10 +10,10 @@ mod resuming;
 
 use std::ops::ControlFlow;
 
-use cli::Stop;
 use config::{ModelId, Preset, RunConfig};
 use models::Model;
 use record::GameRecord;
+use runtime::Stop;
 use selfplay::{InProgressGames, Job, Progress, SelfplayError, Threshold, play};
 use store::{Run, Store};
 use tempfile::TempDir;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::ops::ControlFlow;
 
-use cli::Stop;
 use models::Model;
+use runtime::Stop;
 use selfplay::{InProgressGames, Job, SelfplayError, Threshold, play};
 
 use crate::{a_run, config, endless, finish, indices, job, published};

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use bytes::Bytes;
-use cli::{Silent, Stop};
 use config::RunName;
+use runtime::{Silent, Stop};
 use shuffler::Driver;
 use store::{ModelCard, Run, Store, StoreError};
 use tempfile::TempDir;
@@ -135,7 +135,7 @@ fn publish_model(run: &Run, number: u32) {
 }
 
 fn follow(run: &Run, stop: &Stop) {
-    cli::drive(&mut Driver::new(run, Silent).unwrap(), stop).unwrap();
+    runtime::drive(&mut Driver::new(run, Silent).unwrap(), stop).unwrap();
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Files of games: the games, their examples, and what was trained on.
 
-use cli::Stop;
 use record::{Example, ExampleRows, GameRecord};
+use runtime::Stop;
 use store::{FileRef, StoreError};
 
 use super::{Audit, rules};

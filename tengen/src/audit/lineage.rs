@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cli::Stop;
+use runtime::Stop;
 use store::{ModelCard, StoreError};
 
 use super::Audit;

@@ -4,8 +4,8 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use cli::Stop;
 use record::{Example, GameId};
+use runtime::Stop;
 use store::{Manifest, StoreError};
 
 use super::Audit;

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use cli::Classify;
 use config::{Preset, RunConfig, RunName};
 use go::{Size, Symmetry};
 use net::{EncodedBatch, Shape, Targets};
 use record::{Example, GameRecord, synthetic};
+use runtime::Classify;
 use serde::Serialize;
 use store::{FileRef, Manifest, Run, Stem, Store, StoreError};
 use tempfile::TempDir;
@@ -29,16 +29,16 @@ const BATCH: usize = 256;
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Points on a side of the board; may be given several times
-    #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = cli::within(2..=19_usize))]
+    #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: Vec<usize>,
     /// Positions in the window; may be given several times
-    #[arg(long, default_values = ["100000", "1000000"], value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u64..))]
+    #[arg(long, default_values = ["100000", "1000000"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u64..))]
     window: Vec<u64>,
     /// Examples that are drawn from it
-    #[arg(long, default_value = "100000", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(256_u32..))]
+    #[arg(long, default_value = "100000", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(256_u32..))]
     draw: u32,
     /// Visits of each made-up search
-    #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
+    #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: u32,
     /// Measure the bytes of the games of this run, and nothing else
     #[arg(long, value_name = "NAME")]

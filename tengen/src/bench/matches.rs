@@ -8,11 +8,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cli::{Classify, PlaceArgs};
 use config::RunConfig;
 use mcts::Settings;
 use net::{Model, Precision, Weights};
 use play::{Budget, By, EvaluatorStats, Match, MatchSpec, Side};
+use runtime::{Classify, PlaceArgs};
 use serde::Serialize;
 
 use super::Bench;

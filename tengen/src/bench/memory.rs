@@ -15,10 +15,10 @@ const MOVES: usize = 20;
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Points on a side of the board; may be given several times
-    #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = cli::within(2..=19_usize))]
+    #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: Vec<usize>,
     /// Visits for each move; may be given several times
-    #[arg(long, default_values = ["16", "800"], value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
+    #[arg(long, default_values = ["16", "800"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: Vec<u32>,
     /// Another value for one key of configs/9x9.toml: --set search.algorithm=puct
     #[arg(long = "set", value_name = "KEY=VALUE")]

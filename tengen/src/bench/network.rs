@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use cli::Classify;
 use go::{Game, Move, Size};
 use mcts::{Draw, Evaluator, Request, Ticket, choice};
 use net::{Device, InferenceBench, Model, Network, Precision, Weights};
 use play::generator;
+use runtime::Classify;
 use serde::Serialize;
 
 use super::Bench;
@@ -22,10 +22,10 @@ pub(super) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
     /// Positions in a batch; may be given several times
-    #[arg(long, default_values = ["1", "8", "64", "256"], value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1..=65_536_u32))]
+    #[arg(long, default_values = ["1", "8", "64", "256"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=65_536_u32))]
     batch: Vec<u32>,
     /// Positions that answers are compared on; 0 leaves the comparison out
-    #[arg(long, default_value = "2000", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1..=1_000_000_usize))]
+    #[arg(long, default_value = "2000", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=1_000_000_usize))]
     positions: usize,
     /// Where the network runs: auto (a GPU if there is one), cpu, cuda or cuda:N
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE")]

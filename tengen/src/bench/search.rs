@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use cli::Classify;
 use config::{Preset, RunConfig};
 use go::{Game, Move, Size};
 use mcts::{Evaluator, Settings, choice};
 use play::{Budget, SearchDriver, Seed, Uniform, generator};
+use runtime::Classify;
 use serde::Serialize;
 
 use super::Bench;
@@ -16,10 +16,10 @@ use super::clock::Rate;
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Points on a side of the board; may be given several times
-    #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = cli::within(2..=19_usize))]
+    #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: Vec<usize>,
     /// Visits for each move
-    #[arg(long, default_value = "800", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(1_u32..))]
+    #[arg(long, default_value = "800", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: u32,
     /// Another value for one key of configs/9x9.toml: --set search.skip_decided=false
     #[arg(long = "set", value_name = "KEY=VALUE")]

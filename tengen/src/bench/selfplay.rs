@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cli::{Classify, PlaceArgs};
 use config::RunConfig;
 use mcts::Evaluator;
 use net::{InferenceBench, Model, Precision};
 use play::{Cached, EvaluatorCounts, EvaluatorStats, Instrumented, Selfplay, SelfplaySpec};
+use runtime::{Classify, PlaceArgs};
 use serde::Serialize;
 
 use super::Bench;

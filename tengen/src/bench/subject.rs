@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use cli::Classify;
 use config::{ModelRef, Preset, RunConfig};
 use models::Models;
 use net::{Shape, Weights};
+use runtime::Classify;
 use serde::Serialize;
 use store::Store;
 
@@ -20,13 +20,13 @@ const TOWERS: [(usize, usize); 2] = [(4, 32), (6, 64)];
 #[derive(clap::Args, Debug)]
 pub(super) struct SubjectArgs {
     /// Points on a side of the board
-    #[arg(long, default_value = "9", value_name = "N", allow_negative_numbers = true, value_parser = cli::within(2..=19_usize))]
+    #[arg(long, default_value = "9", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: usize,
     /// Residual blocks of a tower with made-up weights [default: 4, and then 6]
-    #[arg(long, value_name = "N", requires = "filters", allow_negative_numbers = true, value_parser = cli::within(0..=80_usize))]
+    #[arg(long, value_name = "N", requires = "filters", allow_negative_numbers = true, value_parser = runtime::within(0..=80_usize))]
     blocks: Option<usize>,
     /// Channels of that tower [default: 32, and then 64]
-    #[arg(long, value_name = "N", requires = "blocks", allow_negative_numbers = true, value_parser = cli::within(1..=1024_usize))]
+    #[arg(long, value_name = "N", requires = "blocks", allow_negative_numbers = true, value_parser = runtime::within(1..=1024_usize))]
     filters: Option<usize>,
     /// A trained model instead, and the configuration of its run: v15-330, or v15 for the newest of run v15
     #[arg(long, conflicts_with_all = ["size", "blocks", "filters"])]
@@ -95,7 +95,7 @@ impl SubjectArgs {
 
     fn read(&self, overrides: &[String]) -> anyhow::Result<RunConfig> {
         match &self.config {
-            Some(path) => cli::configuration(path, overrides),
+            Some(path) => runtime::configuration(path, overrides),
             None => Ok(Preset::NineByNine.with(overrides)?),
         }
     }

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use cli::{Classify, PlaceArgs};
 use net::{Precision, Targets, TrainBench, TrainConfig, TrainDevice, Trainer};
 use record::{Example, ExampleRows, synthetic};
+use runtime::{Classify, PlaceArgs};
 use serde::Serialize;
 use trainer::Prefetch;
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use cli::Stop;
 use models::Models;
 use net::{FileKind, Inputs, NetError, Shape, Weights};
+use runtime::Stop;
 use store::{Run, SourceKind, Store};
 use trainer::{Course, HumanGames, InitialWeights, Lesson, TrainerError, bootstrap};
 

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use cli::Stop;
 use net::Weights;
 use record::GameRecord;
+use runtime::Stop;
 use trainer::{Progress, TrainerError};
 
 use crate::{WORKSHOP, config, examples, games, publish, publish_two, run, train, train_next};

@@ -1,8 +1,8 @@
 //! Networks that grow while their run goes on.
 
-use cli::Stop;
 use config::{Inputs, RunConfig};
 use net::{Shape, Weights};
+use runtime::Stop;
 use store::{Run, Store};
 use trainer::Progress;
 

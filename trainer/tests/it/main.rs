@@ -10,10 +10,10 @@ mod noise;
 mod references;
 mod resuming;
 
-use cli::{Stop, drive};
 use config::{Preset, RunConfig};
 use net::{Device, Precision, Shape, TrainDevice};
 use record::{Example, ExampleRows, GameRecord, synthetic};
+use runtime::{Stop, drive};
 use store::{DrawSummary, Manifest, ModelCard, Run, Store, WindowSummary};
 use trainer::{Driver, Progress, Setting, TrainerError};
 

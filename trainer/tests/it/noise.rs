@@ -1,8 +1,8 @@
 //! Training with wrong results.
 
-use cli::Stop;
 use config::RunConfig;
 use record::{Example, GameRecord};
+use runtime::Stop;
 use store::Run;
 use trainer::{LabelNoise, TrainerError};
 

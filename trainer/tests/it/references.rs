@@ -1,7 +1,7 @@
 //! Games of people that models are measured on.
 
-use cli::Stop;
 use config::{Preset, RunConfig};
+use runtime::Stop;
 use trainer::{Progress, Reference, Setting};
 
 use crate::beginnings::collection;

@@ -46,7 +46,7 @@ fn a_kill_between_checkpoint_and_model_publishes_without_learning() {
     train(&run).unwrap();
     // The second generation is finished, its model missing, and so are its shards.
     run.checkpoints().publish(&whole.checkpoints().newest().unwrap().unwrap()).unwrap();
-    let card = train_next(&run, &config(), WORKSHOP, &cli::Stop::never(), &mut |progress| panic!("{progress:?}"));
+    let card = train_next(&run, &config(), WORKSHOP, &runtime::Stop::never(), &mut |progress| panic!("{progress:?}"));
     assert_eq!(card.unwrap().unwrap().step, 12);
     assert_eq!(weights(&run, 2), weights(&whole, 2));
 }
@@ -55,7 +55,7 @@ fn a_kill_between_checkpoint_and_model_publishes_without_learning() {
 fn a_stop_before_the_first_batch_leaves_no_checkpoint() {
     let run = run();
     publish_two(&run);
-    let stop = cli::Stop::never();
+    let stop = runtime::Stop::never();
     stop.request();
     assert_eq!(train_next(&run, &config(), WORKSHOP, &stop, &mut |_| ()).unwrap(), None);
     assert_eq!(run.checkpoints().newest().unwrap(), None);
@@ -87,7 +87,7 @@ fn a_missing_gpu_is_not_a_bad_checkpoint() {
     publish_two(&run);
     // No machine has so many.
     let workshop = TrainDevice { device: Device::Cuda(1 << 20), ..WORKSHOP };
-    let refused = || train_next(&run, &config(), workshop, &cli::Stop::never(), &mut |_| ()).unwrap_err();
+    let refused = || train_next(&run, &config(), workshop, &runtime::Stop::never(), &mut |_| ()).unwrap_err();
     for error in [refused(), train_some(&run, 2).map_or_else(refused, |card| panic!("{card:?} is finished"))] {
         assert_eq!(error.class(), ExitClass::Configuration, "{error:?}");
         let cause = error.source().unwrap().to_string();

@@ -5,8 +5,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cli::Stop;
 use go::Move;
+use runtime::Stop;
 
 use super::engine_player::tests::voice;
 use super::tests::{check_with, setup, talk_with};

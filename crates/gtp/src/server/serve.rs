@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use cli::Stop;
+use runtime::Stop;
 
 use super::controller::Controller;
 use super::parse::Request;

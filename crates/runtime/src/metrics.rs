@@ -161,7 +161,7 @@ fn page() -> String {
 
 What `/metrics` says, in Prometheus' text format, wherever a program is given `--metrics-addr` or `TENGEN_METRICS_ADDR`. Every
 metric has the labels `program` and, where there is one, `run`. A test writes this page anew: `UPDATE_EXPECT=1 cargo test -p
-cli --lib metrics`.
+runtime --lib metrics`.
 
 A program has only the metrics of its work; `tengen run` has all but those of waiting. Counters begin at 0 with each process.
 

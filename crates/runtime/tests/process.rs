@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use clap::Parser;
-use cli::{Classify, Stop};
 use exit_class::ExitClass;
+use runtime::{Classify, Stop};
 
 const ROLE: &str = "CLI_TEST_ROLE";
 
@@ -42,15 +42,15 @@ fn main() -> ExitCode {
 #[derive(Parser)]
 struct Args {
     #[command(flatten)]
-    service: cli::ServiceArgs,
+    service: runtime::ServiceArgs,
     #[command(flatten)]
-    log: cli::LogArgs,
+    log: runtime::LogArgs,
 }
 
 fn play(role: &str) -> ExitCode {
     let args = Args::parse();
     args.log.start();
-    cli::main("actor", &[], |stop| {
+    runtime::main("actor", &[], |stop| {
         args.service.start("actor", Some("stage"), stop)?;
         act(role, stop)
     })
@@ -58,29 +58,29 @@ fn play(role: &str) -> ExitCode {
 
 fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
     match role {
-        "finish" => cli::print("fine"),
+        "finish" => runtime::print("fine"),
         "fail" => Err(anyhow!("disk full")).context("cannot write x"),
         "misconfigured" => Err(anyhow!("no key \"a\"")).misconfigured().context("cannot start"),
         "unreachable" => Err(anyhow!("no route")).class(ExitClass::StoreUnreachable).context("cannot start"),
         "refused" => Err(anyhow!("disk full")).class(ExitClass::StoreRefuses).context("cannot write x"),
         "patient" => {
-            cli::print("ready")?;
+            runtime::print("ready")?;
             while !stop.wait(Duration::from_secs(60)) {}
-            cli::print("published")
+            runtime::print("published")
         }
         "deaf" => {
-            cli::print("ready")?;
+            runtime::print("ready")?;
             std::thread::sleep(Duration::from_secs(60));
             Ok(())
         }
         "chatty" => loop {
-            cli::print("once more")?;
+            runtime::print("once more")?;
         },
         "played" => {
-            cli::ready();
-            cli::metrics::GAMES.add(3);
-            cli::metrics::TRAIN_LOSS.set_of("policy", 1.5);
-            cli::print("ready")?;
+            runtime::ready();
+            runtime::metrics::GAMES.add(3);
+            runtime::metrics::TRAIN_LOSS.set_of("policy", 1.5);
+            runtime::print("ready")?;
             while !stop.wait(Duration::from_secs(60)) {}
             // The test looks whether it is still ready, and then closes the input.
             std::io::stdin().read_line(&mut String::new())?;

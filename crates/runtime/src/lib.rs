@@ -8,17 +8,17 @@
 //! #[derive(Parser)]
 //! struct Args {
 //!     #[command(flatten)]
-//!     store: cli::StoreArgs,
+//!     store: runtime::StoreArgs,
 //!     #[command(flatten)]
-//!     service: cli::ServiceArgs,
+//!     service: runtime::ServiceArgs,
 //!     #[command(flatten)]
-//!     log: cli::LogArgs,
+//!     log: runtime::LogArgs,
 //! }
 //!
 //! fn main() -> std::process::ExitCode {
 //!     let args = Args::parse();
 //!     args.log.start();
-//!     cli::main("shuffler", &[], |stop| {
+//!     runtime::main("shuffler", &[], |stop| {
 //!         args.service.start("shuffler", Some("v15"), stop)?;
 //!         while !stop.requested() {
 //!             // one step of work on args.store.store
