@@ -43,7 +43,7 @@ def loss(network, batch, about):
     if opponent is not None:
         known = batch["replies"].sum(-1)
         cost = -(batch["replies"] * torch.log_softmax(opponent, -1)).sum(-1)
-        total = total + about["opponent_weight"] * (cost * known).sum() / known.sum()
+        total = total + about["opponent_policy_weight"] * (cost * known).sum() / known.sum()
     return total
 
 

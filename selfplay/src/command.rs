@@ -41,8 +41,8 @@ pub struct Args {
     q_init: Option<QInit>,
     /// What becomes of the games it is playing when it is to stop: given up, or left for whichever worker of the run looks
     /// next. A worker that leaves games also goes on with such games
-    #[arg(long, env = "TENGEN_UNFINISHED", value_enum, default_value_t = AtStop::GiveUp, value_name = "WHAT")]
-    unfinished: AtStop,
+    #[arg(long, env = "TENGEN_ON_SHUTDOWN", value_enum, default_value_t = OnShutdown::Discard, value_name = "WHAT")]
+    on_shutdown: OnShutdown,
     #[command(flatten)]
     place: runtime::PlaceArgs,
     #[command(flatten)]
@@ -58,11 +58,11 @@ pub struct Args {
 
 /// What becomes of games in progress.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-enum AtStop {
+enum OnShutdown {
     /// They are lost, and counted. A worker plays the same games whenever it is stopped
-    GiveUp,
+    Discard,
     /// They are in the store, and say that they were taken over
-    Leave,
+    Handoff,
 }
 
 /// The errors of libraries that a command may end with, for [`runtime::main`].
@@ -95,7 +95,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         model: args.model.clone(),
         worker: args.worker.clone(),
         games: Games::Share { own: args.games, all: args.max_games_per_model },
-        handoff_on_shutdown: args.unfinished == AtStop::Leave,
+        handoff_on_shutdown: args.on_shutdown == OnShutdown::Handoff,
         device,
         threads: args.place.threads(),
         cache: args.place.cache(),

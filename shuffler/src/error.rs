@@ -33,7 +33,7 @@ pub enum ShufflerError {
     /// The window is too small for a single batch.
     #[error(
         "generation {generation} may draw {allowed} examples from a window with {new_positions} new positions, and a batch \
-         takes {batch}: raise selfplay.games or window.samples_per_position (or another bound of [window]), or lower \
+         takes {batch}: raise selfplay.games or window.reuse_limit (or another bound of [window]), or lower \
          train.batch"
     )]
     TooFew {

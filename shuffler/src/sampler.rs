@@ -49,10 +49,8 @@ impl Size {
         let wanted = config.train.steps * batch;
         let new_positions = window.new_positions();
         let bounded = |rate: f32, things: usize| (rate > 0.0).then(|| (f64::from(rate) * things as f64) as usize);
-        let bounds = [
-            bounded(settings.samples_per_position, new_positions),
-            bounded(settings.samples_per_game, window.games().count()),
-        ];
+        let bounds =
+            [bounded(settings.reuse_limit, new_positions), bounded(settings.samples_per_game, window.games().count())];
         let allowed = bounds.into_iter().flatten().min().unwrap_or(wanted);
         if wanted <= allowed {
             return Ok(Size { wanted, examples: wanted });
@@ -157,7 +155,7 @@ impl Drawn {
 
 /// Whether every position of the window is as likely as every other.
 fn is_even(settings: &config::Window) -> bool {
-    settings.calibration_share == 0.0 && settings.surprise == 0.0 && settings.policy_surprise == 0.0
+    settings.calibration_share == 0.0 && settings.value_surprise_weight == 0.0 && settings.policy_surprise_weight == 0.0
 }
 
 /// Draws each position as often as every other, or once more.
@@ -214,7 +212,7 @@ fn weights(
     let of = |row: usize| surprises.and_then(|all| all.get(row)).copied();
     let values = relative((0..game.rows).map(|row| of(row).map(|own| own.value)));
     let policies = relative((0..game.rows).map(|row| of(row).and_then(|own| own.policy)));
-    let (by_value, by_policy) = (settings.surprise, settings.policy_surprise);
+    let (by_value, by_policy) = (settings.value_surprise_weight, settings.policy_surprise_weight);
     values
         .into_iter()
         .zip(policies)
@@ -239,7 +237,7 @@ fn surprises(
     window: &Window,
 ) -> Result<BTreeMap<GameId, Vec<Surprise>>, BadFile> {
     let mut found = BTreeMap::new();
-    if settings.surprise == 0.0 && settings.policy_surprise == 0.0 {
+    if settings.value_surprise_weight == 0.0 && settings.policy_surprise_weight == 0.0 {
         return Ok(found);
     }
     for (index, file) in window.files.iter().enumerate() {

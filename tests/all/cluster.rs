@@ -114,7 +114,7 @@ impl Cluster {
 
 fn launch(store: &TestStore, program: &str, arguments: &[String], address: &str) -> Stage {
     let mut command = store.program(program);
-    command.env("TENGEN_THREADS", "1").env("TENGEN_CACHE_MIB", "1").env("TENGEN_UNFINISHED", "leave");
+    command.env("TENGEN_THREADS", "1").env("TENGEN_CACHE_MIB", "1").env("TENGEN_ON_SHUTDOWN", "handoff");
     Stage::launch(command.args(arguments), address)
 }
 

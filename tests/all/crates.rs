@@ -54,7 +54,7 @@ fn rooms_use_what_the_architecture_says() {
 #[test]
 fn one_room_names_each_heavy_library() {
     for (library, room) in [
-        ("metrics-exporter-prometheus", "cli"),
+        ("metrics-exporter-prometheus", "runtime"),
         ("tch", "net"),
         ("torch-sys", "net"),
         ("object_store", "store"),

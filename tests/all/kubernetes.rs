@@ -131,9 +131,9 @@ fn starts(overlay: &str, objects: &[Value], workload: &Value, container: &Value)
     let gpus = &container["resources"]["limits"]["nvidia.com/gpu"];
     let wants = matches!(overlay, "gpu" | "s3" | "gcs") && container["name"] != "shuffler";
     assert_eq!(gpus.as_u64(), wants.then_some(1), "{overlay}: {}", container["name"]);
-    let unfinished = (container["name"] == "selfplay").then_some("leave");
+    let unfinished = (container["name"] == "selfplay").then_some("handoff");
     assert_eq!(
-        environment.get("TENGEN_UNFINISHED").map(String::as_str),
+        environment.get("TENGEN_ON_SHUTDOWN").map(String::as_str),
         unfinished,
         "{overlay}: {}",
         container["name"]

@@ -17,9 +17,9 @@ const COMMON: [&str; 8] = [
     "search.gumbel_moves=4",
     "selfplay.batch=64",
     "selfplay.choice_moves=0",
-    "selfplay.full_share=0.75",
+    "selfplay.full_search_fraction=0.75",
     "selfplay.fast_visits=1",
-    "selfplay.policy_opening_share=0.1",
+    "selfplay.policy_opening_fraction=0.1",
     "resign.calibration=0.5",
 ];
 const PUCT: [&str; 4] =
@@ -101,7 +101,7 @@ fn half_a_million_moves_on_5x5() {
     play(
         250_000,
         5,
-        &[&GUMBEL[..], &["game.scoring=area", "search.skip_decided=false", "search.pass_from=0"]].concat(),
+        &[&GUMBEL[..], &["game.scoring=area", "search.prune_pass_alive=false", "search.pass_from=0"]].concat(),
     );
 }
 

@@ -140,7 +140,7 @@ fn a_run_is_measured_on_games_of_people() {
     let file = beside(&store, "people.sgf");
     fs::write(&file, games + "(;SZ[5];B[cc])").unwrap();
     let mut tengen = store.program("tengen");
-    tengen.args(["run", &config(), "--human", &file, "--set", "loop.models=1", "--set", "loop.final_games=0"]);
+    tengen.args(["run", &config(), "--eval-sgf", &file, "--set", "loop.models=1", "--set", "loop.final_games=0"]);
     let output = tengen.args(["--set", "evaluate.pairs_per_model=0"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
@@ -154,7 +154,7 @@ fn a_run_is_measured_on_games_of_people() {
 
     // And what wrong results would do to it.
     let files = store.files();
-    let words = ["noise", "--run", "tiny", "--shares", "0,0.5", "--steps", "3"];
+    let words = ["label-noise", "--run", "tiny", "--shares", "0,0.5", "--steps", "3"];
     let said = succeed(trainer(&store, &words).arg("--json"));
     let shares: Vec<f64> = said
         .lines()
@@ -256,12 +256,12 @@ fn training_without_games_or_shards_is_refused() {
                 &["bootstrap", "--run", "d", "--config", &config, "--sgf", "absent.sgf", "--steps", "1"],
                 "cannot read absent.sgf",
             ),
-            (&["--run", "old", "--human", "absent.sgf"], "cannot read absent.sgf"),
+            (&["--run", "old", "--eval-sgf", "absent.sgf"], "cannot read absent.sgf"),
             (
-                &["--run", "old", "--human", &sample],
+                &["--run", "old", "--eval-sgf", &sample],
                 "human-9d-sample.sgf: no game to measure models on: 20 records are of no use, the first because it is on 19x19",
             ),
-            (&["noise", "--run", "old"], "run old has no shards to learn from"),
+            (&["label-noise", "--run", "old"], "run old has no shards to learn from"),
         ],
     );
 }

@@ -13,12 +13,12 @@ fn a_run_in_phases_with_features_learns_and_stands_an_audit() {
         "loop.models=2",
         "search.phases=[{from_model=1,visits=12,gumbel_moves=8,gumbel_c_scale=0.5}]",
         "network.inputs=features",
-        "network.opponent=true",
+        "network.opponent_policy=true",
         "network.pooled_filters=2",
         "network.blocks=2",
         "network.policy_head=convolution",
         "network.value_head=win-draw-loss",
-        "train.opponent_weight=0.15",
+        "train.opponent_policy_weight=0.15",
         "train.grow=[{from_model=2,blocks=3,filters=12,inputs='tactics'}]",
     ];
     let sets = changes.iter().flat_map(|change| ["--set", change]);

@@ -69,7 +69,7 @@ fn selfplay_publishes_what_is_finished(service: &mut Service) {
 }
 
 fn selfplay_leaves_games_and_resumes_them(service: &mut Service) {
-    let keep = ["--model", "slow", "--worker", "keeper", "--unfinished", "leave"];
+    let keep = ["--model", "slow", "--worker", "keeper", "--on-shutdown", "handoff"];
     let mut keeper = stage(&service.store, "selfplay", &keep);
     keeper.wait_for_metric("tengen_games_total", 5.0);
     let log = drain(&mut keeper);
@@ -100,7 +100,7 @@ fn trainer_saves_a_checkpoint(service: &mut Service) {
 fn trainer_publishes_and_waits_for_shards(service: &mut Service) {
     let people = service.store.path().join("people.sgf");
     fs::write(&people, "(;SZ[5]KM[0.5]RE[W+R];B[cc];W[bb];B[dd];W[bd])").unwrap();
-    let mut trainer = stage(&service.store, "trainer", &["--run", "slow", "--human", people.to_str().unwrap()]);
+    let mut trainer = stage(&service.store, "trainer", &["--run", "slow", "--eval-sgf", people.to_str().unwrap()]);
     trainer.wait_for_metric("tengen_newest_model_number", 1.0);
     trainer.wait_for_metric("tengen_train_waiting_seconds", 0.1);
     service.look(&trainer);
@@ -171,6 +171,6 @@ fn a_run_on_one_machine_tells_all_of_it() {
     {
         assert!(metrics[name] > 0.0, "{name}");
     }
-    assert_eq!(metrics["tengen_train_rotate_enabled"], 1.0);
+    assert_eq!(metrics["tengen_train_augmentation_enabled"], 1.0);
     drain(&mut tengen);
 }

@@ -172,7 +172,7 @@ impl Bootstrap<'_> {
     fn look(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
         self.line(journal);
         self.looked = Some(self.trainer.steps());
-        if self.config.train.average_decay > 0.0 {
+        if self.config.train.ema_decay > 0.0 {
             let examples = self.order.batch(self.trainer.steps(), RECALIBRATION_POSITIONS)?;
             self.trainer.recalibrate_batch_norm(&examples).map_err(failed)?;
         }

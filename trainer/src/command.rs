@@ -161,9 +161,9 @@ mod tests {
             "import file --out other",
             "--run v1 import file",
             "bootstrap --run v1 --config c --sgf a.sgf b.sgf.gz --steps 100 --minutes 0.5",
-            "--run v1 --human games.sgf.gz",
-            "noise --run v1 --shares 0,0.3 --steps 10 --json",
-            "noise --run v1",
+            "--run v1 --eval-sgf games.sgf.gz",
+            "label-noise --run v1 --shares 0,0.3 --steps 10 --json",
+            "label-noise --run v1",
             "bootstrap --from v5-173 --run v6 --config c --set seed=2",
         ] {
             assert!(args(text).is_ok(), "{text}");
@@ -171,8 +171,8 @@ mod tests {
         for text in [
             "export --out file",
             "import",
-            "noise --shares 1.5",
-            "noise --shares 0.1,x",
+            "label-noise --shares 1.5",
+            "label-noise --shares 0.1,x",
             "bootstrap --run v1",
             "bootstrap --from v5-1 --steps 3",
         ] {

@@ -73,7 +73,7 @@ impl HealthChecks<'_> {
         let samples = self.drawn.mean_per_new_position;
         let distance = policy - target;
         let found = [
-            (!self.train.rotate).then_some(Alarm::RotationOff),
+            (!self.train.augment_symmetries).then_some(Alarm::RotationOff),
             (learned < BY_HEART * error).then_some(Alarm::ByHeart { learned, holdout: error }),
             (error > constant).then_some(Alarm::WorseThanConstant { error, constant }),
             (self.spread > SPREAD).then_some(Alarm::Spread { spread: self.spread }),
@@ -127,7 +127,9 @@ impl fmt::Display for Alarm {
                     "the value of a position changes by {spread:.2} when it is turned: symmetries are not learned"
                 )
             }
-            Alarm::RotationOff => f.write_str("train.rotate is off: every position is only ever seen from one side"),
+            Alarm::RotationOff => {
+                f.write_str("train.augment_symmetries is off: every position is only ever seen from one side")
+            }
             Alarm::Dead { tensor } => write!(f, "{tensor} is all zeros: nothing passes it"),
             Alarm::Unsteady { tensor, ratio } => {
                 write!(
@@ -220,7 +222,7 @@ mod tests {
     #[test]
     fn every_fault_raises_its_alarm_and_no_other() {
         let bad = |size, ratio| vital("blocks.0.first.conv.weight", size, ratio);
-        assert_eq!(alarms(|known| known.train.rotate = false), ["rotation-off"]);
+        assert_eq!(alarms(|known| known.train.augment_symmetries = false), ["rotation-off"]);
         assert_eq!(alarms(|known| known.learned.value_error = 0.2), ["learned-by-heart"]);
         assert_eq!(alarms(|known| known.holdout.value_error = 1.1), ["worse-than-constant"]);
         assert_eq!(alarms(|known| known.holdout.output_entropy = 0.3), ["policy-collapsed"]);

@@ -115,7 +115,7 @@ impl<'a> LabelNoise<'a> {
             trainer.step(&batch).map_err(failed)?;
             watch(step + 1);
         }
-        if self.config.train.average_decay > 0.0 {
+        if self.config.train.ema_decay > 0.0 {
             let examples = Dataset::new(self.run, &self.shards, 0).next(RECALIBRATION_POSITIONS)?;
             trainer.recalibrate_batch_norm(&examples).map_err(failed)?;
         }

@@ -1,4 +1,4 @@
-//! `trainer noise`: what wrong results do to a network of a run.
+//! `trainer label-noise`: what wrong results do to a network of a run.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use store::Run;
 
 use crate::label_noise::{LabelNoise, Trial};
 
-/// Arguments of `trainer noise`.
+/// Arguments of `trainer label-noise`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// Shares of the games whose results are turned round

@@ -88,8 +88,8 @@ impl Reference {
 #[derive(clap::Args, Clone, Debug)]
 pub struct ReferenceArgs {
     /// Measure every model on some thousand positions of these games of people: .sgf, or .sgf.gz, for the board of the run
-    #[arg(long, env = "TENGEN_HUMAN", value_name = "FILE")]
-    human: Option<PathBuf>,
+    #[arg(long, env = "TENGEN_EVAL_SGF", value_name = "FILE")]
+    eval_sgf: Option<PathBuf>,
 }
 
 impl ReferenceArgs {
@@ -98,7 +98,7 @@ impl ReferenceArgs {
     /// # Errors
     /// A file that cannot be read, or that has no game for the board of the run.
     pub fn open(&self, run: &Run, config: &RunConfig) -> anyhow::Result<Option<Reference>> {
-        let Some(path) = &self.human else { return Ok(None) };
+        let Some(path) = &self.eval_sgf else { return Ok(None) };
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
         let reference = Reference::read(config, &files::name(path), &bytes).misconfigured()?;
         let (games, positions) = (reference.games(), reference.positions());

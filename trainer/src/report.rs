@@ -22,7 +22,7 @@ impl Console {
         runtime::ready();
         // It has not published anything yet.
         metrics::NEWEST_MODEL_TIME.set_to_now();
-        metrics::ROTATE.set(u8::from(config.train.rotate));
+        metrics::ROTATE.set(u8::from(config.train.augment_symmetries));
         Console { run: run.name().clone(), batch: config.train.batch, bar: None }
     }
 

@@ -34,8 +34,8 @@ pub struct Network {
     pub score: bool,
     /// Auxiliary head for the opponent's next move (training only).
     ///
-    /// Its loss has the weight `train.opponent_weight`.
-    pub opponent: bool,
+    /// Its loss has the weight `train.opponent_policy_weight`.
+    pub opponent_policy: bool,
     /// Input planes.
     pub inputs: Inputs,
     /// Last layer of the policy head.

@@ -68,11 +68,11 @@ pub struct Search {
     /// Prune moves inside pass-alive regions.
     ///
     /// They do not change the score. Needs `game.scoring = "pass-alive"`.
-    pub skip_decided: bool,
+    pub prune_pass_alive: bool,
     /// Adjudicate a pass that the opponent answers with a winning pass.
     ///
     /// A position after a pass is a win for the player to move where passing too wins the game, without search.
-    pub answer_passes: bool,
+    pub adjudicate_winning_pass: bool,
 }
 
 /// An entry of `search.phases`.
@@ -115,9 +115,9 @@ impl Search {
         let immediate = !self.q_init_stays || self.fpu_reduction == 0.0;
         rule(immediate, "search.fpu_reduction", self.fpu_reduction, "must be 0 with search.q_init_stays")?;
         rule(
-            !self.skip_decided || game.scoring == Scoring::PassAlive,
-            "search.skip_decided",
-            self.skip_decided,
+            !self.prune_pass_alive || game.scoring == Scoring::PassAlive,
+            "search.prune_pass_alive",
+            self.prune_pass_alive,
             "needs game.scoring = \"pass-alive\"",
         )?;
         rising("search.phases", self.phases.iter().map(|phase| phase.from_model), 1)
@@ -143,7 +143,10 @@ mod tests {
         assert!(error(&["search.gumbel_moves=0"]).contains("search.gumbel_moves is 0"));
         assert!(error(&["search.q_init=3"]).contains("penalty from 0 to 2"));
         assert!(error(&["search.leaves=17"]).contains("must be from 1 to 16"));
-        assert_eq!(error(&["game.scoring=area"]), "search.skip_decided is true: needs game.scoring = \"pass-alive\"");
+        assert_eq!(
+            error(&["game.scoring=area"]),
+            "search.prune_pass_alive is true: needs game.scoring = \"pass-alive\""
+        );
     }
 
     fn phases(list: &str) -> String {

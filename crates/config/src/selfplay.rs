@@ -28,10 +28,10 @@ pub struct Selfplay {
     /// same number of positions in the window needs more games. A fast Gumbel search considers the most probable moves.
     /// Worth it where searches have about 100 visits or more: 1.37 times the training efficiency (Wu 2019).
     #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
-    pub full_share: f32,
+    pub full_search_fraction: f32,
     /// Visits of a fast search, inherited ones included.
     ///
-    /// Below `search.visits` when `full_share` is below 1. KataGo: a sixth of them.
+    /// Below `search.visits` when `full_search_fraction` is below 1. KataGo: a sixth of them.
     #[schemars(range(min = 1))]
     pub fast_visits: u32,
     /// Fraction of games that open with moves sampled from the raw policy.
@@ -39,7 +39,7 @@ pub struct Selfplay {
     /// The opening has no search, no passes and no examples.
     /// Worth it where games of one model resemble each other.
     #[schemars(range(min = 0.0, max = 1.0))]
-    pub policy_opening_share: f32,
+    pub policy_opening_fraction: f32,
     /// Mean number of those moves; KataGo: 4 % of the points.
     ///
     /// Geometric: n moves with probability m^n / (1 + m)^(n + 1).
@@ -50,7 +50,7 @@ pub struct Selfplay {
     /// Off the edge where there is room. They yield no examples.
     /// Worth it where matches begin so: the network has seen such positions.
     #[schemars(range(min = 0.0, max = 1.0), extend("x-neutral" = "0.0"))]
-    pub random_opening_share: f32,
+    pub random_opening_fraction: f32,
     /// Largest number of those moves, uniform from 1.
     ///
     /// At most a quarter of the points.
@@ -135,10 +135,10 @@ impl Selfplay {
     pub(crate) fn check(&self, search: &Search) -> Result<(), ConfigError> {
         rule(self.batch >= search.leaves, "selfplay.batch", self.batch, "must be at least search.leaves")?;
         rule(
-            self.full_share == 1.0 || self.fast_visits < search.visits,
+            self.full_search_fraction == 1.0 || self.fast_visits < search.visits,
             "selfplay.fast_visits",
             self.fast_visits,
-            "must be below search.visits with selfplay.full_share below 1",
+            "must be below search.visits with selfplay.full_search_fraction below 1",
         )?;
         rule(
             search.algorithm != Algorithm::Gumbel || self.choice_moves == 0,
@@ -160,17 +160,20 @@ mod tests {
             error(&["search.algorithm=gumbel"]),
             "selfplay.choice_moves is 30: must be 0 with search.algorithm = \"gumbel\""
         );
-        assert_eq!(error(&["selfplay.full_share=0"]), "selfplay.full_share is 0: must be above 0, up to 1");
         assert_eq!(
-            error(&["selfplay.full_share=0.25", "selfplay.fast_visits=800"]),
-            "selfplay.fast_visits is 800: must be below search.visits with selfplay.full_share below 1"
+            error(&["selfplay.full_search_fraction=0"]),
+            "selfplay.full_search_fraction is 0: must be above 0, up to 1"
+        );
+        assert_eq!(
+            error(&["selfplay.full_search_fraction=0.25", "selfplay.fast_visits=800"]),
+            "selfplay.fast_visits is 800: must be below search.visits with selfplay.full_search_fraction below 1"
         );
         assert_eq!(error(&["selfplay.batch=7"]), "selfplay.batch is 7: must be at least search.leaves");
         assert!(error(&["selfplay.batch=65537"]).contains("must be from 1 to 65536"));
         assert!(error(&["selfplay.noise_shaped=1.5"]).contains("must be from 0 to 1"));
         assert!(error(&["selfplay.root_temperature_late=0"]).contains("must be above 0"));
         assert!(error(&["selfplay.forced_visits=-1"]).contains("must be at least 0"));
-        assert!(error(&["selfplay.policy_opening_share=1.5"]).contains("must be from 0 to 1"));
+        assert!(error(&["selfplay.policy_opening_fraction=1.5"]).contains("must be from 0 to 1"));
         assert!(error(&["selfplay.policy_opening_moves=-1"]).contains("must be at least 0"));
         assert!(error(&["selfplay.komi_deviation=inf"]).contains("selfplay.komi_deviation"));
         assert!(error(&["selfplay.holdout=0.6"]).contains("must be from 0 to 0.5"));

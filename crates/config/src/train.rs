@@ -38,7 +38,7 @@ pub struct Train {
     ///
     /// The exponential moving average is published, with batch-norm statistics re-estimated. 0.999 halves in 700 steps.
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
-    pub average_decay: f32,
+    pub ema_decay: f32,
     /// Policy target from visits.
     pub policy_target: PolicyTarget,
     /// Exponent of squashed visits; Minigo: 0.98.
@@ -49,7 +49,7 @@ pub struct Train {
     /// Mask illegal moves in the policy loss.
     ///
     /// Search ignores the priors of illegal moves, so the network need not spend capacity on them.
-    pub legal_only: bool,
+    pub mask_illegal: bool,
     /// Weight of the value loss relative to the policy loss.
     #[schemars(range(min = 0.0))]
     pub value_weight: f32,
@@ -69,11 +69,11 @@ pub struct Train {
     /// Weight of the loss of `network.score`.
     #[schemars(range(min = 0.0))]
     pub score_weight: f32,
-    /// Weight of the loss of `network.opponent`; KataGo: 0.15.
+    /// Weight of the loss of `network.opponent_policy`; KataGo: 0.15.
     #[schemars(range(min = 0.0))]
-    pub opponent_weight: f32,
+    pub opponent_policy_weight: f32,
     /// Data augmentation by a random symmetry.
-    pub rotate: bool,
+    pub augment_symmetries: bool,
     /// Steps of linear learning-rate warm-up; 0: none.
     ///
     /// Worth it with large batches and high rates, and for AdamW.

@@ -44,7 +44,7 @@ pub struct Window {
     pub samples_per_game: f32,
     /// Maximum uses of one position over its time in the window, on average.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
-    pub samples_per_position: f32,
+    pub reuse_limit: f32,
     /// Exact fraction of examples from calibration games; 0: as sampled.
     ///
     /// As long as the window has such games.
@@ -53,14 +53,14 @@ pub struct Window {
     /// Value surprise weighting: |root value − network value|; KataGo: 0.1.
     ///
     /// Share of a position's sampling weight in proportion to this surprise relative to the mean of its game. The rest, less
-    /// `policy_surprise`, is uniform.
+    /// `policy_surprise_weight`, is uniform.
     #[schemars(range(min = 0.0, max = 1.0))]
-    pub surprise: f32,
+    pub value_surprise_weight: f32,
     /// Policy surprise weighting: KL divergence of target and prior; KataGo: 0.5.
     ///
-    /// As `surprise`; both together at most 1.
+    /// As `value_surprise_weight`; both together at most 1.
     #[schemars(range(min = 0.0, max = 1.0), extend("x-neutral" = "0.0"))]
-    pub policy_surprise: f32,
+    pub policy_surprise_weight: f32,
 }
 
 /// Growth of the window.
@@ -79,10 +79,10 @@ pub enum Growth {
 impl Window {
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         rule(
-            self.surprise + self.policy_surprise <= 1.0,
-            "window.policy_surprise",
-            self.policy_surprise,
-            "must be at most 1 together with window.surprise",
+            self.value_surprise_weight + self.policy_surprise_weight <= 1.0,
+            "window.policy_surprise_weight",
+            self.policy_surprise_weight,
+            "must be at most 1 together with window.value_surprise_weight",
         )
     }
 }
@@ -95,8 +95,11 @@ mod tests {
     fn values_out_of_range_are_errors() {
         assert_eq!(error(&["window.games=0"]), "window.games is 0: must be at least 1");
         assert_eq!(error(&["window.power_exponent=0"]), "window.power_exponent is 0: must be above 0, up to 1");
-        assert!(error(&["window.samples_per_position=0"]).contains("must be above 0"));
-        let both = error(&["window.surprise=0.6", "window.policy_surprise=0.5"]);
-        assert_eq!(both, "window.policy_surprise is 0.5: must be at most 1 together with window.surprise");
+        assert!(error(&["window.reuse_limit=0"]).contains("must be above 0"));
+        let both = error(&["window.value_surprise_weight=0.6", "window.policy_surprise_weight=0.5"]);
+        assert_eq!(
+            both,
+            "window.policy_surprise_weight is 0.5: must be at most 1 together with window.value_surprise_weight"
+        );
     }
 }

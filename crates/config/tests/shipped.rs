@@ -53,22 +53,22 @@ fn shipped_configurations_hold_only_what_differs() {
 #[test]
 fn digests_of_shipped_configurations_are_stable() {
     let expected = [
-        ("tiny", "56f7ac829e02dff9"),
-        ("9x9", "18ae494783bb5968"),
-        ("9x9-gpu", "1f96c5e9d632a850"),
-        ("9x9-larger", "77f019a5e8435fca"),
-        ("9x9-further", "9c97bc873063aeb3"),
-        ("19x19-gpu", "268f1607294e6dfb"),
-        ("19x19-people", "e3e923ee16dcf80d"),
-        ("minigo/base", "9de9b945454fda43"),
-        ("minigo/v7", "b07c1d591ac94b2d"),
-        ("minigo/v9", "7ab9a5197cc612a7"),
-        ("minigo/v10", "2f73f743632a04bd"),
-        ("minigo/v11", "4ee8f64856d578dd"),
-        ("minigo/v12", "ea420393179144bd"),
-        ("minigo/v13", "065eb4e7e9425738"),
-        ("minigo/v14", "5b389151e7289bb0"),
-        ("minigo/v15", "901948531cf94b81"),
+        ("tiny", "563c143dc3a74c24"),
+        ("9x9", "5ca60127681a1c56"),
+        ("9x9-gpu", "2e368d476dced195"),
+        ("9x9-larger", "cb3c7dbf5dc855e5"),
+        ("9x9-further", "c6017788beb5047d"),
+        ("19x19-gpu", "e07a043fc33ca621"),
+        ("19x19-supervised", "366c2c7447dce385"),
+        ("minigo/base", "5555165c7af1fa6d"),
+        ("minigo/v7", "20898774ea0bed53"),
+        ("minigo/v9", "399a6958656655d5"),
+        ("minigo/v10", "4c211743389f2ab7"),
+        ("minigo/v11", "d4a8f8a05a324728"),
+        ("minigo/v12", "927a8cab9cc35557"),
+        ("minigo/v13", "ad8fa9b7895df219"),
+        ("minigo/v14", "60e8bbd9b4cdd656"),
+        ("minigo/v15", "9d7924c7e4c64419"),
     ];
     for (name, digest) in expected {
         assert_eq!(load(Path::new(&format!("{CONFIGS}/{name}.toml"))).digest(), digest, "{name}");

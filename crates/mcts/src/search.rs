@@ -159,7 +159,7 @@ impl Search {
 
     /// The points that nothing can change any more, where the settings ask for them.
     fn decided(&self) -> Option<PointSet> {
-        self.settings.skip_decided.then(|| self.game.pass_alive().both())
+        self.settings.prune_pass_alive.then(|| self.game.pass_alive().both())
     }
 
     fn is_over(&self, decided: Option<&PointSet>) -> bool {
@@ -174,7 +174,7 @@ impl Search {
     /// Whether the last move was a pass and another one ends the game in favour of the player to move. Whatever else that
     /// player could do, the game is won, so there is nothing to search.
     fn can_win_by_passing(&self) -> bool {
-        self.settings.answer_passes
+        self.settings.adjudicate_winning_pass
             && self.game.moves().last() == Some(&Move::Pass)
             && self.game.turn() >= self.settings.pass_from
             && self.outcome().mover(self.game.to_move()) > 0.0

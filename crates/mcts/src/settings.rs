@@ -22,9 +22,9 @@ pub struct Settings {
     pub pass_from: usize,
     /// Leave out points of pass-alive regions. They are worth nothing to anyone where those count for their owner, which
     /// is to say with [`Scoring::PassAlive`].
-    pub skip_decided: bool,
+    pub prune_pass_alive: bool,
     /// Take a position after a pass for won where another pass wins.
-    pub answer_passes: bool,
+    pub adjudicate_winning_pass: bool,
     /// How games end and are counted.
     pub scoring: Scoring,
     /// Points added to White's area.
@@ -86,8 +86,8 @@ impl Settings {
             c_puct_init: search.c_puct_init,
             reuse: search.reuse,
             pass_from: search.pass_from,
-            skip_decided: search.skip_decided,
-            answer_passes: search.answer_passes,
+            prune_pass_alive: search.prune_pass_alive,
+            adjudicate_winning_pass: search.adjudicate_winning_pass,
             scoring: match game.scoring {
                 config::Scoring::PassAlive => Scoring::PassAlive,
                 config::Scoring::Area => Scoring::Area,

@@ -50,8 +50,8 @@ const SETTINGS: Settings = Settings {
     c_puct_init: 1.25,
     reuse: false,
     pass_from: 0,
-    skip_decided: false,
-    answer_passes: true,
+    prune_pass_alive: false,
+    adjudicate_winning_pass: true,
     scoring: Scoring::PassAlive,
     komi: 7.5,
 };

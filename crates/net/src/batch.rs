@@ -46,7 +46,7 @@ impl Batch {
         let mut batch = Batch {
             planes: vec![0; examples.len() * inputs.len(size)],
             policies: vec![0.0; examples.len() * size.moves()],
-            mask: vec![0.0; if targets.legal_only { examples.len() * size.moves() } else { 0 }],
+            mask: vec![0.0; if targets.mask_illegal { examples.len() * size.moves() } else { 0 }],
             ownership: vec![0.5; if targets.ownership { examples.len() * size.area() } else { 0 }],
             replies: vec![0.0; if targets.opponent { examples.len() * size.moves() } else { 0 }],
             ..Batch::default()

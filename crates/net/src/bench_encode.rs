@@ -59,7 +59,7 @@ mod tests {
             policy: PolicyTarget::Visits,
             policy_exponent: 1.0,
             outcome_share: 1.0,
-            legal_only: false,
+            mask_illegal: false,
             ownership: false,
             opponent: false,
         };

@@ -96,7 +96,7 @@ impl Trainer {
             learned(shape).into_iter().map(tensor).collect()
         };
         let squares = if has_squares(recipe.train.optimizer) { kept(SQUARES)? } else { Vec::new() };
-        let averages = recipe.train.average_decay > 0.0;
+        let averages = recipe.train.ema_decay > 0.0;
         let settled =
             |_| self::tower(&Weights::assemble(shape, read_tensors(&file, SETTLED, shape.tensors())?)?, workshop);
         Ok(Trainer {

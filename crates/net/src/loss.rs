@@ -17,7 +17,7 @@ pub(crate) struct Terms {
     outcome_in: OutcomeIn,
     ownership_weight: f32,
     score_weight: f32,
-    opponent_weight: f32,
+    opponent_policy_weight: f32,
 }
 
 /// The loss of a batch, with all that is needed to say more about it.
@@ -48,7 +48,7 @@ impl Terms {
             outcome_in: train.outcome_in,
             ownership_weight: train.ownership_weight,
             score_weight: train.score_weight,
-            opponent_weight: train.opponent_weight,
+            opponent_policy_weight: train.opponent_policy_weight,
         }
     }
 
@@ -155,7 +155,7 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, terms: &Terms) -> Result<Lo
         (&value, terms.value_weight),
         (&ownership, terms.ownership_weight),
         (&score, terms.score_weight),
-        (&opponent, terms.opponent_weight),
+        (&opponent, terms.opponent_policy_weight),
     ];
     let sum = weighed.iter().fold(policy.shallow_clone(), |sum, (part, weight)| sum + *part * f64::from(*weight));
     Ok(Loss {

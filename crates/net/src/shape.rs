@@ -175,7 +175,7 @@ impl Shape {
             value_pooled: network.value_pooled,
             ownership: network.ownership,
             score: network.score,
-            opponent: network.opponent,
+            opponent: network.opponent_policy,
         })
     }
 

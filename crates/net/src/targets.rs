@@ -22,7 +22,7 @@ pub struct Targets {
     /// Share λ_v of the outcome in the value target; the rest is the search's root value.
     pub outcome_share: f32,
     /// Whether illegal moves take no part in the policy loss.
-    pub legal_only: bool,
+    pub mask_illegal: bool,
     /// Whether it is learned whose each point is in the end.
     pub ownership: bool,
     /// Whether the opponent's answer is learned.
@@ -37,9 +37,9 @@ impl Targets {
             policy: train.policy_target,
             policy_exponent: train.policy_exponent,
             outcome_share: train.outcome_share,
-            legal_only: train.legal_only,
+            mask_illegal: train.mask_illegal,
             ownership: train.ownership_weight > 0.0,
-            opponent: train.opponent_weight > 0.0,
+            opponent: train.opponent_policy_weight > 0.0,
         }
     }
 
@@ -191,7 +191,7 @@ mod tests {
         policy: PolicyTarget::SquashedDrawn,
         policy_exponent: 0.5,
         outcome_share: 0.75,
-        legal_only: false,
+        mask_illegal: false,
         ownership: false,
         opponent: false,
     };
@@ -212,7 +212,7 @@ mod tests {
             best_child_value: -0.1,
             network_value: 0.0,
             prior_entropy: 1.0,
-            policy_surprise: None,
+            policy_surprise_weight: None,
             outcome: Outcome::Black,
             score: None,
             area: None,

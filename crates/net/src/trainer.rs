@@ -52,7 +52,7 @@ impl Trainer {
     pub fn new(weights: &Weights, step: u64, recipe: TrainConfig, workshop: TrainDevice) -> Result<Trainer, NetError> {
         let tower = tower(weights, workshop)?;
         let optimizer = Optimizer::new(&tower, recipe.train.optimizer)?;
-        let average = if recipe.train.average_decay > 0.0 { Some(Ema::new(&tower)?) } else { None };
+        let average = if recipe.train.ema_decay > 0.0 { Some(Ema::new(&tower)?) } else { None };
         Ok(Trainer {
             tower,
             optimizer,
@@ -98,7 +98,7 @@ impl Trainer {
         self.gradient_norm = clip(&mut gradients, train.clip_norm)?;
         self.optimizer.step(&self.tower, &gradients, size)?;
         if let Some(average) = &mut self.average {
-            average.follow(&self.tower, train.average_decay, self.step)?;
+            average.follow(&self.tower, train.ema_decay, self.step)?;
         }
         self.settled = None;
         self.warmth += 1;
@@ -216,7 +216,7 @@ impl Trainer {
     /// The symmetries through which the next batch is seen.
     pub(crate) fn symmetries(&self, rows: usize) -> Vec<Symmetry> {
         let mut rng = generator(self.recipe.seed, self.step);
-        let rotate = self.recipe.train.rotate;
+        let rotate = self.recipe.train.augment_symmetries;
         // The upper bits of the generator are the better ones.
         let mut draw = || if rotate { Symmetry::ALL[(rng.next_u64() >> 61) as usize] } else { Symmetry::Identity };
         (0..rows).map(|_| draw()).collect()

@@ -26,9 +26,9 @@ impl GameRandomization {
         let (selfplay, mut rng) = (&config.selfplay, generator(finish(seed)));
         let normal = Normal::new(0.0f32, selfplay.komi_deviation).expect("the configuration was checked");
         let shift = normal.sample(&mut rng);
-        let opens = rng.random::<f32>() < selfplay.policy_opening_share;
+        let opens = rng.random::<f32>() < selfplay.policy_opening_fraction;
         let plies = plies(selfplay.policy_opening_moves, &mut rng);
-        let random = if rng.random::<f32>() < selfplay.random_opening_share {
+        let random = if rng.random::<f32>() < selfplay.random_opening_fraction {
             rng.random_range(1..=selfplay.random_opening_moves)
         } else {
             0
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn openings_have_their_share_and_a_geometric_length() {
-        let found = many(&["selfplay.policy_opening_share=1.0", "selfplay.policy_opening_moves=3.0"]);
+        let found = many(&["selfplay.policy_opening_fraction=1.0", "selfplay.policy_opening_moves=3.0"]);
         let (mean, variance) = mean_and_variance(found.iter().map(|variety| variety.opening as f32));
         // Mean m, variance m·(1 + m) = 12, so three standard errors of the mean are 0.165.
         assert!((mean - 3.0).abs() < 0.165 && (variance - 12.0).abs() < 2.0, "{mean} {variance}");
@@ -116,16 +116,16 @@ mod tests {
             // Three standard deviations of a share of a quarter are 0.0206.
             assert!((share - 0.25 * 0.75f64.powi(n as i32)).abs() < 0.0206, "{n}: {share}");
         }
-        let some = many(&["selfplay.policy_opening_share=0.4", "selfplay.policy_opening_moves=99.0"]);
+        let some = many(&["selfplay.policy_opening_fraction=0.4", "selfplay.policy_opening_moves=99.0"]);
         let share = some.iter().filter(|variety| variety.opening > 0).count() as f64 / GAMES as f64;
         assert!((share - 0.4 * 0.99).abs() < 0.0233, "{share}");
-        let none = many(&["selfplay.policy_opening_share=1.0", "selfplay.policy_opening_moves=0.0"]);
+        let none = many(&["selfplay.policy_opening_fraction=1.0", "selfplay.policy_opening_moves=0.0"]);
         assert!(none.iter().all(|variety| variety.opening == 0));
     }
 
     #[test]
     fn a_share_of_the_games_begins_with_random_moves_of_every_number_alike() {
-        let found = many(&["selfplay.random_opening_share=0.6", "selfplay.random_opening_moves=3"]);
+        let found = many(&["selfplay.random_opening_fraction=0.6", "selfplay.random_opening_moves=3"]);
         for (random, expected) in [(0, 0.4), (1, 0.2), (2, 0.2), (3, 0.2), (4, 0.0)] {
             let share = found.iter().filter(|variety| variety.random == random).count() as f64 / GAMES as f64;
             // Three standard deviations of a share of 0.4 are 0.0232.
@@ -135,13 +135,13 @@ mod tests {
 
     #[test]
     fn random_openings_leave_most_of_the_board() {
-        let found = many(&["selfplay.random_opening_share=1.0", "selfplay.random_opening_moves=100"]);
+        let found = many(&["selfplay.random_opening_fraction=1.0", "selfplay.random_opening_moves=100"]);
         assert_eq!(found.iter().map(|variety| variety.random).max(), Some(6), "of the 25 points");
     }
 
     #[test]
     fn variety_is_a_function_of_the_seed() {
-        let overrides = ["selfplay.policy_opening_share=0.5", "selfplay.komi_deviation=2.0"];
+        let overrides = ["selfplay.policy_opening_fraction=0.5", "selfplay.komi_deviation=2.0"];
         assert_eq!(many(&overrides), many(&overrides));
         assert!(many(&overrides).windows(2).any(|two| two[0] != two[1]));
     }

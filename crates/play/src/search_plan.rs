@@ -26,7 +26,7 @@ pub(crate) struct SearchPlanner {
     drawn: SearchPlan,
     full: SearchPlan,
     fast: SearchPlan,
-    full_share: f32,
+    full_search_fraction: f32,
     reduced: SearchPlan,
     /// Turns that must agree before a game is decided; `None` when no game ever is.
     agreement: Option<usize>,
@@ -49,7 +49,7 @@ impl SearchPlanner {
                 weight: 1.0,
             },
             fast: SearchPlan { kind: SearchKind::Fast, visits: selfplay.fast_visits, exploration: None, weight: 0.0 },
-            full_share: selfplay.full_share,
+            full_search_fraction: selfplay.full_search_fraction,
             reduced: SearchPlan {
                 kind: SearchKind::Reduced,
                 visits: resign.decided_visits,
@@ -69,7 +69,7 @@ impl SearchPlanner {
         if turns.len() < self.opening {
             return self.drawn;
         }
-        let fast = self.full_share < 1.0 && rng.random::<f32>() >= self.full_share;
+        let fast = self.full_search_fraction < 1.0 && rng.random::<f32>() >= self.full_search_fraction;
         match (fast, self.is_decided(turns)) {
             (true, false) => self.fast,
             (true, true) => SearchPlan { visits: self.fast.visits.min(self.reduced.visits), ..self.fast },
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn so_many_searches_are_full_and_the_others_do_not_explore() {
-        let planner = SearchPlanner::new(&config(&["selfplay.full_share=0.25", "selfplay.fast_visits=3"]), 0);
+        let planner = SearchPlanner::new(&config(&["selfplay.full_search_fraction=0.25", "selfplay.fast_visits=3"]), 0);
         let mut rng = generator(1);
         let plans: Vec<SearchPlan> = (0..20_000).map(|_| planner.next(&[], &mut rng)).collect();
         let full = plans.iter().filter(|plan| plan.kind == SearchKind::Full).count();
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn without_the_option_every_search_is_full_and_nothing_is_drawn() {
-        let planner = SearchPlanner::new(&config(&["selfplay.full_share=1.0"]), 0);
+        let planner = SearchPlanner::new(&config(&["selfplay.full_search_fraction=1.0"]), 0);
         let mut rng = generator(1);
         assert!((0..100).all(|_| planner.next(&[], &mut rng).kind == SearchKind::Full));
         assert_eq!(rng, generator(1));
@@ -154,8 +154,12 @@ mod tests {
 
     #[test]
     fn a_fast_search_of_a_decided_game_stays_fast_and_has_no_more_visits_than_a_reduced_one() {
-        let overrides =
-            ["resign.decided_moves=2", "resign.decided_visits=2", "selfplay.full_share=0.5", "selfplay.fast_visits=4"];
+        let overrides = [
+            "resign.decided_moves=2",
+            "resign.decided_visits=2",
+            "selfplay.full_search_fraction=0.5",
+            "selfplay.fast_visits=4",
+        ];
         let planner = SearchPlanner::new(&config(&overrides), 0);
         let mut rng = generator(1);
         let plans: Vec<SearchPlan> = (0..100).map(|_| planner.next(&turns(&[1.0; 2]), &mut rng)).collect();

@@ -204,7 +204,7 @@ impl GameRecord {
             best_child_value: played.best_child_value,
             network_value: played.network_value,
             prior_entropy: played.prior_entropy,
-            policy_surprise: played.policy_surprise,
+            policy_surprise_weight: played.policy_surprise_weight,
             outcome: self.outcome,
             score: self.score,
             area: None,

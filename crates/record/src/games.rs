@@ -189,7 +189,7 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
         lists_of_optional::<Float32Type>(
             "policy_surprises",
             "Kullback-Leibler divergence of each search's policy from those priors, in nats; none in older files",
-            games.iter().map(|g| g.turns.iter().map(|turn| turn.policy_surprise)),
+            games.iter().map(|g| g.turns.iter().map(|turn| turn.policy_surprise_weight)),
         ),
     ]
 }

@@ -49,7 +49,7 @@ const SPLIT: [&str; 17] = [
     "best_child_value",
     "network_value",
     "prior_entropy",
-    "policy_surprise",
+    "policy_surprise_weight",
     "moves.list.item",
     "root_values.list.item",
     "best_child_values.list.item",

@@ -33,7 +33,7 @@ fn config(overrides: &[&str]) -> RunConfig {
         "selfplay.first_games=40",
         "selfplay.games=20",
         "window.games=60",
-        "window.samples_per_position=4",
+        "window.reuse_limit=4",
         "train.batch=100",
         "train.steps=1",
     ];

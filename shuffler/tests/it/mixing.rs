@@ -202,7 +202,7 @@ fn seeds_and_generations_draw_differently() {
 fn large_draws_come_in_parts() {
     let run = a_run();
     play(&run, 0, 0, 40);
-    let settings = config(&["train.steps=400", "window.samples_per_position=1000"]);
+    let settings = config(&["train.steps=400", "window.reuse_limit=1000"]);
     let manifest = shuffler::run(&run, &settings, 1).unwrap();
     let rows: Vec<usize> = manifest.parts.iter().map(|part| part.rows).collect();
     assert_eq!(rows, [16_384, 16_384, 7_232]);

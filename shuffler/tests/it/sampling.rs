@@ -39,7 +39,7 @@ fn counts(examples: &[Example]) -> BTreeMap<(GameId, u16), usize> {
 }
 
 /// So many examples that every position of the window is drawn.
-const ALL: [&str; 2] = ["train.steps=100", "window.samples_per_position=1000"];
+const ALL: [&str; 2] = ["train.steps=100", "window.reuse_limit=1000"];
 
 #[test]
 fn a_window_counted_in_positions_has_whole_games_until_it_is_full() {
@@ -97,7 +97,7 @@ fn calibration_games_have_their_share_exactly() {
     let run = old_run();
     for (share, expected) in [("0.25", 500), ("1.0", 2000), ("0.003", 6)] {
         let share = format!("window.calibration_share={share}");
-        let (manifest, examples) = make(&run, 4, &["train.steps=20", "window.samples_per_position=1000", &share]);
+        let (manifest, examples) = make(&run, 4, &["train.steps=20", "window.reuse_limit=1000", &share]);
         let calibration = examples.iter().filter(|example| example.calibration).count();
         assert_eq!((examples.len(), calibration), (2000, expected));
         assert!((manifest.drawn.calibration_share - expected as f64 / 2000.0).abs() < 1e-12);
@@ -107,16 +107,16 @@ fn calibration_games_have_their_share_exactly() {
 
 #[test]
 fn surprising_positions_are_drawn_more_often() {
-    surprising(&["window.surprise=0.5"], |of| {
+    surprising(&["window.value_surprise_weight=0.5"], |of| {
         0.5 + 0.5 * of(&|example| (example.root_value - example.network_value).abs())
     });
 }
 
 #[test]
 fn positions_with_surprising_policies_are_drawn_more_often() {
-    let policy = |example: &Example| example.policy_surprise.unwrap();
-    surprising(&["window.policy_surprise=0.75"], |of| 0.25 + 0.75 * of(&policy));
-    surprising(&["window.surprise=0.25", "window.policy_surprise=0.5"], |of| {
+    let policy = |example: &Example| example.policy_surprise_weight.unwrap();
+    surprising(&["window.policy_surprise_weight=0.75"], |of| 0.25 + 0.75 * of(&policy));
+    surprising(&["window.value_surprise_weight=0.25", "window.policy_surprise_weight=0.5"], |of| {
         0.25 + 0.25 * of(&|example| (example.root_value - example.network_value).abs()) + 0.5 * of(&policy)
     });
 }
@@ -125,7 +125,7 @@ fn positions_with_surprising_policies_are_drawn_more_often() {
 /// game.
 fn surprising(options: &[&str], chance: impl Fn(&dyn Fn(&dyn Fn(&Example) -> f32) -> f64) -> f64) {
     let run = old_run();
-    let (_, examples) = make(&run, 4, &[&["train.steps=100", "window.samples_per_position=1000"], options].concat());
+    let (_, examples) = make(&run, 4, &[&["train.steps=100", "window.reuse_limit=1000"], options].concat());
     let counts = counts(&examples);
     let newest = training(3, 20);
     for game in &newest {
@@ -155,8 +155,8 @@ fn every_option_at_once_is_the_same_twice() {
         "window.power_scale=100",
         "window.samples_per_game=6",
         "window.calibration_share=0.2",
-        "window.surprise=0.3",
-        "window.policy_surprise=0.4",
+        "window.value_surprise_weight=0.3",
+        "window.policy_surprise_weight=0.4",
         "train.batch=10",
         "train.steps=30",
     ];

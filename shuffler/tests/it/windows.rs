@@ -16,7 +16,7 @@ fn drawn(examples: &[Example]) -> BTreeSet<GameId> {
 }
 
 /// So many examples that every position of the window is drawn.
-const ALL: [&str; 2] = ["train.steps=100", "window.samples_per_position=1000"];
+const ALL: [&str; 2] = ["train.steps=100", "window.reuse_limit=1000"];
 
 #[test]
 fn the_window_is_the_newest_games_without_those_set_aside() {
@@ -137,7 +137,7 @@ fn no_position_is_drawn_too_often_in_its_life() {
     let run = a_run();
     play(&run, 0, 0, 40);
     play(&run, 1, 0, 20);
-    let settings = config(&["train.steps=50", "window.samples_per_position=2"]);
+    let settings = config(&["train.steps=50", "window.reuse_limit=2"]);
     let manifest = shuffler::run(&run, &settings, 2).unwrap();
     let training: Vec<GameRecord> = games(1, 0, 20).into_iter().filter(|game| !game.holdout).collect();
     let new: usize = training.iter().map(GameRecord::positions).sum();
@@ -151,7 +151,7 @@ fn less_than_a_batch_is_a_mistake_of_the_configuration() {
     let run = a_run();
     play(&run, 0, 0, 40);
     let error = shuffler::run(&run, &config(&["train.batch=100000"]), 1).unwrap_err();
-    assert!(error.to_string().contains("raise selfplay.games or window.samples_per_position"), "{error}");
+    assert!(error.to_string().contains("raise selfplay.games or window.reuse_limit"), "{error}");
 }
 
 #[test]

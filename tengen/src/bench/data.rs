@@ -180,7 +180,7 @@ impl MadeUp {
             format!("window.games={}", self.games),
             "selfplay.first_games=1".to_owned(),
             "selfplay.games=1".to_owned(),
-            "window.samples_per_position=1000000".to_owned(),
+            "window.reuse_limit=1000000".to_owned(),
             format!("train.batch={BATCH}"),
             format!("train.steps={}", draw / BATCH),
         ];

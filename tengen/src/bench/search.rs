@@ -21,7 +21,7 @@ pub(super) struct Args {
     /// Visits for each move
     #[arg(long, default_value = "800", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: u32,
-    /// Another value for one key of configs/9x9.toml: --set search.skip_decided=false
+    /// Another value for one key of configs/9x9.toml: --set search.prune_pass_alive=false
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
 }

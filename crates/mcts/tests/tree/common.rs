@@ -15,8 +15,8 @@ pub(crate) const PARENT: Settings = Settings {
     c_puct_init: 1.25,
     reuse: true,
     pass_from: 0,
-    skip_decided: false,
-    answer_passes: false,
+    prune_pass_alive: false,
+    adjudicate_winning_pass: false,
     scoring: Scoring::PassAlive,
     komi: 7.5,
 };

@@ -42,16 +42,16 @@ fn decided_points_are_left_out() {
     let board = ".X.XX/XXXXX/...../...../.....";
     for (to_move, all) in [(Color::Black, 18), (Color::White, 16)] {
         assert_eq!(considered(game(5, board, to_move), PARENT), all);
-        assert_eq!(considered(game(5, board, to_move), Settings { skip_decided: true, ..PARENT }), 16);
+        assert_eq!(considered(game(5, board, to_move), Settings { prune_pass_alive: true, ..PARENT }), 16);
     }
 }
 
 #[test]
 fn the_game_still_ends_when_every_point_is_decided() {
     let board = ".X.XX/XXXXX/OOOOO/OOOOO/O.O.O";
-    for skip_decided in [false, true] {
+    for prune_pass_alive in [false, true] {
         // One move before the end: Black, who has the lower half with White's eyes, has only its own eyes to fill.
-        let mut search = Search::new(game(5, board, Color::Black), Settings { skip_decided, ..PARENT });
+        let mut search = Search::new(game(5, board, Color::Black), Settings { prune_pass_alive, ..PARENT });
         let (root, _) = leaf(&mut search);
         flat(&mut search, root, 0.0);
         assert_eq!(search.select(&mut |_| panic!("the game is over after any move")), Selected::Ended);
@@ -60,8 +60,8 @@ fn the_game_still_ends_when_every_point_is_decided() {
 
 #[test]
 fn a_pass_is_lost_where_the_answer_wins() {
-    let search = |to_move, answer_passes| {
-        let settings = Settings { answer_passes, scoring: Scoring::Area, komi: 0.5, ..PARENT };
+    let search = |to_move, adjudicate_winning_pass| {
+        let settings = Settings { adjudicate_winning_pass, scoring: Scoring::Area, komi: 0.5, ..PARENT };
         let mut game = game(5, "...../XXXXX/...../.....", Color::Black);
         game.set_to_move(to_move);
         Search::new(game, settings)

@@ -14,7 +14,7 @@ fn terms(value_weight: f32) -> Terms {
         outcome_in: OutcomeIn::Target,
         ownership_weight: 0.5,
         score_weight: 0.25,
-        opponent_weight: 0.5,
+        opponent_policy_weight: 0.5,
     }
 }
 

@@ -29,8 +29,8 @@ const PUCT: Settings = Settings {
     c_puct_init: 1.25,
     reuse: true,
     pass_from: 10,
-    skip_decided: true,
-    answer_passes: true,
+    prune_pass_alive: true,
+    adjudicate_winning_pass: true,
     scoring: Scoring::PassAlive,
     komi: 0.5,
 };

@@ -61,7 +61,7 @@ fn recipe(rate: f32) -> TrainConfig {
             batch: 32,
             steps: 1,
             l2: 0.0,
-            rotate: false,
+            augment_symmetries: false,
             learning_rate: vec![LearningRate { from_step: 0, rate }],
             ..Preset::Minigo.config().train
         },
@@ -70,7 +70,7 @@ fn recipe(rate: f32) -> TrainConfig {
             policy: PolicyTarget::SquashedDrawn,
             policy_exponent: 0.98,
             outcome_share: 1.0,
-            legal_only: false,
+            mask_illegal: false,
             ownership: false,
             opponent: false,
         },

@@ -109,14 +109,14 @@ fn pytorch_learns_the_same() {
         recipe.train.optimizer = optimizer;
         (recipe.train.l2, recipe.train.ownership_weight, recipe.train.score_weight) = (1e-3, 0.5, 0.1);
         (recipe.targets.ownership, recipe.targets.opponent) = (true, shape.opponent);
-        recipe.train.opponent_weight = 0.3;
+        recipe.train.opponent_policy_weight = 0.3;
         let config::Train { momentum, second_momentum, l2, value_weight, ownership_weight, score_weight, .. } =
             recipe.train;
         let (rate, name) = (recipe.train.learning_rate[0].rate, format!("{optimizer:?}").to_lowercase());
         let about = format!(
             r#"{{"optimizer":"{name}","rate":{rate},"momentum":{momentum},"second_momentum":{second_momentum},"l2":{l2},
             "value_weight":{value_weight},"ownership_weight":{ownership_weight},"score_weight":{score_weight},
-            "opponent_weight":0.3,"slack":{slack}}}"#
+            "opponent_policy_weight":0.3,"slack":{slack}}}"#
         );
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);

@@ -60,7 +60,7 @@ fn policies_move_with_the_moves_and_sum_to_one() {
         policy: config::PolicyTarget::SquashedDrawn,
         policy_exponent: 0.9,
         outcome_share: 1.0,
-        legal_only: false,
+        mask_illegal: false,
         ownership: false,
         opponent: false,
     };

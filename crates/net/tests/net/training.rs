@@ -150,7 +150,7 @@ fn measuring_changes_nothing() {
 /// A recipe in which everything moves that can.
 fn lively() -> TrainConfig {
     let mut recipe = recipe(0.05);
-    recipe.train.rotate = true;
+    recipe.train.augment_symmetries = true;
     recipe.train.l2 = 1e-3;
     recipe.train.learning_rate.push(LearningRate { from_step: 6, rate: 0.01 });
     recipe
@@ -248,15 +248,15 @@ fn elaborate(optimizer: Optimizer) -> TrainConfig {
     let mut recipe = lively();
     recipe.train.optimizer = optimizer;
     recipe.train.clip_norm = 0.5;
-    recipe.train.average_decay = 0.9;
+    recipe.train.ema_decay = 0.9;
     recipe.train.warm_up = 3;
     recipe.train.learning_rate_path = RatePath::Cosine;
     recipe.train.ownership_weight = 0.5;
     recipe.train.score_weight = 0.1;
-    recipe.train.opponent_weight = 0.15;
+    recipe.train.opponent_policy_weight = 0.15;
     recipe.targets.ownership = true;
     recipe.targets.opponent = true;
-    recipe.targets.legal_only = true;
+    recipe.targets.mask_illegal = true;
     recipe
 }
 
@@ -306,7 +306,7 @@ fn one_batch_is_learned_by_heart_in_every_way() {
         (Optimizer::Nesterov, 0.02, features),
     ] {
         let mut recipe = elaborate(optimizer);
-        recipe.train.rotate = false;
+        recipe.train.augment_symmetries = false;
         recipe.train.l2 = 0.0;
         recipe.train.clip_norm = 0.0;
         recipe.train.learning_rate = vec![LearningRate { from_step: 0, rate }];
@@ -326,7 +326,7 @@ fn one_batch_is_learned_by_heart_in_every_way() {
 fn what_is_published_is_the_mean_with_statistics_of_its_own() {
     let examples = examples(64);
     let mut recipe = recipe(0.05);
-    recipe.train.average_decay = 0.9;
+    recipe.train.ema_decay = 0.9;
     let mut trainer = Trainer::new(&start(), 0, recipe.clone(), WORKSHOP).unwrap();
     for _ in 0..40 {
         trainer.step(&examples).unwrap();

@@ -34,15 +34,19 @@ const GUMBEL: [&str; 4] =
     ["search.algorithm=gumbel", "search.gumbel_moves=4", "search.leaves=3", "selfplay.choice_moves=0"];
 
 /// Playout-cap randomisation.
-const CAPPED: [&str; 4] =
-    ["selfplay.full_share=0.4", "selfplay.fast_visits=5", "search.visits=24", "search.answer_passes=false"];
+const CAPPED: [&str; 4] = [
+    "selfplay.full_search_fraction=0.4",
+    "selfplay.fast_visits=5",
+    "search.visits=24",
+    "search.adjudicate_winning_pass=false",
+];
 
 /// Openings from the policy, and komi from game to game.
 const VARIED: [&str; 4] = [
-    "selfplay.policy_opening_share=0.7",
+    "selfplay.policy_opening_fraction=0.7",
     "selfplay.policy_opening_moves=3.0",
     "selfplay.komi_deviation=2.0",
-    "selfplay.random_opening_share=0.5",
+    "selfplay.random_opening_fraction=0.5",
 ];
 
 #[test]
@@ -83,7 +87,7 @@ fn noise_goes_into_the_priors_once_for_each_move_and_also_into_a_kept_tree() {
         let target: Vec<f32> = target.iter().map(|&(_, count)| count as f32).collect();
         let total: f32 = target.iter().sum();
         let expected: f32 = target.iter().map(|count| count / total * (count / total * legal).ln()).sum();
-        let surprise = thinker.policy_surprise(&visits).expect("something was searched");
+        let surprise = thinker.policy_surprise_weight(&visits).expect("something was searched");
         assert!(
             (surprise - expected).abs() <= expected / 256.0 + 1e-4,
             "{surprise}, {expected}: the priors are those before the noise"
@@ -129,7 +133,7 @@ fn gumbel_games_store_the_improved_policy_from_two_visits_up() {
 fn every_game_replays_to_its_result() {
     for overrides in [
         &["game.size=5"][..],
-        &["game.size=3", "game.scoring=area", "search.skip_decided=false"],
+        &["game.size=3", "game.scoring=area", "search.prune_pass_alive=false"],
         &["search.leaves=1", "search.reuse=false"],
         &KATAGO,
         &GUMBEL,
@@ -290,7 +294,7 @@ fn notes_agree_with_the_turns() {
 #[test]
 fn openings_are_drawn_from_the_policy_without_passes() {
     let config = config(&[
-        "selfplay.policy_opening_share=1.0",
+        "selfplay.policy_opening_fraction=1.0",
         "selfplay.policy_opening_moves=5.0",
         "selfplay.move_limit=4",
         "search.visits=1",
@@ -317,9 +321,9 @@ fn openings_are_drawn_from_the_policy_without_passes() {
 #[test]
 fn random_openings_come_before_those_of_the_policy_and_nobody_learns_from_them() {
     let config = config(&[
-        "selfplay.random_opening_share=0.8",
+        "selfplay.random_opening_fraction=0.8",
         "selfplay.random_opening_moves=3",
-        "selfplay.policy_opening_share=0.5",
+        "selfplay.policy_opening_fraction=0.5",
         "selfplay.policy_opening_moves=2.0",
         "search.visits=1",
     ]);
@@ -513,8 +517,8 @@ fn a_newer_model_goes_on_with_a_game_at_the_present_move() {
 #[test]
 fn a_game_that_was_left_goes_on_elsewhere_as_it_would_have_here() {
     for overrides in [
-        &["search.algorithm=puct", "selfplay.full_share=0.5", "selfplay.fast_visits=3"][..],
-        &["search.algorithm=gumbel", "selfplay.choice_moves=0", "selfplay.policy_opening_share=0.5"],
+        &["search.algorithm=puct", "selfplay.full_search_fraction=0.5", "selfplay.fast_visits=3"][..],
+        &["search.algorithm=gumbel", "selfplay.choice_moves=0", "selfplay.policy_opening_fraction=0.5"],
         &["selfplay.komi_deviation=1.0"],
     ] {
         let config = config(overrides);
