@@ -1,11 +1,17 @@
 //! What the matches of `tengen run` tell of its models.
 
+use std::collections::BTreeSet;
+
 use play::Seed;
 use ratings::pairing::{InFlight, Objective, Question, Reason};
 use ratings::{PairResults, Ratings};
 
 use crate::arena::draw_free;
 use crate::{EvaluatorError, RatedRun};
+
+/// Elo between neighbours on the ladder above which a model between them takes part. The stronger wins 91 % of the games at this
+/// difference, and a game tells a third of what one between equals tells.
+const TOO_FAR: f64 = 400.0;
 
 /// The rated models of a run, and what is known of them.
 pub struct Ladder {
@@ -41,14 +47,26 @@ impl Ladder {
         self.ages.iter().flatten().count()
     }
 
-    /// The largest half-width of the 95 % intervals of all ratings, against the mean of the models, and of the newest model minus
-    /// the oldest, in Elo.
+    /// The largest half-width of the 95 % intervals of all ratings, against the mean of the models, in Elo.
     pub fn margin(&self) -> f64 {
         let by_age = self.by_age();
-        let (Some(&oldest), Some(&newest)) = (by_age.first(), by_age.last()) else { return 0.0 };
         let above = self.ratings.above(&by_age);
-        let places = by_age.iter().map(|&player| above[player].margin());
-        places.chain([self.ratings.difference(newest, oldest).margin()]).fold(0.0, f64::max)
+        by_age.iter().map(|&player| above[player].margin()).fold(0.0, f64::max)
+    }
+
+    /// The model nearest to the middle between the two neighbours that are farthest apart, and the older of the two, if games
+    /// between them tell too little. `hidden` models take no part.
+    pub(crate) fn bridge(&self, hidden: &BTreeSet<u32>) -> Option<(u32, u32)> {
+        let by_age = self.by_age();
+        let gaps = by_age.iter().zip(&by_age[1..]).filter_map(|(&older, &younger)| {
+            let (from, to) = (self.ages[older]?, self.ages[younger]?);
+            let gap = self.ratings.difference(younger, older).elo;
+            let middle = (from + 1..to)
+                .filter(|model| !hidden.contains(model))
+                .min_by_key(|model| (2 * model).abs_diff(from + to));
+            middle.filter(|_| gap > TOO_FAR).map(|middle| (gap, (middle, from)))
+        });
+        gaps.max_by(|(one, _), (other, _)| one.total_cmp(other)).map(|(_, bridge)| bridge)
     }
 
     /// The two models, by number, whose games tell most of all ratings and of the newest model minus the oldest.

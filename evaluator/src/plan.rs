@@ -171,7 +171,10 @@ fn planned(rated: &RatedRun, newest: u32, turn: usize, margin: Option<f64>) -> R
     // The turn and not what was played so far: what is chosen depends on results, and not on who else plays.
     let index = u64::from(newest) << 32 | turn as u64;
     let mut rng = Seed::seed_from_u64(game_seed(rated.config().seed, "ladder", "pair", index));
-    let Some((first, second, reason)) = ladder.choose(games, &mut rng) else { return Ok(None) };
+    let bridge = if margin.is_some() { ladder.bridge(&rated.hidden()?) } else { None };
+    let chosen = || ladder.choose(games, &mut rng).map(|(first, second, reason)| (first, second, reason.to_string()));
+    let bridged = bridge.map(|(first, second)| (first, second, "between two models that are far apart".to_owned()));
+    let Some((first, second, reason)) = bridged.or_else(chosen) else { return Ok(None) };
     let [first, second] = pair(rated, first, second);
     tracing::debug!(%first, %second, "paired: {reason}");
     let played = rated.score([&first, &second])?.games;

@@ -16,11 +16,13 @@ pub struct Loop {
     #[schemars(extend("multipleOf" = 2))]
     pub final_games: usize,
     /// Maximum further pairs at the end, by expected information.
+    ///
+    /// Where two neighbouring models differ by more than 400 Elo, a model between them joins the table first.
     #[schemars(extend("x-neutral" = "0"))]
     pub final_pairs: usize,
     /// 95 % interval in Elo that ends the final pairs; 0: play all.
     ///
-    /// It holds for every rating, against the mean of the run's models, and for the newest model minus the oldest.
+    /// It holds for the rating of every model, against their mean.
     #[schemars(range(min = 0.0), extend("x-neutral" = "100.0"))]
     pub final_margin: f32,
 }
