@@ -1,0 +1,244 @@
+//! What a network is made of, with all batch norms folded away.
+
+use crate::CpuError;
+
+/// A network of Tengen as it plays: a stem, residual blocks, a policy head and a value head.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Description {
+    /// Side of the board.
+    pub side: usize,
+    /// What the input channels are, made of the bytes of a position.
+    pub inputs: Vec<Input>,
+    /// The first convolution, 3x3.
+    pub stem: Convolution,
+    /// Residual blocks.
+    pub blocks: Vec<Block>,
+    /// With pre-activation: what is done before the heads. Without it, ReLU follows the stem and each block.
+    pub exit: Option<Affine>,
+    /// The policy head.
+    pub policy: Policy,
+    /// The value head.
+    pub value: Value,
+}
+
+/// An input channel. Planes are the bytes of a position, one a point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Input {
+    /// A plane as it is.
+    Plane(usize),
+    /// A plane less `offset`, divided by `divisor`.
+    Scaled {
+        /// The plane.
+        plane: usize,
+        /// What is subtracted.
+        offset: f32,
+        /// What the difference is divided by.
+        divisor: f32,
+    },
+    /// 1 where a plane is 0, else 0.
+    Not(usize),
+}
+
+/// A convolution with a bias, 3x3 or 1x1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Convolution {
+    /// Input channels.
+    pub inputs: usize,
+    /// Output channels.
+    pub outputs: usize,
+    /// Outputs, inputs, rows, columns.
+    pub weight: Vec<f32>,
+    /// One number an output.
+    pub bias: Vec<f32>,
+}
+
+/// A dense layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dense {
+    /// Outputs, inputs.
+    pub weight: Vec<f32>,
+    /// One number an output.
+    pub bias: Vec<f32>,
+}
+
+/// A scale and a shift of each channel, and ReLU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Affine {
+    /// What each channel is multiplied by.
+    pub scale: Vec<f32>,
+    /// What is added then.
+    pub shift: Vec<f32>,
+}
+
+/// A residual block: convolution, ReLU, convolution, sum, ReLU.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Block {
+    /// With pre-activation: what is done before the first convolution. The last ReLU is left out then.
+    pub entry: Option<Affine>,
+    /// The first convolution.
+    pub first: Convolution,
+    /// Global pooling (Wu 2019): a convolution beside the first, ReLU, and a dense layer from the means and then the maxima
+    /// of its planes to what is added to the channels of the first.
+    pub pooled: Option<(Convolution, Dense)>,
+    /// The second convolution.
+    pub second: Convolution,
+    /// Squeeze and excitation: from the means of the second's channels to a hidden layer with ReLU, and from it to the
+    /// logits of scales and then to shifts.
+    pub squeeze: Option<[Dense; 2]>,
+}
+
+/// From the tower to logits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Policy {
+    /// The 1x1 convolution, which ReLU follows.
+    pub planes: Convolution,
+    /// From its planes to logits.
+    pub head: PolicyHead,
+}
+
+/// From the planes of the policy head to logits.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PolicyHead {
+    /// A dense layer from all points of all planes to all moves, the pass last.
+    Dense(Dense),
+    /// A 1x1 convolution to the logits of the points, and a dense layer from means and then maxima of the planes to that of
+    /// the pass.
+    Convolution {
+        /// From planes to a point.
+        board: Dense,
+        /// From means and maxima to the pass.
+        pass: Dense,
+    },
+}
+
+/// From the tower to a value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Value {
+    /// The 1x1 convolution, which ReLU follows.
+    pub planes: Convolution,
+    /// Whether the hidden layer sees the mean of each plane instead of all its points.
+    pub pooled: bool,
+    /// The hidden layer, which ReLU follows.
+    pub hidden: Dense,
+    /// To one number, of which tanh is taken, or to the logits of winning, drawing and losing.
+    pub out: Dense,
+}
+
+impl Description {
+    /// Points of the board.
+    pub fn area(&self) -> usize {
+        self.side * self.side
+    }
+
+    /// Moves, the pass included.
+    pub fn moves(&self) -> usize {
+        self.area() + 1
+    }
+
+    /// Planes of a position.
+    pub fn planes(&self) -> usize {
+        let plane = |input: &Input| match *input {
+            Input::Plane(plane) | Input::Scaled { plane, .. } | Input::Not(plane) => plane + 1,
+        };
+        self.inputs.iter().map(plane).max().unwrap_or(0)
+    }
+
+    /// Channels of the tower.
+    pub fn filters(&self) -> usize {
+        self.stem.outputs
+    }
+
+    /// Multiplications and additions of the direct convolutions and dense layers of a position, counting each as one.
+    pub fn operations(&self) -> u64 {
+        let convolution = |conv: &Convolution| conv.weight.len() * self.area();
+        let block = |block: &Block| {
+            let pooled = block.pooled.as_ref().map_or(0, |(conv, dense)| convolution(conv) + dense.weight.len());
+            let squeeze = block.squeeze.iter().flatten().map(|dense| dense.weight.len()).sum::<usize>();
+            convolution(&block.first) + convolution(&block.second) + pooled + squeeze
+        };
+        let policy = match &self.policy.head {
+            PolicyHead::Dense(dense) => dense.weight.len(),
+            PolicyHead::Convolution { board, pass } => board.weight.len() * self.area() + pass.weight.len(),
+        };
+        let heads = convolution(&self.policy.planes) + convolution(&self.value.planes) + policy;
+        let value = self.value.hidden.weight.len() + self.value.out.weight.len();
+        let tower = convolution(&self.stem) + self.blocks.iter().map(block).sum::<usize>();
+        2 * (tower + heads + value) as u64
+    }
+
+    /// Checks that the parts fit together.
+    pub(crate) fn check(&self) -> Result<(), CpuError> {
+        if !(2..=19).contains(&self.side) {
+            return Err(CpuError::Side(self.side));
+        }
+        let filters = self.filters();
+        self.stem.check("stem", self.inputs.len(), filters, 3)?;
+        for (index, block) in self.blocks.iter().enumerate() {
+            block.check(index, filters, self.exit.is_some())?;
+        }
+        self.exit.as_ref().map_or(Ok(()), |exit| exit.check("exit", filters))?;
+        let Policy { planes, head } = &self.policy;
+        planes.check("policy", filters, planes.outputs, 1)?;
+        match head {
+            PolicyHead::Dense(dense) => dense.check("policy.dense", planes.outputs * self.area(), self.moves())?,
+            PolicyHead::Convolution { board, pass } => {
+                board.check("policy.board", planes.outputs, 1)?;
+                pass.check("policy.pass", 2 * planes.outputs, 1)?;
+            }
+        }
+        let Value { planes, pooled, hidden, out } = &self.value;
+        planes.check("value", filters, planes.outputs, 1)?;
+        let seen = if *pooled { planes.outputs } else { planes.outputs * self.area() };
+        hidden.check("value.hidden", seen, hidden.bias.len())?;
+        out.check("value.out", hidden.bias.len(), if out.bias.len() == 1 { 1 } else { 3 })
+    }
+}
+
+impl Block {
+    fn check(&self, index: usize, filters: usize, pre_activation: bool) -> Result<(), CpuError> {
+        let name = |part: &str| format!("blocks.{index}.{part}");
+        count(&name("entry"), usize::from(pre_activation), usize::from(self.entry.is_some()))?;
+        self.entry.as_ref().map_or(Ok(()), |entry| entry.check(&name("entry"), filters))?;
+        self.first.check(&name("first"), filters, filters, 3)?;
+        self.second.check(&name("second"), filters, filters, 3)?;
+        if let Some((conv, dense)) = &self.pooled {
+            conv.check(&name("pool"), filters, conv.outputs, 3)?;
+            dense.check(&name("pool.dense"), 2 * conv.outputs, filters)?;
+        }
+        if let Some([hidden, out]) = &self.squeeze {
+            hidden.check(&name("squeeze.hidden"), filters, hidden.bias.len())?;
+            out.check(&name("squeeze.out"), hidden.bias.len(), 2 * filters)?;
+        }
+        Ok(())
+    }
+}
+
+impl Convolution {
+    pub(crate) fn check(&self, name: &str, inputs: usize, outputs: usize, side: usize) -> Result<(), CpuError> {
+        count(&format!("{name}: input channels"), inputs, self.inputs)?;
+        count(&format!("{name}: output channels"), outputs.max(1), self.outputs)?;
+        count(&format!("{name}.weight"), inputs * outputs * side * side, self.weight.len())?;
+        count(&format!("{name}.bias"), outputs, self.bias.len())
+    }
+}
+
+impl Dense {
+    fn check(&self, name: &str, inputs: usize, outputs: usize) -> Result<(), CpuError> {
+        count(&format!("{name}.bias"), outputs.max(1), self.bias.len())?;
+        count(&format!("{name}.weight"), inputs * outputs, self.weight.len())
+    }
+}
+
+impl Affine {
+    fn check(&self, name: &str, channels: usize) -> Result<(), CpuError> {
+        count(&format!("{name}.scale"), channels, self.scale.len())?;
+        count(&format!("{name}.shift"), channels, self.shift.len())
+    }
+}
+
+fn count(part: &str, expected: usize, found: usize) -> Result<(), CpuError> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(CpuError::Description { part: part.to_owned(), expected, found })
+}

@@ -1,0 +1,315 @@
+//! Networks as files: safetensors of training weights (`tengen-weights/1`) and of folded ones (`tengen-folded/1`).
+
+use safetensors::SafeTensors;
+use safetensors::tensor::Dtype;
+use serde::Deserialize;
+
+use crate::CpuError;
+use crate::description::{Affine, Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
+use crate::fold::{Norm, fold, identity_of, middle_of, sum_of};
+
+/// The metadata key of the line that says what a file is.
+const KEY: &str = "tengen";
+const WEIGHTS: &str = "tengen-weights/1";
+const FOLDED: &str = "tengen-folded/1";
+
+/// No network that can be trained has more of anything.
+const MOST: usize = 1 << 14;
+
+/// The line, as far as it is about playing.
+#[derive(Deserialize)]
+struct Header {
+    format: String,
+    size: usize,
+    blocks: usize,
+    filters: usize,
+    policy_planes: usize,
+    value_planes: usize,
+    value_hidden: usize,
+    planes: usize,
+    #[serde(default)]
+    pre_activation: bool,
+    #[serde(default)]
+    branches: bool,
+    #[serde(default)]
+    squeeze: usize,
+    #[serde(default)]
+    pooled_filters: usize,
+    #[serde(default)]
+    policy_head: PolicyKind,
+    #[serde(default)]
+    value_head: ValueKind,
+    #[serde(default)]
+    value_pooled: bool,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum PolicyKind {
+    #[default]
+    Dense,
+    Convolution,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ValueKind {
+    #[default]
+    Tanh,
+    WinDrawLoss,
+}
+
+/// A file whose header was read.
+struct File<'a> {
+    tensors: SafeTensors<'a>,
+    header: Header,
+}
+
+impl Description {
+    /// Reads a file of weights, batch norms being folded away in f64.
+    ///
+    /// # Errors
+    /// Bytes that are not a whole file of weights, a tensor that is missing or has other dimensions than the stated shape asks
+    /// for, or a number that is not finite.
+    pub fn from_safetensors(bytes: &[u8]) -> Result<Description, CpuError> {
+        let file = File::read(bytes)?;
+        let description = file.description()?;
+        description.check()?;
+        Ok(description)
+    }
+}
+
+/// The input channels of a network with so many, by the planes that Tengen writes.
+fn inputs(count: usize, side: usize) -> Option<Vec<Input>> {
+    /// Whose turn it is, after sixteen boards.
+    const BLACK_TO_MOVE: usize = 16;
+    const KOMI: usize = 15;
+    let mut inputs: Vec<Input> = (0..count).map(Input::Plane).collect();
+    match count {
+        17 => {}
+        // Leela Zero's: a plane more that is 1 when White is to move.
+        18 => inputs[17] = Input::Not(BLACK_TO_MOVE),
+        16 | 31 => inputs[KOMI] = Input::Scaled { plane: KOMI, offset: 128.0, divisor: (2 * side) as f32 },
+        _ => return None,
+    }
+    Some(inputs)
+}
+
+impl<'a> File<'a> {
+    fn read(bytes: &'a [u8]) -> Result<File<'a>, CpuError> {
+        let broken = |error: safetensors::SafeTensorError| CpuError::NotSafetensors(error.to_string());
+        let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(broken)?;
+        let line = metadata.metadata().as_ref().and_then(|all| all.get(KEY));
+        let line = line.ok_or_else(|| CpuError::Header("is missing; this is no network of Tengen".to_owned()))?;
+        let header: Header = serde_json::from_str(line).map_err(|error| CpuError::Header(error.to_string()))?;
+        header.check()?;
+        Ok(File { tensors: SafeTensors::deserialize(bytes).map_err(broken)?, header })
+    }
+
+    fn description(&self) -> Result<Description, CpuError> {
+        let &Header { size, blocks, filters, policy_planes, value_planes, planes, pre_activation, .. } = &self.header;
+        let unknown =
+            || CpuError::Header(format!("{planes} planes of input; there are networks with 16, 17, 18 and 31"));
+        Ok(Description {
+            side: size,
+            inputs: inputs(planes, size).ok_or_else(unknown)?,
+            stem: self.conv("stem", planes, filters, !pre_activation)?,
+            blocks: (0..blocks).map(|index| self.block(index)).collect::<Result<_, _>>()?,
+            exit: pre_activation.then(|| self.affine("trunk.norm")).transpose()?,
+            policy: Policy { planes: self.head("policy", policy_planes)?, head: self.policy()? },
+            value: Value {
+                planes: self.head("value", value_planes)?,
+                pooled: self.header.value_pooled,
+                hidden: self.value_hidden()?,
+                out: self.dense("value.out", self.header.value_hidden, self.header.value_outputs())?,
+            },
+        })
+    }
+
+    fn block(&self, index: usize) -> Result<Block, CpuError> {
+        let &Header { filters, pre_activation, squeeze, pooled_filters, .. } = &self.header;
+        let name = |part: &str| format!("blocks.{index}.{part}");
+        let pooled = || -> Result<_, CpuError> {
+            let conv = self.conv(&name("pool"), filters, pooled_filters, true)?;
+            Ok((conv, self.dense(&name("pool.dense"), 2 * pooled_filters, filters)?))
+        };
+        let gates = || -> Result<_, CpuError> {
+            let hidden = self.dense(&name("squeeze.hidden"), filters, squeeze)?;
+            Ok([hidden, self.dense(&name("squeeze.out"), squeeze, 2 * filters)?])
+        };
+        Ok(Block {
+            entry: pre_activation.then(|| self.affine(&name("norm"))).transpose()?,
+            first: self.conv(&name("first"), filters, filters, true)?,
+            // Every second block has global pooling.
+            pooled: (pooled_filters > 0 && index % 2 == 1).then(pooled).transpose()?,
+            second: self.conv(&name("second"), filters, filters, !pre_activation)?,
+            squeeze: (squeeze > 0).then(gates).transpose()?,
+        })
+    }
+
+    fn policy(&self) -> Result<PolicyHead, CpuError> {
+        let &Header { size, policy_planes, policy_head, .. } = &self.header;
+        let area = size * size;
+        Ok(match policy_head {
+            PolicyKind::Dense => PolicyHead::Dense(self.dense("policy.dense", policy_planes * area, area + 1)?),
+            PolicyKind::Convolution => PolicyHead::Convolution {
+                board: Dense {
+                    weight: self.numbers("policy.board.weight", &[1, policy_planes, 1, 1])?,
+                    bias: self.numbers("policy.board.bias", &[1])?,
+                },
+                pass: self.dense("policy.pass", 2 * policy_planes, 1)?,
+            },
+        })
+    }
+
+    fn value_hidden(&self) -> Result<Dense, CpuError> {
+        let &Header { size, value_planes, value_hidden, value_pooled, .. } = &self.header;
+        let seen = if value_pooled { value_planes } else { value_planes * size * size };
+        self.dense("value.hidden", seen, value_hidden)
+    }
+
+    /// A 3x3 convolution, with a batch norm after it or not, and perhaps learned as a sum of branches.
+    fn conv(&self, name: &str, inputs: usize, outputs: usize, has_norm: bool) -> Result<Convolution, CpuError> {
+        let dimensions = [outputs, inputs, 3, 3];
+        if self.header.format == FOLDED {
+            return self.folded(name, dimensions, has_norm);
+        }
+        let weight = self.numbers(&format!("{name}.conv.weight"), &dimensions)?;
+        if !has_norm {
+            return Ok(Convolution { inputs, outputs, weight, bias: vec![0.0; outputs] });
+        }
+        let norm = |part: &str| self.norm(&format!("{name}.{part}"), outputs, true);
+        let mut sum = fold(inputs, &weight, &norm("norm")?);
+        if self.header.branches {
+            let point = self.numbers(&format!("{name}.point.conv.weight"), &[outputs, inputs, 1, 1])?;
+            let mut middle = fold(inputs, &point, &norm("point.norm")?);
+            sum_of(&mut sum.bias, &middle.bias);
+            if inputs == outputs {
+                let bias = identity_of(&mut middle.weight, inputs, &norm("identity.norm")?);
+                sum_of(&mut sum.bias, &bias);
+            }
+            middle_of(&mut sum.weight, &middle.weight);
+        }
+        Ok(sum)
+    }
+
+    /// The 1x1 convolution of a head, whose batch norm has neither scale nor shift.
+    fn head(&self, name: &str, outputs: usize) -> Result<Convolution, CpuError> {
+        let inputs = self.header.filters;
+        let dimensions = [outputs, inputs, 1, 1];
+        if self.header.format == FOLDED {
+            return self.folded(name, dimensions, true);
+        }
+        let weight = self.numbers(&format!("{name}.conv.weight"), &dimensions)?;
+        Ok(fold(inputs, &weight, &self.norm(&format!("{name}.norm"), outputs, false)?))
+    }
+
+    fn folded(&self, name: &str, dimensions: [usize; 4], has_bias: bool) -> Result<Convolution, CpuError> {
+        let [outputs, inputs, ..] = dimensions;
+        let weight = self.numbers(&format!("{name}.weight"), &dimensions)?;
+        let bias = if has_bias { self.numbers(&format!("{name}.bias"), &[outputs])? } else { vec![0.0; outputs] };
+        Ok(Convolution { inputs, outputs, weight, bias })
+    }
+
+    fn affine(&self, name: &str) -> Result<Affine, CpuError> {
+        let (scale, shift) = self.norm(name, self.header.filters, true)?.affine();
+        let rounded = |numbers: Vec<f64>| numbers.into_iter().map(|number| number as f32).collect();
+        Ok(Affine { scale: rounded(scale), shift: rounded(shift) })
+    }
+
+    fn norm(&self, name: &str, channels: usize, has_scale: bool) -> Result<Norm, CpuError> {
+        let part = |part: &str| self.numbers(&format!("{name}.{part}"), &[channels]);
+        let variance = part("running_var")?;
+        if let Some(index) = variance.iter().position(|&variance| variance < 0.0) {
+            let tensor = format!("{name}.running_var");
+            return Err(CpuError::Number { tensor, index, value: variance[index] });
+        }
+        Ok(Norm {
+            scale: if has_scale { part("weight")? } else { vec![1.0; channels] },
+            shift: if has_scale { part("bias")? } else { vec![0.0; channels] },
+            mean: part("running_mean")?,
+            variance,
+        })
+    }
+
+    fn dense(&self, name: &str, inputs: usize, outputs: usize) -> Result<Dense, CpuError> {
+        Ok(Dense {
+            weight: self.numbers(&format!("{name}.weight"), &[outputs, inputs])?,
+            bias: self.numbers(&format!("{name}.bias"), &[outputs])?,
+        })
+    }
+
+    fn numbers(&self, tensor: &str, dimensions: &[usize]) -> Result<Vec<f32>, CpuError> {
+        let wrong =
+            |found: String| CpuError::Tensor { tensor: tensor.to_owned(), expected: dimensions.to_vec(), found };
+        let view = self.tensors.tensor(tensor).map_err(|_| wrong("no such tensor".to_owned()))?;
+        if view.dtype() != Dtype::F32 || view.shape() != dimensions {
+            return Err(wrong(format!("{:?} of dimensions {:?}", view.dtype(), view.shape())));
+        }
+        let numbers: Vec<f32> = view.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+        match numbers.iter().position(|number| !number.is_finite()) {
+            Some(index) => Err(CpuError::Number { tensor: tensor.to_owned(), index, value: numbers[index] }),
+            None => Ok(numbers),
+        }
+    }
+}
+
+impl Header {
+    fn check(&self) -> Result<(), CpuError> {
+        let Header {
+            format, blocks, filters, policy_planes, value_planes, value_hidden, squeeze, pooled_filters, ..
+        } = self;
+        if ![WEIGHTS, FOLDED].contains(&format.as_str()) {
+            return Err(CpuError::Header(format!("format {format:?}; this program reads {WEIGHTS} and {FOLDED}")));
+        }
+        let widths = [*filters, *policy_planes, *value_planes, *value_hidden];
+        let optional = [*blocks, *squeeze, *pooled_filters];
+        if optional.iter().any(|&count| count > MOST) || widths.iter().any(|width| !(1..=MOST).contains(width)) {
+            return Err(CpuError::Header(format!("a width is not from 1 to {MOST}")));
+        }
+        Ok(())
+    }
+
+    fn value_outputs(&self) -> usize {
+        match self.value_head {
+            ValueKind::Tanh => 1,
+            ValueKind::WinDrawLoss => 3,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn komi_is_scaled_and_white_to_move_is_the_opposite_of_a_plane() {
+        assert_eq!(inputs(31, 9).unwrap()[15], Input::Scaled { plane: 15, offset: 128.0, divisor: 18.0 });
+        assert_eq!(inputs(18, 19).unwrap()[17], Input::Not(16));
+        assert_eq!(inputs(17, 9).unwrap()[16], Input::Plane(16));
+        assert_eq!(inputs(20, 9), None);
+    }
+
+    #[test]
+    fn bytes_that_are_no_network_are_refused() {
+        assert!(matches!(Description::from_safetensors(b"nothing"), Err(CpuError::NotSafetensors(_))));
+        let tensors: BTreeMap<String, safetensors::tensor::TensorView<'_>> = BTreeMap::new();
+        let file = |line: &str| {
+            let metadata = [(KEY.to_owned(), line.to_owned())].into();
+            let bytes = safetensors::serialize(&tensors, Some(metadata)).unwrap();
+            Description::from_safetensors(&bytes).unwrap_err().to_string()
+        };
+        let shape =
+            r#""size":5,"blocks":1,"filters":4,"policy_planes":2,"value_planes":1,"value_hidden":8,"planes":17"#;
+        assert_eq!(
+            file(&format!(r#"{{"format":"tengen-weights/2",{shape}}}"#)),
+            "metadata key `tengen`: format \"tengen-weights/2\"; this program reads tengen-weights/1 and tengen-folded/1"
+        );
+        assert_eq!(
+            file(&format!(r#"{{"format":"tengen-weights/1",{shape}}}"#)),
+            "tensor `stem.conv.weight`: expected f32 of dimensions [4, 17, 3, 3], found no such tensor"
+        );
+    }
+}

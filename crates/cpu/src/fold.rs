@@ -1,0 +1,58 @@
+//! Folding batch norms into the convolutions before them, in f64, and in the order in which training's own code does it.
+
+use crate::description::Convolution;
+
+/// Added to a variance before its root is taken: PyTorch's.
+const EPSILON: f64 = 1e-5;
+
+/// A batch norm, one number a channel each.
+pub(crate) struct Norm {
+    pub(crate) scale: Vec<f32>,
+    pub(crate) shift: Vec<f32>,
+    pub(crate) mean: Vec<f32>,
+    pub(crate) variance: Vec<f32>,
+}
+
+impl Norm {
+    /// What it multiplies by, and what it adds then: k = scale/√(variance + ε) and shift − k·mean.
+    pub(crate) fn affine(&self) -> (Vec<f64>, Vec<f64>) {
+        let factor = |(&scale, &variance): (&f32, &f32)| f64::from(scale) / (f64::from(variance) + EPSILON).sqrt();
+        let factors: Vec<f64> = self.scale.iter().zip(&self.variance).map(factor).collect();
+        let rest = |((&shift, &mean), factor): ((&f32, &f32), &f64)| f64::from(shift) - factor * f64::from(mean);
+        let shifts = self.shift.iter().zip(&self.mean).zip(&factors).map(rest).collect();
+        (factors, shifts)
+    }
+}
+
+/// A convolution without a bias and the batch norm after it as one convolution.
+pub(crate) fn fold(inputs: usize, weight: &[f32], norm: &Norm) -> Convolution {
+    let (factors, shifts) = norm.affine();
+    let outputs = factors.len();
+    let kernels = weight.chunks_exact((weight.len() / outputs).max(1)).zip(&factors);
+    let scaled = |(kernel, factor): (&[f32], &f64)| -> Vec<f32> {
+        kernel.iter().map(|&weight| (f64::from(weight) * factor) as f32).collect()
+    };
+    Convolution {
+        inputs,
+        outputs,
+        weight: kernels.flat_map(scaled).collect(),
+        bias: shifts.into_iter().map(|shift| shift as f32).collect(),
+    }
+}
+
+/// Adds the batch norm of a convolution's own input to a 1x1 kernel; gives back what it adds to the bias.
+pub(crate) fn identity_of(point: &mut [f32], inputs: usize, norm: &Norm) -> Vec<f32> {
+    let (factors, shifts) = norm.affine();
+    factors.iter().enumerate().for_each(|(channel, &factor)| point[channel * inputs + channel] += factor as f32);
+    shifts.into_iter().map(|shift| shift as f32).collect()
+}
+
+/// Adds 1x1 kernels to the middles of 3x3 ones.
+pub(crate) fn middle_of(weight: &mut [f32], points: &[f32]) {
+    weight.chunks_exact_mut(9).zip(points).for_each(|(kernel, point)| kernel[4] += point);
+}
+
+/// Adds numbers to others.
+pub(crate) fn sum_of(sums: &mut [f32], more: &[f32]) {
+    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+}

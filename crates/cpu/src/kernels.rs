@@ -1,0 +1,107 @@
+//! The inner loops, for several instruction sets. All unsafe code of this crate is here.
+//!
+//! Each loop is written once, generic over the vectors of an instruction set ([`simd::Simd`]), and compiled once for each
+//! set with its features enabled ([`sets`]). Every answer is the same bits with each of them:
+//!
+//! * integer sums are exact in any order, since packing proves that they do not overflow;
+//! * f32 sums run over the inputs of one output, first to last, each step one fused multiply-add;
+//! * everything else is done lane by lane, in the order written here; the only products that are fused elsewhere are
+//!   by 2 and 4, which are exact.
+
+#![allow(unsafe_code)]
+
+mod portable;
+mod sets;
+mod simd;
+mod steps;
+#[cfg(target_arch = "x86_64")]
+mod x86;
+
+pub(crate) use simd::Element;
+pub(crate) use steps::{Gather, Products, Scatter};
+
+use crate::{CpuError, InstructionSet};
+
+/// The largest magnitude of a transformed input: 13 bits and a sign. Larger ones are saturated.
+pub(crate) const LARGEST_INPUT: i32 = 8191;
+
+/// Loops for an instruction set that this processor has.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kernels(InstructionSet);
+
+impl Kernels {
+    /// # Errors
+    /// An instruction set that this processor has not.
+    pub(crate) fn new(set: InstructionSet) -> Result<Kernels, CpuError> {
+        if set.is_available() { Ok(Kernels(set)) } else { Err(CpuError::InstructionSet { set }) }
+    }
+
+    /// Transforms the tiles of some positions.
+    ///
+    /// # Panics
+    /// When a slice is too short.
+    pub(crate) fn gather<T: Element>(self, job: Gather<'_>, out: &mut [T]) {
+        job.check(out.len());
+        match self.0 {
+            // SAFETY: lengths were checked. The portable loops need no instruction set.
+            InstructionSet::Portable => unsafe { sets::portable::gather(job, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: lengths were checked. `Kernels::new` found that the processor has the instruction set.
+            set => unsafe {
+                match set {
+                    InstructionSet::Avx2 => sets::avx2::gather(job, out),
+                    InstructionSet::Avx512 => sets::avx512::gather(job, out),
+                    _ => sets::vnni::gather(job, out),
+                }
+            },
+            #[cfg(not(target_arch = "x86_64"))]
+            set => unreachable!("{set} is available on x86-64 alone"),
+        }
+    }
+
+    /// Multiplies columns by a panel of weights.
+    ///
+    /// # Panics
+    /// When a slice is too short.
+    pub(crate) fn products<T: Element>(self, job: Products<'_, T>, out: &mut [f32]) {
+        job.check(out.len());
+        match self.0 {
+            // SAFETY: lengths were checked. The portable loops need no instruction set.
+            InstructionSet::Portable => unsafe { sets::portable::products(job, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: lengths were checked. `Kernels::new` found that the processor has the instruction set.
+            set => unsafe {
+                match set {
+                    InstructionSet::Avx2 => sets::avx2::products(job, out),
+                    InstructionSet::Avx512 => sets::avx512::products(job, out),
+                    _ => sets::vnni::products(job, out),
+                }
+            },
+            #[cfg(not(target_arch = "x86_64"))]
+            set => unreachable!("{set} is available on x86-64 alone"),
+        }
+    }
+
+    /// Transforms a panel of products back into points.
+    ///
+    /// # Panics
+    /// When a slice is too short.
+    pub(crate) fn scatter(self, job: Scatter<'_>, out: &mut [f32]) {
+        job.check(out.len());
+        match self.0 {
+            // SAFETY: lengths were checked. The portable loops need no instruction set.
+            InstructionSet::Portable => unsafe { sets::portable::scatter(job, out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: lengths were checked. `Kernels::new` found that the processor has the instruction set.
+            set => unsafe {
+                match set {
+                    InstructionSet::Avx2 => sets::avx2::scatter(job, out),
+                    InstructionSet::Avx512 => sets::avx512::scatter(job, out),
+                    _ => sets::vnni::scatter(job, out),
+                }
+            },
+            #[cfg(not(target_arch = "x86_64"))]
+            set => unreachable!("{set} is available on x86-64 alone"),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Vectors in plain Rust, for processors that have none of the other instruction sets.
+
+use super::simd::Simd;
+
+/// Four lanes, as many as SSE2 and NEON have.
+pub(super) struct Portable;
+
+const LANES: usize = 4;
+
+/// A binary operation, lane by lane.
+#[inline(always)]
+fn zip(a: [f32; LANES], b: [f32; LANES], operation: impl Fn(f32, f32) -> f32) -> [f32; LANES] {
+    [operation(a[0], b[0]), operation(a[1], b[1]), operation(a[2], b[2]), operation(a[3], b[3])]
+}
+
+impl Simd for Portable {
+    type Floats = [f32; LANES];
+    type Sums = [i32; LANES];
+    type Pairs = [i16; 2 * LANES];
+    const LANES: usize = LANES;
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self::Floats {
+        // SAFETY: the caller promises that there are as many numbers; an array of f32 is aligned as f32 is.
+        unsafe { from.cast::<Self::Floats>().read() }
+    }
+
+    #[inline(always)]
+    unsafe fn store(to: *mut f32, a: Self::Floats) {
+        // SAFETY: as for `load`.
+        unsafe { to.cast::<Self::Floats>().write(a) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(number: f32) -> Self::Floats {
+        [number; LANES]
+    }
+
+    #[inline(always)]
+    unsafe fn add(a: Self::Floats, b: Self::Floats) -> Self::Floats {
+        zip(a, b, |a, b| a + b)
+    }
+
+    #[inline(always)]
+    unsafe fn sub(a: Self::Floats, b: Self::Floats) -> Self::Floats {
+        zip(a, b, |a, b| a - b)
+    }
+
+    #[inline(always)]
+    unsafe fn mul(a: Self::Floats, b: Self::Floats) -> Self::Floats {
+        zip(a, b, |a, b| a * b)
+    }
+
+    #[inline(always)]
+    unsafe fn fused(a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats {
+        std::array::from_fn(|lane| a[lane].mul_add(b[lane], c[lane]))
+    }
+
+    #[inline(always)]
+    unsafe fn exact(a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats {
+        std::array::from_fn(|lane| a[lane] * b[lane] + c[lane])
+    }
+
+    #[inline(always)]
+    unsafe fn max(a: Self::Floats, b: Self::Floats) -> Self::Floats {
+        zip(a, b, |a, b| if a > b { a } else { b })
+    }
+
+    #[inline(always)]
+    unsafe fn min(a: Self::Floats, b: Self::Floats) -> Self::Floats {
+        zip(a, b, |a, b| if a < b { a } else { b })
+    }
+
+    #[inline(always)]
+    unsafe fn store_rounded(to: *mut i16, a: Self::Floats) {
+        // Adding 1.5 * 2^23 leaves no bits behind the point, and the integer in the lowest bits.
+        const MAGIC: f32 = 12_582_912.0;
+        let round = |number: f32| ((number + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits())) as i32 as i16;
+        let rounded = [round(a[0]), round(a[1]), round(a[2]), round(a[3])];
+        // SAFETY: the caller promises that there is room; an array of i16 is aligned as i16 is.
+        unsafe { to.cast::<[i16; LANES]>().write(rounded) }
+    }
+
+    #[inline(always)]
+    unsafe fn no_sums() -> Self::Sums {
+        [0; LANES]
+    }
+
+    #[inline(always)]
+    unsafe fn load_pairs(from: *const i16) -> Self::Pairs {
+        // SAFETY: as for `load`.
+        unsafe { from.cast::<Self::Pairs>().read() }
+    }
+
+    #[inline(always)]
+    unsafe fn splat_pair(from: *const i16) -> Self::Pairs {
+        // SAFETY: the caller promises that there is a pair.
+        let [a, b] = unsafe { from.cast::<[i16; 2]>().read() };
+        [a, b, a, b, a, b, a, b]
+    }
+
+    #[inline(always)]
+    unsafe fn add_products(sums: Self::Sums, a: Self::Pairs, b: Self::Pairs) -> Self::Sums {
+        let product = |index: usize| i32::from(a[index]) * i32::from(b[index]);
+        // No sum overflows, which packing has proved; a debug build checks it.
+        std::array::from_fn(|lane| sums[lane] + (product(2 * lane) + product(2 * lane + 1)))
+    }
+
+    #[inline(always)]
+    unsafe fn to_floats(sums: Self::Sums) -> Self::Floats {
+        sums.map(|sum| sum as f32)
+    }
+}

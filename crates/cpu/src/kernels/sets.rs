@@ -1,0 +1,46 @@
+//! The loops of [`super::steps`], compiled for each instruction set.
+//!
+//! The second and third number of a set are the vectors of output channels and the columns that its registers hold sums
+//! of: 2·6 sums, two vectors of weights, one of inputs and a product fill the 16 registers of AVX2, and hide the latency of
+//! AVX-512's multiply-add.
+
+macro_rules! set {
+    ($name:ident, $simd:ty, $($features:literal)?) => {
+        pub(super) mod $name {
+            use crate::kernels::simd::Element;
+            use crate::kernels::steps::{self, Gather, Products, Scatter};
+
+            /// # Safety
+            /// The slices are as long as [`Gather::check`] asks for, and the processor has the instruction set.
+            $(#[target_feature(enable = $features)])?
+            pub(in crate::kernels) unsafe fn gather<T: Element>(job: Gather<'_>, out: &mut [T]) {
+                // SAFETY: the caller's promise.
+                unsafe { steps::gather::<$simd, T>(job, out) }
+            }
+
+            /// # Safety
+            /// The slices are as long as [`Products::check`] asks for, and the processor has the instruction set.
+            $(#[target_feature(enable = $features)])?
+            pub(in crate::kernels) unsafe fn products<T: Element>(job: Products<'_, T>, out: &mut [f32]) {
+                // SAFETY: the caller's promise.
+                unsafe { steps::products::<$simd, T>(job, out) }
+            }
+
+            /// # Safety
+            /// The slices are as long as [`Scatter::check`] asks for, and the processor has the instruction set.
+            $(#[target_feature(enable = $features)])?
+            pub(in crate::kernels) unsafe fn scatter(job: Scatter<'_>, out: &mut [f32]) {
+                // SAFETY: the caller's promise.
+                unsafe { steps::scatter::<$simd>(job, out) }
+            }
+        }
+    };
+}
+
+set!(portable, crate::kernels::portable::Portable,);
+#[cfg(target_arch = "x86_64")]
+set!(avx2, crate::kernels::x86::Avx2, "avx2,fma");
+#[cfg(target_arch = "x86_64")]
+set!(avx512, crate::kernels::x86::Avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+#[cfg(target_arch = "x86_64")]
+set!(vnni, crate::kernels::x86::Avx512Vnni, "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni");

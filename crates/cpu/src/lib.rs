@@ -1,0 +1,36 @@
+//! Inference of Tengen's networks on CPUs, without libtorch.
+//!
+//! Nearly all the time of a small tower is spent in 3x3 convolutions. They are computed here by F(3x3, 3x3) Winograd
+//! transforms with products of int16 and sums of int32: 225 products instead of 729 for each pair of channels of a 9x9
+//! board, two a lane and instruction. Transformed inputs have a scale for each of the 25 frequencies, which calibration
+//! finds; transformed weights one for each frequency and output channel. Heads are computed in f32.
+//!
+//! Answers are the same bits with every [`InstructionSet`], in batches of any size, in any row and on any number of
+//! threads.
+
+mod board;
+mod buffer;
+mod description;
+mod error;
+mod file;
+mod fold;
+mod heads;
+mod inputs;
+mod isa;
+mod kernels;
+mod layer;
+mod math;
+mod model;
+mod pack;
+mod scales;
+mod session;
+mod tower;
+mod workspace;
+
+pub use description::{Affine, Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
+pub use error::CpuError;
+pub use isa::InstructionSet;
+pub use layer::Layer;
+pub use model::{Model, Precision};
+pub use scales::Scales;
+pub use session::Session;

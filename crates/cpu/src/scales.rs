@@ -1,0 +1,57 @@
+//! Calibration: how large transformed inputs get.
+
+use crate::board::FREQUENCIES;
+use crate::kernels::LARGEST_INPUT;
+
+/// What an input may exceed the largest of the calibration by before it is saturated.
+const HEADROOM: f32 = 1.25;
+/// Smaller magnitudes are those of a frequency that the calibration did not meet.
+const NOTHING: f32 = 1e-20;
+
+/// The largest magnitude of each frequency, for each layer that transforms its inputs: the stem, then the first and
+/// second convolution of each block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scales(pub Vec<[f32; FREQUENCIES]>);
+
+impl Scales {
+    pub(crate) fn none(layers: usize) -> Scales {
+        Scales(vec![[0.0; FREQUENCIES]; layers])
+    }
+}
+
+/// Takes transformed inputs into account, which are by frequency.
+pub(crate) fn observe(largest: &mut [f32; FREQUENCIES], transformed: &[f32]) {
+    let count = transformed.len() / FREQUENCIES;
+    for (largest, numbers) in largest.iter_mut().zip(transformed.chunks_exact(count.max(1))) {
+        *largest = numbers.iter().fold(*largest, |largest, number| largest.max(number.abs()));
+    }
+}
+
+/// What the transformed inputs of a layer are multiplied by.
+pub(crate) fn factors(largest: &[f32; FREQUENCIES]) -> [f32; FREQUENCIES] {
+    let most = largest.iter().copied().fold(0.0, f32::max);
+    let fallback = if most > NOTHING { most } else { 1.0 };
+    largest.map(|largest| LARGEST_INPUT as f32 / (HEADROOM * if largest > NOTHING { largest } else { fallback }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn factors_leave_headroom_and_know_frequencies_without_inputs() {
+        let mut largest = [0.0; FREQUENCIES];
+        (largest[3], largest[4]) = (2.0, 8.0);
+        let factors = factors(&largest);
+        assert_eq!([factors[3], factors[4], factors[0]], [8191.0 / 2.5, 819.1, 819.1]);
+        assert!(super::factors(&[0.0; FREQUENCIES]).iter().all(|&factor| factor == 8191.0 / 1.25));
+    }
+
+    #[test]
+    fn observed_magnitudes_are_the_largest_of_each_frequency() {
+        let mut largest = [0.5; FREQUENCIES];
+        let numbers: Vec<f32> = (0..2 * FREQUENCIES).map(|index| index as f32 * 0.1 - 1.0).collect();
+        observe(&mut largest, &numbers);
+        assert_eq!([largest[0], largest[4], largest[24]], [1.0, 0.5, 49.0 * 0.1 - 1.0]);
+    }
+}

@@ -1,0 +1,72 @@
+//! A network at work: the memory of one thread, and the way of positions through the tower.
+
+use std::sync::Arc;
+
+use crate::heads::HeadsMemory;
+use crate::inputs::write_inputs;
+use crate::model::Model;
+use crate::scales::Scales;
+use crate::tower::{Pass, Tower};
+use crate::workspace::Workspace;
+
+/// Evaluates positions for one thread. It allocates nothing after it was made.
+pub struct Session {
+    model: Arc<Model>,
+    workspace: Workspace,
+    tower: Tower,
+    heads: HeadsMemory,
+    /// With calibration: the largest inputs so far.
+    observed: Option<Scales>,
+}
+
+impl Session {
+    pub(crate) fn new(model: Arc<Model>) -> Session {
+        let (board, group) = (model.board, model.group);
+        let [widest, _] = model.widths();
+        Session {
+            workspace: Workspace::new(model.kernels, board, group, widest, model.factors.is_empty()),
+            tower: Tower::new(&model),
+            heads: HeadsMemory::new(&model),
+            observed: None,
+            model,
+        }
+    }
+
+    /// The network.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// Evaluates positions, given as their planes one after the other: a probability for each move, and a value for the side to
+    /// move, for each position.
+    ///
+    /// # Panics
+    /// When the lengths do not fit together.
+    pub fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) {
+        let (len, moves, group) = (self.model.position_len(), self.model.moves(), self.model.group);
+        assert_eq!(planes.len(), values.len() * len, "planes of {} positions", values.len());
+        assert_eq!(policies.len(), values.len() * moves, "room for the policies of {} positions", values.len());
+        let groups = planes.chunks(group * len).zip(policies.chunks_mut(group * moves)).zip(values.chunks_mut(group));
+        for ((planes, policies), values) in groups {
+            self.tower(planes, values.len());
+            self.heads.forward(&self.model, self.tower.output(), policies, values);
+        }
+    }
+
+    /// The scales that some positions ask for.
+    pub(crate) fn observe(mut self, planes: &[u8]) -> Scales {
+        self.observed = Some(Scales::none(1 + 2 * self.model.blocks.len()));
+        let len = self.model.position_len();
+        for planes in planes.chunks(self.model.group * len) {
+            self.tower(planes, planes.len() / len);
+        }
+        self.observed.unwrap_or_else(|| Scales::none(0))
+    }
+
+    /// Takes a group of positions through the tower.
+    fn tower(&mut self, planes: &[u8], positions: usize) {
+        let Session { model, workspace, tower, observed, .. } = self;
+        write_inputs(model, planes, positions, &mut tower.input);
+        Pass { model, positions, workspace, tower, observed: observed.as_mut() }.run();
+    }
+}

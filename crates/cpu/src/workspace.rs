@@ -1,0 +1,145 @@
+//! A convolution of a group of positions, in its three steps.
+
+use crate::board::{Board, FREQUENCIES, PANEL};
+use crate::buffer::Buffer;
+use crate::kernels::{Element, Gather, Kernels, Products, Scatter};
+use crate::pack::{Matrix, Packed, Weights};
+
+/// What the working set of a group of positions may be, in bytes: the second-level cache has 512 KiB on Zen 2 and 3, 1 MiB
+/// on Zen 4 and 1.25 to 2 MiB on newer processors of Intel, and weights pass through it, too.
+const GROUP_BYTES: usize = 512 << 10;
+
+/// Memory for transformed inputs and for the products of a panel.
+pub(crate) struct Workspace {
+    kernels: Kernels,
+    board: Board,
+    exact: Buffer<f32>,
+    rounded: Buffer<i16>,
+    products: Buffer<f32>,
+}
+
+/// What is done with the output of a convolution.
+#[derive(Clone, Copy)]
+pub(crate) struct After<'a> {
+    /// Biases of each position instead of those of the convolution.
+    pub(crate) bias: Option<&'a [f32]>,
+    /// Whether it is added to what is there.
+    pub(crate) add: bool,
+    pub(crate) relu: bool,
+}
+
+/// How many positions are in a group, with so many padded channels at most.
+pub(crate) fn group(board: Board, channels: usize) -> usize {
+    let activations = 2 * board.len(channels) * size_of::<f32>();
+    let transformed = FREQUENCIES * board.columns() * channels * size_of::<i16>();
+    let products = FREQUENCIES * board.columns() * PANEL * size_of::<f32>();
+    let positions = GROUP_BYTES / (activations + transformed + products);
+    // Columns of the tiles of an odd board fill blocks of six in pairs.
+    (positions / 2 * 2).clamp(1, 16)
+}
+
+impl Workspace {
+    /// Memory for groups of `positions`, with so many padded channels at most.
+    pub(crate) fn new(kernels: Kernels, board: Board, positions: usize, channels: usize, is_exact: bool) -> Workspace {
+        let columns = positions * board.columns();
+        let transformed = FREQUENCIES * columns * channels;
+        Workspace {
+            kernels,
+            board,
+            exact: Buffer::new(if is_exact { transformed } else { 0 }),
+            rounded: Buffer::new(if is_exact { 0 } else { transformed }),
+            products: Buffer::new(FREQUENCIES * columns * PANEL),
+        }
+    }
+
+    /// Transforms the inputs of the convolutions that follow, to integers if there are scales. Gives them back when they are not
+    /// rounded.
+    pub(crate) fn gather(
+        &mut self,
+        positions: usize,
+        channels: usize,
+        from: &[f32],
+        scales: Option<&[f32; FREQUENCIES]>,
+    ) -> &[f32] {
+        let job = |scales| Gather { board: self.board, positions, channels, from, scales };
+        match scales {
+            None => self.kernels.gather(job(&[1.0; FREQUENCIES]), &mut self.exact),
+            Some(scales) => self.kernels.gather(job(scales), &mut self.rounded),
+        }
+        let len = FREQUENCIES * positions * self.board.columns() * channels;
+        if scales.is_none() { &self.exact[..len] } else { &[] }
+    }
+
+    /// Convolves the inputs that were gathered.
+    pub(crate) fn convolve(&mut self, positions: usize, conv: &Packed, after: After<'_>, out: &mut [f32]) {
+        match &conv.weights {
+            Weights::Exact(weights) => {
+                let inputs = std::mem::replace(&mut self.exact, Buffer::new(0));
+                self.panels(positions, conv, (weights, &[], &inputs), after, out);
+                self.exact = inputs;
+            }
+            Weights::Rounded { weights, scales } => {
+                let inputs = std::mem::replace(&mut self.rounded, Buffer::new(0));
+                self.panels(positions, conv, (weights, scales, &inputs), after, out);
+                self.rounded = inputs;
+            }
+        }
+    }
+
+    fn panels<T: Element>(
+        &mut self,
+        positions: usize,
+        conv: &Packed,
+        (weights, scales, inputs): (&[T], &[f32], &[T]),
+        after: After<'_>,
+        out: &mut [f32],
+    ) {
+        let columns = positions * self.board.columns();
+        let (depth, outputs) = (conv.inputs, conv.outputs);
+        for first in (0..outputs).step_by(PANEL) {
+            let width = PANEL.min(outputs - first);
+            for frequency in 0..FREQUENCIES {
+                let job = Products {
+                    depth,
+                    width,
+                    weights: &weights[frequency * depth * outputs + first * depth..],
+                    columns,
+                    inputs: &inputs[frequency * columns * depth..],
+                    strides: (depth, width),
+                    scales: scales.get(frequency * outputs + first..).unwrap_or(&[]),
+                };
+                self.kernels.products(job, &mut self.products[frequency * columns * width..]);
+            }
+            let job = Scatter {
+                board: self.board,
+                positions,
+                products: &self.products,
+                width,
+                first,
+                channels: outputs,
+                bias: after.bias.unwrap_or(&conv.bias),
+                add: after.add,
+                relu: after.relu,
+            };
+            self.kernels.scatter(job, out);
+        }
+    }
+}
+
+/// Multiplies rows of `stride` numbers by a matrix; the biases are added.
+pub(crate) fn multiply(kernels: Kernels, matrix: &Matrix, rows: usize, inputs: &[f32], stride: usize, out: &mut [f32]) {
+    let Matrix { inputs: depth, outputs, weights, bias } = matrix;
+    let job = Products {
+        depth: *depth,
+        width: *outputs,
+        weights,
+        columns: rows,
+        inputs,
+        strides: (stride, *outputs),
+        scales: &[],
+    };
+    kernels.products(job, out);
+    for row in out.chunks_exact_mut(*outputs).take(rows) {
+        row.iter_mut().zip(bias.iter()).for_each(|(sum, bias)| *sum += bias);
+    }
+}
