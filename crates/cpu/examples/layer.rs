@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use cpu::{Convolution, InstructionSet, Layer};
 
-const ROUNDS: usize = 40;
-const ROUND: Duration = Duration::from_millis(20);
+const ROUNDS: usize = 200;
+const ROUND: Duration = Duration::from_millis(2);
 
 /// Numbers from -1 to 1.
 fn noise(count: usize) -> Vec<f32> {
@@ -33,7 +33,7 @@ fn time(layer: &mut Layer) -> f64 {
 }
 
 fn main() -> Result<(), cpu::CpuError> {
-    for (side, channels, positions) in [(9, 32, 64), (9, 64, 64), (9, 96, 64), (19, 128, 16), (9, 64, 1)] {
+    for (side, channels, positions) in [(9, 32, 8), (9, 64, 4), (9, 96, 2), (19, 128, 1)] {
         let weight =
             noise(channels * channels * 9).iter().map(|w| w * (2.0 / (3.0 * channels as f32)).sqrt()).collect();
         let conv = Convolution { inputs: channels, outputs: channels, weight, bias: vec![0.1; channels] };

@@ -72,30 +72,29 @@ impl Workspace {
 
     /// Convolves the inputs that were gathered.
     pub(crate) fn convolve(&mut self, positions: usize, conv: &Packed, after: After<'_>, out: &mut [f32]) {
+        let Workspace { kernels, board, exact, rounded, products } = self;
+        let mut panels = Panels { kernels: *kernels, board: *board, positions, conv, after, products };
         match &conv.weights {
-            Weights::Exact(weights) => {
-                let inputs = std::mem::replace(&mut self.exact, Buffer::new(0));
-                self.panels(positions, conv, (weights, &[], &inputs), after, out);
-                self.exact = inputs;
-            }
-            Weights::Rounded { weights, scales } => {
-                let inputs = std::mem::replace(&mut self.rounded, Buffer::new(0));
-                self.panels(positions, conv, (weights, scales, &inputs), after, out);
-                self.rounded = inputs;
-            }
+            Weights::Exact(weights) => panels.run(weights, &[], exact, out),
+            Weights::Rounded { weights, scales } => panels.run(weights, scales, rounded, out),
         }
     }
+}
 
-    fn panels<T: Element>(
-        &mut self,
-        positions: usize,
-        conv: &Packed,
-        (weights, scales, inputs): (&[T], &[f32], &[T]),
-        after: After<'_>,
-        out: &mut [f32],
-    ) {
-        let columns = positions * self.board.columns();
-        let (depth, outputs) = (conv.inputs, conv.outputs);
+/// A convolution, panel of output channels by panel, so that the products of one stay in the cache.
+struct Panels<'a> {
+    kernels: Kernels,
+    board: Board,
+    positions: usize,
+    conv: &'a Packed,
+    after: After<'a>,
+    products: &'a mut [f32],
+}
+
+impl Panels<'_> {
+    fn run<T: Element>(&mut self, weights: &[T], scales: &[f32], inputs: &[T], out: &mut [f32]) {
+        let columns = self.positions * self.board.columns();
+        let (depth, outputs) = (self.conv.inputs, self.conv.outputs);
         for first in (0..outputs).step_by(PANEL) {
             let width = PANEL.min(outputs - first);
             for frequency in 0..FREQUENCIES {
@@ -110,18 +109,21 @@ impl Workspace {
                 };
                 self.kernels.products(job, &mut self.products[frequency * columns * width..]);
             }
-            let job = Scatter {
-                board: self.board,
-                positions,
-                products: &self.products,
-                width,
-                first,
-                channels: outputs,
-                bias: after.bias.unwrap_or(&conv.bias),
-                add: after.add,
-                relu: after.relu,
-            };
-            self.kernels.scatter(job, out);
+            self.kernels.scatter(self.scatter(first, width), out);
+        }
+    }
+
+    fn scatter(&self, first: usize, width: usize) -> Scatter<'_> {
+        Scatter {
+            board: self.board,
+            positions: self.positions,
+            products: self.products,
+            width,
+            first,
+            channels: self.conv.outputs,
+            bias: self.after.bias.unwrap_or(&self.conv.bias),
+            add: self.after.add,
+            relu: self.after.relu,
         }
     }
 }

@@ -1,0 +1,106 @@
+//! Evaluations a second of whole networks with each instruction set, on one thread. Paths take turns, and the best of
+//! several rounds counts.
+//!
+//! ```text
+//! cargo run --release -p cpu --example network
+//! ```
+
+use std::time::{Duration, Instant};
+
+use cpu::{
+    Block, Convolution, CpuError, Dense, Description, Input, InstructionSet, Model, Policy, PolicyHead, Precision,
+    Session, Value,
+};
+
+const ROUNDS: usize = 100;
+const ROUND: Duration = Duration::from_millis(10);
+const PLANES: usize = 31;
+
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 40
+    }
+
+    /// Weights of variance 2 / inputs.
+    fn weights(&mut self, outputs: usize, inputs: usize) -> Vec<f32> {
+        let scale = (6.0 / inputs as f32).sqrt();
+        (0..outputs * inputs).map(|_| scale * (self.next() as f32 / (1 << 23) as f32 - 1.0)).collect()
+    }
+
+    fn conv(&mut self, inputs: usize, outputs: usize, side: usize) -> Convolution {
+        Convolution { inputs, outputs, weight: self.weights(outputs, inputs * side * side), bias: vec![0.0; outputs] }
+    }
+
+    fn dense(&mut self, inputs: usize, outputs: usize) -> Dense {
+        Dense { weight: self.weights(outputs, inputs), bias: vec![0.0; outputs] }
+    }
+}
+
+/// A network of AlphaGo Zero's kind.
+fn description(side: usize, blocks: usize, filters: usize) -> Description {
+    let mut noise = Noise(1);
+    let area = side * side;
+    let block = |noise: &mut Noise| Block {
+        entry: None,
+        first: noise.conv(filters, filters, 3),
+        pooled: None,
+        second: noise.conv(filters, filters, 3),
+        squeeze: None,
+    };
+    Description {
+        side,
+        inputs: (0..PLANES).map(Input::Plane).collect(),
+        stem: noise.conv(PLANES, filters, 3),
+        blocks: (0..blocks).map(|_| block(&mut noise)).collect(),
+        exit: None,
+        policy: Policy { planes: noise.conv(filters, 2, 1), head: PolicyHead::Dense(noise.dense(2 * area, area + 1)) },
+        value: Value {
+            planes: noise.conv(filters, 1, 1),
+            pooled: false,
+            hidden: noise.dense(area, 64),
+            out: noise.dense(64, 1),
+        },
+    }
+}
+
+/// Evaluations a second in batches of this many positions.
+fn rate(session: &mut Session, planes: &[u8], positions: usize) -> f64 {
+    let (mut policies, mut values) = (vec![0.0; positions * session.model().moves()], vec![0.0; positions]);
+    let planes = &planes[..positions * session.model().position_len()];
+    let (start, mut runs) = (Instant::now(), 0);
+    while start.elapsed() < ROUND {
+        session.evaluate(planes, &mut policies, &mut values);
+        runs += 1;
+    }
+    (runs * positions) as f64 / start.elapsed().as_secs_f64()
+}
+
+fn main() -> Result<(), CpuError> {
+    for (side, blocks, filters, batch) in [(9, 4, 32, 64), (9, 6, 64, 64), (9, 6, 96, 64), (19, 10, 128, 16)] {
+        let description = description(side, blocks, filters);
+        let mut noise = Noise(2);
+        let planes: Vec<u8> = (0..batch * PLANES * side * side).map(|_| u8::from(noise.next().is_multiple_of(8))).collect();
+        let scales = Model::calibrate(&description, &planes)?;
+        let mut sessions = Vec::new();
+        for set in InstructionSet::available().skip(1) {
+            for (name, precision) in [("int16", Precision::Int16(&scales)), ("f32", Precision::F32)] {
+                sessions.push((format!("{name} {set}"), Model::new(&description, precision, set)?.session()));
+            }
+        }
+        let mut best = vec![[0.0f64; 2]; sessions.len()];
+        for _ in 0..ROUNDS {
+            for ((_, session), best) in sessions.iter_mut().zip(&mut best) {
+                *best = [best[0].max(rate(session, &planes, batch)), best[1].max(rate(session, &planes, 1))];
+            }
+        }
+        println!("{side}x{side}, {blocks} blocks of {filters}: evaluations/s in batches of {batch} and of 1");
+        for ((name, _), [many, one]) in sessions.iter().zip(best) {
+            let flop = description.operations() as f64 * many / 1e9;
+            println!("  {name:<18} {many:>7.0} {one:>7.0}, {flop:>4.0} effective Gflop/s");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,171 @@
+//! Whole networks against libtorch, and against each other.
+//!
+//! `data/NAME.safetensors` are weights as training writes them, `data/NAME.answers.safetensors` the planes of positions and
+//! what libtorch's folded network answers in f32 (`net::Network`). Weights are `net::Weights::synthetic` with seed 5, those of
+//! the last layers smaller, so that policies are not all on one move. Together the networks have everything that a shape may
+//! have.
+
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use cpu::{CpuError, Description, InstructionSet, Model, Precision, Scales};
+use safetensors::SafeTensors;
+
+const NETWORKS: [&str; 5] = ["plain", "branches", "pooled", "features", "all"];
+
+struct Fixture {
+    name: &'static str,
+    description: Description,
+    planes: Vec<u8>,
+    policies: Vec<f32>,
+    values: Vec<f32>,
+}
+
+fn read(file: &str) -> Vec<u8> {
+    fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(file)).unwrap()
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+}
+
+fn fixtures() -> impl Iterator<Item = Fixture> {
+    NETWORKS.into_iter().map(|name| {
+        let bytes = read(&format!("{name}.answers.safetensors"));
+        let answers = SafeTensors::deserialize(&bytes).unwrap();
+        let tensor = |name: &str| answers.tensor(name).unwrap().data().to_vec();
+        Fixture {
+            name,
+            description: Description::from_safetensors(&read(&format!("{name}.safetensors"))).unwrap(),
+            planes: tensor("planes"),
+            policies: floats(&tensor("policies")),
+            values: floats(&tensor("values")),
+        }
+    })
+}
+
+impl Fixture {
+    fn len(&self) -> usize {
+        self.planes.len() / self.values.len()
+    }
+
+    /// Scales from all positions.
+    fn scales(&self) -> Scales {
+        Model::calibrate(&self.description, &self.planes).unwrap()
+    }
+
+    /// Policies and values, in batches of this size.
+    fn answers(&self, model: &Arc<Model>, batch: usize) -> (Vec<f32>, Vec<f32>) {
+        let mut session = model.session();
+        let (mut policies, mut values) = (vec![0.0; self.policies.len()], vec![0.0; self.values.len()]);
+        let batches = self.planes.chunks(batch * self.len());
+        let answers = policies.chunks_mut(batch * model.moves()).zip(values.chunks_mut(batch));
+        for (planes, (policies, values)) in batches.zip(answers) {
+            session.evaluate(planes, policies, values);
+        }
+        (policies, values)
+    }
+}
+
+fn bits((policies, values): &(Vec<f32>, Vec<f32>)) -> Vec<u32> {
+    policies.iter().chain(values).map(|number| number.to_bits()).collect()
+}
+
+fn difference(a: &[f32], b: &[f32]) -> f32 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+#[test]
+fn exact_network_answers_as_libtorch_does() {
+    for fixture in fixtures() {
+        let model = Model::new(&fixture.description, Precision::F32, InstructionSet::best()).unwrap();
+        let (policies, values) = fixture.answers(&model, 12);
+        // The answers differ from position to position, so an equality here means something.
+        let others = policies.chunks_exact(26).skip(1).map(|policy| difference(policy, &policies[..26]));
+        assert!(others.fold(0.0, f32::max) > 0.001, "{}", fixture.name);
+        let apart = [difference(&policies, &fixture.policies), difference(&values, &fixture.values)];
+        assert!(apart.iter().all(|&apart| apart < 2e-5), "{}: {apart:?}", fixture.name);
+    }
+}
+
+#[test]
+fn rounded_network_answers_nearly_as_libtorch_does() {
+    for fixture in fixtures() {
+        let scales = fixture.scales();
+        let model = Model::new(&fixture.description, Precision::Int16(&scales), InstructionSet::best()).unwrap();
+        let (policies, values) = fixture.answers(&model, 12);
+        let apart = [difference(&policies, &fixture.policies), difference(&values, &fixture.values)];
+        assert!(apart.iter().all(|&apart| apart < 0.002), "{}: {apart:?}", fixture.name);
+    }
+}
+
+#[test]
+fn answers_any_instruction_set_batch_and_thread_are_the_same_bits() {
+    for fixture in fixtures() {
+        let scales = fixture.scales();
+        for precision in [Precision::F32, Precision::Int16(&scales)] {
+            let model = |set| Model::new(&fixture.description, precision, set).unwrap();
+            let expected = bits(&fixture.answers(&model(InstructionSet::Portable), 12));
+            for set in InstructionSet::available() {
+                let model = model(set);
+                let check = |batch| {
+                    let found = bits(&fixture.answers(&model, batch));
+                    assert!(found == expected, "{}, {set}, batches of {batch}", fixture.name);
+                };
+                std::thread::scope(|scope| [1, 2, 5, 12].map(|batch| scope.spawn(move || check(batch))).len());
+            }
+        }
+    }
+}
+
+/// FNV-1a of the bits.
+fn hash(answers: &(Vec<f32>, Vec<f32>)) -> u64 {
+    let bytes = bits(answers).into_iter().flat_map(u32::to_le_bytes);
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Answers that must be the same on every machine and after every change that is not meant to change them.
+#[test]
+fn golden_answers_have_not_changed() {
+    let found: Vec<String> = fixtures()
+        .map(|fixture| {
+            let scales = fixture.scales();
+            let [exact, rounded] = [Precision::F32, Precision::Int16(&scales)].map(|precision| {
+                hash(&fixture.answers(&Model::new(&fixture.description, precision, InstructionSet::best()).unwrap(), 7))
+            });
+            format!("{} {exact:016x} {rounded:016x}", fixture.name)
+        })
+        .collect();
+    assert_eq!(found.join("\n"), include_str!("data/golden.txt").trim_end());
+}
+
+#[test]
+fn scales_of_another_network_are_refused() {
+    let fixture = fixtures().next().unwrap();
+    let Scales(mut largest) = fixture.scales();
+    assert_eq!(largest.len(), 5);
+    largest.pop();
+    let found = Model::new(&fixture.description, Precision::Int16(&Scales(largest)), InstructionSet::Portable);
+    assert!(matches!(found.err(), Some(CpuError::Scales { expected: 5, found: 4 })));
+}
+
+#[test]
+fn parts_that_do_not_fit_together_are_refused() {
+    let mut description = fixtures().next().unwrap().description;
+    description.blocks[1].second.bias.pop();
+    let found = Model::new(&description, Precision::F32, InstructionSet::Portable).err().unwrap();
+    assert_eq!(found.to_string(), "network description: blocks.1.second.bias has 5 numbers, 6 fit the other parts");
+}
+
+#[test]
+fn a_number_that_is_not_finite_is_refused() {
+    let mut bytes = read("plain.safetensors");
+    let last = bytes.len() - 4;
+    bytes[last..].copy_from_slice(&f32::NAN.to_le_bytes());
+    let found = Description::from_safetensors(&bytes).unwrap_err();
+    assert!(matches!(found, CpuError::Number { .. }), "{found}");
+}
