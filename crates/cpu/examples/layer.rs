@@ -33,7 +33,7 @@ fn time(layer: &mut Layer) -> f64 {
 }
 
 fn main() -> Result<(), cpu::CpuError> {
-    for (side, channels, positions) in [(9, 32, 8), (9, 64, 4), (9, 96, 2), (19, 128, 1)] {
+    for (side, channels, positions) in [(9, 32, 8), (9, 64, 4), (9, 96, 4), (19, 128, 4)] {
         let weight =
             noise(channels * channels * 9).iter().map(|w| w * (2.0 / (3.0 * channels as f32)).sqrt()).collect();
         let conv = Convolution { inputs: channels, outputs: channels, weight, bias: vec![0.1; channels] };

@@ -82,7 +82,8 @@ fn main() -> Result<(), CpuError> {
     for (side, blocks, filters, batch) in [(9, 4, 32, 64), (9, 6, 64, 64), (9, 6, 96, 64), (19, 10, 128, 16)] {
         let description = description(side, blocks, filters);
         let mut noise = Noise(2);
-        let planes: Vec<u8> = (0..batch * PLANES * side * side).map(|_| u8::from(noise.next().is_multiple_of(8))).collect();
+        let planes: Vec<u8> =
+            (0..batch * PLANES * side * side).map(|_| u8::from(noise.next().is_multiple_of(8))).collect();
         let scales = Model::calibrate(&description, &planes)?;
         let mut sessions = Vec::new();
         for set in InstructionSet::available().skip(1) {

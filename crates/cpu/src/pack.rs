@@ -27,7 +27,7 @@ pub(crate) struct Packed {
     pub(crate) bias: Buffer<f32>,
 }
 
-/// Transformed kernels, by frequency, panel of output channels, input and output channel.
+/// Transformed kernels, by panel of output channels, frequency, input and output channel: as they are read.
 pub(crate) enum Weights {
     Exact(Buffer<f32>),
     Rounded {
@@ -74,7 +74,7 @@ fn place(conv: &Convolution, step: usize, frequency: usize, output: usize, input
     let first = output / PANEL * PANEL;
     let width = PANEL.min(outputs - first);
     let in_panel = (input / step * width + output - first) * step + input % step;
-    frequency * inputs * outputs + first * inputs + in_panel
+    (first * FREQUENCIES + frequency * width) * inputs + in_panel
 }
 
 fn exact(conv: &Convolution, kernels: &[[f64; FREQUENCIES]]) -> Weights {

@@ -9,6 +9,10 @@ use crate::pack::{Matrix, Packed, Weights};
 /// on Zen 4 and 1.25 to 2 MiB on newer processors of Intel, and weights pass through it, too.
 const GROUP_BYTES: usize = 512 << 10;
 
+/// Positions in a group at least, so that weights that do not fit the cache are fetched for several: 19x19 with 128 channels,
+/// whose weights are 17 MB, is 1.1 times as fast in groups of four as one by one.
+const FEWEST: usize = 4;
+
 /// Memory for transformed inputs and for the products of a panel.
 pub(crate) struct Workspace {
     kernels: Kernels,
@@ -35,7 +39,7 @@ pub(crate) fn group(board: Board, channels: usize) -> usize {
     let products = FREQUENCIES * board.columns() * PANEL * size_of::<f32>();
     let positions = GROUP_BYTES / (activations + transformed + products);
     // Columns of the tiles of an odd board fill blocks of six in pairs.
-    (positions / 2 * 2).clamp(1, 16)
+    (positions / 2 * 2).clamp(FEWEST, 16)
 }
 
 impl Workspace {
@@ -98,10 +102,13 @@ impl Panels<'_> {
         for first in (0..outputs).step_by(PANEL) {
             let width = PANEL.min(outputs - first);
             for frequency in 0..FREQUENCIES {
+                let (weights, next) =
+                    weights[(first * FREQUENCIES + frequency * width) * depth..].split_at(depth * width);
                 let job = Products {
                     depth,
                     width,
-                    weights: &weights[frequency * depth * outputs + first * depth..],
+                    weights,
+                    next,
                     columns,
                     inputs: &inputs[frequency * columns * depth..],
                     strides: (depth, width),
@@ -135,6 +142,7 @@ pub(crate) fn multiply(kernels: Kernels, matrix: &Matrix, rows: usize, inputs: &
         depth: *depth,
         width: *outputs,
         weights,
+        next: &[],
         columns: rows,
         inputs,
         strides: (stride, *outputs),

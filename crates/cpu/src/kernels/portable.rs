@@ -20,6 +20,9 @@ impl Simd for Portable {
     const LANES: usize = LANES;
 
     #[inline(always)]
+    fn prefetch(_: *const u8) {}
+
+    #[inline(always)]
     unsafe fn load(from: *const f32) -> Self::Floats {
         // SAFETY: the caller promises that there are as many numbers; an array of f32 is aligned as f32 is.
         unsafe { from.cast::<Self::Floats>().read() }

@@ -13,6 +13,8 @@ pub(crate) trait Simd {
     type Pairs: Copy;
     const LANES: usize;
 
+    /// Asks for a cache line, wherever it may be; it need not be memory of this process.
+    fn prefetch(line: *const u8);
     unsafe fn load(from: *const f32) -> Self::Floats;
     unsafe fn store(to: *mut f32, a: Self::Floats);
     unsafe fn splat(number: f32) -> Self::Floats;

@@ -12,6 +12,9 @@ use crate::board::{Board, FREQUENCIES, PANEL, STEP};
 /// Side of a transformed tile.
 const SIDE: usize = 5;
 
+/// Columns whose sums are in registers at once.
+const BLOCK: usize = 6;
+
 /// Tiles to be transformed.
 #[derive(Clone, Copy)]
 pub(crate) struct Gather<'a> {
@@ -33,6 +36,8 @@ pub(crate) struct Products<'a, T> {
     pub(crate) width: usize,
     /// As many as `depth` asks for, `T::STEP` inputs of each output channel side by side.
     pub(crate) weights: &'a [T],
+    /// What will be multiplied next, which is brought into the cache on the way.
+    pub(crate) next: &'a [T],
     pub(crate) columns: usize,
     pub(crate) inputs: &'a [T],
     /// From one column of the inputs to the next, and of the sums.
@@ -205,6 +210,9 @@ pub(super) unsafe fn products<S: Simd, T: Element>(job: Products<'_, T>, out: &m
 unsafe fn all_columns<S: Simd, T: Element, const W: usize>(job: &Products<'_, T>, lane: usize, out: &mut [f32]) {
     let mut column = 0;
     while column < job.columns {
+        if lane == 0 {
+            prefetch::<S, T>(job, column);
+        }
         // SAFETY: the caller's promise; no more columns are asked for than there are.
         unsafe {
             match job.columns - column {
@@ -213,10 +221,22 @@ unsafe fn all_columns<S: Simd, T: Element, const W: usize>(job: &Products<'_, T>
                 3 => block::<S, T, W, 3>(job, lane, column, out),
                 4 => block::<S, T, W, 4>(job, lane, column, out),
                 5 => block::<S, T, W, 5>(job, lane, column, out),
-                _ => block::<S, T, W, 6>(job, lane, column, out),
+                _ => block::<S, T, W, BLOCK>(job, lane, column, out),
             }
         }
-        column += 6;
+        column += BLOCK;
+    }
+}
+
+/// Fetches the part of the next weights that falls to a block of columns.
+#[inline(always)]
+fn prefetch<S: Simd, T: Element>(job: &Products<'_, T>, column: usize) {
+    const LINE: usize = 64;
+    let count = job.next.len().min(job.depth * job.width) * size_of::<T>() / LINE;
+    let share = count.div_ceil(job.columns.div_ceil(BLOCK));
+    let first = column / BLOCK * share;
+    for line in first..(first + share).min(count) {
+        S::prefetch(job.next.as_ptr().wrapping_byte_add(line * LINE).cast());
     }
 }
 
