@@ -16,7 +16,8 @@ fn zip(a: [f32; LANES], b: [f32; LANES], operation: impl Fn(f32, f32) -> f32) ->
 impl Simd for Portable {
     type Floats = [f32; LANES];
     type Sums = [i32; LANES];
-    type Pairs = [i16; 2 * LANES];
+    /// A pair in the halves of each.
+    type Pairs = [i32; LANES];
     const LANES: usize = LANES;
 
     #[inline(always)]
@@ -91,22 +92,26 @@ impl Simd for Portable {
 
     #[inline(always)]
     unsafe fn load_pairs(from: *const i16) -> Self::Pairs {
-        // SAFETY: as for `load`.
-        unsafe { from.cast::<Self::Pairs>().read() }
+        // SAFETY: the caller promises that there are as many numbers, aligned or not.
+        unsafe { from.cast::<Self::Pairs>().read_unaligned() }
     }
 
     #[inline(always)]
     unsafe fn splat_pair(from: *const i16) -> Self::Pairs {
         // SAFETY: the caller promises that there is a pair.
-        let [a, b] = unsafe { from.cast::<[i16; 2]>().read() };
-        [a, b, a, b, a, b, a, b]
+        [unsafe { from.cast::<i32>().read_unaligned() }; LANES]
     }
 
     #[inline(always)]
     unsafe fn add_products(sums: Self::Sums, a: Self::Pairs, b: Self::Pairs) -> Self::Sums {
-        let product = |index: usize| i32::from(a[index]) * i32::from(b[index]);
         // No sum overflows, which packing has proved; a debug build checks it.
-        std::array::from_fn(|lane| sums[lane] + (product(2 * lane) + product(2 * lane + 1)))
+        let products = |a: i32, b: i32| (a >> 16) * (b >> 16) + (a << 16 >> 16) * (b << 16 >> 16);
+        [
+            sums[0] + products(a[0], b[0]),
+            sums[1] + products(a[1], b[1]),
+            sums[2] + products(a[2], b[2]),
+            sums[3] + products(a[3], b[3]),
+        ]
     }
 
     #[inline(always)]
