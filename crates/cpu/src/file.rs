@@ -2,62 +2,14 @@
 
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
-use serde::Deserialize;
 
 use crate::CpuError;
 use crate::description::{Affine, Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
 use crate::fold::{Norm, fold, identity_of, middle_of, sum_of};
+use crate::header::{Header, PolicyKind};
 
 /// The metadata key of the line that says what a file is.
 const KEY: &str = "tengen";
-const WEIGHTS: &str = "tengen-weights/1";
-const FOLDED: &str = "tengen-folded/1";
-
-/// No network that can be trained has more of anything.
-const MOST: usize = 1 << 14;
-
-/// The line, as far as it is about playing.
-#[derive(Deserialize)]
-struct Header {
-    format: String,
-    size: usize,
-    blocks: usize,
-    filters: usize,
-    policy_planes: usize,
-    value_planes: usize,
-    value_hidden: usize,
-    planes: usize,
-    #[serde(default)]
-    pre_activation: bool,
-    #[serde(default)]
-    branches: bool,
-    #[serde(default)]
-    squeeze: usize,
-    #[serde(default)]
-    pooled_filters: usize,
-    #[serde(default)]
-    policy_head: PolicyKind,
-    #[serde(default)]
-    value_head: ValueKind,
-    #[serde(default)]
-    value_pooled: bool,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum PolicyKind {
-    #[default]
-    Dense,
-    Convolution,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum ValueKind {
-    #[default]
-    Tanh,
-    WinDrawLoss,
-}
 
 /// A file whose header was read.
 struct File<'a> {
@@ -171,7 +123,7 @@ impl<'a> File<'a> {
     /// A 3x3 convolution, with a batch norm after it or not, and perhaps learned as a sum of branches.
     fn conv(&self, name: &str, inputs: usize, outputs: usize, has_norm: bool) -> Result<Convolution, CpuError> {
         let dimensions = [outputs, inputs, 3, 3];
-        if self.header.format == FOLDED {
+        if self.header.is_folded() {
             return self.folded(name, dimensions, has_norm);
         }
         let weight = self.numbers(&format!("{name}.conv.weight"), &dimensions)?;
@@ -197,7 +149,7 @@ impl<'a> File<'a> {
     fn head(&self, name: &str, outputs: usize) -> Result<Convolution, CpuError> {
         let inputs = self.header.filters;
         let dimensions = [outputs, inputs, 1, 1];
-        if self.header.format == FOLDED {
+        if self.header.is_folded() {
             return self.folded(name, dimensions, true);
         }
         let weight = self.numbers(&format!("{name}.conv.weight"), &dimensions)?;
@@ -250,30 +202,6 @@ impl<'a> File<'a> {
         match numbers.iter().position(|number| !number.is_finite()) {
             Some(index) => Err(CpuError::Number { tensor: tensor.to_owned(), index, value: numbers[index] }),
             None => Ok(numbers),
-        }
-    }
-}
-
-impl Header {
-    fn check(&self) -> Result<(), CpuError> {
-        let Header {
-            format, blocks, filters, policy_planes, value_planes, value_hidden, squeeze, pooled_filters, ..
-        } = self;
-        if ![WEIGHTS, FOLDED].contains(&format.as_str()) {
-            return Err(CpuError::Header(format!("format {format:?}; this program reads {WEIGHTS} and {FOLDED}")));
-        }
-        let widths = [*filters, *policy_planes, *value_planes, *value_hidden];
-        let optional = [*blocks, *squeeze, *pooled_filters];
-        if optional.iter().any(|&count| count > MOST) || widths.iter().any(|width| !(1..=MOST).contains(width)) {
-            return Err(CpuError::Header(format!("a width is not from 1 to {MOST}")));
-        }
-        Ok(())
-    }
-
-    fn value_outputs(&self) -> usize {
-        match self.value_head {
-            ValueKind::Tanh => 1,
-            ValueKind::WinDrawLoss => 3,
         }
     }
 }

@@ -11,14 +11,17 @@
 #![allow(unsafe_code)]
 
 mod portable;
+mod products;
 mod sets;
 mod simd;
-mod steps;
+mod slice;
+mod transforms;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub(crate) use products::Products;
 pub(crate) use simd::Element;
-pub(crate) use steps::{Gather, Products, Scatter};
+pub(crate) use transforms::{Gather, Scatter};
 
 use crate::{CpuError, InstructionSet};
 

@@ -14,6 +14,7 @@ mod description;
 mod error;
 mod file;
 mod fold;
+mod header;
 mod heads;
 mod inputs;
 mod isa;

@@ -1,21 +1,18 @@
-//! The loops of [`super::steps`], compiled for each instruction set.
-//!
-//! The second and third number of a set are the vectors of output channels and the columns that its registers hold sums
-//! of: 2·6 sums, two vectors of weights, one of inputs and a product fill the 16 registers of AVX2, and hide the latency of
-//! AVX-512's multiply-add.
+//! The loops of [`super::transforms`] and [`super::products`], compiled for each instruction set.
 
 macro_rules! set {
     ($name:ident, $simd:ty, $($features:literal)?) => {
         pub(super) mod $name {
             use crate::kernels::simd::Element;
-            use crate::kernels::steps::{self, Gather, Products, Scatter};
+            use crate::kernels::products::{self, Products};
+            use crate::kernels::transforms::{self, Gather, Scatter};
 
             /// # Safety
             /// The slices are as long as [`Gather::check`] asks for, and the processor has the instruction set.
             $(#[target_feature(enable = $features)])?
             pub(in crate::kernels) unsafe fn gather<T: Element>(job: Gather<'_>, out: &mut [T]) {
                 // SAFETY: the caller's promise.
-                unsafe { steps::gather::<$simd, T>(job, out) }
+                unsafe { transforms::gather::<$simd, T>(job, out) }
             }
 
             /// # Safety
@@ -23,7 +20,7 @@ macro_rules! set {
             $(#[target_feature(enable = $features)])?
             pub(in crate::kernels) unsafe fn products<T: Element>(job: Products<'_, T>, out: &mut [f32]) {
                 // SAFETY: the caller's promise.
-                unsafe { steps::products::<$simd, T>(job, out) }
+                unsafe { products::products::<$simd, T>(job, out) }
             }
 
             /// # Safety
@@ -31,7 +28,7 @@ macro_rules! set {
             $(#[target_feature(enable = $features)])?
             pub(in crate::kernels) unsafe fn scatter(job: Scatter<'_>, out: &mut [f32]) {
                 // SAFETY: the caller's promise.
-                unsafe { steps::scatter::<$simd>(job, out) }
+                unsafe { transforms::scatter::<$simd>(job, out) }
             }
         }
     };

@@ -1,0 +1,83 @@
+//! What a file says about its network.
+
+use serde::Deserialize;
+
+use crate::CpuError;
+
+const WEIGHTS: &str = "tengen-weights/1";
+const FOLDED: &str = "tengen-folded/1";
+
+/// No network that can be trained has more of anything.
+const MOST: usize = 1 << 14;
+
+/// The line, as far as it is about playing.
+#[derive(Deserialize)]
+pub(crate) struct Header {
+    pub(crate) format: String,
+    pub(crate) size: usize,
+    pub(crate) blocks: usize,
+    pub(crate) filters: usize,
+    pub(crate) policy_planes: usize,
+    pub(crate) value_planes: usize,
+    pub(crate) value_hidden: usize,
+    pub(crate) planes: usize,
+    #[serde(default)]
+    pub(crate) pre_activation: bool,
+    #[serde(default)]
+    pub(crate) branches: bool,
+    #[serde(default)]
+    pub(crate) squeeze: usize,
+    #[serde(default)]
+    pub(crate) pooled_filters: usize,
+    #[serde(default)]
+    pub(crate) policy_head: PolicyKind,
+    #[serde(default)]
+    pub(crate) value_head: ValueKind,
+    #[serde(default)]
+    pub(crate) value_pooled: bool,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum PolicyKind {
+    #[default]
+    Dense,
+    Convolution,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ValueKind {
+    #[default]
+    Tanh,
+    WinDrawLoss,
+}
+
+impl Header {
+    pub(crate) fn check(&self) -> Result<(), CpuError> {
+        let Header {
+            format, blocks, filters, policy_planes, value_planes, value_hidden, squeeze, pooled_filters, ..
+        } = self;
+        if ![WEIGHTS, FOLDED].contains(&format.as_str()) {
+            return Err(CpuError::Header(format!("format {format:?}; this program reads {WEIGHTS} and {FOLDED}")));
+        }
+        let widths = [*filters, *policy_planes, *value_planes, *value_hidden];
+        let optional = [*blocks, *squeeze, *pooled_filters];
+        if optional.iter().any(|&count| count > MOST) || widths.iter().any(|width| !(1..=MOST).contains(width)) {
+            return Err(CpuError::Header(format!("a width is not from 1 to {MOST}")));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn value_outputs(&self) -> usize {
+        match self.value_head {
+            ValueKind::Tanh => 1,
+            ValueKind::WinDrawLoss => 3,
+        }
+    }
+
+    /// Whether batch norms are folded already.
+    pub(crate) fn is_folded(&self) -> bool {
+        self.format == FOLDED
+    }
+}

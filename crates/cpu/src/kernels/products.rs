@@ -1,0 +1,137 @@
+//! The middle step of a convolution: a product of matrices for each frequency. Dense layers and 1x1 convolutions are products, too.
+
+// An index goes through several arrays at once, and iterators over arrays of vectors are not always inlined.
+#![allow(clippy::needless_range_loop)]
+
+use super::simd::{Element, Simd};
+use super::slice::{at, room};
+use crate::board::LANES;
+
+/// Columns whose sums are in registers at once: with two vectors of output channels twelve sums, which with two vectors of
+/// weights, one of inputs and a product fill the 16 registers of AVX2, and hide the latency of AVX-512's multiply-add.
+const BLOCK: usize = 6;
+
+/// Columns of inputs to be multiplied by a panel of weights: for each column and output channel a sum of products.
+#[derive(Clone, Copy)]
+pub(crate) struct Products<'a, T> {
+    /// Inputs of an output.
+    pub(crate) depth: usize,
+    /// Output channels of the panel.
+    pub(crate) width: usize,
+    /// As many as `depth` asks for, `T::STEP` inputs of each output channel side by side.
+    pub(crate) weights: &'a [T],
+    /// What will be multiplied next, which is brought into the cache on the way.
+    pub(crate) next: &'a [T],
+    pub(crate) columns: usize,
+    pub(crate) inputs: &'a [T],
+    /// From one column of the inputs to the next, and of the sums.
+    pub(crate) strides: (usize, usize),
+    /// What the sums of integers are multiplied by, for each output channel; empty for f32.
+    pub(crate) scales: &'a [f32],
+}
+
+impl<T: Element> Products<'_, T> {
+    pub(super) fn check(&self, out: usize) {
+        let rows = |stride: usize, len: usize| self.columns.saturating_sub(1) * stride + len;
+        assert!(self.width.is_multiple_of(LANES), "panels are padded");
+        assert!(self.depth.is_multiple_of(T::STEP), "inputs are padded");
+        assert!(self.weights.len() >= self.depth * self.width, "the weights are there");
+        assert!(self.inputs.len() >= rows(self.strides.0, self.depth), "the inputs are there");
+        assert!(T::STEP == 1 || self.scales.len() >= self.width, "the scales are there");
+        assert!(out >= rows(self.strides.1, self.width), "there is room for the sums");
+    }
+}
+
+/// # Safety
+/// [`Products::check`] holds, and the processor has the instruction set.
+#[inline(always)]
+pub(super) unsafe fn products<S: Simd, T: Element>(job: Products<'_, T>, out: &mut [f32]) {
+    let mut lane = 0;
+    while lane + 2 * S::LANES <= job.width {
+        // SAFETY: the caller's promise; the lanes are ones of the panel.
+        unsafe { all_columns::<S, T, 2>(&job, lane, out) };
+        lane += 2 * S::LANES;
+    }
+    if lane < job.width {
+        // SAFETY: the same; the width is a multiple of the lanes of a vector.
+        unsafe { all_columns::<S, T, 1>(&job, lane, out) };
+    }
+}
+
+/// # Safety
+/// [`Products::check`] holds, `W` vectors from `lane` on are in the panel, and the processor has the instruction set.
+#[inline(always)]
+unsafe fn all_columns<S: Simd, T: Element, const W: usize>(job: &Products<'_, T>, lane: usize, out: &mut [f32]) {
+    let mut column = 0;
+    while column < job.columns {
+        if lane == 0 {
+            prefetch::<S, T>(job, column);
+        }
+        // SAFETY: the caller's promise; no more columns are asked for than there are.
+        unsafe {
+            match job.columns - column {
+                1 => block::<S, T, W, 1>(job, lane, column, out),
+                2 => block::<S, T, W, 2>(job, lane, column, out),
+                3 => block::<S, T, W, 3>(job, lane, column, out),
+                4 => block::<S, T, W, 4>(job, lane, column, out),
+                5 => block::<S, T, W, 5>(job, lane, column, out),
+                _ => block::<S, T, W, BLOCK>(job, lane, column, out),
+            }
+        }
+        column += BLOCK;
+    }
+}
+
+/// Fetches the part of the next weights that falls to a block of columns.
+#[inline(always)]
+fn prefetch<S: Simd, T: Element>(job: &Products<'_, T>, column: usize) {
+    const LINE: usize = 64;
+    let count = job.next.len().min(job.depth * job.width) * size_of::<T>() / LINE;
+    let share = count.div_ceil(job.columns.div_ceil(BLOCK));
+    let first = column / BLOCK * share;
+    for line in first..(first + share).min(count) {
+        S::prefetch(job.next.as_ptr().wrapping_byte_add(line * LINE).cast());
+    }
+}
+
+/// The sums of `W` vectors of output channels and `B` columns, in registers.
+///
+/// # Safety
+/// [`Products::check`] holds, `W` vectors from `lane` and `B` columns from `column` on are there, and the processor has the
+/// instruction set.
+#[inline(always)]
+unsafe fn block<S: Simd, T: Element, const W: usize, const B: usize>(
+    job: &Products<'_, T>,
+    lane: usize,
+    column: usize,
+    out: &mut [f32],
+) {
+    let &Products { depth, width, weights, inputs, strides, scales, .. } = job;
+    // SAFETY: the caller's promise; `weights`, `inputs` and `out` hold what `check` asks for.
+    unsafe {
+        let mut sums = [[T::zero::<S>(); B]; W];
+        let mut input = 0;
+        while input < depth {
+            let mut factors = [T::splat::<S>(weights.as_ptr()); W];
+            for vector in 0..W {
+                let index = input * width + (lane + vector * S::LANES) * T::STEP;
+                factors[vector] = T::load::<S>(at(weights, index, S::LANES * T::STEP));
+            }
+            for b in 0..B {
+                let seen = T::splat::<S>(at(inputs, (column + b) * strides.0 + input, T::STEP));
+                for vector in 0..W {
+                    sums[vector][b] = T::add_products::<S>(sums[vector][b], factors[vector], seen);
+                }
+            }
+            input += T::STEP;
+        }
+        for b in 0..B {
+            for vector in 0..W {
+                let place = lane + vector * S::LANES;
+                let scales = if T::STEP == 1 { scales.as_ptr() } else { at(scales, place, S::LANES) };
+                let sums = T::finish::<S>(sums[vector][b], scales);
+                S::store(room(out, (column + b) * strides.1 + place, S::LANES), sums);
+            }
+        }
+    }
+}

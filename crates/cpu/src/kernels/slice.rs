@@ -1,0 +1,15 @@
+//! Pointers into slices, checked in debug builds.
+
+/// A pointer to some numbers of a slice.
+#[inline(always)]
+pub(super) fn at<T>(slice: &[T], index: usize, count: usize) -> *const T {
+    debug_assert!(index + count <= slice.len(), "{index} + {count} of {}", slice.len());
+    slice.as_ptr().wrapping_add(index)
+}
+
+/// A pointer to room for some numbers in a slice.
+#[inline(always)]
+pub(super) fn room<T>(slice: &mut [T], index: usize, count: usize) -> *mut T {
+    debug_assert!(index + count <= slice.len(), "{index} + {count} of {}", slice.len());
+    slice.as_mut_ptr().wrapping_add(index)
+}
