@@ -71,8 +71,8 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
-    unsafe fn min(a: Self::Floats, b: Self::Floats) -> Self::Floats {
-        zip(a, b, |a, b| if a < b { a } else { b })
+    unsafe fn clamp(a: Self::Floats, limit: f32) -> Self::Floats {
+        a.map(|a| a.clamp(-limit, limit))
     }
 
     #[inline(always)]

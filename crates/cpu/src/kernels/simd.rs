@@ -27,8 +27,8 @@ pub(crate) trait Simd {
     unsafe fn exact(a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;
     /// `a` where it is larger, else `b`.
     unsafe fn max(a: Self::Floats, b: Self::Floats) -> Self::Floats;
-    /// `a` where it is smaller, else `b`.
-    unsafe fn min(a: Self::Floats, b: Self::Floats) -> Self::Floats;
+    /// `a`, or the nearest number from `-limit` to `limit`.
+    unsafe fn clamp(a: Self::Floats, limit: f32) -> Self::Floats;
     /// Rounds numbers of 15 bits to the nearest integers, halves to even ones.
     unsafe fn store_rounded(to: *mut i16, a: Self::Floats);
     unsafe fn no_sums() -> Self::Sums;
@@ -153,7 +153,7 @@ impl Element for i16 {
         // SAFETY: the caller's promise.
         unsafe {
             let scaled = S::mul(a, S::splat(scale));
-            S::store_rounded(to, S::max(S::min(scaled, S::splat(LARGEST)), S::splat(-LARGEST)));
+            S::store_rounded(to, S::clamp(scaled, LARGEST));
         }
     }
 }

@@ -79,9 +79,9 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn min(a: __m256, b: __m256) -> __m256 {
+    unsafe fn clamp(a: __m256, limit: f32) -> __m256 {
         // SAFETY: as above.
-        unsafe { _mm256_min_ps(a, b) }
+        unsafe { _mm256_max_ps(_mm256_min_ps(a, _mm256_set1_ps(limit)), _mm256_set1_ps(-limit)) }
     }
 
     #[inline(always)]
@@ -194,9 +194,11 @@ macro_rules! avx512 {
             }
 
             #[inline(always)]
-            unsafe fn min(a: __m512, b: __m512) -> __m512 {
+            unsafe fn clamp(a: __m512, limit: f32) -> __m512 {
+                // The smaller magnitude, with the sign of the first.
+                const SMALLER: i32 = 0b0010;
                 // SAFETY: as above.
-                unsafe { _mm512_min_ps(a, b) }
+                unsafe { _mm512_range_ps::<SMALLER>(a, _mm512_set1_ps(limit)) }
             }
 
             #[inline(always)]
