@@ -7,7 +7,6 @@ use crate::description::{Affine, Block, Dense, Description, Input, PolicyHead, V
 use crate::kernels::Kernels;
 use crate::pack::{Matrix, Packed};
 use crate::scales::{Scales, factors};
-use crate::session::Session;
 use crate::workspace::group;
 use crate::{CpuError, InstructionSet};
 
@@ -120,26 +119,6 @@ impl Model {
             heads: Heads::new(description),
             factors,
         }))
-    }
-
-    /// Finds the scales of a network from positions, given as their planes one after the other. Scales are the same bits
-    /// on every machine.
-    ///
-    /// # Errors
-    /// As [`Model::new`].
-    ///
-    /// # Panics
-    /// When `planes` are not those of whole positions.
-    pub fn calibrate(description: &Description, planes: &[u8]) -> Result<Scales, CpuError> {
-        let model = Model::new(description, Precision::F32, InstructionSet::best())?;
-        let len = model.planes * model.board.area();
-        assert!(planes.len().is_multiple_of(len), "a position has {len} bytes of planes");
-        Ok(model.session().observe(planes))
-    }
-
-    /// What a thread needs to evaluate positions.
-    pub fn session(self: &Arc<Model>) -> Session {
-        Session::new(Arc::clone(self))
     }
 
     /// Moves of the board, the pass included.

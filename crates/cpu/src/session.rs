@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use crate::description::Description;
 use crate::heads::HeadsMemory;
 use crate::inputs::write_inputs;
-use crate::model::Model;
+use crate::model::{Model, Precision};
 use crate::scales::Scales;
 use crate::tower::{Pass, Tower};
 use crate::workspace::Workspace;
+use crate::{CpuError, InstructionSet};
 
 /// Evaluates positions for one thread. It allocates nothing after it was made.
 pub struct Session {
@@ -17,6 +19,28 @@ pub struct Session {
     heads: HeadsMemory,
     /// With calibration: the largest inputs so far.
     observed: Option<Scales>,
+}
+
+impl Model {
+    /// Finds the scales of a network from positions, given as their planes one after the other. Scales are the same bits
+    /// on every machine.
+    ///
+    /// # Errors
+    /// As [`Model::new`].
+    ///
+    /// # Panics
+    /// When `planes` are not those of whole positions.
+    pub fn calibrate(description: &Description, planes: &[u8]) -> Result<Scales, CpuError> {
+        let model = Model::new(description, Precision::F32, InstructionSet::best())?;
+        let len = model.planes * model.board.area();
+        assert!(planes.len().is_multiple_of(len), "a position has {len} bytes of planes");
+        Ok(model.session().observe(planes))
+    }
+
+    /// What a thread needs to evaluate positions.
+    pub fn session(self: &Arc<Model>) -> Session {
+        Session::new(Arc::clone(self))
+    }
 }
 
 impl Session {
