@@ -93,6 +93,8 @@ def main() -> None:
                 same(f"{file}, {name}", shown[name], value)
 
     lines = [json.loads(line) for file in sorted(glob.glob(str(run / "logs" / "*.jsonl"))) for line in open(file)]
+    # Alarms follow the losses that they are about.
+    lines = [line for line in lines if line["set"] != "alarm"]
     logged = {(line["set"], line["step"]): line for line in lines}
     for curve in facts["losses"]:
         for place, step in enumerate(curve["step"]):

@@ -19,7 +19,7 @@ pub struct Calibrator {
     seen: Option<(FileRef, usize)>,
 }
 
-/// The bleakest values of the newest calibration games that have a winner.
+/// The winner's minimum root values of the newest calibration games that have a winner.
 #[derive(Debug, Default)]
 struct WinnerMinValue {
     values: Vec<f32>,
@@ -59,9 +59,9 @@ impl Calibrator {
     /// # Errors
     /// [`StoreError::Damaged`] for games that this version cannot read. Damaged ones are moved to quarantine.
     pub fn update(&self) -> Result<Option<ResignThreshold>, StoreError> {
-        let bleakest = self.bleakest()?;
-        let found = Calibration::of(&bleakest.values, f64::from(self.settings.quantile), self.settings.min_games);
-        let Some(found) = found.map(|found| self.describe(&found, &bleakest)) else { return Ok(None) };
+        let winner_min = self.winner_min()?;
+        let found = Calibration::of(&winner_min.values, f64::from(self.settings.quantile), self.settings.min_games);
+        let Some(found) = found.map(|found| self.describe(&found, &winner_min)) else { return Ok(None) };
         if self.run.resign().newest()?.as_ref() != Some(&found) {
             self.run.resign().publish(&found)?;
             let ResignThreshold { threshold, games, false_positive_rate, .. } = found;
@@ -72,7 +72,7 @@ impl Calibrator {
 
     /// Reads games from the newest file backwards until there are enough. The values of `random`, model 0, mean nothing,
     /// so its games say nothing about when to resign.
-    fn bleakest(&self) -> Result<WinnerMinValue, StoreError> {
+    fn winner_min(&self) -> Result<WinnerMinValue, StoreError> {
         let mut found = WinnerMinValue::default();
         let newest = self.run.games().newest_model()?.unwrap_or_default();
         for model in (1..=newest).rev() {
@@ -94,14 +94,14 @@ impl Calibrator {
         Ok(found)
     }
 
-    fn describe(&self, found: &Calibration, bleakest: &WinnerMinValue) -> ResignThreshold {
+    fn describe(&self, found: &Calibration, winner_min: &WinnerMinValue) -> ResignThreshold {
         let (rate_low, rate_high) = found.interval();
         ResignThreshold {
             threshold: found.threshold,
             quantile: self.settings.quantile,
             games: found.games,
-            from_model: bleakest.from_model,
-            to_model: bleakest.to_model,
+            from_model: winner_min.from_model,
+            to_model: winner_min.to_model,
             false_positive_rate: found.false_positive_rate(),
             rate_low,
             rate_high,

@@ -176,9 +176,9 @@ const DAMAGES: [Damage; 18] = [
         "the board shows",
     ),
     (
-        "a bleakest value",
+        "a winner's minimum root value",
         |v| v.change(|games| counted(games).winner_min_value = Some(0.123)),
-        "bleakest value Some(0.123)",
+        "winner's minimum root value Some(0.123)",
     ),
     (
         "another configuration",

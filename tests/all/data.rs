@@ -42,7 +42,7 @@ fn every_column_of_every_table_is_documented() {
     let tables = [
         ("Games", games::VERSION, columns!(games::schema()).collect::<String>()),
         ("Examples", examples::VERSION, columns!(examples::schema()).collect()),
-        ("InProgressGames games", games::unfinished::VERSION, columns!(games::unfinished::schema()).collect()),
+        ("Unfinished games", games::unfinished::VERSION, columns!(games::unfinished::schema()).collect()),
         ("Ratings", ratings::VERSION, columns!(ratings::schema()).collect()),
     ];
     let mut missing = String::new();

@@ -203,7 +203,7 @@ pub(crate) fn finished(
         ended_at: header.now(),
         resign_threshold: threshold,
         would_resign_turn,
-        winner_min_value: bleakest(outcome, &turns),
+        winner_min_value: winner_min(outcome, &turns),
         mean_depth: mean_depth(&turns),
         outcome,
         score,
@@ -216,7 +216,7 @@ pub(crate) fn finished(
 /// The worst root value that the winner saw when it was to move, as the winner saw it.
 ///
 /// Only the winner's own turns count, since nobody resigns on the other's.
-fn bleakest(outcome: Outcome, turns: &[Turn]) -> Option<f32> {
+fn winner_min(outcome: Outcome, turns: &[Turn]) -> Option<f32> {
     let winner = outcome.winner()?;
     let first = usize::from(winner == Color::White);
     let own = turns.iter().skip(first).step_by(2).filter(|turn| turn.is_searched());

@@ -1,8 +1,8 @@
 //! The resignation threshold: what calibration games say about it.
 //!
-//! The threshold is a quantile of the *bleakest values*: in each calibration game, the worst root value that the
+//! The threshold is a quantile of the *winner's minimum root values*: in each calibration game, the worst root value that the
 //! eventual winner saw on its own turns. A threshold at the 5 % quantile would have thrown away about 5 % of these
-//! wins. A drawn game has no winner, so there is no win in it to throw away: draws have no bleakest value, and count
+//! wins. A drawn game has no winner, so there is no win in it to throw away: draws have no winner's minimum root value, and count
 //! neither for the quantile nor towards the number of games it needs.
 
 /// What the last calibration games say.
@@ -17,16 +17,16 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// The threshold that `bleakest`, the bleakest values of the last calibration games in any order, call for:
+    /// The threshold that `winner_min`, the winner's minimum root values of the last calibration games in any order, call for:
     /// their `quantile`, but never above 0, so that nobody resigns a game it expects to win.
     ///
     /// `None` while there are fewer than `min_games`, or none, or the quantile is not from 0 to 1.
-    pub fn of(bleakest: &[f32], quantile: f64, min_games: usize) -> Option<Calibration> {
-        if bleakest.len() < min_games {
+    pub fn of(winner_min: &[f32], quantile: f64, min_games: usize) -> Option<Calibration> {
+        if winner_min.len() < min_games {
             return None;
         }
-        let threshold = self::quantile(bleakest, quantile)?.min(0.0);
-        Some(Calibration { threshold, games: bleakest.len(), lost: lost(bleakest, threshold) })
+        let threshold = self::quantile(winner_min, quantile)?.min(0.0);
+        Some(Calibration { threshold, games: winner_min.len(), lost: lost(winner_min, threshold) })
     }
 
     /// Share of the games that the winner would have resigned.
@@ -41,8 +41,8 @@ impl Calibration {
 }
 
 /// How many of these games the winner would have resigned at `threshold`: the false positives.
-pub fn lost(bleakest: &[f32], threshold: f32) -> usize {
-    bleakest.iter().filter(|&&value| value < threshold).count()
+pub fn lost(winner_min: &[f32], threshold: f32) -> usize {
+    winner_min.iter().filter(|&&value| value < threshold).count()
 }
 
 /// The quantile of some values, interpolated linearly between neighbours: NumPy's default, and type 7 of Hyndman and
@@ -111,8 +111,8 @@ mod tests {
 
     #[test]
     fn the_threshold_loses_about_its_share_of_the_wins() {
-        let bleakest: Vec<f32> = (0..500).map(|i| -1.0 + i as f32 / 500.0).collect();
-        let found = Calibration::of(&bleakest, 0.05, 50).unwrap();
+        let winner_min: Vec<f32> = (0..500).map(|i| -1.0 + i as f32 / 500.0).collect();
+        let found = Calibration::of(&winner_min, 0.05, 50).unwrap();
         assert_eq!((found.games, found.lost), (500, 25));
         close(found.false_positive_rate(), 0.05);
         let (low, high) = found.interval();

@@ -57,8 +57,8 @@ impl GameRecord {
             (false, Some(threshold)) => lines.push(format!("resignation below {threshold:.3}")),
             (false, None) => {}
         }
-        if let (Some(bleakest), Outcome::Black | Outcome::White) = (self.winner_min_value, self.outcome) {
-            lines.push(format!("bleakest value of the winner {bleakest:+.3}"));
+        if let (Some(winner_min), Outcome::Black | Outcome::White) = (self.winner_min_value, self.outcome) {
+            lines.push(format!("minimum root value of the winner {winner_min:+.3}"));
         }
         for Takeover { turn, model } in &self.takeovers {
             lines.push(format!("from move {} on played by {model}", turn + 1));

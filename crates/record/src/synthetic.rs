@@ -66,7 +66,7 @@ pub fn game(model: &str, worker: &str, index: u64, size: Size, visits: u32) -> G
         resign_threshold: (!calibration).then_some(THRESHOLD),
         would_resign_turn: would_resign(&turns),
         mean_depth: (!calibration).then_some(2.5),
-        winner_min_value: outcome.winner().and_then(|winner| bleakest(winner, &turns)),
+        winner_min_value: outcome.winner().and_then(|winner| winner_min(winner, &turns)),
         outcome,
         score,
         end,
@@ -117,7 +117,7 @@ fn would_resign(turns: &[Turn]) -> Option<u16> {
     for_mover(turns).find(|&(_, _, value)| value < THRESHOLD).map(|(i, _, _)| i as u16)
 }
 
-fn bleakest(winner: Color, turns: &[Turn]) -> Option<f32> {
+fn winner_min(winner: Color, turns: &[Turn]) -> Option<f32> {
     for_mover(turns).filter(|&(_, mover, _)| mover == winner).map(|(_, _, value)| value).min_by(f32::total_cmp)
 }
 

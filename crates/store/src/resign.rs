@@ -18,7 +18,7 @@ const TOML: &str = ".toml";
 pub struct ResignThreshold {
     /// Root value for the mover below which it resigns: -1 to 0.
     pub threshold: f32,
-    /// The quantile of the bleakest values that it is.
+    /// The quantile of the winner's minimum root values that it is.
     pub quantile: f32,
     /// Calibration games with a winner that it comes from: the newest ones.
     pub games: usize,

@@ -121,14 +121,17 @@ fn resignation(game: &GameRecord) -> Vec<String> {
     if game.calibration && game.end == EndReason::Resignation {
         problems.push("a calibration game that ended by resignation".to_owned());
     }
-    let bleakest = game.outcome.winner().and_then(|winner| bleakest(winner, &game.turns));
-    if game.winner_min_value != bleakest {
-        problems.push(format!("bleakest value {:?}, and its turns have {bleakest:?}", game.winner_min_value));
+    let winner_min = game.outcome.winner().and_then(|winner| winner_min(winner, &game.turns));
+    if game.winner_min_value != winner_min {
+        problems.push(format!(
+            "winner's minimum root value {:?}, and its turns have {winner_min:?}",
+            game.winner_min_value
+        ));
     }
     problems
 }
 
-fn bleakest(winner: Color, turns: &[Turn]) -> Option<f32> {
+fn winner_min(winner: Color, turns: &[Turn]) -> Option<f32> {
     let own = turns.iter().enumerate().filter(|(number, _)| GameRecord::to_move(*number) == winner);
     own.filter(|(_, turn)| turn.is_searched()).map(|(_, turn)| winner.sign() * turn.root_value).min_by(f32::total_cmp)
 }

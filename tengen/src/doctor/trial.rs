@@ -29,7 +29,7 @@ impl Trial {
     }
 }
 
-/// Retries a device in a precision.
+/// Tries a device in a precision.
 pub(super) fn of(device: Device, precision: Precision) -> Trial {
     let inference = timed(|| infer(device, precision));
     let unsupported = matches!(inference, Err(NetError::NoBf16 { .. }));

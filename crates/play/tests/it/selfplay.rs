@@ -381,7 +381,7 @@ fn decided_games_are_searched_less_and_played_to_the_end() {
 }
 
 #[test]
-fn the_bleakest_value_is_the_winners_own_worst() {
+fn the_winner_min_value_is_the_winners_own_worst() {
     for record in selfplay(&config(&[]), 8, 0..20, None) {
         let Some(winner) = record.outcome.winner() else {
             assert_eq!(record.winner_min_value, None);
