@@ -1,4 +1,4 @@
-//! ARCHITECTURE.md says which room may use which; cargo knows which does.
+//! ARCHITECTURE.md says which crate may use which; cargo knows which does.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -37,23 +37,23 @@ fn dependencies() -> Uses {
 }
 
 #[test]
-fn rooms_use_what_the_architecture_says() {
+fn crates_use_what_the_architecture_says() {
     let documented = documented();
     let actual = dependencies();
-    let rooms: BTreeSet<String> = actual.keys().cloned().collect();
-    assert_eq!(rooms, documented.keys().cloned().collect(), "the rooms of the table");
-    for (room, uses) in &actual {
-        let uses: BTreeSet<String> = uses.intersection(&rooms).cloned().collect();
-        match documented[room].first().map(String::as_str) {
+    let crates: BTreeSet<String> = actual.keys().cloned().collect();
+    assert_eq!(crates, documented.keys().cloned().collect(), "the crates of the table");
+    for (name, uses) in &actual {
+        let uses: BTreeSet<String> = uses.intersection(&crates).cloned().collect();
+        match documented[name].first().map(String::as_str) {
             Some("every crate") => {}
-            _ => assert_eq!(uses, documented[room], "what {room} uses"),
+            _ => assert_eq!(uses, documented[name], "what {name} uses"),
         }
     }
 }
 
 #[test]
-fn one_room_names_each_heavy_library() {
-    for (library, room) in [
+fn one_crate_names_each_heavy_library() {
+    for (library, name) in [
         ("metrics-exporter-prometheus", "runtime"),
         ("tch", "net"),
         ("torch-sys", "net"),
@@ -62,7 +62,7 @@ fn one_room_names_each_heavy_library() {
         ("s3s", "testing"),
     ] {
         let users = dependencies().into_iter().filter(|(_, uses)| uses.contains(library)).map(|(user, _)| user);
-        assert_eq!(users.collect::<Vec<_>>(), [room], "who names {library}");
+        assert_eq!(users.collect::<Vec<_>>(), [name], "who names {library}");
     }
 }
 
@@ -71,19 +71,19 @@ fn the_shuffler_ships_without_libtorch() {
     let all = dependencies();
     let mut open = vec!["shuffler".to_owned()];
     let mut seen = BTreeSet::new();
-    while let Some(room) = open.pop() {
-        if seen.insert(room.clone()) {
-            open.extend(all.get(&room).into_iter().flatten().cloned());
+    while let Some(name) = open.pop() {
+        if seen.insert(name.clone()) {
+            open.extend(all.get(&name).into_iter().flatten().cloned());
         }
     }
     assert!(!seen.contains("net") && !seen.contains("tch"), "the shuffler reaches {seen:?}");
 }
 
 #[test]
-fn pure_rooms_forbid_clock_files_and_global_randomness() {
+fn pure_crates_forbid_clock_files_and_global_randomness() {
     let rules = repository().join("crates/pure.clippy.toml").canonicalize().unwrap();
-    for room in ["go", "config", "mcts", "record", "ratings"] {
-        let own = repository().join("crates").join(room).join("clippy.toml");
+    for name in ["go", "config", "mcts", "record", "ratings"] {
+        let own = repository().join("crates").join(name).join("clippy.toml");
         assert_eq!(own.canonicalize().unwrap(), rules, "{}", own.display());
     }
 }
