@@ -1,6 +1,6 @@
 //! The schedule of `tengen run`: how its models become rated.
 //!
-//! A [`SearchPlan`] has the matches of a new model, or those of the finished run. Pairs that are chosen by what their games tell are kept
+//! A [`MatchPlan`] has the matches of a new model, or those of the finished run. Pairs that are chosen by what their games tell are kept
 //! in the store before they play, so that a run that is killed anywhere continues with the same games. [`Generations`] follows the
 //! models of a run from plan to plan.
 
@@ -21,14 +21,14 @@ use crate::{Arena, EvaluatorError, RatedRun};
 pub struct Generations {
     /// The newest model whose matches are all played.
     measured: u32,
-    plan: Option<SearchPlan>,
+    plan: Option<MatchPlan>,
     /// Whether the finished run has its final matches.
     finished: bool,
 }
 
 /// Matches that are still to be played.
 #[derive(Debug)]
-struct SearchPlan {
+struct MatchPlan {
     newest: u32,
     /// Whether they are the final ones of the run.
     last: bool,
@@ -40,33 +40,31 @@ struct SearchPlan {
     margin: Option<f64>,
 }
 
-impl SearchPlan {
+impl MatchPlan {
     /// What the configuration wants for a new model.
-    fn of_model(rated: &RatedRun, newest: u32) -> Result<SearchPlan, EvaluatorError> {
+    fn of_model(rated: &RatedRun, newest: u32) -> Result<MatchPlan, EvaluatorError> {
         let evaluate = &rated.config().evaluate;
         let (count, games) = (evaluate.pairs_per_model, evaluate.games_per_pair as u64);
-        let none = SearchPlan { newest, last: false, pairs: VecDeque::new(), turns: 0..0, margin: None };
+        let none = MatchPlan { newest, last: false, pairs: VecDeque::new(), turns: 0..0, margin: None };
         let against = |other: u32| (pair(rated, newest, other), games);
         Ok(match evaluate.pairing {
             Pairing::Fibonacci => {
-                SearchPlan { pairs: ancestors(newest, evaluate.every).take(count).map(against).collect(), ..none }
+                MatchPlan { pairs: ancestors(newest, evaluate.every).take(count).map(against).collect(), ..none }
             }
             Pairing::Informed if rated.hidden()?.contains(&newest) => none,
-            Pairing::Informed if rated.ladder(newest)?.models() < 2 => {
-                SearchPlan { pairs: [against(0)].into(), ..none }
-            }
-            Pairing::Informed => SearchPlan { turns: 0..count, ..none },
+            Pairing::Informed if rated.ladder(newest)?.models() < 2 => MatchPlan { pairs: [against(0)].into(), ..none },
+            Pairing::Informed => MatchPlan { turns: 0..count, ..none },
         })
     }
 
     /// What the configuration wants when the run has all its models: the last one against `random` and the model half its age, and
     /// then the final pairs.
-    fn last(rated: &RatedRun, newest: u32) -> SearchPlan {
+    fn last(rated: &RatedRun, newest: u32) -> MatchPlan {
         let (evaluate, cycle) = (&rated.config().evaluate, &rated.config().cycle);
         let margin = Some(f64::from(cycle.final_margin)).filter(|&margin| margin > 0.0);
         let pairs = final_pairs(rated, newest).map(|pair| (pair, cycle.final_games as u64)).into();
         let first = evaluate.pairs_per_model;
-        SearchPlan { newest, last: true, pairs, turns: first..first + cycle.final_pairs, margin }
+        MatchPlan { newest, last: true, pairs, turns: first..first + cycle.final_pairs, margin }
     }
 
     /// The next two players, and how many games they are to have played against each other.
@@ -97,7 +95,7 @@ impl Generations {
             return Ok(Step::Finished);
         }
         if newest > self.measured && (has_all || newest.is_multiple_of(every)) {
-            self.plan = Some(SearchPlan::of_model(rated, newest)?);
+            self.plan = Some(MatchPlan::of_model(rated, newest)?);
             return Ok(Step::Worked);
         }
         let next = (newest / every + 1) * every;
@@ -105,7 +103,7 @@ impl Generations {
     }
 
     /// Rates the models once the matches of a plan are played.
-    fn end(&mut self, rated: &RatedRun, SearchPlan { newest, last, .. }: SearchPlan) -> Result<(), EvaluatorError> {
+    fn end(&mut self, rated: &RatedRun, MatchPlan { newest, last, .. }: MatchPlan) -> Result<(), EvaluatorError> {
         let name = rated.numbered(newest).to_string();
         if let Some(row) = rated.rate()?.rows().into_iter().find(|row| row.player == name) {
             let (elo, margin) = (row.elo.round(), (1.96 * row.error).round());
@@ -114,7 +112,7 @@ impl Generations {
         self.measured = newest;
         self.finished = last;
         let has_all = newest >= rated.config().cycle.models;
-        self.plan = (has_all && !last).then(|| SearchPlan::last(rated, newest));
+        self.plan = (has_all && !last).then(|| MatchPlan::last(rated, newest));
         Ok(())
     }
 }

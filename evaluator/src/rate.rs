@@ -14,7 +14,7 @@ pub use options::{AnchorChoice, PriorChoice};
 pub use report::{Fit, Numbers, Rated, Report};
 pub use results::{Results, ResultsError, read};
 
-/// The probability below which a goodness_of_fit is no accident.
+/// The probability below which a misfit is no accident.
 const SUSPICIOUS: f64 = 0.001;
 
 /// How results are to be rated.

@@ -27,7 +27,7 @@ pub struct Args {
     /// Stop when this worker has published so many games with the model, counting earlier ones [default: never]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=1_000_000_000_u64))]
     games: Option<u64>,
-    /// Games of one model, of all workers, after which a worker that follow_latest a run waits for the next model; never fewer than that
+    /// Games of one model, of all workers, after which a worker that follows a run waits for the next model; never fewer than that
     /// model waits for, and 0 for no bound [default: as many as the window of the next model holds]
     #[arg(long, env = "TENGEN_MAX_GAMES_PER_MODEL", value_name = "N", allow_negative_numbers = true, value_parser = within(0..=1_000_000_000_u64))]
     max_games_per_model: Option<u64>,

@@ -1,7 +1,7 @@
 //! How many games of one model are of use, and whether they are there.
 //!
 //! The next model is trained on a window of the newest games. Games of one model beyond the size of that window push out games
-//! of the same model, so a worker that follow_latest a run stops there and waits for the next model.
+//! of the same model, so a worker that follows a run stops there and waits for the next model.
 //!
 //! A worker counts its own games. Those of others are listed, when they may be enough at the rate seen so far: after 10 seconds
 //! at the earliest and every five minutes at least. Files are read only when their number says that there may be enough games.
@@ -138,7 +138,7 @@ impl Bound {
     }
 }
 
-/// The size of the window that follow_latest a model, at most, and whether it counts positions: the formulas of `shuffler`'s `limit`.
+/// The size of the window that follows a model, at most, and whether it counts positions: the formulas of `shuffler`'s `window_size`.
 /// The power law of the played games stays below its upper bound, which is used here.
 fn window(config: &RunConfig, model: u32) -> (u64, bool) {
     let window = &config.window;

@@ -1,7 +1,7 @@
 //! The shuffler stage: turns the newest games into the examples that the next model is trained on.
 //!
-//! The cast: the `window` is chosen from the summaries of the games (`catalogue`), newest first, up to its `limit`; the `draw` decides how
-//! often each of its positions is taken, all alike or by weight (`weigh`); it reads those rows and mixes them; the store publishes
+//! The cast: the `window` is chosen from the summaries of the games (`index`), newest first, up to its `window_size`; the `sampler` decides how
+//! often each of its positions is taken, all alike or by weight (`weighted_sampler`); it reads those rows and mixes them; the store publishes
 //! them in parts with a manifest that says where they come from. The `driver` does that for one model after the other, and has the
 //! resign threshold computed (`calibrate`) when games arrive, for the workers that play.
 //!

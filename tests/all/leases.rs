@@ -1,4 +1,4 @@
-//! One process at a time works under a name, and a worker that follow_latest a run does not play without bound.
+//! One process at a time works under a name, and a worker that follows a run does not play without bound.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What no single room can check.
+//! What no single crate can check.
 
 // All of this is tests, and a panic is how a test fails; clippy only knows functions marked as tests.
 #![allow(clippy::unwrap_used)]

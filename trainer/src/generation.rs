@@ -152,7 +152,7 @@ impl<'a> Course<'a> {
         let others = [
             ("examples", examples.len() as f32),
             ("samples_per_new_position", drawn.mean_per_new_position as f32),
-            ("reuse_limit", drawn.mean_per_position as f32),
+            ("samples_per_position", drawn.mean_per_position as f32),
             ("symmetry_spread", spread),
             ("largest_update_ratio", diagnostics.iter().map(|vital| vital.update_ratio).fold(0.0, f32::max)),
         ];

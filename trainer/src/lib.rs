@@ -1,15 +1,15 @@
 //! The trainer stage: learns from the shards of a generation and publishes the next model.
 //!
 //! The cast: the [`Driver`] makes one model after the other. It finds out where training goes on (`resume`), reads the
-//! examples in their order (`feed`), hands them batch by batch to [`net::Trainer`] (`generation`), and writes down what it sees
+//! examples in their order (`dataset`), hands them batch by batch to [`net::Trainer`] (`generation`), and writes down what it sees
 //! (`journal`, `events`). All that it remembers between two models is in the store, so the process can be killed and
 //! started again at any time.
 //!
 //! What it measures is what is never learned from: games of the run that are set aside, and games of people ([`Reference`]).
 //!
 //! A run may begin with weights from elsewhere ([`InitialWeights`]), or with a model that learned from games of people ([`bootstrap`](fn@bootstrap),
-//! `people`). `files` are the commands that give networks away and take them over;
-//! `noise` tries what wrong results would do to one.
+//! `supervised`). `files` are the commands that give networks away and take them over;
+//! `label_noise` tries what wrong results would do to one.
 
 mod bootstrap;
 mod bootstrap_command;

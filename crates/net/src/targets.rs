@@ -212,7 +212,7 @@ mod tests {
             best_child_value: -0.1,
             network_value: 0.0,
             prior_entropy: 1.0,
-            policy_surprise_weight: None,
+            policy_surprise: None,
             outcome: Outcome::Black,
             score: None,
             area: None,

@@ -75,7 +75,7 @@ impl SearchDriver {
 
     /// The Kullback-Leibler divergence of a policy, in visits of moves by their index, from the network's priors before noise,
     /// in nats; `None` before these are known. It is good to 8 bits, since it is to be stored: all 24 take 4 bytes more.
-    pub fn policy_surprise_weight(&self, visits: &[(u16, u32)]) -> Option<f32> {
+    pub fn policy_surprise(&self, visits: &[(u16, u32)]) -> Option<f32> {
         let total = visits.iter().map(|(_, count)| count).sum::<u32>() as f32;
         let term = |&(mv, count): &(u16, u32)| {
             let share = count as f32 / total;

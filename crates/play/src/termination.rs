@@ -230,7 +230,7 @@ pub(crate) fn searched(thinker: &SearchDriver, kind: SearchKind, weight: f32, mv
     let target = search.policy_target().into_iter();
     let mut visits: Vec<(u16, u32)> = target.map(|(mv, count)| (mv.index(size) as u16, count)).collect();
     visits.sort_unstable();
-    let policy_surprise_weight = thinker.policy_surprise_weight(&visits);
+    let policy_surprise = thinker.policy_surprise(&visits);
     Turn {
         mv,
         kind,
@@ -240,7 +240,7 @@ pub(crate) fn searched(thinker: &SearchDriver, kind: SearchKind, weight: f32, mv
         best_child_value: search.best_move().map_or(search.root_value(), |best| best.value).black(),
         network_value: search.network_value().black(),
         prior_entropy: thinker.prior_entropy(),
-        policy_surprise_weight,
+        policy_surprise,
         note: Some(Box::new(note(search))),
     }
 }

@@ -41,7 +41,7 @@ pub struct Example {
     pub prior_entropy: f32,
     /// Kullback-Leibler divergence of the search's policy, as `visits` have it, from those priors, in nats; `None` for games of
     /// people, and in games by a program that did not say it.
-    pub policy_surprise_weight: Option<f32>,
+    pub policy_surprise: Option<f32>,
     /// Who won.
     pub outcome: Outcome,
     /// Black's area minus White's after komi, in points; `None` after resignation.

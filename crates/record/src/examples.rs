@@ -94,10 +94,10 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
             rows().map(|e| e.prior_entropy),
         ),
         optional_numbers::<Float32Type>(
-            "policy_surprise_weight",
+            "policy_surprise",
             "Kullback-Leibler divergence of the policy to learn from those priors, in nats; none for games of people, and in \
              older files",
-            rows().map(|e| e.policy_surprise_weight),
+            rows().map(|e| e.policy_surprise),
         ),
         numbers::<Int8Type>("outcome", "1 Black won, -1 White won, 0 draw", rows().map(|e| e.outcome.as_i8())),
         optional_numbers::<Float32Type>(
@@ -137,14 +137,14 @@ pub fn from_batch(batch: &RecordBatch) -> Result<Vec<Example>, RecordError> {
 }
 
 /// The columns that [`surprises`] reads.
-pub const SURPRISE_COLUMNS: [&str; 3] = ["root_value", "network_value", "policy_surprise_weight"];
+pub const SURPRISE_COLUMNS: [&str; 3] = ["root_value", "network_value", "policy_surprise"];
 
 /// What a search found out about a position that the network did not know.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Surprise {
     /// How far the search's value was from the network's, 0 to 2.
     pub value: f32,
-    /// How far its policy was from the network's: see [`Example::policy_surprise_weight`].
+    /// How far its policy was from the network's: see [`Example::policy_surprise`].
     pub policy: Option<f32>,
 }
 
@@ -163,7 +163,7 @@ pub fn surprises(batch: &RecordBatch) -> Result<Vec<Surprise>, RecordError> {
     let policies = read::policy_surprises(&table)?;
     (0..table.rows())
         .map(|row| {
-            let policy = read::policy_surprise_weight(policies, row)?;
+            let policy = read::policy_surprise(policies, row)?;
             Ok(Surprise { value: (root[row] - network[row]).abs(), policy })
         })
         .collect()

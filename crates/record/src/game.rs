@@ -204,7 +204,7 @@ impl GameRecord {
             best_child_value: played.best_child_value,
             network_value: played.network_value,
             prior_entropy: played.prior_entropy,
-            policy_surprise_weight: played.policy_surprise_weight,
+            policy_surprise: played.policy_surprise,
             outcome: self.outcome,
             score: self.score,
             area: None,

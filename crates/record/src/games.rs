@@ -20,7 +20,7 @@ use crate::{GameRecord, RecordError, SearchKind, Turn};
 use read::{Headers, Turns};
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
-pub const VERSION: &str = "games/4";
+pub const VERSION: &str = "games/5";
 
 /// The columns, each with a `doc` in its metadata, and the version.
 pub fn schema() -> Arc<Schema> {
@@ -189,7 +189,7 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
         lists_of_optional::<Float32Type>(
             "policy_surprises",
             "Kullback-Leibler divergence of each search's policy from those priors, in nats; none in older files",
-            games.iter().map(|g| g.turns.iter().map(|turn| turn.policy_surprise_weight)),
+            games.iter().map(|g| g.turns.iter().map(|turn| turn.policy_surprise)),
         ),
     ]
 }

@@ -114,7 +114,7 @@ fn played(record: &Record, mv: Move, value: f32) -> Turn {
         best_child_value: value,
         network_value: value,
         prior_entropy: 0.0,
-        policy_surprise_weight: None,
+        policy_surprise: None,
         note: None,
     }
 }

@@ -102,7 +102,7 @@ fn searched(random: &mut Random, size: Size, mv: Move, choices: &[Move], visits:
         best_child_value: random.value(),
         network_value: random.value(),
         prior_entropy: random.value().abs() * (choices.len() as f32).ln(),
-        policy_surprise_weight: Some(random.value().abs()),
+        policy_surprise: Some(random.value().abs()),
         note: None,
     }
 }

@@ -34,7 +34,7 @@ pub struct Turn {
     pub prior_entropy: f32,
     /// Kullback-Leibler divergence of the search's policy, as `visits` have it, from those priors, in nats; `None` where
     /// nothing was searched, or by a program that did not say it.
-    pub policy_surprise_weight: Option<f32>,
+    pub policy_surprise: Option<f32>,
     /// More about the search, for readable games. Tables do not hold it, so turns that were read have none.
     pub note: Option<Box<SearchAnnotations>>,
 }
@@ -105,7 +105,7 @@ impl Turn {
             best_child_value: 0.0,
             network_value: 0.0,
             prior_entropy: 0.0,
-            policy_surprise_weight: None,
+            policy_surprise: None,
             note: None,
         }
     }
@@ -133,7 +133,7 @@ impl Turn {
             check_value(value)?;
         }
         check_entropy(self.prior_entropy)?;
-        self.policy_surprise_weight.map_or(Ok(()), check_divergence)
+        self.policy_surprise.map_or(Ok(()), check_divergence)
     }
 }
 

@@ -86,22 +86,22 @@ mod tests {
 
     #[test]
     fn vitals_are_ready_from_the_first_work_to_the_drain() {
-        let diagnostics = Vitals::new();
-        assert!(!diagnostics.is_ready());
-        diagnostics.ready(Duration::from_secs(20));
-        assert!(diagnostics.is_ready());
-        diagnostics.drain();
-        assert!(!diagnostics.is_ready());
+        let vitals = Vitals::new();
+        assert!(!vitals.is_ready());
+        vitals.ready(Duration::from_secs(20));
+        assert!(vitals.is_ready());
+        vitals.drain();
+        assert!(!vitals.is_ready());
     }
 
     #[test]
     fn vitals_idle_counts_from_the_last_step_or_the_start() {
-        let diagnostics = Vitals::new();
-        assert_eq!(diagnostics.idle(Duration::from_secs(20)), Duration::from_secs(20));
-        diagnostics.ready(Duration::from_secs(20));
-        assert_eq!(diagnostics.idle(Duration::from_secs(25)), Duration::from_secs(5));
-        diagnostics.alive(Duration::from_secs(26));
-        assert_eq!(diagnostics.idle(Duration::from_secs(26)), Duration::ZERO);
-        assert_eq!(diagnostics.idle(Duration::from_secs(25)), Duration::ZERO, "a clock read earlier by another thread");
+        let vitals = Vitals::new();
+        assert_eq!(vitals.idle(Duration::from_secs(20)), Duration::from_secs(20));
+        vitals.ready(Duration::from_secs(20));
+        assert_eq!(vitals.idle(Duration::from_secs(25)), Duration::from_secs(5));
+        vitals.alive(Duration::from_secs(26));
+        assert_eq!(vitals.idle(Duration::from_secs(26)), Duration::ZERO);
+        assert_eq!(vitals.idle(Duration::from_secs(25)), Duration::ZERO, "a clock read earlier by another thread");
     }
 }

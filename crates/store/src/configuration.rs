@@ -10,7 +10,7 @@ use crate::run::Run;
 
 /// Above the configuration in `run.toml`.
 const HEADER: &str = "# The configuration this run was started with. It does not change.\n";
-/// Before its digest, in the line that follow_latest.
+/// Before its digest, in the line that follows.
 const DIGEST: &str = "# Digest: ";
 
 /// The folder of a copy of it under its digest, which tells what was changed in `run.toml`.

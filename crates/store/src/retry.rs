@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::backoff::Backoff;
 use crate::classify::{is_refusal, system_error};
 
-/// Retries of one call, the first included: with the pauses between them, 6 s on average.
+/// Tries of one call, the first included: with the pauses between them, 6 s on average.
 const TRIES: u32 = 7;
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);

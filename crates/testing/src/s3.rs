@@ -112,7 +112,7 @@ impl Server {
     }
 
     /// What the server was asked since this was last called, in order: `HEAD`, `GET`, `PUT` or `DELETE` and the path of an
-    /// object, `LIST` and the beginning of the names that are listed. Retries after the first are among them.
+    /// object, `LIST` and the beginning of the names that are listed. Tries after the first are among them.
     pub fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.state.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }

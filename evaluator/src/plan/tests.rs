@@ -61,8 +61,8 @@ impl Simulation {
         let (rated, mut left) = (self.rated(), self.killed_after);
         let models = self.config.cycle.models;
         let measured = (1..=models).filter(|number| number % self.config.evaluate.every == 0);
-        let plans = measured.map(|newest| SearchPlan::of_model(&rated, newest).expect("the results can be rated"));
-        plans.chain(std::iter::once_with(|| SearchPlan::last(&rated, models))).all(|mut plan| {
+        let plans = measured.map(|newest| MatchPlan::of_model(&rated, newest).expect("the results can be rated"));
+        plans.chain(std::iter::once_with(|| MatchPlan::last(&rated, models))).all(|mut plan| {
             while let Some((pair, games)) = plan.next(&rated).expect("the results can be rated") {
                 if !self.play(&rated, pair.each_ref(), games, &mut left) {
                     return false;

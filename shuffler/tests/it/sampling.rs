@@ -114,7 +114,7 @@ fn surprising_positions_are_drawn_more_often() {
 
 #[test]
 fn positions_with_surprising_policies_are_drawn_more_often() {
-    let policy = |example: &Example| example.policy_surprise_weight.unwrap();
+    let policy = |example: &Example| example.policy_surprise.unwrap();
     surprising(&["window.policy_surprise_weight=0.75"], |of| 0.25 + 0.75 * of(&policy));
     surprising(&["window.value_surprise_weight=0.25", "window.policy_surprise_weight=0.5"], |of| {
         0.25 + 0.25 * of(&|example| (example.root_value - example.network_value).abs()) + 0.5 * of(&policy)

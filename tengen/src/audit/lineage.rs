@@ -8,7 +8,7 @@ use store::{ModelCard, StoreError};
 use super::Audit;
 
 impl Audit<'_> {
-    /// Reads every model, and follow_latest each to its parent.
+    /// Reads every model, and follows each to its parent.
     pub(super) fn models(&mut self, stop: &Stop) -> Result<(), StoreError> {
         let numbers = self.run.models().list()?;
         let played = self.run.games().models();

@@ -115,7 +115,7 @@ fn ending(game: &GameRecord, board: &Game, config: &RunConfig) -> Option<String>
     (!over).then(|| format!("the board does not show an end by {}", game.end))
 }
 
-/// What the record says of resigning follow_latest from the values.
+/// What the record says of resigning follows from the values.
 fn resignation(game: &GameRecord) -> Vec<String> {
     let mut problems = Vec::new();
     if game.calibration && game.end == EndReason::Resignation {

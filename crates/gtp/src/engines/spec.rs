@@ -39,7 +39,7 @@ pub struct EngineSpecs {
     pub engine: Vec<EngineSpec>,
 }
 
-/// EngineSpecs that cannot be used.
+/// Engine specs that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EngineSpecError {
     /// Not TOML, or not of the right shape.

@@ -87,7 +87,7 @@ fn noise_goes_into_the_priors_once_for_each_move_and_also_into_a_kept_tree() {
         let target: Vec<f32> = target.iter().map(|&(_, count)| count as f32).collect();
         let total: f32 = target.iter().sum();
         let expected: f32 = target.iter().map(|count| count / total * (count / total * legal).ln()).sum();
-        let surprise = thinker.policy_surprise_weight(&visits).expect("something was searched");
+        let surprise = thinker.policy_surprise(&visits).expect("something was searched");
         assert!(
             (surprise - expected).abs() <= expected / 256.0 + 1e-4,
             "{surprise}, {expected}: the priors are those before the noise"

@@ -28,7 +28,7 @@ pub(super) struct Columns<'a> {
     network_value: &'a [f32],
     prior_entropy: &'a [f32],
     /// Not in older files.
-    policy_surprise_weight: Option<&'a Float32Array>,
+    policy_surprise: Option<&'a Float32Array>,
     outcome: &'a [i8],
     score: &'a Float32Array,
     area_black: &'a BinaryArray,
@@ -58,7 +58,7 @@ impl<'a> Columns<'a> {
             best_child_value: table.numbers::<Float32Type>("best_child_value")?,
             network_value: table.numbers::<Float32Type>("network_value")?,
             prior_entropy: table.numbers::<Float32Type>("prior_entropy")?,
-            policy_surprise_weight: policy_surprises(&table)?,
+            policy_surprise: policy_surprises(&table)?,
             outcome: table.numbers::<Int8Type>("outcome")?,
             score: table.optional_numbers::<Float32Type>("score")?,
             area_black: table.optional_bytes("area_black")?,
@@ -83,7 +83,7 @@ impl<'a> Columns<'a> {
         value("best_child_value", row, self.best_child_value[row])?;
         value("network_value", row, self.network_value[row])?;
         entropy(row, self.prior_entropy[row])?;
-        policy_surprise_weight(self.policy_surprise_weight, row)?;
+        policy_surprise(self.policy_surprise, row)?;
         read_outcome("outcome", row, self.outcome[row])?;
         self.area(row, size)?;
         self.weight(row).map(drop)
@@ -107,7 +107,7 @@ impl<'a> Columns<'a> {
             best_child_value: value("best_child_value", row, self.best_child_value[row])?,
             network_value: value("network_value", row, self.network_value[row])?,
             prior_entropy: entropy(row, self.prior_entropy[row])?,
-            policy_surprise_weight: policy_surprise_weight(self.policy_surprise_weight, row)?,
+            policy_surprise: policy_surprise(self.policy_surprise, row)?,
             outcome: read_outcome("outcome", row, self.outcome[row])?,
             score: optional(self.score, row),
             area: self.area(row, size)?,
@@ -195,17 +195,17 @@ fn entropy(row: usize, entropy: f32) -> Result<f32, RecordError> {
 
 /// The column of divergences, which older files do not have.
 pub(super) fn policy_surprises<'a>(table: &Table<'a>) -> Result<Option<&'a Float32Array>, RecordError> {
-    match table.has("policy_surprise_weight") {
-        true => table.optional_numbers::<Float32Type>("policy_surprise_weight").map(Some),
+    match table.has("policy_surprise") {
+        true => table.optional_numbers::<Float32Type>("policy_surprise").map(Some),
         false => Ok(None),
     }
 }
 
-pub(super) fn policy_surprise_weight(column: Option<&Float32Array>, row: usize) -> Result<Option<f32>, RecordError> {
+pub(super) fn policy_surprise(column: Option<&Float32Array>, row: usize) -> Result<Option<f32>, RecordError> {
     let divergence = column.and_then(|column| optional(column, row));
     match divergence.map_or(Ok(()), check_divergence) {
         Ok(()) => Ok(divergence),
-        Err(problem) => Err(value_error("policy_surprise_weight", row, problem)),
+        Err(problem) => Err(value_error("policy_surprise", row, problem)),
     }
 }
 

@@ -204,7 +204,7 @@ impl<'a> Turns<'a> {
             best_child_value: best[i],
             network_value: network[i],
             prior_entropy: entropy[i],
-            policy_surprise_weight: surprises[i],
+            policy_surprise: surprises[i],
             note: None,
         };
         Ok(moves.into_iter().enumerate().map(turn).collect())

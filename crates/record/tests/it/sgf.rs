@@ -49,7 +49,7 @@ fn comments_say_what_the_search_thought() {
         best_child_value: -0.5,
         network_value: 0.25,
         prior_entropy: 1.5,
-        policy_surprise_weight: Some(0.5),
+        policy_surprise: Some(0.5),
         note: None,
     };
     let read = sgf::Record::parse(game.to_sgf().as_bytes()).unwrap();
