@@ -10,7 +10,7 @@ use crate::driver::{Schedule, Session};
 use crate::{Arena, EvaluatorError, RatedRun};
 
 /// Tests whether a model of the run is stronger than the champion, and makes it the champion if it is. Without a verdict after so
-/// many games it is not. Nothing else depends on it: self-play goes on with the newest model.
+/// many games it is not. Self-play uses the newest model whatever the verdict.
 pub struct Gate {
     candidate: u32,
     champion: PlayerId,

@@ -181,7 +181,7 @@ fn planned(rated: &RatedRun, newest: u32, turn: usize, margin: Option<f64>) -> R
 }
 
 /// The models that a new one meets, nearest first: of the models that are measured, those at distances 1, 2, 3, 5, 8, …; 0 is
-/// `random`. Only measured models, because the others have met nobody.
+/// `random`. Only measured models, because the others have no games.
 fn ancestors(number: u32, every: u32) -> impl Iterator<Item = u32> {
     let before = number.div_ceil(every);
     ratings::pairing::fibonacci().map_while(move |distance| before.checked_sub(distance)).map(move |nth| nth * every)

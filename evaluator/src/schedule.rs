@@ -88,8 +88,8 @@ impl Uncertain {
         Uncertain { about, left: pairs, waits, waiting: None }
     }
 
-    /// Whether the run may have two players by now. Only the next model is asked for, and now and then everything, since others may
-    /// have played with somebody who is no model.
+    /// Whether the run may have two players by now. Looks for the next model, and every few looks for all players, since
+    /// engines may have played in the meantime.
     fn may_pair(&mut self, rated: &RatedRun) -> Result<bool, EvaluatorError> {
         let Some((next, looks)) = &mut self.waiting else { return Ok(true) };
         *looks += 1;

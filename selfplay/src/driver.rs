@@ -201,7 +201,7 @@ impl runtime::Driver for Driver<'_> {
         Backoff::new(LOOK, LOOK_LATE)
     }
 
-    /// Games are in progress between two jobs where a newer model goes on with them.
+    /// Between two jobs, games are in progress where a newer model continues them.
     fn put_down(&mut self) -> Result<(), SelfplayError> {
         if self.unfinished.count() > 0 {
             let (left, abandoned) =
@@ -224,9 +224,8 @@ impl Games {
 }
 
 impl Played {
-    /// What is waited for; nothing when there is a newer model, or the shuffler may have found that games are damaged: then they
-    /// are counted, and played, once more. Thousands of workers wait, so this asks for one small object: the card of the next
-    /// model.
+    /// The reason to wait; `None` when there is a newer model, or when games may be damaged and have to be counted and replayed.
+    /// Thousands of workers wait, so this requests one small object: the card of the next model.
     fn wait(&mut self, run: &Run, games: Games) -> Result<Option<Waiting>, SelfplayError> {
         let next = self.model + 1;
         if run.models().exists(next)? {

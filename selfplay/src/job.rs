@@ -28,9 +28,9 @@ pub struct Job {
     pub cache: usize,
     /// Whether games say when they were played.
     pub times: bool,
-    /// Whether games in progress are left to others when the process is to stop, and such games are gone on with.
+    /// Whether to hand off games in progress on shutdown, and to continue games that others handed off.
     pub handoff_on_shutdown: bool,
-    /// Whether other models play next, so that games of any may be gone on with.
+    /// Whether other models play next, so that games of any model may be continued.
     pub follow_latest: bool,
     /// Root value for the mover below which it resigns, if anybody may, in the games that are still to be started.
     pub threshold: Threshold,

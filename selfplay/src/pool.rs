@@ -18,8 +18,8 @@ use crate::{SelfplayError, series, worker};
 /// ([`Job::handoff_on_shutdown`]), and what is finished is published all the same.
 ///
 /// `watch` is told several times a second how far the job is. When it breaks or fails no more games are started, and those in
-/// progress are finished, or left in `unfinished` if the configuration says so. Games in `unfinished` are gone on with
-/// first; they count for the model that began them.
+/// progress are finished, or left in `unfinished` if the configuration says so. Games in `unfinished` are continued first;
+/// they count for the model that began them.
 ///
 /// # Errors
 /// The model cannot be opened or fails, the store refuses the games, or `watch` has failed. Games that were published stay

@@ -61,8 +61,8 @@ impl Job {
         metrics::GAMES_RESUMED.add(now.resumed - before.resumed);
         let evaluator = now.evaluator.since(before.evaluator);
         metrics::EVALUATIONS.add(evaluator.evaluations);
-        metrics::RECALLED.add(evaluator.cache_hits);
-        metrics::BATCH_PLACES.add(evaluator.slots);
+        metrics::CACHE_HITS.add(evaluator.cache_hits);
+        metrics::BATCH_SLOTS.add(evaluator.slots);
         metrics::BATCHES.add(evaluator.batches);
         // Differences of whole microseconds, so that no part of one is lost.
         let micros = |progress: Progress| progress.evaluator.wait.as_micros() as u64;
@@ -77,7 +77,7 @@ impl Job {
 }
 
 fn put_down(left: u64, abandoned: u64) {
-    metrics::GAMES_LEFT.add(left);
+    metrics::GAMES_HANDED_OFF.add(left);
     metrics::GAMES_ABANDONED.add(abandoned);
 }
 

@@ -43,8 +43,8 @@ pub(crate) struct WindowGame {
 
 impl Window {
     /// The newest games of models before `generation`, newest model and newest file first, as many as the settings say,
-    /// leaving out those that are set aside and the files in `bad`. Of a game that was published twice the
-    /// first counts.
+    /// without the validation set and the files in `bad`. Of a game that was published twice the first
+    /// counts.
     pub(crate) fn choose(
         catalogue: &mut GameIndex,
         generation: u32,

@@ -28,7 +28,7 @@ pub(crate) struct Place<'a> {
     pub(crate) cache: usize,
     /// Whether games say when they were played.
     pub(crate) times: bool,
-    /// Games of people that every model is measured on.
+    /// Human games that every model is measured on.
     pub(crate) reference: Option<&'a Reference>,
 }
 

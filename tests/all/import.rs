@@ -1,4 +1,4 @@
-//! Games of people become games of a run.
+//! Human games become games of a run.
 
 use std::fs;
 use std::path::Path;

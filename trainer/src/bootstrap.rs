@@ -1,4 +1,4 @@
-//! A first model from games of people.
+//! A first model from human games.
 //!
 //! Positions are learned from in random order, each once a round: the move that was played, and who won. What is known so
 //! far is a checkpoint of the run with a file of its own, `bootstrap.toml`, so a bootstrap that was stopped or killed goes on
@@ -90,7 +90,7 @@ struct Bootstrap<'a> {
     watch: &'a mut dyn FnMut(Lesson),
 }
 
-/// Learns from games of people, beginning with some weights or with random ones, and publishes the outcome as model 1 of
+/// Learns from human games, beginning with some weights or with random ones, and publishes the outcome as model 1 of
 /// a run. `None` when `stop` was requested before; what was learned is saved.
 ///
 /// # Errors

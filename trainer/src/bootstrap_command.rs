@@ -18,7 +18,7 @@ use crate::{HumanGames, InitialWeights, files};
 /// Arguments of `trainer bootstrap`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Games of people to learn from: .sgf, or .sgf.gz
+    /// Human games to learn from: .sgf, or .sgf.gz
     #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "from")]
     sgf: Vec<PathBuf>,
     /// Begin with the weights of this model: one of any run in the store (v5-173, or v5 for the newest of run v5), 9x9-demo,

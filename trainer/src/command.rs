@@ -49,7 +49,7 @@ pub struct Args {
 /// What else a trainer does.
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Begin a run with what was learned from games of people, or with a model from elsewhere
+    /// Begin a run with what was learned from human games, or with a model from elsewhere
     ///
     /// The outcome is model 1 of the run, and its card tells what it was made of. Interrupted, it goes on where it was when
     /// it is started again.

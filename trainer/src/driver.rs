@@ -12,9 +12,9 @@ use crate::init::card;
 use crate::resume::{Work, resume};
 use crate::{Progress, Reference, TrainerError};
 
-/// How often the store is asked for shards.
+/// The interval between two looks for shards.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
-/// … at most, when it takes long.
+/// The longest interval, after a long wait.
 const LOOK_LATE: Duration = Duration::from_secs(10);
 
 /// Where models are trained, and what they are measured on: what belongs to the place.
@@ -22,7 +22,7 @@ const LOOK_LATE: Duration = Duration::from_secs(10);
 pub struct Setting<'a> {
     /// Where the network learns.
     pub workshop: TrainDevice,
-    /// Games of people that every model is measured on.
+    /// Human games that every model is measured on.
     pub reference: Option<&'a Reference>,
 }
 

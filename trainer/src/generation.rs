@@ -175,7 +175,7 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// Measures the model on games of people, if there are any.
+    /// Measures the model on human games, if there are any.
     fn measure_reference(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
         let Some(Reference { examples, constant, .. }) = self.reference else { return Ok(()) };
         let generation = self.shards.generation;

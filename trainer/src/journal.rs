@@ -29,7 +29,7 @@ pub(crate) enum Set {
     Train,
     /// Games that are never learned from.
     Holdout,
-    /// Games of people.
+    /// Human games.
     Human,
 }
 

@@ -1,15 +1,14 @@
 //! The trainer stage: learns from the shards of a generation and publishes the next model.
 //!
-//! The cast: the [`Driver`] makes one model after the other. It finds out where training goes on (`resume`), reads the
-//! examples in their order (`dataset`), hands them batch by batch to [`net::Trainer`] (`generation`), and writes down what it sees
-//! (`journal`, `events`). All that it remembers between two models is in the store, so the process can be killed and
-//! started again at any time.
+//! The cast: the [`Driver`] makes one model after the other. It finds the step to resume from (`resume`) and reads
+//! the examples in their order (`dataset`). [`net::Trainer`] takes them batch by batch (`generation`); losses go to `journal` and
+//! `events`. All state between two models is in the store, so the process may be killed and restarted at any time.
 //!
-//! What it measures is what is never learned from: games of the run that are set aside, and games of people ([`Reference`]).
+//! Models are measured on examples that are never trained on: the validation set of the run, and human games ([`Reference`]).
 //!
-//! A run may begin with weights from elsewhere ([`InitialWeights`]), or with a model that learned from games of people ([`bootstrap`](fn@bootstrap),
-//! `supervised`). `files` are the commands that give networks away and take them over;
-//! `label_noise` tries what wrong results would do to one.
+//! A run may begin with weights from elsewhere ([`InitialWeights`]), or with a model that was trained on human games
+//! ([`bootstrap`](fn@bootstrap), `supervised`). `files` has the commands that import and export networks; `label_noise` measures the
+//! effect of wrong results.
 
 mod bootstrap;
 mod bootstrap_command;
@@ -82,7 +81,7 @@ pub enum Progress {
         /// By how much the share of games that are won differs from what the values say, 0 to 1.
         calibration_error: f32,
     },
-    /// It has measured the finished model on games of people.
+    /// It has measured the finished model on human games.
     Human {
         /// The number of the model.
         generation: u32,

@@ -1,4 +1,4 @@
-//! Games of people that every model of a run is measured on, as in Minigo's figure 3.
+//! Human games that every model of a run is measured on, as in Minigo's figure 3.
 //!
 //! They are not what the run learns from, so they tell its models apart on one scale, which its own games, that grow with it,
 //! cannot.
@@ -84,10 +84,10 @@ impl Reference {
     }
 }
 
-/// Games of people that models are measured on.
+/// Human games that models are measured on.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ReferenceArgs {
-    /// Measure every model on some thousand positions of these games of people: .sgf, or .sgf.gz, for the board of the run
+    /// Measure every model on some thousand positions of these human games: .sgf or .sgf.gz, of the board of the run
     #[arg(long, env = "TENGEN_EVAL_SGF", value_name = "FILE")]
     eval_sgf: Option<PathBuf>,
 }

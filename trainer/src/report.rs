@@ -95,7 +95,7 @@ fn shortly(losses: &Losses) -> String {
     )
 }
 
-/// What a person follows on games of people.
+/// The losses on human games, as a line of the log.
 pub(crate) fn of_people(losses: &Losses, constant: f32) -> String {
     let Losses { policy, accuracy, top_three, value_error, .. } = losses;
     let [top, three] = [accuracy, top_three].map(|share| 100.0 * share);

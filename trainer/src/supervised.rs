@@ -1,4 +1,4 @@
-//! Games of people, to learn from.
+//! Human games, to learn from.
 
 use std::collections::HashSet;
 
@@ -27,7 +27,7 @@ pub struct HumanGames {
     sources: Vec<Source>,
 }
 
-/// The positions of [`HumanGames`] in random order, and once more in another, and so on.
+/// The positions of [`HumanGames`], epoch after epoch, each in its own random order.
 pub(crate) struct Order<'a> {
     people: &'a HumanGames,
     seed: u64,

@@ -33,8 +33,8 @@ pub struct SelfplaySpec {
 impl SelfplaySpec {
     /// The `index`-th game that `worker` plays with `model`.
     ///
-    /// `threshold` is the resign threshold in force. In calibration games nobody resigns, but the record tells when
-    /// somebody would have.
+    /// `threshold` is the resign threshold in force. Calibration games are played on, but their record tells when
+    /// the mover would have resigned.
     pub fn new(config: &ModelConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
         let seed = game_seed(config.seed, model, worker, index);
         let (selfplay, resign) = (&config.selfplay, &config.resign);

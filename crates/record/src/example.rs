@@ -47,7 +47,7 @@ pub struct Example {
     /// Black's area minus White's after komi, in points; `None` after resignation.
     pub score: Option<f32>,
     /// The points that count for each player in the end; `None` where the last position does not give the score, as after
-    /// resignation, or in games of people who took dead stones off.
+    /// resignation, or in human games who took dead stones off.
     pub area: Option<Stones>,
     /// How much it counts in training, above 0; 1 as a rule.
     pub weight: f32,

@@ -95,7 +95,7 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
         ),
         optional_numbers::<Float32Type>(
             "policy_surprise",
-            "Kullback-Leibler divergence of the policy to learn from those priors, in nats; none for games of people, and in \
+            "Kullback-Leibler divergence of the policy to learn from those priors, in nats; none for human games, and in \
              older files",
             rows().map(|e| e.policy_surprise),
         ),

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{EndReason, GameId, GameRecord, Outcome, SearchKind, Turn};
 
-/// Who plays the games of people, as the store knows players.
+/// Who plays the human games, as the store knows players.
 const HUMAN: &str = "human";
 
 /// Rules by which the stated score is Black's area minus White's.

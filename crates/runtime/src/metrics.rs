@@ -96,15 +96,15 @@ metrics! {
     Counter STORE_WRITTEN = "tengen_store_written_bytes_total": "Bytes published in the store";
 
     Counter GAMES = "tengen_games_total": "Self-play games finished";
-    Counter GAMES_ABANDONED = "tengen_games_abandoned_total": "Self-play games in progress that were given up because the process was to stop";
-    Counter GAMES_LEFT = "tengen_games_handed_off_total": "Self-play games in progress that were left to other workers because the process was to stop";
-    Counter GAMES_RESUMED = "tengen_games_resumed_total": "Self-play games that another process left and this one went on with";
+    Counter GAMES_ABANDONED = "tengen_games_abandoned_total": "Self-play games in progress that were discarded on shutdown";
+    Counter GAMES_HANDED_OFF = "tengen_games_handed_off_total": "Self-play games in progress that were handed off on shutdown";
+    Counter GAMES_RESUMED = "tengen_games_resumed_total": "Self-play games of another process that this one resumed";
     Gauge GAMES_UNPUBLISHED = "tengen_games_unpublished": "Finished self-play games that wait for others to share a file with";
     Counter POSITIONS = "tengen_positions_total": "Moves in finished self-play games";
     Counter VISITS = "tengen_visits_total": "Visits by which the moves of finished self-play games were chosen, those inherited from the search before included";
     Counter EVALUATIONS = "tengen_evaluations_total": "Positions evaluated by a model in self-play";
-    Counter RECALLED = "tengen_evaluation_cache_hits_total": "Positions in self-play whose evaluation was known from before: cache hits";
-    Counter BATCH_PLACES = "tengen_batch_slots_total": "Places that the batches of self-play have, evaluated or left out; evaluations by places is how full batches are";
+    Counter CACHE_HITS = "tengen_evaluation_cache_hits_total": "Positions in self-play whose evaluation was in the cache";
+    Counter BATCH_SLOTS = "tengen_batch_slots_total": "Slots of the batches of self-play, used or not; evaluations / slots is how full batches are";
     Counter BATCHES = "tengen_batches_total": "Batches of positions evaluated in self-play";
     Counter NETWORK_WAIT = "tengen_network_wait_microseconds_total": "How long the threads of self-play waited for these batches, all together, in microseconds: waits by batches is what a batch takes, the batches of other threads included that the device takes first";
     Gauge MODEL = "tengen_model_number": "Number of the model that self-play uses; 0 is random";
@@ -135,7 +135,7 @@ metrics! {
     Gauge HOLDOUT_LOSS = "tengen_holdout_loss" ["part"]: "What positions that are never learned from cost the newest model: policy (nats), value, ownership, score, l2, total";
     Gauge HOLDOUT_ACCURACY = "tengen_holdout_accuracy_ratio": "Share of them whose most probable move is the search's";
     Gauge HOLDOUT_CALIBRATION = "tengen_holdout_calibration_error_ratio": "By how much the share of them that is won differs from what the values say, on average over ten bins: expected calibration error, 0 to 1";
-    Gauge HUMAN_VALUE_ERROR = "tengen_human_value_error": "Squared error of the newest model's values on games of people, against their results: 0 to 4; only where --eval-sgf names games";
+    Gauge HUMAN_VALUE_ERROR = "tengen_human_value_error": "Squared error of the newest model's values on human games, against their results: 0 to 4; only where --eval-sgf names games";
     Gauge HUMAN_ACCURACY = "tengen_human_accuracy_ratio": "Share of their positions whose most probable move is the one that was played";
     Gauge HUMAN_TOP_THREE = "tengen_human_top_three_ratio": "Share of them whose three most probable moves hold the one that was played";
     Gauge LEARNING_RATE = "tengen_learning_rate": "Learning rate of the next step";

@@ -41,8 +41,8 @@ impl Archives {
         Archives { at, known: Arc::default() }
     }
 
-    /// All archives, the oldest first. They are numbered without gaps, so the next one is asked for until there is none; nothing
-    /// is listed. Whoever first lists files and then asks for archives misses none.
+    /// All archives, the oldest first. They are numbered without gaps, so this requests the next until there is none and
+    /// lists nothing. A reader that lists files first and archives after misses no game.
     pub(crate) fn list(&self) -> Result<Vec<Arc<Archive>>, StoreError> {
         let mut known = self.known().opened.last_key_value().map_or(0, |(&number, _)| number);
         loop {

@@ -37,8 +37,8 @@ impl RunFolder {
         self.numbered(folder, file.model).join(format!("{}.{extension}", file.stem))
     }
 
-    /// Publishes something under the name of the worker and the present time, or a later one: where somebody else goes on with
-    /// games of this worker, both may publish some in the same millisecond.
+    /// Publishes something under the name of the worker and the present time, or a later one: after a
+    /// hand-off two processes may publish games of one worker in the same millisecond.
     pub(crate) fn publish_now(
         &self,
         model: u32,

@@ -1,9 +1,9 @@
-//! Games that a process left before their end, for others to go on with.
+//! Games in progress that a process handed off.
 //!
 //! They lie in files like those of finished games: `unfinished/000330/<worker>-<time>.parquet` has games that `worker`
-//! began with model 330. Whoever goes on with those of a file claims it first, by a file `….taken.toml` beside it that
-//! exists once, and deletes both when the games are published or left again. Before the claim a taker notes what it is about to take
-//! (`unfinished/by/<taker>-<time>.toml`), so that one that was killed finds it when it is started again.
+//! began with model 330. A taker claims a file first, by one `….taken.toml` beside it, and
+//! deletes both when the games are published or handed off again. Before the claim a taker notes the file
+//! (`unfinished/by/<taker>-<time>.toml`), so that a killed taker finds it after a restart.
 //!
 //! So a game that was left is in progress in one place at most, and it is played to its end unless a worker that took it is
 //! killed and never comes back.
@@ -32,11 +32,11 @@ const TAKEN: &str = "taken.toml";
 pub struct TakenGames {
     /// Their file: the number of the model that began them, and the worker.
     pub file: FileRef,
-    /// Those that are neither published nor left once more.
+    /// The games that are neither published nor handed off again.
     pub games: Vec<GameRecord>,
 }
 
-/// Who goes on with the games of a file.
+/// The taker of a file.
 #[derive(Serialize, Deserialize)]
 struct Claim {
     taker: String,
@@ -95,7 +95,7 @@ impl InProgress {
                         return Ok(Some(taken));
                     }
                 }
-                // It was killed before its claim, or somebody else was quicker.
+                // It was killed before its claim, or another taker was quicker.
                 _ => self.at.store.delete(&self.intent_path(intent))?,
             }
         }
@@ -115,17 +115,17 @@ impl InProgress {
         Ok(None)
     }
 
-    /// The games of a file that was taken are published, or have been left once more: it is of no use any more.
+    /// Deletes a taken file whose games are all published or handed off again.
     ///
     /// # Errors
     /// A store that cannot be written.
     pub fn end(&self, taker: &str, file: &FileRef) -> Result<(), StoreError> {
-        // First, for without its claim somebody else would take it.
+        // First: without its claim another process would take it.
         self.at.store.delete(&self.file(file, PARQUET))?;
         self.give_back(taker, file)
     }
 
-    /// Somebody else may take the games of this file.
+    /// Releases the claim on a file.
     ///
     /// # Errors
     /// A store that cannot be written.
@@ -143,8 +143,8 @@ impl InProgress {
         Ok(())
     }
 
-    /// The numbers of the games that this worker began with this model and that were left, whoever goes on with them: what
-    /// is not to be begun again. Ask for them before [`Games::indices`](crate::Games::indices), for games go from here to there.
+    /// The numbers of the games that this worker began with this model and handed off, so that it does not begin them
+    /// again. Read them before [`Games::indices`](crate::Games::indices), for games go from here to there.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] for a file that this version cannot read. A damaged one is moved to quarantine.
@@ -156,7 +156,7 @@ impl InProgress {
         Ok(indices)
     }
 
-    /// The files of games that were left, each with who has taken it, if somebody has.
+    /// The files of games that were handed off, each with its taker, if any.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -202,12 +202,12 @@ impl InProgress {
         self.quarantine.read_or_move(self.read(file), &self.file(file, PARQUET), || self.quarantine(file))
     }
 
-    /// Claims a file; `false` when somebody else has it.
+    /// Claims a file; `false` when another taker has it.
     fn claim(&self, file: &FileRef, taker: &str) -> Result<bool, StoreError> {
         let intent = self.intent_path(&Stem::new(taker, self.at.store.now())?);
         self.at.store.publish_toml(&intent, &Intent { file: file.to_string() })?;
         match self.at.store.publish_toml(&self.file(file, TAKEN), &Claim { taker: taker.to_owned() }) {
-            // One that is gone when it is to be compared with this one was somebody else's, who is done.
+            // A claim that is gone at the comparison belonged to a taker that has finished.
             Err(StoreError::AlreadyExists { .. } | StoreError::NotFound { .. }) => {
                 self.at.store.delete(&intent)?;
                 Ok(false)

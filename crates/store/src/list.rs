@@ -31,7 +31,7 @@ impl Store {
         Ok(self.list(folder)?.1)
     }
 
-    /// The names of the files in a folder that begin so. A bucket is asked for no others.
+    /// The names of the files in a folder with this prefix. A bucket lists no others.
     pub(crate) fn files_beginning(&self, folder: &Path, begin: &str) -> Result<BTreeSet<String>, StoreError> {
         let Some(pages) = self.pages() else {
             let files = self.files(folder)?;
@@ -74,7 +74,7 @@ impl Store {
     /// What comes after a name in a folder, without what comes before it being looked at where that can be: the names of
     /// the files, each with nothing, and of the folders, each with its files.
     ///
-    /// A bucket is asked for what comes after, so that an old run costs no more than a young one. A folder on this machine
+    /// A bucket lists only later names, so the cost does not grow with the run. A folder on this machine
     /// is read as a whole, which takes microseconds for each name, and those of its folders that come after.
     pub(crate) fn after(
         &self,

@@ -28,7 +28,7 @@ impl Matches {
     }
 
     /// Publishes the games of a match, readable and as a table, under the name of the worker and the present time, or a later
-    /// one: evaluators that nobody gave a number all have the same, and publish some in the same millisecond. They are no
+    /// one: evaluators without a name share one, and may publish in the same millisecond. They are no
     /// examples.
     ///
     /// # Errors

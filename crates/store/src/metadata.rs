@@ -36,7 +36,7 @@ impl Store {
         if let Some(known) = self.find_toml(path)? {
             return Ok(known);
         }
-        // Somebody else may be quicker, perhaps with something else.
+        // Another process may be quicker, perhaps with other contents.
         self.publish_mark(path, found)?;
         let missing = || StoreError::NotFound { path: self.name(path) };
         self.find_toml(path)?.ok_or_else(missing)

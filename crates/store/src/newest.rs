@@ -20,7 +20,7 @@ impl NewestName {
 
     /// The newest name that `counts`; `None` when there is none.
     ///
-    /// What was the newest before is asked for once more only while nothing newer counts: somebody may have deleted it.
+    /// Reads the previously newest name again only while no newer one counts: it may have been deleted.
     pub(crate) fn find(&self, counts: impl Fn(&str) -> Result<bool, StoreError>) -> Result<Option<String>, StoreError> {
         let known = self.get();
         let later = self.at.store.after(&self.at.path([self.folder]), known.as_deref())?;

@@ -32,7 +32,7 @@ impl Quarantine {
         self.at.store.names_below(&self.at.path([QUARANTINE]))
     }
 
-    /// Whether the bytes of a table, read once more, are not what was published.
+    /// Whether a second read of a table finds bytes that differ from the published ones.
     pub(crate) fn is_altered(&self, path: &Path) -> Result<bool, StoreError> {
         match self.at.store.read_table(path, None) {
             Err(StoreError::Damaged { .. }) => Ok(true),

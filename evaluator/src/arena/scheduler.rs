@@ -128,7 +128,7 @@ impl Arena {
             if !self.rated.run().claims().take(&self.place.worker, &claim)? {
                 continue;
             }
-            // Somebody may have claimed, played and released them while this claim was under way.
+            // Another evaluator may have claimed, played and released them meanwhile.
             let played = self.rated.pool()?.played(one.min(other), one.max(other));
             if claim.numbers.iter().all(|number| !played.contains(number)) {
                 return Ok(Some(claim));

@@ -1,4 +1,4 @@
-//! Runs that begin with a model from elsewhere, or with games of people.
+//! Runs that begin with a model from elsewhere, or with human games.
 
 use std::time::Duration;
 

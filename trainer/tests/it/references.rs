@@ -1,4 +1,4 @@
-//! Games of people that models are measured on.
+//! Human games that models are measured on.
 
 use config::{Preset, RunConfig};
 use runtime::Stop;

@@ -1,4 +1,4 @@
-//! Games of people of rank 9d, replayed by the rules.
+//! Human games of rank 9d, replayed by the rules.
 //!
 //! A sample is part of the repository. `TENGEN_SGF_COLLECTION=FILE` replays a larger collection, `.sgf` or `.sgf.gz`.
 
