@@ -47,11 +47,16 @@ impl Ladder {
         self.ages.iter().flatten().count()
     }
 
-    /// The largest half-width of the 95 % intervals of all ratings, against the mean of the models, in Elo.
+    /// The largest half-width of the 95 % intervals that the table of a run prints, in Elo: of all ratings, against the mean of the
+    /// models, and of the newest model minus the oldest.
     pub fn margin(&self) -> f64 {
         let by_age = self.by_age();
         let above = self.ratings.above(&by_age);
-        by_age.iter().map(|&player| above[player].margin()).fold(0.0, f64::max)
+        let gain = match by_age[..] {
+            [oldest, .., newest] => self.ratings.difference(newest, oldest).margin(),
+            _ => 0.0,
+        };
+        by_age.iter().map(|&player| above[player].margin()).fold(gain, f64::max)
     }
 
     /// The model nearest to the middle between the two neighbours that are farthest apart, and the older of the two, if games

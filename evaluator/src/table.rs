@@ -136,6 +136,11 @@ impl Table {
 }
 
 impl Line {
+    /// Whether the player won or lost every game: the results then bound its rating on one side only, and its error is the prior's.
+    fn is_perfect(&self) -> bool {
+        self.games > 0 && (self.points == 0.0 || self.points == f64::from(self.games))
+    }
+
     fn row(&self) -> RatingRow {
         RatingRow {
             player: self.player.clone(),
@@ -182,8 +187,8 @@ impl fmt::Display for Table {
                 games => format!("{:4.0}%", 100.0 * line.points / f64::from(games)),
             };
             let (elo, error) = (line.rating.elo, if self.anchors.is_empty() { line.above_pool } else { line.rating });
-            let margin = error.margin();
-            writeln!(f, "{rank:4}  {:width$}  {elo:5.0}  {margin:5.0}  {:6}  {score}", line.player, line.games)?;
+            let margin = if line.is_perfect() { "-".to_owned() } else { format!("{:.0}", error.margin()) };
+            writeln!(f, "{rank:4}  {:width$}  {elo:5.0}  {margin:>5}  {:6}  {score}", line.player, line.games)?;
         }
         if !self.anchors.is_empty() {
             writeln!(f, "On the scale of {}; ± is against that, with 95 %.", self.anchors.join(", "))?;
@@ -234,7 +239,7 @@ mod tests {
 rank  model     Elo      ±   games  score
    1  run-12   1061     67      31    66%
    2  run-1     925     67      51    60%
-   3  random      0    861      20     0%
+   3  random      0      -      20     0%
 Elo above random; ± is against the mean of the run's models, with 95 %.
 run-12 minus run-1: +137 ±134 Elo
 Black's advantage: +61 ±81 Elo; 1 of 51 games drawn

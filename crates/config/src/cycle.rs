@@ -22,7 +22,7 @@ pub struct Loop {
     pub final_pairs: usize,
     /// 95 % interval in Elo that ends the final pairs; 0: play all.
     ///
-    /// It holds for the rating of every model, against their mean.
+    /// It holds for the rating of every model, against their mean, and for the newest model minus the oldest.
     #[schemars(range(min = 0.0), extend("x-neutral" = "100.0"))]
     pub final_margin: f32,
 }
