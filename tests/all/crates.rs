@@ -59,6 +59,7 @@ fn one_crate_names_each_heavy_library() {
         ("torch-sys", "net"),
         ("object_store", "store"),
         ("parquet", "store"),
+        ("prost", "onnx"),
         ("s3s", "testing"),
     ] {
         let users = dependencies().into_iter().filter(|(_, uses)| uses.contains(library)).map(|(user, _)| user);

@@ -232,6 +232,17 @@ fn import_of_an_unusable_file_is_refused() {
     );
 }
 
+/// What onnxruntime answers is checked in crate `onnx`.
+#[test]
+fn a_model_becomes_an_onnx_file() {
+    let store = with_model();
+    let file = beside(&store, "a.onnx");
+    let said = succeed(&mut trainer(&store, &["export", "--model", "old", "--format", "onnx", "--out", &file]));
+    assert_eq!(said.trim(), format!("old-1 is now {file}, onnx with opset 17: policy and value"));
+    let bytes = store.run("old").models().get(1).unwrap().1;
+    assert_eq!(fs::read(&file).unwrap(), onnx::write(&cpu::Description::from_safetensors(&bytes).unwrap()));
+}
+
 #[test]
 fn export_without_a_model_with_weights_is_refused() {
     assert_refused(
@@ -239,6 +250,10 @@ fn export_without_a_model_with_weights_is_refused() {
         &[
             (&["export", "--model", "old-7", "--out", "never"], "models/000007/model.toml does not exist"),
             (&["export", "--model", "random", "--out", "never"], "random has no weights"),
+            (
+                &["export", "--model", "old", "--format", "tflite", "--out", "never"],
+                "weights, folded, leela-zero, onnx",
+            ),
             (&["--once", "export", "--model", "old", "--out", "never"], "--once is for training shards"),
         ],
     );

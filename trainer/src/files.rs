@@ -3,14 +3,16 @@
 use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::{fs, io};
 
 use anyhow::Context;
 use config::{ModelRef, RunConfig};
+use cpu::Description;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use models::Models;
-use net::{FileKind, Shape, Weights};
+use net::{FileKind, Shape, UnknownPlace, Weights};
 use record::Example;
 use runtime::Classify;
 use store::{Run, StoreError};
@@ -26,13 +28,33 @@ pub(crate) struct Export {
     /// The model: v15-330, or v15 for the newest of run v15
     #[arg(long, value_name = "MODEL")]
     model: ModelRef,
-    /// What kind of file: weights (safetensors, as it is stored), folded (safetensors, batch norms folded away) or leela-zero
-    /// (text)
+    /// What kind of file: weights (safetensors, as it is stored), folded (safetensors, batch norms folded away), leela-zero (text)
+    /// or onnx
     #[arg(long, default_value = "weights", value_name = "KIND")]
-    format: FileKind,
+    format: Format,
     /// The file; gzipped if its name ends in .gz
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
+}
+
+/// Kinds of files that a model can be exported to.
+#[derive(Clone, Copy, Debug)]
+enum Format {
+    /// One that is read back, too.
+    Network(FileKind),
+    /// ONNX, for inference by other libraries.
+    Onnx,
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Format, String> {
+        match text {
+            "onnx" => Ok(Format::Onnx),
+            _ => text.parse().map(Format::Network).map_err(|error: UnknownPlace| format!("{error}, onnx")),
+        }
+    }
 }
 
 /// Arguments of `trainer import`.
@@ -51,11 +73,20 @@ pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
     let (_, bytes) = run.models().get(number)?;
     let id = run.name().model(number);
     let weights = Weights::from_bytes(&bytes).map_err(|source| TrainerError::Parent { number, source })?;
-    let written = args.format.write(&weights, &positions(&run)?);
-    let (file, difference) = written.with_context(|| format!("{id} as {}", args.format))?;
+    let out = args.out.display();
+    let kind = match args.format {
+        Format::Network(kind) => kind,
+        Format::Onnx => {
+            let network = Description::from_safetensors(&bytes).with_context(|| format!("{id} as onnx"))?;
+            write(&args.out, &onnx::write(&network))?;
+            return runtime::print(format!("{id} is now {out}, onnx with opset {}: policy and value", onnx::OPSET));
+        }
+    };
+    let written = kind.write(&weights, &positions(&run)?);
+    let (file, difference) = written.with_context(|| format!("{id} as {kind}"))?;
     write(&args.out, &file)?;
-    runtime::print(format!("{id} is now {}, {}; it answers as before: {difference}", args.out.display(), args.format))?;
-    if args.format == FileKind::LeelaZero && !is_common(weights.shape()) {
+    runtime::print(format!("{id} is now {out}, {kind}; it answers as before: {difference}"))?;
+    if kind == FileKind::LeelaZero && !is_common(weights.shape()) {
         tracing::warn!(
             "leelaz is made for 19x19, heads of 2 and 1 planes and 256 hidden values unless it is built otherwise"
         );
