@@ -10,7 +10,8 @@ use crate::arena::draw_free;
 use crate::{EvaluatorError, RatedRun};
 
 /// Elo between neighbours on the ladder above which a model between them takes part. The stronger wins 91 % of the games at this
-/// difference, and a game tells a third of what one between equals tells.
+/// difference, and a game has a third of the information of one between equals
+/// (`experiments/0060-bridges-in-final-pairs`).
 const TOO_FAR: f64 = 400.0;
 
 /// The rated models of a run, and what is known of them.

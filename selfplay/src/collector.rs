@@ -116,8 +116,8 @@ fn log(job: &Job, totals: &Totals) {
     }
 }
 
-/// Whether a Gumbel search gives nearly every move that it considers its first visit, and nothing more. With 16 visits for 16 moves
-/// that is so, and the same visits for 4 moves play 270 Elo better (RESULTS.md, "how many moves a Gumbel search considers").
+/// Whether a Gumbel search gives nearly every move that it considers its first visit, and nothing more, as with 16 visits
+/// for 16 moves. Fewer moves at equal visits are much stronger (`experiments/0038-gumbel-moves-considered`).
 fn looks_one_move_ahead(search: &Search, mean_depth: f64) -> bool {
     search.algorithm == Algorithm::Gumbel && search.visits > 2 && mean_depth < 1.2
 }

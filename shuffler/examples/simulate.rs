@@ -4,7 +4,8 @@
 //!
 //! After every fifth of the run it prints how long it takes to look for a newer model, to see that games are missing, to
 //! choose the window of 500,000 games, and to recompute the threshold: once by a process that has just started, and once
-//! by one that has done it before. Last it puts the files of games into archives, and measures once more.
+//! by one that has done it before. Last it puts the files of games into archives, and measures again.
+//! Results: `experiments/0010-polling-cost-by-run-age`.
 
 use std::env;
 use std::fmt::Display;

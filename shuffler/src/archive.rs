@@ -19,7 +19,8 @@ pub fn compact(run: &Run, least: usize) -> Result<Compaction, StoreError> {
 }
 
 /// Files of games that lie in their folders before they are put into archives. What a process that has just started pays for is
-/// the number of files; and a worker whose games are long publishes files with few games in them.
+/// the number of files; and a worker whose games are long publishes files with few games in them
+/// (`experiments/0010-polling-cost-by-run-age`).
 const FILES: usize = 500;
 
 /// Makes archives of all files when there are many, which only a listing is needed to see. So a run never has more than these

@@ -15,6 +15,7 @@ mod doctor;
 mod drivers;
 mod engines;
 mod exit_codes;
+mod experiments;
 mod gtp;
 mod handoff;
 mod import;

@@ -1,5 +1,5 @@
 //! Speed of a 3x3 convolution with each instruction set: effective Gflop/s, which count the operations of a direct
-//! convolution. Paths take turns, and the best of several rounds counts.
+//! convolution. Paths take turns, and the best of several rounds counts. Results: `experiments/0063-integer-winograd`.
 //!
 //! ```text
 //! cargo run --release -p cpu --example layer

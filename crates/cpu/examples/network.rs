@@ -1,5 +1,5 @@
 //! Evaluations a second of whole networks with each instruction set, on one thread. Paths take turns, and the best of
-//! several rounds counts.
+//! several rounds counts. Results: `experiments/0063-integer-winograd`.
 //!
 //! ```text
 //! cargo run --release -p cpu --example network

@@ -3,7 +3,7 @@
 use crate::board::FREQUENCIES;
 use crate::kernels::LARGEST_INPUT;
 
-/// What an input may exceed the largest of the calibration by before it is saturated.
+/// What an input may exceed the largest of the calibration by before it is saturated (`experiments/0063-integer-winograd`).
 const HEADROOM: f32 = 1.25;
 /// Smaller magnitudes are those of a frequency that the calibration did not meet.
 const NOTHING: f32 = 1e-20;

@@ -2,6 +2,7 @@
 //!
 //! Games are random, except that players leave their own one-point eyes alone, so that boards fill up and stones are
 //! captured as in real games. Every figure is the best of several rounds over all positions of all games.
+//! Results: `experiments/0001-component-throughput`.
 
 #![allow(clippy::disallowed_methods, clippy::disallowed_types)] // A benchmark reads the clock.
 

@@ -19,7 +19,7 @@ use crate::settings::Gumbel;
 use crate::tree::View;
 
 /// Visits of the first round of a search without an end, for each move that is considered: as many as two phases of two
-/// visits each take.
+/// visits each take. Other rules for a search without an end are weaker (`experiments/0061-open-ended-search`).
 const FIRST_ROUND: u32 = 4;
 
 /// The moves considered at a root; none before [`Halving::start`].

@@ -7,7 +7,7 @@ use store::{ModelCard, Run, StoreError};
 pub(crate) const NAME: &str = "9x9-demo";
 
 /// Its weights, after 6.3 hours on two cores: configs/9x9.toml, configs/9x9-larger.toml to its model 100 twice, then eight
-/// blocks, then configs/9x9-further.toml (RESULTS.md, "searches of 32 visits, and six hours").
+/// blocks, then configs/9x9-further.toml (`experiments/0055-32-visits-six-hours`).
 const WEIGHTS: &[u8] = include_bytes!("../../../demo/9x9-demo.safetensors");
 
 /// Optimiser steps that it has taken.

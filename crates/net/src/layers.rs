@@ -2,8 +2,8 @@
 //!
 //! On a CPU activations and kernels are in oneDNN's own blocked layout (`to_mkldnn`), kernels reordered once at load. On
 //! a machine with AVX512_BF16 that spends 97 % of the time in convolutions running at the speed of a bare matrix
-//! product; fusing ReLU and sum into them gained nothing more, and channels-last was slower on narrow towers. On a GPU
-//! channels-last is what tensor cores read.
+//! product; fusing ReLU and sum into them gained nothing more, and channels-last was slower on narrow towers
+//! (`experiments/0013-self-play-throughput`). On a GPU channels-last is what tensor cores read.
 
 mod ops;
 

@@ -189,7 +189,7 @@ impl SearchDriver {
 }
 
 /// The symmetry after which a position and its images look the same. Which of the eight orientations that is follows from
-/// the hash, so that over many positions all are as likely.
+/// the hash, so that over many positions all are as likely (`experiments/0062-canonical-symmetry-cache`).
 fn symmetry_of(position: &Position) -> Symmetry {
     let (canonical, hash) = position.canonical();
     // The least of eight hashes has small upper bits; those of the product depend on all.

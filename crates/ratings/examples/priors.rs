@@ -2,6 +2,8 @@
 //!
 //!     cargo run --release -p ratings --example priors
 //!
+//! Results: `experiments/0007-rating-errors-and-priors`.
+//!
 //! Each model plays two games against those 1, 2, 5 and 13 before it: 198 games. Printed are means over the seeds, in
 //! Elo: the root mean squared error of all places in the pool and of the steps from model to model, the share of 95 %
 //! intervals of differences that hold the truth, and the strength lost by taking the model that looks best.

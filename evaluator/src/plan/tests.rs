@@ -23,8 +23,8 @@ fn ancestors_are_models_that_are_measured() {
     assert_eq!(ancestors(2, 4).collect::<Vec<_>>(), [0]);
 }
 
-/// A run whose models are as strong as those of `docs/ladder-9x9.csv`, and whose games are made up. A game is a function of its
-/// players and its number, as real ones are.
+/// A run whose models are as strong as those of `experiments/0064-rating-curve-9x9/ratings.csv`, and whose games are made
+/// up. A game is a function of its players and its number, as real ones are.
 struct Simulation {
     store: Store,
     config: RunConfig,
@@ -117,8 +117,8 @@ impl Simulation {
     }
 }
 
-/// Elo of a player above `random`. Models are on a curve through the ratings of a run of `configs/9x9.toml`: 1040 for model 8, 1863
-/// for 16, 2373 for 32 and 2667 for 80.
+/// Elo of a player above `random`. Models are on a curve through the ratings of a run of `configs/9x9.toml`: 1040 for
+/// model 8, 1863 for 16, 2373 for 32 and 2667 for 80 (`experiments/0060-bridges-in-final-pairs`).
 fn strength(player: &str) -> f64 {
     crate::pool::age(&name("tiny"), player).map_or(0.0, |age| 2700.0 * (1.0 - (-f64::from(age) / 14.0).exp()))
 }

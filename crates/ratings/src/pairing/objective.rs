@@ -35,12 +35,12 @@ pub(super) struct Contrast {
 /// A candidate for the best model that is surely weaker than the one that looks best does not matter.
 const HOPELESS: f64 = 1e-3;
 
-/// How much the differences of neighbours weigh beside the places in the pool where all ratings are asked for. Weights
-/// of 0, 0.25, 0.6 and 1.5 left the same error of the places, and less and less of the steps (RESULTS.md).
+/// Weight of the differences between neighbours, relative to the places in the pool, where all ratings are asked for.
+/// Larger weights left the same error of places and a smaller one of steps (`experiments/0008-pairing-rules`).
 const NEIGHBOURS: f64 = 1.5;
 
-/// How much the newest model against the oldest weighs beside the places of all models together. Weights of 0, 0.5, 1 and 3 left
-/// 124, 105, 104 and 103 Elo of that difference, and 89, 89, 94 and 98 of the worst place (RESULTS.md).
+/// Weight of the newest model minus the oldest, relative to the places of all models together. Larger weights hardly
+/// reduce the error of that difference and increase that of the worst place (`experiments/0059-match-schedule`).
 const SPAN: f64 = 0.5;
 
 /// The differences that a question is about. A question that nobody in the pool answers to becomes one about all.
@@ -69,7 +69,7 @@ fn by_age(ages: &[Option<u32>]) -> Vec<usize> {
 }
 
 /// Every model against the one that looks best, by the root of its chance to be better than that. The chance itself
-/// would leave the rest of the top unknown, and finds the best one hardly sooner (RESULTS.md).
+/// would leave the rest of the top unknown, and finds the best one hardly sooner (`experiments/0008-pairing-rules`).
 fn best(ratings: &Ratings, models: &[usize]) -> Vec<Contrast> {
     let stronger = |&&a: &&usize, &&b: &&usize| ratings.rating(a).elo.total_cmp(&ratings.rating(b).elo);
     let Some(&top) = models.iter().max_by(stronger) else { return Vec::new() };
