@@ -49,7 +49,7 @@ impl Ladder {
     }
 
     /// The largest half-width of the 95 % intervals that the table of a run prints, in Elo: of all ratings, against the mean of the
-    /// models, and of the newest model minus the oldest.
+    /// models, and of the newest model minus the oldest (`experiments/0065-end-of-final-pairs`).
     pub fn margin(&self) -> f64 {
         let by_age = self.by_age();
         let above = self.ratings.above(&by_age);
