@@ -52,7 +52,9 @@ pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
     let device: Device = args.place.device.parse().misconfigured()?;
     let backend = Backend::open(device, Precision::Auto);
     let trials = match &backend {
-        Ok(_) => [Precision::F32, Precision::Bf16].map(|precision| trial::of(device, precision)).into(),
+        Ok(_) => {
+            [Precision::Auto, Precision::F32, Precision::Bf16].map(|precision| trial::of(device, precision)).into()
+        }
         Err(_) => Vec::new(),
     };
     let (found, stored) = store::look(store);

@@ -34,7 +34,8 @@ fn a_smaller_instruction_set_is_seen_and_bf16_is_not_there() {
     let json = succeed(&mut smaller);
     let found: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert!(["sse41", "avx", "avx2", "plain"].contains(&found["instruction_set"].as_str().unwrap()), "{json}");
-    assert_eq!(found["backend"]["Ok"]["precision"], "f32", "{json}");
+    assert_eq!(found["backend"]["Ok"]["precision"], "int16", "{json}");
+    assert_eq!(found["trials"][2]["unsupported"], true, "{json}");
     assert_eq!(found["host"]["variables"]["ONEDNN_MAX_CPU_ISA"], "AVX2", "{json}");
 }
 

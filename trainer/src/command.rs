@@ -87,7 +87,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     args.service.start("trainer", args.run.as_ref().map(RunName::as_str), stop)?;
     let workshop = TrainDevice { device, precision: args.precision, threads: args.place.threads() };
     if trains(args.command.as_ref()) {
-        let backend = Backend::open(device, args.precision)?;
+        let backend = Backend::of_training(device, args.precision)?;
         backend.log(workshop.threads);
         runtime::metrics::DEVICE.inform(&backend.labels());
     }

@@ -8,6 +8,9 @@ use crate::Prefetch;
 /// Examples that the batch norms of averaged weights are measured on.
 pub(crate) const RECALIBRATION_POSITIONS: usize = 4_096;
 
+/// Examples that the scales of int16 inference are found on.
+pub(crate) const CALIBRATION_POSITIONS: usize = 1_024;
+
 /// Reads examples one batch after the other. One part is in memory at a time.
 pub(crate) struct Dataset {
     run: Run,

@@ -7,6 +7,7 @@ use net::TrainDevice;
 use runtime::{Reporter, Step, Stop, Waiting};
 use store::{Backoff, LeaseName, Run};
 
+use crate::dataset::{CALIBRATION_POSITIONS, Dataset};
 use crate::generation::Course;
 use crate::init::card;
 use crate::resume::{Work, resume};
@@ -85,7 +86,12 @@ impl<'a> Driver<'a> {
 
     fn publish(&mut self, work: &Work) -> Result<(), TrainerError> {
         let generation = work.progress.generation;
-        let weights = work.trainer.published().map_err(|source| TrainerError::Train { generation, source })?;
+        let failed = |source| TrainerError::Train { generation, source };
+        let examples = match self.run.shards().manifest(generation)? {
+            Some(shards) => Dataset::new(&self.run, &shards, 0).next(CALIBRATION_POSITIONS)?,
+            None => Vec::new(),
+        };
+        let weights = work.trainer.published().and_then(|weights| weights.calibrated(&examples)).map_err(failed)?;
         let step = work.trainer.steps();
         let card = card(&self.run, &self.config, generation, step);
         let published = self.run.models().publish(&card, weights.to_bytes().into());

@@ -75,7 +75,7 @@ pub(crate) fn resume(
             let trainer = restore(&checkpoint, config, workshop, progress.generation)?;
             let failed = |source| TrainerError::Train { generation, source };
             let weights = trainer.published().map_err(failed)?;
-            if weights == published(run, progress.generation)? {
+            if weights == published(run, progress.generation)?.uncalibrated() {
                 if config.network_of(generation) == config.network_of(progress.generation) {
                     return Ok(Work { trainer, progress: begun });
                 }

@@ -126,6 +126,11 @@ impl Model {
         self.board.area() + 1
     }
 
+    /// Layers that transform their inputs.
+    pub(crate) fn layers(&self) -> usize {
+        1 + 2 * self.blocks.len()
+    }
+
     /// Bytes of a position.
     pub fn position_len(&self) -> usize {
         self.planes * self.board.area()

@@ -1,5 +1,7 @@
 //! Calibration: how large transformed inputs get.
 
+use serde::{Deserialize, Serialize};
+
 use crate::board::FREQUENCIES;
 use crate::kernels::LARGEST_INPUT;
 
@@ -10,7 +12,7 @@ const NOTHING: f32 = 1e-20;
 
 /// The largest magnitude of each frequency, for each layer that transforms its inputs: the stem, then the first and
 /// second convolution of each block.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Scales(pub Vec<[f32; FREQUENCIES]>);
 
 impl Scales {

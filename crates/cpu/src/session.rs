@@ -32,9 +32,13 @@ impl Model {
     /// When `planes` are not those of whole positions.
     pub fn calibrate(description: &Description, planes: &[u8]) -> Result<Scales, CpuError> {
         let model = Model::new(description, Precision::F32, InstructionSet::best())?;
-        let len = model.planes * model.board.area();
+        let len = model.position_len();
         assert!(planes.len().is_multiple_of(len), "a position has {len} bytes of planes");
-        Ok(model.session().observe(planes))
+        let mut session = model.session().observing();
+        for planes in planes.chunks(model.group * len) {
+            session.tower(planes, planes.len() / len);
+        }
+        Ok(session.into_scales())
     }
 
     /// What a thread needs to evaluate positions.
@@ -77,14 +81,19 @@ impl Session {
         }
     }
 
-    /// The scales that some positions ask for.
-    pub(crate) fn observe(mut self, planes: &[u8]) -> Scales {
-        self.observed = Some(Scales::none(1 + 2 * self.model.blocks.len()));
-        let len = self.model.position_len();
-        for planes in planes.chunks(self.model.group * len) {
-            self.tower(planes, planes.len() / len);
-        }
-        self.observed.unwrap_or_else(|| Scales::none(0))
+    /// The same with calibration: [`Session::into_scales`] has the scales that the positions ask for which are evaluated from
+    /// now on.
+    ///
+    /// # Panics
+    /// When the network is not in f32.
+    pub fn observing(self) -> Session {
+        assert!(self.model.factors.is_empty(), "calibration is in f32");
+        Session { observed: Some(Scales::none(self.model.layers())), ..self }
+    }
+
+    /// The scales that were found.
+    pub fn into_scales(self) -> Scales {
+        self.observed.unwrap_or_else(|| Scales::none(self.model.layers()))
     }
 
     /// Takes a group of positions through the tower.

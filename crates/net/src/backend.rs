@@ -15,11 +15,11 @@ use crate::{Device, InstructionSet, NetError, Precision, load_cuda};
 pub struct Backend {
     /// `cpu`, or `cuda:N`.
     pub device: String,
-    /// `f32` or `bf16`.
+    /// `int16`, `f32` or `bf16`.
     pub precision: String,
-    /// The instruction set that oneDNN uses on the CPU.
+    /// The instruction set that networks use on the CPU: crate `cpu`'s for inference, oneDNN's for training and bf16.
     pub instruction_set: String,
-    /// The largest that the CPU has.
+    /// The largest of the CPU by oneDNN.
     pub cpu_instruction_set: String,
     /// The version of libtorch.
     pub libtorch: String,
@@ -45,22 +45,41 @@ pub struct Installation {
 }
 
 impl Backend {
-    /// What is used when this device and this precision are asked for.
+    /// What inference uses when this device and this precision are asked for.
     ///
     /// # Errors
     /// A device or a precision that cannot be used.
     pub fn open(device: Device, precision: Precision) -> Result<Backend, NetError> {
+        if precision == Precision::Bf16 || device.open()? != tch::Device::Cpu {
+            return Backend::of_training(device, precision);
+        }
+        let precision = if precision == Precision::F32 { Precision::F32 } else { Precision::Int16 };
+        let set = cpu::InstructionSet::best().to_string();
+        Ok(Backend::new("cpu".to_owned(), precision, set))
+    }
+
+    /// What training uses.
+    ///
+    /// # Errors
+    /// A device or a precision that cannot be used.
+    pub fn of_training(device: Device, precision: Precision) -> Result<Backend, NetError> {
         let place = Place::open(device, precision)?;
-        Ok(Backend {
-            device: match place.device {
-                tch::Device::Cuda(number) => format!("cuda:{number}"),
-                _ => "cpu".to_owned(),
-            },
-            precision: if place.kind == tch::Kind::BFloat16 { "bf16" } else { "f32" }.to_owned(),
-            instruction_set: InstructionSet::in_use().to_string(),
+        let device = match place.device {
+            tch::Device::Cuda(number) => format!("cuda:{number}"),
+            _ => "cpu".to_owned(),
+        };
+        let precision = if place.kind == tch::Kind::BFloat16 { Precision::Bf16 } else { Precision::F32 };
+        Ok(Backend::new(device, precision, InstructionSet::in_use().to_string()))
+    }
+
+    fn new(device: String, precision: Precision, instruction_set: String) -> Backend {
+        Backend {
+            device,
+            precision: precision.to_string(),
+            instruction_set,
             cpu_instruction_set: InstructionSet::of_cpu().to_string(),
             libtorch: version().unwrap_or_else(|| "unknown".to_owned()),
-        })
+        }
     }
 
     /// Logs it, as a stage does when it starts.
@@ -120,9 +139,12 @@ mod tests {
 
     #[test]
     fn a_cpu_without_gpu_is_told_in_full() {
-        let backend = Backend::open(Device::Cpu, Precision::F32).unwrap();
-        assert_eq!((backend.device.as_str(), backend.precision.as_str()), ("cpu", "f32"));
-        assert_eq!(backend.instruction_set, InstructionSet::in_use().name());
+        let training = Backend::of_training(Device::Cpu, Precision::F32).unwrap();
+        assert_eq!((training.device.as_str(), training.precision.as_str()), ("cpu", "f32"));
+        assert_eq!(training.instruction_set, InstructionSet::in_use().name());
+        let backend = Backend::open(Device::Cpu, Precision::Auto).unwrap();
+        assert_eq!((backend.device.as_str(), backend.precision.as_str()), ("cpu", "int16"));
+        assert_eq!(backend.instruction_set, cpu::InstructionSet::best().to_string());
         assert!(backend.libtorch.starts_with("2."), "{backend:?}");
         assert!(backend.labels().iter().all(|(_, value)| !value.is_empty()), "{backend:?}");
         assert!(Backend::open(Device::Cuda(1 << 20), Precision::Auto).unwrap_err().is_of_the_device());

@@ -25,15 +25,18 @@ pub enum Device {
     Cuda(usize),
 }
 
-/// The numbers a network calculates with. Weights are kept as f32 everywhere.
+/// The numbers a network computes with. Weights are kept as f32 everywhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
-    /// bf16 where the device multiplies it faster than f32: on a GPU, and on a CPU with AVX512_BF16.
+    /// For inference int16 on a CPU and bf16 on a GPU. For training bf16 where the device multiplies it faster than f32: on a
+    /// GPU, and on a CPU with AVX512_BF16.
     #[default]
     Auto,
-    /// 32-bit floats.
+    /// 16-bit integers inside of convolutions, f32 elsewhere, by crate `cpu`: the same bits on every CPU. Not for training.
+    Int16,
+    /// 32-bit floats. Inference on a CPU is by crate `cpu`: the same bits on every CPU.
     F32,
-    /// 16-bit floats with the range of f32 and 8 bits of precision, summed up in f32.
+    /// 16-bit floats with the range of f32 and 8 bits of precision, summed up in f32, by libtorch.
     Bf16,
 }
 
@@ -134,6 +137,7 @@ impl Precision {
         let fast = device.is_cuda() || InstructionSet::in_use() >= InstructionSet::Avx512CoreBf16 && cpu_has_bf16();
         match self {
             Precision::F32 => Ok(Kind::Float),
+            Precision::Int16 => Err(NetError::NoPrecision { precision: self, place: "in training and on GPUs" }),
             Precision::Bf16 if device.is_cuda() || cpu_has_bf16() => Ok(Kind::BFloat16),
             Precision::Bf16 => Err(NetError::NoBf16 { set: InstructionSet::in_use() }),
             Precision::Auto => Ok(if fast { Kind::BFloat16 } else { Kind::Float }),
@@ -186,9 +190,10 @@ impl FromStr for Precision {
     fn from_str(text: &str) -> Result<Precision, UnknownPlace> {
         match text {
             "auto" => Ok(Precision::Auto),
+            "int16" => Ok(Precision::Int16),
             "f32" => Ok(Precision::F32),
             "bf16" => Ok(Precision::Bf16),
-            _ => Err(UnknownPlace { text: text.to_owned(), known: "auto, f32, bf16" }),
+            _ => Err(UnknownPlace { text: text.to_owned(), known: "auto, int16, f32, bf16" }),
         }
     }
 }
@@ -197,6 +202,7 @@ impl fmt::Display for Precision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Precision::Auto => "auto",
+            Precision::Int16 => "int16",
             Precision::F32 => "f32",
             Precision::Bf16 => "bf16",
         })
@@ -213,7 +219,7 @@ mod tests {
             assert_eq!(text.parse::<Device>().unwrap().to_string(), text);
         }
         assert_eq!("cuda".parse(), Ok(Device::Cuda(0)));
-        for text in ["auto", "f32", "bf16"] {
+        for text in ["auto", "int16", "f32", "bf16"] {
             assert_eq!(text.parse::<Precision>().unwrap().to_string(), text);
         }
     }
@@ -236,6 +242,7 @@ mod tests {
             assert!(error.to_string().contains("use auto or f32"), "{error}");
             assert!(matches!(kind(Precision::Auto), Ok(Kind::Float)));
         }
+        assert!(matches!(kind(Precision::Int16), Err(NetError::NoPrecision { .. })));
         // AVX2 has it where there is AVX-NE-CONVERT.
         assert!(InstructionSet::in_use() < InstructionSet::Avx512Core || cpu_has_bf16());
         #[cfg(target_arch = "x86_64")]

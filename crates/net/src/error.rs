@@ -6,7 +6,7 @@ use exit_class::{Classified, ExitClass};
 use go::{Size, SizeError};
 use record::{Example, ExampleError, GameId};
 
-use crate::{CudaError, Difference, InstructionSet, Shape};
+use crate::{CudaError, Difference, InstructionSet, Precision, Shape};
 
 /// A network that cannot be opened, asked or trained.
 #[derive(Debug, thiserror::Error)]
@@ -170,6 +170,17 @@ pub enum NetError {
         /// The instruction set in use.
         set: InstructionSet,
     },
+    /// Numbers that this place cannot compute with.
+    #[error("precision {precision} cannot be used {place}; use auto, f32 or bf16")]
+    NoPrecision {
+        /// The precision asked for.
+        precision: Precision,
+        /// Where.
+        place: &'static str,
+    },
+    /// A network that crate `cpu` cannot evaluate.
+    #[error(transparent)]
+    Cpu(#[from] cpu::CpuError),
     /// A file of Leela Zero's that cannot be used.
     #[error("line {line}: {problem}")]
     LeelaZero {
@@ -215,7 +226,11 @@ impl NetError {
     pub fn is_of_the_device(&self) -> bool {
         matches!(
             self,
-            NetError::NoCudaLibrary { .. } | NetError::Cuda(_) | NetError::NoGpu { .. } | NetError::NoBf16 { .. }
+            NetError::NoCudaLibrary { .. }
+                | NetError::Cuda(_)
+                | NetError::NoGpu { .. }
+                | NetError::NoBf16 { .. }
+                | NetError::NoPrecision { .. }
         )
     }
 

@@ -1,13 +1,15 @@
 //! The form that plays, as a file: batch norms folded into the convolutions before them.
 //!
 //! A safetensors file like that of [`Weights`], with `tengen-folded/1` for its format, the shape, and `sha256`, the hash of
-//! all tensors: name, a zero byte, and the numbers as little-endian f32, in the order in which the tensors are listed here.
+//! all tensors: name, a zero byte, and the numbers as little-endian f32, in the order in which the tensors are listed here;
+//! `scales` as there.
 //! A convolution is `X.weight` (outputs, inputs, rows, columns) and `X.bias`, X being `stem`, `blocks.I.first`,
 //! `blocks.I.second`, `policy` and `value`; ReLU follows each, after the sum in a block; whatever else a
 //! shape may have is as in [`Weights`], and convolutions that no batch norm follows have no bias.
 
 use std::collections::BTreeMap;
 
+use cpu::Scales;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -25,6 +27,8 @@ struct Header {
     #[serde(flatten)]
     shape: ShapeFields,
     sha256: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scales: Option<Scales>,
 }
 
 /// Makes a file.
@@ -44,7 +48,8 @@ pub(crate) fn write(weights: &Weights) -> Vec<u8> {
         tensors.insert(spec.name, numbers);
     }
     let specs = specs(&shape);
-    let header = Header { shape: shape.into(), sha256: digest(&specs, &tensors) };
+    let scales = weights.stored_scales().cloned();
+    let header = Header { shape: shape.into(), sha256: digest(&specs, &tensors), scales };
     file::write(VERSION, &header, named("", &specs, &tensors))
 }
 
@@ -68,7 +73,11 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Weights, NetError> {
     for unit in shape.units() {
         unfold(&unit, &mut tensors);
     }
-    Weights::assemble(shape, tensors)
+    let weights = Weights::assemble(shape, tensors)?;
+    Ok(match header.scales {
+        Some(scales) => weights.with_scales(scales),
+        None => weights,
+    })
 }
 
 /// Puts back what was folded.

@@ -5,7 +5,7 @@
 //! playing, and hands a [`Network`] to every thread that wants to score positions. A [`Trainer`] improves them from
 //! examples, and writes a checkpoint from which it goes on as if it had never stopped.
 //!
-//! This is the only crate that names libtorch.
+//! CPUs evaluate with crate `cpu`, GPUs with libtorch, which trains, too. This is the only crate that names libtorch.
 
 mod backend;
 mod batch;
@@ -19,6 +19,7 @@ mod cuda;
 mod device;
 mod diagnostics;
 mod ema;
+mod engine;
 mod error;
 mod features;
 mod file;
@@ -42,6 +43,7 @@ mod network;
 mod norm;
 mod optimizer;
 pub mod planes;
+mod scales;
 mod schedule;
 mod shape;
 mod step;

@@ -1,39 +1,38 @@
 //! A network in memory, ready to score positions.
 
-use std::sync::{Mutex, PoisonError};
-
+use cpu::InstructionSet;
 use go::{Color, Size, Symmetry};
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value};
 
-use crate::device::Place;
-use crate::layers::{Layers, Output};
-use crate::threads::single;
+use crate::engine::{Answers, Engine, Session};
 use crate::{Device, NetError, Precision, Shape, Weights};
 
 /// Weights on a device, from which any number of threads take a [`Network`] each.
 pub struct Model {
     shape: Shape,
-    /// libtorch reads tensors from many threads at once, but a tensor handle must not be shared; the lock is held only
-    /// while handles are copied.
-    layers: Mutex<Layers>,
+    batch: usize,
+    engine: Engine,
 }
 
 /// A network that scores positions in batches of one size, the last perhaps smaller.
 ///
 /// The answer to a position does not depend on how many others are asked for, on their contents, or on its place among
-/// them: on a CPU it is the same bit for bit. So a CPU evaluates a few rows more than it is asked for at most; a GPU, which
-/// would compute with other kernels in a batch of another size, always the whole batch. Rows that are not asked for are
-/// filled with whatever was there before.
+/// them: on a CPU it is the same bit for bit, and on every CPU, unless it is in bf16. A GPU, which would compute with other
+/// kernels in a batch of another size, always evaluates the whole batch. Rows that are not asked for are filled with whatever
+/// was there before.
 pub struct Network {
     shape: Shape,
-    layers: Layers,
+    batch: usize,
+    session: Session,
     /// Planes of the submitted positions, and of older ones after them; whole batches.
     planes: Vec<u8>,
     tickets: Tickets,
     pending: Vec<Row>,
     /// The board of a submitted game on which the network cannot play.
     other_board: Option<Size>,
-    /// The evaluations of the last batch, with policies turned back.
+    /// Output of the session for a batch.
+    answers: Answers,
+    /// The evaluations since the last flush, with policies turned back.
     policies: Vec<f32>,
     values: Vec<Value>,
 }
@@ -66,8 +65,25 @@ impl Model {
     /// When `batch` is 0.
     pub fn new(weights: &Weights, device: Device, precision: Precision, batch: usize) -> Result<Model, NetError> {
         assert!(batch > 0, "a batch holds at least one position");
-        let place = Place::open(device, precision)?;
-        Ok(Model { shape: weights.shape(), layers: Mutex::new(Layers::new(weights, place, batch)?) })
+        let engine = Engine::open(weights, device, precision, batch)?;
+        Ok(Model { shape: weights.shape(), batch, engine })
+    }
+
+    /// The same on the CPU with an instruction set, which changes no bit of an answer.
+    ///
+    /// # Errors
+    /// An instruction set that this processor lacks, or bf16, for which there is libtorch.
+    ///
+    /// # Panics
+    /// When `batch` is 0.
+    pub fn with_instruction_set(
+        weights: &Weights,
+        precision: Precision,
+        set: InstructionSet,
+        batch: usize,
+    ) -> Result<Model, NetError> {
+        assert!(batch > 0, "a batch holds at least one position");
+        Ok(Model { shape: weights.shape(), batch, engine: Engine::on_cpu(weights, precision, set)? })
     }
 
     /// The shape of the network.
@@ -75,23 +91,19 @@ impl Model {
         self.shape
     }
 
-    /// The layers, for one thread.
-    pub(crate) fn layers(&self) -> Layers {
-        self.layers.lock().unwrap_or_else(PoisonError::into_inner).share()
+    /// Positions in a batch.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// What a thread evaluates with.
+    pub(crate) fn session(&self) -> Session {
+        self.engine.session()
     }
 
     /// A network for one thread. The weights are shared with all others of this model.
     pub fn network(&self) -> Network {
-        Network {
-            shape: self.shape,
-            layers: self.layers(),
-            planes: Vec::new(),
-            tickets: Tickets::default(),
-            pending: Vec::new(),
-            other_board: None,
-            policies: Vec::new(),
-            values: Vec::new(),
-        }
+        Network::new(self.shape, self.batch, self.session())
     }
 }
 
@@ -114,23 +126,48 @@ impl Network {
 
     /// Positions in a batch.
     pub fn batch(&self) -> usize {
-        self.layers.batch()
+        self.batch
+    }
+
+    pub(crate) fn new(shape: Shape, batch: usize, session: Session) -> Network {
+        Network {
+            shape,
+            batch,
+            session,
+            planes: Vec::new(),
+            tickets: Tickets::default(),
+            pending: Vec::new(),
+            other_board: None,
+            answers: Answers::default(),
+            policies: Vec::new(),
+            values: Vec::new(),
+        }
+    }
+
+    pub(crate) fn into_session(self) -> Session {
+        self.session
+    }
+
+    /// [`Evaluator::flush`] with the error of this crate.
+    pub(crate) fn evaluate_pending(&mut self) -> Result<(), NetError> {
+        let evaluated = self.evaluate();
+        self.pending.clear();
+        self.tickets.flush();
+        evaluated
     }
 
     fn evaluate(&mut self) -> Result<(), NetError> {
+        let Shape { size, inputs, .. } = self.shape;
         if let Some(found) = self.other_board.take() {
-            return Err(NetError::OtherBoard { expected: self.shape.size, found });
+            return Err(NetError::OtherBoard { expected: size, found });
         }
-        single();
-        self.policies.resize(self.pending.len() * self.shape.size.moves(), 0.0);
+        self.policies.resize(self.pending.len() * size.moves(), 0.0);
         self.values.clear();
-        let rows = self.layers.batch();
-        let numbers = rows * self.shape.inputs.len(self.shape.size);
-        for (planes, pending) in self.planes.chunks_exact(numbers).zip(self.pending.chunks(rows)) {
-            let asked = self.layers.rows(pending.len()) * self.shape.inputs.len(self.shape.size);
-            let output = self.layers.forward(&planes[..asked])?;
-            let policies = &mut self.policies[self.values.len() * self.shape.size.moves()..];
-            turn_back(self.shape.size, &output, pending, policies, &mut self.values)?;
+        let batches = self.planes.chunks_exact(self.batch * inputs.len(size)).zip(self.pending.chunks(self.batch));
+        for (planes, pending) in batches {
+            self.session.evaluate(planes, pending.len(), size.moves(), &mut self.answers)?;
+            let policies = &mut self.policies[self.values.len() * size.moves()..];
+            turn_back(size, &self.answers, pending, policies, &mut self.values)?;
         }
         Ok(())
     }
@@ -147,7 +184,7 @@ impl Evaluator for Network {
         let row = Row { symmetry: draw.symmetry(), to_move: game.to_move() };
         let (place, numbers) = (self.pending.len(), inputs.len(size));
         if (place + 1) * numbers > self.planes.len() {
-            self.planes.resize(self.planes.len() + self.layers.batch() * numbers, 0);
+            self.planes.resize(self.planes.len() + self.batch * numbers, 0);
         }
         inputs.of_game(game, komi, row.symmetry, &mut self.planes[place * numbers..][..numbers]);
         self.pending.push(row);
@@ -155,10 +192,7 @@ impl Evaluator for Network {
     }
 
     fn flush(&mut self) -> Result<(), EvaluateError> {
-        let evaluated = self.evaluate();
-        self.pending.clear();
-        self.tickets.flush();
-        Ok(evaluated?)
+        Ok(self.evaluate_pending()?)
     }
 
     fn is_ready(&self, ticket: Ticket) -> bool {
@@ -176,25 +210,22 @@ impl Evaluator for Network {
     }
 
     fn capacity(&self) -> usize {
-        self.layers.batch()
+        self.batch
     }
 }
 
 /// Copies the outputs of a batch: policies turned back, values for Black.
 fn turn_back(
     size: Size,
-    output: &Output,
+    answers: &Answers,
     pending: &[Row],
     policies: &mut [f32],
     values: &mut Vec<Value>,
 ) -> Result<(), NetError> {
     let moves = size.moves();
-    let mut turned = vec![0.0; output.policies.numel()];
-    output.policies.f_copy_data(&mut turned, output.policies.numel())?;
-    let mut for_mover = vec![0.0f32; output.values.numel()];
-    output.values.f_copy_data(&mut for_mover, output.values.numel())?;
-    let rows = turned.chunks_exact(moves).zip(for_mover).zip(pending).zip(policies.chunks_exact_mut(moves));
-    for (row, (((turned, value), position), policy)) in rows.enumerate() {
+    let answers = answers.policies.chunks_exact(moves).zip(&answers.values);
+    let rows = answers.zip(pending).zip(policies.chunks_exact_mut(moves));
+    for (row, (((turned, &value), position), policy)) in rows.enumerate() {
         // A policy with a number that is none sums to one that is none.
         if !(value + turned.iter().sum::<f32>()).is_finite() {
             return Err(NetError::BadAnswer { row });

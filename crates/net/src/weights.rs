@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use cpu::Scales;
 use rand::{RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
 
 use crate::file::{self, File, Named};
 use crate::layout::EPSILON;
@@ -18,8 +20,9 @@ pub(crate) const VERSION: &str = "tengen-weights/1";
 /// The weights of a network.
 ///
 /// As a file they are safetensors in f32. The metadata key `tengen` holds a line of JSON with `format`, `size`,
-/// `blocks`, `filters`, `value_hidden`, `planes` and whatever else a [`Shape`] has that is not plain, so that the file opens with nothing else. The names are those of
-/// a PyTorch module, and dimensions are PyTorch's (outputs first):
+/// `blocks`, `filters`, `value_hidden`, `planes` and whatever else a [`Shape`] has that is not plain, so that the file opens
+/// with nothing else; published models also have `scales`, which int16 inference rounds with: 25 numbers for each layer that
+/// `cpu::Scales` lists. The names are those of a PyTorch module, and dimensions are PyTorch's (outputs first):
 ///
 /// | name | dimensions |
 /// |---|---|
@@ -48,6 +51,24 @@ pub(crate) const VERSION: &str = "tengen-weights/1";
 pub struct Weights {
     shape: Shape,
     tensors: BTreeMap<String, Vec<f32>>,
+    /// The scales of int16 inference, where the network was calibrated.
+    scales: Option<Scales>,
+}
+
+/// The line of a file.
+#[derive(Serialize)]
+struct Header<'a> {
+    #[serde(flatten)]
+    shape: ShapeFields,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scales: &'a Option<Scales>,
+}
+
+/// What the line says that is no part of the shape.
+#[derive(Deserialize)]
+struct Calibrated {
+    #[serde(default)]
+    scales: Option<Scales>,
 }
 
 impl Weights {
@@ -69,7 +90,7 @@ impl Weights {
             };
             (spec.name, numbers)
         };
-        Weights { shape, tensors: shape.tensors().into_iter().map(draw).collect() }
+        Weights::new(shape, shape.tensors().into_iter().map(draw).collect())
     }
 
     /// Made-up weights, for tests and measurements: nothing in them is 0 or 1, as after training, and every position has
@@ -84,7 +105,7 @@ impl Weights {
             };
             (spec.name, numbers)
         };
-        Weights { shape, tensors: shape.tensors().into_iter().map(draw).collect() }
+        Weights::new(shape, shape.tensors().into_iter().map(draw).collect())
     }
 
     /// Reads a file.
@@ -100,20 +121,23 @@ impl Weights {
         if let Some(name) = file.names().into_iter().find(|&name| !tensors.contains_key(name)) {
             return Err(NetError::UnknownTensor { tensor: name.to_owned(), shape: Box::new(shape) });
         }
-        Ok(Weights { shape, tensors })
+        let Calibrated { scales } = file.header(VERSION)?;
+        Ok(Weights { shape, tensors, scales })
     }
 
     /// Makes a file. Equal weights make equal files.
     pub fn to_bytes(&self) -> Vec<u8> {
         let specs = self.shape.tensors();
-        file::write(VERSION, &ShapeFields::from(self.shape), self.named(&specs))
+        let header = Header { shape: self.shape.into(), scales: &self.scales };
+        file::write(VERSION, &header, self.named(&specs))
     }
 
     /// The same network without what only helps it learn.
     pub fn in_play(&self) -> Weights {
         let shape = self.shape.in_play();
         let kept = |spec: TensorSpec| (spec.name.clone(), self.tensors[&spec.name].clone());
-        Weights { shape, tensors: shape.tensors().into_iter().map(kept).collect() }
+        let tensors = shape.tensors().into_iter().map(kept).collect();
+        Weights { shape, tensors, scales: self.scales.clone() }
     }
 
     /// The shape of the network.
@@ -136,7 +160,26 @@ impl Weights {
         for spec in shape.tensors() {
             file::check(&spec.name, spec.role, &tensors[&spec.name])?;
         }
-        Ok(Weights { shape, tensors })
+        Ok(Weights::new(shape, tensors))
+    }
+
+    fn new(shape: Shape, tensors: BTreeMap<String, Vec<f32>>) -> Weights {
+        Weights { shape, tensors, scales: None }
+    }
+
+    /// The scales of the file, if it has any.
+    pub(crate) fn stored_scales(&self) -> Option<&Scales> {
+        self.scales.as_ref()
+    }
+
+    /// The same weights with these scales.
+    pub(crate) fn with_scales(self, scales: Scales) -> Weights {
+        Weights { scales: Some(scales), ..self }
+    }
+
+    /// The same weights without scales: weights are equal only if their scales are.
+    pub fn uncalibrated(self) -> Weights {
+        Weights { scales: None, ..self }
     }
 }
 

@@ -85,7 +85,7 @@ metrics! {
     Gauge MEMORY = "process_resident_memory_bytes": "Memory that the process occupies";
     Gauge IDLE = "tengen_idle_seconds": "Time since the work last got on; /healthz looks at it too";
 
-    Gauge DEVICE = "tengen_device_info" ["device, precision, instruction_set, cpu_instruction_set, libtorch"]: "1; the labels say what networks compute with: cpu or cuda:N, f32 or bf16, the instruction set that oneDNN uses and the largest of the CPU, the version of libtorch";
+    Gauge DEVICE = "tengen_device_info" ["device, precision, instruction_set, cpu_instruction_set, libtorch"]: "1; the labels say what networks compute with: cpu or cuda:N; int16, f32 or bf16; the instruction set that is used on the CPU and the largest that oneDNN knows of it; the version of libtorch";
 
     Counter STORE_REQUESTS = "tengen_store_requests_total" ["operation"]: "Requests to the store, tries after the first included: get, put, list, head, delete";
     Counter STORE_RETRIES = "tengen_store_retries_total" ["operation"]: "Requests that failed for something passing and were made again";

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use go::{Game, Move, Size};
-use mcts::{Draw, Evaluator, Request, Ticket, choice};
-use net::{Device, InferenceBench, Model, Network, Precision, Weights};
+use mcts::{Draw, Evaluation, Evaluator, Request, Ticket, choice};
+use net::{Device, InferenceBench, Model, NetError, Network, Precision, Weights};
 use play::generator;
 use runtime::Classify;
 use serde::Serialize;
@@ -62,28 +62,38 @@ impl fmt::Display for Case {
     }
 }
 
-/// How far the answers in play are from those in f32.
+/// How far the answers in a precision are from those in f32.
 #[derive(Serialize)]
 #[serde(tag = "bench", rename = "agreement")]
 struct Agreement {
     #[serde(flatten)]
     tower: Tower,
+    precision: String,
     positions: usize,
+    /// Kullback–Leibler divergence of the policy from that in f32.
+    mean_policy_kl: f64,
+    p99_policy_kl: f64,
     /// Share of positions where both give the same legal move the highest prior.
     top_1: f64,
-    /// What the best move of those in play lacks to the best move in f32, by the priors in f32, where they differ.
+    /// What the best move of the precision lacks to the best move in f32, by the priors in f32, where they differ.
     mean_prior_lost: f64,
-    mean_value_difference: f64,
+    /// Root of the mean square.
+    rms_value_difference: f64,
     max_value_difference: f64,
 }
 
 impl fmt::Display for Agreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Agreement { tower, positions, .. } = self;
-        write!(f, "agreement with f32, {tower} ({}), {positions} positions: ", tower.model)?;
-        write!(f, "the same best move in {:.2} %, ", 100.0 * self.top_1)?;
-        write!(f, "elsewhere one with {:.5} less prior; ", self.mean_prior_lost)?;
-        write!(f, "values {:.5} apart, {:.5} at most", self.mean_value_difference, self.max_value_difference)
+        let Agreement { tower, precision, positions, .. } = self;
+        write!(f, "{precision} against f32, {tower} ({}), {positions} positions: ", tower.model)?;
+        write!(f, "policy KL {:.1e}, 99 % below {:.1e}; ", self.mean_policy_kl, self.p99_policy_kl)?;
+        write!(f, "value error {:.5} rms, {:.4} at most; ", self.rms_value_difference, self.max_value_difference)?;
+        write!(
+            f,
+            "the same best move in {:.2} %, elsewhere one with {:.5} less prior",
+            100.0 * self.top_1,
+            self.mean_prior_lost
+        )
     }
 }
 
@@ -95,7 +105,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
             }
         }
         if args.positions > 0 && !bench.stop.requested() {
-            bench.report(&agreement(&subject, args)?)?;
+            agreements(&subject, args)?.iter().try_for_each(|agreement| bench.report(agreement))?;
         }
     }
     Ok(())
@@ -105,15 +115,15 @@ fn rates(bench: &Bench<'_>, subject: &Subject, device: Device, batch: u32) -> an
     let weights = &subject.weights;
     let of =
         |precision| Ok::<_, anyhow::Error>(InferenceBench::of(&model(weights, device, precision, batch as usize)?));
-    let networks: [InferenceBench; 3] =
+    let mut networks: [InferenceBench; 3] =
         [of(Precision::Auto)?, of(Precision::F32)?, InferenceBench::plain(weights, device, batch as usize)?];
     // libtorch prepares its kernels in the first evaluations.
-    for network in networks.iter().flat_map(|network| [network; 2]) {
-        network.evaluate()?;
+    for network in &mut networks {
+        (0..2).try_for_each(|_| network.evaluate())?;
     }
     let mut rates = [Rate::default(); 3];
     for _ in 0..ROUNDS {
-        for (rate, network) in rates.iter_mut().zip(&networks) {
+        for (rate, network) in rates.iter_mut().zip(&mut networks) {
             *rate += Rate::measure(bench.time / ROUNDS, || Ok(network.evaluate().map(|()| f64::from(batch))?))?;
         }
     }
@@ -136,40 +146,72 @@ pub(super) fn model(weights: &Weights, device: Device, precision: Precision, bat
     Model::new(weights, device, precision, batch).misconfigured()
 }
 
-fn agreement(subject: &Subject, args: &Args) -> anyhow::Result<Agreement> {
+/// Of every precision that the device has.
+fn agreements(subject: &Subject, args: &Args) -> anyhow::Result<Vec<Agreement>> {
     const BATCH: usize = 64;
     let (weights, shape) = (&subject.weights, subject.weights.shape());
-    let network = |precision| Ok::<_, anyhow::Error>(model(weights, args.device, precision, BATCH)?.network());
-    let (mut play, mut exact) = (network(Precision::Auto)?, network(Precision::F32)?);
-    let mut games = Games::new(shape.size, subject.config.selfplay.move_limit, BATCH);
-    let (mut positions, mut others, mut lost, mut sum, mut most) = (0, 0, 0.0, 0.0, 0.0f64);
-    while positions < args.positions {
-        let evaluate = |network: &mut Network| -> anyhow::Result<Vec<Ticket>> {
-            let submit = |game| network.submit(Request { game, komi: 7.0, draw: Draw::PLAIN });
-            let tickets = games.games.iter().map(submit).collect();
-            network.flush().map_err(|error| anyhow::anyhow!(error))?;
-            Ok(tickets)
-        };
-        let (play_tickets, exact_tickets) = (evaluate(&mut play)?, evaluate(&mut exact)?);
-        for ((game, &play_ticket), &exact_ticket) in games.games.iter().zip(&play_tickets).zip(&exact_tickets) {
-            let (play, exact) = (play.get(play_ticket), exact.get(exact_ticket));
-            let (chosen, best) = (best_move(game, play.policy), best_move(game, exact.policy));
-            others += usize::from(chosen != best);
-            lost += f64::from(exact.policy[best] - exact.policy[chosen]);
-            let difference = f64::from((play.value.black() - exact.value.black()).abs());
-            (sum, most) = (sum + difference, most.max(difference));
+    let mut exact = model(weights, args.device, Precision::F32, BATCH)?.network();
+    let mut others = Vec::new();
+    for precision in [Precision::Int16, Precision::Bf16] {
+        match Model::new(weights, args.device, precision, BATCH) {
+            Ok(model) => others.push((precision, model.network(), Differences::default())),
+            Err(NetError::NoPrecision { .. } | NetError::NoBf16 { .. }) => {}
+            Err(error) => return Err(error.into()),
         }
-        positions += BATCH;
+    }
+    let mut games = Games::new(shape.size, subject.config.selfplay.move_limit, BATCH);
+    for _ in 0..args.positions.div_ceil(BATCH) {
+        let exact_tickets = games.evaluated(&mut exact)?;
+        for (_, network, differences) in &mut others {
+            let tickets = games.evaluated(network)?;
+            for ((game, &exact_ticket), &ticket) in games.games.iter().zip(&exact_tickets).zip(&tickets) {
+                differences.add(game, exact.get(exact_ticket), network.get(ticket));
+            }
+        }
         games.go_on(&exact, &exact_tickets)?;
     }
-    Ok(Agreement {
-        tower: subject.tower(),
-        positions,
-        top_1: 1.0 - others as f64 / positions as f64,
-        mean_prior_lost: lost / others.max(1) as f64,
-        mean_value_difference: sum / positions as f64,
-        max_value_difference: most,
-    })
+    let finished =
+        |(precision, _, differences): (Precision, Network, Differences)| differences.mean(subject, precision);
+    Ok(others.into_iter().map(finished).collect())
+}
+
+/// Differences over some positions.
+#[derive(Default)]
+struct Differences {
+    divergences: Vec<f64>,
+    others: usize,
+    lost: f64,
+    squares: f64,
+    most: f64,
+}
+
+impl Differences {
+    fn add(&mut self, game: &Game, exact: Evaluation<'_>, other: Evaluation<'_>) {
+        let term =
+            |(&p, &q): (&f32, &f32)| if p > 0.0 { f64::from(p) * (f64::from(p) / f64::from(q)).ln() } else { 0.0 };
+        self.divergences.push(exact.policy.iter().zip(other.policy).map(term).sum());
+        let (chosen, best) = (best_move(game, other.policy), best_move(game, exact.policy));
+        self.others += usize::from(chosen != best);
+        self.lost += f64::from(exact.policy[best] - exact.policy[chosen]);
+        let difference = f64::from((other.value.black() - exact.value.black()).abs());
+        (self.squares, self.most) = (self.squares + difference * difference, self.most.max(difference));
+    }
+
+    fn mean(mut self, subject: &Subject, precision: Precision) -> Agreement {
+        let positions = self.divergences.len();
+        self.divergences.sort_by(f64::total_cmp);
+        Agreement {
+            tower: subject.tower(),
+            precision: precision.to_string(),
+            positions,
+            mean_policy_kl: self.divergences.iter().sum::<f64>() / positions as f64,
+            p99_policy_kl: self.divergences[positions * 99 / 100],
+            top_1: 1.0 - self.others as f64 / positions as f64,
+            mean_prior_lost: self.lost / self.others.max(1) as f64,
+            rms_value_difference: (self.squares / positions as f64).sqrt(),
+            max_value_difference: self.most,
+        }
+    }
 }
 
 /// Index of the legal move with the highest prior.
@@ -189,6 +231,14 @@ struct Games {
 impl Games {
     fn new(size: Size, move_limit: usize, count: usize) -> Games {
         Games { size, move_limit, games: vec![Game::new(size); count], rng: generator(1) }
+    }
+
+    /// Lets a network evaluate the positions of all games.
+    fn evaluated(&self, network: &mut Network) -> anyhow::Result<Vec<Ticket>> {
+        let submit = |game| network.submit(Request { game, komi: 7.0, draw: Draw::PLAIN });
+        let tickets = self.games.iter().map(submit).collect();
+        network.flush().map_err(|error| anyhow::anyhow!(error))?;
+        Ok(tickets)
     }
 
     /// Draws a move in every game from what the network said of it last.

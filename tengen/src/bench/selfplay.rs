@@ -22,7 +22,7 @@ use super::subject::{Subject, SubjectArgs, Tower};
 pub(super) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
-    /// Numbers that the network calculates with: auto, f32 or bf16
+    /// Numbers that the network computes with: auto, int16 (on CPUs), f32 or bf16
     #[arg(long, default_value = "auto", value_name = "PRECISION")]
     precision: Precision,
     #[command(flatten)]
@@ -119,7 +119,7 @@ fn total(rates: &[Rate]) -> Rate {
 }
 
 fn bare(model: &Model, batch: usize, time: Duration) -> anyhow::Result<Rate> {
-    let network = InferenceBench::of(model);
+    let mut network = InferenceBench::of(model);
     // libtorch prepares its kernels in the first evaluations.
     (0..2).try_for_each(|_| network.evaluate())?;
     Rate::measure(time, || Ok(network.evaluate().map(|()| batch as f64)?))

@@ -48,7 +48,9 @@ fn a_kill_between_checkpoint_and_model_publishes_without_learning() {
     run.checkpoints().publish(&whole.checkpoints().newest().unwrap().unwrap()).unwrap();
     let card = train_next(&run, &config(), WORKSHOP, &runtime::Stop::never(), &mut |progress| panic!("{progress:?}"));
     assert_eq!(card.unwrap().unwrap().step, 12);
-    assert_eq!(weights(&run, 2), weights(&whole, 2));
+    // Without shards it is calibrated on games of its own.
+    let [mine, other] = [&run, &whole].map(|run| Weights::from_bytes(&weights(run, 2)).unwrap());
+    assert!(mine != other && mine.uncalibrated() == other.uncalibrated());
 }
 
 #[test]

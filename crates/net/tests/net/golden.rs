@@ -1,8 +1,7 @@
 //! Whole trees of a search with a network, which may not change by accident: planes, layers and search together.
 //!
-//! The network is committed (`data/5x5.safetensors`, one block of 4 filters with made-up weights), and calculates in f32
-//! on the CPU. Processors differ in the last bits of its answers, so answers are rounded before the search sees them: the
-//! trees are the same with the kernels for SSE 4.1, AVX2 and AVX-512 (`ONEDNN_MAX_CPU_ISA`).
+//! The network is committed (`data/5x5.safetensors`, one block of 4 filters with made-up weights), and computes in f32
+//! on the CPU, where answers have the same bits on every processor.
 //!
 //! After a change that is meant to change the trees: `UPDATE_EXPECT=1 cargo test -p net golden`, and look at the
 //! difference. The network came from `Weights::synthetic` with seed 1.
@@ -11,8 +10,8 @@ use config::QInit;
 use expect_test::expect_file;
 use go::{Game, Scoring, Size};
 use mcts::{
-    Algorithm, Draw, Evaluation, Evaluator, Exploration, FirstPlay, Gumbel, Noise, Request, RootTemperature, Search,
-    Selected, Settings, Ticket, Value,
+    Algorithm, Draw, Evaluator, Exploration, FirstPlay, Gumbel, Noise, Request, RootTemperature, Search, Selected,
+    Settings,
 };
 use net::{Device, Network, Precision};
 use rand::SeedableRng;
@@ -37,38 +36,23 @@ const PUCT: Settings = Settings {
 
 const WEIGHTS: &[u8] = include_bytes!("../data/5x5.safetensors");
 
-/// The answers of a network in steps so coarse that the last bits of f32 hardly ever cross one: about 1e-8 of a policy
-/// and 1e-7 of a value are uncertain, and a tree has some thousand of them.
-struct Rounded {
-    network: Network,
-    policy: Vec<f32>,
-}
-
-impl Rounded {
-    fn get(&mut self, ticket: Ticket) -> Evaluation<'_> {
-        let answer = self.network.get(ticket);
-        self.policy = answer.policy.iter().map(|p| (p * 512.0).round() / 512.0).collect();
-        Evaluation { policy: &self.policy, value: Value::for_black((answer.value.black() * 64.0).round() / 64.0) }
-    }
-
-    fn search(&mut self, search: &mut Search, visits: u32) {
-        while search.visits() < visits || !search.is_expanded() {
-            let mut waiting = Vec::new();
-            while waiting.len() < LEAVES && search.visits() + (waiting.len() as u32) < visits.max(1) {
-                let mut ticket = None;
-                let select = search.select(&mut |game| {
-                    ticket = Some(self.network.submit(Request { game, komi: 7.0, draw: Draw::PLAIN }));
-                });
-                match select {
-                    Selected::Leaf(leaf) => waiting.push((leaf, ticket.unwrap())),
-                    Selected::Ended => {}
-                    Selected::Taken | Selected::Wait => break,
-                }
+fn search(network: &mut Network, search: &mut Search, visits: u32) {
+    while search.visits() < visits || !search.is_expanded() {
+        let mut waiting = Vec::new();
+        while waiting.len() < LEAVES && search.visits() + (waiting.len() as u32) < visits.max(1) {
+            let mut ticket = None;
+            let select = search.select(&mut |game| {
+                ticket = Some(network.submit(Request { game, komi: 7.0, draw: Draw::PLAIN }));
+            });
+            match select {
+                Selected::Leaf(leaf) => waiting.push((leaf, ticket.unwrap())),
+                Selected::Ended => {}
+                Selected::Taken | Selected::Wait => break,
             }
-            self.network.flush().unwrap();
-            for (leaf, ticket) in waiting {
-                search.expand(leaf, self.get(ticket));
-            }
+        }
+        network.flush().unwrap();
+        for (leaf, ticket) in waiting {
+            search.expand(leaf, network.get(ticket));
         }
     }
 }
@@ -90,8 +74,7 @@ fn describe(name: &str, search: &Search) -> String {
 }
 
 fn trees() -> String {
-    let network = Network::open(WEIGHTS, Device::Cpu, Precision::F32, LEAVES).unwrap();
-    let mut network = Rounded { network, policy: Vec::new() };
+    let mut network = Network::open(WEIGHTS, Device::Cpu, Precision::F32, LEAVES).unwrap();
     let explored = Exploration {
         temperature: RootTemperature::OFF,
         noise: Some(Noise { weight: 0.25, alpha: 0.4, shaped: 0.0 }),
@@ -113,9 +96,9 @@ fn trees() -> String {
         let mut search = Search::new(Game::new(Size::new(5).unwrap()), settings);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         for turn in 0..=8 {
-            network.search(&mut search, 0);
+            self::search(&mut network, &mut search, 0);
             search.begin_move(VISITS, exploration, &mut rng);
-            network.search(&mut search, VISITS);
+            self::search(&mut network, &mut search, VISITS);
             if turn % 4 == 0 {
                 text += &describe(&format!("{name}, move {turn}"), &search);
             }

@@ -1,4 +1,4 @@
-//! What must hold on every processor, checked with the kernels for every instruction set that this one has.
+//! What must hold of libtorch on every processor, checked with the kernels for every instruction set that this one has.
 //!
 //! oneDNN and ATen choose their kernels once for a process, by environment variables among others, so each instruction set is
 //! a run of this test binary.
@@ -7,6 +7,9 @@ use std::env;
 use std::process::Command;
 
 use net::InstructionSet;
+
+/// The environment variable that names the instruction set in a process for one.
+pub(crate) const FORCED: &str = "TENGEN_TEST_ISA";
 
 /// Tests of this binary that ask how an answer depends on the others of its batch, and whether bf16 is refused or works.
 const TESTS: [&str; 6] = [
@@ -31,7 +34,7 @@ fn aten(set: InstructionSet) -> &'static str {
 fn what_is_forced_is_in_use() {
     // Only in a process for one instruction set does this say more than that there is none larger than the processor's.
     assert!(InstructionSet::in_use() <= InstructionSet::of_cpu());
-    if let Ok(forced) = env::var("TENGEN_TEST_ISA") {
+    if let Ok(forced) = env::var(FORCED) {
         assert_eq!(InstructionSet::in_use().name(), forced);
     }
 }
@@ -50,7 +53,7 @@ fn run(set: InstructionSet) {
         .args(&tests)
         .env("ONEDNN_MAX_CPU_ISA", set.name().to_uppercase())
         .env("ATEN_CPU_CAPABILITY", aten(set))
-        .env("TENGEN_TEST_ISA", set.name())
+        .env(FORCED, set.name())
         .output()
         .unwrap();
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+mod cpu_kernels;
 mod exchange;
 mod golden;
 mod instruction_sets;
@@ -37,13 +38,19 @@ fn kinds(plain: Shape) -> [Shape; 2] {
     [all, Shape { inputs: Inputs::Features, pre_activation: true, ..heads }]
 }
 
-/// The precisions to test with. Where the CPU has no kernels for bf16, the skip is recorded.
+/// The precisions to test with: bf16 alone in a process for one of oneDNN's instruction sets, for the others are without
+/// libtorch. Where the CPU has no kernels for bf16, the skip is recorded.
 fn precisions() -> Vec<Precision> {
+    let others = if std::env::var_os(instruction_sets::FORCED).is_some() {
+        Vec::new()
+    } else {
+        vec![Precision::F32, Precision::Int16]
+    };
     match Model::new(&Weights::random(tiny(), 1), Device::Cpu, Precision::Bf16, 1) {
-        Ok(_) => vec![Precision::F32, Precision::Bf16],
+        Ok(_) => [others, vec![Precision::Bf16]].concat(),
         Err(NetError::NoBf16 { .. }) => {
             testing::unsupported("bf16");
-            vec![Precision::F32]
+            others
         }
         Err(error) => panic!("{error}"),
     }

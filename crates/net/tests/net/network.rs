@@ -24,7 +24,7 @@ pub(crate) fn games(count: usize) -> Vec<Game> {
 }
 
 /// Random games, each stopped somewhere.
-fn games_on(size: Size, count: usize) -> Vec<Game> {
+pub(crate) fn games_on(size: Size, count: usize) -> Vec<Game> {
     let game = |index| {
         let record = synthetic::game("made-1", "network", index, size, 9);
         let mut game = Game::new(record.size);
@@ -39,7 +39,7 @@ fn draw(symmetry: Symmetry) -> Draw {
 }
 
 /// The bits of every answer: the policy, and the value for Black last.
-fn answers(network: &mut Network, positions: &[(&Game, Symmetry)]) -> Vec<Vec<u32>> {
+pub(crate) fn answers(network: &mut Network, positions: &[(&Game, Symmetry)]) -> Vec<Vec<u32>> {
     let submitted: Vec<Ticket> =
         positions.iter().map(|(game, symmetry)| submit(network, game, 7.0, draw(*symmetry))).collect();
     network.flush().unwrap();
@@ -115,9 +115,11 @@ fn equal_positions_have_equal_answers_in_batches_of_any_size() {
     };
     let game = &games_on(shape.size, 20)[19];
     for (seed, batch) in [1, 2, 3, 5, 7, 10, 14, 15, 18, 21].into_iter().enumerate() {
-        let model = Model::new(&Weights::synthetic(shape, seed as u64), Device::Cpu, Precision::F32, batch).unwrap();
-        let answers = answers(&mut model.network(), &vec![(game, Symmetry::Flip); batch]);
-        assert!(answers.iter().all(|answer| answer == &answers[0]), "batch of {batch}");
+        for precision in precisions() {
+            let model = Model::new(&Weights::synthetic(shape, seed as u64), Device::Cpu, precision, batch).unwrap();
+            let answers = answers(&mut model.network(), &vec![(game, Symmetry::Flip); batch]);
+            assert!(answers.iter().all(|answer| answer == &answers[0]), "batch of {batch}, {precision}");
+        }
     }
 }
 
@@ -157,22 +159,22 @@ fn rows_are_independent_for_every_width() {
         let size = Size::new(side).unwrap();
         let plain = Shape { blocks: 2, filters, policy_planes, value_planes, value_hidden, ..Shape::plain(size) };
         for shape in [[plain].as_slice(), &kinds(plain)].concat() {
-            let model = Model::new(&Weights::synthetic(shape, SEED), Device::Cpu, Precision::F32, 17).unwrap();
-            let mut network = model.network();
-            let games = games_on(shape.size, 17);
-            let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
-            let expected = answers(&mut network, &positions);
-            for count in [1, 3, 4, 7, 13, 16] {
-                assert_eq!(
-                    answers(&mut network, &positions[..count]),
-                    expected[..count],
-                    "the first {count} of {shape}"
-                );
-                let turned = [&positions[count..], &positions[..count]].concat();
-                let found = answers(&mut network, &turned);
-                assert_eq!(found, [&expected[count..], &expected[..count]].concat(), "from {count} on, {shape}");
-            }
+            precisions().into_iter().for_each(|precision| rows_are_independent(shape, precision));
         }
+    }
+}
+
+fn rows_are_independent(shape: Shape, precision: Precision) {
+    let mut network = Model::new(&Weights::synthetic(shape, SEED), Device::Cpu, precision, 17).unwrap().network();
+    let games = games_on(shape.size, 17);
+    let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
+    let expected = answers(&mut network, &positions);
+    for count in [1, 3, 4, 7, 13, 16] {
+        let found = answers(&mut network, &positions[..count]);
+        assert_eq!(found, expected[..count], "the first {count} of {shape}, {precision}");
+        let turned = [&positions[count..], &positions[..count]].concat();
+        let found = answers(&mut network, &turned);
+        assert_eq!(found, [&expected[count..], &expected[..count]].concat(), "from {count} on, {shape}, {precision}");
     }
 }
 

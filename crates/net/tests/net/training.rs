@@ -74,14 +74,26 @@ fn a_rule_is_found_and_holds_for_examples_never_seen() {
     assert!(losses.accuracy > 0.9 && losses.value < 0.2, "{losses:?}");
 }
 
+/// The precisions that can be trained in.
+fn training_precisions() -> impl Iterator<Item = Precision> {
+    precisions().into_iter().filter(|&precision| precision != Precision::Int16)
+}
+
 #[test]
 fn rounded_activations_learn_nearly_as_well() {
-    let Some(&precision) = precisions().get(1) else { return };
+    let Some(precision) = training_precisions().nth(1) else { return };
     let examples = examples(16);
     let workshop = TrainDevice { precision, ..WORKSHOP };
     let mut trainer = Trainer::new(&Weights::random(tiny(), 11), 0, recipe(0.05), workshop).unwrap();
     let last = (0..300).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
     assert!(last.policy - last.target_entropy < 0.05 && last.value < 0.02, "{last:?}");
+}
+
+#[test]
+fn int16_is_refused_in_training() {
+    let workshop = TrainDevice { precision: Precision::Int16, ..WORKSHOP };
+    let error = Trainer::new(&start(), 0, recipe(0.01), workshop).err().unwrap();
+    assert!(matches!(error, NetError::NoPrecision { .. }) && error.is_of_the_device(), "{error}");
 }
 
 #[test]
@@ -158,7 +170,7 @@ fn lively() -> TrainConfig {
 
 #[test]
 fn a_restored_trainer_goes_on_bit_for_bit() {
-    for precision in precisions() {
+    for precision in training_precisions() {
         let workshop = TrainDevice { precision, ..WORKSHOP };
         let examples = examples(10 * 32);
         let batches: Vec<&[Example]> = examples.chunks(32).collect();

@@ -1,0 +1,159 @@
+//! The code that evaluates batches: crate `cpu` on a CPU; libtorch on a GPU, and for bf16.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cpu::{InstructionSet, Scales};
+use tch::Tensor;
+
+use crate::device::Place;
+use crate::layers::Layers;
+use crate::threads::single;
+use crate::{Device, NetError, Precision, Weights};
+
+/// Weights that were made ready for a device.
+pub(crate) enum Engine {
+    Cpu(Arc<cpu::Model>),
+    /// libtorch reads tensors from many threads at once, but a tensor handle must not be shared; the lock is held only
+    /// while handles are copied.
+    Torch(Mutex<Box<Layers>>),
+}
+
+/// The same for one thread.
+pub(crate) enum Session {
+    Cpu(Box<cpu::Session>),
+    Torch(Box<Layers>),
+}
+
+/// Network output, row by row: probabilities of moves, and values for the side to move. Rows after those of the batch are
+/// undefined.
+#[derive(Default)]
+pub(crate) struct Answers {
+    pub(crate) policies: Vec<f32>,
+    pub(crate) values: Vec<f32>,
+}
+
+impl Engine {
+    pub(crate) fn open(
+        weights: &Weights,
+        device: Device,
+        precision: Precision,
+        batch: usize,
+    ) -> Result<Engine, NetError> {
+        if precision != Precision::Bf16 && device.open()? == tch::Device::Cpu {
+            return Engine::on_cpu(weights, precision, InstructionSet::best());
+        }
+        Ok(Engine::Torch(Mutex::new(Box::new(Layers::new(weights, Place::open(device, precision)?, batch)?))))
+    }
+
+    /// Crate `cpu` with an instruction set.
+    pub(crate) fn on_cpu(weights: &Weights, precision: Precision, set: InstructionSet) -> Result<Engine, NetError> {
+        let description = weights.description()?;
+        let scales;
+        let precision = match precision {
+            Precision::F32 => cpu::Precision::F32,
+            Precision::Auto | Precision::Int16 => {
+                scales = weights.scales(set)?;
+                cpu::Precision::Int16(&scales)
+            }
+            Precision::Bf16 => return Err(NetError::NoPrecision { precision, place: "in crate cpu" }),
+        };
+        Ok(Engine::Cpu(cpu::Model::new(&description, precision, set)?))
+    }
+
+    /// What a thread evaluates with; the weights are shared.
+    pub(crate) fn session(&self) -> Session {
+        match self {
+            Engine::Cpu(model) => Session::Cpu(Box::new(model.session())),
+            Engine::Torch(layers) => {
+                Session::Torch(Box::new(layers.lock().unwrap_or_else(PoisonError::into_inner).share()))
+            }
+        }
+    }
+}
+
+impl Session {
+    /// Evaluates the first `positions` of a batch, given as the planes of a whole one.
+    pub(crate) fn evaluate(
+        &mut self,
+        planes: &[u8],
+        positions: usize,
+        moves: usize,
+        answers: &mut Answers,
+    ) -> Result<(), NetError> {
+        let mut resize = |rows: usize| {
+            answers.policies.resize(rows * moves, 0.0);
+            answers.values.resize(rows, 0.0);
+        };
+        match self {
+            Session::Cpu(session) => {
+                resize(positions);
+                let planes = &planes[..positions * session.model().position_len()];
+                session.evaluate(planes, &mut answers.policies, &mut answers.values);
+            }
+            Session::Torch(layers) => {
+                single();
+                let rows = layers.rows(positions);
+                resize(rows);
+                let output = layers.forward(&planes[..rows * (planes.len() / layers.batch())])?;
+                let copy = |tensor: &Tensor, to: &mut [f32]| tensor.f_copy_data(to, to.len());
+                copy(&output.policies, &mut answers.policies)?;
+                copy(&output.values, &mut answers.values)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The scales that crate `cpu` has observed.
+    pub(crate) fn into_scales(self) -> Scales {
+        match self {
+            Session::Cpu(session) => session.into_scales(),
+            Session::Torch(_) => Scales(Vec::new()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+    use tch::Kind;
+
+    use super::*;
+    use crate::Shape;
+
+    /// Policies and values of a batch.
+    fn answers(engine: &Engine, shape: Shape, planes: &[u8], positions: usize) -> [Vec<f32>; 2] {
+        let (mut answers, moves) = (Answers::default(), shape.size.moves());
+        engine.session().evaluate(planes, positions, moves, &mut answers).unwrap();
+        answers.policies.truncate(positions * moves);
+        answers.values.truncate(positions);
+        [answers.policies, answers.values]
+    }
+
+    fn largest(one: &[Vec<f32>; 2], other: &[Vec<f32>; 2]) -> f32 {
+        let all = one.concat().into_iter().zip(other.concat());
+        all.map(|(one, other)| (one - other).abs()).fold(0.0, f32::max)
+    }
+
+    /// f32 of crate `cpu` against libtorch's, over everything that a shape may have, sizes of boards and batches.
+    #[test]
+    fn cpu_f32_equals_libtorch_for_every_shape_and_size() {
+        const SEED: u64 = 4;
+        for (nth, side) in [2, 3, 5, 7, 9, 13, 19].into_iter().enumerate() {
+            for (kind, shape) in Shape::samples(Size::new(side).unwrap()).into_iter().enumerate() {
+                let filters = [1, 8, 20, 33, 48][(nth + kind) % 5];
+                let shape = Shape { filters, ..shape };
+                let batch = [1, 3, 16, 37][(nth + 3 * kind) % 4];
+                let count = batch * shape.inputs.len(shape.size);
+                let planes: Vec<u8> = (0..count).map(|i| u8::from(i * i % 11 < 4)).collect();
+                let weights = Weights::synthetic(shape, SEED);
+                let place = Place { device: tch::Device::Cpu, kind: Kind::Float };
+                let torch = Engine::Torch(Mutex::new(Box::new(Layers::new(&weights, place, batch).unwrap())));
+                let cpu = Engine::open(&weights, Device::Cpu, Precision::F32, batch).unwrap();
+                let [cpu, torch] = [cpu, torch].map(|engine| answers(&engine, shape, &planes, batch));
+                let apart = largest(&cpu, &torch);
+                // A few roundings of f32 over six layers, with outputs that made-up weights make large.
+                assert!(apart < 1e-4, "{shape}, batch of {batch}: {apart}");
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The scales that int16 inference rounds with (`cpu::Scales`).
+//!
+//! The trainer finds them on its examples when it publishes a model, and they are stored in the model's file. A file without
+//! them is calibrated when it is opened, on games that the network plays against itself in f32, which has the same bits on
+//! every machine. So the scales are a function of the file alone.
+
+use cpu::{Description, InstructionSet, Scales};
+use go::{Game, Move, Scoring, Symmetry};
+use mcts::{Draw, Evaluator, Request, Ticket, choice};
+use rand::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use record::Example;
+
+use crate::engine::{Answers, Session};
+use crate::{NetError, Network, Shape, Weights};
+
+/// Games that a network without scales plays against itself. The first begins with the empty board, each other one after more
+/// random moves, so that all phases of the game are there.
+const GAMES: usize = 16;
+/// Moves that it plays in each.
+const MOVES: usize = 24;
+/// Komi of these games.
+const KOMI: f32 = 7.0;
+const SEED: u64 = 1;
+/// Examples that are evaluated together.
+const BATCH: usize = 16;
+
+impl Weights {
+    /// These weights with scales that suit some examples, each seen through a symmetry, or, without examples, the network's
+    /// own games.
+    ///
+    /// # Errors
+    /// An example of another board or whose boards cannot be rebuilt, or network output that is not finite.
+    pub fn calibrated(self, examples: &[Example]) -> Result<Weights, NetError> {
+        let set = InstructionSet::best();
+        let scales = if examples.is_empty() { self.of_own_games(set)? } else { self.of_examples(examples, set)? };
+        Ok(self.with_scales(scales))
+    }
+
+    /// The network as crate `cpu` knows it.
+    pub(crate) fn description(&self) -> Result<Description, NetError> {
+        Ok(Description::from_safetensors(&self.to_bytes())?)
+    }
+
+    /// The scales of the file, or those of the network's own games.
+    pub(crate) fn scales(&self, set: InstructionSet) -> Result<Scales, NetError> {
+        self.stored_scales().map_or_else(|| self.of_own_games(set), |stored| Ok(stored.clone()))
+    }
+
+    /// A session in f32 that observes how large transformed inputs get.
+    fn observing(&self, set: InstructionSet) -> Result<Session, NetError> {
+        let model = cpu::Model::new(&self.description()?, cpu::Precision::F32, set)?;
+        Ok(Session::Cpu(Box::new(model.session().observing())))
+    }
+
+    fn of_examples(&self, examples: &[Example], set: InstructionSet) -> Result<Scales, NetError> {
+        let Shape { size, inputs, .. } = self.shape();
+        let mut session = self.observing(set)?;
+        let (mut planes, mut answers) = (vec![0; BATCH * inputs.len(size)], Answers::default());
+        for examples in examples.chunks(BATCH) {
+            let rows = planes.chunks_exact_mut(inputs.len(size));
+            for ((example, planes), &symmetry) in examples.iter().zip(rows).zip(Symmetry::ALL.iter().cycle()) {
+                if example.size != size {
+                    return Err(NetError::OtherBoard { expected: size, found: example.size });
+                }
+                inputs.of_example(example, symmetry, planes)?;
+            }
+            session.evaluate(&planes, examples.len(), size.moves(), &mut answers)?;
+        }
+        found(session)
+    }
+
+    fn of_own_games(&self, set: InstructionSet) -> Result<Scales, NetError> {
+        let shape = self.shape();
+        let mut network = Network::new(shape, GAMES, self.observing(set)?);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(SEED);
+        let mut games = vec![Game::new(shape.size); GAMES];
+        for (nth, game) in games.iter_mut().enumerate() {
+            for _ in 0..nth * shape.size.area() / GAMES {
+                play(game, &vec![1.0; shape.size.moves()], &mut rng);
+            }
+        }
+        for turn in 0..MOVES {
+            let submit = |(nth, game): (usize, &Game)| {
+                let draw = Draw::PLAIN.seen_in(Symmetry::ALL[(nth + turn) % Symmetry::ALL.len()]);
+                network.submit(Request { game, komi: KOMI, draw })
+            };
+            let tickets: Vec<Ticket> = games.iter().enumerate().map(submit).collect();
+            network.evaluate_pending()?;
+            for (game, ticket) in games.iter_mut().zip(tickets) {
+                play(game, network.get(ticket).policy, &mut rng);
+            }
+        }
+        found(network.into_session())
+    }
+}
+
+/// The scales that a session has observed.
+fn found(session: Session) -> Result<Scales, NetError> {
+    let scales = session.into_scales();
+    let is_finite = scales.0.iter().flatten().all(|largest| largest.is_finite());
+    if is_finite { Ok(scales) } else { Err(NetError::BadAnswer { row: 0 }) }
+}
+
+/// Plays a legal move, drawn with these weights; begins again when the game is over.
+fn play(game: &mut Game, policy: &[f32], rng: &mut Xoshiro256PlusPlus) {
+    let size = game.size();
+    let legal = |index| Move::from_index(size, index).is_some_and(|mv| game.is_legal(mv));
+    let weights: Vec<f32> = policy.iter().enumerate().map(|(index, &p)| if legal(index) { p } else { 0.0 }).collect();
+    let drawn = choice::draw_from(&weights, rng).and_then(|index| Move::from_index(size, index));
+    game.play(drawn.unwrap_or(Move::Pass)).expect("legal moves were drawn from, and a pass is legal");
+    if game.is_over(Scoring::PassAlive) {
+        *game = Game::new(size);
+    }
+}
