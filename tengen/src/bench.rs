@@ -9,6 +9,7 @@ mod matches;
 mod memory;
 mod network;
 mod npz;
+mod peers;
 mod played;
 mod search;
 mod selfplay;
@@ -39,9 +40,9 @@ pub struct Args {
 enum What {
     /// Visits a second of one core, with the model `uniform`: the search by itself
     Search(search::Args),
-    /// Evaluations a second by batch size: as in play, in f32, and as a network does that nobody made fast
+    /// Evaluations a second by batch size: of play, in f32, of libtorch without any tuning, and of other libraries
     ///
-    /// Says then how far the answers in play are from those in f32.
+    /// Then the differences between the answers in other precisions and those in f32.
     Network(network::Args),
     /// Games, positions and evaluations a second of self-play, and the share of the bare network's rate
     Selfplay(selfplay::Args),

@@ -1,6 +1,7 @@
 //! What `tengen bench` prints.
 
 use serde_json::Value;
+use testing::{Tool, require};
 use tests::{program, succeed};
 
 /// A tower that takes no time.
@@ -44,8 +45,29 @@ fn bench_data_measures_shuffling_loading_and_bytes() {
 fn bench_network_measures_speed_and_agreement() {
     let network = bench("network", &[&TOWER[..], &["--batch", "4", "--positions", "64"]].concat());
     let names: Vec<&Value> = network.iter().map(|case| &case["bench"]).collect();
-    assert_eq!(names, ["network", "agreement"]);
-    assert!(number(&network[0], "ratio") > 0.0 && number(&network[1], "top_1") > 0.5);
+    let engines: Vec<&Value> = network.iter().filter_map(|case| case.get("engine")).collect();
+    assert_eq!(engines[1..], ["f32", "plain libtorch"]);
+    assert_eq!(names[..4], ["network", "network", "network", "agreement"]);
+    assert!(number(&network[0], "ratio") == 1.0 && network[3]["precision"] == "int16");
+    assert!(number(&network[3], "top_1") > 0.5 && number(&network[3], "mean_policy_kl") < 0.01, "{network:?}");
+}
+
+#[test]
+fn bench_network_measures_libraries_of_python_in_the_same_run() {
+    let Some(site) = require(Tool::Python) else { return };
+    let against = [&TOWER[..], &["--batch", "4", "--positions", "64", "--against", "onnxruntime"]].concat();
+    let mut command = program("tengen");
+    command.args(["bench", "network", "--json", "--seconds", "0.05"]).args(&against);
+    let text = succeed(command.env("PYTHONPATH", site));
+    let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(cases[3]["engine"].as_str().unwrap().starts_with("onnxruntime 1."), "{text}");
+    assert!(number(&cases[3], "ratio") > 0.0 && number(&cases[3], "gflop_per_s") > 0.0, "{text}");
+
+    let mut command = program("tengen");
+    command.args(["bench", "network", "--seconds", "0.05"]).args(&against).args(["--python", "/absent/python"]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot start /absent/python"));
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! The network alone, with nobody making moves: what everything around it is measured against.
 
+use std::sync::Mutex;
+
 use crate::device::Place;
-use crate::engine::{Answers, Session};
+use crate::engine::{Answers, Engine, Session};
+use crate::layers::Layers;
 use crate::mode::Mode;
 use crate::threads::single;
 use crate::tower::{Format, Tower};
@@ -30,6 +33,40 @@ impl InferenceBench {
         InferenceBench { way, planes, answers: Answers::default() }
     }
 
+    /// Crate `cpu` with an instruction set.
+    ///
+    /// # Errors
+    /// An instruction set that this processor lacks, or [`Precision::Bf16`].
+    pub fn on_cpu(
+        weights: &Weights,
+        precision: Precision,
+        set: cpu::InstructionSet,
+        batch: usize,
+    ) -> Result<InferenceBench, NetError> {
+        Ok(InferenceBench::session(weights, Engine::on_cpu(weights, precision, set)?, batch))
+    }
+
+    /// libtorch with folded batch norms and oneDNN's layout.
+    ///
+    /// # Errors
+    /// A device that cannot be used, or that lacks the precision.
+    pub fn libtorch(
+        weights: &Weights,
+        device: Device,
+        precision: Precision,
+        batch: usize,
+    ) -> Result<InferenceBench, NetError> {
+        let layers = Layers::new(weights, Place::open(device, precision)?, batch)?;
+        Ok(InferenceBench::session(weights, Engine::Torch(Mutex::new(Box::new(layers))), batch))
+    }
+
+    fn session(weights: &Weights, engine: Engine, batch: usize) -> InferenceBench {
+        let shape = weights.shape();
+        let planes = vec![1; batch * shape.inputs.len(shape.size)];
+        let way = Way::Session { session: engine.session(), batch, moves: shape.size.moves() };
+        InferenceBench { way, planes, answers: Answers::default() }
+    }
+
     /// A network that does nothing special: f32, batch norms not folded, libtorch's default layout.
     ///
     /// # Errors
@@ -40,6 +77,11 @@ impl InferenceBench {
         let shape = weights.shape();
         let planes = vec![1; batch * shape.inputs.len(shape.size)];
         Ok(InferenceBench { way: Way::Tower(Box::new(tower)), planes, answers: Answers::default() })
+    }
+
+    /// The batch that is evaluated: the planes of its positions, one after the other.
+    pub fn planes(&self) -> &[u8] {
+        &self.planes
     }
 
     /// Evaluates the batch once.

@@ -1,16 +1,20 @@
 //! The network by itself, and how far rounding moves its answers.
 
 use std::fmt;
+use std::path::PathBuf;
+use std::time::Duration;
 
+use cpu::Description;
 use go::{Game, Move, Size};
 use mcts::{Draw, Evaluation, Evaluator, Request, Ticket, choice};
-use net::{Device, InferenceBench, Model, NetError, Network, Precision, Weights};
+use net::{Backend, Device, InferenceBench, Model, NetError, Network, Precision, Weights};
 use play::generator;
 use runtime::Classify;
 use serde::Serialize;
 
 use super::Bench;
 use super::clock::Rate;
+use super::peers::{Loaded, Peer};
 use super::subject::{Subject, SubjectArgs, Tower};
 
 /// What is compared is measured in so many turns, so that a disturbance hits all of it.
@@ -30,35 +34,40 @@ pub(super) struct Args {
     /// Where the network runs: auto (a GPU if there is one), cpu, cuda or cuda:N
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE")]
     device: Device,
+    /// Another inference library in the same run; may be given several times
+    ///
+    /// onnxruntime and openvino are the packages of PyPI, each in a Python process with one thread.
+    #[arg(long, value_enum, value_name = "LIBRARY")]
+    against: Vec<Peer>,
+    /// The Python interpreter that has the packages
+    #[arg(long, env = "TENGEN_PYTHON", default_value = "python3", value_name = "PATH")]
+    python: PathBuf,
+    /// int16 with every instruction set of this processor, too
+    #[arg(long)]
+    instruction_sets: bool,
 }
 
-/// Rates of one tower with one batch size, one thread.
+/// The rate of one engine, with one thread.
 #[derive(Serialize)]
 #[serde(tag = "bench", rename = "network")]
 struct Case {
     #[serde(flatten)]
     tower: Tower,
     batch: u32,
-    device: String,
-    /// As in play.
+    engine: String,
     evaluations_per_s: f64,
     evaluations_per_s_per_core: f64,
+    /// By the operations of direct convolutions.
     gflop_per_s: f64,
-    /// As in play but in f32.
-    f32_evaluations_per_s: f64,
-    /// What nobody made fast.
-    plain_evaluations_per_s: f64,
-    /// Of as in play to plain, by time on a core.
+    /// How many times as fast the engine of play is, by time on a core.
     ratio: f64,
 }
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Case { tower, batch, evaluations_per_s, gflop_per_s, ratio, .. } = self;
-        write!(f, "network {tower}, batches of {batch}, one thread: ")?;
-        write!(f, "{evaluations_per_s:.0} evaluations/s ({gflop_per_s:.0} Gflop/s), ")?;
-        write!(f, "f32 {:.0}, plain {:.0}: ", self.f32_evaluations_per_s, self.plain_evaluations_per_s)?;
-        write!(f, "{ratio:.2} times plain")
+        let Case { tower, batch, engine, evaluations_per_s, gflop_per_s, ratio, .. } = self;
+        write!(f, "network {tower}, batches of {batch}, one thread: {engine:22} ")?;
+        write!(f, "{evaluations_per_s:9.0} evaluations/s {gflop_per_s:6.0} Gflop/s  play is {ratio:5.2} times as fast")
     }
 }
 
@@ -101,7 +110,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
     for subject in args.subject.subjects(bench.store)? {
         for &batch in &args.batch {
             if !bench.stop.requested() {
-                bench.report(&rates(bench, &subject, args.device, batch)?)?;
+                rates(bench, args, &subject, batch)?.iter().try_for_each(|case| bench.report(case))?;
             }
         }
         if args.positions > 0 && !bench.stop.requested() {
@@ -111,35 +120,83 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn rates(bench: &Bench<'_>, subject: &Subject, device: Device, batch: u32) -> anyhow::Result<Case> {
-    let weights = &subject.weights;
-    let of =
-        |precision| Ok::<_, anyhow::Error>(InferenceBench::of(&model(weights, device, precision, batch as usize)?));
-    let mut networks: [InferenceBench; 3] =
-        [of(Precision::Auto)?, of(Precision::F32)?, InferenceBench::plain(weights, device, batch as usize)?];
-    // libtorch prepares its kernels in the first evaluations.
-    for network in &mut networks {
-        (0..2).try_for_each(|_| network.evaluate())?;
-    }
-    let mut rates = [Rate::default(); 3];
+/// The rates of all engines, measured in turns.
+fn rates(bench: &Bench<'_>, args: &Args, subject: &Subject, batch: u32) -> anyhow::Result<Vec<Case>> {
+    let mut engines = engines(args, subject, batch)?;
+    let mut rates = vec![Rate::default(); engines.len()];
     for _ in 0..ROUNDS {
-        for (rate, network) in rates.iter_mut().zip(&mut networks) {
-            *rate += Rate::measure(bench.time / ROUNDS, || Ok(network.evaluate().map(|()| f64::from(batch))?))?;
+        for (rate, engine) in rates.iter_mut().zip(&mut engines) {
+            *rate += engine.measure(bench.time / ROUNDS, batch)?;
         }
     }
-    let [play, f32, plain] = rates;
-    let shape = weights.shape();
-    Ok(Case {
+    let play = rates[0].per_core();
+    let operations = subject.weights.shape().operations() as f64;
+    let case = |(engine, rate): (Engine, Rate)| Case {
         tower: subject.tower(),
         batch,
-        device: device.to_string(),
-        evaluations_per_s: play.per_second(),
-        evaluations_per_s_per_core: play.per_core(),
-        gflop_per_s: play.per_second() * shape.operations() as f64 / 1e9,
-        f32_evaluations_per_s: f32.per_second(),
-        plain_evaluations_per_s: plain.per_second(),
-        ratio: play.per_core() / plain.per_core(),
-    })
+        engine: engine.name,
+        evaluations_per_s: rate.per_second(),
+        evaluations_per_s_per_core: rate.per_core(),
+        gflop_per_s: rate.per_second() * operations / 1e9,
+        ratio: play / rate.per_core(),
+    };
+    Ok(engines.into_iter().zip(rates).map(case).collect())
+}
+
+/// A library with a network, which evaluates a batch again and again.
+struct Engine {
+    name: String,
+    kind: Kind,
+}
+
+enum Kind {
+    Ours(InferenceBench),
+    Peer(Loaded),
+}
+
+impl Engine {
+    fn measure(&mut self, time: Duration, batch: u32) -> anyhow::Result<Rate> {
+        match &mut self.kind {
+            Kind::Ours(network) => Rate::measure(time, || Ok(network.evaluate().map(|()| f64::from(batch))?)),
+            Kind::Peer(peer) => peer.measure(time),
+        }
+    }
+}
+
+/// The engine of play first.
+fn engines(args: &Args, subject: &Subject, batch: u32) -> anyhow::Result<Vec<Engine>> {
+    let (weights, device, len) = (&subject.weights, args.device, batch as usize);
+    let play = model(weights, device, Precision::Auto, len)?;
+    let Backend { precision, instruction_set, .. } = Backend::open(device, Precision::Auto)?;
+    let mut engines = vec![
+        (format!("{precision} {instruction_set}"), InferenceBench::of(&play)),
+        ("f32".to_owned(), InferenceBench::of(&model(weights, device, Precision::F32, len)?)),
+        ("plain libtorch".to_owned(), InferenceBench::plain(weights, device, len)?),
+    ];
+    let planes = engines[0].1.planes().to_vec();
+    if args.instruction_sets {
+        for set in cpu::InstructionSet::available() {
+            let network = InferenceBench::on_cpu(weights, Precision::Int16, set, len)?;
+            engines.push((format!("int16 {set}"), network));
+        }
+    }
+    for (peer, precision) in [(Peer::Libtorch, Precision::F32), (Peer::LibtorchBf16, Precision::Bf16)] {
+        if args.against.contains(&peer) {
+            let network = InferenceBench::libtorch(weights, device, precision, len).misconfigured()?;
+            engines.push((peer.to_string(), network));
+        }
+    }
+    // libtorch prepares its kernels in the first evaluations.
+    for (_, network) in &mut engines {
+        (0..2).try_for_each(|_| network.evaluate())?;
+    }
+    let ours = engines.into_iter().map(|(name, network)| Engine { name, kind: Kind::Ours(network) });
+    let mut engines: Vec<Engine> = ours.collect();
+    for peer in args.against.iter().filter(|peer| peer.is_python()) {
+        let loaded = peer.load(&args.python, &Description::from_safetensors(&weights.to_bytes())?, &planes, batch)?;
+        engines.push(Engine { name: format!("{peer} {}", loaded.version), kind: Kind::Peer(loaded) });
+    }
+    Ok(engines)
 }
 
 pub(super) fn model(weights: &Weights, device: Device, precision: Precision, batch: usize) -> anyhow::Result<Model> {

@@ -48,7 +48,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
 
 /// Options that are no numbers.
 const WORDS: &str = "about against against-anchors anchor config device engines eval-sgf format from log-format log-level \
-    metrics-addr model name new-model on-shutdown out pair precision prior q-init run set sgf store times with worker";
+    metrics-addr model name new-model on-shutdown out pair precision prior python q-init run set sgf store times with worker";
 
 /// The numbers that an option takes by the longest name that fits, or `None` for one that is no number.
 fn declared(name: &str) -> Option<&'static [&'static str]> {

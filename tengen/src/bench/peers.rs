@@ -1,0 +1,132 @@
+//! Other inference libraries, measured beside ours in the same run.
+//!
+//! A library runs in a Python process of its own, which has one thread and waits while others are measured. It gets the
+//! network as an ONNX file, and the same positions.
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+use clap::ValueEnum;
+use cpu::Description;
+use runtime::Classify;
+use tempfile::TempDir;
+
+use super::clock::{Rate, Spent};
+
+const SCRIPT: &str = include_str!("peers.py");
+
+/// A library that a user may have instead of ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Peer {
+    /// libtorch, f32
+    Libtorch,
+    /// libtorch, bf16
+    LibtorchBf16,
+    /// ONNX Runtime, f32
+    Onnxruntime,
+    /// OpenVINO, f32
+    Openvino,
+    /// OpenVINO, bf16
+    OpenvinoBf16,
+}
+
+/// A library that has loaded a network.
+pub(super) struct Loaded {
+    pub(super) peer: Peer,
+    pub(super) version: String,
+    batch: u32,
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    /// Has the network and the positions.
+    _folder: TempDir,
+}
+
+impl Peer {
+    /// Whether it runs in Python.
+    pub(super) fn is_python(self) -> bool {
+        !matches!(self, Peer::Libtorch | Peer::LibtorchBf16)
+    }
+
+    /// Starts the library with a network, in the Python interpreter `python`. `planes` are those of a batch of positions.
+    pub(super) fn load(
+        self,
+        python: &Path,
+        network: &Description,
+        planes: &[u8],
+        batch: u32,
+    ) -> anyhow::Result<Loaded> {
+        let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
+        let [model, positions] = ["network.onnx", "positions"].map(|name| folder.path().join(name));
+        std::fs::write(&model, onnx::write(network)).context("cannot write the network")?;
+        std::fs::write(&positions, planes).context("cannot write the positions")?;
+        let mut child = Command::new(python)
+            .args(["-c", SCRIPT, &self.to_string()])
+            .arg(&model)
+            .arg(format!("{}x{1}x{1}", network.planes(), network.side))
+            .arg(batch.to_string())
+            .arg(&positions)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {}", python.display()))
+            .misconfigured()?;
+        let input = child.stdin.take().ok_or_else(|| anyhow!("the process has no input"))?;
+        let output = BufReader::new(child.stdout.take().ok_or_else(|| anyhow!("the process has no output"))?);
+        let mut loaded = Loaded { peer: self, version: String::new(), batch, child, input, output, _folder: folder };
+        loaded.version = loaded.line().with_context(|| {
+            let python = python.display();
+            format!("{python} cannot run {self}, for the reason above; {python} -m pip install onnxruntime openvino")
+        })?;
+        Ok(loaded)
+    }
+}
+
+impl Loaded {
+    /// Evaluates for about `time`.
+    pub(super) fn measure(&mut self, time: Duration) -> anyhow::Result<Rate> {
+        writeln!(self.input, "{}", time.as_secs_f64()).with_context(|| format!("{} has ended", self.peer))?;
+        let line = self.line()?;
+        let mut numbers = line.split(' ').map(str::parse::<f64>);
+        match (numbers.next(), numbers.next()) {
+            (Some(Ok(batches)), Some(Ok(seconds))) if seconds > 0.0 => {
+                let wall = Duration::from_secs_f64(seconds);
+                Ok(Rate { count: batches * f64::from(self.batch), spent: Spent { wall, core: wall } })
+            }
+            _ => bail!("{} answered {line:?} in place of batches and seconds", self.peer),
+        }
+    }
+
+    fn line(&mut self) -> anyhow::Result<String> {
+        let mut line = String::new();
+        self.output.read_line(&mut line).with_context(|| format!("{} does not answer", self.peer))?;
+        if line.is_empty() {
+            bail!("{} has ended", self.peer);
+        }
+        Ok(line.trim().to_owned())
+    }
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // It may be in the middle of a batch; there is nothing that it must finish.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Peer::Libtorch => "libtorch",
+            Peer::LibtorchBf16 => "libtorch-bf16",
+            Peer::Onnxruntime => "onnxruntime",
+            Peer::Openvino => "openvino",
+            Peer::OpenvinoBf16 => "openvino-bf16",
+        })
+    }
+}
