@@ -26,10 +26,10 @@ mod table;
 use matches::MatchArgs;
 use table::TableArgs;
 
-/// Lets models of a run play each other, and rates them by everything they have played.
+/// Play matches between models of a run and rate them by all stored results.
 ///
-/// Both sides of a match play each opening once with either colour, with the search settings they were published with.
-/// Results are stored as games finish. Stopped and started again with the same arguments, it goes on where it was.
+/// Each opening is played with both colours, with the search settings of each model. Results are stored as games finish.
+/// Re-running the command resumes.
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, after_help = runtime::exit_codes(), subcommand_negates_reqs = true)]
 #[command(group(ArgGroup::new("match").required(true)))]
@@ -40,15 +40,15 @@ pub struct Args {
     matches: MatchArgs,
     #[command(flatten)]
     table: TableArgs,
-    /// The run to measure [default: the run of the first named model that has one]. The run 9x9-demo of a store without one is in
-    /// memory: its results are printed and not stored
+    /// Run to rate [default: the run of the first named model]. The run 9x9-demo of an empty store is in memory: its results
+    /// are printed and not stored
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME", global = true)]
     run: Option<RunName>,
-    /// Programs that may play, as [[engine]] tables: each with a name that begins with a capital letter, a command, and what
-    /// configs/engines/gnugo.toml shows. The programs of that file are known without
+    /// Engines that may play, as [[engine]] tables: name with a capital first letter, command, and more as in
+    /// configs/engines/gnugo.toml. Those of that file are built in
     #[arg(long, env = "TENGEN_ENGINES", value_name = "FILE", global = true)]
     engines: Option<PathBuf>,
-    /// Name of this worker; workers of one run need different ones
+    /// Name of this worker, unique in its run
     #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME", global = true)]
     worker: String,
     #[command(flatten)]
@@ -67,25 +67,25 @@ pub struct Args {
 /// Everything but plain matches.
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Play two players until one is shown to be stronger: a sequential probability ratio test
+    /// Play a sequential probability ratio test of two players
     Sprt(sprt::SprtArgs),
-    /// Promotion test: play a model of the run against its champion, and make it the champion if it is stronger
+    /// Test a model against the champion of the run, and promote it if it is stronger
     ///
-    /// The first champion is random. Self-play does not depend on it.
+    /// The first champion is random. Self-play does not depend on the champion.
     Gate(sprt::GateArgs),
-    /// Rate the matches of a run, and print the table
+    /// Print the rating table of a run
     Ratings(TableArgs),
-    /// Rate a table of results of any origin, and print JSON
+    /// Rate a CSV table of results of any origin, and print JSON
     Rate(rate::RateArgs),
-    /// Rate the matches of a run, and write a page for a browser with everything that is known of the run
+    /// Write an HTML report of a run
     Report(report::ReportArgs),
     /// Retire models: hide them from tables, reports, pairings and promotion tests. Their games still count
     Retire(retire::RetireArgs),
-    /// Bring a retired model back
+    /// Restore a retired model
     Unretire(retire::UnretireArgs),
-    /// Delete the weights of all retired models, for good
+    /// Delete the weights of all retired models permanently
     ///
-    /// Cards, games and results are kept, and so are weights of champions and of models that training may continue from.
+    /// Metadata, games and results are kept, and so are weights of champions and of models that training may continue from.
     DeleteRetiredWeights,
 }
 

@@ -11,36 +11,36 @@ use store::{Run, Store, StoreError};
 
 use crate::{Console, Driver, Games, Options, SelfplayError, lease};
 
-/// Plays games with a model against itself and publishes them in the run's store, many to a file.
+/// Play games with a model against itself and publish them in the store of the run.
 ///
-/// Killed or stopped, it goes on where it was when it is started again: games that are published are not played twice.
+/// A restarted worker resumes: it does not play published games again.
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, after_help = runtime::exit_codes())]
 pub struct Args {
-    /// The model: v15-330, or v15 for the newest of run v15, followed as it changes; 9x9-demo, which begins a run of this name;
-    /// or one without a network, uniform (flat prior, value 0) or random (fresh random output for every position)
+    /// Model: v15-330, v15 for the newest of run v15 (followed), 9x9-demo (begins a run of this name), uniform (flat prior,
+    /// value 0) or random (random output per position)
     #[arg(long, env = "TENGEN_MODEL")]
     model: ModelRef,
-    /// The run the games belong to [default: the model's]
+    /// Run that receives the games [default: the model's]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
-    /// Stop when this worker has published so many games with the model, counting earlier ones [default: never]
+    /// Games of this worker with the model, earlier ones included, after which it exits [default: no limit]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=1_000_000_000_u64))]
     games: Option<u64>,
-    /// Games of one model, of all workers, after which a worker that follows a run waits for the next model; never fewer than that
-    /// model waits for, and 0 for no bound [default: as many as the window of the next model holds]
+    /// Games per model, of all workers, after which a worker that follows a run waits for the next model. At least the
+    /// number that the model needs; 0: no limit [default: the window of the next model]
     #[arg(long, env = "TENGEN_MAX_GAMES_PER_MODEL", value_name = "N", allow_negative_numbers = true, value_parser = within(0..=1_000_000_000_u64))]
     max_games_per_model: Option<u64>,
-    /// Name of this worker; workers of one run need different ones, and a restarted worker the same
+    /// Name of this worker: unique in its run, and the same after a restart
     #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME")]
     worker: String,
     #[command(flatten)]
     config: runtime::ConfigArgs,
-    /// What a move is worth before its first visit: loss, parent, zero, or a penalty from 0 to 2 [default: the run's]
+    /// Initial value of an edge: loss, parent, zero, or a penalty from 0 to 2 [default: the run's]
     #[arg(long, value_name = "RULE")]
     q_init: Option<QInit>,
-    /// What becomes of the games it is playing when it is to stop: given up, or left for whichever worker of the run looks
-    /// next. A worker that leaves games also goes on with such games
+    /// Games in progress at shutdown: discard them, or hand them off to the next worker. With handoff the worker also
+    /// resumes such games
     #[arg(long, env = "TENGEN_ON_SHUTDOWN", value_enum, default_value_t = OnShutdown::Discard, value_name = "WHAT")]
     on_shutdown: OnShutdown,
     #[command(flatten)]
@@ -56,12 +56,12 @@ pub struct Args {
     pub log: runtime::LogArgs,
 }
 
-/// What becomes of games in progress.
+/// Games in progress at shutdown.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum OnShutdown {
-    /// They are lost, and counted. A worker plays the same games whenever it is stopped
+    /// Lost and counted; a worker plays the same games at every restart
     Discard,
-    /// They are in the store, and say that they were taken over
+    /// Stored for the next worker, which records that it took them over
     Handoff,
 }
 

@@ -11,35 +11,34 @@ use crate::calibrate::Calibrator;
 use crate::driver::{Driver, next_generation};
 use crate::{Console, Shuffler, ShufflerError};
 
-/// Makes training data: takes the newest self-play games of a run, draws positions from them, mixes them, and writes
-/// them as shards for the trainer. Computes the resign threshold from the newest calibration games.
+/// Publish training shards: sample positions from the newest self-play games of a run and mix them. Also computes the resign
+/// threshold from calibration games.
 ///
-/// Without further options it goes on for as long as the run lasts: it waits until all games of the newest model are
-/// there, makes the shards that the next model is trained on, waits for that model, and so on. It can be stopped, killed
-/// and started again at any time, before or after the other programs.
+/// Without further options it runs until the run is complete. It waits for the games of the newest model, publishes the
+/// shards of the next one, and waits for that. It can be stopped, killed and restarted at any time.
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, after_help = runtime::exit_codes())]
 pub struct Args {
-    /// The run, such as v15; its games come from `selfplay`
+    /// Run to read the games of, such as v15
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: RunName,
 
-    /// Make the shards for one model and exit; fails when games are missing
+    /// Publish the shards of one model and exit; fails when games are missing
     #[arg(long)]
     once: bool,
 
-    /// Only say what would be drawn, or what is missing, and exit
+    /// Print the sampling plan or the missing games, and exit
     #[arg(long)]
     dry_run: bool,
 
-    /// The model to make shards for, with --once or --dry-run [default: the one after the newest]
+    /// Model to publish shards for, with --once or --dry-run [default: the next one]
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = within(1..=999_999_u32))]
     generation: Option<u32>,
 
-    /// Put the files of games into archives of at least so many games, and exit
+    /// Compact the files of games into archives of at least this many games, and exit
     ///
-    /// Readers see the same games before, while and after. An archive is made of up to 100,000 games and never made larger,
-    /// so few games for one make many archives. Without this option archives are made whenever there are 500 files.
+    /// Readers see the same games during compaction. An archive has up to 100,000 games and does not grow later. Without
+    /// this option compaction runs whenever there are 500 files.
     #[arg(long, value_name = "GAMES", num_args = 0..=1, default_missing_value = "50000", conflicts_with_all = ["once", "dry_run", "generation"], allow_negative_numbers = true, value_parser = within(1..=1_000_000_usize))]
     compact: Option<usize>,
 

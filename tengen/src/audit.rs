@@ -26,9 +26,9 @@ use shards::Trained;
 /// Arguments of `tengen audit`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The run
+    /// Run to audit
     run: RunName,
-    /// Move damaged files of games, and sets whose parts disagree, to the run's folder quarantine/, and audit again
+    /// Move damaged files and inconsistent sets of games to quarantine/ of the run, then audit again
     #[arg(long)]
     repair: bool,
 }

@@ -28,33 +28,33 @@ use serde::Serialize;
 pub struct Args {
     #[command(subcommand)]
     what: What,
-    /// Print one JSON object for each case
+    /// Print one JSON object per case
     #[arg(long, global = true)]
     json: bool,
-    /// Seconds that each number is measured for
+    /// Seconds of measurement per number
     #[arg(long, global = true, default_value = "2", value_name = "S", allow_negative_numbers = true, value_parser = seconds)]
     seconds: Duration,
 }
 
 #[derive(Subcommand, Debug)]
 enum What {
-    /// Visits a second of one core, with the model `uniform`: the search by itself
+    /// Search speed: visits/s on one core with the model `uniform`
     Search(search::Args),
-    /// Evaluations a second by batch size: of play, in f32, of libtorch without any tuning, and of other libraries
+    /// Inference speed: evaluations/s by batch size, in the precision of play, in f32, unfolded, and of other libraries
     ///
-    /// Then the differences between the answers in other precisions and those in f32.
+    /// Compares the outputs of other precisions with those of f32.
     Network(network::Args),
-    /// Games, positions and evaluations a second of self-play, and the share of the bare network's rate
+    /// Self-play speed: games/s, positions/s and evaluations/s, relative to inference alone
     Selfplay(selfplay::Args),
-    /// Games a second of matches between two models, and their share of self-play's at equal visits
+    /// Match speed: games/s between two models, relative to self-play at equal visits
     Match(matches::Args),
-    /// Examples a second of training, and their share of those of forward, backward and step alone
+    /// Training speed: examples/s, relative to forward, backward and step alone
     Train(train::Args),
-    /// Bytes for each node of a tree and for each game
+    /// Memory per tree node and per game
     Memory(memory::Args),
-    /// Rows a second from games to shards and from shards to tensors, memory, and bytes for each position
+    /// Data speed: rows/s from games to shards and to tensors, memory, and bytes per position
     ///
-    /// With made-up games in a folder of its own; and with the games of a run, if one is named.
+    /// Uses synthetic games in a temporary folder, and the games of a run if --run names one.
     Data(data::Args),
 }
 

@@ -15,7 +15,7 @@ use trainer::TrainerError;
 
 use crate::{audit, bench, config_command, doctor, gtp_command, import, options, run_command};
 
-/// Learns Go from nothing, and plays it.
+/// Train a Go network by self-play on one machine, play with it and study it.
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, after_help = runtime::exit_codes())]
 pub struct Args {
@@ -30,26 +30,26 @@ pub struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Play, shuffle, train and rate, generation after generation, on this machine
+    /// Run self-play, shuffler, trainer and evaluator in turn on this machine
     ///
-    /// Stop it with Ctrl-C, or any other way: typed again, it goes on where it was.
+    /// Ctrl-C or SIGTERM stops it; re-running the command resumes the run.
     Run(run_command::Args),
-    /// Turn collections of SGF into games of a run, to learn from or to validate with
+    /// Import SGF collections as games of a run, for training or validation
     ImportSgf(import::Args),
-    /// Read everything a run has stored, and list what is wrong with it
+    /// Verify all objects of a run and list inconsistencies
     Audit(audit::Args),
-    /// Play over the Go Text Protocol (GTP 2), for Sabaki, GoGui, Lizzie and the like
+    /// Play over the Go Text Protocol (GTP 2), for Sabaki, GoGui, Lizzie and other programs
     Gtp(gtp_command::Args),
-    /// Measure how fast this machine searches, evaluates and plays, and how much memory that takes
+    /// Benchmark search, network, self-play, training and memory on this machine
     Bench(bench::Args),
-    /// Study a model: ladders, depth of search, policy targets, the tensors of its network
+    /// Analyse a model: ladders, search depth, policy targets, weights
     #[command(subcommand)]
     Study(study::Command),
-    /// Print what a bug report needs: versions, CPU, GPU, memory, store, and whether a network works in each precision
+    /// Print versions, CPU, GPU, memory and store for a bug report, and test each precision
     Doctor(doctor::Args),
-    /// Print configuration files with every key, or how two differ
+    /// Print, compare and describe configuration files
     Config(config_command::Args),
-    /// Print the reference of all options as Markdown: docs/OPTIONS.md
+    /// Print the reference of all options as Markdown (docs/OPTIONS.md)
     Options,
 }
 

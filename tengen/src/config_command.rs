@@ -14,21 +14,21 @@ pub struct Args {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Print a configuration with every key, as a run stores it
+    /// Print the resolved configuration with every key, as a run stores it
     Show {
-        /// The configuration file
+        /// Configuration file
         file: PathBuf,
-        /// Another value for one key: --set search.visits=50
+        /// Override a key, such as search.visits=50; may be repeated
         #[arg(long = "set", value_name = "KEY=VALUE")]
         overrides: Vec<String>,
     },
-    /// Print the keys in which two configurations differ, with both values
+    /// Print the keys in which two configurations differ
     ///
-    /// A line for each key: its name, the first value and the second, separated by tabs.
+    /// One line per key: name, first value and second value, separated by tabs.
     Diff {
-        /// The first configuration file; a stored run.toml is one, too
+        /// First configuration file, or run.toml of a run
         left: PathBuf,
-        /// The second configuration file
+        /// Second configuration file
         right: PathBuf,
     },
     /// Print the JSON Schema of configuration files, for editors (Taplo, Even Better TOML)

@@ -13,24 +13,22 @@ use study::model;
 /// Arguments of `tengen gtp`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The model: v15-330, or v15 for the newest of run v15; 9x9-demo, which comes with the program; a file of
-    /// weights; or one without a network, uniform or random
+    /// Model: v15-330, v15 for the newest of run v15, 9x9-demo (built in), a file of weights, uniform or random
     #[arg(long, env = "TENGEN_MODEL", value_name = "MODEL|FILE")]
     model: ModelName,
-    /// The run whose rules a file or a model without a network plays by [default: the rules of configs/9x9.toml, on any board]
+    /// Run whose rules a file or a built-in model plays by [default: those of configs/9x9.toml, any board size]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
-    /// Visits for each move, at most these where there is a clock [default: as the model was published with, and as many
-    /// as there is time for where there is a clock]
+    /// Visits per move, an upper limit with a clock [default: the model's own; with a clock as time permits]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: Option<u32>,
-    /// Resign when the expected outcome falls below this, from -1 to 0 [default: never]
+    /// Resign below this expected outcome, from -1 to 0 [default: never]
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true, value_parser = runtime::within(-1.0..=0.0_f32))]
     resign: Option<f32>,
-    /// Think while the opponent does
+    /// Search during the opponent's turn
     #[arg(long)]
     ponder: bool,
-    /// What to answer to `name`: Lizzie shows the analysis of programs whose name begins with KataGo
+    /// Answer to `name`; Lizzie shows the analysis of programs whose name begins with KataGo
     #[arg(long, default_value = "Tengen", value_name = "NAME", value_parser = name)]
     name: String,
     #[command(flatten)]

@@ -20,10 +20,10 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Arguments of `tengen import-sgf`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Collections of games: .sgf, or .sgf.gz
+    /// SGF collections: .sgf or .sgf.gz
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// The run that the games are to belong to
+    /// Run that receives the games
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: RunName,
     #[command(flatten)]

@@ -14,12 +14,12 @@ use crate::cycle::{self, Place};
 /// Arguments of `tengen run`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The configuration of the run, such as configs/9x9.toml
+    /// Configuration of the run, such as configs/9x9.toml
     config: PathBuf,
-    /// Name of the run [default: the name of the configuration file]
+    /// Name of the run [default: name of the configuration file]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
-    /// Another value for one key of the configuration: --set search.visits=50
+    /// Override a key of the configuration, such as search.visits=50; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     #[command(flatten)]
@@ -32,7 +32,7 @@ pub struct Args {
     service: runtime::ServiceArgs,
 }
 
-/// Goes on with the run until it has all its models and the last is measured, or `stop` is requested.
+/// Advances the run until it has all its models and the last is rated, or `stop` is requested.
 ///
 /// # Errors
 /// A configuration that cannot be used, or another one than the run began with; a stage that failed.

@@ -18,24 +18,23 @@ use crate::{HumanGames, InitialWeights, files};
 /// Arguments of `trainer bootstrap`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Human games to learn from: .sgf, or .sgf.gz
+    /// Human games for supervised training: .sgf or .sgf.gz
     #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "from")]
     sgf: Vec<PathBuf>,
-    /// Begin with the weights of this model: one of any run in the store (v5-173, or v5 for the newest of run v5), 9x9-demo,
-    /// or a file
+    /// Initial weights: a model of any run in the store (v5-173, or v5 for the newest), 9x9-demo, or a file
     #[arg(long, value_name = "MODEL|FILE")]
     from: Option<ModelName>,
-    /// Let it grow to the network of the run's configuration, if that has more blocks or filters, or tactics as inputs in the
-    /// place of features: it plays as before at first
+    /// Grow to the network of the configuration (Net2Net): more blocks or filters, or tactics instead of features. The grown
+    /// network computes the same function
     #[arg(long, requires = "from")]
     grow: bool,
-    /// Learn from games for so many steps
+    /// Steps of supervised training
     #[arg(long, value_name = "N", requires = "sgf", allow_negative_numbers = true, value_parser = runtime::within(1_u64..))]
     steps: Option<u64>,
-    /// Learn from games for so many minutes, those before an interruption included
+    /// Minutes of supervised training, those before an interruption included
     #[arg(long, value_name = "N", requires = "sgf", allow_negative_numbers = true, value_parser = runtime::within(0.001..=MOST_MINUTES))]
     minutes: Option<f64>,
-    /// Steps from one look at games that are not learned from to the next
+    /// Steps between evaluations on held-out games
     #[arg(long, default_value_t = 500, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u64..))]
     look_every: u64,
 }

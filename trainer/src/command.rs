@@ -13,26 +13,26 @@ use crate::{
     Console, Driver, ReferenceArgs, Setting, TrainerError, bootstrap_command, files, label_noise_command, lease,
 };
 
-/// Trains one model after the other on the shards of a run, and publishes them.
+/// Train the models of a run on its shards and publish them.
 ///
-/// Each model continues its predecessor on one pass over its shards. The trainer waits for shards that are not there
-/// yet. Killed or stopped, it goes on where it was when it is started again: no batch is learned from twice.
+/// Each model continues its predecessor with one pass over its shards. The trainer waits for missing shards. A restarted
+/// trainer resumes from its checkpoint: it trains on no batch twice.
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, after_help = runtime::exit_codes())]
 pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
-    /// The run to train
+    /// Run to train
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME", global = true)]
     run: Option<RunName>,
-    /// Stop when one model is published
+    /// Exit after one model
     #[arg(long)]
     once: bool,
     #[command(flatten)]
     reference: ReferenceArgs,
     #[command(flatten)]
     config: runtime::ConfigArgs,
-    /// What activations are rounded to: auto (bf16 where the device is good at it), f32 or bf16
+    /// Precision of activations: auto (bf16 where the device is fast at it), f32 or bf16
     #[arg(long, env = "TENGEN_PRECISION", default_value = "auto", value_name = "PRECISION", global = true)]
     precision: Precision,
     #[command(flatten)]
@@ -49,23 +49,22 @@ pub struct Args {
 /// What else a trainer does.
 #[derive(Subcommand, Debug)]
 enum Command {
-    /// Begin a run with what was learned from human games, or with a model from elsewhere
+    /// Bootstrap a run from human games, or from an existing model
     ///
-    /// The outcome is model 1 of the run, and its card tells what it was made of. Interrupted, it goes on where it was when
-    /// it is started again.
+    /// The result is published as model 1; model.toml records its origin. Re-running the command resumes.
     Bootstrap(bootstrap_command::Args),
-    /// Write a model to a file of its own, also for other programs
+    /// Export a model to a file
     ///
-    /// What is in the file and the network as it is trained are asked about the same positions first; no file is written
-    /// when they differ by more than rounding.
+    /// Compares the outputs of the file and of the training network first. A mismatch beyond rounding is an error, and no
+    /// file is written.
     Export(files::Export),
-    /// Take a network over from a file: write its weights to another one, or begin the run with them
+    /// Import a network from a file: convert its weights, or begin a run with them
     Import(files::Import),
-    /// See what wrong results do to a network: train one from random weights with some games' results turned round
+    /// Measure the effect of label noise: train networks with some outcomes inverted
     ///
-    /// The newest shards of the run are learned from, and what comes of it is measured on the games that the run has set aside,
-    /// whose results stay true. A game is turned round as a whole; its moves and search values stay, its score and owners are not
-    /// learned from. Nothing is published.
+    /// Trains from random weights on the newest shards, and evaluates on the validation set with true outcomes. All
+    /// positions of a game are inverted together. Moves and search values stay; score and ownership are not trained. Nothing
+    /// is published.
     LabelNoise(label_noise_command::Args),
 }
 

@@ -25,14 +25,13 @@ const POSITIONS: usize = 32;
 /// Arguments of `trainer export`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Export {
-    /// The model: v15-330, or v15 for the newest of run v15
+    /// Model: v15-330, or v15 for the newest of run v15
     #[arg(long, value_name = "MODEL")]
     model: ModelRef,
-    /// What kind of file: weights (safetensors, as it is stored), folded (safetensors, batch norms folded away), leela-zero (text)
-    /// or onnx
+    /// File format: weights (safetensors, as stored), folded (safetensors, batch norms folded) leela-zero (text) or onnx
     #[arg(long, default_value = "weights", value_name = "KIND")]
     format: Format,
-    /// The file; gzipped if its name ends in .gz
+    /// Output file; gzipped if its name ends in .gz
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
@@ -60,9 +59,9 @@ impl FromStr for Format {
 /// Arguments of `trainer import`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Import {
-    /// A network as `trainer export` writes it, or one of Leela Zero's, plain or .gz
+    /// Network file of `trainer export` or of Leela Zero, plain or .gz
     file: PathBuf,
-    /// Write its weights to this file, as safetensors, instead of beginning a run with them
+    /// Write the weights to this file as safetensors instead of beginning a run
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

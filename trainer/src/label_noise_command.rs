@@ -12,13 +12,13 @@ use crate::label_noise::{LabelNoise, Trial};
 /// Arguments of `trainer label-noise`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Shares of the games whose results are turned round
+    /// Fractions of games whose outcome is inverted
     #[arg(long, value_delimiter = ',', default_value = "0,0.05,0.1,0.2", value_name = "SHARES", allow_negative_numbers = true, value_parser = runtime::within(0.0..=1.0))]
     shares: Vec<f64>,
-    /// Steps for each share [default: each example of the shards once]
+    /// Steps per fraction [default: one pass over the shards]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     steps: Option<u32>,
-    /// Print one JSON object for each share
+    /// Print one JSON object per fraction
     #[arg(long)]
     json: bool,
 }

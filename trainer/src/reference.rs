@@ -84,10 +84,10 @@ impl Reference {
     }
 }
 
-/// Human games that models are measured on.
+/// Human games for the evaluation of models.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ReferenceArgs {
-    /// Measure every model on some thousand positions of these human games: .sgf or .sgf.gz, of the board of the run
+    /// Evaluate every model on several thousand positions of these human games: .sgf or .sgf.gz, of the run's board size
     #[arg(long, env = "TENGEN_EVAL_SGF", value_name = "FILE")]
     eval_sgf: Option<PathBuf>,
 }

@@ -13,7 +13,7 @@ const MOST_CACHE_MIB: usize = 1 << 20;
 /// Where the runs are.
 #[derive(Args, Clone, Debug)]
 pub struct StoreArgs {
-    /// The store of all runs: a folder, or a URL: file:///path, s3://bucket/prefix or gs://bucket/prefix
+    /// Store of all runs: a folder, or a URL (file:///path, s3://bucket/prefix, gs://bucket/prefix)
     #[arg(long, env = "TENGEN_STORE", default_value = "store", value_name = "URL", global = true)]
     pub store: String,
 }
@@ -21,16 +21,16 @@ pub struct StoreArgs {
 /// What this machine lends to the work.
 #[derive(Args, Clone, Debug)]
 pub struct PlaceArgs {
-    /// Where the network runs: auto (a GPU if there is one), cpu, cuda or cuda:N
+    /// Device of the network: auto (a GPU if there is one), cpu, cuda or cuda:N
     // The crate that knows devices reads it; a program without a network needs none of that.
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE", global = true)]
     pub device: String,
 
-    /// Worker threads [default: one for each core]
+    /// Worker threads [default: one per core]
     #[arg(long, env = "TENGEN_THREADS", value_name = "N", global = true, allow_negative_numbers = true, value_parser = within(1..=1024_usize))]
     pub threads: Option<usize>,
 
-    /// Memory for evaluations that are needed again, in MiB for each worker thread; changes nothing but the speed
+    /// Evaluation cache per worker thread, in MiB; affects only the speed
     #[arg(long, env = "TENGEN_CACHE_MIB", default_value = "64", value_name = "N", global = true, allow_negative_numbers = true, value_parser = within(0..=MOST_CACHE_MIB))]
     pub cache_mib: usize,
 }
@@ -50,7 +50,7 @@ impl PlaceArgs {
 /// Whether games say when they were played.
 #[derive(Args, Clone, Debug)]
 pub struct TimesArgs {
-    /// Games say when they began and ended: true or false [default: true; false in tengen run, where the same seed then gives the same bytes]
+    /// Record start and end times of games: true or false [default: true; false in tengen run, for reproducible files]
     #[arg(long, env = "TENGEN_TIMES", value_name = "BOOL", action = clap::ArgAction::Set)]
     pub times: Option<bool>,
 }

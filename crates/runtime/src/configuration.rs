@@ -8,14 +8,14 @@ use config::RunConfig;
 
 use crate::Classify;
 
-/// The configuration that a run begins with.
+/// The configuration of a new run.
 #[derive(Args, Clone, Debug)]
 pub struct ConfigArgs {
-    /// Begin the run with this configuration, if it has none yet
+    /// Configuration of a new run; an existing run must have the same
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 
-    /// Another value for one key of that configuration: --set search.visits=50
+    /// Override a key of that configuration, such as search.visits=50; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", global = true)]
     overrides: Vec<String>,
 }

@@ -16,11 +16,11 @@ use crate::console::{self, LogFormat, LogWriter};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Logging")]
 pub struct LogArgs {
-    /// What to log: error, warn, info, debug or trace, also by module, as in `info,store=debug`
+    /// Log level: error, warn, info, debug or trace, also per module (info,store=debug)
     #[arg(long, env = "TENGEN_LOG", default_value = "info", value_name = "LEVEL")]
     pub log_level: Filter,
 
-    /// How to log: lines for people or one JSON object a line; auto is lines on a terminal, and JSON elsewhere
+    /// Log format; auto: plain on a terminal, JSON elsewhere
     #[arg(long, env = "TENGEN_LOG_FORMAT", default_value = "auto", value_name = "FORMAT")]
     pub log_format: LogFormat,
 }

@@ -1,4 +1,4 @@
-//! What a process offers to those who look after it: metrics, and signs of life, over HTTP.
+//! Metrics, liveness and readiness over HTTP.
 
 use std::convert::Infallible;
 use std::fs;
@@ -28,14 +28,14 @@ use crate::{Classify, Stop, health, metrics, within};
 /// Seconds of a week, the longest that a stage waits for itself.
 const WEEK: u64 = 7 * 24 * 3600;
 
-/// How a process is looked after.
+/// Options of the HTTP service and of shutdown.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Service")]
 pub struct ServiceArgs {
-    /// Serve /metrics (Prometheus), /healthz and /readyz here, such as 0.0.0.0:9464 [default: nowhere]
+    /// Address that serves /metrics (Prometheus), /healthz and /readyz, such as 0.0.0.0:9464 [default: none]
     ///
-    /// /healthz answers 503 when the work has not got on for --stalled-after seconds, /readyz before the work has begun and
-    /// once it is to end.
+    /// /healthz answers 503 after --stalled-after seconds without progress. /readyz answers 503 before the work begins and
+    /// during shutdown.
     #[arg(long, env = "TENGEN_METRICS_ADDR", value_name = "HOST:PORT")]
     pub metrics_addr: Option<String>,
 
@@ -43,15 +43,14 @@ pub struct ServiceArgs {
     #[arg(long, env = "TENGEN_STALLED_AFTER", default_value = "600", value_name = "SECONDS", allow_negative_numbers = true, value_parser = within(1..=WEEK))]
     pub stalled_after: u64,
 
-    /// Seconds that work may take to end after SIGTERM; then the process ends at once, with exit code 4. What is published is
-    /// whole in either case
+    /// Seconds to finish work after SIGTERM; then the process exits with code 4. Published objects stay whole
     #[arg(long, env = "TENGEN_DRAIN_SECONDS", default_value = "9", value_name = "SECONDS", allow_negative_numbers = true, value_parser = within(0..=WEEK))]
     pub drain_seconds: u64,
 }
 
-/// Those who may ask at the same time; others wait.
+/// Connections served at the same time; others wait.
 const CONNECTIONS: usize = 16;
-/// Who has not asked after this time is sent away.
+/// Idle connection timeout.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl ServiceArgs {

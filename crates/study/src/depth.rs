@@ -26,16 +26,16 @@ const Q_INITS: [QInit; 3] = [QInit::PARENT, QInit::LOSS, QInit::Zero];
 pub struct Args {
     #[command(flatten)]
     of: ModelArgs,
-    /// Positions, each from a game of its own
+    /// Positions, each from a separate game
     #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2_u32..))]
     positions: u32,
-    /// Visits for each position
+    /// Visits per position
     #[arg(long, default_value = "400", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: u32,
-    /// Another value for one key of the configuration: --set search.leaves=8
+    /// Override a key of the configuration, such as search.leaves=8; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Print one JSON object for each line of the table
+    /// Print one JSON object per line of the table
     #[arg(long)]
     json: bool,
     #[command(flatten)]

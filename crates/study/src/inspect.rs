@@ -44,17 +44,17 @@ const MOST: usize = 100;
 /// Arguments of `tengen study inspect`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The networks: models of any run in the store (v5-173, or v5 for the newest of run v5), 9x9-demo, or files. Of several the page
-    /// shows histograms of every tensor side by side, in this order
+    /// Networks: models of any run in the store (v5-173, or v5 for the newest), 9x9-demo, or files. Several are shown side
+    /// by side, in this order
     #[arg(value_name = "MODEL|FILE", required = true, num_args = 1..)]
     models: Vec<ModelName>,
-    /// Compare a single network with this one, named likewise, tensor by tensor
+    /// Compare a single network with this one, tensor by tensor
     #[arg(long, value_name = "MODEL|FILE", conflicts_with = "every")]
     against: Option<ModelName>,
-    /// Each name of a run means its models N, 2N, 3N and so on, and its newest
+    /// Expand the name of a run to its models N, 2N, 3N, ... and its newest
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=1_000_000_u32))]
     every: Option<u32>,
-    /// The page [default: the name of the model, or of the first and the last, and .html]
+    /// Output file [default: the names of the first and the last model, with .html]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

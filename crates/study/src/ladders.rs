@@ -31,22 +31,22 @@ const LEAVES: [usize; 3] = [1, 2, 8];
 pub struct Args {
     #[command(flatten)]
     of: ModelArgs,
-    /// Visits for each position
+    /// Visits per position
     #[arg(long, default_value = "400", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: u32,
-    /// Positions of each of the four kinds on each board
+    /// Positions of each of the four kinds per board
     #[arg(long, default_value = "50", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=100_000_usize))]
     positions: usize,
-    /// Points on a side of the board; may be given several times [default: the model's board, or 9, 13 and 19]
+    /// Board size; may be repeated [default: the model's, or 9, 13 and 19]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: Vec<usize>,
-    /// Another value for one key of the configuration: --set search.c_puct_init=1
+    /// Override a key of the configuration, such as search.c_puct_init=1; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Show the positions of the suite instead of playing them
+    /// Print the positions instead of searching them
     #[arg(long)]
     show: bool,
-    /// Print one JSON object for each line of the table
+    /// Print one JSON object per line of the table
     #[arg(long)]
     json: bool,
     #[command(flatten)]

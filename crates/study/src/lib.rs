@@ -15,13 +15,13 @@ use runtime::Stop;
 /// A study of a model.
 #[derive(clap::Subcommand, Debug)]
 pub enum Command {
-    /// Test whether a model plays ladders that work, and avoids those that do not
+    /// Test how often a model reads ladders correctly
     Ladders(ladders::Args),
-    /// Measure how deep a model's searches go, by the value of an edge before its first visit
+    /// Measure search depth by the initial value of an edge
     Depth(depth::Args),
     /// Measure the noise of the policy targets that a model's searches produce
     Targets(targets::Args),
-    /// Write a page that shows the tensors of a network, or of several side by side
+    /// Write an HTML page with the weights of one or more networks
     Inspect(inspect::Args),
 }
 

@@ -7,11 +7,10 @@ use store::{Store, StoreError};
 /// Which model is studied.
 #[derive(clap::Args, Debug)]
 pub struct ModelArgs {
-    /// The model: v15-330, or v15 for the newest of run v15; 9x9-demo, which comes with the program; or one without a network,
-    /// uniform or random
+    /// Model: v15-330, v15 for the newest of run v15, 9x9-demo (built in), uniform or random
     #[arg(long, env = "TENGEN_MODEL")]
     model: ModelRef,
-    /// The run whose settings a built-in model plays by [default: those of configs/9x9.toml]
+    /// Run whose settings a built-in model uses [default: those of configs/9x9.toml]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
 }

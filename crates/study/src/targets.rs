@@ -26,21 +26,19 @@ use crate::statistics::Estimate;
 pub struct Args {
     #[command(flatten)]
     of: ModelArgs,
-    /// Positions, each from a game of its own that the model plays against itself, resigning as its run does now
+    /// Positions, each from a separate self-play game with resignation
     #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2_u32..))]
     positions: u32,
-    /// Searches of each position; of n searches chance comes out too small by about one part in n, since the mean of few is
-    /// nearer to them
+    /// Searches per position. The noise of n searches is underestimated by about 1/n
     #[arg(long, default_value = "16", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=1024_u32))]
     searches: u32,
-    /// Models that search in turn, the given one and those of its run before it: as many as a window has show what its
-    /// examples leave open
+    /// Models that search in turn: the given one and its predecessors. The number in a window shows the irreducible loss
     #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     models: u32,
-    /// Another value for one key of the configuration: --set search.visits=64
+    /// Override a key of the configuration, such as search.visits=64; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
-    /// Print one JSON object instead of the table
+    /// Print a JSON object instead of the table
     #[arg(long)]
     json: bool,
     #[command(flatten)]

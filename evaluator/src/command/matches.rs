@@ -23,54 +23,53 @@ const GIVEN: [&str; 4] = ["pair", "round_robin", "new_model", "against_anchors"]
 /// The first pause and the longest between two looks for a run.
 const PAUSES: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(60)];
 
-/// Who plays.
+/// Players of a match.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq)]
 pub(super) struct MatchArgs {
-    /// Let these two play: a model (v15-330, or v15 for the newest of run v15, 9x9-demo, uniform, or random), a model with
-    /// other settings (v15-330+visits=400+q_init=loss), or an engine (GnuGo-10, one of --engines, or Random or Captures, which
-    /// are built in)
+    /// Play two players: models (v15-330, v15 for the newest of run v15, 9x9-demo, uniform, random), models with other
+    /// settings (v15-330+visits=400+q_init=loss), or engines (GnuGo-10, Random, Captures, those of --engines)
     #[arg(long, group = "match", num_args = 2, value_names = ["A", "B"])]
     pair: Option<Vec<PlayerRef>>,
-    /// Let the two models play whose games are expected to teach the ratings most
+    /// Play the pair whose games are most informative for the ratings
     #[arg(long, group = "match")]
     pair_uncertain: bool,
-    /// With --pair-uncertain: wait for a run that is not there yet and for two players to pair, instead of giving up
+    /// With --pair-uncertain: wait for the run and for two players instead of failing
     #[arg(long, requires = "pair_uncertain", conflicts_with_all = GIVEN)]
     wait: bool,
-    /// With --pair-uncertain: what is to be found out
+    /// With --pair-uncertain: goal of the pairing
     #[arg(long, value_enum, default_value_t, value_name = "QUESTION")]
     about: Question,
-    /// Let each two models of the run play
+    /// Play all pairs of models of the run
     #[arg(long, group = "match")]
     round_robin: bool,
-    /// Let this model play those at Fibonacci's distances before it in its run: 1, 2, 3, 5, 8 and so on
+    /// Play this model against its ancestors at Fibonacci distances: 1, 2, 3, 5, 8, ...
     #[arg(long, group = "match", value_name = "MODEL")]
     new_model: Option<PlayerRef>,
-    /// Let this player meet every engine: those that are built in, and those of --engines
+    /// Play this player against every engine, built in or from --engines
     #[arg(long, group = "match", value_name = "PLAYER")]
     against_anchors: Option<PlayerRef>,
-    /// Play until two have met in at most so many games, earlier ones included; an even number [default: for --pair as many
-    /// more as the run's evaluate.games_per_pair, for each pair of several that many in all]
+    /// Maximum games of a pair, earlier ones included; even [default: evaluate.games_per_pair of the run; for --pair that
+    /// many more]
     #[arg(long, value_name = "N", conflicts_with = "pair_uncertain", allow_negative_numbers = true, value_parser = even)]
     games: Option<u64>,
-    /// With --pair-uncertain: choose so many pairs one after the other [default: 1]
+    /// With --pair-uncertain: number of pairs, chosen one after the other [default: 1]
     #[arg(long, value_name = "N", requires = "pair_uncertain", conflicts_with_all = GIVEN, allow_negative_numbers = true, value_parser = within(1..=MOST))]
     pairs: Option<u64>,
 }
 
-/// What is to be found out.
+/// Goal of the pairing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, ValueEnum)]
 enum Question {
-    /// Which model is best
+    /// The best model
     #[default]
     Best,
     /// All ratings
     Curve,
-    /// The newest model against its ancestors
+    /// The newest model relative to its ancestors
     Newest,
-    /// The run's models against everybody else
+    /// The models of the run relative to other players
     Anchors,
-    /// Every model against the mean of the models, and the newest against the oldest
+    /// Every model relative to the mean of the models, and the newest to the oldest
     Ladder,
 }
 

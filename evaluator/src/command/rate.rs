@@ -13,20 +13,18 @@ use crate::rate::{self, AnchorChoice, PriorChoice, Request};
 /// Arguments of `evaluator rate`.
 #[derive(clap::Args, Debug)]
 pub(super) struct RateArgs {
-    /// Comma-separated values with the columns game_id, black, white and result (B, W or D); - for standard input
+    /// CSV with the columns game_id, black, white and result (B, W or D); - for standard input
     file: PathBuf,
-    /// What is believed before the games: none, gauss:SD around the middle of the pool, walk:STEP along the models of a run, or
-    /// walk with the step that the results make most probable
+    /// Prior: none, gauss:SD around the mean of the pool, walk:STEP along the models of a run, or walk (step estimated)
     #[arg(long, default_value_t, value_name = "PRIOR")]
     prior: PriorChoice,
-    /// Take the colours to be equal
+    /// Assume no first-move advantage
     #[arg(long)]
     no_first_move: bool,
-    /// A player whose rating is known, as NAME=ELO, or NAME=ELO:SD if only so well; may be repeated. The ratings are on the
-    /// scale of these players then
+    /// Player with a known rating, NAME=ELO or NAME=ELO:SD; sets the scale; may be repeated
     #[arg(long, value_name = "NAME=ELO")]
     anchor: Vec<AnchorChoice>,
-    /// How ratings are printed
+    /// Output format
     #[arg(long, value_enum, default_value = "json", value_name = "FORMAT")]
     format: Format,
 }

@@ -11,11 +11,10 @@ use crate::{RatedRun, report};
 /// Arguments of `evaluator report`.
 #[derive(clap::Args, Debug)]
 pub(super) struct ReportArgs {
-    /// The page
+    /// Output file
     #[arg(default_value = "report.html")]
     file: PathBuf,
-    /// A player whose rating is known, as NAME=ELO, or NAME=ELO:SD if only so well; may be repeated. The ratings are on the
-    /// scale of these players then
+    /// Player with a known rating, NAME=ELO or NAME=ELO:SD; sets the scale; may be repeated
     #[arg(long, value_name = "NAME=ELO")]
     anchor: Vec<AnchorChoice>,
     /// Show retired models

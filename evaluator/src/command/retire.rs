@@ -12,8 +12,8 @@ const MOST_ELO: f64 = 10_000.0;
 /// Arguments of `evaluator retire`.
 #[derive(clap::Args, Debug)]
 pub(super) struct RetireArgs {
-    /// A model by its name, or all that are surely, with 97.5 %, more than so many Elo behind the best of the run. Never the newest
-    /// or the champion; by Elo, none with fewer than 16 games and none that was brought back
+    /// Model, or a number of Elo: retires all models that are more than that behind the best with 97.5 % confidence. Never
+    /// the newest or the champion; by Elo none with fewer than 16 games or restored before
     #[arg(value_name = "ELO|MODEL", allow_negative_numbers = true)]
     pub(super) which: Which,
 }
@@ -21,7 +21,7 @@ pub(super) struct RetireArgs {
 /// Arguments of `evaluator unretire`.
 #[derive(clap::Args, Debug)]
 pub(super) struct UnretireArgs {
-    /// The model
+    /// Model
     pub(super) model: ModelId,
 }
 

@@ -14,23 +14,22 @@ use crate::{Arena, Bar, Matches};
 /// Elo that players may differ by in a question.
 const MOST_ELO: f64 = 10_000.0;
 
-/// Games after which a test without a verdict ends, if nothing else is said: twice what one of 10 Elo is expected to
-/// take at its worst.
+/// Maximum games without a verdict, earlier ones included; even
 const MOST_GAMES: &str = "20000";
 
 /// Arguments of `evaluator sprt`.
 #[derive(clap::Args, Debug)]
 pub(super) struct SprtArgs {
-    /// The player whose lead is tested, as --pair takes it
+    /// Player whose lead is tested, in the form of --pair
     #[arg(value_name = "A")]
     first: PlayerRef,
-    /// The other player
+    /// Opponent
     #[arg(value_name = "B")]
     second: PlayerRef,
-    /// The lead, in Elo, that is not worth having
+    /// Null hypothesis: lead in Elo
     #[arg(long, value_name = "ELO0", allow_negative_numbers = true, value_parser = within(-MOST_ELO..=MOST_ELO))]
     elo0: f64,
-    /// The lead, in Elo, that is to be found
+    /// Alternative hypothesis: lead in Elo
     #[arg(long, value_name = "ELO1", allow_negative_numbers = true, value_parser = within(-MOST_ELO..=MOST_ELO))]
     elo1: f64,
     #[command(flatten)]
@@ -40,17 +39,17 @@ pub(super) struct SprtArgs {
 /// Arguments of `evaluator gate`.
 #[derive(clap::Args, Debug)]
 pub(super) struct GateArgs {
-    /// The model, newer than the champion: v15-330, or v15 for the newest of run v15
+    /// Model, newer than the champion: v15-330, or v15 for the newest of run v15
     model: ModelRef,
-    /// The lead, in Elo, that is not worth having
+    /// Null hypothesis: lead in Elo
     #[arg(long, default_value = "0", value_name = "ELO0", allow_negative_numbers = true, value_parser = within(-MOST_ELO..=MOST_ELO))]
     elo0: f64,
-    /// The lead, in Elo, for which a new champion is worth having
+    /// Alternative hypothesis: lead in Elo
     #[arg(long, default_value = "35", value_name = "ELO1", allow_negative_numbers = true, value_parser = within(-MOST_ELO..=MOST_ELO))]
     elo1: f64,
     #[command(flatten)]
     errors: ErrorArgs,
-    /// Let retired models be tested
+    /// Allow retired models
     #[arg(long)]
     include_retired: bool,
 }
@@ -58,13 +57,13 @@ pub(super) struct GateArgs {
 /// How sure a test is, and how long it takes.
 #[derive(clap::Args, Debug)]
 struct ErrorArgs {
-    /// The share of tests that may find for ELO1 where ELO0 is true
+    /// Error probability if ELO0 is true (type I)
     #[arg(long, default_value = "0.05", value_name = "SHARE", allow_negative_numbers = true, value_parser = within(1e-9..=0.499))]
     alpha: f64,
-    /// The share of tests that may find for ELO0 where ELO1 is true
+    /// Error probability if ELO1 is true (type II)
     #[arg(long, default_value = "0.05", value_name = "SHARE", allow_negative_numbers = true, value_parser = within(1e-9..=0.499))]
     beta: f64,
-    /// Games after which a test without a verdict ends, earlier ones included; an even number
+    /// Maximum games without a verdict, earlier ones included; even
     #[arg(long, default_value = MOST_GAMES, value_name = "N", allow_negative_numbers = true, value_parser = even)]
     games: u64,
 }

@@ -9,30 +9,29 @@ use crate::rate::AnchorChoice;
 /// What is rated together, on which scale, and how it is printed.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq)]
 pub(super) struct TableArgs {
-    /// Rate together with what was played in this run; may be repeated. Runs are tied by players who have played in both
+    /// Include the results of this run; may be repeated. Players of both runs connect them
     #[arg(long, value_name = "RUN")]
     with: Vec<RunName>,
-    /// A player whose rating is known, as NAME=ELO, or NAME=ELO:SD if only so well; may be repeated. The table is on the
-    /// scale of these players then
+    /// Player with a known rating, NAME=ELO or NAME=ELO:SD; sets the scale; may be repeated
     #[arg(long, value_name = "NAME=ELO")]
     anchor: Vec<AnchorChoice>,
-    /// How ratings are printed
+    /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     format: Format,
-    /// Show retired models, and pair them
+    /// Show and pair retired models
     #[arg(long)]
     include_retired: bool,
 }
 
-/// How ratings are printed.
+/// Output format
 #[derive(Clone, Copy, Debug, Default, PartialEq, ValueEnum)]
 pub(super) enum Format {
-    /// For people
+    /// Text table
     #[default]
     Table,
     /// Comma-separated values
     Csv,
-    /// Everything there is to say
+    /// All statistics
     Json,
 }
 

@@ -28,19 +28,19 @@ const BATCH: usize = 256;
 /// Arguments of `tengen bench data`.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Points on a side of the board; may be given several times
+    /// Board size; may be repeated
     #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: Vec<usize>,
-    /// Positions in the window; may be given several times
+    /// Positions in the window; may be repeated
     #[arg(long, default_values = ["100000", "1000000"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u64..))]
     window: Vec<u64>,
-    /// Examples that are drawn from it
+    /// Examples sampled from the window
     #[arg(long, default_value = "100000", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(256_u32..))]
     draw: u32,
-    /// Visits of each made-up search
+    /// Visits per synthetic search
     #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: u32,
-    /// Measure the bytes of the games of this run, and nothing else
+    /// Measure only the bytes of the games of this run
     #[arg(long, value_name = "NAME")]
     run: Option<RunName>,
 }

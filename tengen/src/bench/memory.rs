@@ -14,13 +14,13 @@ const MOVES: usize = 20;
 /// Arguments of `tengen bench memory`.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Points on a side of the board; may be given several times
+    /// Board size; may be repeated
     #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: Vec<usize>,
-    /// Visits for each move; may be given several times
+    /// Visits per move; may be repeated
     #[arg(long, default_values = ["16", "800"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: Vec<u32>,
-    /// Another value for one key of configs/9x9.toml: --set search.algorithm=puct
+    /// Override a key of configs/9x9.toml, such as search.algorithm=puct; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
 }

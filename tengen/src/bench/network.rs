@@ -25,24 +25,22 @@ const ROUNDS: u32 = 5;
 pub(super) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
-    /// Positions in a batch; may be given several times
+    /// Positions per batch; may be repeated
     #[arg(long, default_values = ["1", "8", "64", "256"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=65_536_u32))]
     batch: Vec<u32>,
-    /// Positions that answers are compared on; 0 leaves the comparison out
+    /// Positions for the comparison of outputs; 0: no comparison
     #[arg(long, default_value = "2000", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=1_000_000_usize))]
     positions: usize,
-    /// Where the network runs: auto (a GPU if there is one), cpu, cuda or cuda:N
+    /// Device of the network: auto (a GPU if there is one), cpu, cuda or cuda:N
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE")]
     device: Device,
-    /// Another inference library in the same run; may be given several times
-    ///
-    /// onnxruntime and openvino are the packages of PyPI, each in a Python process with one thread.
+    /// Another inference library in the same run, those of PyPI in Python with one thread; may be repeated
     #[arg(long, value_enum, value_name = "LIBRARY")]
     against: Vec<Peer>,
-    /// The Python interpreter that has the packages
+    /// Python interpreter with the packages
     #[arg(long, env = "TENGEN_PYTHON", default_value = "python3", value_name = "PATH")]
     python: PathBuf,
-    /// int16 with every instruction set of this processor, too
+    /// Measure int16 with every instruction set of this processor
     #[arg(long)]
     instruction_sets: bool,
 }

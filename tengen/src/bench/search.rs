@@ -15,13 +15,13 @@ use super::clock::Rate;
 /// Arguments of `tengen bench search`.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
-    /// Points on a side of the board; may be given several times
+    /// Board size; may be repeated
     #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: Vec<usize>,
-    /// Visits for each move
+    /// Visits per move
     #[arg(long, default_value = "800", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: u32,
-    /// Another value for one key of configs/9x9.toml: --set search.prune_pass_alive=false
+    /// Override a key of configs/9x9.toml, such as search.prune_pass_alive=false; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
 }

@@ -22,7 +22,7 @@ use super::subject::{Subject, SubjectArgs, Tower};
 pub(super) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
-    /// Numbers that the network computes with: auto, int16 (on CPUs), f32 or bf16
+    /// Precision of inference: auto, int16 (CPU), f32 or bf16
     #[arg(long, default_value = "auto", value_name = "PRECISION")]
     precision: Precision,
     #[command(flatten)]

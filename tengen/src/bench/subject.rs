@@ -19,22 +19,22 @@ const TOWERS: [(usize, usize); 2] = [(4, 32), (6, 64)];
 /// Which tower.
 #[derive(clap::Args, Debug)]
 pub(super) struct SubjectArgs {
-    /// Points on a side of the board
+    /// Board size
     #[arg(long, default_value = "9", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: usize,
-    /// Residual blocks of a tower with made-up weights [default: 4, and then 6]
+    /// Residual blocks of a network with random weights [default: 4, and then 6]
     #[arg(long, value_name = "N", requires = "filters", allow_negative_numbers = true, value_parser = runtime::within(0..=80_usize))]
     blocks: Option<usize>,
-    /// Channels of that tower [default: 32, and then 64]
+    /// Channels of that network [default: 32, and then 64]
     #[arg(long, value_name = "N", requires = "blocks", allow_negative_numbers = true, value_parser = runtime::within(1..=1024_usize))]
     filters: Option<usize>,
-    /// A trained model instead, and the configuration of its run: v15-330, or v15 for the newest of run v15
+    /// Trained model instead, with the configuration of its run: v15-330, or v15 for the newest of run v15
     #[arg(long, conflicts_with_all = ["size", "blocks", "filters"])]
     model: Option<ModelRef>,
-    /// The configuration that a made-up tower plays by [default: configs/9x9.toml]
+    /// Configuration of a network with random weights [default: configs/9x9.toml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Another value for one key of the configuration: --set search.visits=50
+    /// Override a key of the configuration, such as search.visits=50; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
 }

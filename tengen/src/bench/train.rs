@@ -24,7 +24,7 @@ const GAMES: u64 = 400;
 pub(super) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
-    /// What activations are rounded to: auto, f32 or bf16
+    /// Precision of activations: auto, f32 or bf16
     #[arg(long, default_value = "auto", value_name = "PRECISION")]
     precision: Precision,
     #[command(flatten)]
