@@ -21,7 +21,8 @@ keys are errors. `tengen config show FILE` prints the resolved configuration, an
 differences of two. `--set section.key=value` overrides a key where a program takes `--set`; words need no quotes there.
 
 Each key has its type, range, default (`configs/base.toml`) and Minigo's value where it published one
-(`configs/minigo/base.toml`). Editors with Taplo (Even Better TOML) complete and check keys by `docs/config.schema.json`.
+(`configs/minigo/base.toml`). Editors with Taplo (Even Better TOML) complete and check keys by
+`docs/config.schema.json`.
 ";
 
 /// The page, as Markdown; `tengen` is the command line of this program.
@@ -58,20 +59,44 @@ fn of_section(section: &Section, examples: &[RunConfig; 2]) -> String {
 fn of_key(key: &Key, examples: &[RunConfig; 2]) -> String {
     let range: String = key.range.iter().map(|range| format!("; {range}")).collect();
     let [base, minigo] = examples.each_ref().map(|config| key.value(config));
-    let words: String = key.words.iter().map(|(word, about)| format!("  - `\"{word}\"`: {}\n", plain(about))).collect();
-    let (name, kind, about) = (&key.name, &key.kind, plain(&key.about));
-    format!("- **`{name}`** ({}{range}): default `{base}`, Minigo `{minigo}`<br>{about}\n{words}", plain(kind))
+    let words = key.words.iter().map(|(word, about)| item("  ", &format!("`\"{word}\"`: {about}")));
+    let (name, kind, about) = (&key.name, &key.kind, &key.about);
+    let about = format!("**`{name}`** ({kind}{range}): default `{base}`, Minigo `{minigo}`<br>{about}");
+    item("", &about) + &words.collect::<String>()
 }
 
-/// On one line.
-fn plain(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// An item of a list.
+fn item(indent: &str, text: &str) -> String {
+    wrapped(&format!("{indent}-"), &format!("{indent}  "), text)
+}
+
+/// Lines that end before column 120: `first` and the words of `text`, further lines indented. A sign at the beginning of a
+/// line would begin a list.
+fn wrapped(first: &str, indent: &str, text: &str) -> String {
+    let mut lines = first.to_owned();
+    let mut column = first.len();
+    for word in text.split_whitespace() {
+        let width = word.chars().count();
+        if column + 1 + width > 118 && !matches!(word, "+" | "-" | "*") {
+            lines.push('\n');
+            lines += indent;
+            column = indent.len();
+        } else if column > 0 {
+            lines.push(' ');
+            column += 1;
+        }
+        lines += word;
+        column += width;
+    }
+    lines.push('\n');
+    lines
 }
 
 /// A program or one of its commands, and what is below it.
 fn of_command(command: &clap::Command, name: &str) -> String {
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
-    let mut text = format!("\n### {name}\n\n{}\n\n", about.trim());
+    let about: Vec<String> = about.trim().split("\n\n").map(|paragraph| wrapped("", "", paragraph)).collect();
+    let mut text = format!("\n### {name}\n\n{}\n", about.join("\n"));
     for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
         text += &of_argument(argument);
     }
@@ -91,7 +116,7 @@ fn of_argument(argument: &Arg) -> String {
         Some(long) => format!("--{long}"),
         None => format!("<{}>", argument.get_id().as_str().to_uppercase()),
     };
-    let mut text = format!("- **`{named}`**");
+    let mut text = format!("**`{named}`**");
     if let Some(variable) = argument.get_env() {
         // A string takes all text.
         let _ = write!(text, " or `{}`", variable.to_string_lossy());
@@ -105,7 +130,7 @@ fn of_argument(argument: &Arg) -> String {
         argument.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
     let possible =
         if takes_values && !possible.is_empty() { format!(": {}", possible.join(", ")) } else { String::new() };
-    format!("{text}<br>{}{possible}\n", help.trim().replace('\n', " "))
+    item("", &format!("{text}<br>{}{possible}", help.trim()))
 }
 
 #[cfg(test)]
@@ -119,18 +144,18 @@ mod tests {
         super::page(crate::command::Args::command())
     }
 
-    /// After a change of an option: `cargo run --release -p tengen -- options > docs/OPTIONS.md`, or this test with
-    /// UPDATE_EXPECT=1.
+    /// After a change of an option, UPDATE_EXPECT=1 writes the page anew.
     #[test]
-    fn the_reference_is_what_the_programs_say() {
+    fn options_page_matches_the_programs() {
         expect_test::expect_file!["../../docs/OPTIONS.md"].assert_eq(&format!("{}\n", page()));
     }
 
     #[test]
     fn every_argument_is_explained() {
-        for line in page().lines().filter(|line| line.starts_with("- **`")) {
-            let (_, help) = line.split_once("<br>").unwrap_or((line, ""));
-            assert!(help.len() > 5, "{line}");
+        for item in page().split("\n- **`").skip(1) {
+            let (_, help) = item.split_once("<br>").unwrap_or((item, ""));
+            let help = help.split("\n\n").next().unwrap_or_default();
+            assert!(help.len() > 5, "{item}");
         }
     }
 
