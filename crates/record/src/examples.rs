@@ -30,9 +30,9 @@ pub fn schema() -> Arc<Schema> {
 pub fn to_batch(examples: &[Example]) -> RecordBatch {
     let rows = || examples.iter();
     let columns = vec![
-        strings("game", "name of the game: 32 hexadecimal digits", rows().map(|e| e.game.to_string())),
+        strings("game", "id of the game: 32 hexadecimal digits", rows().map(|e| e.game.to_string())),
         numbers::<UInt16Type>("turn", "moves played before this position", rows().map(|e| e.turn)),
-        numbers::<UInt8Type>("size", "points on a side of the board, 2 to 19", rows().map(|e| e.size.side() as u8)),
+        numbers::<UInt8Type>("size", "board size, 2 to 19", rows().map(|e| e.size.side() as u8)),
         numbers::<Float32Type>("komi", "points added to White's area", rows().map(|e| e.komi)),
         bytes(
             "base_black",
@@ -54,7 +54,7 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
         numbers::<Int8Type>("to_move", "1 Black, -1 White", rows().map(|e| sign(e.to_move))),
         lists::<UInt16Type>(
             "visit_moves",
-            "the moves that the search gives a share of the policy, ascending",
+            "moves with a share of the policy, ascending",
             rows().map(|e| move_indices(&e.visits)),
         ),
         lists::<UInt32Type>(
@@ -65,14 +65,10 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
         ),
         optional_numbers::<UInt16Type>(
             "reply",
-            "the move with which the opponent answered, on the next turn; none where the game has no next turn",
+            "next move, by the opponent; none on the last turn",
             rows().map(|e| e.reply),
         ),
-        numbers::<UInt8Type>(
-            "search_kind",
-            "how the move was found: 1 full search, 2 fast search, 3 reduced search",
-            rows().map(|e| e.kind.code()),
-        ),
+        numbers::<UInt8Type>("search_kind", "kind of search: 1 full, 2 fast, 3 reduced", rows().map(|e| e.kind.code())),
         numbers::<Float32Type>(
             "root_value",
             "mean value of the search at the root, for Black, -1 to 1",
@@ -95,8 +91,7 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
         ),
         optional_numbers::<Float32Type>(
             "policy_surprise",
-            "Kullback-Leibler divergence of the policy to learn from those priors, in nats; none for human games, and in \
-             older files",
+            "Kullback-Leibler divergence of the policy target from those priors, in nats; none for human games and in older files",
             rows().map(|e| e.policy_surprise),
         ),
         numbers::<Int8Type>("outcome", "1 Black won, -1 White won, 0 draw", rows().map(|e| e.outcome.as_i8())),
@@ -107,21 +102,17 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
         ),
         optional_bytes(
             "area_black",
-            "points that count for Black in the end, as base_black; none where the last position does not give the score",
+            "points of Black's final area, as base_black; none where the last position does not give the score",
             rows().map(|e| e.area.map(|area| area.black.to_bytes(e.size))),
         ),
         optional_bytes(
             "area_white",
-            "points that count for White in the end, as area_black",
+            "points of White's final area, as area_black",
             rows().map(|e| e.area.map(|area| area.white.to_bytes(e.size))),
         ),
-        numbers::<Float32Type>(
-            "weight",
-            "how much it counts in training, above 0; 1 as a rule",
-            rows().map(|e| e.weight),
-        ),
-        flags("calibration", "nobody was allowed to resign in this game", rows().map(|e| e.calibration)),
-        strings("model", "id of the model that was to move", rows().map(|e| &e.model)),
+        numbers::<Float32Type>("weight", "weight in the loss, above 0; usually 1", rows().map(|e| e.weight)),
+        flags("calibration", "calibration game: resignation is disabled", rows().map(|e| e.calibration)),
+        strings("model", "id of the model to move", rows().map(|e| &e.model)),
     ];
     table(VERSION, columns)
 }

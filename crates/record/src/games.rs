@@ -55,7 +55,7 @@ pub fn from_batch(batch: &RecordBatch) -> Result<Vec<GameRecord>, RecordError> {
 fn header_columns(games: &[GameRecord]) -> Vec<Column> {
     let rows = || games.iter();
     vec![
-        strings("id", "name of the game: 32 hexadecimal digits", rows().map(|g| g.id.to_string())),
+        strings("id", "id of the game: 32 hexadecimal digits", rows().map(|g| g.id.to_string())),
         strings("black", "id of the model that played Black", rows().map(|g| &g.black)),
         strings("white", "id of the model that played White", rows().map(|g| &g.white)),
         strings(
@@ -66,48 +66,44 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
         numbers::<UInt64Type>("seed", "seed of the game's generator", rows().map(|g| g.seed)),
         numbers::<UInt64Type>(
             "index",
-            "number of the game among those its worker played with this model, from 0",
+            "number of the game in the series of its worker with this model, from 0",
             rows().map(|g| g.index),
         ),
-        strings("worker", "name of the worker that played it", rows().map(|g| &g.worker)),
+        strings("worker", "name of the worker", rows().map(|g| &g.worker)),
         optional_times(
             "started_at",
-            "when the game began; none where nobody looked at a clock, so that the same games are the same bytes",
+            "start of the game; none with --times false, which makes files reproducible",
             rows().map(|g| g.started_at),
         ),
-        optional_times("ended_at", "when the game ended; none as for started_at", rows().map(|g| g.ended_at)),
-        numbers::<UInt8Type>("size", "points on a side of the board, 2 to 19", rows().map(|g| g.size.side() as u8)),
+        optional_times("ended_at", "end of the game; none as for started_at", rows().map(|g| g.ended_at)),
+        numbers::<UInt8Type>("size", "board size, 2 to 19", rows().map(|g| g.size.side() as u8)),
         numbers::<Float32Type>("komi", "points added to White's area", rows().map(|g| g.komi)),
         strings(
             "scoring",
-            "pass-alive: area, pass-alive regions count wholly for their owner and can end the game; area: Tromp-Taylor",
+            "pass-alive: area scoring, pass-alive regions count for their owner and can end the game; area: Tromp-Taylor",
             rows().map(|g| scoring_name(g.scoring)),
         ),
-        numbers::<UInt32Type>(
-            "visits_budget",
-            "visits that each full search was given",
-            rows().map(|g| g.visits_budget),
-        ),
-        flags("calibration", "nobody was allowed to resign", rows().map(|g| g.calibration)),
-        flags("holdout", "set aside for validation, never trained on", rows().map(|g| g.holdout)),
+        numbers::<UInt32Type>("visits_budget", "visits of a full search", rows().map(|g| g.visits_budget)),
+        flags("calibration", "calibration game: resignation is disabled", rows().map(|g| g.calibration)),
+        flags("holdout", "in the validation set, never trained on", rows().map(|g| g.holdout)),
         optional_numbers::<Float32Type>(
             "resign_threshold",
-            "root value for the mover, -1 to 1, below which it resigned; none when nobody could resign",
+            "resign threshold: root value for the player to move, -1 to 1; none without resignation",
             rows().map(|g| g.resign_threshold),
         ),
         optional_numbers::<UInt16Type>(
             "would_resign_turn",
-            "first turn, from 0, with a root value for the mover below the threshold in force, also in calibration games",
+            "first turn, from 0, with a root value for the player to move below the threshold, also in calibration games",
             rows().map(|g| g.would_resign_turn),
         ),
         optional_numbers::<Float32Type>(
             "winner_min_value",
-            "worst root value, -1 to 1, that the winner saw on its own turns, for the winner; none for a draw",
+            "worst root value, -1 to 1, of the winner on its own turns, for the winner; none for a draw",
             rows().map(|g| g.winner_min_value),
         ),
         optional_numbers::<Float32Type>(
             "mean_depth",
-            "mean over the game's searches of the mean depth of their leaves, in moves from the root; none without searches",
+            "mean depth of the leaves, in moves from the root, averaged over the searches; none without searches",
             rows().map(|g| g.mean_depth),
         ),
         numbers::<Int8Type>("outcome", "1 Black won, -1 White won, 0 draw", rows().map(|g| g.outcome.as_i8())),
@@ -118,17 +114,17 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
         ),
         strings(
             "end",
-            "passes, pass-alive, resignation, move-limit, or in matches forfeit: the loser broke the rules",
+            "passes, pass-alive, resignation, move-limit, or in matches forfeit: illegal behaviour of the loser",
             rows().map(|g| g.end.as_str()),
         ),
         numbers::<UInt32Type>(
             "positions",
-            "turns to learn from: rows of this game among the examples",
+            "training examples: rows of this game in the examples",
             rows().map(|g| g.positions() as u32),
         ),
         lists::<UInt16Type>(
             "takeover_turns",
-            "turns, from 0, at which a newer model, or one in another process, took both sides over; as a rule there are none",
+            "turns, from 0, at which a newer model or another process continued the game; usually empty",
             rows().map(|g| g.takeovers.iter().map(|takeover| takeover.turn)),
         ),
         lists_of_strings(
@@ -165,7 +161,7 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
         ),
         lists::<Float32Type>(
             "weights",
-            "how much each turn's example counts in training, 1 as a rule; 0 for turns that are no examples",
+            "weight of each turn's example in the loss, usually 1; 0 for turns without an example",
             games.iter().map(|g| g.turns.iter().map(|turn| turn.weight)),
         ),
         each_turn("root_values", "mean value of each turn's search at the root, for Black, -1 to 1", games, |turn| {
@@ -182,13 +178,13 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
         }),
         each_turn(
             "prior_entropies",
-            "entropy of the network's priors over each position's legal moves before noise, in nats",
+            "entropy of the priors over the legal moves before noise, per position, in nats",
             games,
             |turn| turn.prior_entropy,
         ),
         lists_of_optional::<Float32Type>(
             "policy_surprises",
-            "Kullback-Leibler divergence of each search's policy from those priors, in nats; none in older files",
+            "Kullback-Leibler divergence of the search policy from those priors, in nats; none in older files",
             games.iter().map(|g| g.turns.iter().map(|turn| turn.policy_surprise)),
         ),
     ]

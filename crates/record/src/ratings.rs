@@ -41,7 +41,7 @@ pub fn schema() -> Arc<Schema> {
 pub fn to_batch(rows: &[RatingRow]) -> RecordBatch {
     let rows = || rows.iter();
     let columns = vec![
-        strings("player", "id of a model, or the name of another program", rows().map(|r| &r.player)),
+        strings("player", "id of a model, or name of an engine", rows().map(|r| &r.player)),
         numbers::<Float64Type>("elo", "Elo above the anchor", rows().map(|r| r.elo)),
         numbers::<Float64Type>("error", "one standard error of elo, in Elo", rows().map(|r| r.error)),
         numbers::<Float64Type>(
@@ -55,7 +55,7 @@ pub fn to_batch(rows: &[RatingRow]) -> RecordBatch {
             rows().map(|r| r.above_pool_error),
         ),
         numbers::<UInt32Type>("games", "games played", rows().map(|r| r.games)),
-        numbers::<Float64Type>("points", "points made in them; a draw is half a point", rows().map(|r| r.points)),
+        numbers::<Float64Type>("points", "points scored; a draw is half a point", rows().map(|r| r.points)),
     ];
     table(VERSION, columns)
 }

@@ -59,8 +59,7 @@ impl SearchKind {
     pub const ALL: [SearchKind; 5] =
         [SearchKind::Given, SearchKind::Full, SearchKind::Fast, SearchKind::Reduced, SearchKind::Policy];
     /// What tables say of their codes.
-    pub(crate) const DOC: &str =
-        "how each turn's move was found: 0 given, 1 full search, 2 fast search, 3 reduced search, 4 policy draw";
+    pub(crate) const DOC: &str = "origin of each turn's move: 0 given, 1 full search, 2 fast search, 3 reduced search, 4 sampled from the policy";
 
     /// The number that tables use.
     pub fn code(self) -> u8 {

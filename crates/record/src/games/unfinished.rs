@@ -60,12 +60,12 @@ fn policy_columns(games: &[GameRecord]) -> [Column; 3] {
     [
         lists::<UInt16Type>(
             "policy_moves",
-            "how many moves of each turn have visits",
+            "number of moves with visits, per turn",
             games.iter().map(|game| turns(game).map(|turn| turn.visits.len() as u16)),
         ),
         lists::<UInt16Type>(
             "visit_moves",
-            "these moves, those of one turn after those of the other, ascending within each",
+            "these moves, turn by turn, ascending within a turn",
             games.iter().map(|game| turns(game).flat_map(|turn| move_indices(&turn.visits))),
         ),
         lists::<UInt32Type>(
