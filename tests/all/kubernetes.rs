@@ -17,7 +17,7 @@ const OVERLAYS: [&str; 5] = ["cpu", "gpu", "s3", "gcs", "small"];
 fn checker() -> Option<Command> {
     let site = require(Tool::Python)?;
     let mut python = Command::new("python3");
-    python.env("PYTHONPATH", &site).arg(repository().join("python/check_manifests.py"));
+    python.env("PYTHONPATH", &site).arg(repository().join("tests/python/check_manifests.py"));
     Some(python)
 }
 

@@ -10,7 +10,7 @@ use tests::{TestStore, program, repository, succeed};
 fn ratings_agree_with_other_peoples_arithmetic() {
     let Some(site) = require(Tool::Python) else { return };
     let mut python = Command::new("python3");
-    python.env("PYTHONPATH", &site).arg(repository().join("python/check_ratings.py"));
+    python.env("PYTHONPATH", &site).arg(repository().join("tests/python/check_ratings.py"));
     let said = succeed(python.arg(program("evaluator").get_program()));
     assert!(said.contains("10 random tables agree"), "{said}");
 }
@@ -32,7 +32,7 @@ fn python_opens_every_file_of_a_run() {
     let page = store.path().join("report.html");
     succeed(store.program("evaluator").args(["report", "--run", "tiny"]).arg(&page));
     let mut python = Command::new("python3");
-    python.env("PYTHONPATH", &site).arg(repository().join("python/check_report.py"));
+    python.env("PYTHONPATH", &site).arg(repository().join("tests/python/check_report.py"));
     let said = succeed(python.arg(&page).arg(store.path().join("tiny")));
     assert!(said.contains("numbers of the page are those of the store"), "{said}");
 }

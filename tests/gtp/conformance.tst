@@ -1,6 +1,6 @@
 # Every command of `tengen gtp --model uniform`, in the style of GNU Go's regression suites: a command with its number,
 # and behind `#?` the answer as a regular expression that it must match from end to end; `? ` before it says that the
-# command must fail. python3 python/gtp_regress.py tests/gtp/conformance.tst tengen gtp --model uniform
+# command must fail. python3 tests/python/gtp_regress.py tests/gtp/conformance.tst tengen gtp --model uniform
 
 # What the program is
 1 protocol_version

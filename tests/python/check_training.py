@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Learns with PyTorch what Tengen has learned, and compares the outcome.
+"""Repeats the training of Tengen in PyTorch and compares the weights.
 
-    python3 python/check_training.py FOLDER
+    python3 tests/python/check_training.py FOLDER
 
 FOLDER is what the tests write: start.safetensors, batch.safetensors (planes, policies, values, ownership, scores and replies) and the
 weights after N steps on that batch, after-N.safetensors; and answers.safetensors, the network's outputs in the end for some
@@ -18,6 +18,7 @@ from pathlib import Path
 import torch
 from torch.nn import functional
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "python"))
 from tengen_torch import load, read
 
 STEPS = 50

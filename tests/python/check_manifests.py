@@ -1,7 +1,7 @@
 """Renders kustomizations as a cluster would get them, checks every object as the API server would, and prints one JSON object: by
 folder, the objects, and the same after each `kubectl patch` of k8s/README.md. Exit code 1 and what is wrong, if anything is.
 
-    PYTHONPATH=.venv/site python3 python/check_manifests.py k8s/overlays/cpu k8s/overlays/gpu
+    PYTHONPATH=.venv/site python3 tests/python/check_manifests.py k8s/overlays/cpu k8s/overlays/gpu
 
 Checked are the strict schemas of the last three minor versions of Kubernetes, and the rules for the numbers of a Job, which no schema
 contains (job_rules.py). `--document FILE` takes the patches from another file.
@@ -23,7 +23,7 @@ import job_rules
 import kubernetes_validate
 import yaml
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 # The kubectl that scripts/setup-python installs goes before the machine's own.
 SITE = Path(kubernetes_validate.__file__).resolve().parent.parent
 KUBECTL = shutil.which("kubectl", path=f"{SITE / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Asks a program that speaks GTP everything that a regression suite asks, and compares the answers.
 
-    python3 python/gtp_regress.py tests/gtp/conformance.tst tengen gtp --model uniform
+    python3 tests/python/gtp_regress.py tests/gtp/conformance.tst tengen gtp --model uniform
 
 A suite is a text as GNU Go's: commands, each with a number, and below each `#? [PATTERN]`. The pattern is a regular
 expression that the whole answer must match; `? ` at its beginning says that the command must fail, and the rest is what

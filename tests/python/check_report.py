@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the numbers in a report with the files of its run, read by DuckDB and by Python's own readers.
 
-    python3 python/check_report.py report.html store/9x9
+    python3 tests/python/check_report.py report.html store/9x9
 
 Prints how many numbers agree, and exits with 1 at the first that does not.
 """

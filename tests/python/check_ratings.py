@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks the ratings of `evaluator rate` against choix and scipy.
 
-    python3 python/check_ratings.py target/release/evaluator
+    python3 tests/python/check_ratings.py target/release/evaluator
 
 Ten random tables with colours and draws, and tables that have no finite optimum. Prints what agreed, and exits with 1
 at the first number that is off by more than 0.01 Elo.
