@@ -34,7 +34,7 @@ fn checked() -> Option<Value> {
     Some(answer)
 }
 
-/// A list of each overlay: `objects` as they are applied, or `patched` by the commands of k8s/README.md.
+/// A list of each overlay: `objects` as they are applied, or `patched` by the commands of docs/operations/kubernetes.md.
 fn lists(answer: &Value, key: &str) -> BTreeMap<&'static str, Vec<Value>> {
     let of = |name| answer[key][overlay(name).to_str().unwrap()].as_array().unwrap().clone();
     OVERLAYS.into_iter().map(|name| (name, of(name))).collect()
@@ -250,7 +250,7 @@ fn numbers_of_a_job_that_the_api_server_refuses_are_found() {
     let Some(said) = complaint(&more_than_there_are, None) else { return };
     assert!(said.contains("maxFailedIndexes: 5 must be less than or equal to completions, which are 4"), "{said}");
 
-    // Good as it is, and refused after the README's own command with fewer workers.
+    // Good as it is, and refused after the documented command with fewer workers.
     let said = complaint(&job("backoffLimitPerIndex: 20, maxFailedIndexes: 4"), None).unwrap();
     assert!(said.lines().all(|line| line.contains("after kubectl -n tengen patch job selfplay")), "{said}");
     assert!(said.contains("maxFailedIndexes: 4 must be less than or equal to completions, which are 2"), "{said}");

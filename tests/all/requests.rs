@@ -1,4 +1,4 @@
-//! What processes ask of a bucket: the numbers of docs/SCALE.md, which tells what thousands of them would.
+//! What processes ask of a bucket: the numbers of docs/operations/sizing.md.
 
 use std::collections::BTreeMap;
 use std::thread;

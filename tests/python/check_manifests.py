@@ -1,5 +1,5 @@
 """Renders kustomizations as a cluster would get them, checks every object as the API server would, and prints one JSON object: by
-folder, the objects, and the same after each `kubectl patch` of k8s/README.md. Exit code 1 and what is wrong, if anything is.
+folder, the objects, and the same after each `kubectl patch` of docs/operations/kubernetes.md. Exit code 1 and what is wrong, if anything is.
 
     PYTHONPATH=.venv/site python3 tests/python/check_manifests.py k8s/overlays/cpu k8s/overlays/gpu
 
@@ -34,7 +34,7 @@ def main():
         sys.exit("check_manifests: there is no kubectl")
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="+")
-    parser.add_argument("--document", type=Path, default=ROOT / "k8s" / "README.md")
+    parser.add_argument("--document", type=Path, default=ROOT / "docs" / "operations" / "kubernetes.md")
     options = parser.parse_args()
     known = dict.fromkeys(kubernetes_validate.utils.all_versions())  # each is there twice, for the strict schemas
     versions = list(known)[-3:]
