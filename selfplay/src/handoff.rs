@@ -49,13 +49,13 @@ impl InProgressGames {
         let games: Vec<Selfplay> = match taken.games.into_iter().map(resume).collect() {
             Ok(games) => games,
             Err(why) => {
-                tracing::warn!("{}: nobody goes on with these games: {why}", run.in_progress().name(&taken.file));
+                tracing::warn!("{}: cannot resume games in progress: {why}", run.in_progress().name(&taken.file));
                 run.in_progress().give_back(&job.worker, &taken.file)?;
                 return Ok(0);
             }
         };
         let resumed = games.len();
-        tracing::info!(games = resumed, begun = %taken.file, "goes on with games that were left");
+        tracing::info!(games = resumed, begun = %taken.file, "resumed games in progress");
         for (index, game) in games.into_iter().enumerate() {
             self.games[index % job.threads].push(game);
         }

@@ -200,9 +200,9 @@ const DAMAGES: [Damage; 18] = [
         "played by tiny-1, in the folder of tiny-2",
     ),
     (
-        "training on a game that is set aside",
+        "training on a game of the validation set",
         |v| v.reshuffle(|rows| rows.extend(holdout(&v.run))),
-        "trained on, and the game is set aside",
+        "trained on, and the game is in the validation set",
     ),
     ("a byte of the weights", |v| flip_a_byte(&weights(v)), "weights.safetensors is damaged: its SHA-256"),
     (

@@ -6,6 +6,7 @@
 mod audit;
 mod bench;
 mod cluster;
+mod commands;
 mod configs;
 mod crates;
 mod data;
@@ -32,9 +33,9 @@ mod options;
 mod phases;
 mod programs;
 mod prometheus;
+mod prose;
 mod python;
 mod quarantine;
-mod readme;
 mod requests;
 mod service;
 mod targets;

@@ -144,7 +144,7 @@ fn a_run_is_measured_on_games_of_people() {
     let output = tengen.args(["--set", "evaluate.pairs_per_model=0"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
-    for words in ["games of people to measure models on", "positions=36", "left_out=1", "games of people: top move "] {
+    for words in ["human games for evaluation", "positions=36", "left_out=1", "human games: top move "] {
         assert!(said.contains(words), "{words}: {said}");
     }
     let logs = store.run("tiny").logs().list().unwrap();
@@ -276,7 +276,7 @@ fn training_without_games_or_shards_is_refused() {
                 &["--run", "old", "--eval-sgf", &sample],
                 "human-9d-sample.sgf: no game to measure models on: 20 records are of no use, the first because it is on 19x19",
             ),
-            (&["label-noise", "--run", "old"], "run old has no shards to learn from"),
+            (&["label-noise", "--run", "old"], "run old has no shards to train on"),
         ],
     );
 }

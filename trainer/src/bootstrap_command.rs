@@ -92,7 +92,7 @@ fn learn(
     let people = HumanGames::read(config, &args.sgf.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?)?;
     people.left_out().iter().for_each(|why| tracing::warn!("{why}"));
     let (games, positions, unseen) = (people.games(), people.positions(), people.unseen_games());
-    tracing::info!(games, positions, unseen_games = unseen, left_out = people.left_out().len(), "games of people");
+    tracing::info!(games, positions, unseen_games = unseen, left_out = people.left_out().len(), "human games");
     if unseen == 0 {
         tracing::warn!("selfplay.holdout sets no game aside, so nothing tells how well this goes");
     }

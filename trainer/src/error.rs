@@ -93,7 +93,7 @@ pub enum TrainerError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// Collections without a game to learn from.
-    #[error("there is no game to learn from: {left_out} are of no use, {unseen} are set aside by selfplay.holdout")]
+    #[error("no game to train on: {left_out} unusable, {unseen} in the validation set (selfplay.holdout)")]
     NoGames {
         /// Records that are of no use.
         left_out: usize,

@@ -114,41 +114,41 @@ impl fmt::Display for Alarm {
         match self {
             Alarm::ByHeart { learned, holdout } => write!(
                 f,
-                "the games are learned by heart: values are wrong by {learned:.3} in training and by {holdout:.3} on games set \
-                 aside; a larger window or fewer samples of each position help"
+                "overfitting to game outcomes: value MSE is {learned:.3} in training and {holdout:.3} in validation; a \
+                 larger window or fewer samples per position help"
             ),
             Alarm::WorseThanConstant { error, constant } => write!(
                 f,
-                "the values say less than a constant would: their error is {error:.3}, that of the best constant {constant:.3}"
+                "the value MSE is {error:.3}, and that of the best constant is {constant:.3}"
             ),
             Alarm::Spread { spread } => {
                 write!(
                     f,
-                    "the value of a position changes by {spread:.2} when it is turned: symmetries are not learned"
+                    "the value of a position changes by {spread:.2} under symmetries"
                 )
             }
             Alarm::RotationOff => {
-                f.write_str("train.augment_symmetries is off: every position is only ever seen from one side")
+                f.write_str("train.augment_symmetries is off: no data augmentation")
             }
-            Alarm::Dead { tensor } => write!(f, "{tensor} is all zeros: nothing passes it"),
+            Alarm::Dead { tensor } => write!(f, "{tensor} is all zeros"),
             Alarm::Unsteady { tensor, ratio } => {
                 write!(
                     f,
-                    "{tensor} moves by {:.0} % of its length in a step: the learning rate is too high",
+                    "{tensor} changes by {:.0} % of its norm per step: the learning rate is too high",
                     100.0 * ratio
                 )
             }
             Alarm::Stale { samples } => {
-                write!(f, "every new position is learned from {samples:.1} times: games come too slowly")
+                write!(f, "each new position is sampled {samples:.1} times: self-play is too slow")
             }
             Alarm::Collapsed { entropy, target } => write!(
                 f,
-                "the policy knows no doubt: its entropy is {entropy:.2} nats, that of the searches {target:.2}"
+                "policy collapse: its entropy is {entropy:.2} nats, that of the policy target {target:.2}"
             ),
             Alarm::NothingToLearn { distance, target } => write!(
                 f,
-                "searches find what the policy says anyway: it is {distance:.2} nats from theirs, which have an entropy of {target:.2}; \
-                 more visits or, with Gumbel search, a larger search.gumbel_c_scale make them say more"
+                "searches return the prior: KL divergence {distance:.2} nats, entropy of the policy target {target:.2}; more visits, or \
+                 a larger search.gumbel_c_scale, help"
             ),
         }
     }

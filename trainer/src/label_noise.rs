@@ -63,13 +63,13 @@ impl<'a> LabelNoise<'a> {
                 break;
             }
         }
-        let shards = shards.ok_or_else(|| nothing(run, "shards to learn from"))?;
+        let shards = shards.ok_or_else(|| nothing(run, "shards to train on"))?;
         if crate::dataset::examples(&shards) == 0 {
             return Err(TrainerError::NoExamples { generation: shards.generation });
         }
         let holdout = holdout(run, shards.generation, HOLDOUT)?;
         if holdout.is_empty() {
-            return Err(nothing(run, "games set aside to measure on"));
+            return Err(nothing(run, "validation games"));
         }
         Ok(LabelNoise { run, config, workshop, shards, holdout })
     }

@@ -102,10 +102,10 @@ impl ReferenceArgs {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
         let reference = Reference::read(config, &files::name(path), &bytes).misconfigured()?;
         let (games, positions) = (reference.games(), reference.positions());
-        tracing::info!(games, positions, left_out = reference.left_out(), "games of people to measure models on");
+        tracing::info!(games, positions, left_out = reference.left_out(), "human games for evaluation");
         if reference.was_learned_from(run)? {
             tracing::warn!(
-                "the first model of {} has learned from {}: it knows these games",
+                "the first model of {} was trained on {}: its accuracy on these games is biased",
                 run.name(),
                 path.display()
             );

@@ -62,7 +62,7 @@ impl Reporter<Progress> for Console {
                 metrics::HUMAN_VALUE_ERROR.set(losses.value_error);
                 metrics::HUMAN_ACCURACY.set(losses.accuracy);
                 metrics::HUMAN_TOP_THREE.set(losses.top_three);
-                tracing::info!(examples, "games of people: {}", of_people(&losses, constant));
+                tracing::info!(examples, "human games: {}", of_people(&losses, constant));
             }
             Progress::Published { generation, .. } => {
                 metrics::NEWEST_MODEL.set(generation);
@@ -91,7 +91,7 @@ fn shortly(losses: &Losses) -> String {
     let Losses { policy, value, accuracy, target_entropy, .. } = losses;
     let percent = 100.0 * accuracy;
     format!(
-        "policy {policy:.3} (of which {target_entropy:.3} cannot be learned), value {value:.3}, top move {percent:.0} %"
+        "policy {policy:.3} (entropy of the target {target_entropy:.3}), value {value:.3}, top move {percent:.0} %"
     )
 }
 

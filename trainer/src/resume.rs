@@ -62,7 +62,7 @@ pub(crate) fn resume(
     if let Some(checkpoint) = newest.as_ref().filter(|newest| generation == 1 && bootstrapped(newest)) {
         return Err(unusable(
             checkpoint,
-            "a bootstrap is under way, and `trainer bootstrap` goes on with it".to_owned(),
+            "a bootstrap is in progress: resume it with `trainer bootstrap`".to_owned(),
         ));
     }
     // One of a bootstrap that has ended in model 1 is of no more use.

@@ -63,7 +63,7 @@ impl ExitClass {
 /// The exit codes of every program, for `--help`.
 pub fn exit_codes() -> String {
     let codes = ExitClass::ALL.map(|class| format!("  {}  {}", class.code(), class.meaning()));
-    format!("Exit codes:\n{}", codes.join("\n"))
+    format!("Exit codes (docs/reference/exit-codes.md):\n{}", codes.join("\n"))
 }
 
 /// A library error that states its class.

@@ -53,7 +53,7 @@ impl GameRecord {
             format!("visits {}, scoring {}, ended by {}", self.visits_budget, scoring_name(self.scoring), self.end),
         ];
         match (self.calibration, self.resign_threshold) {
-            (true, _) => lines.push("calibration game: nobody could resign".to_owned()),
+            (true, _) => lines.push("calibration game: resignation is disabled".to_owned()),
             (false, Some(threshold)) => lines.push(format!("resignation below {threshold:.3}")),
             (false, None) => {}
         }
@@ -67,7 +67,7 @@ impl GameRecord {
             lines.push(format!("mean depth {depth:.2}"));
         }
         if self.holdout {
-            lines.push("set aside for validation".to_owned());
+            lines.push("in the validation set".to_owned());
         }
         lines.join("\n")
     }

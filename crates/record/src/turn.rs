@@ -123,7 +123,7 @@ impl Turn {
     pub(crate) fn check(&self, size: Size) -> Result<(), String> {
         check_weight(self.kind, self.weight)?;
         match (self.is_searched(), self.is_example(), self.visits.is_empty()) {
-            (_, true, true) => return Err("a turn to learn from has no visits".to_owned()),
+            (_, true, true) => return Err("a turn with an example has no visits".to_owned()),
             (false, _, false) => return Err("a turn that was not searched has visits".to_owned()),
             _ => {}
         }

@@ -25,7 +25,7 @@ pub fn print(line: impl Display) -> anyhow::Result<()> {
 
 impl Display for StdoutClosed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("nobody reads standard output any more")
+        f.write_str("standard output is closed")
     }
 }
 

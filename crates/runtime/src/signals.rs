@@ -20,7 +20,7 @@ pub(crate) fn listen(name: &'static str, stop: Stop) -> io::Result<()> {
                 // Without destructors: whatever hangs may hang in them too. What is published is whole already.
                 signal_hook::low_level::exit(128 + signal);
             }
-            console::notice(&format!("{name} stops after publishing what is finished; once more ends it at once"));
+            console::notice(&format!("{name} shuts down after publishing finished work; repeat to exit at once"));
             health::drain();
             if signal == SIGTERM {
                 stop.preempt();

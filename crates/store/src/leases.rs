@@ -292,14 +292,14 @@ impl Watcher {
         match self.answer() {
             Ok(Some(by)) => {
                 let host = by.as_ref().map(|by| by.host.clone());
-                tracing::error!(host, "another process has taken over this name; stopping");
+                tracing::error!(host, "another process holds the lease of this name; stopping");
                 drop(self.lost.set(by));
                 true
             }
             Ok(None) => false,
             // The work meets the same store and says what is wrong with it.
             Err(error) => {
-                tracing::debug!(%error, "the lease could not be looked after");
+                tracing::debug!(%error, "cannot renew the lease");
                 false
             }
         }

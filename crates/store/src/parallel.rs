@@ -34,6 +34,6 @@ impl Games {
                 answers[place] = Some(answer);
             }
         });
-        answers.into_iter().map(|answer| answer.expect("every file is read by somebody")).collect()
+        answers.into_iter().map(|answer| answer.expect("every file is read")).collect()
     }
 }

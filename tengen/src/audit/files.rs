@@ -171,7 +171,7 @@ impl Audit<'_> {
         }
         let side = game.id.share() < f64::from(self.config.selfplay.holdout);
         if game.holdout != side {
-            let side = if side { "set aside" } else { "trained on" };
+            let side = if side { "in the validation set" } else { "trained on" };
             problems.push(format!("its id says that it is to be {side}, and its record says that it is not"));
         }
         problems.into_iter().for_each(|what| self.problem(&place, what));
@@ -191,7 +191,7 @@ impl Audit<'_> {
             let Some((generation, same)) = self.trained.take(example) else { continue };
             let place = format!("{}, game {}, turn {}", self.run.shards().name(generation), game.id, example.turn);
             if game.holdout {
-                self.problem(&place, "trained on, and the game is set aside");
+                self.problem(&place, "trained on, and the game is in the validation set");
             }
             if file.model >= generation {
                 self.problem(&place, format!("played by model {}, after the training", file.model));

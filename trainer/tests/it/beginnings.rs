@@ -165,7 +165,7 @@ fn a_bootstrap_that_is_stopped_goes_on_to_the_same_model() {
     assert_eq!(learn(&parted, 25, 7).0, None);
     // What is under way is neither taken for a generation of training nor mixed with other games.
     let error = train_next(&parted, &config(), WORKSHOP, &Stop::never(), &mut |_| ()).unwrap_err();
-    assert!(error.to_string().contains("a bootstrap is under way"), "{error}");
+    assert!(error.to_string().contains("a bootstrap is in progress"), "{error}");
     let other = bootstrap(&parted, &config(), (None, &people(50)), course(25), WORKSHOP, &Stop::never(), &mut |_| ());
     let error = other.unwrap_err();
     assert!(error.to_string().contains("it belongs to a bootstrap from games.sgf"), "{error}");
@@ -217,7 +217,7 @@ fn collections_of_no_use_are_named() {
     let error = read("(;SZ[9]KM[0.5]RE[B+R];B[aa])").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "there is no game to learn from: 1 are of no use, 0 are set aside by selfplay.holdout"
+        "no game to train on: 1 unusable, 0 in the validation set (selfplay.holdout)"
     );
     let broken = [0x1f, 0x8b, 0];
     let error = HumanGames::read(&config(), &[("a.sgf.gz".to_owned(), broken.to_vec())]).unwrap_err();

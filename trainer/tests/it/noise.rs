@@ -56,10 +56,10 @@ fn a_stop_ends_it_and_what_is_missing_is_said() {
     assert_eq!((stopped.unwrap(), taken), (None, 1));
     let bare = crate::run();
     let error = |run: &Run| LabelNoise::new(run, &config, WORKSHOP).err().expect("something is missing");
-    assert_eq!(error(&bare).to_string(), "run r has no shards to learn from");
+    assert_eq!(error(&bare).to_string(), "run r has no shards to train on");
     publish(&bare, 1, &[], 40);
     assert!(matches!(error(&bare), TrainerError::NoExamples { generation: 1 }));
     let unseen = crate::run();
     publish(&unseen, 1, &examples(1, 20), 40);
-    assert_eq!(error(&unseen).to_string(), "run r has no games set aside to measure on");
+    assert_eq!(error(&unseen).to_string(), "run r has no validation games");
 }

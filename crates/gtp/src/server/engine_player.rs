@@ -387,7 +387,7 @@ pub(super) mod tests {
             let task = |game| Task { game, komi: 7.5, timed: false };
             voice.genmove(&task(&from), &mut patient).expect("a move");
             let found = voice.genmove(&task(&to), &mut patient).expect("a move");
-            let Decision::Move(mv) = found else { panic!("nobody resigns") };
+            let Decision::Move(mv) = found else { panic!("no resignation") };
             assert!(to.is_legal(mv));
         }
         other.set_to_move(go::Color::Black);

@@ -1,0 +1,95 @@
+//! The commands of README.md and of the tutorial work as written.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use testing::{Tool, require};
+use tests::{program, repository, succeed};
+
+const TUTORIAL: [&str; 5] = ["first-run", "notebook", "bootstrap", "play", "cluster"];
+
+/// The code blocks of a document: language and text.
+fn blocks(document: &str) -> Vec<(String, String)> {
+    let text = fs::read_to_string(repository().join(document)).unwrap();
+    let fences = text.split("\n```").skip(1).step_by(2);
+    fences
+        .map(|block| block.split_once('\n').map(|(language, code)| (language.to_owned(), code.to_owned())).unwrap())
+        .collect()
+}
+
+/// A folder in which a reader would type: the checkout's configurations, and the programs in target/release.
+fn checkout() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    symlink(repository().join("configs"), folder.path().join("configs")).unwrap();
+    symlink(repository().join("python"), folder.path().join("python")).unwrap();
+    let release = folder.path().join("target/release");
+    fs::create_dir_all(&release).unwrap();
+    for name in ["selfplay", "shuffler", "trainer", "evaluator", "tengen"] {
+        symlink(program(name).get_program(), release.join(name)).unwrap();
+    }
+    // `make` checks that the target exists, and `cargo build --release` has been done.
+    let tools = folder.path().join("tools");
+    fs::create_dir(&tools).unwrap();
+    let make = format!(
+        "#!/bin/sh\nexec /usr/bin/make --dry-run --silent -C '{}' \"$@\" > /dev/null\n",
+        repository().display()
+    );
+    for (name, script) in [("make", make.as_str()), ("cargo", "#!/bin/sh\ntest \"$*\" = 'build --release'\n")] {
+        fs::write(tools.join(name), script).unwrap();
+        fs::set_permissions(tools.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    folder
+}
+
+/// What the shell commands of a document print, and then its Python scripts, if Python is not skipped.
+fn run(document: &str, folder: &Path) -> String {
+    let blocks = blocks(document);
+    for (language, code) in &blocks {
+        let known = ["sh", "python", "text", "mermaid"].contains(&language.as_str());
+        assert!(known, "{document}: no test runs a block of {language:?}:\n{code}");
+    }
+    let of = |language: &str| {
+        blocks.iter().filter(|(own, _)| own == language).map(|(_, code)| code.as_str()).collect::<Vec<_>>()
+    };
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{0}/tools:{0}/target/release:{path}", folder.display());
+    let mut shell = Command::new("bash");
+    shell.args(["-e", "-c", &of("sh").join("\n")]).current_dir(folder).env("PATH", &path);
+    shell.env_remove("TENGEN_STORE").env_remove("TENGEN_METRICS_ADDR").env("TENGEN_THREADS", "2");
+    let mut said = succeed(&mut shell);
+    let scripts = of("python");
+    if !scripts.is_empty()
+        && let Some(site) = require(Tool::Python)
+    {
+        for script in scripts {
+            let mut python = Command::new("python3");
+            said += &succeed(python.env("PYTHONPATH", &site).current_dir(folder).args(["-c", script]));
+        }
+    }
+    said
+}
+
+#[test]
+fn readme_commands_work() {
+    let folder = checkout();
+    let said = run("README.md", folder.path());
+    for expected in ["try-1", "white to move after 1 moves", "0 problems"] {
+        assert!(said.contains(expected), "{expected:?} is not in {said}");
+    }
+    assert!(folder.path().join("report.html").exists());
+}
+
+/// The pages continue each other's runs, so they are one test.
+#[test]
+fn tutorial_commands_work() {
+    let folder = checkout();
+    let listed = fs::read_dir(repository().join("docs/tutorial")).unwrap().count();
+    assert_eq!(listed, TUTORIAL.len(), "a page of the tutorial is not tested");
+    let said: String = TUTORIAL.iter().map(|page| run(&format!("docs/tutorial/{page}.md"), folder.path())).collect();
+    for expected in ["tiny-3", "hand-1", "people-3", "kind = \"games\"", "Captures", "team-2"] {
+        assert!(said.contains(expected), "{expected:?} is not in {said}");
+    }
+    assert!(folder.path().join("trainer.log").exists());
+}

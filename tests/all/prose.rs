@@ -1,0 +1,315 @@
+//! The documents: links, line lengths, sentence lengths, and words that have a term of the field.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use tests::repository;
+
+const COLUMNS: usize = 120;
+const WORDS: usize = 35;
+
+/// Words for which the field has a term. A letter may not precede or follow them.
+const AVOIDED: &[&str] = &[
+    "set aside",
+    "told apart",
+    "taken apart",
+    "whoever",
+    "nobody",
+    "somebody",
+    "whose fault",
+    "go on with",
+    "goes on with",
+    "gone on with",
+    "goes on where",
+    "go on where",
+    "told to go",
+    "taken over",
+    "handed on",
+    "games of people",
+    "in the place of",
+    "sign of life",
+    "signs of life",
+    "stumble",
+    "stumbles",
+    "once more",
+    "by heart",
+    "looked after",
+    "is asked",
+    "are asked",
+    "what is left",
+    "how far off",
+    "from memory",
+    "may be had",
+    "can be had",
+    "what comes of",
+    "what becomes of",
+    "comes to nothing",
+    "come to nothing",
+    "drawn by surprise",
+    "learn from",
+    "learns from",
+    "learned from",
+    "unreliable line",
+    "values are off",
+];
+
+/// A line of a document outside of code.
+struct Line {
+    number: usize,
+    text: String,
+}
+
+/// All Markdown files, relative to the repository; results of builds and hidden folders are left out.
+fn documents() -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![repository()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+            let skipped =
+                name.starts_with('.') || name.starts_with("libtorch") || ["target", "store"].contains(&name.as_str());
+            // A link to a folder may lead out of the repository.
+            let kind = entry.file_type().unwrap();
+            if kind.is_dir() && !skipped {
+                folders.push(path);
+            } else if kind.is_file() && name.ends_with(".md") {
+                found.push(path.strip_prefix(repository()).unwrap().to_path_buf());
+            }
+        }
+    }
+    found.sort();
+    assert!(found.len() > 30, "{found:?}");
+    found
+}
+
+/// Experiments quote numbers, and have sentences of their own kind.
+fn is_experiment(document: &Path) -> bool {
+    document.starts_with("experiments")
+}
+
+fn read(document: &Path) -> String {
+    fs::read_to_string(repository().join(document)).unwrap()
+}
+
+/// The lines outside of fenced and indented code, code spans replaced by a letter.
+fn prose(document: &Path) -> Vec<Line> {
+    let (mut lines, mut fenced) = (Vec::new(), false);
+    for (index, line) in read(document).lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if !fenced {
+            let code = line.starts_with("    ");
+            lines.push(Line { number: index + 1, text: if code { String::new() } else { line.to_owned() } });
+        }
+    }
+    lines
+}
+
+/// The text without code spans: each becomes one word.
+fn without_code(text: &str) -> String {
+    text.split('`').enumerate().map(|(index, part)| if index % 2 == 0 { part } else { "x" }).collect()
+}
+
+/// The text with `[words](target)` reduced to its words.
+fn without_links(text: &str) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("](") {
+        result += before;
+        rest = after.split_once(')').map_or("", |(_, rest)| rest);
+    }
+    (result + rest).replace('[', "")
+}
+
+/// The paragraphs, list items and table cells, each with the line it begins on.
+fn paragraphs(document: &Path) -> Vec<Line> {
+    let mut paragraphs: Vec<Line> = Vec::new();
+    let mut open = false;
+    for Line { number, text } in prose(document) {
+        let trimmed = text.trim();
+        if let Some(cells) = trimmed.strip_prefix('|') {
+            let cells = without_code(&cells.replace("\\|", "/"));
+            paragraphs.extend(cells.split('|').map(|cell| Line { number, text: cell.to_owned() }));
+            open = false;
+            continue;
+        }
+        let marked = ["- ", "* ", "> ", "#"].iter().any(|mark| trimmed.starts_with(mark));
+        let counted = trimmed.split_once(". ").is_some_and(|(number, _)| number.parse::<u32>().is_ok());
+        if trimmed.is_empty() || marked || counted {
+            open = false;
+        }
+        if trimmed.is_empty() {
+            continue;
+        }
+        match paragraphs.last_mut() {
+            Some(last) if open => last.text += &format!(" {trimmed}"),
+            _ => paragraphs.push(Line { number, text: trimmed.to_owned() }),
+        }
+        open = !trimmed.starts_with('#');
+    }
+    for paragraph in &mut paragraphs {
+        paragraph.text = without_links(&without_code(&paragraph.text));
+    }
+    paragraphs
+}
+
+/// The sentences of a text; a colon or semicolon ends one as well.
+fn sentences(text: &str) -> Vec<String> {
+    let text = text.replace("<br>", ". ");
+    let (mut sentences, mut sentence) = (Vec::new(), String::new());
+    for word in text.split_whitespace() {
+        sentence += word;
+        sentence.push(' ');
+        if word.ends_with(['.', '!', '?', ':', ';']) {
+            sentences.push(std::mem::take(&mut sentence));
+        }
+    }
+    sentences.push(sentence);
+    sentences
+}
+
+/// The avoided words of a text.
+fn avoided(text: &str) -> Vec<&'static str> {
+    let text = format!(" {} ", text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), " "));
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    AVOIDED.iter().copied().filter(|words| format!(" {text} ").contains(&format!(" {words} "))).collect()
+}
+
+/// The targets of the links of a document, with the number of their line.
+fn links(document: &Path) -> Vec<(usize, String)> {
+    let mut links = Vec::new();
+    for Line { number, text } in prose(document) {
+        let text = without_code(&text);
+        for part in text.split("](").skip(1) {
+            links.push((number, part.split(')').next().unwrap_or_default().to_owned()));
+        }
+        for attribute in ["src=\"", "srcset=\""] {
+            let values = text.split(attribute).skip(1).map(|part| part.split('"').next().unwrap_or_default());
+            links.extend(values.map(|target| (number, target.to_owned())));
+        }
+    }
+    links
+}
+
+/// The anchors of a document's headings, as GitHub and mdBook make them.
+fn anchors(document: &Path) -> BTreeSet<String> {
+    let lines = prose(document);
+    let headings = lines.iter().filter(|line| line.text.starts_with('#'));
+    let slug = |heading: &str| {
+        let heading = without_links(heading.trim_start_matches('#').trim()).to_lowercase();
+        let kept = heading.chars().filter(|&c| c.is_alphanumeric() || c == ' ' || c == '-' || c == '_');
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    headings.map(|line| slug(&line.text)).collect()
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            other => plain.push(other),
+        }
+    }
+    plain
+}
+
+#[test]
+fn links_of_documents_resolve() {
+    let mut problems = Vec::new();
+    for document in documents() {
+        for (number, link) in links(&document) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            let (path, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let folder = document.parent().unwrap();
+            let target = if path.is_empty() { document.clone() } else { plain(&folder.join(path)) };
+            let at = format!("{}:{number}: {link}", document.display());
+            if !repository().join(&target).exists() {
+                problems.push(format!("{at}: no such file"));
+            } else if !anchor.is_empty() && !anchors(&target).contains(anchor) {
+                problems.push(format!("{at}: no such heading"));
+            } else if document.starts_with("docs") && !target.starts_with("docs") {
+                problems.push(format!("{at}: leads out of the book"));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn summary_of_the_book_lists_every_page() {
+    let summary = Path::new("docs/SUMMARY.md");
+    let listed: BTreeSet<PathBuf> = links(summary).iter().map(|(_, link)| Path::new("docs").join(link)).collect();
+    let pages: BTreeSet<PathBuf> =
+        documents().into_iter().filter(|page| page.starts_with("docs") && page != summary).collect();
+    assert_eq!(
+        listed.symmetric_difference(&pages).collect::<Vec<_>>(),
+        [""; 0],
+        "docs/SUMMARY.md and the pages differ"
+    );
+}
+
+#[test]
+fn lines_of_documents_end_before_column_120() {
+    let mut problems = Vec::new();
+    for document in documents() {
+        for (index, line) in read(&document).lines().enumerate() {
+            // A row of a table cannot be wrapped.
+            if line.chars().count() > COLUMNS && !line.trim_start().starts_with('|') {
+                problems.push(format!("{}:{}: {} columns", document.display(), index + 1, line.chars().count()));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn sentences_of_documents_have_at_most_35_words() {
+    let mut problems = Vec::new();
+    for document in documents().into_iter().filter(|document| !is_experiment(document)) {
+        for Line { number, text } in paragraphs(&document) {
+            for sentence in sentences(&text) {
+                let words = sentence.split_whitespace().count();
+                if words > WORDS {
+                    problems.push(format!("{}:{number}: {words} words: {sentence}", document.display()));
+                }
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn documents_use_the_terms_of_the_field() {
+    let mut problems = Vec::new();
+    for document in documents().into_iter().filter(|document| !is_experiment(document)) {
+        for Line { number, text } in paragraphs(&document) {
+            problems.extend(avoided(&text).iter().map(|words| format!("{}:{number}: {words:?}", document.display())));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn every_alert_has_a_runbook_entry_that_it_links_to() {
+    let rules = fs::read_to_string(repository().join("k8s/monitoring/alerts.yaml")).unwrap();
+    let entries = anchors(Path::new("docs/operations/alerts.md"));
+    for rule in rules.split("- alert: ").skip(1) {
+        let anchor = rule.lines().next().unwrap().trim().to_lowercase();
+        assert!(entries.contains(&anchor), "docs/operations/alerts.md has no entry {anchor}");
+        assert!(rule.contains(&format!("docs/operations/alerts.md#{anchor}\n")), "{anchor} has no runbook_url");
+    }
+}
+
+#[test]
+fn checks_find_what_they_are_for() {
+    assert_eq!(avoided("The lease is taken\nover: nobody looks."), ["nobody", "taken over"]);
+    assert_eq!(avoided("nobodys rooms, unlearn from"), [""; 0]);
+    assert_eq!(sentences("One two. Three: four").len(), 3);
+    assert_eq!(without_links("a [b c](d.md#e) f"), "a b c f");
+    assert_eq!(without_code("a `b c d` e"), "a x e");
+}
