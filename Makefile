@@ -1,23 +1,30 @@
-# `make run`, `make check` and `make test` set up what they need, and do only what is still to be done.
+# Each target sets up what it needs, and does only what is missing.
 
 CONFIG ?= configs/9x9.toml
-# Many tests wait for a server that is made to stumble, so there are more of them at a time than cores.
+# Many tests wait for a server with fault injection, so more of them run at a time than there are cores.
 TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
 # Tests that could not run add a line to this file (crates/testing).
 export TENGEN_SKIP_LIST = $(abspath $(or $(CARGO_TARGET_DIR),target))/skipped.txt
 
+# cargo-deny and mdbook, where they are not installed.
+CARGO_TOOLS = $(or $(shell python3 -B scripts/cache.py),$(abspath target))/cargo-tools
+install = command -v $(1) > /dev/null || test -x $(CARGO_TOOLS)/bin/$(1) || cargo install --locked --root $(CARGO_TOOLS) $(1)
+
 help:
-	@echo "make run    set up libtorch, build, and learn Go: tengen run $(CONFIG)"
+	@echo "make run    set up libtorch, build, and train: tengen run $(CONFIG)"
 	@echo "            another run: make run CONFIG=configs/tiny.toml"
-	@echo "make check  set up libtorch, then check the format, the lints and the unit tests"
-	@echo "make test   set up libtorch and what the tests use, then check the format, the lints and every test"
-	@echo "            TENGEN_ALLOW_SKIP=gnugo,leelaz,... or =all skips the tests of programs that cannot be installed"
-	@echo "make setup  only set up libtorch, so that plain cargo commands work"
+	@echo "make check  set up libtorch; format, lints and unit tests"
+	@echo "make test   set up libtorch and the tools of the tests; format, lints and all tests"
+	@echo "            TENGEN_ALLOW_SKIP=gnugo,leelaz,... or =all skips the tests of missing tools"
+	@echo "make doc    API documentation in target/doc, without warnings"
+	@echo "make book   the book of docs/ in target/book"
+	@echo "make deny   licences, duplicate versions and advisories of dependencies"
+	@echo "make setup  set up libtorch for plain cargo commands"
 
 run: setup
 	cargo run --locked --release --package tengen -- run $(CONFIG)
 
-# First what is quick to fail.
+# The fastest checks first.
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
@@ -31,6 +38,17 @@ test: python node tools lint
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --no-fail-fast; status=$$?; \
 	if [ -s $(TENGEN_SKIP_LIST) ]; then sort -u $(TENGEN_SKIP_LIST); fi; exit $$status
 
+doc: setup
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+
+book:
+	@$(call install,mdbook)
+	PATH="$$PATH:$(CARGO_TOOLS)/bin" mdbook build
+
+deny:
+	@$(call install,cargo-deny)
+	PATH="$$PATH:$(CARGO_TOOLS)/bin" cargo deny --locked check
+
 setup:
 	@scripts/setup-libtorch
 
@@ -43,4 +61,4 @@ node:
 tools:
 	@scripts/setup-tools
 
-.PHONY: help run lint check test setup python node tools
+.PHONY: help run lint check test doc book deny setup python node tools

@@ -1,6 +1,6 @@
 # The shuffler alone, which needs no libtorch. From the root of the repository:
 #
-#     docker build -f images/shuffler.Dockerfile -t tengen-shuffler:0.1.0 .
+#     docker build -f images/shuffler.Dockerfile -t tengen-shuffler:0.2.0 .
 ARG RUST=rust:1.95.0-slim-bookworm
 ARG DEBIAN=debian:12.11-slim
 
