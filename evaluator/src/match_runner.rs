@@ -74,11 +74,11 @@ impl Progress {
 impl MatchRunner<'_> {
     /// Plays the games and publishes their results as they come, until all are played or `stop` is requested.
     ///
-    /// A game that comes to nothing because a program breaks is played again, and given up at the third time: who makes
+    /// A void game is replayed, at most twice: who makes
     /// an opponent crash has not won. `watch` is told several times a second how far the meeting is.
     ///
     /// # Errors
-    /// A network fails, several games in a row come to nothing, or the store refuses the results. Results that were
+    /// A network fails, several consecutive games are void, or the store refuses the results. Results that were
     /// published stay.
     pub fn play(&self, stop: &Stop, watch: &mut dyn FnMut(Progress)) -> Result<Progress, EvaluatorError> {
         let stats = Arc::new(EvaluatorStats::default());
@@ -95,7 +95,7 @@ impl MatchRunner<'_> {
                 .collect();
             drop(sender);
             let progress = self.collect(&finished, &stats, watch);
-            // A store that refuses results makes the workers give up, because nobody hears them any more.
+            // A store that refuses results ends the workers: their channel is closed.
             drop(finished);
             let worked = workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"));
             progress.and_then(|progress| worked.map(|()| progress))

@@ -82,7 +82,7 @@ fn thresholds(rated: &RatedRun) -> Result<Vec<Threshold>, EvaluatorError> {
     read.map(|read| read.map(|(time, resign)| Threshold { time, resign }).map_err(EvaluatorError::from)).collect()
 }
 
-/// Writes the page; whoever reads the file meanwhile sees the page that was there before.
+/// Writes the page; a concurrent reader sees the previous page.
 ///
 /// # Errors
 /// The place cannot be written.

@@ -1,4 +1,4 @@
-//! Which game is played next, and how often one that comes to nothing is tried.
+//! The next game, and the retries of void games.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,16 +6,16 @@ use play::{Finish, Void};
 
 /// Times that a game is begun before it is given up.
 const TRIES: u64 = 3;
-/// Games in a row that may come to nothing.
+/// Maximum consecutive void games.
 const VOIDS: u32 = 6;
 
 /// The games that are still to be played.
 #[derive(Debug)]
 pub(crate) struct Retries {
     waiting: VecDeque<u64>,
-    /// By game: how often it has come to nothing.
+    /// By game: how often it was void.
     failed: BTreeMap<u64, u64>,
-    /// How many games have come to nothing one after the other, and why the last one did.
+    /// Number of consecutive void games, and the reason of the last one.
     in_a_row: u32,
     reason: String,
 }

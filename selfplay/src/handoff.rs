@@ -93,7 +93,7 @@ impl InProgressGames {
             run.in_progress().leave(number, &series, &games)?;
             left += games.len() as u64;
         }
-        // What is not published of the games that were taken is in a file of its own once more.
+        // Unpublished resumed games are in a file of their own again.
         for (file, _) in self.taken.0.drain(..) {
             run.in_progress().end(worker, &file)?;
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub struct Threshold(Arc<AtomicU32>);
 
 impl Threshold {
-    /// A root value for the mover, -1 to 1; without one nobody resigns.
+    /// A root value for the mover, -1 to 1; without one there is no resignation.
     pub fn new(threshold: Option<f32>) -> Threshold {
         Threshold(Arc::new(AtomicU32::new(bits(threshold))))
     }

@@ -34,7 +34,7 @@ pub(crate) fn play(
     games.iter_mut().for_each(|game| game.take_over(&name));
     // More than there is room for were left by a worker with more threads; they come before new ones.
     let mut later = games.split_off(games.len().min(slots));
-    // Nobody listens any more when a game could not be published.
+    // The receiver is gone when a game could not be published.
     let heard = Cell::new(true);
     play::run(
         &mut [&mut evaluator],

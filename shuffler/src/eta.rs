@@ -8,7 +8,7 @@ use std::time::Duration;
 pub enum Eta {
     /// So much later.
     In(Duration),
-    /// It should have been there so long ago: whoever plays has slowed down or is gone.
+    /// Overdue for this long: the workers are slower or gone.
     Overdue(Duration),
 }
 

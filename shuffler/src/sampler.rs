@@ -158,7 +158,7 @@ fn is_even(settings: &config::Window) -> bool {
     settings.calibration_share == 0.0 && settings.value_surprise_weight == 0.0 && settings.policy_surprise_weight == 0.0
 }
 
-/// Draws each position as often as every other, or once more.
+/// Samples each position equally often, or one time more.
 fn even(window: &Window, examples: usize, random: &mut Random) -> Shares {
     let positions = window.positions();
     let often = (examples / positions) as u32;

@@ -27,7 +27,7 @@ pub(crate) struct Window {
 #[derive(Debug)]
 pub(crate) struct WindowFile {
     pub(crate) file: FileRef,
-    /// Its games that are not set aside, in order, each with its examples' rows.
+    /// Its training games in order, each with the rows of its examples.
     pub(crate) games: Vec<WindowGame>,
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct WindowSize {
     used: usize,
 }
 
-/// All that a run has played, those games left out that are set aside.
+/// All games of a run without the validation set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Played {
     pub(crate) games: usize,

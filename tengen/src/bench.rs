@@ -77,7 +77,7 @@ impl Bench<'_> {
     }
 }
 
-/// Measures what is asked for.
+/// Runs the benchmark.
 ///
 /// # Errors
 /// A model or a configuration that cannot be used, or a device that fails.

@@ -143,7 +143,7 @@ fn positions(run: &Run) -> Result<Vec<Example>, StoreError> {
     Ok(examples.into_iter().step_by(every | 1).collect())
 }
 
-/// Writes a file aside and then gives it its name, so that nobody sees half of it.
+/// Writes a temporary file and renames it, so that readers see it complete.
 fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let put = || -> io::Result<()> {
         let bytes = if path.extension().is_some_and(|extension| extension == "gz") {

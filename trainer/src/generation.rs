@@ -134,7 +134,7 @@ impl<'a> Course<'a> {
         self.work.trainer.recalibrate_batch_norm(&examples).map_err(|source| failed(generation, source))
     }
 
-    /// Measures the model on the newest games that were set aside, if there are any.
+    /// Evaluates the model on the newest games of the validation set, if there are any.
     fn measure(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
         let generation = self.shards.generation;
         let learned = self.config.train.batch.saturating_mul(self.config.train.steps);

@@ -9,7 +9,7 @@ use config::Train;
 use net::{Losses, TensorDiagnostics};
 use store::DrawSummary;
 
-/// Value error in training by that on the holdout, below which the games are being learned by heart.
+/// Value error in training by that on the holdout, below which the network overfits.
 const BY_HEART: f32 = 0.5;
 /// Spread of the values of one position between its symmetries, from 0 to 1, above which they are not being learned.
 const SPREAD: f32 = 0.25;
@@ -117,19 +117,13 @@ impl fmt::Display for Alarm {
                 "overfitting to game outcomes: value MSE is {learned:.3} in training and {holdout:.3} in validation; a \
                  larger window or fewer samples per position help"
             ),
-            Alarm::WorseThanConstant { error, constant } => write!(
-                f,
-                "the value MSE is {error:.3}, and that of the best constant is {constant:.3}"
-            ),
+            Alarm::WorseThanConstant { error, constant } => {
+                write!(f, "the value MSE is {error:.3}, and that of the best constant is {constant:.3}")
+            }
             Alarm::Spread { spread } => {
-                write!(
-                    f,
-                    "the value of a position changes by {spread:.2} under symmetries"
-                )
+                write!(f, "the value of a position changes by {spread:.2} under symmetries")
             }
-            Alarm::RotationOff => {
-                f.write_str("train.augment_symmetries is off: no data augmentation")
-            }
+            Alarm::RotationOff => f.write_str("train.augment_symmetries is off: no data augmentation"),
             Alarm::Dead { tensor } => write!(f, "{tensor} is all zeros"),
             Alarm::Unsteady { tensor, ratio } => {
                 write!(
@@ -141,10 +135,9 @@ impl fmt::Display for Alarm {
             Alarm::Stale { samples } => {
                 write!(f, "each new position is sampled {samples:.1} times: self-play is too slow")
             }
-            Alarm::Collapsed { entropy, target } => write!(
-                f,
-                "policy collapse: its entropy is {entropy:.2} nats, that of the policy target {target:.2}"
-            ),
+            Alarm::Collapsed { entropy, target } => {
+                write!(f, "policy collapse: its entropy is {entropy:.2} nats, that of the policy target {target:.2}")
+            }
             Alarm::NothingToLearn { distance, target } => write!(
                 f,
                 "searches return the prior: KL divergence {distance:.2} nats, entropy of the policy target {target:.2}; more visits, or \

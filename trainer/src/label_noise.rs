@@ -50,10 +50,10 @@ pub struct Trial {
 }
 
 impl<'a> LabelNoise<'a> {
-    /// Prepares the newest shards of a run and the positions that it has set aside.
+    /// Prepares the newest shards and the validation set of a run.
     ///
     /// # Errors
-    /// A run that has no shards or no games set aside, or a store that cannot be read.
+    /// A run without shards or validation set, or a store that cannot be read.
     pub fn new(run: &'a Run, config: &'a RunConfig, workshop: TrainDevice) -> Result<LabelNoise<'a>, TrainerError> {
         let newest = run.models().newest()?.unwrap_or(0) + 1;
         let mut shards = None;

@@ -15,7 +15,7 @@ pub struct Prefetch<E> {
 }
 
 impl<E: Send + 'static> Prefetch<E> {
-    /// Asks `source` for batches from now on, until it fails, has no more, or nobody wants them.
+    /// Asks `source` for batches from now on, until it fails, has no more, or the receiver is gone.
     pub fn new(mut source: impl FnMut() -> Result<Vec<Example>, E> + Send + 'static) -> Prefetch<E> {
         let (sender, ready) = sync_channel(READY);
         thread::spawn(move || {

@@ -90,9 +90,7 @@ fn gauges(gauge: Gauge, losses: &Losses) {
 fn shortly(losses: &Losses) -> String {
     let Losses { policy, value, accuracy, target_entropy, .. } = losses;
     let percent = 100.0 * accuracy;
-    format!(
-        "policy {policy:.3} (entropy of the target {target_entropy:.3}), value {value:.3}, top move {percent:.0} %"
-    )
+    format!("policy {policy:.3} (entropy of the target {target_entropy:.3}), value {value:.3}, top move {percent:.0} %")
 }
 
 /// The losses on human games, as a line of the log.

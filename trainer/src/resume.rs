@@ -60,10 +60,7 @@ pub(crate) fn resume(
     let bootstrapped = |checkpoint: &Checkpoint| checkpoint.files.contains_key(BOOTSTRAP);
     let newest = run.checkpoints().newest()?;
     if let Some(checkpoint) = newest.as_ref().filter(|newest| generation == 1 && bootstrapped(newest)) {
-        return Err(unusable(
-            checkpoint,
-            "a bootstrap is in progress: resume it with `trainer bootstrap`".to_owned(),
-        ));
+        return Err(unusable(checkpoint, "a bootstrap is in progress: resume it with `trainer bootstrap`".to_owned()));
     }
     // One of a bootstrap that has ended in model 1 is of no more use.
     if let Some(checkpoint) = newest.filter(|newest| !bootstrapped(newest)) {

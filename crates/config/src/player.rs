@@ -14,7 +14,7 @@ use crate::{ConfigError, ModelId, ModelIdError, ModelRef, RunConfig, RunName};
 #[serde(try_from = "String", into = "String")]
 pub struct EngineName(String);
 
-/// Somebody who plays in matches. The name tells everything about how they play.
+/// A player of matches. The name contains all its settings.
 ///
 /// Printed and parsed as a model's id, followed by what is set otherwise than the model was published with, as in
 /// `v15-330+visits=400+q_init=loss`; or as the name of an engine, such as `GnuGo-10`.

@@ -98,7 +98,7 @@ impl Position {
         }
     }
 
-    /// The connected parts of what is left of the board without the stones of a colour.
+    /// The connected regions of the board without the stones of a colour.
     fn regions(&self, color: Color) -> impl Iterator<Item = Region> {
         let (own, size) = (*self.stones().of(color), self.size());
         let empty = self.empty_points();

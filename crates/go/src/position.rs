@@ -102,7 +102,7 @@ impl Position {
         &self.stones
     }
 
-    /// The Zobrist hash of the stones, whoever is to move; 0 for the empty board.
+    /// The Zobrist hash of the stones, independent of the player to move; 0 for the empty board.
     pub const fn hash(&self) -> u64 {
         self.hash
     }

@@ -96,7 +96,7 @@ impl Halving {
             self.considered.push(Considered { mv, key: g() + prior.ln(), slot, inherited });
         }
         self.considered.sort_unstable_by(|a, b| b.key.total_cmp(&a.key).then(a.mv.cmp(&b.mv)));
-        // More moves than visits cannot be told apart.
+        // More moves than visits cannot be compared.
         self.considered.truncate(moves.min(budget.max(1) as usize));
         self.budget = budget;
         self.phases = (self.considered.len() as u32).next_power_of_two().ilog2().max(1);

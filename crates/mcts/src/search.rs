@@ -77,7 +77,7 @@ impl Search {
         &self.settings
     }
 
-    /// Forgets the tree: the present position is as if nobody had searched it.
+    /// Clears the tree: the present position counts as not searched.
     pub fn reset(&mut self) {
         *self = Search::new(self.game.clone(), self.settings);
     }

@@ -3,7 +3,7 @@
 use config::QInit;
 use go::Scoring;
 
-/// How positions are searched: what belongs to the tree, whoever plays and whatever for.
+/// Settings of the tree search, for self-play and for matches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// How edges are chosen.
@@ -18,7 +18,7 @@ pub struct Settings {
     pub c_puct_init: f32,
     /// Keep the tree below a move that is played.
     pub reuse: bool,
-    /// Nobody passes before so many moves of the game, unless there is nothing else to play.
+    /// No pass before this move, unless no other move is legal.
     pub pass_from: usize,
     /// Leave out points of pass-alive regions. They are worth nothing to anyone where those count for their owner, which
     /// is to say with [`Scoring::PassAlive`].

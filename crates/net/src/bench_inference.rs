@@ -1,4 +1,4 @@
-//! The network alone, with nobody making moves: what everything around it is measured against.
+//! Inference alone, without games: the reference of other benchmarks.
 
 use std::sync::Mutex;
 

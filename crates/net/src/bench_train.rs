@@ -1,4 +1,4 @@
-//! Learning alone, with nobody reading examples: what training is measured against.
+//! Training steps alone, without reading examples: the reference of other benchmarks.
 
 use record::Example;
 

@@ -23,7 +23,7 @@ pub struct Measured {
 pub struct Calibration {
     /// Predictions from 0 to 0.1, from 0.1 to 0.2, and so on; those at a boundary are in the upper one.
     pub bins: [Bin; BINS],
-    /// Mean of (v − z)², z being the outcome from −1 to 1: 1 for a network that always says 0 where nobody draws.
+    /// Mean of (v − z)², z being the outcome from −1 to 1: 1 for constant 0 where no game is drawn.
     pub outcome_error: f64,
 }
 

@@ -72,7 +72,7 @@ impl Device {
     /// The device of libtorch, ready for use.
     ///
     /// # Errors
-    /// A GPU is asked for and cannot be used.
+    /// The requested GPU cannot be used.
     pub(crate) fn open(self) -> Result<tch::Device, NetError> {
         match self {
             Device::Cpu => Ok(tch::Device::Cpu),

@@ -162,7 +162,7 @@ pub enum NetError {
         /// How many GPUs there are.
         found: usize,
     },
-    /// bf16 is asked for, and the CPU has no kernels of it.
+    /// The CPU has no bf16 kernels.
     #[error(
         "precision bf16 cannot be used: oneDNN has no bf16 kernels for {set}, it needs AVX-512 (F, BW, VL, DQ) or AVX-NE-CONVERT; use auto or f32"
     )]

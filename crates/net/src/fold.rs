@@ -1,4 +1,4 @@
-//! What is left of a tower once training is over: batch norms folded into the convolutions before them, and layers
+//! The tower for inference: batch norms folded into the convolutions before them, and layers
 //! with the same input as one.
 
 use crate::Weights;

@@ -10,7 +10,7 @@ use crate::{NetError, features, planes};
 
 /// A set of planes.
 ///
-/// Whoever asks a network writes bytes, one a point and plane; [`Inputs::complete`] makes of them what the network
+/// The caller of a network writes bytes, one per point and plane; [`Inputs::complete`] makes of them what the network
 /// calculates with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inputs {

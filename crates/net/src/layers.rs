@@ -132,7 +132,7 @@ impl Layers {
         })
     }
 
-    /// The same layers once more; the weights are shared.
+    /// A copy of the layers; the weights are shared.
     pub(crate) fn share(&self) -> Layers {
         Layers {
             stem: self.stem.share(),

@@ -116,7 +116,7 @@ mod tests {
         play(&mut game, 0, 1);
         play(&mut game, 2, 2);
         play(&mut game, 1, 0);
-        // White to move: its own stones are in the even planes, whoever was to move when the board was made.
+        // White to move: its own stones are in the even planes of every board.
         let planes = planes(&game, Symmetry::Identity);
         assert_eq!(points(&planes, size, 0), [(2, 2)]);
         assert_eq!(points(&planes, size, 1), [(0, 1), (1, 0)]);

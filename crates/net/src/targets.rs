@@ -100,7 +100,7 @@ impl Targets {
         Ok([sign * f32::from(example.outcome.as_i8()), sign * root])
     }
 
-    /// Writes for each point, where the symmetry puts it, whose it is in the end: 1 the mover's, 0 the opponent's, ½ nobody's;
+    /// Writes for each point, where the symmetry puts it, whose it is in the end: 1 the mover's, 0 the opponent's, ½ neutral;
     /// answers whether that is known.
     ///
     /// # Panics

@@ -67,7 +67,7 @@ impl Tower {
         Tower::assemble(shape, place, format, shape.tensors().into_iter().map(load).collect::<Result<_, NetError>>()?)
     }
 
-    /// The same tower once more, for another thread: the tensors are the same.
+    /// A copy of the tower for another thread; it shares the tensors.
     pub(crate) fn share(&self) -> Tower {
         let tensors = self.tensors.iter().map(|(spec, tensor)| (spec.clone(), tensor.shallow_clone()));
         Tower::assemble(self.shape, self.place, self.format, tensors.collect()).expect("it could be made before")

@@ -35,7 +35,7 @@ pub enum PlayerError {
     /// It broke the rules, so it has lost.
     #[error("{0}")]
     Forfeit(String),
-    /// It fell silent, crashed or talked nonsense; who would have won, nobody knows.
+    /// It timed out, crashed or sent nonsense; the result is unknown.
     #[error("{0}")]
     Broken(String),
 }

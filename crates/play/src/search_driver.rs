@@ -16,7 +16,7 @@ pub struct Budget {
     pub leaves: usize,
 }
 
-/// A search that is fed by somebody else's batches.
+/// A search that is driven by the batches of its caller.
 #[derive(Debug)]
 pub struct SearchDriver {
     search: Search,
@@ -173,7 +173,7 @@ impl SearchDriver {
         self.endless = endless;
     }
 
-    /// Goes on with the search of the present position, in the way in which it began, until it has so many visits.
+    /// Continues the search of the present position with the same settings, up to this number of visits.
     pub fn extend(&mut self, visits: u32) {
         self.budget.visits = visits;
     }

@@ -21,7 +21,7 @@ pub(crate) struct SearchPlan {
 /// What the plans of a game are made from.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchPlanner {
-    /// Moves at the start that nobody searches.
+    /// Moves at the start without search.
     opening: usize,
     drawn: SearchPlan,
     full: SearchPlan,
@@ -64,7 +64,7 @@ impl SearchPlanner {
     /// The plan of the move that comes after `turns`.
     ///
     /// Playout-cap randomisation (Wu 2019, section 3.1): a share of the searches is full; the others are fast and
-    /// without any exploration, since nobody learns from them and the game should go on well.
+    /// without any exploration, since they yield no examples and the game should continue well.
     pub(crate) fn next(&self, turns: &[Turn], rng: &mut Seed) -> SearchPlan {
         if turns.len() < self.opening {
             return self.drawn;

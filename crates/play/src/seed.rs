@@ -15,7 +15,7 @@ pub fn game_seed(run_seed: u64, model: &str, worker: &str, index: u64) -> u64 {
     finish(parts.iter().flat_map(|part| part.iter()).fold(0xCBF2_9CE4_8422_2325, fnv))
 }
 
-/// The seed of what is left of a game from a turn on, where somebody takes it over.
+/// The seed of the rest of a game from a turn on, after a hand-off.
 pub(crate) fn seed_from(seed: u64, turn: u16) -> u64 {
     finish(seed.wrapping_add(u64::from(turn).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15)))
 }

@@ -26,7 +26,7 @@ pub struct SelfplaySpec {
     choice_exponent: f32,
     choice_halflife: f32,
     move_limit: usize,
-    /// The mover gives up when its root value is below this; nobody does without one.
+    /// The mover resigns when its root value is below this; `None`: no resignation.
     threshold: Option<f32>,
 }
 
@@ -72,7 +72,7 @@ impl SelfplaySpec {
     }
 }
 
-/// Whether the `index`-th game of a series is one in which nobody may resign.
+/// Whether the `index`-th game of a series is a calibration game.
 ///
 /// The first game is one, and of every n games ⌈share·n⌉ are: the share is exact from the start, and new models are
 /// calibrated at once.
@@ -133,7 +133,7 @@ impl Selfplay {
         self.spec.header.unfinished(self.turns.clone(), self.takeovers.clone(), self.spec.threshold, self.would_resign)
     }
 
-    /// Goes on with a game of the run `config` where another process [left](Selfplay::record) it; `model` takes it over. Komi,
+    /// Resumes a game of the run `config` where another process [left](Selfplay::record) it, with `model`. Komi,
     /// searches and the game's threshold stay what they were.
     ///
     /// # Errors
@@ -192,7 +192,7 @@ impl Selfplay {
         Ending::of_board(self.thinker.search().game(), scoring, komi, self.spec.move_limit)
     }
 
-    /// The mover, if it gives up. In calibration games nobody does; it is written down when somebody would have.
+    /// The mover, if it resigns. In calibration games resignation is disabled; the turn of a would-be resignation is recorded.
     fn resigns(&mut self) -> Option<Color> {
         let search = self.thinker.search();
         let mover = search.game().to_move();

@@ -148,7 +148,7 @@ pub(crate) enum Ending {
     Resignation {
         by: Color,
     },
-    /// Somebody broke the rules.
+    /// A player broke the rules.
     Forfeit {
         by: Color,
     },
@@ -215,7 +215,7 @@ pub(crate) fn finished(
 
 /// The worst root value that the winner saw when it was to move, as the winner saw it.
 ///
-/// Only the winner's own turns count, since nobody resigns on the other's.
+/// Only the winner's own turns count: a player resigns on its own turn.
 fn winner_min(outcome: Outcome, turns: &[Turn]) -> Option<f32> {
     let winner = outcome.winner()?;
     let first = usize::from(winner == Color::White);

@@ -62,7 +62,7 @@ impl WinGraph {
         }
         let mut seen = vec![false; self.over.len()];
         let mut classes = Vec::new();
-        // Whom the first search left last nobody below has beaten.
+        // The last player that the first search left is unbeaten by those below.
         for &player in left.iter().rev() {
             let mut class = Vec::new();
             walk(player, &mut seen, |player| [&self.under[player], &[]], |player| class.push(player));

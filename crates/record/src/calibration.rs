@@ -18,7 +18,7 @@ pub struct Calibration {
 
 impl Calibration {
     /// The threshold that `winner_min`, the winner's minimum root values of the last calibration games in any order, call for:
-    /// their `quantile`, but never above 0, so that nobody resigns a game it expects to win.
+    /// their `quantile`, but never above 0, so that no player resigns a game it expects to win.
     ///
     /// `None` while there are fewer than `min_games`, or none, or the quantile is not from 0 to 1.
     pub fn of(winner_min: &[f32], quantile: f64, min_games: usize) -> Option<Calibration> {

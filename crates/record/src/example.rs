@@ -51,7 +51,7 @@ pub struct Example {
     pub area: Option<Stones>,
     /// How much it counts in training, above 0; 1 as a rule.
     pub weight: f32,
-    /// Whether the game was one in which nobody could resign.
+    /// Whether the game was a calibration game.
     pub calibration: bool,
     /// Id of the model that was to move.
     pub model: String,

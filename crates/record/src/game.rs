@@ -24,7 +24,7 @@ pub struct GameRecord {
     pub index: u64,
     /// Name of the worker that played it.
     pub worker: String,
-    /// When it began, in milliseconds since 1970 (UTC); `None` where nobody looked at a clock.
+    /// When it began, in milliseconds since 1970 (UTC); `None` if times are not recorded.
     pub started_at: Option<u64>,
     /// When it ended, in the same way.
     pub ended_at: Option<u64>,
@@ -36,12 +36,12 @@ pub struct GameRecord {
     pub scoring: Scoring,
     /// Visits below the root that each full search was given.
     pub visits_budget: u32,
-    /// Whether nobody was allowed to resign, so that the threshold can be judged by this game.
+    /// Whether this is a calibration game: resignation is disabled.
     pub calibration: bool,
-    /// Whether the game is set aside for validation and never trained on.
+    /// Whether the game is in the validation set.
     pub holdout: bool,
     /// Root value for the mover below which it resigned, the game's own where thresholds differ from game to game;
-    /// `None` when nobody could resign.
+    /// `None` without resignation.
     pub resign_threshold: Option<f32>,
     /// First turn whose root value for the mover was below the threshold in force, in calibration games too.
     pub would_resign_turn: Option<u16>,
@@ -62,7 +62,7 @@ pub struct GameRecord {
     pub turns: Vec<Turn>,
 }
 
-/// A model goes on with a game that another one began, or another process: it searches from there on, nothing inherited.
+/// A model or process resumes the game of another one: it searches from there on with an empty tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Takeover {
     /// Its first turn.

@@ -9,7 +9,7 @@ pub enum Outcome {
     Black,
     /// White won.
     White,
-    /// Nobody won.
+    /// A draw.
     Draw,
 }
 

@@ -24,7 +24,7 @@ pub struct Converter {
     pub scoring: Scoring,
     /// Digest of its configuration.
     pub config_digest: String,
-    /// Share of its games that are set aside, 0 to 1.
+    /// Fraction of its games in the validation set, 0 to 1.
     pub holdout: f64,
     /// Who is said to have played the games.
     pub worker: String,

@@ -18,11 +18,11 @@ pub struct GameSummary {
     pub white: String,
     /// Number of the game among those its worker plays with this model, from 0.
     pub index: u64,
-    /// Whether nobody was allowed to resign.
+    /// Whether it is a calibration game.
     pub calibration: bool,
-    /// Whether the game is set aside for validation.
+    /// Whether the game is in the validation set.
     pub holdout: bool,
-    /// Root value for the mover below which it resigned; `None` when nobody could resign.
+    /// Root value for the mover below which it resigned; `None` without resignation.
     pub resign_threshold: Option<f32>,
     /// First turn whose root value for the mover was below the threshold in force.
     pub would_resign_turn: Option<u16>,

@@ -1,4 +1,4 @@
-//! Made-up games: random legal moves with searches that nobody did, for tests and measurements.
+//! Synthetic games: random legal moves with invented searches, for tests and benchmarks.
 //!
 //! They have the shape of self-play games (lengths, captures, passes, how visits are spread, shares of calibration and
 //! resignation) and no sense.
@@ -16,7 +16,7 @@ const THRESHOLD: f32 = -0.9;
 /// `visits` visits. The same arguments make the same game.
 ///
 /// One game in ten is a calibration game; of the others, four in ten end by resignation. The first turn of one game
-/// in five is not searched. None is set aside as holdout.
+/// in five is not searched. None is in the validation set.
 pub fn game(model: &str, worker: &str, index: u64, size: Size, visits: u32) -> GameRecord {
     let id = GameId::of(model, model, worker, index);
     let mut random = Random((id.share() * (1_u64 << 52) as f64) as u64);

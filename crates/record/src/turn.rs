@@ -46,7 +46,7 @@ pub enum SearchKind {
     Given,
     /// A search with the full budget, to learn from.
     Full,
-    /// A search with the small budget of playout-cap randomisation, only to get on: nobody learns from it.
+    /// A search with the small budget of playout-cap randomisation, without an example.
     Fast,
     /// A search with the small budget of a game that is decided, to learn little from.
     Reduced,
@@ -93,7 +93,7 @@ impl SearchKind {
 }
 
 impl Turn {
-    /// A move that nobody searched.
+    /// A move without search.
     pub fn unsearched(kind: SearchKind, mv: Move) -> Turn {
         Turn {
             mv,

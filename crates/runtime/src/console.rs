@@ -80,7 +80,7 @@ fn is_json() -> bool {
 }
 
 fn line(text: &str) {
-    // Where standard error is closed there is nobody left to tell.
+    // A closed standard error is not reported.
     let _ = LogWriter.write_all(format!("{text}\n").as_bytes());
 }
 

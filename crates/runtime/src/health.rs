@@ -1,4 +1,4 @@
-//! Signs of life: whether the work gets on, and whether it has begun.
+//! Liveness and readiness: progress of the work, and whether it has begun.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -65,7 +65,7 @@ pub(crate) fn drain() {
     VITALS.drain();
 }
 
-/// Whether the work has begun and nobody has asked to stop.
+/// Whether the work has begun and no stop is requested.
 pub(crate) fn is_ready() -> bool {
     VITALS.is_ready()
 }

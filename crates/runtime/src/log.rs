@@ -29,7 +29,7 @@ pub struct LogArgs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Filter(String);
 
-/// A log filter nobody understands.
+/// An invalid log filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownFilter(String);
 

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use crate::console;
 
-/// Whoever read our standard output has gone. [`crate::main`] takes it for a clean end.
+/// Standard output is closed. [`crate::main`] treats it as a clean end.
 #[derive(Debug)]
 pub struct StdoutClosed;
 

@@ -20,7 +20,7 @@ struct Shared {
 }
 
 impl Stop {
-    /// A request nobody has made and no signal will make: for tests, and for work started inside other work.
+    /// A request that no signal triggers: for tests, and for nested work.
     pub fn never() -> Stop {
         Stop::default()
     }
@@ -36,7 +36,7 @@ impl Stop {
         self.0.limit.get_or_init(|| limit);
     }
 
-    /// How long work may take to stop when the place is to be cleared; for ever where nobody has said.
+    /// Time limit of shutdown; none by default.
     pub(crate) fn limit(&self) -> Option<Duration> {
         self.0.limit.get().copied()
     }
@@ -52,12 +52,12 @@ impl Stop {
         self.0.preempted.load(Ordering::Relaxed)
     }
 
-    /// Whether somebody asked.
+    /// Whether a stop is requested.
     pub fn requested(&self) -> bool {
         *self.lock()
     }
 
-    /// Sleeps for `time`, or less if somebody asks to stop meanwhile; answers [`Stop::requested`].
+    /// Sleeps for `time`, or until a stop is requested; returns [`Stop::requested`].
     pub fn wait(&self, time: Duration) -> bool {
         let start = Instant::now();
         let mut requested = self.lock();

@@ -1,4 +1,4 @@
-//! Checkpoints: all a trainer needs to go on where it was.
+//! Checkpoints: all that a trainer needs to resume.
 
 use std::collections::BTreeMap;
 

@@ -16,7 +16,7 @@ pub(crate) const FOOTER: &str = "tengen.footer";
 /// The entry with the [`short`] hashes of the columns: of the first row group, then of the second, ….
 pub(crate) const CHUNKS: &str = "tengen.chunks";
 
-/// What stands in the place of a hash while it is computed.
+/// The placeholder of a hash while it is computed.
 pub(crate) const BLANK: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// How the footer has the entries, up to their values: the key, then in Thrift's compact protocol the header of the next

@@ -20,7 +20,7 @@ use crate::parts::sha256;
 const CLAIMS: &str = "claims";
 const TOML: &str = ".toml";
 
-/// Games that somebody has begun to play and that have no results yet.
+/// Games in progress, without results yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// One of the players.

@@ -22,7 +22,7 @@ const NO_WRITES: [&str; 6] = [
     "XMinioStorageFull",
 ];
 
-/// Codes after which somebody must do something, and what.
+/// Codes that need an operator, with the remedy.
 const ADVICE: [(&str, &str); 6] = [
     (
         "RequestTimeTooSkewed",

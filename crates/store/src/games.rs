@@ -35,7 +35,7 @@ impl Games {
     }
 
     /// Publishes games of one model, number 0 for the built-in ones, under the name of the worker and the present time.
-    /// The examples of games that are set aside go to the holdout folder, and only there.
+    /// The examples of the validation set are only in the holdout folder.
     ///
     /// # Errors
     /// A game that could not be replayed: then nothing is published.
@@ -254,7 +254,7 @@ impl Games {
         self.quarantine.read_or_move(read, &self.at.file(GAMES, file, PARQUET), || self.quarantine(file))
     }
 
-    /// The examples to learn from, and those of the games that are set aside, each with their folder.
+    /// The training examples and those of the validation set, each with their folder.
     fn examples_of(
         &self,
         file: &FileRef,

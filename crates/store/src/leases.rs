@@ -14,7 +14,7 @@
 //!   is still there after [`ANSWER`], the holder is dead, and the newcomer publishes the next number. One of several gets it.
 //!
 //! A holder that was out of reach for so long, and comes back, finds the question and the next number, and stops. The newcomer
-//! looks once more for the question after it has published its number, so that of the two one always sees the other.
+//! checks for the question again after it has published its number, so that of the two one always sees the other.
 //!
 //! A clean exit deletes the lease. A question that was never answered stays for a day, for a holder that comes back.
 

@@ -6,7 +6,7 @@
 //!         models/000330/weights.safetensors, model.toml    a model
 //!         games/000330/<worker>-<time>.parquet             games, one row each (record::games)
 //!         examples/000330/<worker>-<time>.parquet          positions of these games (record::examples)
-//!         holdout/000330/<worker>-<time>.parquet           positions of the games set aside, which are nowhere else
+//!         holdout/000330/<worker>-<time>.parquet           positions of the validation set
 //!         sgf/000330/<worker>-<time>.sgf                   the games for people
 //!         {games,examples,holdout,sgf}/archive/000001.…    many such files in one, and the games say which
 //!         resign/<number>.toml                             a resignation threshold and what it comes from
@@ -21,7 +21,7 @@
 //!         champions/000019.toml                            models that passed a promotion test
 //!         claims/<pair>-<number>.toml                       what evaluators are playing now
 //!         leases/<stage>/<name>/000001.toml                which process works under a name
-//!         config/<digest>.toml                             the configuration that the run began with, once more
+//!         config/<digest>.toml                             a copy of the initial configuration
 //!         unfinished/000330/<worker>-<time>.parquet        games that were left before their end, and who has taken them
 //!         quarantine/<path>                                damaged files that were moved out of the way
 //! ```
@@ -39,7 +39,7 @@
 //!    checkpoints that newer ones replace; claims on what is being played; leases;
 //!    unfinished games once they are finished and published; and files of games that have gone into an archive, each after a
 //!    comparison with what the archive has. Damaged files of games are moved to `quarantine/`.
-//! 5. Something passing in the way (a lost connection, a server that stumbles) is waited for, with pauses that grow and
+//! 5. Transient errors (a lost connection, a failing server) are retried with exponential back-off and
 //!    not for longer than half a minute; then the caller is told.
 //! 6. What is read has been checked, against hashes and schemas, and an error names the file.
 //!

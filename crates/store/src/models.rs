@@ -102,7 +102,7 @@ impl Models {
     /// lists nothing: for the next one and the newest known while nothing is new, and for some ten where there are hundreds.
     ///
     /// Only where model 1 is not there the folder is listed: before the first model, where it is empty, and in a run whose
-    /// oldest models somebody has deleted.
+    /// oldest models are deleted.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -118,7 +118,7 @@ impl Models {
         match known {
             // There was none at all, so the first that comes is model 1.
             Some(0) => Ok(None),
-            // Somebody may have deleted it.
+            // It may be deleted.
             Some(number) if self.exists(number)? => Ok(Some(number)),
             _ => {
                 let found = self.newest.find(counts)?;

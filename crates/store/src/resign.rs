@@ -71,7 +71,7 @@ impl ResignThresholds {
         loop {
             number += 1;
             match self.at.store.publish_toml(&self.file(&number_name(number)), &stored) {
-                // Somebody else has published one meanwhile, from the same games or from fewer.
+                // Another process has published one meanwhile, from the same games or from fewer.
                 Err(StoreError::AlreadyExists { .. }) => {}
                 done => return done,
             }

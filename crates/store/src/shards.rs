@@ -34,7 +34,7 @@ pub struct Manifest {
     pub parts: Vec<ShardPart>,
 }
 
-/// The window that was drawn from: the newest games, those set aside left out.
+/// The window that was drawn from: the newest games without the validation set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WindowSummary {
     /// Games in it.

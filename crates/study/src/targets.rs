@@ -4,7 +4,7 @@
 //! position alone can be no nearer to all of them than their mean is. So what a network's policy p is away from the targets
 //! tᵢ with mean m falls into two parts, mean KL(tᵢ‖p) = mean KL(tᵢ‖m) + KL(m‖p): the first is chance, which no training
 //! takes away (it is the entropy of m less the mean entropy of tᵢ: Lin, "Divergence measures based on the Shannon entropy",
-//! 1991); the second is what is left to learn.
+//! 1991); the second is the reducible loss.
 
 use std::fmt;
 
@@ -166,7 +166,7 @@ fn series(id: &ModelId, count: u32, searches: u32) -> anyhow::Result<Vec<ModelId
     }
 }
 
-/// Searches each position once more, as in self-play but with nothing inherited from the move before.
+/// Searches each position again, as in self-play but with an empty tree.
 fn searched(
     config: &RunConfig,
     nth: u32,

@@ -25,7 +25,7 @@ impl DurationEstimate {
         }
     }
 
-    /// Seconds that a player spends on a game: its own, or the mean of those who are known; 1 where nobody is.
+    /// Seconds that a player spends on a game: its own, or the mean of the known ones; 1 without any.
     pub(super) fn of(&self, player: Option<&PlayerId>) -> f64 {
         let mean = |spent: Spent| spent.seconds / spent.games as f64;
         let own = player.and_then(|player| self.0.get(player)).copied();

@@ -37,9 +37,9 @@ struct Found {
     games: usize,
     /// Games that had been played before.
     twice: usize,
-    /// Games of a pair that somebody else was playing when they were begun.
+    /// Games of a pair that another evaluator was playing at their start.
     alongside: usize,
-    /// Choices that were made anew, since somebody else was quicker.
+    /// Choices repeated because another evaluator was faster.
     again: usize,
 }
 

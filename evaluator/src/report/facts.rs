@@ -71,7 +71,7 @@ impl RunFacts {
     }
 }
 
-/// Somebody who has played matches.
+/// A player of matches.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Player {
     /// Its number, if it is a model of the run.
@@ -184,9 +184,9 @@ pub struct Counts {
     results: Results,
     /// Games by how they ended.
     ends: Ends,
-    /// Games in which nobody might resign.
+    /// Calibration games.
     calibration: u64,
-    /// Calibration games in which somebody would have resigned.
+    /// Calibration games with a would-be resignation.
     would_resign: u64,
     /// … and won.
     would_resign_wrongly: u64,

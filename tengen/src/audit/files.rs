@@ -23,7 +23,7 @@ impl Audit<'_> {
         let files = self.run.in_progress().files();
         for (file, _) in self.note(files)?.into_iter().flatten() {
             let read = match self.run.in_progress().read(&file) {
-                // Somebody has just finished them.
+                // Another process has just finished them.
                 Err(StoreError::NotFound { .. }) => continue,
                 read => read,
             };

@@ -27,7 +27,7 @@ pub struct Findings {
     pub games: usize,
     /// Examples of these games.
     pub examples: usize,
-    /// Examples of games set aside.
+    /// Examples of the validation set.
     pub holdout: usize,
     /// Generations that have shards.
     pub generations: usize,
@@ -41,7 +41,7 @@ pub struct Findings {
     pub thresholds: usize,
     /// Games of matches.
     pub results: usize,
-    /// Games that workers have left before their end and nobody has finished.
+    /// Unfinished games that were handed off.
     pub left: usize,
     /// Files in quarantine, which readers do not see.
     pub quarantined: usize,

@@ -1,4 +1,4 @@
-//! What was trained on: every row of a shard must be an example of a game that is not set aside.
+//! What was trained on: every row of a shard must be an example of a training game.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};

@@ -253,7 +253,7 @@ fn bytes(run: &Run, games: String, board: usize) -> anyhow::Result<Bytes> {
             Err(StoreError::NotFound { .. }) => continue,
             read => read?.to_examples(),
         };
-        // Games that are set aside have their examples elsewhere.
+        // The examples of the validation set are in another folder.
         let summaries = run.games().summaries(file)?;
         let all: u32 = summaries.iter().map(|game| game.positions).sum();
         games_bytes += length(&run.games().name(file))? * examples.len() / (all as usize).max(1);

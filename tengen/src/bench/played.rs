@@ -112,7 +112,7 @@ pub(super) fn play<G: Turns>(
         if spent.wall < time || counts.batches == before.batches {
             return ControlFlow::Continue(());
         }
-        // Asked once more while the last batch is evaluated, which does not count.
+        // The request during the last batch does not count.
         end.get_or_insert(Played { games: games.get(), moves: moves.get(), counts: counts.since(*before), spent });
         ControlFlow::Break(())
     })

@@ -13,7 +13,7 @@ use store::Store;
 
 use study::model;
 
-/// The towers that goals are given for, as blocks and filters; measured when no other is asked for.
+/// The default networks, as blocks and filters.
 const TOWERS: [(usize, usize); 2] = [(4, 32), (6, 64)];
 
 /// Which tower.

@@ -10,11 +10,11 @@ use crate::color::Color;
 pub enum Outcome {
     /// One player won.
     Win(Color, Margin),
-    /// Nobody won.
+    /// A draw.
     Draw,
     /// The game does not count.
     Void,
-    /// Nobody knows, or nobody can read it.
+    /// Unknown or unreadable.
     Unknown,
 }
 

@@ -46,7 +46,7 @@ pub struct Identity {
 /// An opponent that cannot be had.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
-    /// Nobody has declared it.
+    /// The engine is not declared.
     #[error("there is no engine {name}; known are {}; declare others in a file and name it with --engines", known.join(", "))]
     Unknown {
         /// Its name.

@@ -218,7 +218,7 @@ fn margin(text: &str) -> Option<f32> {
     points.parse().ok().filter(|points: &f32| points.is_finite()).map(|points| sign * points)
 }
 
-/// The beginning of a text that somebody else chose.
+/// The beginning of an untrusted text.
 fn short(text: &str) -> String {
     text.chars().take(60).collect()
 }

@@ -109,7 +109,7 @@ pub(crate) fn quoted(words: &str) -> String {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // There may be nobody left to kill, which is as good.
+        // The process may have exited already.
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
         }

@@ -1,4 +1,4 @@
-//! What a program writes, taken apart into answers.
+//! The output of a program, parsed into responses.
 
 /// Bytes of one answer, and bytes of chatter before one, that are put up with.
 const MOST_BYTES: usize = 1 << 20;

@@ -22,7 +22,7 @@ pub struct EngineSpec {
     /// program weaker by as much as is wanted.
     #[serde(default)]
     pub random_moves: f64,
-    /// Seconds in which it has to answer when it is asked for a move or for the score.
+    /// Time limit of a response to `genmove` or `final_score`, in seconds.
     #[serde(default = "minute")]
     pub seconds_per_move: f64,
     /// Seconds in which it has to answer anything else, starting up included.

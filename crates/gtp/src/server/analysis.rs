@@ -35,13 +35,13 @@ pub(super) struct Wish {
     root: bool,
 }
 
-/// The shortest interval: faster than a screen shows it helps nobody.
+/// The shortest interval: no screen is faster.
 const SHORTEST: u64 = 1;
 
-/// The interval where nobody asks for one.
+/// The default interval.
 const DEFAULT: u64 = 100;
 
-/// The longest: beyond it nobody waits for a line.
+/// The longest interval.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 impl Wish {

@@ -12,7 +12,7 @@ use super::engine_player::tests::voice;
 use super::tests::{check_with, setup, talk_with};
 use super::*;
 
-/// A conversation with `uniform` that somebody has while it thinks.
+/// A conversation with `uniform` while it searches.
 struct Conversation {
     input: Sender<io::Result<Line>>,
     output: Receiver<String>,
@@ -239,7 +239,7 @@ fn the_clock_decides_how_long_a_move_takes() {
         let took = began.elapsed().as_millis();
         assert!((least..most).contains(&took), "{settings}: {took} ms");
     }
-    // The controller knows better what is left.
+    // The controller knows the remaining time better.
     talk.say("time_settings 3600 0 0");
     talk.say("time_left w 0 0");
     talk.say("genmove w");
@@ -271,7 +271,7 @@ fn a_request_to_stop_ends_everything() {
         thread::sleep(Duration::from_millis(50));
         stop.request();
         talk.rest();
-        // The session is over: nobody writes any more.
+        // The session is over: there is no writer.
         let left = talk.output.recv_timeout(Duration::from_secs(60));
         assert_eq!(left, Err(mpsc::RecvTimeoutError::Disconnected));
     }

@@ -96,7 +96,7 @@ impl Clock {
         Some(Duration::from_secs_f64((seconds - LAG).max(0.0)))
     }
 
-    /// Takes the time of a move off a clock, for controllers that do not say what is left.
+    /// Takes the time of a move off a clock, for controllers that do not send `time_left`.
     pub(super) fn spend(&mut self, color: Color, time: Duration) {
         let left = &mut self.left[place(color)];
         let spent = Left { time: left.time - time.as_secs_f64(), ..*left };

@@ -14,7 +14,7 @@ pub use super::playouts::WIDTH;
 /// Bytes that a tree may take; when an analysis has filled them it goes on to show what it knows.
 const LARGEST_TREE: usize = 1 << 30;
 
-/// How often somebody who shows what is known already looks up.
+/// Poll interval of the analysis output.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// How a model plays.

@@ -31,7 +31,7 @@ pub struct Task<'a> {
     pub timed: bool,
 }
 
-/// Thinks of moves in games that somebody else plays.
+/// Chooses moves in games of a controller.
 pub trait Player {
     /// A move for the player to move, or the best that is known when `watch` says that it is enough.
     ///

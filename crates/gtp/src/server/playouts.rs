@@ -17,7 +17,7 @@ use super::PlayerError;
 /// Games that are played on.
 const GAMES: usize = 16;
 
-/// Games that are played at a time: positions that a model is asked about at once.
+/// Games played in parallel: positions per batch.
 pub const WIDTH: usize = 8;
 
 /// After this time the model is not asked any more, and moves are drawn evenly.

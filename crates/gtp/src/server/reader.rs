@@ -31,7 +31,7 @@ pub struct Inbox {
 }
 
 impl Inbox {
-    /// The lines of standard input until somebody asks to stop.
+    /// The lines of standard input until a stop is requested.
     ///
     /// # Errors
     /// There can be no thread.
@@ -69,7 +69,7 @@ impl Inbox {
         self.wait(Duration::ZERO)
     }
 
-    /// Whether the next line asks to hurry with what is being done (GoGui's `# interrupt`), or somebody asks to stop.
+    /// Whether the next line is an interrupt (GoGui's `# interrupt`), or a stop is requested.
     pub(super) fn interrupted(&mut self) -> bool {
         self.called();
         self.stop.requested() || matches!(self.next.front(), Some(Ok(line)) if line.is_interrupt())

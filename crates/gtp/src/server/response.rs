@@ -38,10 +38,10 @@ pub enum Failure {
     /// There is no stone on the point.
     #[error("vertex must not be empty")]
     NoStone,
-    /// Nobody has moved yet.
+    /// There is no move yet.
     #[error("no previous move known")]
     NoMove,
-    /// What is asked for is known, and not to be had here.
+    /// The command is known, and not supported here.
     #[error("{0}")]
     Unsupported(&'static str),
     /// The player has no answer.

@@ -73,7 +73,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Puts a game in the place of the present one.
+    /// Replaces the present game.
     pub(super) fn begin(&mut self, game: Game) {
         self.game = game;
         self.waits = false;
@@ -86,14 +86,14 @@ impl<'a> Session<'a> {
         self.setup.any_size || size == self.setup.size
     }
 
-    /// Plays a move for `color`, whoever's turn it is. An illegal move changes nothing.
+    /// Plays a move for `color`, also out of turn. An illegal move changes nothing.
     pub(super) fn play(&mut self, color: Color, mv: Move) -> Result<(), Failure> {
         play(&mut self.game, color, mv)?;
         self.waits = false;
         Ok(())
     }
 
-    /// Goes on with a game that follows from the present one.
+    /// Continues the present game.
     pub(super) fn continue_with(&mut self, game: Game) {
         self.game = game;
         self.waits = false;
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Plays a move for `color`, whoever's turn it is. An illegal move changes nothing.
+/// Plays a move for `color`, also out of turn. An illegal move changes nothing.
 pub(super) fn play(game: &mut Game, color: Color, mv: Move) -> Result<(), Failure> {
     let turn = game.to_move();
     game.set_to_move(color);

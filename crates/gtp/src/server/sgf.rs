@@ -36,7 +36,7 @@ pub(super) fn load(path: &Path, before: Option<usize>) -> Result<(Game, Option<f
     Ok((game, record.komi))
 }
 
-/// Nothing that a path can name may keep us: not a device without end, nor a pipe that nobody writes to.
+/// No path may block: neither an endless device nor a pipe without a writer.
 fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(LoadError::NotPlain);

@@ -23,7 +23,7 @@ pub(super) struct Fate {
     pub(super) status: Status,
 }
 
-/// Whether every chain's fate is certain, so that nobody has to play on.
+/// Whether every chain's status is certain, so that no playout is needed.
 pub(super) fn is_certain(game: &Game) -> bool {
     game.position().stones().both().is_subset(&game.pass_alive().both())
 }
@@ -66,7 +66,7 @@ struct End {
     /// What belongs to whom.
     area: Stones,
     alive: Stones,
-    /// Points that belong to nobody, and those next to them.
+    /// Neutral points, and those next to them.
     beside_nobody: PointSet,
 }
 

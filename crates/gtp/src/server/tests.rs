@@ -83,7 +83,7 @@ pub(super) fn check_with(player: &mut dyn Player, setup: Setup, transcript: &str
         transcript.iter().filter_map(|line| line.strip_prefix("> ")).map(|line| format!("{line}\n")).collect();
     let mut expected: Vec<String> = Vec::new();
     for line in transcript.iter().filter(|line| !line.starts_with('>')) {
-        // What does not begin an answer goes on with the one above.
+        // A line that does not begin a response continues the one above.
         match expected.last_mut().filter(|_| !line.starts_with(['=', '?'])) {
             Some(answer) => answer.extend(["\n", line]),
             None => expected.push((*line).to_owned()),

@@ -199,7 +199,7 @@ fn owners_and_scores_by_hand() {
     answers.ownership = Some(Tensor::from_slice(&[0.0f32, 0.0, 5.0, 5.0]).view([2, 2]));
     answers.scores = Some(Tensor::from_slice(&[0.0f32, 0.0]));
     let losses = loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap();
-    // ln 2 for a point that is taken to be anybody's and is the mover's, nothing for one that is nobody's.
+    // ln 2 for a point of the mover at probability ½, 0 for a neutral one.
     assert!(close(losses.ownership, LN2 / 2.0) && close(losses.score, 0.125), "{losses:?}");
     assert!(close(losses.total, losses.policy + 0.5 * LN2 / 2.0 + 0.25 * 0.125), "{losses:?}");
     answers.scores = Some(Tensor::from_slice(&[-2.5f32, 0.0]));

@@ -12,7 +12,7 @@ const STEPS: usize = 100;
 /// The squared length of a step, in standard errors, that is too short to matter.
 const SHORT: f64 = 1e-18;
 
-/// The factor by which an old Hessian must bring the squared length of the step down to be used once more.
+/// The factor by which an old Hessian must reduce the squared length of the step to be reused.
 const GOOD_ENOUGH: f64 = 0.01;
 
 /// Where each unknown stands among the parameters: strengths that are not fixed, then the middle of the pool, the first

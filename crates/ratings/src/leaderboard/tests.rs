@@ -57,7 +57,7 @@ fn groups_that_never_met_have_scales_of_their_own() {
     assert!(groups[0] != groups[2] && groups[4] != groups[5]);
     assert!((elo(&standings, 0) + elo(&standings, 1)).abs() < 1e-9);
     assert!((elo(&standings, 2) + elo(&standings, 3)).abs() < 1e-9);
-    // Nobody whom they met has a rating.
+    // None of their opponents has a rating.
     assert_eq!((standings.players[4].rating, standings.players[4].bound), (None, None));
 }
 

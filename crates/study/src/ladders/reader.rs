@@ -12,7 +12,7 @@ pub(crate) struct Reader {
     looked_at: usize,
 }
 
-/// What comes of a chain.
+/// The outcome of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// It is captured in so many moves, both sides' counted, if the hunter hurries and the hunted drags it out.
@@ -30,7 +30,7 @@ impl Reader {
         Reader { game, target, looked_at: 0 }
     }
 
-    /// What the player to move can do about the chain, each with what comes of it: the hunter can take one of its one
+    /// What the player to move can do about the chain, each with its outcome: the hunter can take one of its one
     /// or two liberties; the hunted, in atari, can extend or capture a hunting chain in atari.
     pub(crate) fn moves(&mut self) -> Result<Vec<(Move, Fate)>, Unread> {
         let hunts = self.is_hunters_turn();
@@ -56,7 +56,7 @@ impl Reader {
         fate
     }
 
-    /// What comes of the chain with best play.
+    /// The outcome of the chain with best play.
     pub(crate) fn fate(&mut self) -> Result<Fate, Unread> {
         self.looked_at += 1;
         if self.looked_at > PATIENCE {

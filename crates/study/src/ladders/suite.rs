@@ -63,7 +63,7 @@ pub(crate) struct Ladder {
     pub(crate) kind: Kind,
     /// The stone that is hunted.
     hunted: Point,
-    /// What can be done about the chain, and what comes of it.
+    /// The moves on the chain, and their outcome.
     moves: Vec<(Move, Fate)>,
 }
 
@@ -100,7 +100,7 @@ pub(crate) fn make(size: Size, count: usize) -> Option<Vec<Ladder>> {
     (found.len() == count * Kind::ALL.len()).then_some(found)
 }
 
-/// A random position, if it is of the kind that is asked for.
+/// A random position, if it is of the requested kind.
 fn attempt(size: Size, kind: Kind, rng: &mut Seed) -> Option<Ladder> {
     let pattern = Pattern::random(size, rng)?;
     let hunter = if rng.random() { Color::Black } else { Color::White };

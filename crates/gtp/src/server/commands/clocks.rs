@@ -50,7 +50,7 @@ fn seconds(text: &str) -> Result<f64, Failure> {
     bounded(number(text)?).filter(|&seconds| seconds >= 0.0).ok_or(Failure::Syntax)
 }
 
-/// A year at most: nobody waits longer, and no clock overflows.
+/// At most a year, so that no clock overflows.
 fn bounded(seconds: f64) -> Option<f64> {
     const YEAR: f64 = 31_536_000.0;
     seconds.is_finite().then(|| seconds.clamp(-YEAR, YEAR))
