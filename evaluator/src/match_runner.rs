@@ -74,8 +74,8 @@ impl Progress {
 impl MatchRunner<'_> {
     /// Plays the games and publishes their results as they come, until all are played or `stop` is requested.
     ///
-    /// A void game is replayed, at most twice: who makes
-    /// an opponent crash has not won. `watch` is told several times a second how far the meeting is.
+    /// A void game is replayed, at most twice: a crash of an engine is no win of its opponent. `watch` gets the progress
+    /// several times a second.
     ///
     /// # Errors
     /// A network fails, several consecutive games are void, or the store refuses the results. Results that were

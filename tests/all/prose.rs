@@ -294,6 +294,56 @@ fn documents_use_the_terms_of_the_field() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+/// The string literals of the programs, with their file; tests and their support are left out.
+fn messages() -> Vec<(PathBuf, String)> {
+    let (mut found, mut folders) = (Vec::new(), vec![repository().join("crates")]);
+    folders.extend(
+        ["selfplay", "shuffler", "trainer", "evaluator", "tengen"].map(|stage| repository().join(stage).join("src")),
+    );
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+            let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
+            if entry.file_type().unwrap().is_dir() {
+                if !["tests", "testing", "examples"].contains(&name.as_str()) {
+                    folders.push(path);
+                }
+            } else if name.ends_with(".rs") && !name.ends_with("tests.rs") {
+                let source = fs::read_to_string(&path).unwrap();
+                let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap();
+                let code: Vec<&str> = source.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+                let code = code.join("\n").replace("\\\"", "'").replace("'\"'", "").replace("\\\n", " ");
+                let literals = code.split('"').skip(1).step_by(2).filter(|literal| literal.contains(' '));
+                found.extend(literals.map(|literal| (path.clone(), literal.to_owned())));
+            }
+        }
+    }
+    assert!(found.len() > 500, "{}", found.len());
+    found
+}
+
+#[test]
+fn messages_use_the_terms_of_the_field() {
+    let mut problems = Vec::new();
+    for (path, message) in messages() {
+        problems.extend(avoided(&message).iter().map(|words| format!("{}: {words:?}: {message}", path.display())));
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
+fn sentences_of_messages_have_at_most_35_words() {
+    let mut problems = Vec::new();
+    for (path, message) in messages() {
+        for sentence in sentences(&message) {
+            let words = sentence.split_whitespace().count();
+            if words > WORDS {
+                problems.push(format!("{}: {words} words: {sentence}", path.display()));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
 #[test]
 fn every_alert_has_a_runbook_entry_that_it_links_to() {
     let rules = fs::read_to_string(repository().join("k8s/monitoring/alerts.yaml")).unwrap();

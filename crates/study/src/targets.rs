@@ -92,14 +92,14 @@ impl fmt::Display for Summary {
             models => format!("the {models} models up to {}", self.model),
         };
         let Summary { visits, positions, searches, .. } = self;
-        writeln!(f, "Policies to learn by {by}: {visits} visits, {positions} positions, {searches} searches of each")?;
+        writeln!(f, "Policy targets of {by}: {visits} visits, {positions} positions, {searches} searches of each")?;
         write!(f, "means with 95 % intervals")?;
         let nats = |of: Estimate| format!("{:>6.3} ± {:.3} nats", of.mean, of.half);
         let percent = |of: Estimate| format!("{:>6.1} ± {:.1} %", 100.0 * of.mean, 100.0 * of.half);
         for (name, value) in [
             ("from the targets to the network's policy", nats(self.divergence)),
-            ("  chance: to the targets' own mean", nats(self.chance)),
-            ("  left to learn: from that mean to the network's", nats(self.to_learn)),
+            ("  irreducible: to the mean of the targets", nats(self.chance)),
+            ("  reducible: from that mean to the network's policy", nats(self.to_learn)),
             ("entropy of a target", nats(self.target_entropy)),
             ("the network's first move is the target's", percent(self.network_right)),
             ("the mean's first move is the target's", percent(self.mean_right)),

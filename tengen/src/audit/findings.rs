@@ -74,8 +74,8 @@ impl fmt::Display for Findings {
         let so_far = if self.stopped { "stopped before the end; so far " } else { "" };
         write!(
             f,
-            "{so_far}read {} games in {} files, {} archives, {} examples, {} in the validation set, {} in the shards of {} generations, {} \
-             models, {} checkpoints, {} thresholds, {} games of matches, {} unfinished games, {} files in quarantine: {} problems",
+            "{so_far}read {} games in {} files, {} archives, {} examples, {} in the validation set, {} in the shards of {} generations; \
+             {} models, {} checkpoints, {} thresholds, {} games of matches, {} unfinished games, {} files in quarantine: {} problems",
             self.games,
             self.files,
             self.archives,
