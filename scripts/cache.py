@@ -1,6 +1,6 @@
 """Folders that cost a download are made once for a user and linked into every checkout.
 
-A folder is built aside, as `<name>.partial`, gets its stamp last and appears under its name by a rename, so what can
+A folder is built as `<name>.partial`, gets its stamp last and appears under its name by a rename, so what can
 be seen is whole. Run as a program, this prints the cache folder, or nothing where no folder can be written.
 """
 
@@ -34,7 +34,7 @@ def is_whole(folder, stamp):
 
 
 def may_replace(folder):
-    """Whether `folder` is free, a link or made by this module, so that nobody's own work is lost."""
+    """Whether `folder` is free, a link or made by this module, so that no other folder is lost."""
     return folder.is_symlink() or not folder.exists() or (folder / STAMP).is_file()
 
 

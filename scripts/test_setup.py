@@ -1,4 +1,4 @@
-"""Tests of the set-up, against a package index on this machine that can be told to misbehave."""
+"""Tests of the set-up, against a local package index with fault injection."""
 
 import contextlib
 import hashlib

@@ -161,7 +161,7 @@ class Progress:
 
 def pip_download(wheel, folder):
     """Lets pip fetch the wheel, with its own logins, proxies and folders, but for a fixed platform and Python."""
-    print(f"  {wheel.file}: left to pip, which cannot go on with a broken download", flush=True)
+    print(f"  {wheel.file}: downloaded by pip, which cannot resume", flush=True)
     platforms = [argument for tag in PLATFORMS for argument in ("--platform", f"manylinux{tag}_x86_64")]
     answer = run_pip(
         "download", "--no-deps", "--only-binary=:all:", "--implementation=cp", "--python-version=3.12", *platforms,

@@ -127,7 +127,7 @@ def edge_cases():
     check("a group of its own", ratings(report)["y"], ELO * math.log(2) / 2)
     if groups["y"] == groups["a"] or not any("never met" in warning for warning in report["warnings"]):
         raise SystemExit(f"two groups: {report}")
-    print("tables without a finite optimum are told apart")
+    print("tables without a finite optimum are recognised")
 
 
 def main():
