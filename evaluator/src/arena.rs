@@ -187,4 +187,4 @@ mod tests;
 mod engine_tests;
 
 #[cfg(test)]
-mod simulation;
+mod simulation_tests;

@@ -12,8 +12,6 @@ pub mod command;
 mod comparison;
 mod driver;
 mod error;
-#[cfg(test)]
-mod fixture;
 mod formats;
 mod gate;
 mod ladder;
@@ -29,6 +27,8 @@ mod retirement;
 mod retries;
 mod schedule;
 pub mod table;
+#[cfg(test)]
+mod tests;
 
 pub use arena::{Arena, Place, Proposal};
 pub use comparison::{Comparison, Test};

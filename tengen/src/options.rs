@@ -134,7 +134,7 @@ fn of_argument(argument: &Arg) -> String {
 }
 
 #[cfg(test)]
-mod numbers;
+mod number_tests;
 
 #[cfg(test)]
 mod tests {

@@ -26,7 +26,7 @@ mod file;
 mod fold;
 mod folded;
 #[cfg(test)]
-mod gradients;
+mod gradient_tests;
 mod grow;
 mod inputs;
 mod instruction_set;

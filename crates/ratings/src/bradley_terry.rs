@@ -277,8 +277,4 @@ impl Estimate {
 }
 
 #[cfg(test)]
-mod coverage;
-#[cfg(test)]
-mod fixture;
-#[cfg(test)]
 mod tests;

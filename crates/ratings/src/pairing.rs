@@ -150,6 +150,6 @@ fn draw<T: Copy>(weighed: &[(T, f64)], rng: &mut impl Rng) -> T {
 }
 
 #[cfg(test)]
-mod simulation;
+mod simulation_tests;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use store::Claim;
 
 use super::scheduler::CLAIM_LASTS;
 use super::*;
-use crate::fixture::{BEST, PAIR, RUN, arena, ids, name, publish_models, store};
+use crate::tests::fixture::{BEST, PAIR, RUN, arena, ids, name, publish_models, store};
 
 #[test]
 fn a_meeting_is_played_once() {

@@ -5,8 +5,8 @@ use record::GameId;
 use runtime::Stop;
 
 use super::*;
-use crate::fixture::{PAIR, RUN, arena, ids, name, publish_models, store};
 use crate::retirement::tests::run_with_weak_models;
+use crate::tests::fixture::{PAIR, RUN, arena, ids, name, publish_models, store};
 
 /// Plays a schedule to its end, and answers its conclusion.
 fn conclusion(arena: &mut Arena, mut schedule: impl Schedule) -> String {

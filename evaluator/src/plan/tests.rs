@@ -5,8 +5,8 @@ use record::{GameId, GameRecord, Outcome, synthetic};
 use store::Store;
 
 use super::*;
-use crate::fixture::{arena, name, publish_models, store_of};
 use crate::match_runner;
+use crate::tests::fixture::{arena, name, publish_models, store_of};
 
 #[test]
 fn ancestors_are_at_fibonacci_distances() {

@@ -6,7 +6,7 @@ use store::Store;
 
 use super::*;
 use crate::Arena;
-use crate::fixture::{BEST, RUN, arena, name, publish_models, store};
+use crate::tests::fixture::{BEST, RUN, arena, name, publish_models, store};
 
 /// Five models, of which 4 beats 1 and 5 forty times each with either colour, and shares the points with 2.
 pub(crate) fn run_with_weak_models(store: &Store) -> Arena {

@@ -2,7 +2,7 @@
 //! convolution. Paths take turns, and the best of several rounds counts. Results: `experiments/0063-integer-winograd`.
 //!
 //! ```text
-//! cargo run --release -p cpu --example layer
+//! cargo bench -p cpu --bench layer
 //! ```
 
 use std::time::{Duration, Instant};

@@ -1,6 +1,6 @@
 //! What each prior leaves of the error of a young run, on simulated runs of 30 models.
 //!
-//!     cargo run --release -p ratings --example priors
+//!     cargo bench -p ratings --bench priors
 //!
 //! Results: `experiments/0007-rating-errors-and-priors`.
 //!

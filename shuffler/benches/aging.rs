@@ -1,6 +1,6 @@
 //! Lets a run grow old, with made-up games on 5x5 and the real store, and measures what its programs ask again and again:
 //!
-//! `cargo run --release -p shuffler --example simulate -- [GAMES [GAMES_PER_MODEL]]`
+//! `cargo bench -p shuffler --bench aging -- [GAMES [GAMES_PER_MODEL]]`
 //!
 //! After every fifth of the run it prints how long it takes to look for a newer model, to see that games are missing, to
 //! choose the window of 500,000 games, and to recompute the threshold: once by a process that has just started, and once
@@ -26,8 +26,10 @@ const VISITS: u32 = 8;
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> Result<(), Failure> {
-    let argument = |i, default: u64| env::args().nth(i).map_or(Ok(default), |text| text.parse());
-    let (games, each) = (argument(1, 1_000_000)?, argument(2, 20_000)?);
+    // `cargo bench` adds an argument of its own.
+    let mut given = env::args().skip(1).filter(|text| text != "--bench");
+    let mut argument = |default: u64| given.next().map_or(Ok(default), |text| text.parse());
+    let (games, each) = (argument(1_000_000)?, argument(20_000)?);
     let overrides = [format!("selfplay.games={each}"), format!("selfplay.first_games={each}")];
     let config = Preset::Minigo.with(&overrides)?;
     let folder = TempDir::new()?;

@@ -1,6 +1,6 @@
 //! How long a large pool takes: 2,000 models of a run and 1,000,000 games between those near in number.
 //!
-//!     cargo run --release -p ratings --example scale
+//!     cargo bench -p ratings --bench scale
 //!
 //! Results: `experiments/0007-rating-errors-and-priors`.
 

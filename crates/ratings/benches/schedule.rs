@@ -1,6 +1,6 @@
 //! How well the table of a finished run is known, by how its matches are spread over the models, on simulated runs of 80 models.
 //!
-//!     cargo run --release -p ratings --example schedule
+//!     cargo bench -p ratings --bench schedule
 //!
 //! The learning curve is that of `experiments/0064-rating-curve-9x9/ratings.csv`, and the same with differences half as
 //! large again. Results: `experiments/0059-match-schedule`. Printed are means over the seeds: games; half-widths of 95 %
@@ -39,7 +39,10 @@ struct Way {
 }
 
 fn main() {
-    let seeds: u64 = std::env::args().nth(1).map_or(40, |text| text.parse().expect("the seeds are a number"));
+    let seeds: u64 = std::env::args()
+        .skip(1)
+        .find(|text| text != "--bench")
+        .map_or(40, |text| text.parse().expect("the seeds are a number"));
     let plain = Way { every: 2, about: None, pairs: 1, games: 4, last: 40, last_pairs: 0, margin: 0.0 };
     println!("{seeds} seeds                                           games   mean largest newest  within");
     for scale in [1.0, 1.5] {

@@ -5,7 +5,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Outcome;
 
-use super::*;
+use crate::bradley_terry::*;
 
 const LEAGUES: u64 = 1000;
 const MODELS: usize = 10;

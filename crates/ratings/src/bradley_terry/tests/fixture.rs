@@ -2,12 +2,12 @@
 
 use record::Outcome;
 
-use super::*;
+use crate::bradley_terry::*;
 
 /// The league of the fixture; draws are left out on request, since choix knows none.
 fn league(with_draws: bool) -> PairResults {
     let mut tally = PairResults::default();
-    for line in include_str!("../../fixtures/league.csv").lines().skip(1) {
+    for line in include_str!("../../../fixtures/league.csv").lines().skip(1) {
         let cells: Vec<&str> = line.split(',').collect();
         let outcomes = [Outcome::Black, Outcome::White, Outcome::Draw];
         for (outcome, count) in outcomes.into_iter().zip(&cells[2..]) {
@@ -21,7 +21,7 @@ fn league(with_draws: bool) -> PairResults {
 /// Checks every line of one method, ratings and errors to 0.01 Elo. Returns the lines that name no player.
 fn check(method: &str, ratings: &Ratings) -> Vec<(String, f64, f64)> {
     let mut others = Vec::new();
-    for line in include_str!("../../fixtures/expected.csv").lines().skip(1).filter(|line| line.starts_with(method)) {
+    for line in include_str!("../../../fixtures/expected.csv").lines().skip(1).filter(|line| line.starts_with(method)) {
         let cells: Vec<&str> = line.split(',').collect();
         let [value, error] = [2, 3].map(|i| cells[i].parse::<f64>().expect("a number"));
         match ratings.players().iter().position(|player| player == cells[1]) {

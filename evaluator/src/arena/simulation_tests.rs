@@ -13,7 +13,7 @@ use record::{GameId, GameRecord, Outcome, synthetic};
 use store::Claim;
 
 use super::*;
-use crate::fixture::{BEST, arena, name, publish_models, store};
+use crate::tests::fixture::{BEST, arena, name, publish_models, store};
 
 const EVALUATORS: usize = 150;
 const MODELS: u32 = 40;

@@ -1,6 +1,6 @@
 //! What each way of choosing pairs leaves of the error, on simulated runs of 40 models.
 //!
-//!     cargo run --release -p ratings --example pairing [FIRST_SEED]
+//!     cargo bench -p ratings --bench pairing -- [FIRST_SEED]
 //!
 //! Results: `experiments/0008-pairing-rules`.
 //!
@@ -53,7 +53,10 @@ enum Choose {
 type Errors = [f64; 4];
 
 fn main() {
-    let first: u64 = std::env::args().nth(1).map_or(0, |text| text.parse().expect("the first seed is a number"));
+    let first: u64 = std::env::args()
+        .skip(1)
+        .find(|text| text != "--bench")
+        .map_or(0, |text| text.parse().expect("the first seed is a number"));
     let normal: fn(&PairResults) -> Ratings =
         |tally| Ratings::fit(tally, &Prior::normal(tally, 777.0)).expect("the run can be rated");
     let walk: fn(&PairResults) -> Ratings =

@@ -1,4 +1,4 @@
-//! How long the operations of a search take: `cargo run --release -p go --example bench`.
+//! How long the operations of a search take: `cargo bench -p go --bench game`.
 //!
 //! Games are random, except that players leave their own one-point eyes alone, so that boards fill up and stones are
 //! captured as in real games. Every figure is the best of several rounds over all positions of all games.

@@ -2,7 +2,7 @@
 //! several rounds counts. Results: `experiments/0063-integer-winograd`.
 //!
 //! ```text
-//! cargo run --release -p cpu --example network
+//! cargo bench -p cpu --bench network
 //! ```
 
 use std::time::{Duration, Instant};

@@ -1,0 +1,3 @@
+//! Test support shared by the modules of this crate.
+
+pub(crate) mod fixture;
