@@ -5,10 +5,7 @@
 
 mod clock;
 mod data;
-mod matches;
-mod memory;
 mod network;
-mod npz;
 mod peers;
 mod played;
 mod search;
@@ -46,12 +43,8 @@ enum What {
     Network(network::Args),
     /// Self-play speed: games/s, positions/s and evaluations/s, relative to inference alone
     Selfplay(selfplay::Args),
-    /// Match speed: games/s between two models, relative to self-play at equal visits
-    Match(matches::Args),
     /// Training speed: examples/s, relative to forward, backward and step alone
     Train(train::Args),
-    /// Memory per tree node and per game
-    Memory(memory::Args),
     /// Data speed: rows/s from games to shards and to tensors, memory, and bytes per position
     ///
     /// Uses synthetic games in a temporary folder, and the games of a run if --run names one.
@@ -87,9 +80,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         What::Search(args) => search::run(&bench, args),
         What::Network(args) => network::run(&bench, args),
         What::Selfplay(args) => selfplay::run(&bench, args),
-        What::Match(args) => matches::run(&bench, args),
         What::Train(args) => train::run(&bench, args),
-        What::Memory(args) => memory::run(&bench, args),
         What::Data(args) => data::run(&bench, args),
     }
 }

@@ -40,7 +40,7 @@ enum Command {
     Audit(audit::Args),
     /// Play over the Go Text Protocol (GTP 2), for Sabaki, GoGui, Lizzie and other programs
     Gtp(gtp_command::Args),
-    /// Benchmark search, network, self-play, training and memory on this machine
+    /// Benchmark search, network, self-play, training and data on this machine
     Bench(bench::Args),
     /// Analyse a model: ladders, search depth, policy targets, weights
     #[command(subcommand)]

@@ -193,15 +193,6 @@ impl Game {
         self.captures = mark.captures;
     }
 
-    /// Bytes of memory the game holds, its history and itself included.
-    pub fn footprint(&self) -> usize {
-        size_of::<Game>()
-            + self.moves.capacity() * size_of::<Move>()
-            + self.colors.capacity() * size_of::<Color>()
-            + self.boards.capacity() * size_of::<Stones>()
-            + self.seen.heap()
-    }
-
     fn check(&self, mv: Move) -> Result<(), Illegal> {
         let Move::Play(point) = mv else { return Ok(()) };
         self.position.check(point)?;

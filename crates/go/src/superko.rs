@@ -20,11 +20,6 @@ impl PositionSet {
         self.order.len()
     }
 
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        (self.order.capacity() + self.table.capacity()) * size_of::<u64>()
-    }
-
     pub(crate) fn contains(&self, hash: u64) -> bool {
         self.table[self.slot(entry(hash))] != 0
     }

@@ -70,11 +70,6 @@ impl Halving {
         self.round_ends = None;
     }
 
-    /// Bytes on the heap.
-    pub(crate) fn heap(&self) -> usize {
-        self.considered.capacity() * size_of::<Considered>()
-    }
-
     pub(crate) fn is_active(&self) -> bool {
         !self.considered.is_empty()
     }

@@ -1,6 +1,6 @@
 //! What a search has found out.
 
-use go::{Game, Move};
+use go::Move;
 
 use crate::gumbel::improved_policy;
 use crate::puct::Puct;
@@ -186,15 +186,8 @@ impl Search {
         self.depth
     }
 
-    /// Nodes in the tree, and the bytes they, their edges and their statistics take.
-    pub fn size(&self) -> (usize, usize) {
-        (self.tree.len(), self.tree.bytes())
-    }
-
-    /// Bytes of memory that the search holds, whether it uses them at the moment or not: itself, its game with all
-    /// history, the tree, and the room into which a kept tree is copied.
-    pub fn footprint(&self) -> usize {
-        let own = size_of::<Search>() - size_of::<Game>() + self.scratch.capacity() * size_of::<f32>();
-        own + self.game.footprint() + self.tree.heap() + self.spare.heap() + self.halving.heap()
+    /// Bytes that the nodes of the tree, their edges and their statistics take.
+    pub fn bytes(&self) -> usize {
+        self.tree.bytes()
     }
 }

@@ -105,25 +105,12 @@ impl Tree {
         (!self.nodes.is_empty()).then(|| NodeId::of(0))
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
     /// Bytes in use for nodes, edges and statistics.
     pub(crate) fn bytes(&self) -> usize {
         size_of_val(&self.nodes[..])
             + size_of_val(&self.priors[..])
             + size_of_val(&self.moves[..])
             + size_of_val(&self.children[..])
-    }
-
-    /// Bytes on the heap, used or kept for later.
-    pub(crate) fn heap(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>()
-            + self.priors.capacity() * size_of::<f32>()
-            + self.moves.capacity() * size_of::<u16>()
-            + self.children.capacity() * size_of::<Child>()
-            + self.free.iter().map(|blocks| blocks.capacity() * size_of::<u32>()).sum::<usize>()
     }
 
     pub(crate) fn node(&self, id: NodeId) -> &Node {

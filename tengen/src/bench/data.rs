@@ -9,7 +9,7 @@ use anyhow::Context;
 use config::{Preset, RunConfig, RunName};
 use go::{Size, Symmetry};
 use net::{EncodedBatch, Shape, Targets};
-use record::{Example, GameRecord, synthetic};
+use record::{GameRecord, synthetic};
 use runtime::Classify;
 use serde::Serialize;
 use store::{FileRef, Manifest, Run, Stem, Store, StoreError};
@@ -17,7 +17,6 @@ use tempfile::TempDir;
 
 use super::Bench;
 use super::clock::Rate;
-use super::npz;
 
 /// Games that are published together.
 const GAMES_PER_FILE: u64 = 200;
@@ -81,7 +80,6 @@ struct Bytes {
     positions: usize,
     games_bytes: f64,
     examples_bytes: f64,
-    npz_bytes: f64,
 }
 
 impl fmt::Display for Shuffle {
@@ -104,12 +102,12 @@ impl fmt::Display for Load {
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Bytes { games, board, positions, games_bytes, examples_bytes, npz_bytes } = self;
+        let Bytes { games, board, positions, games_bytes, examples_bytes } = self;
         write!(
             f,
             "bytes for each of {positions} positions on {board}x{board}, {games}: games {games_bytes:.1} + examples "
         )?;
-        write!(f, "{examples_bytes:.1} = {:.1}; examples as npz {npz_bytes:.1}", games_bytes + examples_bytes)
+        write!(f, "{examples_bytes:.1} = {:.1}", games_bytes + examples_bytes)
     }
 }
 
@@ -246,19 +244,18 @@ const COUNTED: usize = 200_000;
 
 /// The bytes of the games of a run, its newest first, and of their examples.
 fn bytes(run: &Run, games: String, board: usize) -> anyhow::Result<Bytes> {
-    let (mut games_bytes, mut examples_bytes, mut npz_bytes, mut positions) = (0, 0, 0, 0);
+    let (mut games_bytes, mut examples_bytes, mut positions) = (0, 0, 0);
     let loose = run.archives().loose_files()?;
     for file in loose.iter().rev() {
-        let examples: Vec<Example> = match run.examples().read(file) {
+        let examples = match run.examples().read(file) {
             Err(StoreError::NotFound { .. }) => continue,
-            read => read?.to_examples(),
+            read => read?,
         };
         // The examples of the validation set are in another folder.
         let summaries = run.games().summaries(file)?;
         let all: u32 = summaries.iter().map(|game| game.positions).sum();
         games_bytes += length(&run.games().name(file))? * examples.len() / (all as usize).max(1);
         examples_bytes += length(&run.examples().name(file))?;
-        npz_bytes += npz::bytes(&examples)?;
         positions += examples.len();
         if positions >= COUNTED {
             break;
@@ -266,8 +263,8 @@ fn bytes(run: &Run, games: String, board: usize) -> anyhow::Result<Bytes> {
     }
     anyhow::ensure!(positions > 0, "run {} has no games outside of archives", run.name());
     let each = |bytes: usize| bytes as f64 / positions as f64;
-    let [games_bytes, examples_bytes, npz_bytes] = [games_bytes, examples_bytes, npz_bytes].map(each);
-    Ok(Bytes { games, board, positions, games_bytes, examples_bytes, npz_bytes })
+    let [games_bytes, examples_bytes] = [games_bytes, examples_bytes].map(each);
+    Ok(Bytes { games, board, positions, games_bytes, examples_bytes })
 }
 
 fn length(name: &str) -> anyhow::Result<usize> {

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use mcts::Evaluator;
-use play::{BatchedGame, EvaluatorCounts, EvaluatorStats, Finish, Match, Selfplay, Void};
+use play::{BatchedGame, EvaluatorCounts, EvaluatorStats, Selfplay};
 use record::GameRecord;
 
 use super::clock::{Spent, Stopwatch};
@@ -32,42 +32,14 @@ pub(super) fn per_second(all: &[Played], things: impl Fn(&Played) -> f64) -> f64
     all.iter().map(|played| things(played) / played.spent.wall.as_secs_f64()).sum()
 }
 
-/// A game whose moves can be counted.
-pub(super) trait Turns: BatchedGame {
-    /// Moves made so far.
-    fn turns(&self) -> usize;
-    /// Moves of a game that is over.
-    fn turns_of(finished: &Self::Finished) -> usize;
-}
-
-impl Turns for Selfplay {
-    fn turns(&self) -> usize {
-        self.turns()
-    }
-
-    fn turns_of(finished: &GameRecord) -> usize {
-        finished.turns.len()
-    }
-}
-
-impl Turns for Match {
-    fn turns(&self) -> usize {
-        self.turns()
-    }
-
-    fn turns_of(finished: &Result<Finish, Void>) -> usize {
-        finished.as_ref().map_or(0, |game| game.record.turns.len())
-    }
-}
-
 /// A game that counts moves as they are made.
-struct Counted<'a, G> {
-    game: G,
+struct Counted<'a> {
+    game: Selfplay,
     moves: &'a Cell<usize>,
 }
 
-impl<G: Turns> BatchedGame for Counted<'_, G> {
-    type Finished = G::Finished;
+impl BatchedGame for Counted<'_> {
+    type Finished = GameRecord;
 
     fn model(&self) -> Option<usize> {
         self.game.model()
@@ -77,10 +49,10 @@ impl<G: Turns> BatchedGame for Counted<'_, G> {
         self.game.submit(models);
     }
 
-    fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<G::Finished> {
+    fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<GameRecord> {
         let before = self.game.turns();
         let finished = self.game.take(models);
-        let after = finished.as_ref().map_or(self.game.turns(), G::turns_of);
+        let after = finished.as_ref().map_or(self.game.turns(), |game| game.turns.len());
         self.moves.set(self.moves.get() + after - before);
         finished
     }
@@ -88,11 +60,11 @@ impl<G: Turns> BatchedGame for Counted<'_, G> {
 
 /// Plays for a quarter of the time to get the games apart from each other, and then for the time that counts. The models
 /// count into `stats`.
-pub(super) fn play<G: Turns>(
+pub(super) fn play(
     models: &mut [&mut dyn Evaluator],
     stats: &EvaluatorStats,
     slots: usize,
-    start: &mut dyn FnMut() -> Option<G>,
+    start: &mut dyn FnMut() -> Option<Selfplay>,
     time: Duration,
 ) -> anyhow::Result<Played> {
     let (games, moves) = (Cell::new(0), Cell::new(0));

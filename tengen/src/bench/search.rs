@@ -64,32 +64,26 @@ fn measure(bench: &Bench<'_>, args: &Args, side: usize, algorithm: &'static str)
 }
 
 /// Games without end between searches that know nothing.
-pub(super) struct UniformGame {
+struct UniformGame {
     settings: Settings,
     board: Size,
     budget: Budget,
     thinker: SearchDriver,
     model: Uniform,
     rng: Seed,
-    /// Nodes and bytes of the last tree.
-    pub(super) size: (usize, usize),
 }
 
 impl UniformGame {
-    pub(super) fn new(config: &RunConfig, visits: u32) -> anyhow::Result<UniformGame> {
+    fn new(config: &RunConfig, visits: u32) -> anyhow::Result<UniformGame> {
         let settings = Settings::new(&config.search, &config.game);
         let board = Size::new(config.game.size).misconfigured()?;
         let budget = Budget { visits, leaves: config.search.leaves };
         let thinker = SearchDriver::new(Game::new(board), settings, budget, None);
-        Ok(UniformGame { settings, board, budget, thinker, model: Uniform::new(), rng: generator(1), size: (0, 0) })
-    }
-
-    pub(super) fn thinker(&self) -> &SearchDriver {
-        &self.thinker
+        Ok(UniformGame { settings, board, budget, thinker, model: Uniform::new(), rng: generator(1) })
     }
 
     /// Searches one move, plays one of those it has visited, and answers how many visits were made.
-    pub(super) fn think_and_move(&mut self) -> anyhow::Result<f64> {
+    fn think_and_move(&mut self) -> anyhow::Result<f64> {
         let inherited = self.thinker.search().visits();
         while !self.thinker.is_done() {
             self.thinker.submit(&mut self.model, &mut self.rng);
@@ -98,7 +92,6 @@ impl UniformGame {
         }
         let search = self.thinker.search();
         let made = search.visits() - inherited;
-        self.size = search.size();
         // The best move would be the first point each time, and the boards like no game.
         let moves = search.root_moves();
         let visits: Vec<u32> = moves.iter().map(|root| root.visits).collect();

@@ -126,13 +126,7 @@ fn bare(model: &Model, batch: usize, time: Duration) -> anyhow::Result<Rate> {
 }
 
 /// Self-play on one thread for a time.
-pub(super) fn play(
-    model: &Model,
-    config: &RunConfig,
-    cache: usize,
-    thread: usize,
-    time: Duration,
-) -> anyhow::Result<Played> {
+fn play(model: &Model, config: &RunConfig, cache: usize, thread: usize, time: Duration) -> anyhow::Result<Played> {
     let config = config.at(0);
     let mut started = (0..).map(|index| SelfplaySpec::new(&config, "made-up", &thread.to_string(), index, None));
     let mut start = || started.next().map(Selfplay::new);
@@ -143,7 +137,7 @@ pub(super) fn play(
 }
 
 /// The evaluator of a thread of self-play.
-pub(super) fn evaluator(model: &Model, cache: usize, stats: &Arc<EvaluatorStats>) -> impl Evaluator + use<> {
+fn evaluator(model: &Model, cache: usize, stats: &Arc<EvaluatorStats>) -> impl Evaluator + use<> {
     Instrumented::new(Cached::new(model.network(), model.shape().size, cache), Arc::clone(stats))
 }
 

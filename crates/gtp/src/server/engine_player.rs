@@ -78,7 +78,7 @@ impl EnginePlayer {
             if enough || stopped {
                 break;
             }
-            match (search.size().1 >= LARGEST_TREE, visits) {
+            match (search.bytes() >= LARGEST_TREE, visits) {
                 (false, _) => self.round(&mut open)?,
                 (true, Some(_)) => break,
                 (true, None) => thread::sleep(PAUSE),
