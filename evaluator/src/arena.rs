@@ -157,7 +157,7 @@ impl Arena {
                     config: self.config(),
                     engines: &self.place.engines,
                     device: self.place.device,
-                    batch: self.config().selfplay.batch,
+                    batch: self.config().evaluate.batch,
                 };
                 let player = Player::open(&source, id)?;
                 self.introduce(&player)?;

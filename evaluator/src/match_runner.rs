@@ -161,10 +161,6 @@ impl MatchRunner<'_> {
 
     /// Games that one thread keeps going: enough for a batch of each player, and no more than programs can play at once.
     fn slots(&self) -> usize {
-        if self.config.evaluate.seconds_per_move > 0.0 {
-            // Others would take from the time of each.
-            return 1;
-        }
         let players = [self.first, self.second];
         let leaves = players
             .iter()
@@ -173,7 +169,7 @@ impl MatchRunner<'_> {
             .max()
             .unwrap_or(1);
         let programs = players.iter().filter_map(|player| player.engine()?.games()).min();
-        (2 * self.config.selfplay.batch / leaves).min(programs.unwrap_or(usize::MAX)).max(1)
+        (2 * self.config.evaluate.batch / leaves).min(programs.unwrap_or(usize::MAX)).max(1)
     }
 
     /// Publishes what the workers finish.

@@ -87,7 +87,6 @@ fn visits(game: &GameRecord, config: &ModelConfig) -> u64 {
     let budget = |kind| match kind {
         SearchKind::Full => u64::from(config.search.visits),
         SearchKind::Fast => u64::from(config.selfplay.fast_visits),
-        SearchKind::Reduced => u64::from(config.resign.decided_visits),
         SearchKind::Given | SearchKind::Policy => 0,
     };
     game.turns.iter().map(|turn| budget(turn.kind)).sum()

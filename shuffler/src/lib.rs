@@ -115,7 +115,7 @@ impl Shuffler {
         let window = self.window(generation, &BTreeMap::new())?;
         let ready = self.check_ready(generation);
         let size = ready.and_then(|()| Size::of(&self.config, generation, &window));
-        let asked = f64::from(self.config.window.calibration_share);
+        let asked = f64::from(self.config.window.calibration_fraction);
         let share = if asked > 0.0 { asked } else { window.summary().calibration_share };
         Ok(Plan {
             generation,

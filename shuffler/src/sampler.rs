@@ -155,7 +155,9 @@ impl Drawn {
 
 /// Whether every position of the window is as likely as every other.
 fn is_even(settings: &config::Window) -> bool {
-    settings.calibration_share == 0.0 && settings.value_surprise_weight == 0.0 && settings.policy_surprise_weight == 0.0
+    settings.calibration_fraction == 0.0
+        && settings.value_surprise_weight == 0.0
+        && settings.policy_surprise_weight == 0.0
 }
 
 /// Samples each position equally often, or one time more.
@@ -185,8 +187,8 @@ fn weighted(
         kind.extend(first..all.len() as u32);
     }
     let mut counts = vec![0; all.len()];
-    if settings.calibration_share > 0.0 {
-        let wanted = (f64::from(settings.calibration_share) * examples as f64).round() as usize;
+    if settings.calibration_fraction > 0.0 {
+        let wanted = (f64::from(settings.calibration_fraction) * examples as f64).round() as usize;
         let rest = match (calibration.is_empty(), others.is_empty()) {
             (true, _) => examples,
             (false, true) => 0,

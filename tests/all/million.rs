@@ -28,7 +28,7 @@ const GUMBEL: [&str; 2] = ["search.algorithm=gumbel", "search.visits=2"];
 
 /// Plays at least so many moves, and checks every game.
 fn play(moves: usize, side: usize, overrides: &[&str]) {
-    let size = [format!("game.size={side}"), format!("selfplay.move_limit={}", 3 * side * side)];
+    let size = [format!("game.size={side}"), format!("game.move_limit={}", 3 * side * side)];
     let overrides = COMMON.iter().chain(overrides).map(|&text| text.to_owned()).chain(size).collect::<Vec<_>>();
     let config = Preset::Tiny.with(&overrides).unwrap().at(0);
     let targets = Targets::new(&config.selfplay, &config.train);

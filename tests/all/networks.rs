@@ -120,7 +120,7 @@ fn games_of_people_make_a_first_model() {
     let file = beside(&store, "config.toml");
     fs::write(&file, format!("extends = {:?}\n[game]\nsize = 19\n", config())).unwrap();
     let sample = repository().join("crates/go/tests/data/human-9d-sample.sgf");
-    let mut bootstrap = trainer(&store, &["bootstrap", "--run", "people", "--config", &file, "--look-every", "2"]);
+    let mut bootstrap = trainer(&store, &["bootstrap", "--run", "people", "--config", &file, "--eval-interval", "2"]);
     let output = bootstrap.args(["--steps", "4", "--sgf"]).arg(&sample).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");

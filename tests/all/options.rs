@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use record::{Example, GameRecord, SearchKind};
 use tests::{TestStore, repository, succeed};
 
-const OPTIONS: [&str; 16] = [
+const OPTIONS: [&str; 12] = [
     "loop.models=1",
     "loop.final_games=0",
     "evaluate.pairs_per_model=0",
@@ -17,10 +17,6 @@ const OPTIONS: [&str; 16] = [
     "selfplay.noise_shaped=0.5",
     "selfplay.forced_visits=2.0",
     "selfplay.prune_target=true",
-    "resign.decided_moves=2",
-    "resign.decided_value=0.1",
-    "resign.decided_visits=2",
-    "resign.decided_weight=0.25",
     "train.policy_target=one-hot",
 ];
 
@@ -35,7 +31,7 @@ fn the_options_of_selfplay_reach_the_trainer() {
     let files = run.games().files(0).unwrap();
     let games: Vec<GameRecord> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
     let kinds: BTreeSet<SearchKind> = games.iter().flat_map(|game| &game.turns).map(|turn| turn.kind).collect();
-    let all = [SearchKind::Full, SearchKind::Fast, SearchKind::Reduced, SearchKind::Policy];
+    let all = [SearchKind::Full, SearchKind::Fast, SearchKind::Policy];
     assert_eq!(kinds, BTreeSet::from(all));
     assert!(
         games.iter().any(|game| game.komi != games[0].komi) && games.iter().all(|game| game.mean_depth > Some(0.0))
@@ -44,13 +40,12 @@ fn the_options_of_selfplay_reach_the_trainer() {
     let shards = run.shards().manifest(1).unwrap().unwrap();
     let read = |part| run.shards().read(1, part).unwrap().to_examples();
     let examples: Vec<Example> = shards.parts.iter().flat_map(read).collect();
-    let (light, full): (Vec<&Example>, Vec<&Example>) = examples.iter().partition(|example| example.weight == 0.25);
-    assert!(!light.is_empty() && !full.is_empty() && full.iter().all(|example| example.weight == 1.0));
+    assert!(!examples.is_empty() && examples.iter().all(|example| example.kind == SearchKind::Full));
     assert_eq!(run.models().list().unwrap(), [1]);
 
     let readable = store.files().into_iter().find(|file| file.ends_with(".sgf")).unwrap();
     let readable = std::fs::read_to_string(store.path().join(readable)).unwrap();
-    for words in ["fast search", "reduced search, weight 0.25", "policy draw", "variation ", "mean depth "] {
+    for words in ["fast search", "policy draw", "variation ", "mean depth "] {
         assert!(readable.contains(words), "{words}");
     }
 }

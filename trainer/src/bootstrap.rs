@@ -36,7 +36,7 @@ pub struct Course {
     /// Time at most, all processes that worked on it together.
     pub time: Duration,
     /// Steps from one look at unseen games to the next.
-    pub look_every: u64,
+    pub eval_interval: u64,
 }
 
 /// What a bootstrap is doing.
@@ -127,7 +127,7 @@ impl Bootstrap<'_> {
         self.look(&mut journal)?;
         while !self.is_done() && !stop.requested() {
             self.step()?;
-            if self.trainer.steps().is_multiple_of(self.course.look_every) {
+            if self.trainer.steps().is_multiple_of(self.course.eval_interval) {
                 self.look(&mut journal)?;
             }
             if saved.elapsed() >= SAVE_EVERY {

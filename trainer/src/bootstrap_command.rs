@@ -36,7 +36,7 @@ pub(crate) struct Args {
     minutes: Option<f64>,
     /// Steps between evaluations on held-out games
     #[arg(long, default_value_t = 500, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u64..))]
-    look_every: u64,
+    eval_interval: u64,
 }
 
 /// Minutes of a year, which no run of this needs.
@@ -84,7 +84,7 @@ fn learn(
         return Err(anyhow!("for how long? --steps N or --minutes N")).misconfigured();
     }
     let time = args.minutes.map_or(Duration::MAX, |minutes| Duration::from_secs_f64(60.0 * minutes));
-    let course = Course { steps: args.steps.unwrap_or(u64::MAX), time, look_every: args.look_every };
+    let course = Course { steps: args.steps.unwrap_or(u64::MAX), time, eval_interval: args.eval_interval };
     let read = |path: &PathBuf| -> anyhow::Result<(String, Vec<u8>)> {
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
         Ok((files::name(path), bytes))

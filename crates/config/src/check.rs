@@ -12,7 +12,8 @@ impl RunConfig {
         self.game.check()?;
         self.search.check(&self.game)?;
         self.selfplay.check(&self.search)?;
-        self.resign.check(&self.search)?;
+        self.resign.check()?;
+        self.evaluate.check(&self.search)?;
         self.window.check()?;
         self.train.check()?;
         self.train.grow.iter().try_for_each(|grow| self.check_growth(grow.from_model))?;

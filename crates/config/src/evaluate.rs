@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::rule;
+use crate::{ConfigError, Search};
+
 /// Matches between models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -10,11 +13,11 @@ pub struct Evaluate {
     /// Visits per move of a match game.
     #[schemars(range(min = 1))]
     pub visits: u32,
-    /// Time limit per move in seconds; 0: none.
+    /// Positions in a batch of either player.
     ///
-    /// With a limit a thread plays one game at a time, and games are not reproducible.
-    #[schemars(range(min = 0.0, max = 86_400.0))]
-    pub seconds_per_move: f32,
+    /// A thread keeps `2 * batch / search.leaves` games in progress; at least `search.leaves`.
+    #[schemars(range(min = 1, max = 65_536))]
+    pub batch: usize,
     /// Root value below which a model resigns a match game; -1: never.
     ///
     /// Saves time, and costs results where values are inaccurate.
@@ -48,6 +51,12 @@ pub enum Pairing {
     Informed,
 }
 
+impl Evaluate {
+    pub(crate) fn check(&self, search: &Search) -> Result<(), ConfigError> {
+        rule(self.batch >= search.leaves, "evaluate.batch", self.batch, "must be at least search.leaves")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::test::error;
@@ -55,6 +64,7 @@ mod tests {
     #[test]
     fn values_out_of_range_are_errors() {
         assert_eq!(error(&["evaluate.visits=0"]), "evaluate.visits is 0: must be at least 1");
+        assert_eq!(error(&["evaluate.batch=7"]), "evaluate.batch is 7: must be at least search.leaves");
         assert_eq!(error(&["evaluate.opening_moves=3"]), "evaluate.opening_moves is 3: must be a multiple of 2");
         assert_eq!(error(&["evaluate.games_per_pair=0"]), "evaluate.games_per_pair is 0: must be at least 2");
         assert!(error(&["evaluate.resign_below=0.5"]).contains("must be from -1 to 0"));

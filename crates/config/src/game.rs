@@ -1,5 +1,6 @@
 //! `[game]`: the rules.
 
+use go::Scoring;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,16 +21,9 @@ pub struct Game {
     pub komi: f32,
     /// How a game ends and is scored.
     pub scoring: Scoring,
-}
-
-/// How a game ends and is scored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Scoring {
-    /// Area scoring; pass-alive regions count for their owner, and the game ends when they cover the board.
-    PassAlive,
-    /// Strict Tromp-Taylor area scoring; only two passes end the game.
-    Area,
+    /// Moves after which a game is scored as it stands: a safeguard.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub move_limit: usize,
 }
 
 impl Game {

@@ -39,7 +39,7 @@ pub use cycle::Loop;
 pub use differences::Difference;
 pub use error::ConfigError;
 pub use evaluate::{Evaluate, Pairing};
-pub use game::{Game, Scoring};
+pub use game::Game;
 pub use model_config::ModelConfig;
 pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
 pub use network::{Inputs, Network, PolicyHead, ValueHead};

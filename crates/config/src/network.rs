@@ -60,7 +60,7 @@ pub struct Network {
     ///
     /// Worth it for large towers on a GPU (Leela Chess Zero); on a CPU a small tower runs at a quarter of the speed.
     #[schemars(range(max = 1024))]
-    pub squeeze: usize,
+    pub se_channels: usize,
     /// Channels with global pooling in every second block; 0: none.
     ///
     /// Worth it on 19x19, where 3x3 convolutions do not reach across the board: 1.6 times the training efficiency (Wu 2019). On a CPU a small

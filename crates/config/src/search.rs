@@ -1,10 +1,11 @@
 //! `[search]`: the tree search.
 
+use go::Scoring;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{rising, rule};
-use crate::{ConfigError, Game, QInit, Scoring};
+use crate::{ConfigError, Game, QInit};
 
 /// The tree search; published with every model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

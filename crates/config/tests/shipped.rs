@@ -70,7 +70,6 @@ fn digests_of_shipped_configurations_are_stable() {
         ("minigo/v14", "60e8bbd9b4cdd656"),
         ("minigo/v15", "9d7924c7e4c64419"),
     ];
-    for (name, digest) in expected {
-        assert_eq!(load(Path::new(&format!("{CONFIGS}/{name}.toml"))).digest(), digest, "{name}");
-    }
+    let found = expected.map(|(name, _)| (name, load(Path::new(&format!("{CONFIGS}/{name}.toml"))).digest()));
+    assert_eq!(found, expected.map(|(name, digest)| (name, digest.to_owned())));
 }

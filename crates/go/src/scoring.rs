@@ -1,18 +1,42 @@
 //! The end of the game and its score.
 
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::color::Color;
 use crate::game::Game;
 use crate::position::Position;
 use crate::stones::Stones;
 
-/// How a game is counted, and when it ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// How a game ends and is scored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum Scoring {
-    /// Regions that are pass-alive count wholly for their owner, dead stones in them included, and the game ends when
-    /// every point is in one.
+    /// Area scoring; pass-alive regions count for their owner, and the game ends when they cover the board.
     PassAlive,
-    /// Strict Tromp-Taylor: all stones count as alive, and only two passes end the game.
+    /// Strict Tromp-Taylor area scoring; only two passes end the game.
     Area,
+}
+
+impl Scoring {
+    /// The name, as configurations, tables and SGF comments have it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scoring::PassAlive => "pass-alive",
+            Scoring::Area => "area",
+        }
+    }
+}
+
+impl FromStr for Scoring {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Scoring, String> {
+        let found = [Scoring::PassAlive, Scoring::Area].into_iter().find(|scoring| scoring.name() == text);
+        found.ok_or_else(|| format!("\"{text}\" is no way of scoring"))
+    }
 }
 
 impl Game {

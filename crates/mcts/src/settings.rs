@@ -88,10 +88,7 @@ impl Settings {
             pass_from: search.pass_from,
             prune_pass_alive: search.prune_pass_alive,
             adjudicate_winning_pass: search.adjudicate_winning_pass,
-            scoring: match game.scoring {
-                config::Scoring::PassAlive => Scoring::PassAlive,
-                config::Scoring::Area => Scoring::Area,
-            },
+            scoring: game.scoring,
             komi: game.komi,
         }
     }

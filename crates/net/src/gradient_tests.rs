@@ -44,7 +44,7 @@ fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
         choice_moves: 0,
         policy: train.policy_target,
         policy_exponent: train.policy_exponent,
-        outcome_share: train.outcome_share,
+        outcome_fraction: train.outcome_fraction,
         mask_illegal: train.mask_illegal,
         ownership: true,
         opponent: true,
@@ -78,9 +78,9 @@ fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
 fn gradients_are_what_the_loss_does() {
     single();
     let losses: [&[&str]; 3] = [
-        &["train.value_loss=squared", "train.outcome_share=0.6"],
-        &["train.value_loss=power", "train.outcome_in=loss", "train.outcome_share=0.6"],
-        &["train.value_loss=cross-entropy", "train.mask_illegal=true", "train.outcome_share=0.9"],
+        &["train.value_loss=squared", "train.outcome_fraction=0.6"],
+        &["train.value_loss=power", "train.outcome_in=loss", "train.outcome_fraction=0.6"],
+        &["train.value_loss=cross-entropy", "train.mask_illegal=true", "train.outcome_fraction=0.9"],
     ];
     for changes in losses {
         let train = train(changes);
@@ -97,7 +97,7 @@ fn gradients_are_what_the_loss_does() {
 fn gradients_are_right_whatever_a_network_is_made_of() {
     single();
     let train =
-        train(&["train.value_loss=cross-entropy", "train.opponent_policy_weight=0.3", "train.outcome_share=0.6"]);
+        train(&["train.value_loss=cross-entropy", "train.opponent_policy_weight=0.3", "train.outcome_fraction=0.6"]);
     for shape in Shape::samples(Size::new(5).unwrap()) {
         for mode in [Mode::Training, Mode::Playing] {
             let error = error(shape, &train, mode);

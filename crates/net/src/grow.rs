@@ -121,7 +121,7 @@ mod tests {
             Shape { blocks: 1, ..shape },
             Shape { filters: 15, ..shape },
             Shape { value_hidden: 2, ..shape },
-            Shape { blocks: 3, squeeze: 4, ..shape },
+            Shape { blocks: 3, se_channels: 4, ..shape },
         ];
         for other in others {
             let refused = small.grown(other, 1).unwrap_err().to_string();

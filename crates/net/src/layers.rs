@@ -95,7 +95,7 @@ impl Layers {
                 first: conv(folded(&name("first")))?,
                 pooled: shape.pools(index).then(pooled).transpose()?,
                 second: conv(folded(&name("second")))?,
-                squeeze: (shape.squeeze > 0).then(squeeze).transpose()?,
+                squeeze: (shape.se_channels > 0).then(squeeze).transpose()?,
             })
         };
         let few = |name: &str| Few::new(&dense_layer(weights, name), place.device);

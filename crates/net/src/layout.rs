@@ -121,9 +121,9 @@ impl Shape {
             if self.pools(block) {
                 layers.push(dense(format!("blocks.{block}.pool.dense"), 2 * self.pooled_filters, self.filters));
             }
-            if self.squeeze > 0 {
-                layers.push(dense(format!("blocks.{block}.squeeze.hidden"), self.filters, self.squeeze));
-                layers.push(dense(format!("blocks.{block}.squeeze.out"), self.squeeze, 2 * self.filters));
+            if self.se_channels > 0 {
+                layers.push(dense(format!("blocks.{block}.squeeze.hidden"), self.filters, self.se_channels));
+                layers.push(dense(format!("blocks.{block}.squeeze.out"), self.se_channels, 2 * self.filters));
             }
         }
         layers.extend(self.policy_layers("policy"));

@@ -13,7 +13,7 @@ pub(crate) struct Terms {
     value_weight: f32,
     value_loss: ValueLoss,
     value_exponent: f32,
-    outcome_share: f32,
+    outcome_fraction: f32,
     outcome_in: OutcomeIn,
     ownership_weight: f32,
     score_weight: f32,
@@ -44,7 +44,7 @@ impl Terms {
             value_weight: train.value_weight,
             value_loss: train.value_loss,
             value_exponent: train.value_exponent,
-            outcome_share: train.outcome_share,
+            outcome_fraction: train.outcome_fraction,
             outcome_in: train.outcome_in,
             ownership_weight: train.ownership_weight,
             score_weight: train.score_weight,
@@ -72,7 +72,7 @@ impl Terms {
         searches: &Tensor,
         cost: impl Fn(&Tensor) -> Result<Tensor, NetError>,
     ) -> Result<Tensor, NetError> {
-        let share = f64::from(self.outcome_share);
+        let share = f64::from(self.outcome_fraction);
         match self.outcome_in {
             OutcomeIn::Target => cost(&mix(outcomes, searches, share)),
             OutcomeIn::Loss => Ok(mix(&cost(outcomes)?, &cost(searches)?, share)),
@@ -164,7 +164,7 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, terms: &Terms) -> Result<Lo
         logs,
         target,
         values: answers.values.shallow_clone(),
-        mixed: mix(&outcomes, &searches, f64::from(terms.outcome_share)),
+        mixed: mix(&outcomes, &searches, f64::from(terms.outcome_fraction)),
         weights,
     })
 }

@@ -93,7 +93,7 @@ impl Tensors<'_> {
             first: self.unit(&name("first"))?,
             pooled: shape.pools(index).then(pooled).transpose()?,
             second: self.unit(&name("second"))?,
-            squeeze: (shape.squeeze > 0).then(squeeze),
+            squeeze: (shape.se_channels > 0).then(squeeze),
         })
     }
 

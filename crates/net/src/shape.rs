@@ -38,7 +38,7 @@ pub struct Shape {
     pub pre_activation: bool,
     /// Width of the hidden layer that scales and shifts the channels at the end of each block by what all points together look
     /// like (squeeze and excitation, Hu et al. 2018, with a bias as in Leela Chess Zero); 0 for none.
-    pub squeeze: usize,
+    pub se_channels: usize,
     /// Channels whose mean and maximum over the board shift the channels in the middle of every second block (global pooling,
     /// Wu 2019, section 3.3); 0 for none.
     pub pooled_filters: usize,
@@ -82,8 +82,8 @@ pub(crate) struct ShapeFields {
     opponent: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     pre_activation: bool,
-    #[serde(default, skip_serializing_if = "is_default")]
-    squeeze: usize,
+    #[serde(default, rename = "squeeze", skip_serializing_if = "is_default")]
+    se_channels: usize,
     #[serde(default, skip_serializing_if = "is_default")]
     pooled_filters: usize,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -107,7 +107,7 @@ impl Shape {
             blocks: 0,
             filters: 1,
             pre_activation: false,
-            squeeze: 0,
+            se_channels: 0,
             pooled_filters: 0,
             policy_planes: 2,
             policy_head: PolicyHead::Dense,
@@ -128,7 +128,7 @@ impl Shape {
         [
             Shape { ownership: true, ..small },
             Shape {
-                squeeze: 4,
+                se_channels: 4,
                 pooled_filters: 6,
                 value_head: ValueHead::WinDrawLoss,
                 value_pooled: true,
@@ -139,7 +139,7 @@ impl Shape {
             Shape {
                 inputs: Inputs::Tactics,
                 pre_activation: true,
-                squeeze: 4,
+                se_channels: 4,
                 pooled_filters: 6,
                 policy_head: PolicyHead::Convolution,
                 value_head: ValueHead::WinDrawLoss,
@@ -165,7 +165,7 @@ impl Shape {
             blocks: network.blocks,
             filters: network.filters,
             pre_activation: network.pre_activation,
-            squeeze: network.squeeze,
+            se_channels: network.se_channels,
             pooled_filters: network.pooled_filters,
             policy_planes: network.policy_planes,
             policy_head: network.policy_head,
@@ -213,7 +213,7 @@ impl fmt::Display for Shape {
             (self.opponent, "the opponent's answer".to_owned()),
             (self.inputs != Inputs::History, format!("{} planes of input ({})", self.inputs.count(), self.inputs)),
             (self.pre_activation, "pre-activation".to_owned()),
-            (self.squeeze > 0, format!("squeeze to {}", self.squeeze)),
+            (self.se_channels > 0, format!("squeeze to {}", self.se_channels)),
             (self.pooled_filters > 0, format!("{} pooled filters", self.pooled_filters)),
             (self.policy_head != PolicyHead::default(), "a convolutional policy".to_owned()),
             (self.value_head != ValueHead::default(), "win, draw and loss".to_owned()),
@@ -225,7 +225,7 @@ impl fmt::Display for Shape {
 
 impl From<Shape> for ShapeFields {
     fn from(shape: Shape) -> ShapeFields {
-        let Shape { size, inputs, blocks, filters, pre_activation, squeeze, pooled_filters, .. } = shape;
+        let Shape { size, inputs, blocks, filters, pre_activation, se_channels, pooled_filters, .. } = shape;
         let Shape { policy_planes, policy_head, value_planes, value_hidden, value_head, .. } = shape;
         let Shape { value_pooled, ownership, score, opponent, .. } = shape;
         ShapeFields {
@@ -240,7 +240,7 @@ impl From<Shape> for ShapeFields {
             score,
             opponent,
             pre_activation,
-            squeeze,
+            se_channels,
             pooled_filters,
             policy_head,
             value_head,
@@ -254,7 +254,7 @@ impl TryFrom<ShapeFields> for Shape {
 
     fn try_from(fields: ShapeFields) -> Result<Shape, String> {
         let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, .. } = fields;
-        let ShapeFields { ownership, score, opponent, pre_activation, squeeze, pooled_filters, .. } = fields;
+        let ShapeFields { ownership, score, opponent, pre_activation, se_channels, pooled_filters, .. } = fields;
         let size = Size::new(size).map_err(|e| e.to_string())?;
         let unknown = || format!("a network for {planes} planes of input, and positions have 16, 17, 18 or 31");
         let shape = Shape {
@@ -263,7 +263,7 @@ impl TryFrom<ShapeFields> for Shape {
             blocks,
             filters,
             pre_activation,
-            squeeze,
+            se_channels,
             pooled_filters,
             policy_planes,
             policy_head: fields.policy_head,
@@ -276,7 +276,7 @@ impl TryFrom<ShapeFields> for Shape {
             opponent,
         };
         let widths = [filters, policy_planes, value_planes, value_hidden];
-        let optional = [blocks, squeeze, pooled_filters];
+        let optional = [blocks, se_channels, pooled_filters];
         if optional.iter().any(|&count| count > MOST) || widths.iter().any(|width| !(1..=MOST).contains(width)) {
             return Err(format!("{shape} make no network"));
         }
@@ -365,7 +365,7 @@ mod tests {
             ShapeFields { filters: 0, ..good },
             ShapeFields { value_hidden: 1 << 40, ..good },
             ShapeFields { planes: 15, ..good },
-            ShapeFields { squeeze: 1 << 40, ..good },
+            ShapeFields { se_channels: 1 << 40, ..good },
         ] {
             assert!(Shape::try_from(bad).is_err());
         }

@@ -20,7 +20,7 @@ pub struct Targets {
     /// Exponent of visits that are squashed.
     pub policy_exponent: f32,
     /// Share λ_v of the outcome in the value target; the rest is the search's root value.
-    pub outcome_share: f32,
+    pub outcome_fraction: f32,
     /// Whether illegal moves take no part in the policy loss.
     pub mask_illegal: bool,
     /// Whether it is learned whose each point is in the end.
@@ -36,7 +36,7 @@ impl Targets {
             choice_moves: selfplay.choice_moves,
             policy: train.policy_target,
             policy_exponent: train.policy_exponent,
-            outcome_share: train.outcome_share,
+            outcome_fraction: train.outcome_fraction,
             mask_illegal: train.mask_illegal,
             ownership: train.ownership_weight > 0.0,
             opponent: train.opponent_policy_weight > 0.0,
@@ -84,7 +84,7 @@ impl Targets {
     /// A root value that is no number.
     pub fn value(&self, example: &Example) -> Result<f32, NetError> {
         let [outcome, root] = self.value_sources(example)?;
-        Ok(self.outcome_share * outcome + (1.0 - self.outcome_share) * root)
+        Ok(self.outcome_fraction * outcome + (1.0 - self.outcome_fraction) * root)
     }
 
     /// Where the value target comes from, for the side to move: the outcome, and the search's root value.
@@ -190,7 +190,7 @@ mod tests {
         choice_moves: 2,
         policy: PolicyTarget::SquashedDrawn,
         policy_exponent: 0.5,
-        outcome_share: 0.75,
+        outcome_fraction: 0.75,
         mask_illegal: false,
         ownership: false,
         opponent: false,

@@ -41,8 +41,8 @@ pub(crate) const VERSION: &str = "tengen-weights/1";
 /// | with `pre_activation`: `blocks.I.norm.*` and `trunk.norm.*` before convolutions; `stem` and `blocks.I.second` have no norm | filters |
 /// | with `pooled_filters`, I odd: `blocks.I.pool.conv.weight`, `blocks.I.pool.norm.*` | pooled, filters, 3, 3 |
 /// | … `blocks.I.pool.dense.weight` and `.bias`: means of all pooled planes, then maxima | filters, 2·pooled |
-/// | with `squeeze`: `blocks.I.squeeze.hidden.weight` and `.bias` | squeeze, filters |
-/// | … `blocks.I.squeeze.out.weight` and `.bias`: logits of scales, then shifts | 2·filters, squeeze |
+/// | with `se_channels`: `blocks.I.squeeze.hidden.weight` and `.bias` | se_channels, filters |
+/// | … `blocks.I.squeeze.out.weight` and `.bias`: logits of scales, then shifts | 2·filters, se_channels |
 /// | with `policy_head` convolution, instead of `policy.dense`: `policy.board.weight` and `.bias` | 1, planes, 1, 1 |
 /// | … `policy.pass.weight` and `.bias`: means of all planes, then maxima | 1, 2·planes |
 /// | with `value_head` win-draw-loss: `value.out.weight` and `.bias`: logits of winning, drawing, losing | 3, hidden |

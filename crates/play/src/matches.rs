@@ -1,7 +1,5 @@
 //! A game between two players, played to measure them.
 
-use std::time::{Duration, Instant};
-
 use config::RunConfig;
 use go::{Color, Game, Move, Scoring};
 use mcts::{Evaluator, Settings};
@@ -49,8 +47,6 @@ pub struct MatchSpec {
     move_limit: usize,
     /// A model gives up when its root value is below this.
     resign_below: f32,
-    /// A model plays after so long, if there is such a bound.
-    patience: Option<Duration>,
     /// How the referee counts.
     scoring: Scoring,
     komi: f32,
@@ -70,11 +66,8 @@ impl MatchSpec {
             white: white.clone(),
             opening: game_seed(config.seed, &series, "opening", index / 2),
             opening_moves: config.evaluate.opening_moves,
-            move_limit: config.selfplay.move_limit,
+            move_limit: config.game.move_limit,
             resign_below: config.evaluate.resign_below,
-            patience: Some(config.evaluate.seconds_per_move)
-                .filter(|&seconds| seconds > 0.0)
-                .map(Duration::from_secs_f32),
             scoring,
             komi,
         }
@@ -120,8 +113,6 @@ pub struct Match {
     /// Black's and White's.
     seats: [Seat; 2],
     turns: Vec<Turn>,
-    /// When the player to move was asked first.
-    since: Option<Instant>,
     /// The game is over, and guests are asked what they make of it.
     ending: Option<Ending>,
     /// How the loser broke the rules.
@@ -181,7 +172,6 @@ impl Match {
             seats,
             game,
             spec,
-            since: None,
             ending: None,
             breach: None,
         }
@@ -192,18 +182,11 @@ impl Match {
         self.turns.len()
     }
 
-    /// Whether the time of the player to move is over.
-    fn is_late(&self) -> bool {
-        let late = |patience: Duration| self.since.is_some_and(|since| since.elapsed() >= patience);
-        self.spec.patience.is_some_and(late)
-    }
-
     /// The turn that the player to move has decided on; `None` while it is thinking.
     fn decision(&mut self) -> Option<Result<Turn, Early>> {
         let (mover, resign_below) = (self.game.to_move(), self.spec.resign_below);
-        let late = self.is_late();
         match &mut self.seats[place(mover)] {
-            Seat::Model { thinker, .. } => (thinker.is_done() || late && thinker.may_stop()).then(|| {
+            Seat::Model { thinker, .. } => thinker.is_done().then(|| {
                 if thinker.search().root_value().mover(mover) < resign_below {
                     return Err(Early::Ending(Ending::Resignation { by: mover }));
                 }
@@ -231,7 +214,6 @@ impl Match {
             return Err(Early::Forfeit(format!("{} plays {at}, which is not legal", self.side(mover).name)));
         }
         self.turns.push(turn);
-        self.since = None;
         for seat in &mut self.seats {
             if let Seat::Model { thinker, .. } = seat {
                 thinker.advance(mv).expect("the move is legal");
@@ -318,9 +300,6 @@ impl BatchedGame for Match {
     fn submit(&mut self, models: &mut [&mut dyn Evaluator]) {
         if self.ending.is_some() {
             return;
-        }
-        if self.spec.patience.is_some() {
-            self.since.get_or_insert_with(Instant::now);
         }
         match &mut self.seats[place(self.game.to_move())] {
             Seat::Model { place, thinker } => thinker.submit(models[*place], &mut self.rng),

@@ -89,11 +89,6 @@ impl SearchDriver {
         self.waiting.is_empty() && self.search.is_expanded() && self.search.visits() >= self.budget.visits
     }
 
-    /// Whether it could play now if it had to: nothing waits for an answer, and some move has been visited.
-    pub fn may_stop(&self) -> bool {
-        self.waiting.is_empty() && self.search.is_expanded() && self.search.visits() > 0
-    }
-
     /// Submits the leaves of one round. A round whose evaluations are all ready is taken at once, and the next begins.
     pub fn submit(&mut self, evaluator: &mut dyn Evaluator, rng: &mut Seed) {
         loop {

@@ -60,8 +60,8 @@ impl SelfplaySpec {
             choice_moves: selfplay.choice_moves,
             choice_exponent: selfplay.choice_exponent,
             choice_halflife: selfplay.choice_halflife,
-            move_limit: selfplay.move_limit,
-            threshold: threshold.filter(|_| resign.decided_moves == 0),
+            move_limit: config.game.move_limit,
+            threshold,
         }
     }
 
@@ -109,7 +109,7 @@ impl Selfplay {
 
     /// A game after these turns, whose present move was not searched yet.
     fn set_up(spec: SelfplaySpec, board: Game, turns: Vec<Turn>, mut rng: Seed) -> Selfplay {
-        let plan = spec.planner.next(&turns, &mut rng);
+        let plan = spec.planner.next(turns.len(), &mut rng);
         let budget = Budget { visits: plan.visits, leaves: spec.leaves };
         let thinker = SearchDriver::new(board, spec.settings, budget, plan.exploration).seeing_images_alike();
         Selfplay { rng, thinker, plan, turns, takeovers: Vec::new(), would_resign: None, spec }
@@ -121,7 +121,7 @@ impl Selfplay {
     pub fn take_over(&mut self, model: &str) {
         let turn = self.turns.len() as u16;
         self.rng = generator(seed_from(self.spec.header.seed(), turn));
-        self.plan = self.spec.planner.next(&self.turns, &mut self.rng);
+        self.plan = self.spec.planner.next(self.turns.len(), &mut self.rng);
         self.thinker.reset();
         self.thinker.begin(self.plan.visits, self.plan.exploration);
         self.takeovers.retain(|takeover| takeover.turn < turn);
@@ -186,7 +186,7 @@ impl Selfplay {
         };
         self.thinker.advance(turn.mv).expect("the search holds legal moves only");
         self.turns.push(turn);
-        self.plan = self.spec.planner.next(&self.turns, &mut self.rng);
+        self.plan = self.spec.planner.next(self.turns.len(), &mut self.rng);
         self.thinker.begin(self.plan.visits, self.plan.exploration);
         let Settings { scoring, komi, .. } = self.spec.settings;
         Ending::of_board(self.thinker.search().game(), scoring, komi, self.spec.move_limit)

@@ -29,7 +29,7 @@ pub struct Example {
     pub visits: Vec<(u16, u32)>,
     /// Index of the move with which the opponent answered, on the next turn; `None` where the game has no next turn.
     pub reply: Option<u16>,
-    /// How the move was found: a full, fast or reduced search.
+    /// How the move was found: a full or a fast search.
     pub kind: SearchKind,
     /// Mean value of the search at the root, for Black, -1 to 1.
     pub root_value: f32,

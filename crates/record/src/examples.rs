@@ -68,7 +68,7 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
             "next move, by the opponent; none on the last turn",
             rows().map(|e| e.reply),
         ),
-        numbers::<UInt8Type>("search_kind", "kind of search: 1 full, 2 fast, 3 reduced", rows().map(|e| e.kind.code())),
+        numbers::<UInt8Type>("search_kind", "kind of search: 1 full, 2 fast", rows().map(|e| e.kind.code())),
         numbers::<Float32Type>(
             "root_value",
             "mean value of the search at the root, for Black, -1 to 1",

@@ -251,17 +251,3 @@ impl FromStr for EndReason {
         found.ok_or_else(|| format!("\"{text}\" is no reason for a game to end"))
     }
 }
-
-/// The word that tables use for a way of scoring.
-pub(crate) fn scoring_name(scoring: Scoring) -> &'static str {
-    match scoring {
-        Scoring::PassAlive => "pass-alive",
-        Scoring::Area => "area",
-    }
-}
-
-/// Undoes [`scoring_name`].
-pub(crate) fn scoring_from_name(text: &str) -> Result<Scoring, String> {
-    let known = [Scoring::PassAlive, Scoring::Area];
-    known.into_iter().find(|&s| scoring_name(s) == text).ok_or_else(|| format!("\"{text}\" is no way of scoring"))
-}

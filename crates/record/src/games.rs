@@ -13,7 +13,6 @@ use crate::column::{
     Column, flags, lists, lists_of_optional, lists_of_strings, numbers, optional_numbers, optional_times, strings,
     table,
 };
-use crate::game::scoring_name;
 use crate::table::Table;
 use crate::{GameRecord, RecordError, SearchKind, Turn};
 
@@ -81,7 +80,7 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
         strings(
             "scoring",
             "pass-alive: area scoring, pass-alive regions count for their owner and can end the game; area: Tromp-Taylor",
-            rows().map(|g| scoring_name(g.scoring)),
+            rows().map(|g| g.scoring.name()),
         ),
         numbers::<UInt32Type>("visits_budget", "visits of a full search", rows().map(|g| g.visits_budget)),
         flags("calibration", "calibration game: resignation is disabled", rows().map(|g| g.calibration)),

@@ -3,7 +3,6 @@
 use go::Move;
 use go::sgf;
 
-use crate::game::scoring_name;
 use crate::{EndReason, GameRecord, Outcome, SearchAnnotations, SearchKind, Takeover, TopMove, Turn};
 
 /// Moves listed in the comment of a turn, most visited first.
@@ -50,7 +49,7 @@ impl GameRecord {
         let mut lines = vec![
             format!("game {}", self.id),
             format!("worker {}, number {}, seed {}, config {}", self.worker, self.index, self.seed, self.config_digest),
-            format!("visits {}, scoring {}, ended by {}", self.visits_budget, scoring_name(self.scoring), self.end),
+            format!("visits {}, scoring {}, ended by {}", self.visits_budget, self.scoring.name(), self.end),
         ];
         match (self.calibration, self.resign_threshold) {
             (true, _) => lines.push("calibration game: resignation is disabled".to_owned()),
@@ -76,7 +75,7 @@ impl GameRecord {
         match turn.kind {
             SearchKind::Given => return String::new(),
             SearchKind::Policy => return turn.kind.as_str().to_owned(),
-            SearchKind::Full | SearchKind::Fast | SearchKind::Reduced => {}
+            SearchKind::Full | SearchKind::Fast => {}
         }
         let doubt = if self.would_resign_turn.map(usize::from) == Some(index) { " ?" } else { "" };
         let mut lines = vec![format!(

@@ -48,18 +48,16 @@ pub enum SearchKind {
     Full,
     /// A search with the small budget of playout-cap randomisation, without an example.
     Fast,
-    /// A search with the small budget of a game that is decided, to learn little from.
-    Reduced,
-    /// Nothing was searched: the move was drawn from the network's own policy, for variety.
-    Policy,
+    /// Nothing was searched: the move was drawn from the network's own policy, for variety. 3 was a kind of search once.
+    Policy = 4,
 }
 
 impl SearchKind {
     /// Every kind, in the order of their codes.
-    pub const ALL: [SearchKind; 5] =
-        [SearchKind::Given, SearchKind::Full, SearchKind::Fast, SearchKind::Reduced, SearchKind::Policy];
+    pub const ALL: [SearchKind; 4] = [SearchKind::Given, SearchKind::Full, SearchKind::Fast, SearchKind::Policy];
     /// What tables say of their codes.
-    pub(crate) const DOC: &str = "origin of each turn's move: 0 given, 1 full search, 2 fast search, 3 reduced search, 4 sampled from the policy";
+    pub(crate) const DOC: &str =
+        "origin of each turn's move: 0 given, 1 full search, 2 fast search, 4 sampled from the policy";
 
     /// The number that tables use.
     pub fn code(self) -> u8 {
@@ -71,7 +69,7 @@ impl SearchKind {
     /// # Errors
     /// No kind has this code.
     pub fn from_code(code: u8) -> Result<SearchKind, String> {
-        let found = SearchKind::ALL.get(usize::from(code)).copied();
+        let found = SearchKind::ALL.into_iter().find(|kind| kind.code() == code);
         found.ok_or_else(|| format!("{code} is no kind of search"))
     }
 
@@ -81,7 +79,6 @@ impl SearchKind {
             SearchKind::Given => "given",
             SearchKind::Full => "full search",
             SearchKind::Fast => "fast search",
-            SearchKind::Reduced => "reduced search",
             SearchKind::Policy => "policy draw",
         }
     }
@@ -193,9 +190,10 @@ mod tests {
     /// Stored games hold the codes.
     #[test]
     fn codes_are_fixed_for_ever() {
-        for (code, kind) in SearchKind::ALL.into_iter().enumerate() {
-            assert_eq!((usize::from(kind.code()), SearchKind::from_code(code as u8)), (code, Ok(kind)));
+        for (code, kind) in [0, 1, 2, 4].into_iter().zip(SearchKind::ALL) {
+            assert_eq!((kind.code(), SearchKind::from_code(code)), (code, Ok(kind)));
         }
+        assert_eq!(SearchKind::from_code(3), Err("3 is no kind of search".to_owned()));
         let words = SearchKind::ALL.map(|kind| format!("{} {}", kind.code(), kind.as_str()));
         assert!(SearchKind::DOC.ends_with(&words.join(", ")), "the columns tell what the codes are");
         assert_eq!(SearchKind::from_code(99), Err("99 is no kind of search".to_owned()));

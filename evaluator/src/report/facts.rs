@@ -59,10 +59,7 @@ impl RunFacts {
             config_digest: config.digest(),
             size: config.game.size,
             komi: config.game.komi,
-            scoring: match config.game.scoring {
-                config::Scoring::PassAlive => "pass-alive",
-                config::Scoring::Area => "area",
-            },
+            scoring: config.game.scoring.name(),
             visits: config.search.visits,
             match_visits: config.evaluate.visits,
             written,

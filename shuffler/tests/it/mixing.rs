@@ -102,7 +102,7 @@ fn shards_of_a_run_are_mixed_whatever_the_options() {
     play(&run, 0, 0, 200);
     (1..5).for_each(|model| play(&run, model, 0, 200));
     let plain = ["selfplay.first_games=200", "selfplay.games=200", "window.games=600", "train.steps=30"];
-    let options: [&[&str]; 2] = [&[], &["window.calibration_share=0.1"]];
+    let options: [&[&str]; 2] = [&[], &["window.calibration_fraction=0.1"]];
     for options in options {
         let mut turns_and_places = (Vec::new(), Vec::new());
         for generation in 1..=5 {

@@ -96,7 +96,7 @@ fn all_until(games: usize) -> usize {
 fn calibration_games_have_their_share_exactly() {
     let run = old_run();
     for (share, expected) in [("0.25", 500), ("1.0", 2000), ("0.003", 6)] {
-        let share = format!("window.calibration_share={share}");
+        let share = format!("window.calibration_fraction={share}");
         let (manifest, examples) = make(&run, 4, &["train.steps=20", "window.reuse_limit=1000", &share]);
         let calibration = examples.iter().filter(|example| example.calibration).count();
         assert_eq!((examples.len(), calibration), (2000, expected));
@@ -154,7 +154,7 @@ fn every_option_at_once_is_the_same_twice() {
         "window.power_start=200",
         "window.power_scale=100",
         "window.samples_per_game=6",
-        "window.calibration_share=0.2",
+        "window.calibration_fraction=0.2",
         "window.value_surprise_weight=0.3",
         "window.policy_surprise_weight=0.4",
         "train.batch=10",

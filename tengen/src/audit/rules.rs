@@ -110,7 +110,7 @@ fn ending(game: &GameRecord, board: &Game, config: &RunConfig) -> Option<String>
     let over = match game.end {
         EndReason::Passes => board.passed_out(),
         EndReason::PassAlive => board.is_over(game.scoring),
-        _ => board.turn() >= config.selfplay.move_limit,
+        _ => board.turn() >= config.game.move_limit,
     };
     (!over).then(|| format!("the board does not show an end by {}", game.end))
 }

@@ -214,7 +214,7 @@ fn agreements(subject: &Subject, args: &Args) -> anyhow::Result<Vec<Agreement>> 
             Err(error) => return Err(error.into()),
         }
     }
-    let mut games = Games::new(shape.size, subject.config.selfplay.move_limit, BATCH);
+    let mut games = Games::new(shape.size, subject.config.game.move_limit, BATCH);
     for _ in 0..args.positions.div_ceil(BATCH) {
         let exact_tickets = games.evaluated(&mut exact)?;
         for (_, network, differences) in &mut others {

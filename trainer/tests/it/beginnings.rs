@@ -41,7 +41,7 @@ fn people(games: usize) -> HumanGames {
 }
 
 fn course(steps: u64) -> Course {
-    Course { steps, time: Duration::MAX, look_every: 10 }
+    Course { steps, time: Duration::MAX, eval_interval: 10 }
 }
 
 /// Learns from games until so many steps are taken here, or it is done.
@@ -189,7 +189,7 @@ fn a_bootstrap_may_begin_with_weights() {
 #[test]
 fn time_ends_a_bootstrap_too() {
     let run = run();
-    let course = Course { steps: u64::MAX, time: Duration::from_millis(200), look_every: 10_000 };
+    let course = Course { steps: u64::MAX, time: Duration::from_millis(200), eval_interval: 10_000 };
     let mut looks = Vec::new();
     let card = bootstrap(&run, &config(), (None, &people(100)), course, WORKSHOP, &Stop::never(), &mut |lesson| {
         if let Lesson::Look { step, .. } = lesson {

@@ -26,7 +26,7 @@ fn prepared() -> Run {
 /// What counts is the outcome alone.
 fn outcomes() -> RunConfig {
     let mut config = config();
-    config.train.outcome_share = 1.0;
+    config.train.outcome_fraction = 1.0;
     config
 }
 

@@ -10,7 +10,7 @@ fn terms(value_weight: f32) -> Terms {
         value_weight,
         value_loss: ValueLoss::Squared,
         value_exponent: 2.0,
-        outcome_share: 0.75,
+        outcome_fraction: 0.75,
         outcome_in: OutcomeIn::Target,
         ownership_weight: 0.5,
         score_weight: 0.25,
@@ -164,8 +164,8 @@ fn mixing_the_loss_is_mixing_the_target_where_algebra_says_so() {
 fn the_share_of_the_outcome_goes_from_search_to_outcome() {
     for value_loss in VALUE_LOSSES {
         for outcome_in in [OutcomeIn::Target, OutcomeIn::Loss] {
-            let cost = |outcome_share, outcomes: &[f32], searches: &[f32]| {
-                let terms = Terms { value_loss, outcome_in, outcome_share, ..terms(1.0) };
+            let cost = |outcome_fraction, outcomes: &[f32], searches: &[f32]| {
+                let terms = Terms { value_loss, outcome_in, outcome_fraction, ..terms(1.0) };
                 value_cost(&terms, &VALUES, outcomes, searches).1
             };
             let none = [0.0; 5];
@@ -215,7 +215,7 @@ fn chances_by_hand() {
     let logits = chances([LN2, 0.0, 0.0, 0.0, LN2, 0.0]).set_requires_grad(true);
     let mut answers = answers([0.0; 6], [0.25, 0.0]);
     answers.value_logits = Some(logits.shallow_clone());
-    let terms = Terms { value_loss: ValueLoss::CrossEntropy, outcome_share: 1.0, ..terms(1.0) };
+    let terms = Terms { value_loss: ValueLoss::CrossEntropy, outcome_fraction: 1.0, ..terms(1.0) };
     // A win, and a draw.
     let batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0]);
     let loss = loss(&answers, &batch, &terms).unwrap();

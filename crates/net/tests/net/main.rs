@@ -32,7 +32,7 @@ fn tiny() -> Shape {
 
 /// Networks of other kinds, which have everything there is between them.
 fn kinds(plain: Shape) -> [Shape; 2] {
-    let all = Shape { blocks: 2, squeeze: 4, pooled_filters: 3, opponent: true, ..plain };
+    let all = Shape { blocks: 2, se_channels: 4, pooled_filters: 3, opponent: true, ..plain };
     let (policy_head, value_head) = (PolicyHead::Convolution, ValueHead::WinDrawLoss);
     let heads = Shape { policy_planes: 16, policy_head, value_planes: 3, value_head, value_pooled: true, ..all };
     [all, Shape { inputs: Inputs::Features, pre_activation: true, ..heads }]
@@ -76,7 +76,7 @@ fn recipe(rate: f32) -> TrainConfig {
             choice_moves: 2,
             policy: PolicyTarget::SquashedDrawn,
             policy_exponent: 0.98,
-            outcome_share: 1.0,
+            outcome_fraction: 1.0,
             mask_illegal: false,
             ownership: false,
             opponent: false,

@@ -107,23 +107,3 @@ fn models_give_up_match_games_only_where_the_configuration_says_so() {
     assert_eq!(resigned(ends("evaluate.resign_below=-0.95", 0.9)), 0);
     assert_eq!(resigned(ends("evaluate.resign_below=-1", 1.0)), 0);
 }
-
-#[test]
-fn a_model_plays_when_its_time_is_over() {
-    let visits = |seconds: &str| -> Vec<u32> {
-        let config = config(&["search.algorithm=puct", "evaluate.opening_moves=2", seconds]);
-        let settings = Settings::new(&config.search, &config.game);
-        let side = |name: &str| {
-            let by = By::Model { place: 0, settings, budget: Budget { visits: 2000, leaves: 1 } };
-            Side { name: name.to_owned(), by }
-        };
-        let nobody = &mut |_: &MatchSpec, _| panic!("models are no guests");
-        let game = Match::new(MatchSpec::new(&config, &side("a"), &side("b"), 0), nobody);
-        let game = play(&mut [&mut Uniform::new()], 1, std::iter::once(game)).remove(0).expect("models do not break");
-        let searched = game.record.turns.iter().filter(|turn| turn.is_searched());
-        searched.map(|turn| turn.visits.iter().map(|(_, visits)| visits).sum()).collect()
-    };
-    assert!(visits("evaluate.seconds_per_move=0").iter().all(|&visits| visits >= 2000));
-    let hurried = visits("evaluate.seconds_per_move=0.000001");
-    assert!(hurried.iter().all(|&visits| (1..2000).contains(&visits)), "{hurried:?}");
-}

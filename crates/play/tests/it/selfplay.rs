@@ -147,7 +147,7 @@ fn every_game_replays_to_its_result() {
             assert_eq!(record.score, Some(score));
             assert_eq!(record.outcome, Outcome::from_score(score));
             let over = game.is_over(record.scoring) || record.end == EndReason::MoveLimit;
-            assert!(over && record.turns.len() <= config.selfplay.move_limit, "{:?}", record.end);
+            assert!(over && record.turns.len() <= config.game.move_limit, "{:?}", record.end);
             record.examples().expect("every turn is a good example");
         }
     }
@@ -296,7 +296,7 @@ fn openings_are_drawn_from_the_policy_without_passes() {
     let config = config(&[
         "selfplay.policy_opening_fraction=1.0",
         "selfplay.policy_opening_moves=5.0",
-        "selfplay.move_limit=4",
+        "game.move_limit=4",
         "search.visits=1",
         "search.pass_from=0",
         "resign.calibration=0.0",
@@ -357,27 +357,6 @@ fn each_game_is_searched_and_counted_with_its_own_komi() {
     let (white, black): (Vec<_>, Vec<_>) = records.iter().partition(|record| record.komi > 0.0);
     assert!(white.len() > 5 && white.iter().all(|record| first(record) < 0.0));
     assert!(black.len() > 5 && black.iter().all(|record| first(record) >= 0.0));
-}
-
-#[test]
-fn decided_games_are_searched_less_and_played_to_the_end() {
-    let decided = ["resign.decided_moves=4", "resign.decided_visits=3", "resign.decided_weight=0.2"];
-    let config = config(&[&decided[..], &["search.reuse=false", "search.leaves=1"]].concat());
-    let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
-    for record in play(&mut [&mut Opinion::new(-0.9)], 4, (0..4).map(start)) {
-        assert_ne!(record.end, EndReason::Resignation);
-        assert_eq!((record.resign_threshold, record.would_resign_turn), (None, None), "there is no threshold");
-        for (i, turn) in record.turns.iter().enumerate() {
-            let before = &record.turns[i.saturating_sub(4)..i];
-            let reduced = before.len() == 4 && before.iter().all(|turn| turn.root_value <= -0.8);
-            let expected = if reduced { (SearchKind::Reduced, 3, 0.2) } else { (SearchKind::Full, 16, 1.0) };
-            let visits: u32 = turn.visits.iter().map(|(_, visits)| visits).sum();
-            assert_eq!((turn.kind, visits, turn.weight), expected, "turn {i}");
-        }
-        assert!(record.turns.iter().any(|turn| turn.kind == SearchKind::Reduced));
-        let weights: Vec<f32> = record.examples().expect("good examples").iter().map(|e| e.weight).collect();
-        assert_eq!(weights, record.turns.iter().map(|turn| turn.weight).collect::<Vec<_>>());
-    }
 }
 
 #[test]

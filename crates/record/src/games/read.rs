@@ -6,7 +6,6 @@ use arrow_array::types::{
 use arrow_array::{BooleanArray, Float32Array, TimestampMillisecondArray, UInt16Array};
 use go::{Move, Size};
 
-use crate::game::scoring_from_name;
 use crate::table::{Lists, StringLists, Strings, Table, optional, read_outcome, read_size, value_error};
 use crate::turn::{check_divergence, check_entropy, check_value, check_weight};
 use crate::{EndReason, GameRecord, Outcome, RecordError, SearchKind, Takeover, Turn};
@@ -89,7 +88,7 @@ impl<'a> Headers<'a> {
             ended_at: None,
             size: read_size("size", row, self.size[row])?,
             komi: self.komi[row],
-            scoring: self.scoring.parse(row, scoring_from_name)?,
+            scoring: self.scoring.parse(row, str::parse)?,
             visits_budget: self.visits_budget[row],
             calibration: self.calibration.value(row),
             holdout: self.holdout.value(row),

@@ -74,7 +74,7 @@ fn notes_show_depth_variation_and_the_best_moves() {
         ],
     };
     game.turns[1] = record::Turn {
-        kind: SearchKind::Reduced,
+        kind: SearchKind::Full,
         weight: 0.1,
         root_value: 0.95,
         best_child_value: -0.5,
@@ -89,7 +89,6 @@ fn notes_show_depth_variation_and_the_best_moves() {
     assert_eq!(read.turns[0].comment, "policy draw");
     let expected = [
         "value +0.950 best -0.500 network +0.250 entropy 1.50",
-        "reduced search, weight 0.1",
         "depth 3.2, at most 7",
         "variation E5 30, pass 12, A9 3",
         "E5 N 30 Q -0.500 P 0.250",

@@ -195,11 +195,11 @@ fn a_table_from_before_is_refused() {
 }
 
 #[test]
-fn fast_turns_are_no_examples_and_reduced_ones_weigh_less() {
+fn fast_turns_are_no_examples_and_weights_are_kept() {
     let mut game = some_games(1).remove(0);
     let before = game.positions();
     (game.turns[4].kind, game.turns[4].weight) = (SearchKind::Fast, 0.0);
-    (game.turns[5].kind, game.turns[5].weight) = (SearchKind::Reduced, 0.25);
+    (game.turns[5].kind, game.turns[5].weight) = (SearchKind::Full, 0.25);
     let batch = games::to_batch(std::slice::from_ref(&game));
     assert_eq!(games::from_batch(&batch).unwrap(), [game.as_stored()]);
     assert_eq!(game.positions(), before - 1);

@@ -51,11 +51,7 @@ fn what_was_thought_is_kept_as_long_as_the_game_goes_on() {
             ControlFlow::Break(())
         };
         voice.think(&game(&["C3", &reply]), 7.5, &mut first).expect("it thinks");
-        assert_eq!(
-            kept,
-            Some(best.visits - 1),
-            "{algorithm}: all that was known below the move, but its own visit"
-        );
+        assert_eq!(kept, Some(best.visits - 1), "{algorithm}: all that was known below the move, but its own visit");
         voice.think(&game(&["C3", &reply]), 6.5, &mut until(1)).expect("it thinks");
         assert!(visits(&voice) < 5, "another komi is another game");
         voice.new_game();
