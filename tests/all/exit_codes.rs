@@ -1,4 +1,11 @@
 //! Each class of error ends each program with the same exit code.
+//!
+//! [`every_program_ends_with_the_code_of_every_class`] starts the programs; the tests after it ask the tables for errors that take
+//! more to provoke.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use anyhow::Context;
 use config::ConfigError;
@@ -10,7 +17,10 @@ use net::NetError;
 use selfplay::SelfplayError;
 use shuffler::ShufflerError;
 use store::StoreError;
+use tests::{Stage, TestStore, repository, succeed};
 use trainer::TrainerError;
+
+use crate::mistakes::{limited, with_games};
 
 /// The programs, with the errors that their `main` hands to `runtime::main`.
 const PROGRAMS: [(&str, &[Classifier]); 5] = [
@@ -20,6 +30,121 @@ const PROGRAMS: [(&str, &[Classifier]); 5] = [
     ("evaluator", evaluator::command::ERRORS),
     ("tengen", tengen::command::ERRORS),
 ];
+
+/// How a program comes to its end.
+#[derive(Clone, Copy)]
+enum Cause {
+    /// Its arguments, and the store as it is.
+    Arguments,
+    /// No server answers.
+    NoServer,
+    /// No file can be longer than a block, as on a full disk.
+    FullDisk,
+    /// The first file of this folder lacks its second half.
+    Truncated(&'static str),
+    /// SIGTERM once it is ready.
+    Sigterm,
+}
+
+/// A program, its arguments, the cause of its end, and the class. Every class can occur in every program.
+type Case = (&'static str, &'static [&'static str], Cause, ExitClass);
+
+/// In the order in which the programs run: shards are made before a model is trained on them, and what damages the store is last.
+const CASES: [Case; 30] = [
+    ("selfplay", &["--model", "tiny-9", "--games", "1"], Cause::Arguments, ExitClass::Configuration),
+    ("selfplay", &["--model", "tiny"], Cause::NoServer, ExitClass::StoreUnreachable),
+    ("selfplay", &["--model", "tiny-1", "--games", "99", "--worker", "1"], Cause::FullDisk, ExitClass::StoreRefuses),
+    ("selfplay", &["--model", "tiny-1", "--games", "2", "--worker", "2"], Cause::Arguments, ExitClass::Finished),
+    ("selfplay", &["--model", "tiny-1", "--games", "999999", "--worker", "3"], Cause::Sigterm, ExitClass::Preempted),
+    ("shuffler", &["--run", "other", "--once"], Cause::Arguments, ExitClass::Configuration),
+    ("shuffler", &["--run", "tiny"], Cause::NoServer, ExitClass::StoreUnreachable),
+    ("shuffler", &["--run", "tiny", "--once"], Cause::FullDisk, ExitClass::StoreRefuses),
+    ("shuffler", &["--run", "tiny", "--once"], Cause::Arguments, ExitClass::Finished),
+    ("shuffler", &["--run", "tiny", "--once", "--generation", "3"], Cause::Arguments, ExitClass::Failure),
+    ("shuffler", &["--run", "tiny"], Cause::Sigterm, ExitClass::Preempted),
+    ("trainer", &["--run", "tiny", "--config", "configs/9x9.toml"], Cause::Arguments, ExitClass::Configuration),
+    ("trainer", &["--run", "tiny"], Cause::NoServer, ExitClass::StoreUnreachable),
+    ("trainer", &["--run", "tiny", "--once"], Cause::FullDisk, ExitClass::StoreRefuses),
+    ("trainer", &["--run", "tiny", "--once"], Cause::Arguments, ExitClass::Finished),
+    ("trainer", &["--run", "tiny"], Cause::Sigterm, ExitClass::Preempted),
+    ("evaluator", &["--pair", "tiny-9", "random"], Cause::Arguments, ExitClass::Configuration),
+    ("evaluator", &["--pair", "tiny-1", "random"], Cause::NoServer, ExitClass::StoreUnreachable),
+    ("evaluator", &["--pair", "tiny-1", "random", "--games", "4"], Cause::FullDisk, ExitClass::StoreRefuses),
+    ("evaluator", &["--pair", "tiny-1", "random", "--games", "2"], Cause::Arguments, ExitClass::Finished),
+    ("evaluator", &["--pair", "tiny-1", "random", "--games", "999998"], Cause::Sigterm, ExitClass::Preempted),
+    ("tengen", &["run", "configs/tiny.toml", "--set", "search.visist=1"], Cause::Arguments, ExitClass::Configuration),
+    ("tengen", &["run", "configs/tiny.toml"], Cause::NoServer, ExitClass::StoreUnreachable),
+    ("tengen", &["run", "configs/tiny.toml", "--run", "full"], Cause::FullDisk, ExitClass::StoreRefuses),
+    ("tengen", &["audit", "tiny"], Cause::Arguments, ExitClass::Finished),
+    ("tengen", &["run", "configs/tiny.toml", "--run", "long"], Cause::Sigterm, ExitClass::Preempted),
+    ("selfplay", &["--model", "tiny-2", "--games", "1"], Cause::Truncated("models/000002"), ExitClass::Failure),
+    ("evaluator", &["--pair", "tiny-2", "random"], Cause::Arguments, ExitClass::Failure),
+    ("tengen", &["audit", "tiny"], Cause::Arguments, ExitClass::Failure),
+    ("trainer", &["--run", "torn", "--once"], Cause::Truncated("shards/000001"), ExitClass::Failure),
+];
+
+fn command(store: &TestStore, (program, arguments, cause, _): Case) -> Command {
+    let mut command = match cause {
+        Cause::NoServer => store.program_at(program, "s3://bucket/stores"),
+        _ => store.program(program),
+    };
+    command.args(arguments).current_dir(repository());
+    match cause {
+        Cause::NoServer => {
+            command.env("AWS_ENDPOINT", "http://127.0.0.1:9").env("AWS_ALLOW_HTTP", "true");
+            command.env("AWS_ACCESS_KEY_ID", "key").env("AWS_SECRET_ACCESS_KEY", "secret");
+            command
+        }
+        Cause::FullDisk => limited(&command),
+        _ => command,
+    }
+}
+
+/// Cuts the largest file of a folder of a run in half.
+fn truncate(folder: &Path) {
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let file = files.max_by_key(|file| fs::metadata(file).unwrap().len()).expect("a file");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(file, &bytes[..bytes.len() / 2]).unwrap();
+}
+
+/// Shards of a run `torn` for its first model.
+fn torn(store: &TestStore) {
+    let config = repository().join("configs/tiny.toml");
+    let mut selfplay = store.program("selfplay");
+    succeed(selfplay.args(["--run", "torn", "--model", "random", "--games", "40", "--config"]).arg(config));
+    succeed(store.program("shuffler").args(["--run", "torn", "--once"]));
+}
+
+#[test]
+fn every_program_ends_with_the_code_of_every_class() {
+    for (program, _) in PROGRAMS {
+        for class in ExitClass::ALL {
+            let has = CASES.iter().any(|&(other, _, _, of)| (other, of) == (program, class));
+            assert!(has, "{program} has no case for {class:?}");
+        }
+    }
+    let store = TestStore::new();
+    with_games(&store);
+    torn(&store);
+    for case in CASES {
+        let (program, arguments, cause, class) = case;
+        if let Cause::Truncated(folder) = cause {
+            let run = if arguments.contains(&"torn") { "torn" } else { "tiny" };
+            truncate(&store.path().join(run).join(folder));
+        }
+        let mut command = command(&store, case);
+        let (code, said) = if let Cause::Sigterm = cause {
+            let mut stage = Stage::start(&mut command);
+            stage.wait_for("readiness", |stage| stage.page("/readyz").filter(|(code, _)| *code == 200));
+            (stage.terminate(), stage.log().join("\n"))
+        } else {
+            let output = command.output().expect("the program starts");
+            (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+        };
+        assert_eq!(code, Some(class.code().into()), "{program} {arguments:?}: {said}");
+    }
+}
 
 fn path() -> String {
     "s3://b/v1/run.toml".to_owned()

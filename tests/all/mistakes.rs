@@ -154,7 +154,7 @@ fn a_gpu_that_is_missing_is_named_by_every_stage_that_could_use_it() {
 }
 
 /// A run with games for its next model, made by the stages.
-fn with_games(store: &TestStore) {
+pub(crate) fn with_games(store: &TestStore) {
     let config = repository().join("configs/tiny.toml");
     for model in ["random", "tiny-1"] {
         let mut selfplay = store.program("selfplay");
@@ -223,7 +223,7 @@ fn a_full_disk_is_said_by_every_stage() {
 }
 
 /// The same where no file may be larger than a block, and the signal that goes with it is not heard: writes fail.
-fn limited(command: &Command) -> Command {
+pub(crate) fn limited(command: &Command) -> Command {
     let mut shell = Command::new("sh");
     shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\""]).arg(command.get_program());
     shell.args(command.get_args()).current_dir(repository());

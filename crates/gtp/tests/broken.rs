@@ -33,6 +33,7 @@ fn client(cases: &str) -> Client {
 
 const SOON: Duration = Duration::from_millis(300);
 const LATER: Duration = Duration::from_secs(20);
+const DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// A declared engine that runs this script.
 fn engine(cases: &str, more: &str) -> Engine {
@@ -122,13 +123,12 @@ fn silence_crashes_floods_and_wrong_numbers_are_told_apart() {
 /// `cat` writes every command back; a shell complains of each on its standard error.
 #[test]
 fn program_that_does_not_speak_gtp_is_named_at_once() {
-    let began = Instant::now();
     for command in ["/bin/cat", "tee"] {
-        let error = Client::start(&[command.to_owned()]).unwrap().ask("name", LATER).unwrap_err();
+        // Where the client waits for the end of its patience, this test does not end.
+        let error = Client::start(&[command.to_owned()]).unwrap().ask("name", DAY).unwrap_err();
         let said = "it wrote \"1 name\" back; a GTP response begins with = or ?, so this program does not speak GTP";
         assert_eq!(error.to_string(), said, "{command}");
     }
-    assert!(began.elapsed() < LATER);
     let text = "[[engine]]\nname = 'Cat'\ncommand = ['/bin/cat']\nseconds_per_move = 10\n";
     let declared = EngineSpecs::from_toml(text).unwrap();
     let error = Engine::find(&"Cat".parse().unwrap(), &declared).unwrap().identify(size()).unwrap_err();

@@ -1,7 +1,5 @@
 //! Models, one after the other.
 
-use std::time::Duration;
-
 use net::Weights;
 use record::GameRecord;
 use runtime::Stop;
@@ -58,7 +56,7 @@ fn waiting_says_for_what_and_ends_when_asked() {
         stop.request();
     });
     assert_eq!(trained.unwrap(), None);
-    assert!(matches!(waited[..], [Progress::Waiting { generation: 1, time }] if time < Duration::from_secs(60)));
+    assert!(matches!(waited[..], [Progress::Waiting { generation: 1, .. }]));
     assert_eq!(run.checkpoints().newest().unwrap(), None);
 }
 

@@ -1,6 +1,8 @@
 //! Answers that come line by line, and what ends them.
 
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -36,11 +38,23 @@ impl Write for Passing {
 
 impl Conversation {
     fn new(algorithm: &'static str, visits: u32, setup: Setup, stop: Stop) -> Conversation {
+        Conversation::with_clock(algorithm, visits, setup, stop, Instant::now)
+    }
+
+    fn with_clock(
+        algorithm: &'static str,
+        visits: u32,
+        setup: Setup,
+        stop: Stop,
+        now: impl Fn() -> Instant + Send + 'static,
+    ) -> Conversation {
         let (input, lines) = mpsc::channel();
         let (passing, output) = mpsc::channel();
         thread::spawn(move || {
             let mut voice = voice(algorithm, visits);
-            serve(Inbox::of(lines, stop), Passing(passing), &mut Session::new(setup, &mut voice))
+            let mut session = Session::new(setup, &mut voice);
+            session.now = Box::new(now);
+            serve(Inbox::of(lines, stop), Passing(passing), &mut session)
         });
         Conversation { input, output, said: String::new() }
     }
@@ -220,32 +234,50 @@ fn a_move_that_is_thought_about_aloud_is_played() {
     }
 }
 
+/// What each look at the [`Ticking`] clock adds to it.
+const TICK: Duration = Duration::from_millis(10);
+
+/// A clock that only looks at it move forward.
+#[derive(Clone, Default)]
+struct Ticking(Arc<AtomicU32>);
+
+impl Ticking {
+    /// Looks so far.
+    fn looks(&self) -> u32 {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
 #[test]
-fn the_clock_decides_how_long_a_move_takes() {
-    let mut talk = conversation();
-    for (settings, least, most) in [
-        ("kgs-time_settings byoyomi 0 0.4 5", 200, 3000),
-        // 20 moves of 1 s each, less the lag.
-        ("time_settings 12.5 0 0", 700, 4000),
-        ("time_settings 0 0.8 2", 200, 3000),
+fn genmove_takes_the_time_that_the_clock_allows() {
+    let (ticking, start) = (Ticking::default(), Instant::now());
+    let clock = ticking.clone();
+    let now = move || start + TICK * clock.0.fetch_add(1, Ordering::SeqCst);
+    let mut talk = Conversation::with_clock("puct", 20, setup(5), Stop::never(), now);
+    // Each less the lag of 0.1 s, in looks: at the beginning, until the time is over, and at the end.
+    for (settings, looks) in [
+        ("kgs-time_settings byoyomi 0 0.4 5", 1 + 30 + 1),
+        // Half of 25 points are still to be played: 12 moves in 12.5 s.
+        ("time_settings 12.5 0 0", 1 + 95 + 1),
+        ("time_settings 0 0.8 2", 1 + 30 + 1),
     ] {
         talk.say(settings);
         assert_eq!(talk.rest(), ["="]);
         talk.say("clear_board");
         talk.rest();
-        let began = Instant::now();
+        let before = ticking.looks();
         talk.say("genmove b");
         talk.rest();
-        let took = began.elapsed().as_millis();
-        assert!((least..most).contains(&took), "{settings}: {took} ms");
+        assert_eq!(ticking.looks() - before, looks, "{settings}");
     }
-    // The controller knows the remaining time better.
+    // The controller knows the remaining time better: the first visit is enough.
     talk.say("time_settings 3600 0 0");
     talk.say("time_left w 0 0");
+    let _settings = [talk.rest(), talk.rest()];
+    let before = ticking.looks();
     talk.say("genmove w");
-    let began = Instant::now();
-    let answers = [talk.rest(), talk.rest(), talk.rest()];
-    assert!(answers[2][0].len() > 2 && began.elapsed() < Duration::from_secs(5), "{answers:?}");
+    let answer = talk.rest();
+    assert!(answer[0].len() > 2 && ticking.looks() - before < 1 + 5 + 1, "{answer:?}");
 }
 
 /// GoGui's comment ends what takes long, and what is known is played; other lines do not.

@@ -44,6 +44,8 @@ pub struct Session<'a> {
     /// What becomes of the stones of a board, after so many moves: so that all questions about one board get answers
     /// that agree.
     pub(super) judged: Option<((Stones, usize), Vec<Fate>)>,
+    /// The time of day, for the clocks of the players.
+    pub(super) now: Box<dyn Fn() -> Instant>,
     /// Whether we have moved and the opponent has not.
     waits: bool,
 }
@@ -52,7 +54,8 @@ impl<'a> Session<'a> {
     /// Begins with an empty board.
     pub fn new(setup: Setup, player: &'a mut dyn Player) -> Session<'a> {
         let (game, clock) = (Game::new(setup.size), Clock::new(System::Unlimited));
-        Session { game, komi: setup.komi, clock, setup, player, over: false, judged: None, waits: false }
+        let now = Box::new(Instant::now);
+        Session { game, komi: setup.komi, clock, setup, player, over: false, judged: None, now, waits: false }
     }
 
     /// Whether the controller said `quit`.
@@ -125,7 +128,7 @@ impl<'a> Session<'a> {
             return Ok(Decision::Move(Move::Pass));
         }
         let game = self.seen_by(Some(color));
-        let began = Instant::now();
+        let began = (self.now)();
         let until = self.clock.budget(color, &game).filter(|_| timed).map(|time| began + time);
         let task = Task { game: &game, komi: self.komi, timed: until.is_some() };
         let mut ticker = wish.map(Ticker::new);
@@ -135,11 +138,11 @@ impl<'a> Session<'a> {
                 ticker.tick(controller, search);
             }
             last = wish.and_then(|wish| wish.line(search)).or(last.take());
-            enough(controller.interrupted() || until.is_some_and(|until| Instant::now() >= until))
+            enough(controller.interrupted() || until.is_some_and(|until| (self.now)() >= until))
         });
         last.iter().for_each(|line| controller.say(line));
         if timed {
-            self.clock.spend(color, began.elapsed());
+            self.clock.spend(color, (self.now)().saturating_duration_since(began));
         }
         decision.map_err(|error| failed(&error))
     }
