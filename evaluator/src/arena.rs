@@ -138,7 +138,7 @@ impl Arena {
             worker,
         };
         let seen_by_one = |progress: Progress| if first == one { progress } else { progress.turned() };
-        let (began, mut monitor) = (Instant::now(), Monitor::default());
+        let (began, mut monitor) = (Instant::now(), Monitor::new(stop.health().clone()));
         let played = meeting.play(stop, &mut |progress| {
             monitor.note(progress);
             watch(seen_by_one(progress));

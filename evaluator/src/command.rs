@@ -136,7 +136,7 @@ impl Args {
     fn rated(&self, own: Option<&RunName>, stop: &Stop) -> anyhow::Result<RatedRun> {
         let (name, models) = self.open(own, stop)?;
         let rated = RatedRun::open(models, &name)?;
-        runtime::ready();
+        stop.health().set_ready();
         Ok(rated)
     }
 

@@ -1,17 +1,21 @@
 //! What a monitor is told of matches and ratings.
 
 use ratings::{PairResults, Ratings};
-use runtime::metrics;
+use runtime::{Health, metrics};
 
 use crate::Progress;
 
 /// Notes what has come in a meeting since the last time.
-#[derive(Default)]
 pub(crate) struct Monitor {
+    health: Health,
     noted: Progress,
 }
 
 impl Monitor {
+    pub(crate) fn new(health: Health) -> Monitor {
+        Monitor { health, noted: Progress::default() }
+    }
+
     pub(crate) fn note(&mut self, now: Progress) {
         let before = std::mem::replace(&mut self.noted, now);
         metrics::MATCH_GAMES.add(now.finished - before.finished);
@@ -19,7 +23,7 @@ impl Monitor {
         metrics::MATCH_EVALUATIONS.add(now.evaluations - before.evaluations);
         // The loop that tells this turns whether the threads get on or not.
         if (now.finished, now.void, now.evaluations) != (before.finished, before.void, before.evaluations) {
-            runtime::alive();
+            self.health.heartbeat();
         }
     }
 }

@@ -101,7 +101,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         cache: args.place.cache(),
         times: args.times.times.unwrap_or(true),
     };
-    let mut driver = Driver::new(&run, &config, options, stop, Console::default());
+    let mut driver = Driver::new(&run, &config, options, stop, Console::new(stop.health().clone()));
     runtime::leased(&run, lease(&args.worker), stop, || runtime::drive(&mut driver, stop))?;
     Ok(())
 }
@@ -123,12 +123,8 @@ fn run_name(args: &Args) -> anyhow::Result<RunName> {
 
 /// The configuration of the run, which begins with `--config`, or as the demo's, if it has none.
 fn configuration(args: &Args, models: &Models, run: &Run) -> anyhow::Result<RunConfig> {
-    match args.config.read()? {
-        Some(config) => run.create(&config)?,
-        None if args.model.run().is_some() => models.store_demo(run.name())?,
-        None => {}
+    if !args.config.is_given() && args.model.run().is_some() {
+        models.store_demo(run.name())?;
     }
-    let found = run.config()?;
-    let missing = || anyhow!("there is no run {} in {}; begin it with --config FILE", run.name(), args.store.store);
-    found.ok_or_else(missing).misconfigured()
+    args.config.open(run)
 }

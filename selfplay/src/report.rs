@@ -2,14 +2,22 @@
 
 use config::ModelId;
 use play::EvaluatorCounts;
-use runtime::{Reporter, format, metrics};
+use runtime::{Health, Reporter, format, metrics};
 
 use crate::{Event, Progress};
 
 /// Reports to the terminal or the log, the metrics and the health of this process.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Console {
+    health: Health,
     job: Option<Job>,
+}
+
+impl Console {
+    /// A console of a process.
+    pub fn new(health: Health) -> Console {
+        Console { health, job: None }
+    }
 }
 
 /// The job that is being played.
@@ -25,7 +33,7 @@ impl Reporter<Event> for Console {
     fn report(&mut self, event: Event) {
         match event {
             Event::Playing { model, games } => {
-                runtime::ready();
+                self.health.set_ready();
                 metrics::MODEL.set(model.number());
                 metrics::MODEL_SINCE.set_to_now();
                 put_down(0, 0);
@@ -33,11 +41,11 @@ impl Reporter<Event> for Console {
                 let bar = runtime::Progress::new(model.to_string(), games);
                 self.job = Some(Job { model, bar, noted: Progress::default() });
             }
-            Event::Progress(progress) => self.job.iter_mut().for_each(|job| job.note(progress)),
+            Event::Progress(progress) => self.job.iter_mut().for_each(|job| job.note(progress, &self.health)),
             Event::Played(progress) => {
                 put_down(progress.left, progress.abandoned);
                 let Some(mut job) = self.job.take() else { return };
-                job.note(progress);
+                job.note(progress, &self.health);
                 if progress.finished > 0 {
                     job.bar.finish();
                 }
@@ -50,7 +58,7 @@ impl Reporter<Event> for Console {
 }
 
 impl Job {
-    fn note(&mut self, now: Progress) {
+    fn note(&mut self, now: Progress, health: &Health) {
         self.bar.set(now.games);
         let resigning = now.threshold.map_or_else(String::new, |bound| format!(", resigns below {bound:.2}"));
         self.bar.note(format!("{}{resigning}", rates(&now)));
@@ -71,7 +79,7 @@ impl Job {
         now.threshold.into_iter().for_each(|threshold| metrics::RESIGN_IN_FORCE.set(threshold));
         // Progress is reported whether the threads get on or not.
         if evaluator != EvaluatorCounts::default() || now.finished != before.finished {
-            runtime::alive();
+            health.heartbeat();
         }
     }
 }

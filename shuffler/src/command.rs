@@ -4,7 +4,7 @@ use anyhow::{Context, anyhow};
 use clap::Parser;
 use config::{ConfigError, RunName};
 use exit_class::{Classifier, classify};
-use runtime::{Classify, Stop, within};
+use runtime::{Stop, within};
 use store::{Compaction, Run, Store, StoreError};
 
 use crate::calibrate::Calibrator;
@@ -65,16 +65,15 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let store = Store::open(&args.store.store)?;
     let run = store.run(&args.run);
     match args.compact {
-        Some(least) => compact(args, &run, least),
+        Some(least) => compact(&run, least),
         None if args.once || args.dry_run => once(args, &run),
-        None => Ok(Driver::new(&run, Console).and_then(|mut driver| runtime::drive(&mut driver, stop))?),
+        None => Ok(Driver::new(&run, Console::new(stop.health().clone()))
+            .and_then(|mut driver| runtime::drive(&mut driver, stop))?),
     }
 }
 
-fn compact(args: &Args, run: &Run, least: usize) -> anyhow::Result<()> {
-    if !run.exists()? {
-        return Err(missing(args, run)).misconfigured();
-    }
+fn compact(run: &Run, least: usize) -> anyhow::Result<()> {
+    runtime::run_config(run)?;
     let Compaction { archives, games, files, deleted, left } = crate::compact(run, least)?;
     runtime::print(format!(
         "{archives} new archives of {games} games in {files} files, {deleted} files of games deleted"
@@ -82,13 +81,8 @@ fn compact(args: &Args, run: &Run, least: usize) -> anyhow::Result<()> {
     if left.is_empty() { Ok(()) } else { Err(anyhow!("{} files of games were left where they are", left.len())) }
 }
 
-fn missing(args: &Args, run: &Run) -> anyhow::Error {
-    anyhow!("there is no run {} in {}", args.run, run.store().root())
-}
-
 fn once(args: &Args, run: &Run) -> anyhow::Result<()> {
-    let config = run.config()?;
-    let config = config.ok_or_else(|| missing(args, run)).misconfigured()?;
+    let config = runtime::run_config(run)?;
     let generation = args.generation.map_or_else(|| next_generation(run), Ok)?;
     let mut shuffler = Shuffler::new(run, &config);
     if args.dry_run {

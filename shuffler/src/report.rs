@@ -1,18 +1,25 @@
 //! What the shuffler reports of a run: log lines and metrics.
 
-use runtime::{Reporter, metrics};
+use runtime::{Health, Reporter, metrics};
 use store::{Manifest, ResignThreshold};
 
 use crate::event::Event;
 
 /// Reports to the log, the metrics and the health of this process.
-#[derive(Clone, Copy, Debug)]
-pub struct Console;
+#[derive(Clone, Debug)]
+pub struct Console(Health);
+
+impl Console {
+    /// A console of a process.
+    pub fn new(health: Health) -> Console {
+        Console(health)
+    }
+}
 
 impl Reporter<Event> for Console {
     fn report(&mut self, event: Event) {
         match event {
-            Event::Ready => runtime::ready(),
+            Event::Ready => self.0.set_ready(),
             Event::Games { time, holdout } => {
                 metrics::NEWEST_GAMES.set_to_time(time);
                 match holdout {
@@ -31,7 +38,10 @@ impl Reporter<Event> for Console {
                     metrics::SHARDS.set(model + 1);
                 }
             }
-            Event::Published(manifest) => shards(&manifest),
+            Event::Published(manifest) => {
+                self.0.heartbeat();
+                shards(&manifest);
+            }
         }
     }
 }
@@ -60,7 +70,6 @@ fn shards(manifest: &Manifest) {
         samples_per_new_position = drawn.mean_per_new_position,
         "published shards"
     );
-    runtime::alive();
     metrics::SHARDS.set(*generation);
     metrics::SHARDS_TIME.set_to_now();
     metrics::SHARDS_EXAMPLES.set(drawn.examples as f64);

@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use anyhow::anyhow;
 use config::{RunConfig, RunName};
 use record::GameId;
-use runtime::{Classify, Stop};
+use runtime::Stop;
 use store::{Run, Store, StoreError};
 
 pub use findings::{Findings, Problem};
@@ -39,8 +39,7 @@ pub struct Args {
 /// There is no such run, its store cannot be reached, or there are problems.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = Store::open(store)?.run(&args.run);
-    let missing = || anyhow!("there is no run {} in {store}", args.run);
-    let config = run.config()?.ok_or_else(missing).misconfigured()?;
+    let config = runtime::run_config(&run)?;
     let mut findings = audit(&run, &config, stop)?;
     if args.repair && findings.can_be_repaired() {
         repair(&run, &findings)?;

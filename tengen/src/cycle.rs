@@ -80,11 +80,12 @@ impl<'a> Cycle<'a> {
             worker: WORKER.to_owned(),
         };
         let arena = Arena::open(RatedRun::open(Models::new(store.clone()), run.name())?, here)?;
+        let health = || stop.health().clone();
         Ok(Cycle {
             stop,
-            selfplay: selfplay::Driver::new(run, config, options, stop, selfplay::Console::default()),
-            shuffler: shuffler::Driver::new(run, shuffler::Console)?,
-            trainer: trainer::Driver::new(run, config, setting, stop, trainer::Console::new(run, config)),
+            selfplay: selfplay::Driver::new(run, config, options, stop, selfplay::Console::new(health())),
+            shuffler: shuffler::Driver::new(run, shuffler::Console::new(health()))?,
+            trainer: trainer::Driver::new(run, config, setting, stop, trainer::Console::new(run, config, health())),
             matches: Matches::new(arena, Generations::default(), Bar::default(), stop),
         })
     }

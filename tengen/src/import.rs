@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use config::{RunConfig, RunName};
 use go::sgf;
 use record::{GameId, GameRecord, unpacked};
-use runtime::{Classify, Stop};
+use runtime::Stop;
 use sha2::{Digest, Sha256};
 use store::{FileRef, Run, Stem, Store};
 
@@ -46,21 +46,13 @@ struct Tally {
 /// used are no errors.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = Store::open(store)?.run(&args.run);
-    let config = configuration(args, &run)?;
+    let config = args.config.open(&run)?;
     let mut importer = Importer { run: &run, config: &config, seen: published(&run)?, tally: Tally::default() };
     for path in args.files.iter().take_while(|_| !stop.requested()) {
         importer.file(path, stop)?;
     }
     let Tally { games, positions, known, skipped } = importer.tally;
     runtime::print(format!("imported {games} games with {positions} positions, {known} were there, left out {skipped}"))
-}
-
-fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
-    if let Some(config) = args.config.read()? {
-        run.create(&config)?;
-    }
-    let missing = || anyhow!("there is no run {} yet; begin it with --config FILE", run.name());
-    run.config()?.ok_or_else(missing).misconfigured()
 }
 
 /// The games that need not be imported again.

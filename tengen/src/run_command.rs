@@ -48,7 +48,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = store.run(&name);
     run.create(&config)?;
     let reference = args.reference.open(&run, &config)?;
-    runtime::ready();
+    stop.health().set_ready();
     let place = Place {
         device,
         threads: args.place.threads(),

@@ -94,7 +94,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = || -> anyhow::Result<(Run, RunConfig)> {
         let name = args.run.as_ref().ok_or_else(|| anyhow!("which run? --run NAME")).misconfigured()?;
         let run = models.store().run(name);
-        Ok((run.clone(), configuration(args, &run)?))
+        Ok((run.clone(), args.config.open(&run)?))
     };
     let Some(command) = &args.command else {
         let (run, config) = run()?;
@@ -131,54 +131,6 @@ fn leased(run: &Run, stop: &Stop, work: impl FnOnce() -> anyhow::Result<()>) -> 
 
 /// Trains model after model.
 fn train((run, config): (&Run, &RunConfig), once: bool, setting: Setting<'_>, stop: &Stop) -> anyhow::Result<()> {
-    let driver = Driver::new(run, config, setting, stop, Console::new(run, config));
+    let driver = Driver::new(run, config, setting, stop, Console::new(run, config, stop.health().clone()));
     Ok(runtime::drive(&mut if once { driver.once() } else { driver }, stop)?)
-}
-
-/// The configuration of the run, which begins with `--config` if it has none.
-fn configuration(args: &Args, run: &Run) -> anyhow::Result<RunConfig> {
-    if let Some(config) = args.config.read()? {
-        run.create(&config)?;
-    }
-    let found = run.config()?;
-    let missing = || anyhow!("there is no run {} in {}; begin it with --config FILE", run.name(), args.store.store);
-    found.ok_or_else(missing).misconfigured()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn args_of_training_need_a_run_only() {
-        let args = |text: &str| Args::try_parse_from(std::iter::once("trainer").chain(text.split_whitespace()));
-        assert!(args("--run v1").is_ok());
-        assert!(args("--run v1 --once --precision f32 --threads 2 --device cpu").is_ok());
-        for text in [
-            "export --model v1-12 --out file",
-            "--store s export --model v1 --format leela-zero --out file.gz",
-            "import file --out other",
-            "--run v1 import file",
-            "bootstrap --run v1 --config c --sgf a.sgf b.sgf.gz --steps 100 --minutes 0.5",
-            "--run v1 --eval-sgf games.sgf.gz",
-            "label-noise --run v1 --shares 0,0.3 --steps 10 --json",
-            "label-noise --run v1",
-            "bootstrap --from v5-173 --run v6 --config c --set seed=2",
-        ] {
-            assert!(args(text).is_ok(), "{text}");
-        }
-        for text in [
-            "export --out file",
-            "import",
-            "label-noise --shares 1.5",
-            "label-noise --shares 0.1,x",
-            "bootstrap --run v1",
-            "bootstrap --from v5-1 --steps 3",
-        ] {
-            assert!(args(text).is_err(), "{text}");
-        }
-        for text in ["--run V/1", "--run v1 --precision f16", "--run v1 --threads 0"] {
-            assert!(args(text).is_err(), "{text}");
-        }
-    }
 }

@@ -2,8 +2,8 @@
 
 use config::{RunConfig, RunName};
 use net::Losses;
-use runtime::Reporter;
 use runtime::metrics::{self, Gauge};
+use runtime::{Health, Reporter};
 use store::Run;
 
 use crate::Progress;
@@ -11,6 +11,7 @@ use crate::Progress;
 /// Reports to the terminal or the log, the metrics and the health of this process.
 #[derive(Debug)]
 pub struct Console {
+    health: Health,
     run: RunName,
     batch: usize,
     bar: Option<runtime::Progress>,
@@ -18,12 +19,12 @@ pub struct Console {
 
 impl Console {
     /// A console of the trainer of a run, which is ready for work.
-    pub fn new(run: &Run, config: &RunConfig) -> Console {
-        runtime::ready();
+    pub fn new(run: &Run, config: &RunConfig, health: Health) -> Console {
+        health.set_ready();
         // It has not published anything yet.
         metrics::NEWEST_MODEL_TIME.set_to_now();
         metrics::ROTATE.set(u8::from(config.train.augment_symmetries));
-        Console { run: run.name().clone(), batch: config.train.batch, bar: None }
+        Console { health, run: run.name().clone(), batch: config.train.batch, bar: None }
     }
 
     fn bar(&mut self, generation: u32, steps: usize) -> &runtime::Progress {
@@ -34,7 +35,7 @@ impl Console {
 
 impl Reporter<Progress> for Console {
     fn report(&mut self, progress: Progress) {
-        runtime::alive();
+        self.health.heartbeat();
         match progress {
             Progress::Waiting { generation, time } => {
                 metrics::NEWEST_MODEL.set(generation - 1);

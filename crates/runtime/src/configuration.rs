@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use config::RunConfig;
+use store::Run;
 
 use crate::Classify;
 
@@ -21,17 +22,46 @@ pub struct ConfigArgs {
 }
 
 impl ConfigArgs {
+    /// The configuration of a run, which begins with the given one if it has none.
+    ///
+    /// # Errors
+    /// As [`ConfigArgs::read`] and [`run_config`]; the run began with another configuration.
+    pub fn open(&self, run: &Run) -> anyhow::Result<RunConfig> {
+        if let Some(config) = self.read()? {
+            run.create(&config)?;
+        }
+        let missing = || anyhow!("{}; begin it with --config FILE", no_run(run));
+        run.config()?.ok_or_else(missing).misconfigured()
+    }
+
+    /// Whether anything was given.
+    pub fn is_given(&self) -> bool {
+        self.config.is_some() || !self.overrides.is_empty()
+    }
+
     /// The configuration, if there is one.
     ///
     /// # Errors
     /// A file that cannot be read or is no configuration, and other values without a file: the operator's to mend.
-    pub fn read(&self) -> anyhow::Result<Option<RunConfig>> {
+    fn read(&self) -> anyhow::Result<Option<RunConfig>> {
         match &self.config {
             Some(path) => configuration(path, &self.overrides).map(Some),
             None if self.overrides.is_empty() => Ok(None),
             None => Err(anyhow!("--set changes what --config says, and there is no --config")).misconfigured(),
         }
     }
+}
+
+/// The configuration of a run that exists.
+///
+/// # Errors
+/// There is no such run, which the operator must mend; a store that cannot be used.
+pub fn run_config(run: &Run) -> anyhow::Result<RunConfig> {
+    run.config()?.ok_or_else(|| no_run(run)).misconfigured()
+}
+
+fn no_run(run: &Run) -> anyhow::Error {
+    anyhow!("there is no run {} in {}", run.name(), run.store().root())
 }
 
 /// The configuration in a file and those that it extends, with other values for some keys, each as `section.key=value`.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use store::{Backoff, LeaseName, Run, StoreError};
 
-use crate::{Stop, alive, format};
+use crate::{Stop, format};
 
 /// Time between two log lines about the same wait.
 const BETWEEN_LINES: Duration = Duration::from_secs(60);
@@ -105,7 +105,7 @@ pub fn drive<D: Driver>(driver: &mut D, stop: &Stop) -> Result<(), D::Error> {
         match driver.step()? {
             Step::Worked => wait = Wait::new(driver.pause()),
             Step::Waiting(waiting) => {
-                alive();
+                stop.health().heartbeat();
                 stop.wait(wait.next(waiting));
             }
             Step::Finished => return Ok(()),
@@ -126,7 +126,7 @@ pub fn leased<T, E: From<StoreError>>(
     work: impl FnOnce() -> Result<T, E>,
 ) -> Result<Option<T>, E> {
     let wait = |time| {
-        alive();
+        stop.health().heartbeat();
         stop.wait(time)
     };
     let lost = {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use exit_class::{Classifier, ExitClass};
 
-use crate::{StdoutClosed, Stop, console, exit_class, health, metrics, service, signals};
+use crate::{StdoutClosed, Stop, console, exit_class, metrics, service, signals};
 
 /// A process that serves metrics and whose store refuses writes stays for so long, so that a monitor with the usual scrape
 /// intervals of 15 to 30 seconds sees why it ends. A signal ends that.
@@ -15,7 +15,6 @@ const SHOWN: Duration = Duration::from_secs(60);
 /// its [`ExitClass`]. `errors` are the types of library errors that the program knows; see [`exit_class()`]. A second Ctrl-C or
 /// SIGTERM exits with 130 or 143.
 pub fn main(name: &'static str, errors: &[Classifier], work: impl FnOnce(&Stop) -> anyhow::Result<()>) -> ExitCode {
-    health::begin();
     let stop = Stop::default();
     if let Err(error) = signals::listen(name, stop.clone()) {
         console::error(&format!("cannot listen for signals: {error}"));
@@ -35,7 +34,7 @@ pub fn main(name: &'static str, errors: &[Classifier], work: impl FnOnce(&Stop) 
     };
     if class == ExitClass::StoreRefuses && service::is_serving() {
         metrics::STORE_REFUSES.set(1);
-        health::drain();
+        stop.health().drain();
         stop.wait(SHOWN);
     }
     class.code().into()

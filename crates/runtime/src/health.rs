@@ -1,83 +1,69 @@
-//! Liveness and readiness: progress of the work, and whether it has begun.
+//! Liveness and readiness of a process, as /healthz and /readyz answer.
 
-use std::sync::LazyLock;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
-/// Since when the process is there, as far as it knows.
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+/// The health of one process. Cloning is cheap; all clones are of the same process.
+#[derive(Clone, Debug, Default)]
+pub struct Health(Arc<State>);
 
-static VITALS: Vitals = Vitals::new();
-
-/// What is known of a process; times count from its start.
-struct Vitals {
-    /// Milliseconds to the last step of the work.
+/// Times count from the start of the process.
+#[derive(Debug)]
+struct State {
+    start: Instant,
+    /// Milliseconds to the last heartbeat.
     last: AtomicU64,
     ready: AtomicBool,
     draining: AtomicBool,
 }
 
-impl Vitals {
-    const fn new() -> Vitals {
-        Vitals { last: AtomicU64::new(0), ready: AtomicBool::new(false), draining: AtomicBool::new(false) }
-    }
-
-    fn alive(&self, now: Duration) {
-        self.last.store(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
-    }
-
-    fn ready(&self, now: Duration) {
-        self.alive(now);
-        self.ready.store(true, Ordering::Relaxed);
-    }
-
-    fn drain(&self) {
-        self.draining.store(true, Ordering::Relaxed);
-    }
-
-    fn is_ready(&self) -> bool {
-        self.ready.load(Ordering::Relaxed) && !self.draining.load(Ordering::Relaxed)
-    }
-
-    fn idle(&self, now: Duration) -> Duration {
-        now.saturating_sub(Duration::from_millis(self.last.load(Ordering::Relaxed)))
+impl Default for State {
+    fn default() -> State {
+        State {
+            start: Instant::now(),
+            last: AtomicU64::default(),
+            ready: AtomicBool::default(),
+            draining: AtomicBool::default(),
+        }
     }
 }
 
-/// The process is there.
-pub(crate) fn begin() {
-    LazyLock::force(&START);
-}
+impl Health {
+    /// Reports progress: positions were evaluated, a batch was trained on, the store has answered. Cheap enough to be called
+    /// several times a second.
+    pub fn heartbeat(&self) {
+        self.heartbeat_at(self.0.start.elapsed());
+    }
 
-/// The work has got on: positions were evaluated, a batch was learned from, the store has answered. Cheap enough to be
-/// said several times a second.
-pub fn alive() {
-    VITALS.alive(START.elapsed());
-}
+    /// Reports readiness: the store has answered, the configuration is read, and the work begins.
+    pub fn set_ready(&self) {
+        self.heartbeat();
+        self.0.ready.store(true, Ordering::Relaxed);
+    }
 
-/// The store has answered, the configuration is read, and the work begins.
-pub fn ready() {
-    VITALS.ready(START.elapsed());
-}
+    /// Ends readiness: the process was asked to stop and takes no more work.
+    pub(crate) fn drain(&self) {
+        self.0.draining.store(true, Ordering::Relaxed);
+    }
 
-/// The process was asked to stop, and takes no more work.
-pub(crate) fn drain() {
-    VITALS.drain();
-}
+    /// Whether the work has begun and the process was not asked to stop.
+    pub(crate) fn is_ready(&self) -> bool {
+        self.0.ready.load(Ordering::Relaxed) && !self.0.draining.load(Ordering::Relaxed)
+    }
 
-/// Whether the work has begun and no stop is requested.
-pub(crate) fn is_ready() -> bool {
-    VITALS.is_ready()
-}
+    /// Time since the last heartbeat, or since the start of the process.
+    pub(crate) fn idle(&self) -> Duration {
+        self.idle_at(self.0.start.elapsed())
+    }
 
-/// How long ago the work got on, or the process began.
-pub(crate) fn idle() -> Duration {
-    VITALS.idle(START.elapsed())
-}
+    fn heartbeat_at(&self, now: Duration) {
+        self.0.last.store(u64::try_from(now.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
 
-/// Seconds since 1970.
-pub(crate) fn now() -> f64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64())
+    fn idle_at(&self, now: Duration) -> Duration {
+        now.saturating_sub(Duration::from_millis(self.0.last.load(Ordering::Relaxed)))
+    }
 }
 
 #[cfg(test)]
@@ -85,23 +71,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vitals_are_ready_from_the_first_work_to_the_drain() {
-        let vitals = Vitals::new();
-        assert!(!vitals.is_ready());
-        vitals.ready(Duration::from_secs(20));
-        assert!(vitals.is_ready());
-        vitals.drain();
-        assert!(!vitals.is_ready());
+    fn health_is_ready_from_set_ready_to_drain() {
+        let health = Health::default();
+        assert!(!health.is_ready());
+        health.set_ready();
+        assert!(health.is_ready());
+        health.drain();
+        assert!(!health.is_ready());
     }
 
     #[test]
-    fn vitals_idle_counts_from_the_last_step_or_the_start() {
-        let vitals = Vitals::new();
-        assert_eq!(vitals.idle(Duration::from_secs(20)), Duration::from_secs(20));
-        vitals.ready(Duration::from_secs(20));
-        assert_eq!(vitals.idle(Duration::from_secs(25)), Duration::from_secs(5));
-        vitals.alive(Duration::from_secs(26));
-        assert_eq!(vitals.idle(Duration::from_secs(26)), Duration::ZERO);
-        assert_eq!(vitals.idle(Duration::from_secs(25)), Duration::ZERO, "a clock read earlier by another thread");
+    fn health_idle_counts_from_the_last_heartbeat_or_the_start() {
+        let health = Health::default();
+        assert_eq!(health.idle_at(Duration::from_secs(20)), Duration::from_secs(20));
+        health.heartbeat_at(Duration::from_secs(20));
+        assert_eq!(health.idle_at(Duration::from_secs(25)), Duration::from_secs(5));
+        health.heartbeat_at(Duration::from_secs(26));
+        assert_eq!(health.idle_at(Duration::from_secs(26)), Duration::ZERO);
+        assert_eq!(health.idle_at(Duration::from_secs(25)), Duration::ZERO, "a clock read earlier by another thread");
     }
 }

@@ -50,12 +50,12 @@ mod stop;
 
 pub use args::{PlaceArgs, StoreArgs, TimesArgs};
 pub use classify::{Classify, exit_class};
-pub use configuration::{ConfigArgs, configuration};
+pub use configuration::{ConfigArgs, configuration, run_config};
 pub use console::LogFormat;
 pub use drive::{Driver, Reporter, Silent, Step, Waiting, drive, leased};
 pub use exit::main;
 pub use exit_class::exit_codes;
-pub use health::{alive, ready};
+pub use health::Health;
 pub use log::{Filter, LogArgs, UnknownFilter};
 pub use output::{StdoutClosed, print};
 pub use page::{Page, write_whole};

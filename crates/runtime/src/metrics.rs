@@ -3,7 +3,7 @@
 //! A number is noted where progress is reported anyway, some times a second; nothing is noted for each visit. Before
 //! [`crate::ServiceArgs::start`] has opened a port, notes go nowhere.
 
-use crate::health;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// A metric that only grows, from the start of the process.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ impl Gauge {
 
     /// It happened now: seconds since 1970.
     pub fn set_to_now(self) {
-        self.set(health::now());
+        self.set(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()));
     }
 
     /// It happened so many milliseconds after the beginning of 1970.

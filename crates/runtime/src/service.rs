@@ -23,7 +23,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-use crate::{Classify, Stop, health, metrics, within};
+use crate::{Classify, Health, Stop, metrics, within};
 
 /// Seconds of a week, the longest that a stage waits for itself.
 const WEEK: u64 = 7 * 24 * 3600;
@@ -60,9 +60,9 @@ impl ServiceArgs {
     /// An address where nothing can be served, which the operator must mend.
     pub fn start(&self, program: &'static str, run: Option<&str>, stop: &Stop) -> anyhow::Result<()> {
         stop.set_limit(Duration::from_secs(self.drain_seconds));
-        health::begin();
         let Some(address) = &self.metrics_addr else { return Ok(()) };
-        let served = serve(address, program, run, Duration::from_secs(self.stalled_after));
+        let stalled_after = Duration::from_secs(self.stalled_after);
+        let served = serve(address, program, run, stalled_after, stop.health().clone());
         let address = served.with_context(|| format!("cannot serve metrics at {address}")).misconfigured()?;
         SERVING.store(true, Ordering::Relaxed);
         metrics::STORE_REFUSES.set(0);
@@ -82,11 +82,18 @@ pub(crate) fn is_serving() -> bool {
 /// What all connections share.
 struct Desk {
     metrics: PrometheusHandle,
+    health: Health,
     stalled_after: Duration,
     places: Semaphore,
 }
 
-fn serve(address: &str, program: &str, run: Option<&str>, stalled_after: Duration) -> anyhow::Result<SocketAddr> {
+fn serve(
+    address: &str,
+    program: &str,
+    run: Option<&str>,
+    stalled_after: Duration,
+    health: Health,
+) -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind(address)?;
     listener.set_nonblocking(true)?;
     let bound = listener.local_addr()?;
@@ -95,7 +102,7 @@ fn serve(address: &str, program: &str, run: Option<&str>, stalled_after: Duratio
     let metrics = builder.install_recorder().map_err(|e| anyhow!("{e}"))?;
     metrics::describe();
     metrics::START.set_to_now();
-    let desk = Arc::new(Desk { metrics, stalled_after, places: Semaphore::new(CONNECTIONS) });
+    let desk = Arc::new(Desk { metrics, health, stalled_after, places: Semaphore::new(CONNECTIONS) });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     thread::Builder::new().name("service".to_owned()).spawn(move || {
         let Err(error) = runtime.block_on(listen(listener, desk));
@@ -135,14 +142,14 @@ impl Desk {
         match request.uri().path() {
             "/metrics" => self.metrics(),
             "/healthz" => self.health(),
-            "/readyz" if health::is_ready() => text(StatusCode::OK, "ready\n".to_owned()),
+            "/readyz" if self.health.is_ready() => text(StatusCode::OK, "ready\n".to_owned()),
             "/readyz" => text(StatusCode::SERVICE_UNAVAILABLE, "not ready\n".to_owned()),
             _ => text(StatusCode::NOT_FOUND, "/metrics, /healthz, /readyz\n".to_owned()),
         }
     }
 
     fn metrics(&self) -> Response<Full<Bytes>> {
-        metrics::IDLE.set(health::idle().as_secs_f64());
+        metrics::IDLE.set(self.health.idle().as_secs_f64());
         if let Some(bytes) = resident() {
             metrics::MEMORY.set(bytes);
         }
@@ -153,7 +160,7 @@ impl Desk {
     }
 
     fn health(&self) -> Response<Full<Bytes>> {
-        let idle = health::idle();
+        let idle = self.health.idle();
         let code = if idle < self.stalled_after { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
         text(code, format!("the work got on {:.1} seconds ago\n", idle.as_secs_f64()))
     }

@@ -8,7 +8,7 @@ use exit_class::ExitClass;
 use signal_hook::consts::signal::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::{Stop, console, format, health};
+use crate::{Stop, console, format};
 
 /// Turns the first SIGTERM or SIGINT into a request to stop, and lets a second one end the process at once. After a SIGTERM
 /// the process ends when its time is up, too.
@@ -21,7 +21,7 @@ pub(crate) fn listen(name: &'static str, stop: Stop) -> io::Result<()> {
                 signal_hook::low_level::exit(128 + signal);
             }
             console::notice(&format!("{name} shuts down after publishing finished work; repeat to exit at once"));
-            health::drain();
+            stop.health().drain();
             if signal == SIGTERM {
                 stop.preempt();
                 stop.limit().into_iter().for_each(|limit| end_after(name, limit));

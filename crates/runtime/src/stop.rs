@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::Health;
+
 /// A request to stop, shared by everything that should heed it. Cloning is cheap; all clones are the same request.
 ///
 /// Work asks [`Stop::requested`] between steps, and waits with [`Stop::wait`] instead of sleeping.
@@ -17,6 +19,7 @@ struct Shared {
     changed: Condvar,
     limit: OnceLock<Duration>,
     preempted: AtomicBool,
+    health: Health,
 }
 
 impl Stop {
@@ -39,6 +42,11 @@ impl Stop {
     /// Time limit of shutdown; none by default.
     pub(crate) fn limit(&self) -> Option<Duration> {
         self.0.limit.get().copied()
+    }
+
+    /// The health of the process that is to stop.
+    pub fn health(&self) -> &Health {
+        &self.0.health
     }
 
     /// Asks to stop because the place is to be cleared, whether the work is done or not.

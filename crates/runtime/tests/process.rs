@@ -77,7 +77,7 @@ fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
             runtime::print("once more")?;
         },
         "played" => {
-            runtime::ready();
+            stop.health().set_ready();
             runtime::metrics::GAMES.add(3);
             runtime::metrics::TRAIN_LOSS.set_of("policy", 1.5);
             runtime::print("ready")?;

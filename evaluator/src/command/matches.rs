@@ -133,7 +133,7 @@ pub(super) fn run(args: &super::Args, stop: &Stop) -> anyhow::Result<()> {
         }
     }
     let arena = arena(args.table.of(RatedRun::open(models, &name)?), place)?;
-    runtime::ready();
+    stop.health().set_ready();
     let schedule = args.matches.schedule(&arena)?;
     let mut matches = Matches::new(arena, schedule, Bar::default(), stop);
     drive(&mut matches, stop)?;

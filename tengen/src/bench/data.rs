@@ -114,8 +114,7 @@ impl fmt::Display for Bytes {
 pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
     if let Some(name) = &args.run {
         let run = Store::open(bench.store)?.run(name);
-        let config =
-            run.config()?.with_context(|| format!("there is no run {name} in {}", bench.store)).misconfigured()?;
+        let config = runtime::run_config(&run)?;
         return bench.report(&bytes(&run, format!("run {name}"), config.game.size)?);
     }
     let before = status("VmRSS:")?;
