@@ -16,7 +16,7 @@ const TOO_FAR: f64 = 400.0;
 
 /// The rated models of a run, and what is known of them.
 pub struct Ladder {
-    tally: PairResults,
+    results: PairResults,
     ratings: Ratings,
     /// By player: the number of a model that takes part.
     ages: Vec<Option<u32>>,
@@ -28,17 +28,17 @@ impl RatedRun {
     /// # Errors
     /// The store cannot be read, or the results cannot be rated.
     pub fn ladder(&self, newest: u32) -> Result<Ladder, EvaluatorError> {
-        let (hidden, everybody) = (self.hidden()?, self.pool()?.tally([]));
+        let (hidden, everybody) = (self.hidden()?, self.pool()?.results([]));
         let played = self.ages(&everybody).into_iter().flatten().chain([newest]);
         let mut models: Vec<u32> = played.filter(|number| *number <= newest && !hidden.contains(number)).collect();
         models.sort_unstable();
         models.dedup();
         // By number, so that ratings do not depend on the order in which results came.
-        let mut tally = PairResults::new(models.iter().chain([&0]).map(|&number| self.numbered(number).to_string()));
-        tally.extend(&everybody);
-        let ratings = self.fit(&tally, |prior| prior)?;
-        let ages = self.ages(&tally).into_iter().map(|age| age.filter(|age| models.binary_search(age).is_ok()));
-        Ok(Ladder { ages: ages.collect(), tally, ratings })
+        let mut results = PairResults::new(models.iter().chain([&0]).map(|&number| self.numbered(number).to_string()));
+        results.extend(&everybody);
+        let ratings = self.fit(&results, |prior| prior)?;
+        let ages = self.ages(&results).into_iter().map(|age| age.filter(|age| models.binary_search(age).is_ok()));
+        Ok(Ladder { ages: ages.collect(), results, ratings })
     }
 }
 
@@ -96,7 +96,7 @@ impl Ladder {
     /// The models by their places among the players, oldest first.
     fn by_age(&self) -> Vec<usize> {
         let mut models: Vec<usize> =
-            (0..self.tally.players().len()).filter(|&player| self.ages[player].is_some()).collect();
+            (0..self.results.players().len()).filter(|&player| self.ages[player].is_some()).collect();
         models.sort_by_key(|&player| self.ages[player]);
         models
     }

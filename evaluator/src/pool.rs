@@ -27,15 +27,15 @@ impl Pool {
     }
 
     /// The results of everybody who has played, and of `others` who have not.
-    pub fn tally(&self, others: impl IntoIterator<Item = PlayerId>) -> PairResults {
-        let mut tally = PairResults::default();
+    pub fn results(&self, others: impl IntoIterator<Item = PlayerId>) -> PairResults {
+        let mut pairs = PairResults::default();
         for result in &self.results {
-            tally.add(&result.black, &result.white, result.outcome);
+            pairs.add(&result.black, &result.white, result.outcome);
         }
         others.into_iter().for_each(|id| {
-            tally.enter(&id.to_string());
+            pairs.enter(&id.to_string());
         });
-        tally
+        pairs
     }
 
     /// How often `one` made 0, ½, 1, 1½ and 2 points in the two games of one opening against `other`, where both are

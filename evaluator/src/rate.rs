@@ -56,8 +56,8 @@ impl Classified for RateError {
 /// # Errors
 /// A table that cannot be read, or an anchor that is not in it.
 pub fn rate(table: &str, wish: &Request) -> Result<Report, RateError> {
-    let Results { tally, repeated } = read(table)?;
-    let anchors = anchors(&tally, &wish.anchors)?;
+    let Results { results, repeated } = read(table)?;
+    let anchors = anchors(&results, &wish.anchors)?;
     let first_move = !wish.no_first_move;
     let mut warnings = Vec::new();
     if repeated > 0 {
@@ -65,43 +65,43 @@ pub fn rate(table: &str, wish: &Request) -> Result<Report, RateError> {
     }
     let mut step = None;
     // With normal strengths only colours that decide every game leave the first move without a bound.
-    let total = tally.total();
+    let total = results.total();
     let told = total.black + total.draws > 0 && total.white + total.draws > 0;
     let belief = if first_move && told { Belief::Free } else { Belief::Zero };
     let on_wish =
-        |prior: Prior| Prior { first_move: belief, draws: Prior::none(&tally).draws, ..prior.anchored(&anchors) };
+        |prior: Prior| Prior { first_move: belief, draws: Prior::none(&results).draws, ..prior.anchored(&anchors) };
     let anchored = !anchors.is_empty();
-    let standings = match wish.prior {
-        PriorChoice::None => Leaderboard::without_prior(&tally, &anchors, first_move)?,
-        PriorChoice::Gauss(sd) => Leaderboard::with_prior(&tally, &on_wish(Prior::normal(&tally, sd)), anchored)?,
+    let leaderboard = match wish.prior {
+        PriorChoice::None => Leaderboard::without_prior(&results, &anchors, first_move)?,
+        PriorChoice::Gauss(sd) => Leaderboard::with_prior(&results, &on_wish(Prior::normal(&results, sd)), anchored)?,
         PriorChoice::Walk(Some(step)) => {
-            Leaderboard::with_prior(&tally, &on_wish(Prior::walk(&tally, step)), anchored)?
+            Leaderboard::with_prior(&results, &on_wish(Prior::walk(&results, step)), anchored)?
         }
         PriorChoice::Walk(None) => {
-            let (ratings, found) = Ratings::of_runs(&tally, on_wish)?;
+            let (ratings, found) = Ratings::of_runs(&results, on_wish)?;
             step = Some(found);
             Leaderboard::on_one_scale(ratings, anchored, belief)
         }
     };
-    warnings.extend(diagnostics(&tally).iter().map(|doubt| warning(doubt, wish.prior)));
-    if first_move && standings.first_move.is_none() && total.games() > 0 {
+    warnings.extend(diagnostics(&results).iter().map(|doubt| warning(doubt, wish.prior)));
+    if first_move && leaderboard.first_move.is_none() && total.games() > 0 {
         warnings.push("the games do not bound what the first move is worth, so it is taken to be nothing".to_owned());
     }
-    let of_group = |player: usize| standings.players[player].group;
-    let comparable = tally.filtered(|black, white| of_group(black) == of_group(white));
-    let goodness_of_fit = goodness_of_fit(&comparable, &standings.ratings);
-    warnings.extend(goodness_of_fit.as_ref().and_then(|goodness_of_fit| suspicion(&tally, goodness_of_fit)));
-    let mut report = Report::new(&tally, &standings, wish, warnings);
+    let of_group = |player: usize| leaderboard.players[player].group;
+    let comparable = results.filtered(|black, white| of_group(black) == of_group(white));
+    let goodness_of_fit = goodness_of_fit(&comparable, &leaderboard.ratings);
+    warnings.extend(goodness_of_fit.as_ref().and_then(|goodness_of_fit| suspicion(&results, goodness_of_fit)));
+    let mut report = Report::new(&results, &leaderboard, wish, warnings);
     report.step = step;
     report.goodness_of_fit = goodness_of_fit.as_ref().map(Fit::from);
-    report.link = link(&standings, &anchors);
+    report.link = link(&leaderboard, &anchors);
     Ok(report)
 }
 
-pub(crate) fn anchors(tally: &PairResults, wanted: &[AnchorChoice]) -> Result<Vec<Anchor>, RateError> {
+pub(crate) fn anchors(results: &PairResults, wanted: &[AnchorChoice]) -> Result<Vec<Anchor>, RateError> {
     let mut anchors: Vec<Anchor> = Vec::new();
     for AnchorChoice { player: name, elo, sd } in wanted {
-        let player = tally.place(name).ok_or_else(|| RateError::NoAnchor(name.clone()))?;
+        let player = results.place(name).ok_or_else(|| RateError::NoAnchor(name.clone()))?;
         if anchors.iter().any(|anchor| anchor.player == player) {
             return Err(RateError::AnchorTwice(name.clone()));
         }
@@ -122,9 +122,9 @@ fn warning(doubt: &Diagnostic, prior: PriorChoice) -> String {
 }
 
 /// What is said of results that one number for each player does not explain.
-pub(crate) fn suspicion(tally: &PairResults, goodness_of_fit: &GoodnessOfFit) -> Option<String> {
+pub(crate) fn suspicion(results: &PairResults, goodness_of_fit: &GoodnessOfFit) -> Option<String> {
     let worst = goodness_of_fit.residuals.first()?;
-    let [first, second] = [worst.first, worst.second].map(|player| &tally.players()[player]);
+    let [first, second] = [worst.first, worst.second].map(|player| &results.players()[player]);
     let Residual { points, games, expected, .. } = worst;
     (goodness_of_fit.p < SUSPICIOUS).then(|| {
         format!(
@@ -137,13 +137,15 @@ pub(crate) fn suspicion(tally: &PairResults, goodness_of_fit: &GoodnessOfFit) ->
 
 /// How well the anchors hold those whom they are to measure: the mean of the others on the anchors' scale, with its
 /// error.
-fn link(standings: &Leaderboard, anchors: &[Anchor]) -> Option<Numbers> {
-    let measured: Vec<usize> = (0..standings.players.len())
-        .filter(|&player| standings.players[player].group == 0 && anchors.iter().all(|anchor| anchor.player != player))
+fn link(leaderboard: &Leaderboard, anchors: &[Anchor]) -> Option<Numbers> {
+    let measured: Vec<usize> = (0..leaderboard.players.len())
+        .filter(|&player| {
+            leaderboard.players[player].group == 0 && anchors.iter().all(|anchor| anchor.player != player)
+        })
         .collect();
     let share = 1.0 / measured.len() as f64;
     let weight = |player| if measured.contains(&player) { share } else { 0.0 };
-    (!anchors.is_empty() && !measured.is_empty()).then(|| standings.ratings.contrast(weight).into())
+    (!anchors.is_empty() && !measured.is_empty()).then(|| leaderboard.ratings.contrast(weight).into())
 }
 
 #[cfg(test)]

@@ -90,9 +90,9 @@ impl RatedRun {
     /// # Errors
     /// The store cannot be read.
     pub fn score(&self, [one, other]: [&PlayerId; 2]) -> Result<Score, EvaluatorError> {
-        let tally = self.pool()?.tally([one.clone(), other.clone()]);
-        let place = |id: &PlayerId| tally.place(&id.to_string()).expect("both are in the tally");
-        let (games, points) = tally.between(place(one), place(other));
+        let results = self.pool()?.results([one.clone(), other.clone()]);
+        let place = |id: &PlayerId| results.place(&id.to_string()).expect("both are in the results");
+        let (games, points) = results.between(place(one), place(other));
         Ok(Score { games: games.into(), points })
     }
 
@@ -133,16 +133,20 @@ impl RatedRun {
         if self.including_retired { Ok(BTreeSet::new()) } else { Ok(self.run.retirements().retired()?) }
     }
 
-    /// By player of a tally: whether it is a hidden model of the run, with whatever settings.
-    pub(crate) fn hidden_players(&self, tally: &PairResults) -> Result<Vec<bool>, EvaluatorError> {
+    /// By player of a results: whether it is a hidden model of the run, with whatever settings.
+    pub(crate) fn hidden_players(&self, results: &PairResults) -> Result<Vec<bool>, EvaluatorError> {
         let hidden = self.hidden()?;
         let number = |player: &String| pool::model_number(self.run.name(), player);
-        Ok(tally.players().iter().map(|player| number(player).is_some_and(|number| hidden.contains(&number))).collect())
+        Ok(results
+            .players()
+            .iter()
+            .map(|player| number(player).is_some_and(|number| hidden.contains(&number)))
+            .collect())
     }
 
-    /// By player of a tally: the number of a model of the run.
-    pub(crate) fn ages(&self, tally: &PairResults) -> Vec<Option<u32>> {
-        tally.players().iter().map(|player| pool::age(self.run.name(), player)).collect()
+    /// By player of a results: the number of a model of the run.
+    pub(crate) fn ages(&self, results: &PairResults) -> Vec<Option<u32>> {
+        results.players().iter().map(|player| pool::age(self.run.name(), player)).collect()
     }
 
     /// The model of this number; `random` is number 0.
@@ -156,9 +160,13 @@ impl RatedRun {
     }
 
     /// Fits ratings under the prior of a run.
-    pub(crate) fn fit(&self, tally: &PairResults, change: impl Fn(Prior) -> Prior) -> Result<Ratings, EvaluatorError> {
-        let (ratings, step) = Ratings::of_runs(tally, change).map_err(|source| self.unrated(source))?;
-        tracing::debug!(players = tally.players().len(), step, "rated");
+    pub(crate) fn fit(
+        &self,
+        results: &PairResults,
+        change: impl Fn(Prior) -> Prior,
+    ) -> Result<Ratings, EvaluatorError> {
+        let (ratings, step) = Ratings::of_runs(results, change).map_err(|source| self.unrated(source))?;
+        tracing::debug!(players = results.players().len(), step, "rated");
         Ok(ratings)
     }
 
@@ -183,24 +191,24 @@ impl RatedRun {
     /// # Errors
     /// A run does not exist, the store cannot be used, an anchor has not played, or the results cannot be rated.
     pub fn rate_with(&self, others: &[RunName], anchors: &[AnchorChoice]) -> Result<Table, EvaluatorError> {
-        let mut results = self.run.matches().all()?;
+        let mut games = self.run.matches().all()?;
         for name in others {
             let run = self.models.run(name)?;
             if !run.exists()? {
                 return Err(ModelError::no_run(&run).into());
             }
-            results.extend(run.matches().all()?);
+            games.extend(run.matches().all()?);
         }
-        let tally = Pool::new(results).tally([]);
-        let known = rate::anchors(&tally, anchors).map_err(|source| self.without_anchor(source))?;
-        let ratings = self.fit(&tally, |prior| prior.anchored(&known))?;
+        let results = Pool::new(games).results([]);
+        let known = rate::anchors(&results, anchors).map_err(|source| self.without_anchor(source))?;
+        let ratings = self.fit(&results, |prior| prior.anchored(&known))?;
         let names = anchors.iter().map(|anchor| format!("{} = {}", anchor.player, anchor.elo));
-        let ages = self.ages(&tally);
+        let ages = self.ages(&results);
         if others.is_empty() && anchors.is_empty() {
-            monitor::note_ratings(&tally, &ratings, &ages);
+            monitor::note_ratings(&results, &ratings, &ages);
         }
-        let hidden = self.hidden_players(&tally)?;
-        Ok(Table::hiding(&tally, &ratings, &ages, &hidden).anchored(names.collect()))
+        let hidden = self.hidden_players(&results)?;
+        Ok(Table::hiding(&results, &ratings, &ages, &hidden).anchored(names.collect()))
     }
 
     fn without_anchor(&self, source: RateError) -> EvaluatorError {

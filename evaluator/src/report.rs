@@ -29,7 +29,7 @@ pub fn gather(rated: &RatedRun, anchors: &[AnchorChoice]) -> Result<Facts, Evalu
     let (run, config) = (rated.run(), rated.config());
     let stored = rated.rate()?;
     let table = if anchors.is_empty() { stored } else { rated.rate_with(&[], anchors)? };
-    let tally = rated.pool()?.tally([]);
+    let results = rated.pool()?.results([]);
     let hidden = table.hidden();
     let models = selfplay::models(run)?;
     let before = |number: u32| models.iter().filter(|model| model.number < number).map(|model| model.games).sum();
@@ -48,8 +48,8 @@ pub fn gather(rated: &RatedRun, anchors: &[AnchorChoice]) -> Result<Facts, Evalu
     });
     let players: Vec<Player> = players.collect();
     let place = |name: &str| players.iter().position(|player| player.rating.player == name);
-    let names = tally.players();
-    let pairings = tally.scores().filter_map(|(black, white, score)| {
+    let names = results.players();
+    let pairings = results.scores().filter_map(|(black, white, score)| {
         Some(Pairing { black: place(&names[black])?, white: place(&names[white])?, results: score.into() })
     });
     let mut notes = table.notes().to_vec();

@@ -49,9 +49,9 @@ impl RatedRun {
     /// # Errors
     /// The store cannot be used, or the results cannot be rated.
     pub fn retire(&self, bound: f64) -> Result<Vec<Retirement>, EvaluatorError> {
-        let tally = self.pool()?.tally([]);
-        let ratings = self.fit(&tally, |prior| prior)?;
-        let ages = self.ages(&tally);
+        let results = self.pool()?.results([]);
+        let ratings = self.fit(&results, |prior| prior)?;
+        let ages = self.ages(&results);
         let aged: Vec<(usize, u32)> =
             ages.iter().enumerate().filter_map(|(player, &age)| Some((player, age?))).collect();
         let elo = |player: usize| ratings.rating(player).elo;
@@ -59,7 +59,7 @@ impl RatedRun {
             return Ok(Vec::new());
         };
         let newest = aged.iter().map(|&(_, age)| age).max();
-        let records = tally.records();
+        let records = results.records();
         let exempt = [
             self.run().retirements().retired()?,
             self.run().retirements().reinstated()?,

@@ -53,30 +53,31 @@ impl Table {
     /// without a number have no age.
     ///
     /// # Panics
-    /// When the ratings are not those of the tally, or there is not one age for each player.
-    pub fn new(tally: &PairResults, ratings: &Ratings, ages: &[Option<u32>]) -> Table {
-        Table::hiding(tally, ratings, ages, &vec![false; ages.len()])
+    /// When the ratings are not those of the results, or there is not one age for each player.
+    pub fn new(results: &PairResults, ratings: &Ratings, ages: &[Option<u32>]) -> Table {
+        Table::hiding(results, ratings, ages, &vec![false; ages.len()])
     }
 
-    /// The same without some players, by their place in the tally: they are rated and stored, and not shown.
+    /// The same without some players, by their place in the results: they are rated and stored, and not shown.
     ///
     /// # Panics
     /// As [`Table::new`].
-    pub fn hiding(tally: &PairResults, ratings: &Ratings, ages: &[Option<u32>], hidden: &[bool]) -> Table {
-        assert_eq!(tally.players(), ratings.players(), "the ratings are of this tally");
-        assert_eq!(ages.len(), tally.players().len(), "every player has an age or none");
-        let total = tally.total();
+    pub fn hiding(results: &PairResults, ratings: &Ratings, ages: &[Option<u32>], hidden: &[bool]) -> Table {
+        assert_eq!(results.players(), ratings.players(), "the ratings are of this results");
+        assert_eq!(ages.len(), results.players().len(), "every player has an age or none");
+        let total = results.total();
         let models: Vec<usize> = (0..ages.len()).filter(|&player| ages[player].is_some()).collect();
-        let places = (0..).zip(tally.records()).zip(ratings.above(&models));
+        let places = (0..).zip(results.records()).zip(ratings.above(&models));
         let mut lines: Vec<Line> =
             places.map(|((player, record), above_pool)| line(ratings, player, record, above_pool)).collect();
         lines.sort_by(|a, b| b.rating.elo.total_cmp(&a.rating.elo).then_with(|| a.player.cmp(&b.player)));
-        let diagnostics = diagnostics(tally);
-        let suspicion = goodness_of_fit(tally, ratings).and_then(|goodness_of_fit| suspicion(tally, &goodness_of_fit));
+        let diagnostics = diagnostics(results);
+        let suspicion =
+            goodness_of_fit(results, ratings).and_then(|goodness_of_fit| suspicion(results, &goodness_of_fit));
         let shown_ages: Vec<Option<u32>> =
             ages.iter().zip(hidden).map(|(&age, &hidden)| age.filter(|_| !hidden)).collect();
         let hidden: BTreeSet<String> =
-            tally.players().iter().zip(hidden).filter(|&(_, &hidden)| hidden).map(|(name, _)| name.clone()).collect();
+            results.players().iter().zip(hidden).filter(|&(_, &hidden)| hidden).map(|(name, _)| name.clone()).collect();
         let left_out = (!hidden.is_empty())
             .then(|| format!("retired models are not shown without --include-retired: {}", join(&hidden)));
         let notes = diagnostics.iter().map(Diagnostic::to_string).chain(suspicion).chain(left_out).collect();
@@ -221,18 +222,18 @@ mod tests {
 
     #[test]
     fn says_who_is_how_strong_and_how_sure_that_is() {
-        let mut tally = PairResults::new(["random", "run-1", "run-12"]);
+        let mut results = PairResults::new(["random", "run-1", "run-12"]);
         for _ in 0..10 {
-            tally.add("random", "run-1", White);
-            tally.add("run-1", "random", Black);
-            tally.add("run-12", "run-1", Black);
-            tally.add("run-1", "run-12", Black);
-            tally.add("run-1", "run-12", White);
+            results.add("random", "run-1", White);
+            results.add("run-1", "random", Black);
+            results.add("run-12", "run-1", Black);
+            results.add("run-1", "run-12", Black);
+            results.add("run-1", "run-12", White);
         }
-        tally.add("run-12", "run-1", Draw);
-        let prior = Prior { first_move: Belief::Normal(50.0), ..Prior::walk(&tally, 100.0) };
-        let ratings = Ratings::fit(&tally, &prior).expect("the pool can be rated");
-        let table = Table::new(&tally, &ratings, &[None, Some(1), Some(12)]);
+        results.add("run-12", "run-1", Draw);
+        let prior = Prior { first_move: Belief::Normal(50.0), ..Prior::walk(&results, 100.0) };
+        let ratings = Ratings::fit(&results, &prior).expect("the pool can be rated");
+        let table = Table::new(&results, &ratings, &[None, Some(1), Some(12)]);
         assert_eq!(table.lines()[0].player, "run-12");
         assert_eq!((table.lines()[2].games, table.lines()[2].points), (20, 0.0));
         let expected = "\
@@ -250,8 +251,8 @@ note: the left won every game against the right, so the gap is a guess: run-1, r
 
     #[test]
     fn an_empty_pool_prints_too() {
-        let tally = PairResults::default();
-        let ratings = Ratings::fit(&tally, &Prior::walk(&tally, 100.0)).expect("there is nothing to rate");
-        assert!(Table::new(&tally, &ratings, &[]).to_string().ends_with("0 of 0 games drawn"));
+        let results = PairResults::default();
+        let ratings = Ratings::fit(&results, &Prior::walk(&results, 100.0)).expect("there is nothing to rate");
+        assert!(Table::new(&results, &ratings, &[]).to_string().ends_with("0 of 0 games drawn"));
     }
 }

@@ -32,7 +32,7 @@ pub struct Args {
 
 /// What became of the records.
 #[derive(Debug, Default)]
-struct Tally {
+struct ImportTotals {
     games: usize,
     positions: usize,
     known: usize,
@@ -47,11 +47,11 @@ struct Tally {
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = Store::open(store)?.run(&args.run);
     let config = args.config.open(&run)?;
-    let mut importer = Importer { run: &run, config: &config, seen: published(&run)?, tally: Tally::default() };
+    let mut importer = Importer { run: &run, config: &config, seen: published(&run)?, totals: ImportTotals::default() };
     for path in args.files.iter().take_while(|_| !stop.requested()) {
         importer.file(path, stop)?;
     }
-    let Tally { games, positions, known, skipped } = importer.tally;
+    let ImportTotals { games, positions, known, skipped } = importer.totals;
     runtime::print(format!("imported {games} games with {positions} positions, {known} were there, left out {skipped}"))
 }
 
@@ -68,7 +68,7 @@ struct Importer<'a> {
     run: &'a Run,
     config: &'a RunConfig,
     seen: HashSet<GameId>,
-    tally: Tally,
+    totals: ImportTotals,
 }
 
 impl Importer<'_> {
@@ -87,9 +87,9 @@ impl Importer<'_> {
             let converted = found.and_then(|tree| converter.convert(number as u64, &tree));
             match converted {
                 Ok(game) if self.seen.insert(game.id) => games.push(game),
-                Ok(_) => self.tally.known += 1,
+                Ok(_) => self.totals.known += 1,
                 Err(why) => {
-                    self.tally.skipped += 1;
+                    self.totals.skipped += 1;
                     runtime::print(format!("{}, game {}: left out: {why}", path.display(), number + 1))?;
                 }
             }
@@ -106,8 +106,8 @@ impl Importer<'_> {
         let Some(first) = games.first() else { return Ok(()) };
         let file = FileRef { model: 0, stem: Stem::new(worker, first.index)? };
         self.run.games().publish_as(&file, games)?;
-        self.tally.games += games.len();
-        self.tally.positions += games.iter().map(GameRecord::positions).sum::<usize>();
+        self.totals.games += games.len();
+        self.totals.positions += games.iter().map(GameRecord::positions).sum::<usize>();
         games.clear();
         Ok(())
     }

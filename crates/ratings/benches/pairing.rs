@@ -58,9 +58,9 @@ fn main() {
         .find(|text| text != "--bench")
         .map_or(0, |text| text.parse().expect("the first seed is a number"));
     let normal: fn(&PairResults) -> Ratings =
-        |tally| Ratings::fit(tally, &Prior::normal(tally, 777.0)).expect("the run can be rated");
+        |results| Ratings::fit(results, &Prior::normal(results, 777.0)).expect("the run can be rated");
     let walk: fn(&PairResults) -> Ratings =
-        |tally| Ratings::of_runs(tally, |prior| prior).expect("the run can be rated").0;
+        |results| Ratings::of_runs(results, |prior| prior).expect("the run can be rated").0;
     let ways = [
         ("random", Choose::Random),
         ("random + near", Choose::Near),
@@ -93,20 +93,20 @@ fn report(way: &Way, first: u64) {
 fn run(way: &Way, seed: u64) -> Vec<Errors> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let strengths: Vec<f64> = (0..MODELS).map(|model| strength(model, &mut rng)).collect();
-    let mut tally = PairResults::new((1..=MODELS).map(|number| format!("r-{number}")));
+    let mut results = PairResults::new((1..=MODELS).map(|number| format!("r-{number}")));
     for model in 0..MODELS {
         for older in [1, 2, 3, 5, 8, 13, 21].into_iter().filter_map(|distance| model.checked_sub(distance)) {
-            meet(&mut tally, &strengths, older, model, &mut rng);
+            meet(&mut results, &strengths, older, model, &mut rng);
         }
     }
     let mut errors = Vec::new();
     for batch in 0..=BATCHES {
-        let ratings = (way.fit)(&tally);
+        let ratings = (way.fit)(&results);
         if LOOKS.contains(&batch) {
             errors.push(compare(&ratings, &strengths));
         }
         for (a, b) in choose(way.choose, &ratings, &mut rng) {
-            meet(&mut tally, &strengths, a, b, &mut rng);
+            meet(&mut results, &strengths, a, b, &mut rng);
         }
     }
     errors
@@ -118,12 +118,12 @@ fn strength(model: usize, rng: &mut impl Rng) -> f64 {
     1500.0 * (1.0 - (-(model as f64) / 10.0).exp()) + 40.0 * bump
 }
 
-fn meet(tally: &mut PairResults, strengths: &[f64], a: usize, b: usize, rng: &mut impl Rng) {
+fn meet(results: &mut PairResults, strengths: &[f64], a: usize, b: usize, rng: &mut impl Rng) {
     for game in 0..GAMES {
         let (black, white) = if game % 2 == 0 { (a, b) } else { (b, a) };
         let chances = Chances::of((strengths[black] - strengths[white]) / ELO, None);
         let outcome = if rng.random_bool(chances.black) { Outcome::Black } else { Outcome::White };
-        tally.add(&format!("r-{}", black + 1), &format!("r-{}", white + 1), outcome);
+        results.add(&format!("r-{}", black + 1), &format!("r-{}", white + 1), outcome);
     }
 }
 

@@ -20,30 +20,30 @@ const MODELS: usize = 30;
 fn main() {
     println!("{SEEDS} seeds                 all   steps  within  regret");
     let fixed = |name: &str, prior: &dyn Fn(&PairResults) -> Prior| {
-        report(name, &|tally| {
+        report(name, &|results| {
             // The colours are known to be equal here, as they are to the figures this is compared with.
-            let prior = Prior { first_move: Belief::Zero, ..prior(tally) };
-            Ratings::fit(tally, &prior).expect("the run can be rated")
+            let prior = Prior { first_move: Belief::Zero, ..prior(results) };
+            Ratings::fit(results, &prior).expect("the run can be rated")
         });
     };
-    fixed("none: N(0, 5000)", &|tally| Prior::normal(tally, 5000.0));
+    fixed("none: N(0, 5000)", &|results| Prior::normal(results, 5000.0));
     for sd in [388.0, 1000.0] {
-        fixed(&format!("N(0, {sd})"), &|tally| Prior::normal(tally, sd));
+        fixed(&format!("N(0, {sd})"), &|results| Prior::normal(results, sd));
     }
     for step in [50.0, 100.0, 150.0, 200.0] {
-        fixed(&format!("walk of {step}"), &|tally| Prior::walk(tally, step));
+        fixed(&format!("walk of {step}"), &|results| Prior::walk(results, step));
     }
-    report("walk, step by evidence", &|tally| {
+    report("walk, step by evidence", &|results| {
         let prior = |prior| Prior { first_move: Belief::Zero, ..prior };
-        Ratings::of_runs(tally, prior).expect("the run can be rated").0
+        Ratings::of_runs(results, prior).expect("the run can be rated").0
     });
 }
 
 fn report(name: &str, fit: &dyn Fn(&PairResults) -> Ratings) {
     let mut sums = [0.0; 4];
     for seed in 0..SEEDS {
-        let (strengths, tally) = run(seed);
-        sums.iter_mut().zip(compare(&fit(&tally), &strengths)).for_each(|(sum, error)| *sum += error / SEEDS as f64);
+        let (strengths, results) = run(seed);
+        sums.iter_mut().zip(compare(&fit(&results), &strengths)).for_each(|(sum, error)| *sum += error / SEEDS as f64);
     }
     let [all, steps, within, regret] = sums;
     println!("{name:24} {all:6.1}  {steps:6.1}  {within:6.3}  {regret:6.1}");
@@ -57,16 +57,16 @@ fn run(seed: u64) -> (Vec<f64>, PairResults) {
         1200.0 * (1.0 - (-(model as f64) / 9.0).exp()) + 40.0 * bump
     };
     let strengths: Vec<f64> = (0..MODELS).map(&mut strength).collect();
-    let mut tally = PairResults::new((1..=MODELS).map(|number| format!("r-{number}")));
+    let mut results = PairResults::new((1..=MODELS).map(|number| format!("r-{number}")));
     for model in 0..MODELS {
         for older in [1, 2, 5, 13].into_iter().filter_map(|distance| model.checked_sub(distance)) {
             for (black, white) in [(older, model), (model, older)] {
                 let outcome = play(strengths[black] - strengths[white], &mut rng);
-                tally.add(&format!("r-{}", black + 1), &format!("r-{}", white + 1), outcome);
+                results.add(&format!("r-{}", black + 1), &format!("r-{}", white + 1), outcome);
             }
         }
     }
-    (strengths, tally)
+    (strengths, results)
 }
 
 fn play(lead: f64, rng: &mut impl Rng) -> Outcome {

@@ -19,16 +19,18 @@ const PLAYERS: usize = 2000;
 const GAMES: usize = 1_000_000;
 
 fn main() {
-    let tally = timed("counting the games", played);
-    println!("{} pairings", tally.scores().count());
-    timed("looking for gaps", || diagnostics(&tally));
+    let results = timed("counting the games", played);
+    println!("{} pairings", results.scores().count());
+    timed("looking for gaps", || diagnostics(&results));
     let ratings = timed("maximum likelihood, with covariance", || {
-        Leaderboard::without_prior(&tally, &[], true).expect("everybody can be compared").ratings
+        Leaderboard::without_prior(&results, &[], true).expect("everybody can be compared").ratings
     });
-    timed("goodness_of_fit", || goodness_of_fit(&tally, &ratings));
-    timed("a walk of given step", || Ratings::fit(&tally, &Prior::walk(&tally, 50.0)).expect("the run can be rated"));
+    timed("goodness_of_fit", || goodness_of_fit(&results, &ratings));
+    timed("a walk of given step", || {
+        Ratings::fit(&results, &Prior::walk(&results, 50.0)).expect("the run can be rated")
+    });
     let ratings = timed("a walk with its step by evidence", || {
-        Ratings::of_runs(&tally, |prior| prior).expect("the run can be rated").0
+        Ratings::of_runs(&results, |prior| prior).expect("the run can be rated").0
     });
     timed("all places in the pool", || ratings.above_pool());
     let ages: Vec<Option<u32>> = (1..=PLAYERS as u32).map(Some).collect();
@@ -44,15 +46,15 @@ fn main() {
 fn played() -> PairResults {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     let names: Vec<String> = (1..=PLAYERS).map(|number| format!("r-{number}")).collect();
-    let mut tally = PairResults::new(&names);
+    let mut results = PairResults::new(&names);
     for _ in 0..GAMES {
         let black = rng.random_range(0..PLAYERS);
         let white = (black + PLAYERS + rng.random_range(1..400) - 200).rem_euclid(PLAYERS);
         let lead = black as f64 - white as f64 + 20.0;
         let black_wins = rng.random_bool(Chances::of(lead.clamp(-500.0, 500.0) / ELO, None).black);
-        tally.add(&names[black], &names[white], if black_wins { Outcome::Black } else { Outcome::White });
+        results.add(&names[black], &names[white], if black_wins { Outcome::Black } else { Outcome::White });
     }
-    tally
+    results
 }
 
 fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {

@@ -94,41 +94,41 @@ fn run(way: &Way, scale: f64, seed: u64) -> [f64; 5] {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let bumps: Vec<f64> = (0..=MODELS).map(|_| StandardNormal.sample(&mut rng)).collect();
     let strength = |number: u32| scale * (strength(number) + 40.0 * bumps[number as usize]);
-    let (mut tally, mut played) = (PairResults::default(), 0);
-    let mut meet = |tally: &mut PairResults, a: u32, b: u32, games: u32, rng: &mut Xoshiro256PlusPlus| {
+    let (mut results, mut played) = (PairResults::default(), 0);
+    let mut meet = |results: &mut PairResults, a: u32, b: u32, games: u32, rng: &mut Xoshiro256PlusPlus| {
         for game in 0..games {
             let (black, white) = if game % 2 == 0 { (a, b) } else { (b, a) };
             let chances = Chances::of((strength(black) - strength(white)) / ELO, None);
             let outcome = if rng.random_bool(chances.black) { Outcome::Black } else { Outcome::White };
-            tally.add(&name(black), &name(white), outcome);
+            results.add(&name(black), &name(white), outcome);
         }
         played += games;
     };
     for newest in (1..=MODELS).filter(|&number| number % way.every == 0) {
-        tally.enter(&name(newest));
+        results.enter(&name(newest));
         let before = newest - way.every;
         match way.about {
             Some(about) if before > 0 => {
                 for _ in 0..way.pairs {
-                    let [a, b] = choose(&tally, about, way.games, &mut rng);
-                    meet(&mut tally, a, b, way.games, &mut rng);
+                    let [a, b] = choose(&results, about, way.games, &mut rng);
+                    meet(&mut results, a, b, way.games, &mut rng);
                 }
             }
-            _ => meet(&mut tally, before, newest, way.games, &mut rng),
+            _ => meet(&mut results, before, newest, way.games, &mut rng),
         }
     }
     for other in [0, MODELS / 2] {
-        meet(&mut tally, other, MODELS, way.last, &mut rng);
+        meet(&mut results, other, MODELS, way.last, &mut rng);
     }
     for _ in 0..way.last_pairs {
-        let [_, largest, newest] = margins(&tally);
+        let [_, largest, newest] = margins(&results);
         if largest.max(newest) > way.margin {
-            let [a, b] = choose(&tally, way.about.unwrap_or_default(), way.games, &mut rng);
-            meet(&mut tally, a, b, way.games, &mut rng);
+            let [a, b] = choose(&results, way.about.unwrap_or_default(), way.games, &mut rng);
+            meet(&mut results, a, b, way.games, &mut rng);
         }
     }
-    let [mean, largest, newest] = margins(&tally);
-    [f64::from(played), mean, largest, newest, within(&tally, &strength)]
+    let [mean, largest, newest] = margins(&results);
+    [f64::from(played), mean, largest, newest, within(&results, &strength)]
 }
 
 /// Elo of a model, 0 being `random`.
@@ -144,14 +144,14 @@ fn age(player: &str) -> Option<u32> {
     player.strip_prefix("r-")?.parse().ok()
 }
 
-fn rate(tally: &PairResults) -> Ratings {
-    Ratings::of_runs(tally, |prior| prior).expect("the run can be rated").0
+fn rate(results: &PairResults) -> Ratings {
+    Ratings::of_runs(results, |prior| prior).expect("the run can be rated").0
 }
 
 /// Two models to meet next.
-fn choose(tally: &PairResults, about: Objective, games: u32, rng: &mut impl Rng) -> [u32; 2] {
-    let ages: Vec<Option<u32>> = tally.players().iter().map(|player| age(player)).collect();
-    let (ratings, in_flight) = (rate(tally), InFlight::default());
+fn choose(results: &PairResults, about: Objective, games: u32, rng: &mut impl Rng) -> [u32; 2] {
+    let ages: Vec<Option<u32>> = results.players().iter().map(|player| age(player)).collect();
+    let (ratings, in_flight) = (rate(results), InFlight::default());
     let cost = |a: usize, b: usize| if ages[a].is_some() && ages[b].is_some() { 1.0 } else { f64::INFINITY };
     let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
     loop {
@@ -162,16 +162,16 @@ fn choose(tally: &PairResults, about: Objective, games: u32, rng: &mut impl Rng)
     }
 }
 
-fn models(tally: &PairResults) -> Vec<usize> {
-    (0..tally.players().len()).filter(|&player| age(&tally.players()[player]).is_some()).collect()
+fn models(results: &PairResults) -> Vec<usize> {
+    (0..results.players().len()).filter(|&player| age(&results.players()[player]).is_some()).collect()
 }
 
 /// Of the models' ratings above their mean, the mean and the largest margin; and that of the newest minus the oldest.
-fn margins(tally: &PairResults) -> [f64; 3] {
-    let (ratings, models) = (rate(tally), models(tally));
+fn margins(results: &PairResults) -> [f64; 3] {
+    let (ratings, models) = (rate(results), models(results));
     let above = ratings.above(&models);
     let margins: Vec<f64> = models.iter().map(|&model| above[model].margin()).collect();
-    let by_age = |&model: &usize| age(&tally.players()[model]);
+    let by_age = |&model: &usize| age(&results.players()[model]);
     let (newest, oldest) =
         (models.iter().max_by_key(|&model| by_age(model)), models.iter().min_by_key(|&model| by_age(model)));
     let gain = ratings.difference(*newest.expect("there are models"), *oldest.expect("there are models"));
@@ -180,12 +180,12 @@ fn margins(tally: &PairResults) -> [f64; 3] {
 }
 
 /// The share of models whose interval holds their true strength.
-fn within(tally: &PairResults, strength: &dyn Fn(u32) -> f64) -> f64 {
-    let models = models(tally);
+fn within(results: &PairResults, strength: &dyn Fn(u32) -> f64) -> f64 {
+    let models = models(results);
     let truth: Vec<f64> =
-        models.iter().map(|&model| strength(age(&tally.players()[model]).expect("a model"))).collect();
+        models.iter().map(|&model| strength(age(&results.players()[model]).expect("a model"))).collect();
     let mean = truth.iter().sum::<f64>() / truth.len() as f64;
-    let above = rate(tally).above(&models);
+    let above = rate(results).above(&models);
     let holds = models
         .iter()
         .zip(&truth)

@@ -63,17 +63,17 @@ pub enum RatingError {
 }
 
 impl Ratings {
-    /// Rates every player of the tally, those without games by the prior alone.
+    /// Rates every player of the results, those without games by the prior alone.
     ///
     /// # Errors
     /// When the games and the prior together do not determine every rating.
-    pub fn fit(tally: &PairResults, prior: &Prior) -> Result<Ratings, RatingError> {
-        let layout = Layout::new(tally, prior);
-        let top = Posterior::new(tally, prior, &layout).climb(None)?;
-        Ok(Ratings::at(tally, &layout, &top))
+    pub fn fit(results: &PairResults, prior: &Prior) -> Result<Ratings, RatingError> {
+        let layout = Layout::new(results, prior);
+        let top = Posterior::new(results, prior, &layout).climb(None)?;
+        Ok(Ratings::at(results, &layout, &top))
     }
 
-    fn at(tally: &PairResults, layout: &Layout, top: &Optimum) -> Ratings {
+    fn at(results: &PairResults, layout: &Layout, top: &Optimum) -> Ratings {
         let inverse = top.precision.inverse();
         let first_move = layout.first_move().map_or(Estimate { elo: 0.0, error: 0.0 }, |index| Estimate {
             elo: ELO * top.at[index],
@@ -87,7 +87,7 @@ impl Ratings {
             draws: layout.draws().map(|index| top.at[index]),
             log_posterior: top.log_posterior,
             log_evidence: top.log_evidence(),
-            players: tally.players().to_vec(),
+            players: results.players().to_vec(),
         }
     }
 
@@ -99,16 +99,16 @@ impl Ratings {
     ///
     /// # Errors
     /// As [`Ratings::fit`].
-    pub fn of_runs(tally: &PairResults, change: impl Fn(Prior) -> Prior) -> Result<(Ratings, f64), RatingError> {
+    pub fn of_runs(results: &PairResults, change: impl Fn(Prior) -> Prior) -> Result<(Ratings, f64), RatingError> {
         let steps: Vec<(f64, f64)> = Prior::steps().collect();
-        let priors: Vec<Prior> = steps.iter().map(|&(step, _)| change(Prior::walk(tally, step))).collect();
+        let priors: Vec<Prior> = steps.iter().map(|&(step, _)| change(Prior::walk(results, step))).collect();
         // The priors differ in their widths only, so they share a layout.
-        let layout = Layout::new(tally, &priors[0]);
+        let layout = Layout::new(results, &priors[0]);
         let mut tops: Vec<Optimum> = Vec::new();
         let mut logs: Vec<f64> = Vec::new();
         for (prior, (_, log_probability)) in priors.iter().zip(&steps) {
             let near = tops.last().map(|top| top.at.as_slice());
-            let top = Posterior::new(tally, prior, &layout).climb(near)?;
+            let top = Posterior::new(results, prior, &layout).climb(near)?;
             logs.push(top.log_evidence() + log_probability);
             tops.push(top);
             // Past its only peak the evidence falls, and wider steps have no weight either.
@@ -120,11 +120,11 @@ impl Ratings {
         let best = (0..logs.len()).max_by(|&a, &b| logs[a].total_cmp(&logs[b])).expect("there are steps");
         let weighed = tops.iter().zip(&logs).map(|(top, log)| ((log - logs[best]).exp(), top));
         let parts = weighed.filter(|&(weight, _)| weight > NEGLIGIBLE);
-        let ratings = mix(parts.map(|(weight, top)| (weight, Ratings::at(tally, &layout, top))));
+        let ratings = mix(parts.map(|(weight, top)| (weight, Ratings::at(results, &layout, top))));
         Ok((ratings, steps[best].0))
     }
 
-    /// The players, in the order of the tally.
+    /// The players, in the order of the results.
     pub fn players(&self) -> &[String] {
         &self.players
     }
@@ -216,12 +216,12 @@ impl Ratings {
             + 2.0 * a * b * (self.with_first_move[first] - self.with_first_move[second])
     }
 
-    /// ln p(results, strengths | prior) at the top, up to a constant of the tally.
+    /// ln p(results, strengths | prior) at the top, up to a constant of the results.
     pub fn log_posterior(&self) -> f64 {
         self.log_posterior
     }
 
-    /// Laplace's approximation of ln p(results | prior), up to a constant of the tally: what to compare priors by.
+    /// Laplace's approximation of ln p(results | prior), up to a constant of the results: what to compare priors by.
     pub fn log_evidence(&self) -> f64 {
         self.log_evidence
     }

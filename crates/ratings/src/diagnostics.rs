@@ -21,44 +21,44 @@ pub enum Diagnostic {
     OneWay(Vec<Vec<String>>),
 }
 
-/// Everything in a tally that the prior alone decides.
+/// Everything in a results that the prior alone decides.
 ///
 /// Without a prior the ratings are finite exactly if every player can be reached from every other along games in which
 /// points were won (Ford, American Mathematical Monthly 64, 1957).
-pub fn diagnostics(tally: &PairResults) -> Vec<Diagnostic> {
-    let records = tally.records();
+pub fn diagnostics(results: &PairResults) -> Vec<Diagnostic> {
+    let records = results.records();
     let (idle, active): (Vec<usize>, Vec<usize>) = (0..records.len()).partition(|&player| records[player].games == 0);
-    let beats = WinGraph::new(tally);
+    let beats = WinGraph::new(results);
     let groups = beats.groups(&active);
     let mut diagnostics = Vec::new();
     if !idle.is_empty() {
-        diagnostics.push(Diagnostic::Idle(names(tally, &idle)));
+        diagnostics.push(Diagnostic::Idle(names(results, &idle)));
     }
     if groups.len() > 1 {
-        diagnostics.push(Diagnostic::Apart(groups.iter().map(|group| names(tally, group)).collect()));
+        diagnostics.push(Diagnostic::Apart(groups.iter().map(|group| names(results, group)).collect()));
     }
     let of_one_kind = |kind: fn(&Record) -> bool| -> Vec<usize> {
         active.iter().copied().filter(|&player| kind(&records[player])).collect()
     };
     let unbeaten = of_one_kind(|record| record.points == f64::from(record.games));
     if !unbeaten.is_empty() {
-        diagnostics.push(Diagnostic::Unbeaten(names(tally, &unbeaten)));
+        diagnostics.push(Diagnostic::Unbeaten(names(results, &unbeaten)));
     }
     let pointless = of_one_kind(|record| record.points == 0.0);
     if !pointless.is_empty() {
-        diagnostics.push(Diagnostic::Pointless(names(tally, &pointless)));
+        diagnostics.push(Diagnostic::Pointless(names(results, &pointless)));
     }
     for group in &groups {
         let classes = beats.classes(group);
         if classes.len() > 1 {
-            diagnostics.push(Diagnostic::OneWay(classes.iter().map(|class| names(tally, class)).collect()));
+            diagnostics.push(Diagnostic::OneWay(classes.iter().map(|class| names(results, class)).collect()));
         }
     }
     diagnostics
 }
 
-fn names(tally: &PairResults, players: &[usize]) -> Vec<String> {
-    players.iter().map(|&player| tally.players()[player].clone()).collect()
+fn names(results: &PairResults, players: &[usize]) -> Vec<String> {
+    players.iter().map(|&player| results.players()[player].clone()).collect()
 }
 
 impl fmt::Display for Diagnostic {
@@ -98,17 +98,17 @@ mod tests {
 
     /// `a>b` a win of a, `a=b` a draw; other words join without a game.
     fn told(games: &str) -> Vec<String> {
-        let mut tally = PairResults::default();
+        let mut results = PairResults::default();
         for game in games.split_whitespace() {
             if let Some((winner, loser)) = game.split_once('>') {
-                tally.add(winner, loser, Black);
+                results.add(winner, loser, Black);
             } else if let Some((one, other)) = game.split_once('=') {
-                tally.add(one, other, Draw);
+                results.add(one, other, Draw);
             } else {
-                tally.enter(game);
+                results.enter(game);
             }
         }
-        diagnostics(&tally).iter().map(Diagnostic::to_string).collect()
+        diagnostics(&results).iter().map(Diagnostic::to_string).collect()
     }
 
     #[test]

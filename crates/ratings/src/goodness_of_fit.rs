@@ -57,9 +57,9 @@ struct Cell {
 /// expectation (Pregibon, Annals of Statistics 9, 1981). With few games to a pair X² is not distributed as χ²; its mean
 /// and variance are known, so it is compared with the multiple of a χ² that has both (Satterthwaite, Biometrics
 /// Bulletin 2, 1946). `None` when the games leave nothing over to test with.
-pub fn goodness_of_fit(tally: &PairResults, ratings: &Ratings) -> Option<GoodnessOfFit> {
+pub fn goodness_of_fit(results: &PairResults, ratings: &Ratings) -> Option<GoodnessOfFit> {
     let mut cells: BTreeMap<(usize, usize), Cell> = BTreeMap::new();
-    for (black, white, score) in tally.scores() {
+    for (black, white, score) in results.scores() {
         let chances = ratings.chances(black, white);
         let games = f64::from(score.games());
         let points = f64::from(score.black) + 0.5 * f64::from(score.draws);

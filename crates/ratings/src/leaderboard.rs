@@ -11,7 +11,7 @@ use crate::win_graph::WinGraph;
 pub struct Leaderboard {
     /// The strengths. Without a prior only players of one group may be compared.
     pub ratings: Ratings,
-    /// Every player, in the order of the tally.
+    /// Every player, in the order of the results.
     pub players: Vec<Placing>,
     /// What the first move is worth; `None` where that was not asked for, or the games do not say.
     pub first_move: Option<Estimate>,
@@ -44,8 +44,8 @@ impl Leaderboard {
     ///
     /// # Errors
     /// As [`Ratings::fit`].
-    pub fn with_prior(tally: &PairResults, prior: &Prior, anchored: bool) -> Result<Leaderboard, RatingError> {
-        Ratings::fit(tally, prior).map(|ratings| Leaderboard::on_one_scale(ratings, anchored, prior.first_move))
+    pub fn with_prior(results: &PairResults, prior: &Prior, anchored: bool) -> Result<Leaderboard, RatingError> {
+        Ratings::fit(results, prior).map(|ratings| Leaderboard::on_one_scale(ratings, anchored, prior.first_move))
     }
 
     /// Everybody on one scale, from ratings that are on one.
@@ -68,17 +68,17 @@ impl Leaderboard {
     /// # Errors
     /// As [`Ratings::fit`].
     pub fn without_prior(
-        tally: &PairResults,
+        results: &PairResults,
         anchors: &[Anchor],
         first_move: bool,
     ) -> Result<Leaderboard, RatingError> {
-        let groups = groups(tally, anchors);
-        let mut group_of = vec![0; tally.players().len()];
+        let groups = groups(results, anchors);
+        let mut group_of = vec![0; results.players().len()];
         groups.iter().enumerate().for_each(|(group, players)| players.iter().for_each(|&p| group_of[p] = group));
-        let inside = tally.filtered(|black, white| group_of[black] == group_of[white]);
+        let inside = results.filtered(|black, white| group_of[black] == group_of[white]);
         let anchored = |group: &[usize]| anchors.iter().any(|anchor| group.contains(&anchor.player));
         let known = first_move && colours::tell_the_first_move(&inside, anchors);
-        let mut prior = Prior { first_move: if known { Belief::Free } else { Belief::Zero }, ..Prior::none(tally) };
+        let mut prior = Prior { first_move: if known { Belief::Free } else { Belief::Zero }, ..Prior::none(results) };
         prior.fixed.clear();
         let mut prior = prior.anchored(anchors);
         prior.fixed.extend(groups.iter().filter(|group| !anchored(group)).map(|group| (group[0], 0.0)));
@@ -94,17 +94,17 @@ impl Leaderboard {
                 players[player] = Placing { group, rating, bound: None };
             }
         }
-        bound(tally, &ratings, &mut players);
+        bound(results, &ratings, &mut players);
         Ok(Leaderboard { first_move: known.then(|| ratings.first_move()), ratings, players })
     }
 }
 
 /// The players in groups that games without a prior can compare.
-fn groups(tally: &PairResults, anchors: &[Anchor]) -> Vec<Vec<usize>> {
-    let mut beats = WinGraph::new(tally);
+fn groups(results: &PairResults, anchors: &[Anchor]) -> Vec<Vec<usize>> {
+    let mut beats = WinGraph::new(results);
     let anchored: Vec<usize> = anchors.iter().map(|anchor| anchor.player).collect();
     beats.join(&anchored);
-    let everybody: Vec<usize> = (0..tally.players().len()).collect();
+    let everybody: Vec<usize> = (0..results.players().len()).collect();
     let mut groups = beats.classes(&everybody);
     let holds_anchor = |group: &[usize]| anchored.iter().any(|player| group.contains(player));
     groups.sort_by_key(|group| (!holds_anchor(group), std::cmp::Reverse(group.len())));
@@ -112,10 +112,10 @@ fn groups(tally: &PairResults, anchors: &[Anchor]) -> Vec<Vec<usize>> {
 }
 
 /// Bounds for players without a rating whose opponents all have one, on one scale, and whose score is perfect.
-fn bound(tally: &PairResults, ratings: &Ratings, players: &mut [Placing]) {
-    let records = tally.records();
+fn bound(results: &PairResults, ratings: &Ratings, players: &mut [Placing]) {
+    let records = results.records();
     for player in (0..players.len()).filter(|&player| players[player].rating.is_none()).collect::<Vec<_>>() {
-        let games: Vec<(usize, f64, u32)> = tally
+        let games: Vec<(usize, f64, u32)> = results
             .scores()
             .filter_map(|(black, white, score)| match player {
                 _ if player == black => Some((white, 1.0, score.games())),

@@ -1,7 +1,7 @@
 //! How strong players are, how sure that is, and who should meet next.
 //!
 //! The cast: a [`PairResults`] is everything that was played. [`Ratings`] are strengths with their covariance, fitted to a
-//! tally under a [`Prior`]; [`Leaderboard`] are ratings that invent nothing, [`diagnostics`] is what the games cannot say,
+//! results under a [`Prior`]; [`Leaderboard`] are ratings that invent nothing, [`diagnostics`] is what the games cannot say,
 //! however good the arithmetic, and a [`goodness_of_fit`](goodness_of_fit()) what they say against the model. [`pairing`] names the pair whose games
 //! teach most.
 

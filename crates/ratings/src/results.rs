@@ -43,11 +43,11 @@ pub struct PairResults {
 impl PairResults {
     /// A pool of these players, none of whom has played. A name given twice is one player.
     pub fn new(players: impl IntoIterator<Item = impl Into<String>>) -> PairResults {
-        let mut tally = PairResults::default();
+        let mut results = PairResults::default();
         for player in players {
-            tally.enter(&player.into());
+            results.enter(&player.into());
         }
-        tally
+        results
     }
 
     /// The place of a player, who joins the pool if not yet in it.
@@ -145,28 +145,31 @@ mod tests {
 
     #[test]
     fn counts_by_colour_and_adds_up() {
-        let mut tally = PairResults::new(["c", "a", "c"]);
-        assert_eq!(tally.players(), ["c", "a"]);
+        let mut results = PairResults::new(["c", "a", "c"]);
+        assert_eq!(results.players(), ["c", "a"]);
         for (black, white, outcome) in [
             ("a", "b", Outcome::Black),
             ("b", "a", Outcome::Black),
             ("b", "a", Outcome::Draw),
             ("a", "b", Outcome::Black),
         ] {
-            tally.add(black, white, outcome);
+            results.add(black, white, outcome);
         }
-        tally.add("a", "a", Outcome::Black);
+        results.add("a", "a", Outcome::Black);
         let (c, a, b) = (0, 1, 2);
-        assert_eq!((tally.place("b"), tally.place("d")), (Some(b), None));
-        assert_eq!(tally.total(), Score { black: 3, white: 0, draws: 1 });
+        assert_eq!((results.place("b"), results.place("d")), (Some(b), None));
+        assert_eq!(results.total(), Score { black: 3, white: 0, draws: 1 });
         let record = |games, points| Record { games, points };
-        assert_eq!(tally.records(), [record(0, 0.0), record(4, 2.5), record(4, 1.5)]);
-        assert_eq!((tally.between(a, b), tally.between(b, a), tally.between(a, c)), ((4, 2.5), (4, 1.5), (0, 0.0)));
+        assert_eq!(results.records(), [record(0, 0.0), record(4, 2.5), record(4, 1.5)]);
+        assert_eq!(
+            (results.between(a, b), results.between(b, a), results.between(a, c)),
+            ((4, 2.5), (4, 1.5), (0, 0.0))
+        );
         let mut twice = PairResults::new(["a"]);
-        twice.extend(&tally);
-        twice.extend(&tally);
+        twice.extend(&results);
+        twice.extend(&results);
         assert_eq!((twice.players(), twice.between(0, 2)), (["a", "c", "b"].map(str::to_owned).as_slice(), (8, 5.0)));
-        let without = tally.filtered(|black, _| black != a);
-        assert_eq!((without.players(), without.total().games()), (tally.players(), 2));
+        let without = results.filtered(|black, _| black != a);
+        assert_eq!((without.players(), without.total().games()), (results.players(), 2));
     }
 }

@@ -11,10 +11,10 @@ pub(crate) struct WinGraph {
 }
 
 impl WinGraph {
-    pub(crate) fn new(tally: &PairResults) -> WinGraph {
-        let nobody = vec![Vec::new(); tally.players().len()];
+    pub(crate) fn new(results: &PairResults) -> WinGraph {
+        let nobody = vec![Vec::new(); results.players().len()];
         let mut beats = WinGraph { over: nobody.clone(), under: nobody };
-        for (black, white, score) in tally.scores() {
+        for (black, white, score) in results.scores() {
             if score.black + score.draws > 0 {
                 beats.add(black, white);
             }

@@ -43,20 +43,20 @@ impl Arena {
         let pool = self.rated.pool()?;
         let models = self.rated.shown_models()?.into_iter().chain([ModelId::Random]).map(PlayerId::from);
         let engines = self.place.engines.engine.iter().map(|engine| PlayerId::Engine(engine.name.clone()));
-        let tally = pool.tally(models.chain(engines).collect::<Vec<_>>());
-        let ratings = self.rated.fit(&tally, |prior| prior)?;
-        let ages = self.rated.ages(&tally);
-        monitor::note_ratings(&tally, &ratings, &ages);
+        let results = pool.results(models.chain(engines).collect::<Vec<_>>());
+        let ratings = self.rated.fit(&results, |prior| prior)?;
+        let ages = self.rated.ages(&results);
+        monitor::note_ratings(&results, &ratings, &ages);
         // The games so far are part of the seed, so that the same question gets another answer when something is new;
         // so is the worker, so that several at once share near-ties among them.
         let mut rng =
             Seed::seed_from_u64(game_seed(self.config().seed, &self.place.worker, "pair", pool.games() as u64));
         let games = u32::try_from(self.config().evaluate.games_per_pair).unwrap_or(u32::MAX);
-        let in_flight = self.in_flight(&tally)?;
-        let hidden = self.rated.hidden_players(&tally)?;
+        let in_flight = self.in_flight(&results)?;
+        let hidden = self.rated.hidden_players(&results)?;
         let is_retired = |player: usize| hidden[player];
         // Nothing is learned for what it costs; random choices do not look at the cost and are drawn again.
-        let players: Vec<Option<PlayerId>> = tally.players().iter().map(|name| name.parse().ok()).collect();
+        let players: Vec<Option<PlayerId>> = results.players().iter().map(|name| name.parse().ok()).collect();
         let seconds = |player: usize| self.pace.of(players[player].as_ref());
         // What others are playing is left to them, as long as there is another pair.
         let active = (0..players.len()).filter(|&player| !is_retired(player)).count();
@@ -68,7 +68,7 @@ impl Arena {
         let cost =
             |one: usize, other: usize| if is_free(one, other) { seconds(one) + seconds(other) } else { f64::INFINITY };
         let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
-        let id = |player: usize| tally.players()[player].parse().ok();
+        let id = |player: usize| results.players()[player].parse().ok();
         Ok(draw_free(&question, about, &is_free, &mut rng).and_then(|choice| {
             let in_flight = in_flight.between(choice.first, choice.second);
             let (first, second) = id(choice.first).zip(id(choice.second))?;
@@ -77,10 +77,10 @@ impl Arena {
     }
 
     /// What other evaluators are playing now.
-    fn in_flight(&self, tally: &PairResults) -> Result<InFlight, EvaluatorError> {
+    fn in_flight(&self, results: &PairResults) -> Result<InFlight, EvaluatorError> {
         let mut in_flight = InFlight::default();
         for claim in self.rated.run().claims().list(CLAIM_LASTS)? {
-            if let (Some(first), Some(second)) = (tally.place(&claim.first), tally.place(&claim.second)) {
+            if let (Some(first), Some(second)) = (results.place(&claim.first), results.place(&claim.second)) {
                 in_flight.add(first, second, u32::try_from(claim.numbers.len()).unwrap_or(u32::MAX));
             }
         }

@@ -80,23 +80,28 @@ pub struct Rated {
 }
 
 impl Report {
-    pub(super) fn new(tally: &PairResults, standings: &Leaderboard, wish: &Request, warnings: Vec<String>) -> Report {
-        let against = match (wish.anchors.is_empty(), standings.players.iter().any(|player| player.group > 0)) {
+    pub(super) fn new(
+        results: &PairResults,
+        leaderboard: &Leaderboard,
+        wish: &Request,
+        warnings: Vec<String>,
+    ) -> Report {
+        let against = match (wish.anchors.is_empty(), leaderboard.players.iter().any(|player| player.group > 0)) {
             (false, false) => "the anchors",
             (false, true) => "the anchors in group 0, the mean of the group in others",
             (true, false) => "the mean of the pool",
             (true, true) => "the mean of the group",
         };
-        let total = tally.total();
+        let total = results.total();
         Report {
             against,
             prior: wish.prior.to_string(),
             step: None,
             games: total.games(),
             draws: total.draws,
-            ratings: rated(tally, standings),
-            first_move: standings.first_move.map(Numbers::from),
-            ln_nu: standings.ratings.draws(),
+            ratings: rated(results, leaderboard),
+            first_move: leaderboard.first_move.map(Numbers::from),
+            ln_nu: leaderboard.ratings.draws(),
             link: None,
             goodness_of_fit: None,
             warnings,
@@ -104,24 +109,24 @@ impl Report {
     }
 }
 
-fn rated(tally: &PairResults, standings: &Leaderboard) -> Vec<Rated> {
-    let elo = |player: usize| standings.players[player].rating.map_or(f64::NEG_INFINITY, |rating| rating.elo);
-    let mut order: Vec<usize> = (0..standings.players.len()).collect();
+fn rated(results: &PairResults, leaderboard: &Leaderboard) -> Vec<Rated> {
+    let elo = |player: usize| leaderboard.players[player].rating.map_or(f64::NEG_INFINITY, |rating| rating.elo);
+    let mut order: Vec<usize> = (0..leaderboard.players.len()).collect();
     order.sort_by(|&a, &b| {
-        let group = |player: usize| standings.players[player].group;
-        let names = tally.players();
+        let group = |player: usize| leaderboard.players[player].group;
+        let names = results.players();
         group(a).cmp(&group(b)).then(elo(b).total_cmp(&elo(a))).then_with(|| names[a].cmp(&names[b]))
     });
-    let records = tally.records();
+    let records = results.records();
     let below = |place: usize| {
         let (&player, &next) = (order.get(place)?, order.get(place + 1)?);
-        let same = standings.players[player].group == standings.players[next].group;
-        same.then(|| standings.ratings.superiority(player, next))
+        let same = leaderboard.players[player].group == leaderboard.players[next].group;
+        same.then(|| leaderboard.ratings.superiority(player, next))
     };
     let rated = order.iter().enumerate().map(|(place, &player)| {
-        let standing = standings.players[player];
+        let standing = leaderboard.players[player];
         Rated {
-            player: tally.players()[player].clone(),
+            player: results.players()[player].clone(),
             elo: standing.rating.map(|rating| rating.elo),
             se: standing.rating.map(|rating| rating.error),
             interval: standing.rating.map(|rating| [rating.elo - rating.margin(), rating.elo + rating.margin()]),

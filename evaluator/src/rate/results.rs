@@ -70,7 +70,7 @@ const COLUMNS: [&str; 4] = ["game_id", "black", "white", "result"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Results {
     /// The results.
-    pub tally: PairResults,
+    pub results: PairResults,
     /// Lines that repeat a game word for word; each game counts once.
     pub repeated: usize,
 }
@@ -88,7 +88,7 @@ pub fn read(text: &str) -> Result<Results, ResultsError> {
     let place = |column| header.iter().position(|name| name == column).ok_or(ResultsError::NoColumn(column));
     let places = [place(COLUMNS[0])?, place(COLUMNS[1])?, place(COLUMNS[2])?, place(COLUMNS[3])?];
     let mut known: BTreeMap<String, (usize, [String; 3])> = BTreeMap::new();
-    let mut results = Results { tally: PairResults::default(), repeated: 0 };
+    let mut read = Results { results: PairResults::default(), repeated: 0 };
     for (line, text) in lines {
         let cells = cells(line, text)?;
         if cells.len() != header.len() {
@@ -106,15 +106,15 @@ pub fn read(text: &str) -> Result<Results, ResultsError> {
         }
         let told = [black, white, result];
         match known.get(&game) {
-            Some((_, before)) if *before == told => results.repeated += 1,
+            Some((_, before)) if *before == told => read.repeated += 1,
             Some(&(first, _)) => return Err(ResultsError::Twice { line, game, first }),
             None => {
-                results.tally.add(&told[0], &told[1], outcome);
+                read.results.add(&told[0], &told[1], outcome);
                 known.insert(game, (line, told));
             }
         }
     }
-    Ok(results)
+    Ok(read)
 }
 
 fn outcome(result: &str) -> Option<Outcome> {
@@ -176,17 +176,17 @@ mod tests {
     #[test]
     fn columns_may_stand_in_any_order_among_others() {
         let text = "\u{feff}white,game_id,when,result,black\r\nb,1,now,B,a\r\n\r\n\"b\", 2 ,\"so, \"\"then\"\"\",W,a\r\nb,3,,D,a\n";
-        let results = read(text).expect("the table is good");
-        assert_eq!(results.tally.players(), ["a", "b"]);
+        let found = read(text).expect("the table is good");
+        assert_eq!(found.results.players(), ["a", "b"]);
         let score = ratings::Score { black: 1, white: 1, draws: 1 };
-        assert_eq!(results.tally.scores().collect::<Vec<_>>(), [(0, 1, score)]);
+        assert_eq!(found.results.scores().collect::<Vec<_>>(), [(0, 1, score)]);
     }
 
     #[test]
     fn results_with_a_repeated_game_count_it_once() {
         let header = "game_id,black,white,result\n";
-        let results = read(&format!("{header}1,a,b,B\n2,a,b,B\n1,a,b,B\n")).expect("the table is good");
-        assert_eq!((results.tally.total().games(), results.repeated), (2, 1));
+        let found = read(&format!("{header}1,a,b,B\n2,a,b,B\n1,a,b,B\n")).expect("the table is good");
+        assert_eq!((found.results.total().games(), found.repeated), (2, 1));
         assert_eq!(error(&format!("{header}1,a,b,B\n2,a,b,B\n1,a,b,W\n")), "line 4: game 1 was another one in line 2");
     }
 

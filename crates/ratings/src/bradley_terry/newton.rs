@@ -42,13 +42,13 @@ pub(super) struct Optimum {
 }
 
 impl Layout {
-    pub(super) fn new(tally: &PairResults, prior: &Prior) -> Layout {
+    pub(super) fn new(results: &PairResults, prior: &Prior) -> Layout {
         let mut length = 0;
         let mut next = || {
             length += 1;
             length - 1
         };
-        let mut strengths = vec![None; tally.players().len()];
+        let mut strengths = vec![None; results.players().len()];
         prior.fixed.iter().for_each(|&(player, elo)| strengths[player] = Some(Spot::Fixed(elo / ELO)));
         let strengths = strengths.into_iter().map(|spot| spot.unwrap_or_else(|| Spot::Unknown(next()))).collect();
         let ties_to = |mark| prior.ties.iter().any(|tie| tie.to == mark);
@@ -56,7 +56,7 @@ impl Layout {
         let middle = if held && ties_to(Mark::Middle) { Spot::Unknown(next()) } else { Spot::Fixed(0.0) };
         let first_move = (prior.first_move != Belief::Zero).then(&mut next);
         // Without a drawn game the likelihood is largest at ν = 0, where it is Bradley and Terry's.
-        let draws = (tally.total().draws > 0).then(&mut next);
+        let draws = (results.total().draws > 0).then(&mut next);
         Layout { strengths, middle, first_move, draws, length }
     }
 
@@ -182,8 +182,8 @@ pub(super) struct Posterior<'a> {
 }
 
 impl<'a> Posterior<'a> {
-    pub(super) fn new(tally: &PairResults, prior: &'a Prior, layout: &'a Layout) -> Posterior<'a> {
-        let games = tally.scores().map(|(black, white, score)| (layout.game(black, white), score)).collect();
+    pub(super) fn new(results: &PairResults, prior: &'a Prior, layout: &'a Layout) -> Posterior<'a> {
+        let games = results.scores().map(|(black, white, score)| (layout.game(black, white), score)).collect();
         Posterior { prior, layout, games }
     }
 

@@ -31,7 +31,7 @@ const DRAWS_FREE: f64 = 100.0;
 /// What a player is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Another player, by its place in the tally.
+    /// Another player, by its place in the results.
     Player(usize),
     /// The middle of the pool. It is the zero of the scale, unless something else holds the scale: then it may be
     /// anywhere.
@@ -43,7 +43,7 @@ pub enum Mark {
 /// A belief that a player is a normal amount above a mark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tie {
-    /// Place of the player in the tally.
+    /// Place of the player in the results.
     pub player: usize,
     /// What it is compared with.
     pub to: Mark,
@@ -67,7 +67,7 @@ pub enum Belief {
 /// A player whose rating is known from elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Anchor {
-    /// Place of the player in the tally.
+    /// Place of the player in the results.
     pub player: usize,
     /// Its rating, in Elo.
     pub elo: f64,
@@ -90,15 +90,15 @@ pub struct Prior {
 
 impl Prior {
     /// Nothing is believed; the first player is the zero of the scale.
-    pub fn none(tally: &PairResults) -> Prior {
-        let fixed = (0..tally.players().len().min(1)).map(|player| (player, 0.0)).collect();
+    pub fn none(results: &PairResults) -> Prior {
+        let fixed = (0..results.players().len().min(1)).map(|player| (player, 0.0)).collect();
         Prior { fixed, ties: Vec::new(), first_move: Belief::Free, draws: Belief::Normal(DRAWS_FREE) }
     }
 
     /// Nothing is believed but that every player is within a normal distance of the middle of the pool.
-    pub fn normal(tally: &PairResults, sd: f64) -> Prior {
+    pub fn normal(results: &PairResults, sd: f64) -> Prior {
         let tie = |player| Tie { player, to: Mark::Middle, elo: 0.0, sd };
-        let ties = (0..tally.players().len()).map(tie).collect();
+        let ties = (0..results.players().len()).map(tie).collect();
         Prior { fixed: Vec::new(), ties, first_move: Belief::Normal(FIRST_MOVE), draws: Belief::Normal(DRAWS) }
     }
 
@@ -108,10 +108,10 @@ impl Prior {
     ///
     /// A prior that pulls every player to the middle would bend a long learning curve; this one does not, and half of
     /// the error of a young run goes away with it.
-    pub fn walk(tally: &PairResults, step: f64) -> Prior {
-        let zero = zero(tally);
-        let before = predecessors(tally);
-        let others = (0..tally.players().len()).filter(|&player| Some(player) != zero);
+    pub fn walk(results: &PairResults, step: f64) -> Prior {
+        let zero = zero(results);
+        let before = predecessors(results);
+        let others = (0..results.players().len()).filter(|&player| Some(player) != zero);
         let ties = others.filter_map(|player| {
             let (to, sd) = match before[player] {
                 Some((before, steps)) => (before, step * f64::from(steps).sqrt()),
@@ -153,23 +153,23 @@ impl Prior {
 }
 
 /// The player called 0: random play where it takes part, else the oldest player.
-fn zero(tally: &PairResults) -> Option<usize> {
+fn zero(results: &PairResults) -> Option<usize> {
     let rank = |&player: &usize| {
-        let id = id(tally, player);
+        let id = id(results, player);
         (id != Some(ModelId::Random), id.is_none(), id, player)
     };
-    (0..tally.players().len()).min_by_key(rank)
+    (0..results.players().len()).min_by_key(rank)
 }
 
 /// For each player the nearest older model of the same run in the pool, and how many numbers lie between.
-fn predecessors(tally: &PairResults) -> Vec<Option<(usize, u32)>> {
+fn predecessors(results: &PairResults) -> Vec<Option<(usize, u32)>> {
     let mut runs: BTreeMap<RunName, BTreeMap<u32, usize>> = BTreeMap::new();
-    for player in 0..tally.players().len() {
-        if let Some(ModelId::Trained { run, number }) = id(tally, player) {
+    for player in 0..results.players().len() {
+        if let Some(ModelId::Trained { run, number }) = id(results, player) {
             runs.entry(run).or_default().insert(number, player);
         }
     }
-    let mut before = vec![None; tally.players().len()];
+    let mut before = vec![None; results.players().len()];
     for run in runs.values() {
         for ((older, &to), (newer, &player)) in run.iter().zip(run.iter().skip(1)) {
             before[player] = Some((to, newer - older));
@@ -179,8 +179,8 @@ fn predecessors(tally: &PairResults) -> Vec<Option<(usize, u32)>> {
 }
 
 /// `None` for a player that is no model of ours.
-fn id(tally: &PairResults, player: usize) -> Option<ModelId> {
-    tally.players()[player].parse().ok()
+fn id(results: &PairResults, player: usize) -> Option<ModelId> {
+    results.players()[player].parse().ok()
 }
 
 #[cfg(test)]

@@ -5,26 +5,26 @@ use super::*;
 use record::Outcome::{self, Black, Draw, White};
 
 /// Games given as (Black, White, games Black won, games White won, draws).
-fn tally(games: &[(&str, &str, u32, u32, u32)]) -> PairResults {
-    let mut tally = PairResults::default();
+fn results(games: &[(&str, &str, u32, u32, u32)]) -> PairResults {
+    let mut results = PairResults::default();
     for &(black, white, won, lost, drawn) in games {
         let counts: [(Outcome, u32); 3] = [(Black, won), (White, lost), (Draw, drawn)];
         for (outcome, count) in counts {
-            (0..count).for_each(|_| tally.add(black, white, outcome));
+            (0..count).for_each(|_| results.add(black, white, outcome));
         }
     }
-    tally
+    results
 }
 
 /// A prior too wide to be felt.
-fn no_prior(tally: &PairResults) -> Prior {
+fn no_prior(results: &PairResults) -> Prior {
     let ties =
-        (1..tally.players().len()).map(|player| Tie { player, to: Mark::Player(0), elo: 0.0, sd: 1e5 }).collect();
+        (1..results.players().len()).map(|player| Tie { player, to: Mark::Player(0), elo: 0.0, sd: 1e5 }).collect();
     Prior { fixed: vec![(0, 0.0)], ties, first_move: Belief::Normal(1e5), draws: Belief::Normal(3.0) }
 }
 
-fn fit(tally: &PairResults, prior: &Prior) -> Ratings {
-    Ratings::fit(tally, prior).expect("the table can be rated")
+fn fit(results: &PairResults, prior: &Prior) -> Ratings {
+    Ratings::fit(results, prior).expect("the table can be rated")
 }
 
 fn assert_close(found: f64, expected: f64, tolerance: f64) {
@@ -44,8 +44,8 @@ const LEAGUE: [(&str, &str, u32, u32, u32); 7] = [
 /// Two players: half the log odds ratio of the two colours is the difference, the other half the first move.
 #[test]
 fn two_players_have_a_closed_form() {
-    let tally = tally(&[("a", "b", 30, 10, 0), ("b", "a", 12, 8, 0)]);
-    let ratings = fit(&tally, &no_prior(&tally));
+    let results = results(&[("a", "b", 30, 10, 0), ("b", "a", 12, 8, 0)]);
+    let ratings = fit(&results, &no_prior(&results));
     let (as_black, as_white) = (3.0_f64.ln(), -(1.5_f64.ln()));
     let difference = ratings.difference(0, 1);
     assert_close(difference.elo, ELO * (as_black + as_white) / 2.0, 1e-2);
@@ -61,8 +61,8 @@ fn two_players_have_a_closed_form() {
 /// Draws in the same share of games that equal players would draw: ν and the difference separate.
 #[test]
 fn draws_have_a_closed_form() {
-    let tally = tally(&[("a", "b", 40, 10, 20), ("b", "a", 10, 40, 20)]);
-    let ratings = fit(&tally, &no_prior(&tally));
+    let results = results(&[("a", "b", 40, 10, 20), ("b", "a", 10, 40, 20)]);
+    let ratings = fit(&results, &no_prior(&results));
     assert_close(ratings.difference(0, 1).elo, ELO * 4.0_f64.ln(), 1e-2);
     assert_close(ratings.first_move().elo, 0.0, 1e-6);
     // 40 : 20 : 10 is 2 : 1 : 1/2, so ν is 1, but for the weak prior on ln ν.
@@ -75,14 +75,14 @@ fn draws_have_a_closed_form() {
 
 #[test]
 fn a_prior_is_worth_its_weight() {
-    let tally = tally(&[("a", "b", 1, 0, 0), ("b", "a", 0, 1, 0)]);
+    let results = results(&[("a", "b", 1, 0, 0), ("b", "a", 0, 1, 0)]);
     let prior = Prior {
         fixed: vec![(1, 0.0)],
         ties: vec![Tie { player: 0, to: Mark::Player(1), elo: 0.0, sd: 200.0 }],
         first_move: Belief::Normal(100.0),
         draws: Belief::Normal(3.0),
     };
-    let difference = fit(&tally, &prior).difference(0, 1);
+    let difference = fit(&results, &prior).difference(0, 1);
     // At the optimum the pull of two wins is the pull of the prior: 2·(1 − p) = θ/σ².
     let (theta, sigma) = (difference.elo / ELO, 200.0 / ELO);
     let p = 1.0 / (1.0 + (-theta).exp());
@@ -95,26 +95,26 @@ fn a_prior_is_worth_its_weight() {
 fn nothing_nearby_is_more_probable() {
     let mut games = LEAGUE.to_vec();
     games.push(("d", "b", 2, 2, 3));
-    let tally = tally(&games);
-    let (black, white, prior) = (0, 1, Prior::normal(&tally, 300.0));
-    let ratings = fit(&tally, &prior);
+    let results = results(&games);
+    let (black, white, prior) = (0, 1, Prior::normal(&results, 300.0));
+    let ratings = fit(&results, &prior);
     let mut at: Vec<f64> = (0..4).map(|player| ratings.rating(player).elo / ELO).collect();
     at.extend([ratings.first_move().elo / ELO, ratings.draws().expect("games were drawn")]);
-    let best = log_posterior_by_hand(&tally, &at);
+    let best = log_posterior_by_hand(&results, &at);
     for axis in 0..at.len() {
         for step in [1e-3, -1e-3, 0.05, -0.05, 1.0, -1.0] {
             let mut near = at.clone();
             near[axis] += step;
-            assert!(log_posterior_by_hand(&tally, &near) < best, "parameter {axis}, step {step}");
+            assert!(log_posterior_by_hand(&results, &near) < best, "parameter {axis}, step {step}");
         }
     }
     assert!(ratings.chances(black, white).black > ratings.chances(white, black).white);
 }
 
 /// The log posterior of a league of four under N(0, 300 Elo), written down from the definition.
-fn log_posterior_by_hand(tally: &PairResults, at: &[f64]) -> f64 {
+fn log_posterior_by_hand(results: &PairResults, at: &[f64]) -> f64 {
     let (advantage, nu) = (at[4], at[5].exp());
-    let games: f64 = tally
+    let games: f64 = results
         .scores()
         .map(|(black, white, score)| {
             let (a, b) = ((at[black] + advantage).exp(), at[white].exp());
@@ -131,7 +131,7 @@ fn log_posterior_by_hand(tally: &PairResults, at: &[f64]) -> f64 {
 
 #[test]
 fn the_order_of_players_and_games_does_not_matter() {
-    let (forwards, backwards) = (tally(&LEAGUE), tally(&LEAGUE.iter().rev().copied().collect::<Vec<_>>()));
+    let (forwards, backwards) = (results(&LEAGUE), results(&LEAGUE.iter().rev().copied().collect::<Vec<_>>()));
     let (one, other) =
         (fit(&forwards, &Prior::normal(&forwards, 500.0)), fit(&backwards, &Prior::normal(&backwards, 500.0)));
     for (i, name) in forwards.players().iter().enumerate() {
@@ -143,7 +143,7 @@ fn the_order_of_players_and_games_does_not_matter() {
 
 #[test]
 fn differences_do_not_depend_on_the_anchor() {
-    let tally = tally(&LEAGUE);
+    let results = results(&LEAGUE);
     let anchored_at = |anchor: usize| {
         let ties = vec![
             Tie { player: 0, to: Mark::Player(1), elo: 0.0, sd: 150.0 },
@@ -151,7 +151,7 @@ fn differences_do_not_depend_on_the_anchor() {
             Tie { player: 2, to: Mark::Player(3), elo: 0.0, sd: 150.0 },
         ];
         fit(
-            &tally,
+            &results,
             &Prior { fixed: vec![(anchor, 0.0)], ties, first_move: Belief::Normal(200.0), draws: Belief::Normal(3.0) },
         )
     };
@@ -170,7 +170,7 @@ fn differences_do_not_depend_on_the_anchor() {
 fn swapping_all_colours_turns_the_first_move_around() {
     let swapped: Vec<_> =
         LEAGUE.iter().map(|&(black, white, won, lost, drawn)| (white, black, lost, won, drawn)).collect();
-    let (there, back) = (tally(&LEAGUE), tally(&swapped));
+    let (there, back) = (results(&LEAGUE), results(&swapped));
     let (one, other) = (fit(&there, &Prior::normal(&there, 500.0)), fit(&back, &Prior::normal(&back, 500.0)));
     assert_close(one.first_move().elo, -other.first_move().elo, 1e-6);
     for (i, name) in there.players().iter().enumerate() {
@@ -183,7 +183,7 @@ fn swapping_all_colours_turns_the_first_move_around() {
 fn more_games_mean_smaller_errors() {
     let many: Vec<_> =
         LEAGUE.iter().map(|&(black, white, won, lost, drawn)| (black, white, 4 * won, 4 * lost, drawn)).collect();
-    let (few, many) = (tally(&LEAGUE), tally(&many));
+    let (few, many) = (results(&LEAGUE), results(&many));
     let (few, many) = (fit(&few, &no_prior(&few)), fit(&many, &no_prior(&many)));
     assert_close(many.difference(0, 1).elo, few.difference(0, 1).elo, 0.01);
     assert_close(many.difference(0, 1).error, few.difference(0, 1).error / 2.0, 0.01);
@@ -192,37 +192,37 @@ fn more_games_mean_smaller_errors() {
 /// Tables that have no finite optimum without a prior.
 #[test]
 fn extreme_tables_have_finite_and_sensible_ratings() {
-    let single = tally(&[("random", "r-1", 0, 1, 0)]);
+    let single = results(&[("random", "r-1", 0, 1, 0)]);
     let ratings = fit(&single, &Prior::walk(&single, 125.0));
     let newer = ratings.difference(1, 0);
     assert!((50.0..1000.0).contains(&newer.elo) && newer.error > 300.0, "{newer:?}");
 
-    let all_wins = tally(&[("random", "r-1", 0, 20, 0), ("r-1", "random", 20, 0, 0)]);
+    let all_wins = results(&[("random", "r-1", 0, 20, 0), ("r-1", "random", 20, 0, 0)]);
     let newer = fit(&all_wins, &Prior::walk(&all_wins, 125.0)).difference(1, 0);
     assert!((400.0..2000.0).contains(&newer.elo) && newer.error < 800.0, "{newer:?}");
 
-    let apart = tally(&[("r-1", "r-2", 3, 5, 0), ("s-1", "s-2", 5, 3, 0)]);
+    let apart = results(&[("r-1", "r-2", 3, 5, 0), ("s-1", "s-2", 5, 3, 0)]);
     let ratings = fit(&apart, &Prior::walk(&apart, 125.0));
     assert!(ratings.difference(0, 2).error > 900.0 && ratings.difference(0, 1).error < 130.0);
 
-    let only_draws = tally(&[("r-1", "r-2", 0, 0, 6)]);
+    let only_draws = results(&[("r-1", "r-2", 0, 0, 6)]);
     let ratings = fit(&only_draws, &Prior::walk(&only_draws, 125.0));
     assert_close(ratings.difference(0, 1).elo, 0.0, 1e-9);
     assert!(ratings.chances(0, 1).draw > 0.6);
 
-    let nobody = tally(&[]);
+    let nobody = results(&[]);
     assert!(fit(&nobody, &Prior::walk(&nobody, 125.0)).players().is_empty());
 }
 
 #[test]
 fn what_nothing_determines_is_not_invented() {
-    let tally = tally(&[("a", "b", 3, 2, 0), ("c", "d", 2, 3, 0)]);
+    let results = results(&[("a", "b", 3, 2, 0), ("c", "d", 2, 3, 0)]);
     let prior =
         Prior { fixed: vec![(0, 0.0)], ties: vec![], first_move: Belief::Normal(100.0), draws: Belief::Normal(3.0) };
-    assert_eq!(Ratings::fit(&tally, &prior).unwrap_err(), RatingError::Undetermined);
+    assert_eq!(Ratings::fit(&results, &prior).unwrap_err(), RatingError::Undetermined);
     let nowhere =
         Prior { fixed: vec![], ties: vec![Tie { player: 0, to: Mark::Player(1), elo: 0.0, sd: 50.0 }], ..prior };
-    assert_eq!(Ratings::fit(&tally, &nowhere).unwrap_err(), RatingError::Undetermined);
+    assert_eq!(Ratings::fit(&results, &nowhere).unwrap_err(), RatingError::Undetermined);
 }
 
 /// A young run: 30 models on a learning curve, two games against those 1, 2, 5 and 13 before each. `benches/priors.rs`
@@ -236,18 +236,18 @@ fn the_walk_halves_the_error_of_a_young_run() {
     let mut errors = [0.0; 2];
     for seed in 0..SEEDS {
         let mut rng = rand_xoshiro::Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut tally = PairResults::new((1..=30).map(|number| format!("r-{number}")));
+        let mut results = PairResults::new((1..=30).map(|number| format!("r-{number}")));
         for model in 0..30_usize {
             for older in [1, 2, 5, 13].into_iter().filter_map(|distance| model.checked_sub(distance)) {
                 for (black, white) in [(older, model), (model, older)] {
                     let chance = Chances::of((strength(black) - strength(white)) / ELO, None).black;
                     let outcome = if rng.random_bool(chance) { Black } else { White };
-                    tally.add(&format!("r-{}", black + 1), &format!("r-{}", white + 1), outcome);
+                    results.add(&format!("r-{}", black + 1), &format!("r-{}", white + 1), outcome);
                 }
             }
         }
-        let wide = fit(&tally, &Prior::normal(&tally, 5000.0));
-        let walk = Ratings::of_runs(&tally, |prior| prior).expect("the run can be rated").0;
+        let wide = fit(&results, &Prior::normal(&results, 5000.0));
+        let walk = Ratings::of_runs(&results, |prior| prior).expect("the run can be rated").0;
         for (error, ratings) in errors.iter_mut().zip([wide, walk]) {
             let squares = ratings.above_pool().into_iter().enumerate();
             let square = squares.map(|(model, place)| (place.elo - (strength(model) - mean)).powi(2)).sum::<f64>();
@@ -259,8 +259,8 @@ fn the_walk_halves_the_error_of_a_young_run() {
 
 #[test]
 fn places_in_the_pool_are_contrasts() {
-    let tally = tally(&LEAGUE);
-    let ratings = fit(&tally, &Prior::normal(&tally, 500.0));
+    let results = results(&LEAGUE);
+    let ratings = fit(&results, &Prior::normal(&results, 500.0));
     for (player, place) in ratings.above_pool().into_iter().enumerate() {
         let contrast = ratings.contrast(|other| f64::from(u8::from(other == player)) - 0.25);
         assert_close(place.elo, contrast.elo, 1e-9);

@@ -9,7 +9,7 @@ use crate::results::PairResults;
 /// g = 1 or g = −1 there are shifts δ with δ_black − δ_white + g ≥ 0 for each game that Black won, ≤ 0 for each that
 /// White won, and both for a draw (Albert and Anderson, Biometrika 71, 1984). Those are constraints on differences,
 /// which have a solution exactly if their graph has no cycle of negative length.
-pub(super) fn tell_the_first_move(tally: &PairResults, anchors: &[Anchor]) -> bool {
+pub(super) fn tell_the_first_move(results: &PairResults, anchors: &[Anchor]) -> bool {
     // Anchors cannot be shifted: they are one node.
     let first = anchors.first().map(|anchor| anchor.player);
     let node = |player: usize| match anchors.iter().any(|anchor| anchor.player == player) {
@@ -18,7 +18,7 @@ pub(super) fn tell_the_first_move(tally: &PairResults, anchors: &[Anchor]) -> bo
     };
     let mut white_won = Vec::new();
     let mut black_won = Vec::new();
-    for (black, white, score) in tally.scores() {
+    for (black, white, score) in results.scores() {
         let (black, white) = (node(black), node(white));
         if score.white + score.draws > 0 {
             white_won.push((white, black));
@@ -27,7 +27,7 @@ pub(super) fn tell_the_first_move(tally: &PairResults, anchors: &[Anchor]) -> bo
             black_won.push((black, white));
         }
     }
-    let players = tally.players().len();
+    let players = results.players().len();
     bounded(players, &black_won, &white_won) && bounded(players, &white_won, &black_won)
 }
 

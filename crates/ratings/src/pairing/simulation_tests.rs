@@ -24,30 +24,30 @@ fn name(model: usize) -> String {
     format!("r-{}", model + 1)
 }
 
-fn meet(tally: &mut PairResults, strengths: &[f64], (a, b): (usize, usize), rng: &mut impl Rng) {
+fn meet(results: &mut PairResults, strengths: &[f64], (a, b): (usize, usize), rng: &mut impl Rng) {
     for game in 0..GAMES {
         let (black, white) = if game % 2 == 0 { (a, b) } else { (b, a) };
         let chances = Chances::of((strengths[black] - strengths[white]) / ELO, None);
         let outcome = if rng.random_bool(chances.black) { Outcome::Black } else { Outcome::White };
-        tally.add(&name(black), &name(white), outcome);
+        results.add(&name(black), &name(white), outcome);
     }
 }
 
-fn rate(tally: &PairResults) -> Ratings {
-    Ratings::fit(tally, &Prior::walk(tally, 125.0)).expect("the run can be rated")
+fn rate(results: &PairResults) -> Ratings {
+    Ratings::fit(results, &Prior::walk(results, 125.0)).expect("the run can be rated")
 }
 
 /// The root mean squared error of the curve, after more games between pairs that `choose` names.
 fn error(seed: u64, choose: impl Fn(&Ratings, &mut Xoshiro256PlusPlus) -> (usize, usize)) -> f64 {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let strengths: Vec<f64> = (0..MODELS).map(|model| strength(model, &mut rng)).collect();
-    let mut tally = PairResults::new((0..MODELS).map(name));
-    (1..MODELS).for_each(|model| meet(&mut tally, &strengths, (model - 1, model), &mut rng));
+    let mut results = PairResults::new((0..MODELS).map(name));
+    (1..MODELS).for_each(|model| meet(&mut results, &strengths, (model - 1, model), &mut rng));
     for _ in 0..PAIRS {
-        let pair = choose(&rate(&tally), &mut rng);
-        meet(&mut tally, &strengths, pair, &mut rng);
+        let pair = choose(&rate(&results), &mut rng);
+        meet(&mut results, &strengths, pair, &mut rng);
     }
-    let (ratings, mean) = (rate(&tally), strengths.iter().sum::<f64>() / MODELS as f64);
+    let (ratings, mean) = (rate(&results), strengths.iter().sum::<f64>() / MODELS as f64);
     let squares = (0..MODELS).map(|model| (ratings.above_pool()[model].elo - (strengths[model] - mean)).powi(2));
     (squares.sum::<f64>() / MODELS as f64).sqrt()
 }

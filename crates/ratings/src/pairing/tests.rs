@@ -17,14 +17,14 @@ fn rng(seed: u64) -> Xoshiro256PlusPlus {
 
 /// Ratings of three players after even results, `ab` games between A and B, and so on.
 fn even(ab: u32, bc: u32, ac: u32) -> Ratings {
-    let mut tally = PairResults::new(["a", "b", "c"]);
+    let mut results = PairResults::new(["a", "b", "c"]);
     for (one, other, games) in [("a", "b", ab), ("b", "c", bc), ("a", "c", ac)] {
         for game in 0..games {
             let (black, white) = if game % 2 == 0 { (one, other) } else { (other, one) };
-            tally.add(black, white, if game % 4 < 2 { Black } else { White });
+            results.add(black, white, if game % 4 < 2 { Black } else { White });
         }
     }
-    Ratings::fit(&tally, &Prior::normal(&tally, 400.0)).expect("the pool can be rated")
+    Ratings::fit(&results, &Prior::normal(&results, 400.0)).expect("the pool can be rated")
 }
 
 fn choose(
@@ -87,14 +87,14 @@ fn a_batch_is_what_one_choice_after_the_other_would_be() {
 #[test]
 fn a_foregone_conclusion_is_not_played() {
     // A beats the others out of sight; B and C have hardly met.
-    let mut tally = PairResults::new(["a", "b", "c"]);
+    let mut results = PairResults::new(["a", "b", "c"]);
     for _ in 0..60 {
         for (black, white) in [("a", "b"), ("a", "c")] {
-            tally.add(black, white, Black);
-            tally.add(white, black, White);
+            results.add(black, white, Black);
+            results.add(white, black, White);
         }
     }
-    let ratings = Ratings::fit(&tally, &Prior::normal(&tally, 400.0)).expect("the pool can be rated");
+    let ratings = Ratings::fit(&results, &Prior::normal(&results, 400.0)).expect("the pool can be rated");
     assert_eq!(choice(&ratings, &[1, 2, 3], &InFlight::default()), (B, C));
 }
 
@@ -127,13 +127,13 @@ fn count_pairs(ages: &[u32]) -> BTreeMap<(usize, usize), usize> {
 #[test]
 fn each_question_is_answered_by_its_own_games() {
     // D is no model; A is the oldest and far weaker than B and C, who are equal.
-    let mut tally = PairResults::new(["a", "b", "c", "d"]);
-    let results = [("a", "b", 1, 9), ("a", "c", 1, 9), ("b", "c", 5, 5), ("a", "d", 5, 5), ("b", "d", 5, 5)];
-    for (one, other, wins, losses) in results {
-        (0..wins).for_each(|_| tally.add(one, other, Black));
-        (0..losses).for_each(|_| tally.add(one, other, White));
+    let mut results = PairResults::new(["a", "b", "c", "d"]);
+    let counts = [("a", "b", 1, 9), ("a", "c", 1, 9), ("b", "c", 5, 5), ("a", "d", 5, 5), ("b", "d", 5, 5)];
+    for (one, other, wins, losses) in counts {
+        (0..wins).for_each(|_| results.add(one, other, Black));
+        (0..losses).for_each(|_| results.add(one, other, White));
     }
-    let ratings = Ratings::fit(&tally, &Prior::normal(&tally, 1000.0)).expect("the pool can be rated");
+    let ratings = Ratings::fit(&results, &Prior::normal(&results, 1000.0)).expect("the pool can be rated");
     let most_often = |about| {
         let mut times = BTreeMap::<_, usize>::new();
         for seed in 0..50 {
@@ -182,8 +182,8 @@ fn informed_choice_is_random_once_in_ten() {
 #[test]
 fn fewer_than_two_players_make_no_pair() {
     for players in [vec![], vec!["a"]] {
-        let tally = PairResults::new(players.clone());
-        let ratings = Ratings::fit(&tally, &Prior::normal(&tally, 400.0)).expect("the pool can be rated");
+        let results = PairResults::new(players.clone());
+        let ratings = Ratings::fit(&results, &Prior::normal(&results, 400.0)).expect("the pool can be rated");
         let ages = vec![1; players.len()];
         for about in [Objective::Best, Objective::Curve] {
             assert!(choose(&ratings, &ages, &InFlight::default(), about, 3, 0).is_empty());
@@ -194,11 +194,11 @@ fn fewer_than_two_players_make_no_pair() {
 /// The error promised for after the games is the error that games of that information really leave.
 #[test]
 fn promised_error_is_the_error_after_the_games() {
-    let mut tally = PairResults::new(["a", "b"]);
+    let mut results = PairResults::new(["a", "b"]);
     let tie = Tie { player: B, to: Mark::Player(A), elo: 0.0, sd: 30.0 };
     let prior =
-        Prior { fixed: vec![(A, 0.0)], ties: vec![tie], first_move: Belief::Zero, ..Prior::normal(&tally, 1.0) };
-    let ratings = Ratings::fit(&tally, &prior).expect("the pool can be rated");
+        Prior { fixed: vec![(A, 0.0)], ties: vec![tie], first_move: Belief::Zero, ..Prior::normal(&results, 1.0) };
+    let ratings = Ratings::fit(&results, &prior).expect("the pool can be rated");
     let ages = [Some(1), Some(2)];
     let question =
         Question { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 100, cost: &|_, _| 1.0 };
@@ -212,9 +212,9 @@ fn promised_error_is_the_error_after_the_games() {
         .expect("nine choices in ten are not random");
     assert!((known - 30.0).abs() < 1e-9);
     for game in 0..100 {
-        tally.add("a", "b", if game % 2 == 0 { Black } else { White });
+        results.add("a", "b", if game % 2 == 0 { Black } else { White });
     }
-    let played = Ratings::fit(&tally, &prior).expect("the pool can be rated").difference(A, B);
+    let played = Ratings::fit(&results, &prior).expect("the pool can be rated").difference(A, B);
     assert!((played.error - will_be).abs() < 0.1, "{played:?} after a promise of {will_be}");
 }
 

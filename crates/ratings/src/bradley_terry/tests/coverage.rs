@@ -18,7 +18,7 @@ fn league(seed: u64, draws: Option<f64>) -> (Vec<f64>, PairResults) {
         let step: f64 = StandardNormal.sample(&mut rng);
         strengths.push(last + 100.0 * step);
     }
-    let mut tally = PairResults::new((1..=MODELS).map(name));
+    let mut results = PairResults::new((1..=MODELS).map(name));
     let meetings =
         (0..MODELS).flat_map(|i| [1, 2, 5].into_iter().filter_map(move |back| Some((i, i.checked_sub(back)?))));
     for (i, j) in meetings {
@@ -30,10 +30,10 @@ fn league(seed: u64, draws: Option<f64>) -> (Vec<f64>, PairResults) {
                 _ if luck < chances.black + chances.draw => Outcome::Draw,
                 _ => Outcome::White,
             };
-            tally.add(&name(black + 1), &name(white + 1), outcome);
+            results.add(&name(black + 1), &name(white + 1), outcome);
         }
     }
-    (strengths, tally)
+    (strengths, results)
 }
 
 fn name(number: usize) -> String {
@@ -44,8 +44,8 @@ fn name(number: usize) -> String {
 fn coverage(draws: Option<f64>, rate: impl Fn(&PairResults) -> Ratings) -> [f64; 2] {
     let (mut hits, mut counts) = ([0.0; 2], [0.0; 2]);
     for seed in 0..LEAGUES {
-        let (strengths, tally) = league(seed, draws);
-        let ratings = rate(&tally);
+        let (strengths, results) = league(seed, draws);
+        let ratings = rate(&results);
         let mean = strengths.iter().sum::<f64>() / MODELS as f64;
         let mut check = |kind: usize, estimate: Estimate, truth: f64| {
             hits[kind] += f64::from(u8::from((estimate.elo - truth).abs() < estimate.margin()));
@@ -61,10 +61,12 @@ fn coverage(draws: Option<f64>, rate: impl Fn(&PairResults) -> Ratings) -> [f64;
 
 #[test]
 fn intervals_hold_the_truth_as_often_as_they_say() {
-    let walk = |tally: &PairResults| Ratings::fit(tally, &Prior::walk(tally, 100.0)).expect("the league can be rated");
-    let chosen = |tally: &PairResults| Ratings::of_runs(tally, |prior| prior).expect("the league can be rated").0;
-    let wide =
-        |tally: &PairResults| Ratings::fit(tally, &Prior::normal(tally, 1000.0)).expect("the league can be rated");
+    let walk =
+        |results: &PairResults| Ratings::fit(results, &Prior::walk(results, 100.0)).expect("the league can be rated");
+    let chosen = |results: &PairResults| Ratings::of_runs(results, |prior| prior).expect("the league can be rated").0;
+    let wide = |results: &PairResults| {
+        Ratings::fit(results, &Prior::normal(results, 1000.0)).expect("the league can be rated")
+    };
     let cases = [
         ("the walk's own step", coverage(None, walk)),
         ("with draws", coverage(Some(-0.5), walk)),

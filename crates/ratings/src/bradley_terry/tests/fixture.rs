@@ -6,16 +6,16 @@ use crate::bradley_terry::*;
 
 /// The league of the fixture; draws are left out on request, since choix knows none.
 fn league(with_draws: bool) -> PairResults {
-    let mut tally = PairResults::default();
+    let mut results = PairResults::default();
     for line in include_str!("../../../fixtures/league.csv").lines().skip(1) {
         let cells: Vec<&str> = line.split(',').collect();
         let outcomes = [Outcome::Black, Outcome::White, Outcome::Draw];
         for (outcome, count) in outcomes.into_iter().zip(&cells[2..]) {
             let count = if outcome == Outcome::Draw && !with_draws { 0 } else { count.parse().expect("a count") };
-            (0..count).for_each(|_| tally.add(cells[0], cells[1], outcome));
+            (0..count).for_each(|_| results.add(cells[0], cells[1], outcome));
         }
     }
-    tally
+    results
 }
 
 /// Checks every line of one method, ratings and errors to 0.01 Elo. Returns the lines that name no player.
@@ -37,8 +37,8 @@ fn check(method: &str, ratings: &Ratings) -> Vec<(String, f64, f64)> {
 
 #[test]
 fn agrees_with_scipy_on_colours_and_draws() {
-    let tally = league(true);
-    let ratings = Ratings::fit(&tally, &Prior::normal(&tally, 400.0)).expect("the league can be rated");
+    let results = league(true);
+    let ratings = Ratings::fit(&results, &Prior::normal(&results, 400.0)).expect("the league can be rated");
     let others = check("davidson", &ratings);
     let [(_, first_move, first_move_error), (_, draws, _)] = &others[..] else { panic!("two more lines: {others:?}") };
     assert!((ratings.first_move().elo - first_move).abs() < 0.01);
@@ -48,8 +48,8 @@ fn agrees_with_scipy_on_colours_and_draws() {
 
 #[test]
 fn agrees_with_choix_on_plain_bradley_terry() {
-    let tally = league(false);
+    let results = league(false);
     // A first move that is worth nothing is how colours are ignored.
-    let prior = Prior { first_move: Belief::Zero, ..Prior::normal(&tally, ELO * 10.0_f64.sqrt()) };
-    assert!(check("choix", &Ratings::fit(&tally, &prior).expect("the league can be rated")).is_empty());
+    let prior = Prior { first_move: Belief::Zero, ..Prior::normal(&results, ELO * 10.0_f64.sqrt()) };
+    assert!(check("choix", &Ratings::fit(&results, &prior).expect("the league can be rated")).is_empty());
 }
