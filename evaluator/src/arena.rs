@@ -23,7 +23,7 @@ use duration_estimate::DurationEstimate;
 
 /// What this machine lends to the work.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Resources {
     /// Where networks run.
     pub device: Device,
     /// Worker threads.
@@ -41,7 +41,7 @@ pub struct Place {
 /// A run whose players meet here.
 pub struct Arena {
     pub(crate) rated: RatedRun,
-    place: Place,
+    resources: Resources,
     /// The last two players that met; the next pair often has one of them.
     players: Vec<Player>,
     /// How long games take.
@@ -53,10 +53,10 @@ impl Arena {
     ///
     /// # Errors
     /// The worker's name cannot be part of a file's name.
-    pub fn open(rated: RatedRun, place: Place) -> Result<Arena, EvaluatorError> {
+    pub fn open(rated: RatedRun, resources: Resources) -> Result<Arena, EvaluatorError> {
         // A name that cannot be written under is found out now, not when games have been played.
-        Stem::now(&place.worker)?;
-        Ok(Arena { rated, place, players: Vec::new(), pace: DurationEstimate::default() })
+        Stem::now(&resources.worker)?;
+        Ok(Arena { rated, resources, players: Vec::new(), pace: DurationEstimate::default() })
     }
 
     /// The run with its results.
@@ -70,12 +70,12 @@ impl Arena {
 
     /// Games of a pair that are played at a time.
     pub(crate) fn batch(&self) -> u64 {
-        (self.config().evaluate.games_per_pair as u64).max(2 * self.place.threads as u64).next_multiple_of(2)
+        (self.config().evaluate.games_per_pair as u64).max(2 * self.resources.threads as u64).next_multiple_of(2)
     }
 
     /// The programs that may play.
     pub fn engines(&self) -> &EngineSpecs {
-        &self.place.engines
+        &self.resources.engines
     }
 
     /// Lets two players meet until they have played `wanted` games against each other, those of earlier meetings
@@ -125,7 +125,7 @@ impl Arena {
         }
         self.seat([first, second])?;
         let player = |id: &PlayerId| self.players.iter().find(|player| player.id() == id).expect("both were seated");
-        let Place { threads, cache, times, ref worker, .. } = self.place;
+        let Resources { threads, cache, times, ref worker, .. } = self.resources;
         let meeting = MatchRunner {
             run: self.rated.run(),
             config: self.config(),
@@ -155,8 +155,8 @@ impl Arena {
                 let source = Source {
                     models: self.rated.models(),
                     config: self.config(),
-                    engines: &self.place.engines,
-                    device: self.place.device,
+                    engines: &self.resources.engines,
+                    device: self.resources.device,
                     batch: self.config().evaluate.batch,
                 };
                 let player = Player::open(&source, id)?;

@@ -14,7 +14,7 @@ use runtime::{Classify, Stop};
 use store::{Store, StoreError};
 
 use crate::rate::RateError;
-use crate::{Arena, EvaluatorError, Place, RatedRun};
+use crate::{Arena, EvaluatorError, RatedRun, Resources};
 
 mod matches;
 mod rate;
@@ -52,7 +52,7 @@ pub struct Args {
     #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME", global = true)]
     worker: String,
     #[command(flatten)]
-    place: runtime::PlaceArgs,
+    resources: runtime::ResourceArgs,
     #[command(flatten)]
     times: runtime::TimesArgs,
     #[command(flatten)]
@@ -141,15 +141,15 @@ impl Args {
     }
 
     /// What this machine lends to matches.
-    fn place(&self) -> anyhow::Result<Place> {
-        let device = self.place.device.parse().misconfigured()?;
+    fn resources(&self) -> anyhow::Result<Resources> {
+        let device = self.resources.device.parse().misconfigured()?;
         let backend = Backend::open(device, Precision::Auto)?;
-        backend.log(self.place.threads());
+        backend.log(self.resources.threads());
         runtime::metrics::DEVICE.inform(&backend.labels());
-        Ok(Place {
+        Ok(Resources {
             device,
-            threads: self.place.threads(),
-            cache: self.place.cache(),
+            threads: self.resources.threads(),
+            cache: self.resources.cache(),
             times: self.times.times.unwrap_or(true),
             engines: self.declarations()?,
             worker: self.worker.clone(),
@@ -165,12 +165,12 @@ impl Args {
 }
 
 /// The place where players of a run meet.
-fn arena(rated: RatedRun, place: Place) -> Result<Arena, EvaluatorError> {
+fn arena(rated: RatedRun, resources: Resources) -> Result<Arena, EvaluatorError> {
     let name = rated.run().name();
     if rated.models().is_in_memory(name)? {
         tracing::warn!(run = %name, "results are not stored: the run is in memory; --run NAME stores them in a run");
     }
-    Arena::open(rated, place)
+    Arena::open(rated, resources)
 }
 
 /// The run of a player, if it is a model of one.

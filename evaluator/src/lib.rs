@@ -30,7 +30,7 @@ pub mod table;
 #[cfg(test)]
 mod tests;
 
-pub use arena::{Arena, Place, Proposal};
+pub use arena::{Arena, Proposal, Resources};
 pub use comparison::{Comparison, Test};
 pub use driver::{Bar, Event, Matches, Schedule};
 pub use error::EvaluatorError;

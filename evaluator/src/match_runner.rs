@@ -125,7 +125,7 @@ impl MatchRunner<'_> {
             &mut || {
                 let (index, attempt) = tries.borrow_mut().next()?;
                 let spec = MatchSpec::new(self.config, &first, &second, index).timed(self.times);
-                Some(Match::new(spec, &mut |spec, color| self.guest(spec, color, attempt)))
+                Some(Match::new(spec, &mut |spec, color| self.external(spec, color, attempt)))
             },
             &mut |game| {
                 tries.borrow_mut().finished(&game);
@@ -150,13 +150,13 @@ impl MatchRunner<'_> {
     }
 
     /// The program that plays a colour of a game, with chances of its own at each attempt.
-    fn guest(&self, spec: &MatchSpec, color: Color, attempt: u64) -> Box<dyn ExternalPlayer> {
+    fn external(&self, spec: &MatchSpec, color: Color, attempt: u64) -> Box<dyn ExternalPlayer> {
         let first = (color == Color::Black) == spec.index().is_multiple_of(2);
         let player = if first { self.first } else { self.second };
-        let engine = player.engine().expect("models are no guests");
+        let engine = player.engine().expect("models are no external players");
         let seed = game_seed(spec.seed(), engine.name().as_str(), "guest", attempt);
         let size = Size::new(self.config.game.size).expect("the configuration was checked");
-        engine.guest(size, self.config.game.komi, seed)
+        engine.player(size, self.config.game.komi, seed)
     }
 
     /// Games that one thread keeps going: enough for a batch of each player, and no more than programs can play at once.

@@ -112,7 +112,7 @@ impl RatedRun {
     }
 
     /// Deletes the weights of the retired models, except those that something still needs: champions, the newest model, the
-    /// models of the stored checkpoints, and the parents of these. Cards, games and results are kept.
+    /// models of the stored checkpoints, and the parents of these. Metadata, games and results are kept.
     ///
     /// # Errors
     /// The store cannot be used.
@@ -121,9 +121,9 @@ impl RatedRun {
         let newest = self.run().models().newest()?;
         let mut needed = BTreeSet::new();
         for number in self.run().models().list()? {
-            let card = self.run().models().card(number)?;
-            if newest == Some(number) || steps.contains(&card.step) {
-                needed.extend([number].into_iter().chain(card.parent));
+            let metadata = self.run().models().metadata(number)?;
+            if newest == Some(number) || steps.contains(&metadata.step) {
+                needed.extend([number].into_iter().chain(metadata.parent));
             }
         }
         let mut found = Vec::new();

@@ -44,7 +44,7 @@ pub struct Args {
     #[arg(long, env = "TENGEN_ON_SHUTDOWN", value_enum, default_value_t = OnShutdown::Discard, value_name = "WHAT")]
     on_shutdown: OnShutdown,
     #[command(flatten)]
-    place: runtime::PlaceArgs,
+    resources: runtime::ResourceArgs,
     #[command(flatten)]
     times: runtime::TimesArgs,
     #[command(flatten)]
@@ -81,9 +81,9 @@ pub const ERRORS: &[Classifier] = &[
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let name = run_name(args)?;
     args.service.start("selfplay", Some(name.as_str()), stop)?;
-    let device: Device = args.place.device.parse().misconfigured()?;
+    let device: Device = args.resources.device.parse().misconfigured()?;
     let backend = Backend::open(device, Precision::Auto)?;
-    backend.log(args.place.threads());
+    backend.log(args.resources.threads());
     runtime::metrics::DEVICE.inform(&backend.labels());
     let models = Models::new(Store::open(&args.store.store)?);
     let run = models.store().run(&name);
@@ -97,8 +97,8 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         games: Games::Share { own: args.games, all: args.max_games_per_model },
         handoff_on_shutdown: args.on_shutdown == OnShutdown::Handoff,
         device,
-        threads: args.place.threads(),
-        cache: args.place.cache(),
+        threads: args.resources.threads(),
+        cache: args.resources.cache(),
         times: args.times.times.unwrap_or(true),
     };
     let mut driver = Driver::new(&run, &config, options, stop, Console::new(stop.health().clone()));

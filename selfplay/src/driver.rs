@@ -225,7 +225,7 @@ impl Games {
 
 impl Played {
     /// The reason to wait; `None` when there is a newer model, or when games may be damaged and have to be counted and replayed.
-    /// Thousands of workers wait, so this requests one small object: the card of the next model.
+    /// Thousands of workers wait, so this requests one small object: the metadata of the next model.
     fn wait(&mut self, run: &Run, games: Games) -> Result<Option<Waiting>, SelfplayError> {
         let next = self.model + 1;
         if run.models().exists(next)? {

@@ -16,7 +16,7 @@ use config::{Preset, RunConfig};
 use go::Size;
 use record::{GameRecord, synthetic};
 use shuffler::{Calibrator, Shuffler};
-use store::{FileRef, ModelCard, Run, Stem, Store};
+use store::{FileRef, ModelMetadata, Run, Stem, Store};
 use tempfile::TempDir;
 
 const GAMES_PER_FILE: u64 = 200;
@@ -90,7 +90,7 @@ fn play(run: &Run, model: u32, games: u64) -> Result<(), Failure> {
 }
 
 fn publish(run: &Run, config: &RunConfig, number: u32) -> Result<(), Failure> {
-    let card = ModelCard {
+    let metadata = ModelMetadata {
         run: run.name().clone(),
         number,
         parent: number.checked_sub(1).filter(|&parent| parent > 0),
@@ -101,7 +101,7 @@ fn publish(run: &Run, config: &RunConfig, number: u32) -> Result<(), Failure> {
         network: config.network,
         search: config.search.clone(),
     };
-    Ok(run.models().publish(&card, "weights".into())?)
+    Ok(run.models().publish(&metadata, "weights".into())?)
 }
 
 fn measure(run: &Run, config: &RunConfig, old: &mut Shuffler, model: u32) -> Result<(), Failure> {

@@ -14,14 +14,14 @@ use runtime::{Driver, Step, Stop};
 use selfplay::{Games, Options};
 use store::{Backoff, Run, Store};
 use tracing::info;
-use trainer::{Reference, Setting};
+use trainer::Reference;
 
 /// The one worker of a run on one machine.
 const WORKER: &str = "0";
 
-/// What the cycle is run with: what belongs to the place.
+/// The resources of this machine for a run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Resources<'a> {
     pub(crate) device: Device,
     pub(crate) threads: usize,
     /// Bytes for evaluations that are needed again, for each thread.
@@ -43,10 +43,16 @@ struct Cycle<'a> {
 
 /// Goes on until the run has all its models and the last is measured, or stop is requested. Takes the leases that `selfplay` and
 /// `trainer` take, which may run beside this.
-pub(crate) fn run(store: &Store, run: &Run, config: &RunConfig, place: Place<'_>, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(
+    store: &Store,
+    run: &Run,
+    config: &RunConfig,
+    resources: Resources<'_>,
+    stop: &Stop,
+) -> anyhow::Result<()> {
     let (name, digest, models) = (run.name(), config.digest(), config.cycle.models);
-    info!(run = %name, digest, store = store.root(), models, threads = place.threads, "run");
-    let work = || runtime::drive(&mut Cycle::new(store, run, config, place, stop)?, stop);
+    info!(run = %name, digest, store = store.root(), models, threads = resources.threads, "run");
+    let work = || runtime::drive(&mut Cycle::new(store, run, config, resources, stop)?, stop);
     runtime::leased(run, selfplay::lease(WORKER), stop, || runtime::leased(run, trainer::lease(), stop, work))?;
     Ok(())
 }
@@ -56,10 +62,10 @@ impl<'a> Cycle<'a> {
         store: &'a Store,
         run: &'a Run,
         config: &'a RunConfig,
-        place: Place<'a>,
+        resources: Resources<'a>,
         stop: &'a Stop,
     ) -> anyhow::Result<Cycle<'a>> {
-        let Place { device, threads, cache, times, reference } = place;
+        let Resources { device, threads, cache, times, reference } = resources;
         let options = Options {
             model: ModelRef::Newest(run.name().clone()),
             worker: WORKER.to_owned(),
@@ -70,8 +76,9 @@ impl<'a> Cycle<'a> {
             cache,
             times,
         };
-        let setting = Setting { workshop: TrainDevice { device, precision: Precision::Auto, threads }, reference };
-        let here = evaluator::Place {
+        let training =
+            trainer::Options { train_device: TrainDevice { device, precision: Precision::Auto, threads }, reference };
+        let here = evaluator::Resources {
             device,
             threads,
             cache,
@@ -85,7 +92,7 @@ impl<'a> Cycle<'a> {
             stop,
             selfplay: selfplay::Driver::new(run, config, options, stop, selfplay::Console::new(health())),
             shuffler: shuffler::Driver::new(run, shuffler::Console::new(health()))?,
-            trainer: trainer::Driver::new(run, config, setting, stop, trainer::Console::new(run, config, health())),
+            trainer: trainer::Driver::new(run, config, training, stop, trainer::Console::new(run, config, health())),
             matches: Matches::new(arena, Generations::default(), Bar::default(), stop),
         })
     }

@@ -8,7 +8,7 @@ use std::fmt;
 
 use anyhow::anyhow;
 use net::{Backend, Device, Installation, InstructionSet, Precision};
-use runtime::{Classify, PlaceArgs};
+use runtime::{Classify, ResourceArgs};
 use serde::Serialize;
 
 use host::Host;
@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: PlaceArgs,
+    resources: ResourceArgs,
 }
 
 /// What is found.
@@ -49,7 +49,7 @@ struct Report {
 /// # Errors
 /// A device that cannot be used, inference or training that fails, or a store that cannot be used.
 pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
-    let device: Device = args.place.device.parse().misconfigured()?;
+    let device: Device = args.resources.device.parse().misconfigured()?;
     let backend = Backend::open(device, Precision::Auto);
     let trials = match &backend {
         Ok(_) => {
@@ -66,7 +66,7 @@ pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         instruction_set: InstructionSet::in_use().to_string(),
         libtorch: Installation::find(),
         backend: backend.as_ref().map(Clone::clone).map_err(ToString::to_string),
-        threads: args.place.threads(),
+        threads: args.resources.threads(),
         trials,
         store: found,
     };

@@ -4,7 +4,7 @@ use config::{ModelId, RunName};
 use go::Size;
 use models::{ModelName, Models, Searcher};
 use play::{game_seed, generator};
-use runtime::{Classify, PlaceArgs, Stop};
+use runtime::{Classify, ResourceArgs, Stop};
 use store::Store;
 
 use gtp::server::{self, EngineOptions, EnginePlayer, Session, Setup, WIDTH};
@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, default_value = "Tengen", value_name = "NAME", value_parser = name)]
     name: String,
     #[command(flatten)]
-    place: PlaceArgs,
+    resources: ResourceArgs,
 }
 
 /// A name is one line of an answer.
@@ -46,7 +46,7 @@ fn name(text: &str) -> Result<String, String> {
 /// # Errors
 /// No such model, or one that cannot be opened.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let device = args.place.device.parse().misconfigured()?;
+    let device = args.resources.device.parse().misconfigured()?;
     let models = Models::new(Store::open(store)?);
     let configuration = |id| model::configuration(&models, id, args.run.as_ref(), &[]);
     let (config, opened, has_network) = match &args.model {
@@ -81,6 +81,6 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         resign: args.resign,
     };
     let rng = generator(game_seed(config.seed, opened.name(), "gtp", 0));
-    let mut player = EnginePlayer::new(opened.evaluator(args.place.cache()), manner, rng);
+    let mut player = EnginePlayer::new(opened.evaluator(args.resources.cache()), manner, rng);
     Ok(server::run(&mut Session::new(setup, &mut player), stop)?)
 }

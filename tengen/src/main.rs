@@ -1,4 +1,4 @@
-//! The door for people: the whole loop on one machine, and a voice.
+//! The command line for people: the whole loop on one machine, GTP and tools.
 
 use std::process::ExitCode;
 

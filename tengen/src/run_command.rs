@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use anyhow::Context;
 use config::RunName;
 use net::{Backend, Precision};
-use runtime::{Classify, PlaceArgs, Stop, TimesArgs};
+use runtime::{Classify, ResourceArgs, Stop, TimesArgs};
 use store::Store;
 use trainer::ReferenceArgs;
 
-use crate::cycle::{self, Place};
+use crate::cycle::{self, Resources};
 
 /// Arguments of `tengen run`.
 #[derive(clap::Args, Debug)]
@@ -25,7 +25,7 @@ pub struct Args {
     #[command(flatten)]
     reference: ReferenceArgs,
     #[command(flatten)]
-    place: PlaceArgs,
+    resources: ResourceArgs,
     #[command(flatten)]
     times: TimesArgs,
     #[command(flatten)]
@@ -39,24 +39,24 @@ pub struct Args {
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let config = runtime::configuration(&args.config, &args.overrides)?;
     let name = name(args).misconfigured()?;
-    let device = args.place.device.parse().misconfigured()?;
+    let device = args.resources.device.parse().misconfigured()?;
     args.service.start("tengen", Some(name.as_str()), stop)?;
     let backend = Backend::open(device, Precision::Auto)?;
-    backend.log(args.place.threads());
+    backend.log(args.resources.threads());
     runtime::metrics::DEVICE.inform(&backend.labels());
     let store = Store::open(store)?;
     let run = store.run(&name);
     run.create(&config)?;
     let reference = args.reference.open(&run, &config)?;
     stop.health().set_ready();
-    let place = Place {
+    let resources = Resources {
         device,
-        threads: args.place.threads(),
-        cache: args.place.cache(),
+        threads: args.resources.threads(),
+        cache: args.resources.cache(),
         times: args.times.times.unwrap_or(false),
         reference: reference.as_ref(),
     };
-    cycle::run(&store, &run, &config, place, stop)
+    cycle::run(&store, &run, &config, resources, stop)
 }
 
 fn name(args: &Args) -> anyhow::Result<RunName> {

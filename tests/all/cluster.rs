@@ -24,7 +24,7 @@ const TROUBLE: u32 = 10;
 const AGAIN: [i32; 3] = [0, 3, 4];
 
 /// A pod's place: what runs in it, and under which address it can be asked.
-struct Place {
+struct Process {
     program: &'static str,
     arguments: Vec<String>,
     address: String,
@@ -33,7 +33,7 @@ struct Place {
 
 struct Cluster {
     store: TestStore,
-    places: Vec<Place>,
+    places: Vec<Process>,
     /// By exit code, how many processes have ended so; those that were killed under 9.
     ends: BTreeMap<i32, u32>,
 }
@@ -73,7 +73,7 @@ impl Cluster {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
         let address = free_address();
         let stage = launch(&self.store, program, &arguments, &address);
-        self.places.push(Place { program, arguments, address, stage });
+        self.places.push(Process { program, arguments, address, stage });
     }
 
     /// Starts what has ended again; what ended as it should not is a failure.

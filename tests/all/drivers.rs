@@ -136,11 +136,11 @@ fn drivers_of_three_stages_work_side_by_side_in_one_process() {
     let config = Preset::Tiny.with(&["loop.models=2", "selfplay.first_games=20", "selfplay.games=20"]).unwrap();
     store.run("tiny").create(&config).unwrap();
     let (stop, name) = (Stop::never(), "tiny".parse().unwrap());
-    let workshop = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
+    let train_device = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let run = store.run("tiny");
-            let mut driver = trainer::Driver::new(&run, &config, workshop, &stop, Silent);
+            let mut driver = trainer::Driver::new(&run, &config, train_device, &stop, Silent);
             work(&mut driver, &stop).unwrap();
         });
         let shuffler = scope.spawn(|| {

@@ -65,8 +65,8 @@ fn a_model_goes_through_files_of_every_kind_into_other_runs() {
         assert_eq!(Weights::from_bytes(&fs::read(&back).unwrap()).unwrap().shape(), weights(Inputs::LeelaZero).shape());
 
         succeed(&mut trainer(&store, &["bootstrap", "--from", &file, "--run", kind, "--config", &config()]));
-        let card = store.run(kind).models().card(1).unwrap();
-        assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Weights, name));
+        let metadata = store.run(kind).models().metadata(1).unwrap();
+        assert_eq!((metadata.origin[0].kind, metadata.origin[0].name.as_str()), (SourceKind::Weights, name));
         let said = succeed(store.program("tengen").args(["audit", kind]));
         assert!(said.contains(": 0 problems"), "{said}");
     }
@@ -77,12 +77,12 @@ fn a_model_goes_through_files_of_every_kind_into_other_runs() {
 fn a_run_that_begins_with_another_runs_model_goes_on_by_itself() {
     let store = with_model();
     succeed(&mut trainer(&store, &["bootstrap", "--from", "old-1", "--run", "new", "--config", &config()]));
-    let card = store.run("new").models().card(1).unwrap();
-    assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Model, "old-1"));
+    let metadata = store.run("new").models().metadata(1).unwrap();
+    assert_eq!((metadata.origin[0].kind, metadata.origin[0].name.as_str()), (SourceKind::Model, "old-1"));
     succeed(store.program("selfplay").args(["--model", "new-1", "--games", "40", "--threads", "2"]));
     succeed(store.program("shuffler").args(["--run", "new", "--once"]));
     succeed(&mut trainer(&store, &["--run", "new", "--once"]));
-    assert_eq!(store.run("new").models().card(2).unwrap().parent, Some(1));
+    assert_eq!(store.run("new").models().metadata(2).unwrap().parent, Some(1));
     let said = succeed(store.program("tengen").args(["audit", "new"]));
     assert!(said.contains(": 0 problems"), "{said}");
     let (code, said) = fail(&mut trainer(&store, &["--run", "new", "bootstrap", "--from", "old-1"]));
@@ -97,8 +97,8 @@ fn a_run_begins_with_the_model_that_comes_with_the_program_or_with_the_newest_of
     let words = ["bootstrap", "--from", "old", "--run", "new", "--config", &config()];
     succeed(&mut trainer(&store, &words));
     for (run, beginning) in [("on", "9x9-demo-1"), ("new", "old-1")] {
-        let card = store.run(run).models().card(1).unwrap();
-        assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Model, beginning));
+        let metadata = store.run(run).models().metadata(1).unwrap();
+        assert_eq!((metadata.origin[0].kind, metadata.origin[0].name.as_str()), (SourceKind::Model, beginning));
     }
 }
 
@@ -110,7 +110,7 @@ fn a_model_grows_on_request() {
     let (_, said) = fail(&mut trainer(&store, &words));
     assert!(said.contains("the network is 1 blocks of 8 filters"), "{said}");
     succeed(&mut trainer(&store, &[&words[..], &["--grow"]].concat()));
-    assert_eq!(store.run("large").models().card(1).unwrap().network.filters, 12);
+    assert_eq!(store.run("large").models().metadata(1).unwrap().network.filters, 12);
     succeed(store.program("selfplay").args(["--model", "large-1", "--games", "2", "--threads", "1"]));
 }
 
@@ -127,8 +127,8 @@ fn games_of_people_make_a_first_model() {
     for words in ["step 0, ", "step 2, ", "step 4, ", "unseen positions top move", "(a constant has "] {
         assert!(said.contains(words), "{words}: {said}");
     }
-    let card = store.run("people").models().card(1).unwrap();
-    assert_eq!((card.step, card.origin[0].name.as_str()), (4, "human-9d-sample.sgf"));
+    let metadata = store.run("people").models().metadata(1).unwrap();
+    assert_eq!((metadata.step, metadata.origin[0].name.as_str()), (4, "human-9d-sample.sgf"));
     let said = succeed(store.program("tengen").args(["audit", "people"]));
     assert!(said.contains(": 0 problems"), "{said}");
 }

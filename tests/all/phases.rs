@@ -33,9 +33,9 @@ fn a_run_in_phases_with_features_learns_and_stands_an_audit() {
         assert_eq!(found, BTreeSet::from([visits]), "model {model}");
         assert!(games.iter().all(|game| game.config_digest == digest));
     }
-    let (card, _) = run.models().get(2).unwrap();
-    assert_eq!((card.search.visits, card.search.gumbel_c_scale, card.search.phases.len()), (12, 0.5, 0));
-    let networks = [run.models().card(1).unwrap(), card].map(|card| card.network);
+    let (metadata, _) = run.models().get(2).unwrap();
+    assert_eq!((metadata.search.visits, metadata.search.gumbel_c_scale, metadata.search.phases.len()), (12, 0.5, 0));
+    let networks = [run.models().metadata(1).unwrap(), metadata].map(|metadata| metadata.network);
     let networks = networks.map(|network| (network.blocks, network.filters, network.inputs));
     assert_eq!(networks, [(2, 8, Inputs::Features), (3, 12, Inputs::Tactics)]);
     let said = succeed(store.program("tengen").args(["audit", "tiny"]));

@@ -14,12 +14,12 @@ use net::{Losses, NetError, Shape, TrainDevice, Trainer, Weights};
 use record::Example;
 use runtime::Stop;
 use serde::{Deserialize, Serialize};
-use store::{Checkpoint, ModelCard, Run, Source};
+use store::{Checkpoint, ModelMetadata, Run, Source};
 
 use crate::dataset::RECALIBRATION_POSITIONS;
 use crate::init::{publish_first, refuse_models};
 use crate::journal::{Journal, Set};
-use crate::resume::{BOOTSTRAP, WEIGHTS, recipe, restore, unusable};
+use crate::resume::{BOOTSTRAP, WEIGHTS, restore, train_config, unusable};
 use crate::supervised::{Order, squared_error};
 use crate::{HumanGames, InitialWeights, TrainerError};
 
@@ -30,7 +30,7 @@ const UNSEEN: usize = 4096;
 
 /// How long a bootstrap takes, and how often it is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Course {
+pub struct BootstrapOptions {
     /// Steps at most.
     pub steps: u64,
     /// Time at most, all processes that worked on it together.
@@ -41,7 +41,7 @@ pub struct Course {
 
 /// What a bootstrap is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Lesson {
+pub enum BootstrapEvent {
     /// It has learned from a batch.
     Step {
         /// Steps so far.
@@ -74,7 +74,7 @@ struct State {
 struct Bootstrap<'a> {
     run: &'a Run,
     config: &'a RunConfig,
-    course: Course,
+    options: BootstrapOptions,
     origin: Vec<Source>,
     trainer: Trainer,
     order: Order<'a>,
@@ -87,7 +87,7 @@ struct Bootstrap<'a> {
     batches: Vec<(f64, Losses)>,
     /// The step of the last look.
     looked: Option<u64>,
-    watch: &'a mut dyn FnMut(Lesson),
+    watch: &'a mut dyn FnMut(BootstrapEvent),
 }
 
 /// Learns from human games, beginning with some weights or with random ones, and publishes the outcome as model 1 of
@@ -100,34 +100,34 @@ pub fn bootstrap(
     run: &Run,
     config: &RunConfig,
     (beginning, people): (Option<&InitialWeights>, &HumanGames),
-    course: Course,
-    workshop: TrainDevice,
+    options: BootstrapOptions,
+    train_device: TrainDevice,
     stop: &Stop,
-    watch: &mut dyn FnMut(Lesson),
-) -> Result<Option<ModelCard>, TrainerError> {
+    watch: &mut dyn FnMut(BootstrapEvent),
+) -> Result<Option<ModelMetadata>, TrainerError> {
     refuse_models(run)?;
     let origin: Vec<Source> =
         beginning.map(|b| b.source.clone()).into_iter().chain(people.sources().iter().cloned()).collect();
     let (trainer, before) = match run.checkpoints().newest()? {
-        Some(checkpoint) => resume(&checkpoint, config, &origin, workshop)?,
-        None => (begin(config, beginning, workshop)?, Duration::ZERO),
+        Some(checkpoint) => resume(&checkpoint, config, &origin, train_device)?,
+        None => (begin(config, beginning, train_device)?, Duration::ZERO),
     };
     let unseen = people.unseen(UNSEEN)?;
     let constant = squared_error(people.mean_outcome(), &unseen);
     let order = Order::new(people, config.seed);
     let (began, batches, looked) = (Instant::now(), Vec::new(), None);
-    Bootstrap { run, config, course, origin, trainer, order, unseen, constant, before, began, batches, looked, watch }
+    Bootstrap { run, config, options, origin, trainer, order, unseen, constant, before, began, batches, looked, watch }
         .go(stop)
 }
 
 impl Bootstrap<'_> {
-    fn go(mut self, stop: &Stop) -> Result<Option<ModelCard>, TrainerError> {
+    fn go(mut self, stop: &Stop) -> Result<Option<ModelMetadata>, TrainerError> {
         let mut journal = Journal::new(1);
         let mut saved = Instant::now();
         self.look(&mut journal)?;
         while !self.is_done() && !stop.requested() {
             self.step()?;
-            if self.trainer.steps().is_multiple_of(self.course.eval_interval) {
+            if self.trainer.steps().is_multiple_of(self.options.eval_interval) {
                 self.look(&mut journal)?;
             }
             if saved.elapsed() >= SAVE_EVERY {
@@ -153,7 +153,7 @@ impl Bootstrap<'_> {
     }
 
     fn is_done(&self) -> bool {
-        self.trainer.steps() >= self.course.steps || self.time() >= self.course.time
+        self.trainer.steps() >= self.options.steps || self.time() >= self.options.time
     }
 
     fn time(&self) -> Duration {
@@ -164,7 +164,7 @@ impl Bootstrap<'_> {
         let batch = self.order.batch(self.trainer.steps(), self.config.train.batch)?;
         let losses = self.trainer.step(&batch).map_err(failed)?;
         self.batches.push((Example::total_weight(&batch), losses));
-        (self.watch)(Lesson::Step { step: self.trainer.steps(), losses });
+        (self.watch)(BootstrapEvent::Step { step: self.trainer.steps(), losses });
         Ok(())
     }
 
@@ -184,7 +184,7 @@ impl Bootstrap<'_> {
         let (step, time, examples, constant) = (self.trainer.steps(), self.time(), self.unseen.len(), self.constant);
         let others = [("examples", examples as f32), ("constant_value", constant)];
         journal.put_measured(step, Set::Holdout, &measured, &others);
-        (self.watch)(Lesson::Look { step, time, examples, losses, constant });
+        (self.watch)(BootstrapEvent::Look { step, time, examples, losses, constant });
         Ok(())
     }
 
@@ -215,7 +215,7 @@ impl Bootstrap<'_> {
 fn begin(
     config: &RunConfig,
     beginning: Option<&InitialWeights>,
-    workshop: TrainDevice,
+    train_device: TrainDevice,
 ) -> Result<Trainer, TrainerError> {
     let weights = match beginning {
         Some(beginning) => {
@@ -224,7 +224,7 @@ fn begin(
         }
         None => Weights::random(Shape::new(&config.game, &config.network).map_err(failed)?, config.seed),
     };
-    Trainer::new(&weights, 0, recipe(config), workshop).map_err(failed)
+    Trainer::new(&weights, 0, train_config(config), train_device).map_err(failed)
 }
 
 /// Goes on from a checkpoint of the same bootstrap; answers how long it took so far, too.
@@ -232,7 +232,7 @@ fn resume(
     checkpoint: &Checkpoint,
     config: &RunConfig,
     origin: &[Source],
-    workshop: TrainDevice,
+    train_device: TrainDevice,
 ) -> Result<(Trainer, Duration), TrainerError> {
     let fail = |problem: String| unusable(checkpoint, problem);
     let text = checkpoint
@@ -246,7 +246,7 @@ fn resume(
         return Err(fail(format!("it belongs to a bootstrap from {names}, whose contents may have changed since")));
     }
     let time = Duration::try_from_secs_f64(state.seconds).map_err(|e| fail(format!("{BOOTSTRAP}: seconds: {e}")))?;
-    Ok((restore(checkpoint, config, workshop, 1)?, time))
+    Ok((restore(checkpoint, config, train_device, 1)?, time))
 }
 
 fn failed(source: NetError) -> TrainerError {

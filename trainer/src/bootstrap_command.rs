@@ -11,7 +11,7 @@ use net::TrainDevice;
 use runtime::{Classify, Stop, format};
 use store::Run;
 
-use crate::bootstrap::{Course, Lesson, bootstrap};
+use crate::bootstrap::{BootstrapEvent, BootstrapOptions, bootstrap};
 use crate::report::of_people;
 use crate::{HumanGames, InitialWeights, files};
 
@@ -47,19 +47,19 @@ pub(crate) fn run(
     models: &Models,
     (run, config): (&Run, &RunConfig),
     args: &Args,
-    workshop: TrainDevice,
+    train_device: TrainDevice,
     stop: &Stop,
 ) -> anyhow::Result<()> {
     let beginning = args.from.as_ref().map(|from| beginning(models, from)).transpose()?;
     let grow = |beginning: InitialWeights| if args.grow { beginning.grown(config) } else { Ok(beginning) };
     let beginning = beginning.map(grow).transpose()?;
-    let card = match (&beginning, args.sgf.is_empty()) {
+    let metadata = match (&beginning, args.sgf.is_empty()) {
         (Some(beginning), true) => Some(beginning.publish(run, config)?),
-        _ => learn((run, config), beginning.as_ref(), args, workshop, stop)?,
+        _ => learn((run, config), beginning.as_ref(), args, train_device, stop)?,
     };
-    let Some(card) = card else { return Ok(()) };
-    let origin = card.origin.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
-    tracing::info!(model = %card.id(), step = card.step, "published, made of {origin}");
+    let Some(metadata) = metadata else { return Ok(()) };
+    let origin = metadata.origin.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
+    tracing::info!(model = %metadata.id(), step = metadata.step, "published, made of {origin}");
     Ok(())
 }
 
@@ -77,14 +77,14 @@ fn learn(
     (run, config): (&Run, &RunConfig),
     beginning: Option<&InitialWeights>,
     args: &Args,
-    workshop: TrainDevice,
+    train_device: TrainDevice,
     stop: &Stop,
-) -> anyhow::Result<Option<store::ModelCard>> {
+) -> anyhow::Result<Option<store::ModelMetadata>> {
     if args.steps.is_none() && args.minutes.is_none() {
         return Err(anyhow!("for how long? --steps N or --minutes N")).misconfigured();
     }
     let time = args.minutes.map_or(Duration::MAX, |minutes| Duration::from_secs_f64(60.0 * minutes));
-    let course = Course { steps: args.steps.unwrap_or(u64::MAX), time, eval_interval: args.eval_interval };
+    let options = BootstrapOptions { steps: args.steps.unwrap_or(u64::MAX), time, eval_interval: args.eval_interval };
     let read = |path: &PathBuf| -> anyhow::Result<(String, Vec<u8>)> {
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
         Ok((files::name(path), bytes))
@@ -97,18 +97,19 @@ fn learn(
         tracing::warn!("selfplay.holdout sets no game aside, so nothing tells how well this goes");
     }
     let bar = runtime::Progress::new(run.name().model(1).to_string(), args.steps);
-    let card = bootstrap(run, config, (beginning, &people), course, workshop, stop, &mut |lesson| match lesson {
-        Lesson::Step { step, .. } => bar.set(step),
-        Lesson::Look { .. } => tracing::info!("{}", said(&lesson)),
-    })?;
-    Ok(card)
+    let metadata =
+        bootstrap(run, config, (beginning, &people), options, train_device, stop, &mut |event| match event {
+            BootstrapEvent::Step { step, .. } => bar.set(step),
+            BootstrapEvent::Look { .. } => tracing::info!("{}", said(&event)),
+        })?;
+    Ok(metadata)
 }
 
 /// What is seen of unseen games, for people.
-fn said(lesson: &Lesson) -> String {
-    match lesson {
-        Lesson::Step { step, .. } => format!("step {step}"),
-        Lesson::Look { step, time, examples, losses, constant } => format!(
+fn said(event: &BootstrapEvent) -> String {
+    match event {
+        BootstrapEvent::Step { step, .. } => format!("step {step}"),
+        BootstrapEvent::Look { step, time, examples, losses, constant } => format!(
             "step {step}, {}: on {examples} unseen positions {}",
             format::duration(*time),
             of_people(losses, *constant)

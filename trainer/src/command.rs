@@ -10,7 +10,7 @@ use runtime::{Classify, Stop};
 use store::{Run, Store, StoreError};
 
 use crate::{
-    Console, Driver, ReferenceArgs, Setting, TrainerError, bootstrap_command, files, label_noise_command, lease,
+    Console, Driver, Options, ReferenceArgs, TrainerError, bootstrap_command, files, label_noise_command, lease,
 };
 
 /// Train the models of a run on its shards and publish them.
@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, env = "TENGEN_PRECISION", default_value = "auto", value_name = "PRECISION", global = true)]
     precision: Precision,
     #[command(flatten)]
-    place: runtime::PlaceArgs,
+    resources: runtime::ResourceArgs,
     #[command(flatten)]
     store: runtime::StoreArgs,
     #[command(flatten)]
@@ -82,12 +82,12 @@ pub const ERRORS: &[Classifier] = &[
 /// # Errors
 /// Arguments that do not fit the run, or whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let device = args.place.device.parse().misconfigured()?;
+    let device = args.resources.device.parse().misconfigured()?;
     args.service.start("trainer", args.run.as_ref().map(RunName::as_str), stop)?;
-    let workshop = TrainDevice { device, precision: args.precision, threads: args.place.threads() };
+    let train_device = TrainDevice { device, precision: args.precision, threads: args.resources.threads() };
     if trains(args.command.as_ref()) {
         let backend = Backend::of_training(device, args.precision)?;
-        backend.log(workshop.threads);
+        backend.log(train_device.threads);
         runtime::metrics::DEVICE.inform(&backend.labels());
     }
     let models = Models::new(Store::open(&args.store.store)?);
@@ -99,8 +99,8 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let Some(command) = &args.command else {
         let (run, config) = run()?;
         let reference = args.reference.open(&run, &config)?;
-        let setting = Setting { workshop, reference: reference.as_ref() };
-        return leased(&run, stop, || train((&run, &config), args.once, setting, stop));
+        let options = Options { train_device, reference: reference.as_ref() };
+        return leased(&run, stop, || train((&run, &config), args.once, options, stop));
     };
     if args.once {
         return Err(anyhow!("--once is for training shards")).misconfigured();
@@ -110,11 +110,11 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Import(import) => files::import(import, run),
         Command::LabelNoise(noise) => {
             let (run, config) = run()?;
-            label_noise_command::run((&run, &config), noise, workshop, stop)
+            label_noise_command::run((&run, &config), noise, train_device, stop)
         }
         Command::Bootstrap(bootstrap) => {
             let (run, config) = run()?;
-            leased(&run, stop, || bootstrap_command::run(&models, (&run, &config), bootstrap, workshop, stop))
+            leased(&run, stop, || bootstrap_command::run(&models, (&run, &config), bootstrap, train_device, stop))
         }
     }
 }
@@ -130,7 +130,7 @@ fn leased(run: &Run, stop: &Stop, work: impl FnOnce() -> anyhow::Result<()>) -> 
 }
 
 /// Trains model after model.
-fn train((run, config): (&Run, &RunConfig), once: bool, setting: Setting<'_>, stop: &Stop) -> anyhow::Result<()> {
-    let driver = Driver::new(run, config, setting, stop, Console::new(run, config, stop.health().clone()));
+fn train((run, config): (&Run, &RunConfig), once: bool, options: Options<'_>, stop: &Stop) -> anyhow::Result<()> {
+    let driver = Driver::new(run, config, options, stop, Console::new(run, config, stop.health().clone()));
     Ok(runtime::drive(&mut if once { driver.once() } else { driver }, stop)?)
 }

@@ -8,8 +8,8 @@ use runtime::{Reporter, Step, Stop, Waiting};
 use store::{Backoff, LeaseName, Run};
 
 use crate::dataset::{CALIBRATION_POSITIONS, Dataset};
-use crate::generation::Course;
-use crate::init::card;
+use crate::generation::GenerationTrainer;
+use crate::init::metadata;
 use crate::resume::{Work, resume};
 use crate::{Progress, Reference, TrainerError};
 
@@ -20,16 +20,16 @@ const LOOK_LATE: Duration = Duration::from_secs(10);
 
 /// Where models are trained, and what they are measured on: what belongs to the place.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting<'a> {
+pub struct Options<'a> {
     /// Where the network learns.
-    pub workshop: TrainDevice,
+    pub train_device: TrainDevice,
     /// Human games that every model is measured on.
     pub reference: Option<&'a Reference>,
 }
 
-impl From<TrainDevice> for Setting<'_> {
-    fn from(workshop: TrainDevice) -> Self {
-        Setting { workshop, reference: None }
+impl From<TrainDevice> for Options<'_> {
+    fn from(train_device: TrainDevice) -> Self {
+        Options { train_device, reference: None }
     }
 }
 
@@ -39,7 +39,7 @@ impl From<TrainDevice> for Setting<'_> {
 pub struct Driver<'a> {
     run: Run,
     config: RunConfig,
-    setting: Setting<'a>,
+    options: Options<'a>,
     once: bool,
     stop: Stop,
     reporter: Box<dyn Reporter<Progress> + 'a>,
@@ -63,14 +63,14 @@ impl<'a> Driver<'a> {
     pub fn new(
         run: &Run,
         config: &RunConfig,
-        setting: impl Into<Setting<'a>>,
+        options: impl Into<Options<'a>>,
         stop: &Stop,
         reporter: impl Reporter<Progress> + 'a,
     ) -> Driver<'a> {
         Driver {
             run: run.clone(),
             config: config.clone(),
-            setting: setting.into(),
+            options: options.into(),
             once: false,
             stop: stop.clone(),
             reporter: Box::new(reporter),
@@ -93,10 +93,10 @@ impl<'a> Driver<'a> {
         };
         let weights = work.trainer.published().and_then(|weights| weights.calibrated(&examples)).map_err(failed)?;
         let step = work.trainer.steps();
-        let card = card(&self.run, &self.config, generation, step);
-        let published = self.run.models().publish(&card, weights.to_bytes().into());
+        let metadata = metadata(&self.run, &self.config, generation, step);
+        let published = self.run.models().publish(&metadata, weights.to_bytes().into());
         published.map_err(|error| TrainerError::of_publishing(&self.run, || format!("model {generation}"), error))?;
-        tracing::info!(model = %card.id(), step, "published");
+        tracing::info!(model = %metadata.id(), step, "published");
         self.reporter.report(Progress::Published { generation, step });
         Ok(())
     }
@@ -110,7 +110,7 @@ impl runtime::Driver for Driver<'_> {
             Some(work) => work,
             none => {
                 let generation = self.run.models().newest()?.unwrap_or(0) + 1;
-                none.insert(resume(&self.run, &self.config, self.setting.workshop, generation)?)
+                none.insert(resume(&self.run, &self.config, self.options.train_device, generation)?)
             }
         };
         if !work.progress.finished {
@@ -121,8 +121,9 @@ impl runtime::Driver for Driver<'_> {
                 return Ok(Step::Waiting(Waiting::new(format!("the shards of generation {generation}"))));
             };
             self.waiting = None;
-            let reference = self.setting.reference;
-            Course::new(&self.run, &self.config, reference, &shards, work, &mut *self.reporter).learn(&self.stop)?;
+            let reference = self.options.reference;
+            GenerationTrainer::new(&self.run, &self.config, reference, &shards, work, &mut *self.reporter)
+                .learn(&self.stop)?;
         }
         let Some(work) = self.work.take_if(|work| work.progress.finished) else { return Ok(Step::Worked) };
         self.publish(&work)?;

@@ -104,8 +104,8 @@ pub(crate) fn import(args: &Import, run: impl FnOnce() -> anyhow::Result<(Run, R
         }
         None => {
             let (run, config) = run()?;
-            let card = beginning.publish(&run, &config)?;
-            runtime::print(format!("{} is now {}: {shape}", args.file.display(), card.id()))
+            let metadata = beginning.publish(&run, &config)?;
+            runtime::print(format!("{} is now {}: {shape}", args.file.display(), metadata.id()))
         }
     }
 }

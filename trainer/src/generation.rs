@@ -28,7 +28,7 @@ const LEARNED_PER_MEASURED: usize = 4;
 const SPREAD: usize = 512;
 
 /// The training of one model.
-pub(crate) struct Course<'a> {
+pub(crate) struct GenerationTrainer<'a> {
     run: &'a Run,
     config: &'a RunConfig,
     reference: Option<&'a Reference>,
@@ -39,7 +39,7 @@ pub(crate) struct Course<'a> {
     learned: Losses,
 }
 
-impl<'a> Course<'a> {
+impl<'a> GenerationTrainer<'a> {
     pub(crate) fn new(
         run: &'a Run,
         config: &'a RunConfig,
@@ -47,8 +47,8 @@ impl<'a> Course<'a> {
         shards: &'a Manifest,
         work: &'a mut Work,
         reporter: &'a mut dyn Reporter<Progress>,
-    ) -> Course<'a> {
-        Course { run, config, reference, shards, work, reporter, learned: Losses::default() }
+    ) -> GenerationTrainer<'a> {
+        GenerationTrainer { run, config, reference, shards, work, reporter, learned: Losses::default() }
     }
 
     /// Learns until all batches are done or `stop` is requested, and saves.

@@ -3,7 +3,7 @@
 use config::{ModelId, RunConfig};
 use models::Models;
 use net::{FileKind, NetError, Shape, Weights};
-use store::{ModelCard, Run, Source, SourceKind};
+use store::{ModelMetadata, Run, Source, SourceKind};
 
 use crate::TrainerError;
 
@@ -52,7 +52,7 @@ impl InitialWeights {
     ///
     /// # Errors
     /// The run has models already, or a configuration that asks for another shape.
-    pub fn publish(&self, run: &Run, config: &RunConfig) -> Result<ModelCard, TrainerError> {
+    pub fn publish(&self, run: &Run, config: &RunConfig) -> Result<ModelMetadata, TrainerError> {
         self.check(config)?;
         publish_first(run, config, &self.weights, 0, vec![self.source.clone()])
     }
@@ -77,11 +77,11 @@ pub(crate) fn publish_first(
     weights: &Weights,
     step: u64,
     origin: Vec<Source>,
-) -> Result<ModelCard, TrainerError> {
+) -> Result<ModelMetadata, TrainerError> {
     refuse_models(run)?;
-    let card = ModelCard { origin, ..card(run, config, 1, step) };
-    run.models().publish(&card, weights.to_bytes().into())?;
-    Ok(card)
+    let metadata = ModelMetadata { origin, ..metadata(run, config, 1, step) };
+    run.models().publish(&metadata, weights.to_bytes().into())?;
+    Ok(metadata)
 }
 
 /// Only a run without models can begin with one.
@@ -93,8 +93,8 @@ pub(crate) fn refuse_models(run: &Run) -> Result<(), TrainerError> {
 }
 
 /// What there is to know of a model of this run that has taken so many steps.
-pub(crate) fn card(run: &Run, config: &RunConfig, number: u32, step: u64) -> ModelCard {
-    ModelCard {
+pub(crate) fn metadata(run: &Run, config: &RunConfig, number: u32, step: u64) -> ModelMetadata {
+    ModelMetadata {
         run: run.name().clone(),
         number,
         parent: number.checked_sub(1).filter(|&parent| parent > 0),

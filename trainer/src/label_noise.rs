@@ -15,13 +15,13 @@ use store::{Manifest, Run};
 use crate::TrainerError;
 use crate::dataset::{Dataset, RECALIBRATION_POSITIONS};
 use crate::holdout::{HOLDOUT, holdout};
-use crate::resume::recipe;
+use crate::resume::train_config;
 
 /// Training sets with wrong results, of one run.
 pub struct LabelNoise<'a> {
     run: &'a Run,
     config: &'a RunConfig,
-    workshop: TrainDevice,
+    train_device: TrainDevice,
     shards: Manifest,
     /// Positions with their true results.
     holdout: Vec<Example>,
@@ -54,7 +54,7 @@ impl<'a> LabelNoise<'a> {
     ///
     /// # Errors
     /// A run without shards or validation set, or a store that cannot be read.
-    pub fn new(run: &'a Run, config: &'a RunConfig, workshop: TrainDevice) -> Result<LabelNoise<'a>, TrainerError> {
+    pub fn new(run: &'a Run, config: &'a RunConfig, train_device: TrainDevice) -> Result<LabelNoise<'a>, TrainerError> {
         let newest = run.models().newest()?.unwrap_or(0) + 1;
         let mut shards = None;
         for generation in (1..=newest).rev() {
@@ -71,7 +71,7 @@ impl<'a> LabelNoise<'a> {
         if holdout.is_empty() {
             return Err(nothing(run, "validation games"));
         }
-        Ok(LabelNoise { run, config, workshop, shards, holdout })
+        Ok(LabelNoise { run, config, train_device, shards, holdout })
     }
 
     /// The generation whose shards are learned from.
@@ -100,7 +100,7 @@ impl<'a> LabelNoise<'a> {
         let failed = |source: NetError| TrainerError::Train { generation, source };
         let shape = Shape::new(&self.config.game, &self.config.network_of(generation)).map_err(failed)?;
         let weights = Weights::random(shape, self.config.seed);
-        let mut trainer = Trainer::new(&weights, 0, recipe(self.config), self.workshop).map_err(failed)?;
+        let mut trainer = Trainer::new(&weights, 0, train_config(self.config), self.train_device).map_err(failed)?;
         let (mut feed, mut seen, mut wrong) = (Dataset::new(self.run, &self.shards, 0), 0, 0);
         for step in 0..steps {
             if stop.requested() {

@@ -41,10 +41,10 @@ impl fmt::Display for Row<'_> {
 pub(crate) fn run(
     (run, config): (&Run, &RunConfig),
     args: &Args,
-    workshop: TrainDevice,
+    train_device: TrainDevice,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let noise = LabelNoise::new(run, config, workshop)?;
+    let noise = LabelNoise::new(run, config, train_device)?;
     let steps = args.steps.map_or(noise.batches(), |steps| steps as usize);
     let (generation, seed) = (noise.generation(), config.seed);
     tracing::info!(generation, steps, seed, "training anew with wrong results; nothing is published");

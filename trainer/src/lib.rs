@@ -35,8 +35,8 @@ use std::time::Duration;
 
 use net::Losses;
 
-pub use bootstrap::{Course, Lesson, bootstrap};
-pub use driver::{Driver, Setting, lease};
+pub use bootstrap::{BootstrapEvent, BootstrapOptions, bootstrap};
+pub use driver::{Driver, Options, lease};
 pub use error::TrainerError;
 pub use init::InitialWeights;
 pub use label_noise::{LabelNoise, Trial};

@@ -80,7 +80,7 @@ impl Reference {
         if !run.models().exists(1)? {
             return Ok(false);
         }
-        Ok(run.models().card(1)?.origin.iter().any(|source| source.sha256 == self.source.sha256))
+        Ok(run.models().metadata(1)?.origin.iter().any(|source| source.sha256 == self.source.sha256))
     }
 }
 

@@ -53,7 +53,7 @@ pub(crate) struct Work {
 pub(crate) fn resume(
     run: &Run,
     config: &RunConfig,
-    workshop: TrainDevice,
+    train_device: TrainDevice,
     generation: u32,
 ) -> Result<Work, TrainerError> {
     let begun = Progress { generation, batches: 0, finished: false };
@@ -66,10 +66,10 @@ pub(crate) fn resume(
     if let Some(checkpoint) = newest.filter(|newest| !bootstrapped(newest)) {
         let progress = read_progress(&checkpoint)?;
         if progress.generation == generation {
-            return Ok(Work { trainer: restore(&checkpoint, config, workshop, generation)?, progress });
+            return Ok(Work { trainer: restore(&checkpoint, config, train_device, generation)?, progress });
         }
         if progress.finished && progress.generation + 1 == generation {
-            let trainer = restore(&checkpoint, config, workshop, progress.generation)?;
+            let trainer = restore(&checkpoint, config, train_device, progress.generation)?;
             let failed = |source| TrainerError::Train { generation, source };
             let weights = trainer.published().map_err(failed)?;
             if weights == published(run, progress.generation)?.uncalibrated() {
@@ -77,7 +77,8 @@ pub(crate) fn resume(
                     return Ok(Work { trainer, progress: begun });
                 }
                 let grown = grown(&weights, config, generation).map_err(failed)?;
-                let trainer = Trainer::new(&grown, trainer.steps(), recipe(config), workshop).map_err(failed)?;
+                let trainer =
+                    Trainer::new(&grown, trainer.steps(), train_config(config), train_device).map_err(failed)?;
                 return Ok(Work { trainer, progress: begun });
             }
         }
@@ -90,12 +91,14 @@ pub(crate) fn resume(
     let trainer = match generation.checked_sub(1).filter(|&parent| parent > 0) {
         None => {
             let shape = Shape::new(&config.game, &config.network_of(generation));
-            shape.and_then(|shape| Trainer::new(&Weights::random(shape, config.seed), 0, recipe(config), workshop))
+            shape.and_then(|shape| {
+                Trainer::new(&Weights::random(shape, config.seed), 0, train_config(config), train_device)
+            })
         }
         Some(parent) => {
-            let step = run.models().card(parent)?.step;
+            let step = run.models().metadata(parent)?.step;
             let grown = grown(&published(run, parent)?, config, generation);
-            grown.and_then(|weights| Trainer::new(&weights, step, recipe(config), workshop))
+            grown.and_then(|weights| Trainer::new(&weights, step, train_config(config), train_device))
         }
     };
     Ok(Work { trainer: trainer.map_err(|source| TrainerError::Train { generation, source })?, progress: begun })
@@ -123,12 +126,12 @@ fn read_progress(checkpoint: &Checkpoint) -> Result<Progress, TrainerError> {
 pub(crate) fn restore(
     checkpoint: &Checkpoint,
     config: &RunConfig,
-    workshop: TrainDevice,
+    train_device: TrainDevice,
     generation: u32,
 ) -> Result<Trainer, TrainerError> {
     let state = file(checkpoint, WEIGHTS)?;
     let shape = Shape::new(&config.game, &config.network_of(generation));
-    let restore = |shape| Trainer::restore(state, shape, &config.digest(), recipe(config), workshop);
+    let restore = |shape| Trainer::restore(state, shape, &config.digest(), train_config(config), train_device);
     shape.and_then(restore).map_err(|error| match error {
         // It says nothing of the checkpoint, which another device can go on from.
         error if error.is_of_the_device() => TrainerError::Device(error),
@@ -162,7 +165,7 @@ fn published(run: &Run, number: u32) -> Result<Weights, TrainerError> {
     Weights::from_bytes(&weights).map_err(|source| TrainerError::Parent { number, source })
 }
 
-pub(crate) fn recipe(config: &RunConfig) -> TrainConfig {
+pub(crate) fn train_config(config: &RunConfig) -> TrainConfig {
     let targets = Targets::new(&config.selfplay, &config.train);
     TrainConfig { train: config.train.clone(), targets, seed: config.seed }
 }

@@ -1,4 +1,4 @@
-//! A voice for a player: the Go Text Protocol, version 2, draft 2 (<https://www.lysator.liu.se/~gunnar/gtp/>), and what
+//! The server side of the Go Text Protocol, version 2, draft 2 (<https://www.lysator.liu.se/~gunnar/gtp/>), and what
 //! Leela Zero, KataGo, GNU Go, KGS and GoGui added to it.
 //!
 //! The cast: a thread reads [`Line`]s from standard input into an [`Inbox`]; [`serve`] hands each to a [`Session`],

@@ -51,24 +51,24 @@ fn size() -> Size {
 }
 
 /// What it answers, waited for.
-fn answer(guest: &mut dyn ExternalPlayer) -> Result<Response, PlayerError> {
+fn answer(external: &mut dyn ExternalPlayer) -> Result<Response, PlayerError> {
     let until = Instant::now() + LATER;
     loop {
-        if let Some(answer) = guest.answer() {
+        if let Some(answer) = external.answer() {
             return answer;
         }
-        assert!(Instant::now() < until, "a guest always answers");
+        assert!(Instant::now() < until, "an external player always answers");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
 /// What such a program answers when it is asked for the second move of a game.
 fn second_move(cases: &str) -> Result<Response, PlayerError> {
-    let mut guest = engine(cases, "").guest(size(), 7.5, 1);
+    let mut external = engine(cases, "").player(size(), 7.5, 1);
     let mut game = Game::new(size());
     game.play(Move::from_gtp(size(), "C3").unwrap()).unwrap();
-    guest.ask_move(&game);
-    answer(&mut *guest)
+    external.ask_move(&game);
+    answer(&mut *external)
 }
 
 fn broken(cases: &str) -> String {
@@ -188,14 +188,14 @@ fn a_process_serves_many_games() {
     game.play(Move::from_gtp(size(), "C3").unwrap()).unwrap();
     let mut replies = Vec::new();
     for seed in [5, 6] {
-        let mut guest = engine.guest(size(), 7.5, seed);
-        guest.ask_move(&game);
-        replies.push(answer(&mut *guest).unwrap());
+        let mut external = engine.player(size(), 7.5, seed);
+        external.ask_move(&game);
+        replies.push(answer(&mut *external).unwrap());
         if seed == 6 {
-            guest.ask_score(&game);
-            assert_eq!(answer(&mut *guest), Ok(Response::Score(Some(-2.5))));
+            external.ask_score(&game);
+            assert_eq!(answer(&mut *external), Ok(Response::Score(Some(-2.5))));
         }
-        drop(guest);
+        drop(external);
         // Its thread hands the process on when it sees that the game is over.
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -210,9 +210,9 @@ fn some_moves_are_drawn_at_random() {
     let engine = engine(cases, "random_moves = 0.25");
     let mut drawn = 0;
     for seed in 0..200 {
-        let mut guest = engine.guest(size(), 7.5, seed);
-        guest.ask_move(&Game::new(size()));
-        drawn += u32::from(answer(&mut *guest) != Ok(Response::Move(Move::Pass)));
+        let mut external = engine.player(size(), 7.5, seed);
+        external.ask_move(&Game::new(size()));
+        drawn += u32::from(answer(&mut *external) != Ok(Response::Move(Move::Pass)));
     }
     // Three standard deviations of 200 draws are 18.
     assert!((32..=68).contains(&drawn), "{drawn}");

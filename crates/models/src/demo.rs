@@ -1,7 +1,7 @@
 //! The model that comes with the program: `9x9-demo`.
 
 use config::{Preset, RunConfig, RunName};
-use store::{ModelCard, Run, StoreError};
+use store::{ModelMetadata, Run, StoreError};
 
 /// The name of its run.
 pub(crate) const NAME: &str = "9x9-demo";
@@ -36,7 +36,7 @@ fn configuration() -> RunConfig {
 pub(crate) fn publish(run: &Run) -> Result<(), StoreError> {
     let config = configuration();
     run.create(&config)?;
-    let card = ModelCard {
+    let metadata = ModelMetadata {
         run: run.name().clone(),
         number: 1,
         parent: None,
@@ -47,7 +47,7 @@ pub(crate) fn publish(run: &Run) -> Result<(), StoreError> {
         network: config.network,
         search: config.search,
     };
-    run.models().publish(&card, WEIGHTS.into())
+    run.models().publish(&metadata, WEIGHTS.into())
 }
 
 #[cfg(test)]
@@ -61,11 +61,17 @@ mod tests {
     fn demo_is_a_small_network_of_its_configuration() {
         let run = Store::in_memory().unwrap().run(&NAME.parse().unwrap());
         publish(&run).unwrap();
-        let (card, weights) = run.models().get(1).unwrap();
+        let (metadata, weights) = run.models().get(1).unwrap();
         let config = configuration();
         assert_eq!(run.config().unwrap(), Some(config.clone()));
-        assert_eq!((card.search.visits, card.search.gumbel_moves, card.search.gumbel_c_scale), (32, 4, 1.0));
-        assert_eq!(Weights::from_bytes(&weights).unwrap().shape(), Shape::new(&config.game, &card.network).unwrap());
+        assert_eq!(
+            (metadata.search.visits, metadata.search.gumbel_moves, metadata.search.gumbel_c_scale),
+            (32, 4, 1.0)
+        );
+        assert_eq!(
+            Weights::from_bytes(&weights).unwrap().shape(),
+            Shape::new(&config.game, &metadata.network).unwrap()
+        );
         assert!(weights.len() < 3_000_000);
     }
 }

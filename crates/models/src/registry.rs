@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use config::{ModelId, ModelRef, RunName};
-use store::{ModelCard, Run, Store};
+use store::{ModelMetadata, Run, Store};
 
 use crate::{ModelError, demo};
 
@@ -90,11 +90,11 @@ impl Models {
         }
     }
 
-    /// The card and the weights of a model.
+    /// The metadata and the weights of a model.
     ///
     /// # Errors
     /// There is no such model, its weights are damaged, or it is built in.
-    pub fn published(&self, id: &ModelId) -> Result<(ModelCard, Bytes), ModelError> {
+    pub fn published(&self, id: &ModelId) -> Result<(ModelMetadata, Bytes), ModelError> {
         let (run, number) = self.trained(&ModelRef::Exact(id.clone()))?;
         run.models().get(number).map_err(|error| ModelError::of_model(&run, id, error))
     }
@@ -114,7 +114,7 @@ mod tests {
         run.create(&config).unwrap();
         let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1).to_bytes();
         for number in [1, 2] {
-            let card = ModelCard {
+            let metadata = ModelMetadata {
                 run: run.name().clone(),
                 number,
                 parent: number.checked_sub(1).filter(|&parent| parent > 0),
@@ -125,7 +125,7 @@ mod tests {
                 network: config.network,
                 search: config.search.clone(),
             };
-            run.models().publish(&card, weights.clone().into()).unwrap();
+            run.models().publish(&metadata, weights.clone().into()).unwrap();
         }
         store.run(&"empty".parse().unwrap()).create(&config).unwrap();
         Models::new(store)

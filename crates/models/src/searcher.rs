@@ -51,9 +51,9 @@ impl Searcher {
             ModelId::Uniform => (config.search.clone(), Model::Uniform),
             ModelId::Random => (config.search.clone(), Model::Random),
             ModelId::Trained { .. } => {
-                let (card, weights) = models.published(id)?;
-                same_board(&name, card.size, config)?;
-                (card.search, Model::of_weights(&name, &weights, device, batch)?)
+                let (metadata, weights) = models.published(id)?;
+                same_board(&name, metadata.size, config)?;
+                (metadata.search, Model::of_weights(&name, &weights, device, batch)?)
             }
         };
         let published = RunConfig { search, ..config.clone() };

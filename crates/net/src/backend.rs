@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::cuda::folder_in_use;
-use crate::device::Place;
+use crate::device::TensorOptions;
 use crate::device::{driver, has_driver, is_a_fault, open_gpu};
 use crate::{Device, InstructionSet, NetError, Precision, load_cuda};
 
@@ -63,12 +63,12 @@ impl Backend {
     /// # Errors
     /// A device or a precision that cannot be used.
     pub fn of_training(device: Device, precision: Precision) -> Result<Backend, NetError> {
-        let place = Place::open(device, precision)?;
-        let device = match place.device {
+        let options = TensorOptions::open(device, precision)?;
+        let device = match options.device {
             tch::Device::Cuda(number) => format!("cuda:{number}"),
             _ => "cpu".to_owned(),
         };
-        let precision = if place.kind == tch::Kind::BFloat16 { Precision::Bf16 } else { Precision::F32 };
+        let precision = if options.kind == tch::Kind::BFloat16 { Precision::Bf16 } else { Precision::F32 };
         Ok(Backend::new(device, precision, InstructionSet::in_use().to_string()))
     }
 

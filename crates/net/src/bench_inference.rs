@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::device::Place;
+use crate::device::TensorOptions;
 use crate::engine::{Answers, Engine, Session};
 use crate::layers::Layers;
 use crate::mode::Mode;
@@ -56,7 +56,7 @@ impl InferenceBench {
         precision: Precision,
         batch: usize,
     ) -> Result<InferenceBench, NetError> {
-        let layers = Layers::new(weights, Place::open(device, precision)?, batch)?;
+        let layers = Layers::new(weights, TensorOptions::open(device, precision)?, batch)?;
         Ok(InferenceBench::session(weights, Engine::Torch(Mutex::new(Box::new(layers))), batch))
     }
 
@@ -72,8 +72,8 @@ impl InferenceBench {
     /// # Errors
     /// A device that cannot be used.
     pub fn plain(weights: &Weights, device: Device, batch: usize) -> Result<InferenceBench, NetError> {
-        let place = Place::open(device, Precision::F32)?;
-        let tower = Tower::new(weights, place, Format::Planes)?;
+        let options = TensorOptions::open(device, Precision::F32)?;
+        let tower = Tower::new(weights, options, Format::Planes)?;
         let shape = weights.shape();
         let planes = vec![1; batch * shape.inputs.len(shape.size)];
         Ok(InferenceBench { way: Way::Tower(Box::new(tower)), planes, answers: Answers::default() })

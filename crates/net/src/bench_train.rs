@@ -24,7 +24,7 @@ impl TrainBench {
         let total = Example::total_weight(examples);
         let part = |rows: std::ops::Range<usize>| {
             let (examples, symmetries) = (&examples[rows.clone()], &symmetries[rows]);
-            let batch = Batch::encode(trainer.shape(), examples, &trainer.recipe.targets, symmetries)?;
+            let batch = Batch::encode(trainer.shape(), examples, &trainer.train_config.targets, symmetries)?;
             Ok((batch, Example::total_weight(examples) / total))
         };
         let parts = parts(examples.len(), trainer.tower.device()).into_iter().map(part);
@@ -39,12 +39,12 @@ impl TrainBench {
     pub fn step(&mut self) -> Result<(), NetError> {
         single();
         let trainer = &mut self.trainer;
-        let recipe = &trainer.recipe;
-        let (parts, threads) = (self.parts.iter().collect(), trainer.workshop.threads);
-        let work = |tower: &_, (batch, share): &(Batch, f64)| teach(tower, recipe, batch, *share);
-        let lessons = each(&trainer.tower, threads, parts, work)?;
+        let train_config = &trainer.train_config;
+        let (parts, threads) = (self.parts.iter().collect(), trainer.train_device.threads);
+        let work = |tower: &_, (batch, share): &(Batch, f64)| teach(tower, train_config, batch, *share);
+        let results = each(&trainer.tower, threads, parts, work)?;
         let (gradients, statistics): (Vec<_>, Vec<_>) =
-            lessons.into_iter().map(|lesson| (lesson.gradients, lesson.statistics)).unzip();
+            results.into_iter().map(|result| (result.gradients, result.statistics)).unzip();
         trainer.tower.follow(&statistics)?;
         let size = trainer.step_size();
         trainer.optimizer.step(&trainer.tower, &sum(gradients)?, size)

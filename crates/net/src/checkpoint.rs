@@ -15,7 +15,7 @@ use crate::file::{self, File};
 use crate::layout::TensorSpec;
 use crate::optimizer::{Optimizer, has_squares};
 use crate::shape::ShapeFields;
-use crate::tower::{Format, Tower, numbers, place};
+use crate::tower::{Format, Tower, numbers, tensor_of};
 use crate::trainer::tower;
 use crate::weights::{named, read_tensors};
 use crate::{KEY, NetError, Shape, TrainConfig, TrainDevice, Trainer, Weights};
@@ -76,8 +76,8 @@ impl Trainer {
         checkpoint: &[u8],
         shape: Shape,
         config_digest: &str,
-        recipe: TrainConfig,
-        workshop: TrainDevice,
+        train_config: TrainConfig,
+        train_device: TrainDevice,
     ) -> Result<Trainer, NetError> {
         let file = File::read(checkpoint)?;
         let header: Header = file.header(VERSION)?;
@@ -90,15 +90,16 @@ impl Trainer {
             return Err(NetError::OtherConfig { expected: config_digest.to_owned(), found: header.config_digest });
         }
         let weights = Weights::assemble(shape, read_tensors(&file, "", shape.tensors())?)?;
-        let tower = tower(&weights, workshop)?;
+        let tower = tower(&weights, train_device)?;
         let kept = |prefix: &str| -> Result<Vec<Tensor>, NetError> {
-            let tensor = |spec: TensorSpec| place(&file.numbers(prefix, &spec)?, &spec, tower.place(), Format::Points);
+            let tensor =
+                |spec: TensorSpec| tensor_of(&file.numbers(prefix, &spec)?, &spec, tower.options(), Format::Points);
             learned(shape).into_iter().map(tensor).collect()
         };
-        let squares = if has_squares(recipe.train.optimizer) { kept(SQUARES)? } else { Vec::new() };
-        let averages = recipe.train.ema_decay > 0.0;
+        let squares = if has_squares(train_config.train.optimizer) { kept(SQUARES)? } else { Vec::new() };
+        let averages = train_config.train.ema_decay > 0.0;
         let settled =
-            |_| self::tower(&Weights::assemble(shape, read_tensors(&file, SETTLED, shape.tensors())?)?, workshop);
+            |_| self::tower(&Weights::assemble(shape, read_tensors(&file, SETTLED, shape.tensors())?)?, train_device);
         Ok(Trainer {
             optimizer: Optimizer { momentum: kept(MOMENTUM)?, squares },
             average: if averages { Some(Ema { tensors: kept(AVERAGE)? }) } else { None },
@@ -106,8 +107,8 @@ impl Trainer {
             warmth: header.warmth,
             gradient_norm: 0.0,
             tower,
-            recipe,
-            workshop,
+            train_config,
+            train_device,
             step: header.step,
             samples: header.samples,
         })

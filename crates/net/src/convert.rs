@@ -7,7 +7,7 @@ use go::Symmetry;
 use record::{Example, synthetic};
 use tch::Kind;
 
-use crate::device::Place;
+use crate::device::TensorOptions;
 use crate::file::File;
 use crate::leela_zero::{self, Zero};
 use crate::mode::Mode;
@@ -124,7 +124,7 @@ impl FileKind {
     }
 }
 
-const CPU: Place = Place { device: tch::Device::Cpu, kind: Kind::Float };
+const CPU: TensorOptions = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };
 
 impl Difference {
     fn or(self, other: Difference) -> Difference {

@@ -42,12 +42,12 @@ pub enum Precision {
 
 /// Where numbers are kept, and of which type.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
+pub(crate) struct TensorOptions {
     pub(crate) device: tch::Device,
     pub(crate) kind: Kind,
 }
 
-impl Place {
+impl TensorOptions {
     /// The type of what is not rounded: weights, statistics and answers while learning.
     pub(crate) fn exact(self) -> Kind {
         if self.kind == Kind::Double { Kind::Double } else { Kind::Float }
@@ -120,14 +120,14 @@ pub(crate) fn open_gpu(number: usize) -> Result<tch::Device, NetError> {
     if number < found { Ok(tch::Device::Cuda(number)) } else { Err(NetError::NoGpu { wanted: number, found }) }
 }
 
-impl Place {
+impl TensorOptions {
     /// The device and the type of number that are asked for.
     ///
     /// # Errors
     /// A device that cannot be used, or bf16 on a CPU for which libtorch has no kernels of it.
-    pub(crate) fn open(device: Device, precision: Precision) -> Result<Place, NetError> {
+    pub(crate) fn open(device: Device, precision: Precision) -> Result<TensorOptions, NetError> {
         let device = device.open()?;
-        Ok(Place { device, kind: precision.kind(device)? })
+        Ok(TensorOptions { device, kind: precision.kind(device)? })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cpu::{InstructionSet, Scales};
 use tch::Tensor;
 
-use crate::device::Place;
+use crate::device::TensorOptions;
 use crate::layers::Layers;
 use crate::threads::single;
 use crate::{Device, NetError, Precision, Weights};
@@ -42,7 +42,7 @@ impl Engine {
         if precision != Precision::Bf16 && device.open()? == tch::Device::Cpu {
             return Engine::on_cpu(weights, precision, InstructionSet::best());
         }
-        Ok(Engine::Torch(Mutex::new(Box::new(Layers::new(weights, Place::open(device, precision)?, batch)?))))
+        Ok(Engine::Torch(Mutex::new(Box::new(Layers::new(weights, TensorOptions::open(device, precision)?, batch)?))))
     }
 
     /// Crate `cpu` with an instruction set.
@@ -146,8 +146,8 @@ mod tests {
                 let count = batch * shape.inputs.len(shape.size);
                 let planes: Vec<u8> = (0..count).map(|i| u8::from(i * i % 11 < 4)).collect();
                 let weights = Weights::synthetic(shape, SEED);
-                let place = Place { device: tch::Device::Cpu, kind: Kind::Float };
-                let torch = Engine::Torch(Mutex::new(Box::new(Layers::new(&weights, place, batch).unwrap())));
+                let options = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };
+                let torch = Engine::Torch(Mutex::new(Box::new(Layers::new(&weights, options, batch).unwrap())));
                 let cpu = Engine::open(&weights, Device::Cpu, Precision::F32, batch).unwrap();
                 let [cpu, torch] = [cpu, torch].map(|engine| answers(&engine, shape, &planes, batch));
                 let apart = largest(&cpu, &torch);

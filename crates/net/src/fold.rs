@@ -108,7 +108,7 @@ mod tests {
     use super::*;
     use crate::NetError;
     use crate::Shape;
-    use crate::device::Place;
+    use crate::device::TensorOptions;
     use crate::device::cpu_has_bf16;
     use crate::layers::Layers;
     use crate::mode::Mode;
@@ -138,12 +138,12 @@ mod tests {
     fn both(shape: Shape, kind: Kind) -> Result<[Answers; 2], NetError> {
         let count = BATCH * shape.inputs.len(shape.size);
         let planes: Vec<u8> = (0..count).map(|i| u8::from(i * i % 11 < 4)).collect();
-        let place = |kind| Place { device: tch::Device::Cpu, kind };
+        let options = |kind| TensorOptions { device: tch::Device::Cpu, kind };
         let weights = Weights::synthetic(shape, 1);
-        let tower = Tower::new(&weights, place(Kind::Float), Format::Points)?;
+        let tower = Tower::new(&weights, options(Kind::Float), Format::Points)?;
         let trained = tower.forward(&planes, Mode::Playing)?;
         let policies: Tensor = trained.logits.f_softmax(-1, Kind::Float)?;
-        let folded = Layers::new(&weights, place(kind), BATCH)?.forward(&planes)?;
+        let folded = Layers::new(&weights, options(kind), BATCH)?.forward(&planes)?;
         let folded = (numbers(&folded.policies)?, numbers(&folded.values)?);
         Ok([(numbers(&policies)?, numbers(&trained.values)?), folded])
     }

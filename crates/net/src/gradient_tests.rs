@@ -6,7 +6,7 @@ use record::{Example, synthetic};
 use tch::{Kind, Tensor};
 
 use crate::batch::Batch;
-use crate::device::Place;
+use crate::device::TensorOptions;
 use crate::loss::{Terms, loss};
 use crate::mode::Mode;
 use crate::threads::single;
@@ -38,8 +38,8 @@ fn batch(shape: Shape, targets: &Targets) -> Batch {
 
 /// The greatest difference between a gradient and what the loss does, by the size of the gradient.
 fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
-    let place = Place { device: tch::Device::Cpu, kind: Kind::Double };
-    let tower = Tower::new(&Weights::synthetic(shape, 5), place, Format::Planes).unwrap();
+    let options = TensorOptions { device: tch::Device::Cpu, kind: Kind::Double };
+    let tower = Tower::new(&Weights::synthetic(shape, 5), options, Format::Planes).unwrap();
     let targets = Targets {
         choice_moves: 0,
         policy: train.policy_target,

@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
     use crate::Inputs;
-    use crate::device::Place;
+    use crate::device::TensorOptions;
     use crate::mode::Mode;
     use crate::tower::{Format, Tower, numbers};
 
@@ -74,8 +74,8 @@ mod tests {
         let planes = shape.inputs.len(shape.size);
         let planes: Vec<u8> =
             (0..3 * planes).map(|i| i % planes + 7 * (i / planes)).map(|i| u8::from(i * i % 11 < 4)).collect();
-        let place = Place { device: tch::Device::Cpu, kind: tch::Kind::Float };
-        let found = Tower::new(weights, place, Format::Points).unwrap().forward(&planes, Mode::Playing).unwrap();
+        let options = TensorOptions { device: tch::Device::Cpu, kind: tch::Kind::Float };
+        let found = Tower::new(weights, options, Format::Points).unwrap().forward(&planes, Mode::Playing).unwrap();
         [numbers(&found.logits).unwrap(), numbers(&found.values).unwrap()]
     }
 

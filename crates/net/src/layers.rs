@@ -11,7 +11,7 @@ use config::PolicyHead;
 use go::Size;
 use tch::{Kind, Tensor};
 
-use crate::device::Place;
+use crate::device::TensorOptions;
 use crate::fold::{Convolution, beside, dense_layer, entry, fold, together};
 use crate::modules::{mean_and_maximum, means};
 use crate::{Inputs, NetError, Weights};
@@ -21,7 +21,7 @@ pub(crate) use ops::channels_last;
 
 /// A network that is ready to evaluate batches, fastest those of one size.
 pub(crate) struct Layers {
-    place: Place,
+    options: TensorOptions,
     size: Size,
     batch: usize,
     inputs: Inputs,
@@ -74,7 +74,7 @@ pub(crate) struct Output {
 
 impl Layers {
     /// Puts folded weights where they will be used.
-    pub(crate) fn new(weights: &Weights, place: Place, batch: usize) -> Result<Layers, NetError> {
+    pub(crate) fn new(weights: &Weights, options: TensorOptions, batch: usize) -> Result<Layers, NetError> {
         let weights = &weights.in_play();
         let shape = weights.shape();
         let units = shape.units();
@@ -82,9 +82,9 @@ impl Layers {
             let unit = units.iter().find(|unit| unit.name == name);
             fold(weights, unit.unwrap_or_else(|| panic!("a shape has a unit for every convolution, and no {name}")))
         };
-        let conv = |folded: Convolution| Conv::new(folded, place, shape.size.side(), batch);
-        let affine = |name: &str| Affine::new(&entry(weights, name), place.device);
-        let dense = |name: String| Dense::new(&dense_layer(weights, &name), place.device, batch);
+        let conv = |folded: Convolution| Conv::new(folded, options, shape.size.side(), batch);
+        let affine = |name: &str| Affine::new(&entry(weights, name), options.device);
+        let dense = |name: String| Dense::new(&dense_layer(weights, &name), options.device, batch);
         let block = |index: usize| {
             let name = |part: &str| format!("blocks.{index}.{part}");
             let pooled = || -> Result<_, NetError> { Ok((conv(folded(&name("pool")))?, dense(name("pool.dense"))?)) };
@@ -98,12 +98,12 @@ impl Layers {
                 squeeze: (shape.se_channels > 0).then(squeeze).transpose()?,
             })
         };
-        let few = |name: &str| Few::new(&dense_layer(weights, name), place.device);
+        let few = |name: &str| Few::new(&dense_layer(weights, name), options.device);
         let hidden = dense_layer(weights, "value.hidden");
         let heads = match (shape.policy_head, shape.value_pooled) {
             (PolicyHead::Dense, false) => Heads::Together(Dense::new(
                 &together(dense_layer(weights, "policy.dense"), hidden),
-                place.device,
+                options.device,
                 batch,
             )?),
             (policy, pooled) => Heads::Apart {
@@ -115,11 +115,11 @@ impl Layers {
                     }
                 },
                 pooled,
-                hidden: Dense::new(&hidden, place.device, batch)?,
+                hidden: Dense::new(&hidden, options.device, batch)?,
             },
         };
         Ok(Layers {
-            place,
+            options,
             size: shape.size,
             batch,
             inputs: shape.inputs,
@@ -156,7 +156,7 @@ impl Layers {
     /// a smaller one does for few positions; the sizes are few, because oneDNN prepares itself for each. On a GPU the size
     /// decides which kernel computes a row, and it is always the whole batch.
     pub(crate) fn rows(&self, positions: usize) -> usize {
-        if self.place.device.is_cuda() {
+        if self.options.device.is_cuda() {
             return self.batch;
         }
         let step = (positions.next_power_of_two() / 4).max(1);
@@ -173,7 +173,7 @@ impl Layers {
             x = self.block(block, x)?;
         }
         if let Some(exit) = &self.exit {
-            x = exit.forward(&x, self.place)?;
+            x = exit.forward(&x, self.options)?;
         }
         let planes = to_plain(&self.planes.forward(&x)?)?.f_relu_()?;
         let (logits, hidden) = self.heads(&planes)?;
@@ -191,12 +191,12 @@ impl Layers {
 
     fn block(&self, block: &Block, x: Tensor) -> Result<Tensor, NetError> {
         let Block { entry, first, pooled, second, squeeze } = block;
-        let inner = entry.as_ref().map(|entry| entry.forward(&x, self.place)).transpose()?;
+        let inner = entry.as_ref().map(|entry| entry.forward(&x, self.options)).transpose()?;
         let input = inner.as_ref().unwrap_or(&x);
         let mut y = first.forward(input)?;
         if let Some((conv, dense)) = pooled {
             let seen = mean_and_maximum(&to_plain(&conv.forward(input)?.f_relu_()?)?)?;
-            y = y.f_add_(&to_fast(&self.spread(&self.rows_of(dense, &seen)?, self.place.kind)?)?)?;
+            y = y.f_add_(&to_fast(&self.spread(&self.rows_of(dense, &seen)?, self.options.kind)?)?)?;
         }
         y = second.forward(&y.f_relu_()?)?;
         if let Some([hidden, out]) = squeeze {
@@ -204,7 +204,7 @@ impl Layers {
             let both = self.rows_of(out, &self.rows_of(hidden, &means(&plain)?)?.f_relu()?)?.f_chunk(2, 1)?;
             let scaled = plain * self.spread(&both[0].f_sigmoid()?, Kind::Float)?;
             let shifted = scaled + self.spread(&both[1], Kind::Float)?;
-            y = to_fast(&shifted.f_to_kind(self.place.kind)?)?;
+            y = to_fast(&shifted.f_to_kind(self.options.kind)?)?;
         }
         let mut y = y.f_add_(&x)?;
         if entry.is_some() { Ok(y) } else { Ok(y.f_relu_()?) }
@@ -263,8 +263,8 @@ impl Layers {
 
     fn input(&self, planes: &[u8]) -> Result<Tensor, NetError> {
         let side = self.size.side() as i64;
-        let bytes = Tensor::f_from_slice(planes)?.f_to_device(self.place.device)?;
-        let x = bytes.f_view([-1, self.inputs.written() as i64, side, side])?.f_to_kind(self.place.kind)?;
+        let bytes = Tensor::f_from_slice(planes)?.f_to_device(self.options.device)?;
+        let x = bytes.f_view([-1, self.inputs.written() as i64, side, side])?.f_to_kind(self.options.kind)?;
         to_fast(&self.inputs.complete(x)?)
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn each<P: Send, T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::Place;
+    use crate::device::TensorOptions;
     use crate::tower::Format;
     use crate::{Shape, Weights};
 
@@ -84,8 +84,8 @@ mod tests {
             value_hidden: 1,
             ..Shape::plain(go::Size::MIN)
         };
-        let place = Place { device: tch::Device::Cpu, kind: tch::Kind::Float };
-        let tower = Tower::new(&Weights::random(shape, 1), place, Format::Points).unwrap();
+        let options = TensorOptions { device: tch::Device::Cpu, kind: tch::Kind::Float };
+        let tower = Tower::new(&Weights::random(shape, 1), options, Format::Points).unwrap();
         for threads in [1, 2, 3, 10] {
             let doubled = each(&tower, threads, (0..7).collect(), |_, part| Ok(2 * part)).unwrap();
             assert_eq!(doubled, [0, 2, 4, 6, 8, 10, 12]);

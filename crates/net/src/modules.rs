@@ -4,7 +4,7 @@ use config::PolicyHead;
 use tch::{Kind, Tensor};
 
 use crate::NetError;
-use crate::device::Place;
+use crate::device::TensorOptions;
 use crate::layout::TensorSpec;
 use crate::mode::Mode;
 use crate::norm::{Norm, Statistics, constant};
@@ -13,13 +13,13 @@ use crate::shape::Shape;
 /// Where the parts of a tower find their tensors.
 pub(crate) struct Tensors<'a> {
     pub(crate) all: &'a [(TensorSpec, Tensor)],
-    pub(crate) place: Place,
+    pub(crate) options: TensorOptions,
 }
 
 /// A batch on its way through the tower.
 pub(crate) struct Pass {
     mode: Mode,
-    place: Place,
+    options: TensorOptions,
     /// What the batch norms have seen so far, when training.
     pub(crate) statistics: Vec<Statistics>,
 }
@@ -66,7 +66,7 @@ impl Tensors<'_> {
         let channels = mean.size()[0] as usize;
         let or_constant = |part: &str, value| match self.find(&format!("{name}.{part}")) {
             Some(tensor) => Ok(tensor),
-            None => constant(value, channels, self.place),
+            None => constant(value, channels, self.options),
         };
         Ok(Some(Norm {
             scale: or_constant("weight", 1.0)?,
@@ -107,8 +107,8 @@ impl Tensors<'_> {
 }
 
 impl Pass {
-    pub(crate) fn new(mode: Mode, place: Place) -> Pass {
-        Pass { mode, place, statistics: Vec::new() }
+    pub(crate) fn new(mode: Mode, options: TensorOptions) -> Pass {
+        Pass { mode, options, statistics: Vec::new() }
     }
 
     pub(crate) fn norm(&mut self, norm: &Norm, x: &Tensor) -> Result<Tensor, NetError> {
@@ -124,19 +124,19 @@ impl Pass {
 
     /// As the type of what is not rounded.
     pub(crate) fn exact(&self, x: &Tensor) -> Result<Tensor, NetError> {
-        Ok(x.f_to_kind(self.place.exact())?)
+        Ok(x.f_to_kind(self.options.exact())?)
     }
 
     /// Numbers of channels, to be added to or multiplied with planes.
     fn planes_of(&self, x: &Tensor) -> Result<Tensor, NetError> {
-        Ok(x.f_to_kind(self.place.kind)?.f_unsqueeze(-1)?.f_unsqueeze(-1)?)
+        Ok(x.f_to_kind(self.options.kind)?.f_unsqueeze(-1)?.f_unsqueeze(-1)?)
     }
 }
 
 impl Unit {
     /// Kernels are kept as f32 and rounded for each use, so that small steps are not lost.
     pub(crate) fn forward(&self, x: &Tensor, pass: &mut Pass) -> Result<Tensor, NetError> {
-        let y = convolve(x, &self.weight, None, pass.place.kind)?;
+        let y = convolve(x, &self.weight, None, pass.options.kind)?;
         match &self.norm {
             Some(norm) => pass.norm(norm, &y),
             None => Ok(y),
@@ -156,7 +156,7 @@ impl Dense {
 
     /// The same at every point of a plane, for a weight of four dimensions; one row a position.
     pub(crate) fn at_every_point(&self, x: &Tensor, pass: &Pass) -> Result<Tensor, NetError> {
-        pass.exact(&convolve(x, &self.weight, Some(&self.bias), pass.place.kind)?.f_flatten(1, -1)?)
+        pass.exact(&convolve(x, &self.weight, Some(&self.bias), pass.options.kind)?.f_flatten(1, -1)?)
     }
 }
 
@@ -173,7 +173,7 @@ impl Block {
         }
         y = self.second.forward(&y.f_relu()?, pass)?;
         if let Some([hidden, out]) = &self.squeeze {
-            let mean = pass.exact(&y)?.f_mean_dim(&[2i64, 3][..], false, pass.place.exact())?;
+            let mean = pass.exact(&y)?.f_mean_dim(&[2i64, 3][..], false, pass.options.exact())?;
             let both = out.forward(&hidden.forward(&mean)?.f_relu()?)?.f_chunk(2, 1)?;
             y = y * pass.planes_of(&both[0].f_sigmoid()?)? + pass.planes_of(&both[1])?;
         }

@@ -6,7 +6,7 @@
 use tch::Tensor;
 
 use crate::NetError;
-use crate::device::Place;
+use crate::device::TensorOptions;
 use crate::layout::EPSILON;
 
 /// How fast running statistics follow the batches: 5 % a batch. Minigo's decay of 0.95, which it found better than
@@ -76,8 +76,8 @@ impl Norm {
 }
 
 /// The scale or shift of a norm that learns none.
-pub(crate) fn constant(value: f64, channels: usize, place: Place) -> Result<Tensor, NetError> {
-    Ok(Tensor::f_full(channels as i64, value, (place.exact(), place.device))?)
+pub(crate) fn constant(value: f64, channels: usize, options: TensorOptions) -> Result<Tensor, NetError> {
+    Ok(Tensor::f_full(channels as i64, value, (options.exact(), options.device))?)
 }
 
 #[cfg(test)]
@@ -88,8 +88,8 @@ mod tests {
     use crate::tower::numbers;
 
     fn norm(channels: usize) -> Norm {
-        let place = Place { device: tch::Device::Cpu, kind: Kind::Float };
-        let full = |value| constant(value, channels, place).unwrap();
+        let options = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };
+        let full = |value| constant(value, channels, options).unwrap();
         Norm { scale: full(2.0), shift: full(0.5), mean: full(0.0), variance: full(1.0) }
     }
 

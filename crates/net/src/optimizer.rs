@@ -163,7 +163,7 @@ mod tests {
     use go::Size;
 
     use super::*;
-    use crate::device::Place;
+    use crate::device::TensorOptions;
     use crate::tower::Format;
     use crate::{Shape, Weights};
 
@@ -176,8 +176,8 @@ mod tests {
     /// and of its decay.
     fn compare(kind: Method, gradients: &[f64], expected: impl Fn(f64, f64) -> f64) {
         let start = Weights::synthetic(shape(), 1);
-        let place = Place { device: tch::Device::Cpu, kind: Kind::Float };
-        let tower = Tower::new(&start, place, Format::Points).unwrap();
+        let options = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };
+        let tower = Tower::new(&start, options, Format::Points).unwrap();
         let mut optimizer = Optimizer::new(&tower, kind).unwrap();
         for (step, &gradient) in gradients.iter().enumerate() {
             let gradients: Vec<Tensor> = tower.learned().map(|(_, tensor)| tensor.full_like(gradient)).collect();

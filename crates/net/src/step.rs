@@ -13,7 +13,7 @@ use crate::tower::{Tower, numbers};
 use crate::{NetError, TrainConfig};
 
 /// What a part of a batch has taught.
-pub(crate) struct Lesson {
+pub(crate) struct MicroBatchResult {
     /// The weight of its examples.
     pub(crate) weight: f64,
     pub(crate) losses: Losses,
@@ -26,15 +26,15 @@ pub(crate) struct Lesson {
 /// Learns from some examples, which are so large a share of the weight of a batch.
 pub(crate) fn learn(
     tower: &Tower,
-    recipe: &TrainConfig,
+    train_config: &TrainConfig,
     examples: &[Example],
     symmetries: &[Symmetry],
     share: f64,
-) -> Result<Lesson, NetError> {
-    let batch = Batch::encode(tower.shape(), examples, &recipe.targets, symmetries)?;
-    let taught = teach(tower, recipe, &batch, share)?;
+) -> Result<MicroBatchResult, NetError> {
+    let batch = Batch::encode(tower.shape(), examples, &train_config.targets, symmetries)?;
+    let taught = teach(tower, train_config, &batch, share)?;
     let (losses, weight) = (taught.loss.read()?, Example::total_weight(examples));
-    Ok(Lesson { weight, losses, gradients: taught.gradients, statistics: taught.statistics })
+    Ok(MicroBatchResult { weight, losses, gradients: taught.gradients, statistics: taught.statistics })
 }
 
 /// What an encoded part of a batch has taught, its losses not yet read.
@@ -45,9 +45,9 @@ pub(crate) struct Taught {
 }
 
 /// Forward and backward, of so large a share of a batch.
-pub(crate) fn teach(tower: &Tower, recipe: &TrainConfig, batch: &Batch, share: f64) -> Result<Taught, NetError> {
+pub(crate) fn teach(tower: &Tower, train_config: &TrainConfig, batch: &Batch, share: f64) -> Result<Taught, NetError> {
     let answers = tower.forward(&batch.planes, Mode::Training)?;
-    let loss = loss(&answers, batch, &Terms::new(&recipe.train))?;
+    let loss = loss(&answers, batch, &Terms::new(&train_config.train))?;
     let learned: Vec<&Tensor> = tower.learned().map(|(_, tensor)| tensor).collect();
     let gradients = Tensor::f_run_backward(&[&loss.tensor * share], &learned, false, false)?;
     Ok(Taught { loss, gradients, statistics: answers.statistics })
@@ -56,12 +56,12 @@ pub(crate) fn teach(tower: &Tower, recipe: &TrainConfig, batch: &Batch, share: f
 /// What the batch norms see of some examples through their symmetries.
 pub(crate) fn look(
     tower: &Tower,
-    recipe: &TrainConfig,
+    train_config: &TrainConfig,
     examples: &[Example],
     symmetries: &[Symmetry],
 ) -> Result<Vec<Statistics>, NetError> {
     let _no_gradients = tch::no_grad_guard();
-    let batch = Batch::encode(tower.shape(), examples, &recipe.targets, symmetries)?;
+    let batch = Batch::encode(tower.shape(), examples, &train_config.targets, symmetries)?;
     Ok(tower.forward(&batch.planes, Mode::Training)?.statistics)
 }
 
@@ -75,12 +75,12 @@ pub(crate) struct Look {
 }
 
 /// Measures some examples as they are, the network being as in play.
-pub(crate) fn measure(tower: &Tower, recipe: &TrainConfig, examples: &[Example]) -> Result<Look, NetError> {
+pub(crate) fn measure(tower: &Tower, train_config: &TrainConfig, examples: &[Example]) -> Result<Look, NetError> {
     let _no_gradients = tch::no_grad_guard();
     let symmetries = vec![Symmetry::Identity; examples.len()];
-    let batch = Batch::encode(tower.shape(), examples, &recipe.targets, &symmetries)?;
+    let batch = Batch::encode(tower.shape(), examples, &train_config.targets, &symmetries)?;
     let answers = tower.forward(&batch.planes, Mode::Playing)?;
-    let losses = loss(&answers, &batch, &Terms::new(&recipe.train))?.read()?;
+    let losses = loss(&answers, &batch, &Terms::new(&train_config.train))?.read()?;
     Ok(Look { weight: Example::total_weight(examples), losses, values: numbers(&answers.values)? })
 }
 

@@ -3,7 +3,7 @@
 use config::ValueHead;
 use tch::{Kind, Tensor};
 
-use crate::device::Place;
+use crate::device::TensorOptions;
 use crate::layers::channels_last;
 use crate::layout::TensorSpec;
 use crate::mode::Mode;
@@ -24,7 +24,7 @@ pub(crate) enum Format {
 /// A network whose tensors can be trained.
 pub(crate) struct Tower {
     shape: Shape,
-    place: Place,
+    options: TensorOptions,
     format: Format,
     /// Every tensor; the parts below hold other handles to the same numbers.
     tensors: Vec<(TensorSpec, Tensor)>,
@@ -61,28 +61,28 @@ pub(crate) struct Answers {
 }
 
 impl Tower {
-    pub(crate) fn new(weights: &Weights, place: Place, format: Format) -> Result<Tower, NetError> {
+    pub(crate) fn new(weights: &Weights, options: TensorOptions, format: Format) -> Result<Tower, NetError> {
         let shape = weights.shape();
-        let load = |spec: TensorSpec| load(weights, &spec, place, format).map(|tensor| (spec, tensor));
-        Tower::assemble(shape, place, format, shape.tensors().into_iter().map(load).collect::<Result<_, NetError>>()?)
+        let load = |spec: TensorSpec| load(weights, &spec, options, format).map(|tensor| (spec, tensor));
+        Tower::assemble(shape, options, format, shape.tensors().into_iter().map(load).collect::<Result<_, NetError>>()?)
     }
 
     /// A copy of the tower for another thread; it shares the tensors.
     pub(crate) fn share(&self) -> Tower {
         let tensors = self.tensors.iter().map(|(spec, tensor)| (spec.clone(), tensor.shallow_clone()));
-        Tower::assemble(self.shape, self.place, self.format, tensors.collect()).expect("it could be made before")
+        Tower::assemble(self.shape, self.options, self.format, tensors.collect()).expect("it could be made before")
     }
 
     fn assemble(
         shape: Shape,
-        place: Place,
+        options: TensorOptions,
         format: Format,
         tensors: Vec<(TensorSpec, Tensor)>,
     ) -> Result<Tower, NetError> {
-        let parts = Tensors { all: &tensors, place };
+        let parts = Tensors { all: &tensors, options };
         Ok(Tower {
             shape,
-            place,
+            options,
             format,
             stem: parts.unit("stem")?,
             blocks: (0..shape.blocks).map(|index| parts.block(&shape, index)).collect::<Result<_, NetError>>()?,
@@ -103,12 +103,12 @@ impl Tower {
         self.shape
     }
 
-    pub(crate) fn place(&self) -> Place {
-        self.place
+    pub(crate) fn options(&self) -> TensorOptions {
+        self.options
     }
 
     pub(crate) fn device(&self) -> tch::Device {
-        self.place.device
+        self.options.device
     }
 
     /// The tensors that the gradient changes.
@@ -124,7 +124,7 @@ impl Tower {
 
     /// Answers a batch, given as the planes of its positions one after the other.
     pub(crate) fn forward(&self, planes: &[u8], mode: Mode) -> Result<Answers, NetError> {
-        let mut pass = Pass::new(mode, self.place);
+        let mut pass = Pass::new(mode, self.options);
         let mut x = self.stem.forward(&self.input(planes)?, &mut pass)?;
         if !self.shape.pre_activation {
             x = x.f_relu()?;
@@ -191,8 +191,8 @@ impl Tower {
 
     fn input(&self, planes: &[u8]) -> Result<Tensor, NetError> {
         let side = self.shape.size.side() as i64;
-        let bytes = Tensor::f_from_slice(planes)?.f_to_device(self.place.device)?;
-        let x = bytes.f_view([-1, self.shape.inputs.written() as i64, side, side])?.f_to_kind(self.place.kind)?;
+        let bytes = Tensor::f_from_slice(planes)?.f_to_device(self.options.device)?;
+        let x = bytes.f_view([-1, self.shape.inputs.written() as i64, side, side])?.f_to_kind(self.options.kind)?;
         let x = self.shape.inputs.complete(x)?;
         match self.format {
             Format::Planes => Ok(x),
@@ -201,14 +201,19 @@ impl Tower {
     }
 }
 
-fn load(weights: &Weights, spec: &TensorSpec, at: Place, format: Format) -> Result<Tensor, NetError> {
+fn load(weights: &Weights, spec: &TensorSpec, at: TensorOptions, format: Format) -> Result<Tensor, NetError> {
     let numbers = weights.tensor(&spec.name).expect("weights of a shape have every tensor of it");
-    let tensor = place(numbers, spec, at, format)?;
+    let tensor = tensor_of(numbers, spec, at, format)?;
     Ok(tensor.f_set_requires_grad(spec.role.is_learned())?)
 }
 
 /// Numbers as a tensor in the layout of the tower's own.
-pub(crate) fn place(numbers: &[f32], spec: &TensorSpec, at: Place, format: Format) -> Result<Tensor, NetError> {
+pub(crate) fn tensor_of(
+    numbers: &[f32],
+    spec: &TensorSpec,
+    at: TensorOptions,
+    format: Format,
+) -> Result<Tensor, NetError> {
     let dimensions: Vec<i64> = spec.dimensions.iter().map(|&n| n as i64).collect();
     let tensor = Tensor::f_from_slice(numbers)?.f_view(dimensions.as_slice())?;
     let tensor = tensor.f_to_device(at.device)?.f_to_kind(at.exact())?;

@@ -9,7 +9,7 @@ use record::Example;
 use tch::Tensor;
 
 use crate::batch::Batch;
-use crate::device::Place;
+use crate::device::TensorOptions;
 use crate::ema::Ema;
 use crate::mean_losses::Losses;
 use crate::micro_batch::{each, parts};
@@ -36,8 +36,8 @@ pub struct Trainer {
     pub(crate) warmth: u64,
     /// How long the gradient of the last step was.
     pub(crate) gradient_norm: f32,
-    pub(crate) recipe: TrainConfig,
-    pub(crate) workshop: TrainDevice,
+    pub(crate) train_config: TrainConfig,
+    pub(crate) train_device: TrainDevice,
     /// Optimiser steps taken since the run began.
     pub(crate) step: u64,
     /// Examples learned from since the start, counting repetitions.
@@ -49,10 +49,15 @@ impl Trainer {
     ///
     /// # Errors
     /// A device that cannot be used.
-    pub fn new(weights: &Weights, step: u64, recipe: TrainConfig, workshop: TrainDevice) -> Result<Trainer, NetError> {
-        let tower = tower(weights, workshop)?;
-        let optimizer = Optimizer::new(&tower, recipe.train.optimizer)?;
-        let average = if recipe.train.ema_decay > 0.0 { Some(Ema::new(&tower)?) } else { None };
+    pub fn new(
+        weights: &Weights,
+        step: u64,
+        train_config: TrainConfig,
+        train_device: TrainDevice,
+    ) -> Result<Trainer, NetError> {
+        let tower = tower(weights, train_device)?;
+        let optimizer = Optimizer::new(&tower, train_config.train.optimizer)?;
+        let average = if train_config.train.ema_decay > 0.0 { Some(Ema::new(&tower)?) } else { None };
         Ok(Trainer {
             tower,
             optimizer,
@@ -60,8 +65,8 @@ impl Trainer {
             settled: None,
             warmth: 0,
             gradient_norm: 0.0,
-            recipe,
-            workshop,
+            train_config,
+            train_device,
             step,
             samples: 0,
         })
@@ -76,23 +81,23 @@ impl Trainer {
         if examples.is_empty() {
             return Err(NetError::NoExamples);
         }
-        let train = &self.recipe.train;
+        let train = &self.train_config.train;
         let symmetries = self.symmetries(examples.len());
-        let recipe = &self.recipe;
+        let train_config = &self.train_config;
         let total = Example::total_weight(examples);
         let work = |tower: &Tower, rows: Range<usize>| {
             let share = Example::total_weight(&examples[rows.clone()]) / total;
-            learn(tower, recipe, &examples[rows.clone()], &symmetries[rows], share)
+            learn(tower, train_config, &examples[rows.clone()], &symmetries[rows], share)
         };
-        let lessons = each(&self.tower, self.workshop.threads, parts(examples.len(), self.tower.device()), work)?;
-        let losses: Vec<(f64, Losses)> = lessons.iter().map(|lesson| (lesson.weight, lesson.losses)).collect();
+        let results = each(&self.tower, self.train_device.threads, parts(examples.len(), self.tower.device()), work)?;
+        let losses: Vec<(f64, Losses)> = results.iter().map(|result| (result.weight, result.losses)).collect();
         let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(&self.tower, train.l2)?);
         if !losses.total.is_finite() {
             return Err(NetError::Diverged { step: self.step, loss: losses.total });
         }
         let size = self.step_size();
         let (gradients, statistics): (Vec<_>, Vec<_>) =
-            lessons.into_iter().map(|lesson| (lesson.gradients, lesson.statistics)).unzip();
+            results.into_iter().map(|result| (result.gradients, result.statistics)).unzip();
         self.tower.follow(&statistics)?;
         let mut gradients = sum(gradients)?;
         self.gradient_norm = clip(&mut gradients, train.clip_norm)?;
@@ -115,12 +120,13 @@ impl Trainer {
     pub fn recalibrate_batch_norm(&mut self, examples: &[Example]) -> Result<(), NetError> {
         let Some(average) = &self.average else { return Ok(()) };
         single();
-        let settled = tower(&self.tower.weights()?, self.workshop)?;
+        let settled = tower(&self.tower.weights()?, self.train_device)?;
         average.put(&settled)?;
         let symmetries = self.symmetries(examples.len());
-        let recipe = &self.recipe;
-        let work = |tower: &Tower, rows: Range<usize>| look(tower, recipe, &examples[rows.clone()], &symmetries[rows]);
-        let seen = each(&settled, self.workshop.threads, parts(examples.len(), settled.device()), work)?;
+        let train_config = &self.train_config;
+        let work =
+            |tower: &Tower, rows: Range<usize>| look(tower, train_config, &examples[rows.clone()], &symmetries[rows]);
+        let seen = each(&settled, self.train_device.threads, parts(examples.len(), settled.device()), work)?;
         settled.become_those(&seen)?;
         self.settled = Some(settled);
         Ok(())
@@ -141,8 +147,8 @@ impl Trainer {
     /// Examples that make no batch.
     pub fn examine(&self, examples: &[Example]) -> Result<Measured, NetError> {
         single();
-        let (recipe, train) = (&self.recipe, &self.recipe.train);
-        let work = |tower: &Tower, rows: Range<usize>| measure(tower, recipe, &examples[rows]);
+        let (train_config, train) = (&self.train_config, &self.train_config.train);
+        let work = |tower: &Tower, rows: Range<usize>| measure(tower, train_config, &examples[rows]);
         let asked = self.settled.as_ref().unwrap_or(&self.tower);
         let device = asked.device();
         let batches =
@@ -151,7 +157,7 @@ impl Trainer {
             let within = parts(batch.len(), device).into_iter();
             within.map(move |rows| batch.start + rows.start..batch.start + rows.end)
         });
-        let looks = each(asked, self.workshop.threads, parts.collect(), work)?;
+        let looks = each(asked, self.train_device.threads, parts.collect(), work)?;
         let losses: Vec<(f64, Losses)> = looks.iter().map(|look| (look.weight, look.losses)).collect();
         let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(asked, train.l2)?);
         let values: Vec<f32> = looks.into_iter().flat_map(|look| look.values).collect();
@@ -196,12 +202,12 @@ impl Trainer {
 
     /// The learning rate of the next step.
     pub fn rate(&self) -> f32 {
-        rate(&self.recipe.train, self.step)
+        rate(&self.train_config.train, self.step)
     }
 
     /// The constants of the next step.
     pub(crate) fn step_size(&self) -> StepSize {
-        StepSize::new(&self.recipe.train, self.rate(), self.warmth)
+        StepSize::new(&self.train_config.train, self.rate(), self.warmth)
     }
 
     /// The values of examples seen through a symmetry, by the network that is measured.
@@ -209,14 +215,15 @@ impl Trainer {
         single();
         let _no_gradients = tch::no_grad_guard();
         let asked = self.settled.as_ref().unwrap_or(&self.tower);
-        let batch = Batch::encode(asked.shape(), examples, &self.recipe.targets, &vec![symmetry; examples.len()])?;
+        let batch =
+            Batch::encode(asked.shape(), examples, &self.train_config.targets, &vec![symmetry; examples.len()])?;
         Ok(asked.forward(&batch.planes, Mode::Playing)?.values)
     }
 
     /// The symmetries through which the next batch is seen.
     pub(crate) fn symmetries(&self, rows: usize) -> Vec<Symmetry> {
-        let mut rng = generator(self.recipe.seed, self.step);
-        let rotate = self.recipe.train.augment_symmetries;
+        let mut rng = generator(self.train_config.seed, self.step);
+        let rotate = self.train_config.train.augment_symmetries;
         // The upper bits of the generator are the better ones.
         let mut draw = || if rotate { Symmetry::ALL[(rng.next_u64() >> 61) as usize] } else { Symmetry::Identity };
         (0..rows).map(|_| draw()).collect()
@@ -224,8 +231,8 @@ impl Trainer {
 }
 
 /// The tower of a trainer.
-pub(crate) fn tower(weights: &Weights, workshop: TrainDevice) -> Result<Tower, NetError> {
-    Tower::new(weights, Place::open(workshop.device, workshop.precision)?, Format::Points)
+pub(crate) fn tower(weights: &Weights, train_device: TrainDevice) -> Result<Tower, NetError> {
+    Tower::new(weights, TensorOptions::open(train_device.device, train_device.precision)?, Format::Points)
 }
 
 /// The generator of one step.

@@ -102,8 +102,8 @@ impl Side {
 /// A match game in progress. No noise and no drawing of moves; variety comes from the opening and from the symmetry that
 /// each evaluation draws.
 ///
-/// The match keeps the board and decides what is legal, when the game is over and how it is counted. A guest who breaks
-/// the rules has lost; a game whose guest breaks down is void, and so is one that ends by two passes after which a guest
+/// The match keeps the board and decides what is legal, when the game is over and how it is counted. An external player that breaks
+/// the rules has lost; a game whose external player breaks down is void, and so is one that ends by two passes after which an external player
 /// names another winner.
 #[derive(Debug)]
 pub struct Match {
@@ -113,7 +113,7 @@ pub struct Match {
     /// Black's and White's.
     seats: [Seat; 2],
     turns: Vec<Turn>,
-    /// The game is over, and guests are asked what they make of it.
+    /// The game is over, and external players are asked what they make of it.
     ending: Option<Ending>,
     /// How the loser broke the rules.
     breach: Option<String>,
@@ -131,11 +131,11 @@ pub struct Finish {
 /// Who sits at one side of the board.
 #[derive(Debug)]
 enum Seat {
-    Model { place: usize, thinker: Box<SearchDriver> },
-    ExternalPlayer { guest: Box<dyn ExternalPlayer>, asked: Asked },
+    Model { place: usize, driver: Box<SearchDriver> },
+    ExternalPlayer { external: Box<dyn ExternalPlayer>, asked: Asked },
 }
 
-/// What a guest is thinking about.
+/// What an external player is thinking about.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Asked {
     Nothing,
@@ -155,15 +155,15 @@ pub struct Void {
 }
 
 impl Match {
-    /// Sets up the board and plays the opening. `guests` are asked for those of Black and White that are no models.
-    pub fn new(mut spec: MatchSpec, guests: &mut dyn FnMut(&MatchSpec, Color) -> Box<dyn ExternalPlayer>) -> Match {
+    /// Sets up the board and plays the opening. `externals` are asked for those of Black and White that are no models.
+    pub fn new(mut spec: MatchSpec, externals: &mut dyn FnMut(&MatchSpec, Color) -> Box<dyn ExternalPlayer>) -> Match {
         spec.header.begin();
         let game = opening(Game::new(spec.header.size()), spec.opening_moves, &mut generator(spec.opening));
         let mut seat = |color: Color, side: &Side| match side.by {
             By::Model { place, settings, budget } => {
-                Seat::Model { place, thinker: Box::new(SearchDriver::new(game.clone(), settings, budget, None)) }
+                Seat::Model { place, driver: Box::new(SearchDriver::new(game.clone(), settings, budget, None)) }
             }
-            By::ExternalPlayer => Seat::ExternalPlayer { guest: guests(&spec, color), asked: Asked::Nothing },
+            By::ExternalPlayer => Seat::ExternalPlayer { external: externals(&spec, color), asked: Asked::Nothing },
         };
         let seats = [seat(Color::Black, &spec.black), seat(Color::White, &spec.white)];
         Match {
@@ -186,14 +186,14 @@ impl Match {
     fn decision(&mut self) -> Option<Result<Turn, Early>> {
         let (mover, resign_below) = (self.game.to_move(), self.spec.resign_below);
         match &mut self.seats[place(mover)] {
-            Seat::Model { thinker, .. } => thinker.is_done().then(|| {
-                if thinker.search().root_value().mover(mover) < resign_below {
+            Seat::Model { driver, .. } => driver.is_done().then(|| {
+                if driver.search().root_value().mover(mover) < resign_below {
                     return Err(Early::Ending(Ending::Resignation { by: mover }));
                 }
-                let mv = thinker.search().best_move().map_or(Move::Pass, |root| root.mv);
-                Ok(searched(thinker, SearchKind::Full, 1.0, mv))
+                let mv = driver.search().best_move().map_or(Move::Pass, |root| root.mv);
+                Ok(searched(driver, SearchKind::Full, 1.0, mv))
             }),
-            Seat::ExternalPlayer { guest, asked } => guest.answer().map(|reply| {
+            Seat::ExternalPlayer { external, asked } => external.answer().map(|reply| {
                 *asked = Asked::Nothing;
                 match reply {
                     Ok(Response::Move(mv)) => Ok(Turn::unsearched(SearchKind::Given, mv)),
@@ -215,8 +215,8 @@ impl Match {
         }
         self.turns.push(turn);
         for seat in &mut self.seats {
-            if let Seat::Model { thinker, .. } = seat {
-                thinker.advance(mv).expect("the move is legal");
+            if let Seat::Model { driver, .. } = seat {
+                driver.advance(mv).expect("the move is legal");
             }
         }
         match Ending::of_board(&self.game, self.spec.scoring, self.spec.komi, self.spec.move_limit) {
@@ -229,13 +229,13 @@ impl Match {
     /// winner.
     fn agreed(&mut self, margin: f32) -> Option<Result<(), String>> {
         for (seat, side) in self.seats.iter_mut().zip([&self.spec.black, &self.spec.white]) {
-            let Seat::ExternalPlayer { guest, asked } = seat else { continue };
+            let Seat::ExternalPlayer { external, asked } = seat else { continue };
             if *asked == Asked::Nothing {
-                guest.ask_score(&self.game);
+                external.ask_score(&self.game);
                 *asked = Asked::Score;
             }
             if *asked == Asked::Score {
-                let answer = guest.answer()?;
+                let answer = external.answer()?;
                 *asked = Asked::Done;
                 let sign = |score: f32| score.partial_cmp(&0.0);
                 match answer {
@@ -302,9 +302,9 @@ impl BatchedGame for Match {
             return;
         }
         match &mut self.seats[place(self.game.to_move())] {
-            Seat::Model { place, thinker } => thinker.submit(models[*place], &mut self.rng),
-            Seat::ExternalPlayer { guest, asked } if *asked == Asked::Nothing => {
-                guest.ask_move(&self.game);
+            Seat::Model { place, driver } => driver.submit(models[*place], &mut self.rng),
+            Seat::ExternalPlayer { external, asked } if *asked == Asked::Nothing => {
+                external.ask_move(&self.game);
                 *asked = Asked::Move;
             }
             Seat::ExternalPlayer { .. } => {}
@@ -314,8 +314,8 @@ impl BatchedGame for Match {
     fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<Result<Finish, Void>> {
         if self.ending.is_none() {
             let mover = self.game.to_move();
-            if let Seat::Model { place, thinker } = &mut self.seats[place(mover)] {
-                thinker.take(models[*place]);
+            if let Seat::Model { place, driver } = &mut self.seats[place(mover)] {
+                driver.take(models[*place]);
             }
             let decided = self.decision()?;
             match decided.and_then(|turn| self.play(turn)) {

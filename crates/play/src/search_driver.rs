@@ -35,7 +35,7 @@ pub struct SearchDriver {
 }
 
 impl SearchDriver {
-    /// A thinker for the position that `game` is in. With an `exploration` it searches to learn, without one to win.
+    /// A driver for the position that `game` is in. With an `exploration` it searches to learn, without one to win.
     pub fn new(game: Game, settings: Settings, budget: Budget, exploration: Option<Exploration>) -> SearchDriver {
         let search = Search::new(game, settings);
         SearchDriver {
@@ -269,10 +269,10 @@ mod tests {
         let seen = |alike: bool| -> BTreeSet<Symmetry> {
             let root = |seed: u64| {
                 let budget = Budget { visits: 2, leaves: 1 };
-                let thinker = SearchDriver::new(game.clone(), settings, budget, None);
-                let mut thinker = if alike { thinker.seeing_images_alike() } else { thinker };
+                let driver = SearchDriver::new(game.clone(), settings, budget, None);
+                let mut driver = if alike { driver.seeing_images_alike() } else { driver };
                 let (mut network, mut rng) = (Noting(Vec::new()), Seed::seed_from_u64(seed));
-                thinker.submit(&mut network, &mut rng);
+                driver.submit(&mut network, &mut rng);
                 network.0[0]
             };
             (0..100).map(root).collect()

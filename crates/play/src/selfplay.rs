@@ -88,7 +88,7 @@ pub fn is_calibration(index: u64, share: f32) -> bool {
 pub struct Selfplay {
     spec: SelfplaySpec,
     rng: Seed,
-    thinker: SearchDriver,
+    driver: SearchDriver,
     /// How the present move is being found.
     plan: SearchPlan,
     turns: Vec<Turn>,
@@ -111,8 +111,8 @@ impl Selfplay {
     fn set_up(spec: SelfplaySpec, board: Game, turns: Vec<Turn>, mut rng: Seed) -> Selfplay {
         let plan = spec.planner.next(turns.len(), &mut rng);
         let budget = Budget { visits: plan.visits, leaves: spec.leaves };
-        let thinker = SearchDriver::new(board, spec.settings, budget, plan.exploration).seeing_images_alike();
-        Selfplay { rng, thinker, plan, turns, takeovers: Vec::new(), would_resign: None, spec }
+        let driver = SearchDriver::new(board, spec.settings, budget, plan.exploration).seeing_images_alike();
+        Selfplay { rng, driver, plan, turns, takeovers: Vec::new(), would_resign: None, spec }
     }
 
     /// Lets another model go on with the game, or the same one in another process. It searches the present move from the
@@ -122,8 +122,8 @@ impl Selfplay {
         let turn = self.turns.len() as u16;
         self.rng = generator(seed_from(self.spec.header.seed(), turn));
         self.plan = self.spec.planner.next(self.turns.len(), &mut self.rng);
-        self.thinker.reset();
-        self.thinker.begin(self.plan.visits, self.plan.exploration);
+        self.driver.reset();
+        self.driver.begin(self.plan.visits, self.plan.exploration);
         self.takeovers.retain(|takeover| takeover.turn < turn);
         self.takeovers.push(Takeover { turn, model: model.to_owned() });
     }
@@ -182,19 +182,19 @@ impl Selfplay {
             return Some(Ending::Resignation { by });
         } else {
             let mv = self.choose();
-            searched(&self.thinker, self.plan.kind, self.plan.weight, mv)
+            searched(&self.driver, self.plan.kind, self.plan.weight, mv)
         };
-        self.thinker.advance(turn.mv).expect("the search holds legal moves only");
+        self.driver.advance(turn.mv).expect("the search holds legal moves only");
         self.turns.push(turn);
         self.plan = self.spec.planner.next(self.turns.len(), &mut self.rng);
-        self.thinker.begin(self.plan.visits, self.plan.exploration);
+        self.driver.begin(self.plan.visits, self.plan.exploration);
         let Settings { scoring, komi, .. } = self.spec.settings;
-        Ending::of_board(self.thinker.search().game(), scoring, komi, self.spec.move_limit)
+        Ending::of_board(self.driver.search().game(), scoring, komi, self.spec.move_limit)
     }
 
     /// The mover, if it resigns. In calibration games resignation is disabled; the turn of a would-be resignation is recorded.
     fn resigns(&mut self) -> Option<Color> {
-        let search = self.thinker.search();
+        let search = self.driver.search();
         let mover = search.game().to_move();
         let root = search.root_value();
         if !self.spec.threshold.is_some_and(|threshold| root.mover(mover) < threshold) {
@@ -206,7 +206,7 @@ impl Selfplay {
 
     /// A board point drawn from the network's own policy; a pass when it gives no point anything.
     fn draw_from_policy(&mut self) -> Move {
-        let priors = self.thinker.search().priors();
+        let priors = self.driver.search().priors();
         let points: Vec<(Move, f32)> = priors.into_iter().filter(|(mv, _)| *mv != Move::Pass).collect();
         let weights: Vec<f32> = points.iter().map(|(_, prior)| *prior).collect();
         choice::draw_from(&weights, &mut self.rng).map_or(Move::Pass, |index| points[index].0)
@@ -214,7 +214,7 @@ impl Selfplay {
 
     /// Early moves are drawn from the visits of board points, later ones are the best.
     fn choose(&mut self) -> Move {
-        let search = self.thinker.search();
+        let search = self.driver.search();
         let (turn, spec) = (self.turns.len(), &self.spec);
         if turn < spec.choice_moves {
             let exponent = choice::exponent_at(spec.choice_exponent, spec.choice_halflife, turn);
@@ -235,12 +235,12 @@ impl BatchedGame for Selfplay {
     }
 
     fn submit(&mut self, models: &mut [&mut dyn Evaluator]) {
-        self.thinker.submit(models[0], &mut self.rng);
+        self.driver.submit(models[0], &mut self.rng);
     }
 
     fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<GameRecord> {
-        self.thinker.take(models[0]);
-        if !self.thinker.is_done() {
+        self.driver.take(models[0]);
+        if !self.driver.is_done() {
             return None;
         }
         let ending = self.decide()?;

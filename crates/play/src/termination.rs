@@ -224,13 +224,13 @@ fn winner_min(outcome: Outcome, turns: &[Turn]) -> Option<f32> {
 }
 
 /// The turn that plays `mv` after a search, whose example has so much weight. Its visits are the policy target: see [`mcts::Search::policy_target`].
-pub(crate) fn searched(thinker: &SearchDriver, kind: SearchKind, weight: f32, mv: Move) -> Turn {
-    let search = thinker.search();
+pub(crate) fn searched(driver: &SearchDriver, kind: SearchKind, weight: f32, mv: Move) -> Turn {
+    let search = driver.search();
     let size = search.game().size();
     let target = search.policy_target().into_iter();
     let mut visits: Vec<(u16, u32)> = target.map(|(mv, count)| (mv.index(size) as u16, count)).collect();
     visits.sort_unstable();
-    let policy_surprise = thinker.policy_surprise(&visits);
+    let policy_surprise = driver.policy_surprise(&visits);
     Turn {
         mv,
         kind,
@@ -239,7 +239,7 @@ pub(crate) fn searched(thinker: &SearchDriver, kind: SearchKind, weight: f32, mv
         root_value: search.root_value().black(),
         best_child_value: search.best_move().map_or(search.root_value(), |best| best.value).black(),
         network_value: search.network_value().black(),
-        prior_entropy: thinker.prior_entropy(),
+        prior_entropy: driver.prior_entropy(),
         policy_surprise,
         note: Some(Box::new(note(search))),
     }

@@ -119,10 +119,10 @@ fn random(ratings: &Ratings, rng: &mut impl Rng) -> Choice {
 fn most_instructive(question: &Question, outlook: &ExpectedCovariance, rng: &mut impl Rng) -> Choice {
     let players = question.ages.len();
     let all = (0..players).flat_map(|second| (0..second).map(move |first| (first, second)));
-    let lesson = |(a, b)| outlook.lesson(a, b, question.games) / (question.cost)(a, b);
-    let lessons: Vec<((usize, usize), f64)> = all.map(|pair| (pair, lesson(pair))).collect();
-    let best = lessons.iter().map(|&(_, lesson)| lesson).fold(0.0, f64::max);
-    let equals = lessons.into_iter().filter(|&(_, lesson)| lesson >= EQUAL_CLAIM * best);
+    let reduction = |(a, b)| outlook.reduction(a, b, question.games) / (question.cost)(a, b);
+    let reductions: Vec<((usize, usize), f64)> = all.map(|pair| (pair, reduction(pair))).collect();
+    let best = reductions.iter().map(|&(_, reduction)| reduction).fold(0.0, f64::max);
+    let equals = reductions.into_iter().filter(|&(_, reduction)| reduction >= EQUAL_CLAIM * best);
     let apart = |a: usize, b: usize| question.ages[a].unwrap_or(0).abs_diff(question.ages[b].unwrap_or(0));
     let claim = |(a, b)| near_and_distant(question.ratings.difference(a, b), apart(a, b));
     let equals: Vec<((usize, usize), f64)> = equals.map(|(pair, _)| (pair, claim(pair))).collect();

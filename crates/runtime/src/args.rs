@@ -20,7 +20,7 @@ pub struct StoreArgs {
 
 /// What this machine lends to the work.
 #[derive(Args, Clone, Debug)]
-pub struct PlaceArgs {
+pub struct ResourceArgs {
     /// Device of the network: auto (a GPU if there is one), cpu, cuda or cuda:N
     // The crate that knows devices reads it; a program without a network needs none of that.
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE", global = true)]
@@ -35,7 +35,7 @@ pub struct PlaceArgs {
     pub cache_mib: usize,
 }
 
-impl PlaceArgs {
+impl ResourceArgs {
     /// Bytes for evaluations that are needed again, for each worker thread.
     pub fn cache(&self) -> usize {
         self.cache_mib.saturating_mul(1 << 20)
@@ -66,7 +66,7 @@ mod tests {
         #[command(flatten)]
         store: StoreArgs,
         #[command(flatten)]
-        place: PlaceArgs,
+        resources: ResourceArgs,
         #[command(flatten)]
         times: TimesArgs,
     }
@@ -75,9 +75,9 @@ mod tests {
     fn flags_win_over_defaults() {
         let program = Program::parse_from(["program", "--store", "s3://bucket/x", "--threads", "3", "--device", "cpu"]);
         assert_eq!(program.store.store, "s3://bucket/x");
-        assert_eq!((program.place.threads(), program.place.device.as_str()), (3, "cpu"));
+        assert_eq!((program.resources.threads(), program.resources.device.as_str()), (3, "cpu"));
         assert!(Program::try_parse_from(["program", "--threads", "0"]).is_err());
-        assert!(Program::parse_from(["program"]).place.threads() >= 1);
+        assert!(Program::parse_from(["program"]).resources.threads() >= 1);
         assert_eq!(Program::parse_from(["program", "--times", "false"]).times.times, Some(false));
         assert_eq!(Program::parse_from(["program"]).times.times, None);
     }

@@ -53,14 +53,14 @@ pub(crate) struct Contents {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) file: FileRef,
-    pub(crate) games: Place,
-    pub(crate) examples: Place,
-    pub(crate) holdout: Place,
+    pub(crate) games: RowRange,
+    pub(crate) examples: RowRange,
+    pub(crate) holdout: RowRange,
 }
 
 /// Consecutive rows of one row group; none when there are no rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct RowRange {
     pub(crate) group: usize,
     pub(crate) first: usize,
     pub(crate) rows: usize,
@@ -102,12 +102,12 @@ impl Archive {
 }
 
 impl Source {
-    pub(crate) fn place(&self, folder: &str) -> Place {
+    pub(crate) fn range(&self, folder: &str) -> RowRange {
         match folder {
             GAMES => self.games,
             EXAMPLES => self.examples,
             HOLDOUT => self.holdout,
-            _ => Place::default(),
+            _ => RowRange::default(),
         }
     }
 }
@@ -116,8 +116,8 @@ impl fmt::Display for Source {
     /// The file, and for its games, examples and holdout examples the row group, the first row and the rows.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;
-        let places = [self.games, self.examples, self.holdout];
-        places.iter().try_for_each(|Place { group, first, rows }| write!(f, " {group} {first} {rows}"))
+        let ranges = [self.games, self.examples, self.holdout];
+        ranges.iter().try_for_each(|RowRange { group, first, rows }| write!(f, " {group} {first} {rows}"))
     }
 }
 
@@ -129,11 +129,11 @@ impl FromStr for Source {
         let mut words = text.split(' ');
         let file = words.next().ok_or_else(bad)?.parse()?;
         let numbers: Vec<usize> = words.map(str::parse).collect::<Result<_, _>>().map_err(|_| bad())?;
-        let place = |at: usize| Place { group: numbers[at], first: numbers[at + 1], rows: numbers[at + 2] };
+        let range = |at: usize| RowRange { group: numbers[at], first: numbers[at + 1], rows: numbers[at + 2] };
         if numbers.len() != 9 || numbers.iter().any(|&number| number > u32::MAX as usize) {
             return Err(bad());
         }
-        Ok(Source { file, games: place(0), examples: place(3), holdout: place(6) })
+        Ok(Source { file, games: range(0), examples: range(3), holdout: range(6) })
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
         let text = "000330/w0-1700000000000 1 0 200 3 40 5 0 0 0";
         let source: Source = text.parse().unwrap();
         assert_eq!((source.to_string().as_str(), source.file.model), (text, 330));
-        assert_eq!(source.examples, Place { group: 3, first: 40, rows: 5 });
+        assert_eq!(source.examples, RowRange { group: 3, first: 40, rows: 5 });
         for other in
             ["", "000330/w0-1700000000000", "x 1 0 200 3 40 5 0 0 0", &text.replace("40", "-4"), &format!("{text} 1")]
         {

@@ -98,14 +98,14 @@ impl Archives {
         columns: Option<&[&str]>,
     ) -> Result<RecordBatch, StoreError> {
         let none = || StoreError::NotFound { path: self.at.store.name(&self.at.file(folder, file, "parquet")) };
-        let place = archive.sources.get(file).map(|source| source.place(folder)).unwrap_or_default();
-        let path = archive.path(&self.at, folder).filter(|_| place.rows > 0).ok_or_else(none)?;
-        let whole = self.read_group(archive, folder, &path, place.group, columns)?;
-        if place.first + place.rows > whole.num_rows() {
-            let reason = format!("it has no rows {} to {}", place.first, place.first + place.rows);
+        let range = archive.sources.get(file).map(|source| source.range(folder)).unwrap_or_default();
+        let path = archive.path(&self.at, folder).filter(|_| range.rows > 0).ok_or_else(none)?;
+        let whole = self.read_group(archive, folder, &path, range.group, columns)?;
+        if range.first + range.rows > whole.num_rows() {
+            let reason = format!("it has no rows {} to {}", range.first, range.first + range.rows);
             return Err(StoreError::Damaged { path: self.at.store.name(&path), reason });
         }
-        Ok(whole.slice(place.first, place.rows))
+        Ok(whole.slice(range.first, range.rows))
     }
 
     fn read_group(

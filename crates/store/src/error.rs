@@ -30,7 +30,7 @@ pub enum StoreError {
         path: String,
     },
     /// The weights of a retired model that were deleted on request.
-    #[error("the weights of {model} were deleted; its card and its games are kept ({path})")]
+    #[error("the weights of {model} were deleted; its metadata and its games are kept ({path})")]
     Deleted {
         /// The file.
         path: String,

@@ -102,7 +102,7 @@ pub use in_progress::{InProgress, TakenGames};
 pub use leases::{Lease, LeaseName, Leases};
 pub use logs::Logs;
 pub use matches::Matches;
-pub use models::{ModelCard, Models};
+pub use models::{ModelMetadata, Models};
 pub use names::Stem;
 pub use origin::{Source, SourceKind};
 pub use pairings::{Engines, Pairing, Pairings};

@@ -1,4 +1,4 @@
-//! Models: weights, and a card that says what they are.
+//! Models: weights, and a metadata that says what they are.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,12 +17,12 @@ use crate::origin::Source;
 use crate::parts::Part;
 
 const MODELS: &str = "models";
-const CARD: &str = "model.toml";
+const METADATA: &str = "model.toml";
 const DELETED: &str = "deleted.toml";
 
 /// What there is to know of a model beside its weights.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ModelCard {
+pub struct ModelMetadata {
     /// The run it belongs to.
     pub run: RunName,
     /// Its number in the run, from 1.
@@ -44,18 +44,18 @@ pub struct ModelCard {
     pub search: Search,
 }
 
-impl ModelCard {
+impl ModelMetadata {
     /// The id of the model.
     pub fn id(&self) -> ModelId {
         self.run.model(self.number)
     }
 }
 
-/// The card as `model.toml` has it.
+/// The metadata as `model.toml` has it.
 #[derive(Serialize, Deserialize)]
 struct Committed {
     #[serde(flatten)]
-    card: ModelCard,
+    metadata: ModelMetadata,
     weights: Part,
 }
 
@@ -82,7 +82,7 @@ impl Models {
     }
 
     /// The numbers of all models, ascending. Model 0, which is `random`, is not among them. Who asks again asks only for the
-    /// cards of those that are new.
+    /// metadata of those that are new.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -98,7 +98,7 @@ impl Models {
         Ok(published.into_iter().collect())
     }
 
-    /// The number of the newest model; `None` before the first. Models are numbered without gaps, so this asks for cards and
+    /// The number of the newest model; `None` before the first. Models are numbered without gaps, so this asks for metadata and
     /// lists nothing: for the next one and the newest known while nothing is new, and for some ten where there are hundreds.
     ///
     /// Only where model 1 is not there the folder is listed: before the first model, where it is empty, and in a run whose
@@ -113,7 +113,7 @@ impl Models {
             self.newest.set(&number_name(newest));
             return Ok(Some(newest));
         }
-        // A folder without a card is a model that is being published, or was when its writer was killed.
+        // A folder without a metadata is a model that is being published, or was when its writer was killed.
         let counts = |name: &str| parse_number(name).map_or(Ok(false), |number| self.exists(number));
         match known {
             // There was none at all, so the first that comes is model 1.
@@ -135,35 +135,35 @@ impl Models {
     /// # Errors
     /// A store that cannot be reached.
     pub fn exists(&self, number: u32) -> Result<bool, StoreError> {
-        self.at.store.exists(&self.at.numbered(MODELS, number).join(CARD))
+        self.at.store.exists(&self.at.numbered(MODELS, number).join(METADATA))
     }
 
-    /// Publishes a model: the weights first and then the card, with which the model exists.
+    /// Publishes a model: the weights first and then the metadata, with which the model exists.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] when there is another model of this number; the same one is no error.
-    pub fn publish(&self, card: &ModelCard, weights: Bytes) -> Result<(), StoreError> {
-        let folder = self.at.numbered(MODELS, card.number);
+    pub fn publish(&self, metadata: &ModelMetadata, weights: Bytes) -> Result<(), StoreError> {
+        let folder = self.at.numbered(MODELS, metadata.number);
         let weights = self.at.store.publish_part(&folder, "weights", "safetensors", weights)?;
-        self.at.store.publish_toml(&folder.join(CARD), &Committed { card: card.clone(), weights })
+        self.at.store.publish_toml(&folder.join(METADATA), &Committed { metadata: metadata.clone(), weights })
     }
 
-    /// A model: its card and its weights, which are checked to be the ones that were published.
+    /// A model: its metadata and its weights, which are checked to be the ones that were published.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when it has not been published, [`StoreError::Damaged`] when it is not as it was.
-    pub fn get(&self, number: u32) -> Result<(ModelCard, Bytes), StoreError> {
+    pub fn get(&self, number: u32) -> Result<(ModelMetadata, Bytes), StoreError> {
         let folder = self.at.numbered(MODELS, number);
         let committed = self.committed(number)?;
         match self.at.store.read_part(&folder, &committed.weights) {
             Err(StoreError::NotFound { path }) if self.weights_are_deleted(number)? => {
-                Err(StoreError::Deleted { path, model: committed.card.id() })
+                Err(StoreError::Deleted { path, model: committed.metadata.id() })
             }
-            read => Ok((committed.card, read?)),
+            read => Ok((committed.metadata, read?)),
         }
     }
 
-    /// Deletes the weights of a model, and keeps its card. The mark that says so comes first.
+    /// Deletes the weights of a model, and keeps its metadata. The mark that says so comes first.
     ///
     /// # Errors
     /// A store that cannot be used. Weights that are deleted already are no error.
@@ -190,17 +190,17 @@ impl Models {
     ///
     /// # Errors
     /// As [`Models::get`].
-    pub fn card(&self, number: u32) -> Result<ModelCard, StoreError> {
-        Ok(self.committed(number)?.card)
+    pub fn metadata(&self, number: u32) -> Result<ModelMetadata, StoreError> {
+        Ok(self.committed(number)?.metadata)
     }
 
-    /// The full name of a model's card, for people.
+    /// The full name of a model's metadata, for people.
     pub fn name(&self, number: u32) -> String {
-        self.at.store.name(&self.at.numbered(MODELS, number).join(CARD))
+        self.at.store.name(&self.at.numbered(MODELS, number).join(METADATA))
     }
 
     fn committed(&self, number: u32) -> Result<Committed, StoreError> {
-        let path = self.at.numbered(MODELS, number).join(CARD);
+        let path = self.at.numbered(MODELS, number).join(METADATA);
         self.at.store.find_toml(&path)?.ok_or_else(|| StoreError::NotFound { path: self.at.store.name(&path) })
     }
 

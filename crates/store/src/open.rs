@@ -16,9 +16,9 @@ use url::Url;
 
 use crate::error::StoreError;
 
-/// A place for objects.
+/// The location of a store.
 #[derive(Clone)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     pub(crate) objects: Arc<dyn ObjectStore>,
     /// The same, where names can be listed by how they begin: in buckets.
     pub(crate) pages: Option<Arc<dyn PaginatedListStore>>,
@@ -30,8 +30,8 @@ pub(crate) struct Place {
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// Finds the place that a URL or a bare path means. The options are for buckets, and go before the environment.
-pub(crate) fn open(place: &str, options: &[(String, String)]) -> Result<Place, StoreError> {
+/// Finds the location that a URL or a bare path means. The options are for buckets, and go before the environment.
+pub(crate) fn open(place: &str, options: &[(String, String)]) -> Result<Location, StoreError> {
     let fail = |reason: String| StoreError::BadUrl { url: place.to_owned(), reason };
     let Some((scheme, _)) = place.split_once("://") else { return folder(place, PathBuf::from(place)) };
     let url = Url::parse(place).map_err(|e| fail(e.to_string()))?;
@@ -43,7 +43,7 @@ pub(crate) fn open(place: &str, options: &[(String, String)]) -> Result<Place, S
     }
 }
 
-fn folder(place: &str, folder: PathBuf) -> Result<Place, StoreError> {
+fn folder(place: &str, folder: PathBuf) -> Result<Location, StoreError> {
     let fail = |reason: String| StoreError::BadUrl { url: place.to_owned(), reason };
     if place.is_empty() {
         return Err(fail("it is empty".to_owned()));
@@ -56,11 +56,11 @@ fn folder(place: &str, folder: PathBuf) -> Result<Place, StoreError> {
     })?;
     // A file counts as published when it would survive a loss of power.
     let objects = LocalFileSystem::new_with_prefix(&folder).map_err(|e| fail(e.to_string()))?.with_fsync(true);
-    Ok(Place { objects: Arc::new(objects), pages: None, prefix: Path::default(), root, folder: Some(folder) })
+    Ok(Location { objects: Arc::new(objects), pages: None, prefix: Path::default(), root, folder: Some(folder) })
 }
 
 /// A bucket of S3, with credentials and endpoint from the environment (`AWS_*`) or from the machine's role.
-fn s3(url: &Url, options: &[(String, String)]) -> Result<Place, StoreError> {
+fn s3(url: &Url, options: &[(String, String)]) -> Result<Location, StoreError> {
     bucket(url, || {
         let asked = options.iter().any(|(key, value)| key == "aws_allow_http" && value == "true");
         let plain_http = asked || env::var("AWS_ALLOW_HTTP").is_ok_and(|value| value == "true");
@@ -76,7 +76,7 @@ fn s3(url: &Url, options: &[(String, String)]) -> Result<Place, StoreError> {
 }
 
 /// A bucket of Google Cloud Storage, with credentials from the environment (`GOOGLE_*`) or from the machine's role.
-fn gs(url: &Url, options: &[(String, String)]) -> Result<Place, StoreError> {
+fn gs(url: &Url, options: &[(String, String)]) -> Result<Location, StoreError> {
     bucket(url, || {
         let builder = GoogleCloudStorageBuilder::from_env()
             .with_url(url.as_str())
@@ -92,7 +92,7 @@ fn gs(url: &Url, options: &[(String, String)]) -> Result<Place, StoreError> {
 fn bucket<T: ObjectStore + PaginatedListStore>(
     url: &Url,
     build: impl Fn() -> object_store::Result<Arc<T>>,
-) -> Result<Place, StoreError> {
+) -> Result<Location, StoreError> {
     let fail = |reason: String| StoreError::BadUrl { url: url.to_string(), reason };
     if url.host_str().is_none_or(str::is_empty) {
         return Err(fail("it names no bucket".to_owned()));
@@ -102,7 +102,7 @@ fn bucket<T: ObjectStore + PaginatedListStore>(
     let prefix = Path::from_url_path(url.path()).map_err(|e| fail(e.to_string()))?;
     let root = url.as_str().trim_end_matches('/').to_owned();
     let objects = build().map_err(|e| fail(e.to_string()))?;
-    Ok(Place { objects: objects.clone(), pages: Some(objects), prefix, root, folder: None })
+    Ok(Location { objects: objects.clone(), pages: Some(objects), prefix, root, folder: None })
 }
 
 /// Retries of each request, below those of [`crate::retry`] of each call: a list takes many requests, and does not start again

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use object_store::path::Path;
 
-use crate::archive::{ARCHIVE, CONTENTS, Contents, FORMAT, Place, Source, archive_path};
+use crate::archive::{ARCHIVE, CONTENTS, Contents, FORMAT, RowRange, Source, archive_path};
 use crate::error::StoreError;
 use crate::files::{EXAMPLES, FileRef, GAMES, HOLDOUT, PARQUET, SGF};
 use crate::folder::RunFolder;
@@ -124,16 +124,16 @@ impl Table {
     }
 
     /// Adds rows to this row group or the next, and answers where they are.
-    fn put(&mut self, next: Weighed) -> Place {
+    fn put(&mut self, next: Weighed) -> RowRange {
         if self.waiting_bytes > 0 && self.waiting_bytes + next.bytes > GROUP {
             self.write();
         }
-        let place = Place { group: self.group, first: self.waiting_rows, rows: next.table.num_rows() };
+        let range = RowRange { group: self.group, first: self.waiting_rows, rows: next.table.num_rows() };
         self.waiting_bytes += next.bytes;
-        self.waiting_rows += place.rows;
-        self.rows += place.rows;
+        self.waiting_rows += range.rows;
+        self.rows += range.rows;
         self.waiting.push(next.table);
-        place
+        range
     }
 
     /// Writes the rows that wait, all but the columns of one of them forgotten.

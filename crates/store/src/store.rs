@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::classify;
 use crate::error::StoreError;
 use crate::names;
-use crate::open::{self, Place};
+use crate::open::{self, Location};
 use crate::retry::Retry;
 use crate::traffic::{self, Operation};
 
@@ -28,7 +28,7 @@ use crate::traffic::{self, Operation};
 pub struct Store(Arc<Inner>);
 
 struct Inner {
-    place: Place,
+    location: Location,
     runtime: Arc<Runtime>,
     /// The time in milliseconds since 1970.
     clock: Clock,
@@ -42,8 +42,8 @@ impl Store {
     ///
     /// # Errors
     /// A URL that means no store, or a folder that cannot be created.
-    pub fn open(place: &str) -> Result<Store, StoreError> {
-        Store::open_with(place, &[])
+    pub fn open(location: &str) -> Result<Store, StoreError> {
+        Store::open_with(location, &[])
     }
 
     /// As [`Store::open`], with options for a bucket that go before those of the environment, as `object_store` names
@@ -51,8 +51,8 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::open`]; an option that does not exist.
-    pub fn open_with(place: &str, options: &[(String, String)]) -> Result<Store, StoreError> {
-        Store::at(open::open(place, options)?)
+    pub fn open_with(location: &str, options: &[(String, String)]) -> Result<Store, StoreError> {
+        Store::at(open::open(location, options)?)
     }
 
     /// A store that is gone with its last clone.
@@ -60,22 +60,22 @@ impl Store {
     /// # Errors
     /// When the system has no resources left.
     pub fn in_memory() -> Result<Store, StoreError> {
-        let place = Place {
+        let location = Location {
             objects: Arc::new(InMemory::new()),
             prefix: Path::default(),
             root: "memory:".to_owned(),
             folder: None,
             pages: None,
         };
-        Store::at(place)
+        Store::at(location)
     }
 
-    fn at(place: Place) -> Result<Store, StoreError> {
+    fn at(location: Location) -> Result<Store, StoreError> {
         // One thread at a time drives it; local files are read and written on its pool for blocking work.
         let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime =
-            runtime.map_err(|e| StoreError::BadUrl { url: place.root.clone(), reason: format!("no runtime: {e}") })?;
-        Ok(Store(Arc::new(Inner { place, runtime: Arc::new(runtime), clock: Arc::new(names::now) })))
+        let runtime = runtime
+            .map_err(|e| StoreError::BadUrl { url: location.root.clone(), reason: format!("no runtime: {e}") })?;
+        Ok(Store(Arc::new(Inner { location, runtime: Arc::new(runtime), clock: Arc::new(names::now) })))
     }
 
     /// The same store with a decorator around its objects.
@@ -87,15 +87,15 @@ impl Store {
         &self,
         decorate: impl FnOnce(Arc<dyn ObjectStore>) -> Arc<dyn ObjectStore>,
     ) -> Result<Store, StoreError> {
-        let place = self.0.place.clone();
-        Store::at(Place { objects: decorate(place.objects.clone()), ..place })
+        let location = self.0.location.clone();
+        Store::at(Location { objects: decorate(location.objects.clone()), ..location })
     }
 
     /// The same store in a process with this clock, in milliseconds since 1970.
     #[cfg(any(test, feature = "testing"))]
     pub fn with_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Store {
-        let (place, runtime) = (self.0.place.clone(), self.0.runtime.clone());
-        Store(Arc::new(Inner { place, runtime, clock: Arc::new(clock) }))
+        let (location, runtime) = (self.0.location.clone(), self.0.runtime.clone());
+        Store(Arc::new(Inner { location, runtime, clock: Arc::new(clock) }))
     }
 
     /// The time by the clock of this process, in milliseconds since 1970, which gives no time twice.
@@ -105,7 +105,7 @@ impl Store {
 
     /// Where the store is, as errors name it.
     pub fn root(&self) -> &str {
-        &self.0.place.root
+        &self.0.location.root
     }
 
     /// The full name of a file, for people.
@@ -237,7 +237,7 @@ impl Store {
         for object in found.map_err(|e| self.error("list", folder, &e))? {
             self.delete_full(&object.location).map_err(|e| self.error("delete", folder, &e))?;
         }
-        match &self.0.place.folder {
+        match &self.0.location.folder {
             // Takes what killed writers left behind and the folder itself, which a listing would show.
             Some(root) => self.remove_dir(&root.join(folder.as_ref())),
             None => Ok(()),
@@ -274,21 +274,21 @@ impl Store {
 
     /// The folder on this machine, when the store is one.
     pub(crate) fn folder(&self) -> Option<&std::path::Path> {
-        self.0.place.folder.as_deref()
+        self.0.location.folder.as_deref()
     }
 
     /// Lists by how names begin, where the place has that.
     pub(crate) fn pages(&self) -> Option<&dyn PaginatedListStore> {
-        self.0.place.pages.as_deref()
+        self.0.location.pages.as_deref()
     }
 
     pub(crate) fn objects(&self) -> &dyn ObjectStore {
-        self.0.place.objects.as_ref()
+        self.0.location.objects.as_ref()
     }
 
     /// The path in the place, with its prefix.
     pub(crate) fn full(&self, path: &Path) -> Path {
-        self.0.place.prefix.parts().chain(path.parts()).collect()
+        self.0.location.prefix.parts().chain(path.parts()).collect()
     }
 
     /// Does what is asked, and again after a while when something passing was in the way.
@@ -300,7 +300,7 @@ impl Store {
         operation: Operation,
         work: impl AsyncFn() -> object_store::Result<T>,
     ) -> object_store::Result<T> {
-        let mut retry = Retry::new(self.0.place.folder.is_some());
+        let mut retry = Retry::new(self.0.location.folder.is_some());
         loop {
             operation.asked();
             match self.0.runtime.block_on(work()) {

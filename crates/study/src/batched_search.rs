@@ -32,14 +32,14 @@ impl BatchedSearch<'_> {
             if open.is_empty() {
                 return Ok(());
             }
-            open.iter_mut().for_each(|(_, thinker, rng)| thinker.submit(self.model, rng));
+            open.iter_mut().for_each(|(_, driver, rng)| driver.submit(self.model, rng));
             self.model.flush().map_err(|error| anyhow::anyhow!(error))?;
-            open.retain_mut(|(index, thinker, _)| {
-                thinker.take(self.model);
-                if thinker.is_done() {
-                    finish(*index, thinker);
+            open.retain_mut(|(index, driver, _)| {
+                driver.take(self.model);
+                if driver.is_done() {
+                    finish(*index, driver);
                 }
-                !thinker.is_done()
+                !driver.is_done()
             });
         }
     }

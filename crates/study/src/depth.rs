@@ -10,7 +10,7 @@ use go::Game;
 use mcts::{Evaluator, Search, Settings};
 use models::Searcher;
 use play::Budget;
-use runtime::{Classify, PlaceArgs, Stop};
+use runtime::{Classify, ResourceArgs, Stop};
 use serde::Serialize;
 
 use crate::batched_search::{BATCH, BatchedSearch};
@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: PlaceArgs,
+    resources: ResourceArgs,
 }
 
 /// What is seen of one search.
@@ -83,12 +83,12 @@ impl fmt::Display for Row {
 /// A model or a configuration that cannot be used, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, id) = args.of.find(store)?;
-    let device = args.place.device.parse().misconfigured()?;
+    let device = args.resources.device.parse().misconfigured()?;
     let played = args.of.configuration(&models, &id, &[])?;
     let overrides = [&["search.algorithm=puct".to_owned()], &args.overrides[..]].concat();
     let config = args.of.configuration(&models, &id, &overrides)?;
     let player = Searcher::open(&models, &config, &id, device, BATCH)?;
-    let mut evaluator = player.evaluator(args.place.cache());
+    let mut evaluator = player.evaluator(args.resources.cache());
     let games = positions(&played, &id.to_string(), "depth", args.positions, None, &mut *evaluator, stop)?;
     if stop.requested() {
         return Ok(());
@@ -111,8 +111,8 @@ fn searched(
     let mut seen = vec![None; games.len()];
     BatchedSearch { model, settings, budget, exploration: None, seed: config.seed }.on(
         games,
-        &mut |index, thinker| {
-            seen[index] = Some(see(thinker.search()));
+        &mut |index, driver| {
+            seen[index] = Some(see(driver.search()));
         },
     )?;
     Ok(seen.into_iter().map(|seen| seen.expect("every position was searched")).collect())

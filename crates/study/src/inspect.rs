@@ -15,7 +15,7 @@ use config::ModelRef;
 use models::{ModelName, Models};
 use net::Listing;
 use runtime::{Classify, Page, write_whole};
-use store::{ModelCard, Store};
+use store::{ModelMetadata, Store};
 
 use self::facts::Facts;
 use self::series::Series;
@@ -65,9 +65,9 @@ struct Subject {
     listing: Listing,
     /// Bytes of its file.
     bytes: usize,
-    card: Option<ModelCard>,
+    metadata: Option<ModelMetadata>,
     /// The first model of its run, where that is another one.
-    first: Option<ModelCard>,
+    first: Option<ModelMetadata>,
 }
 
 /// Writes the page.
@@ -137,16 +137,16 @@ impl Subject {
 
     fn of_model(models: &Models, model: &ModelRef) -> anyhow::Result<Subject> {
         let (run, number) = models.trained(model)?;
-        let (card, bytes) = run.models().get(number)?;
-        let first = if number > 1 && run.models().exists(1)? { Some(run.models().card(1)?) } else { None };
-        let name = card.id().to_string();
-        Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), card: Some(card), first })
+        let (metadata, bytes) = run.models().get(number)?;
+        let first = if number > 1 && run.models().exists(1)? { Some(run.models().metadata(1)?) } else { None };
+        let name = metadata.id().to_string();
+        Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), metadata: Some(metadata), first })
     }
 
     fn of_file(path: &Path) -> anyhow::Result<Subject> {
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), card: None, first: None })
+        Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), metadata: None, first: None })
     }
 }
 

@@ -14,7 +14,7 @@ use go::{Game, Size};
 use mcts::Settings;
 use models::{Models, Searcher};
 use play::Budget;
-use runtime::{Classify, PlaceArgs, Stop};
+use runtime::{Classify, ResourceArgs, Stop};
 use serde::Serialize;
 
 use crate::batched_search::{BATCH, BatchedSearch};
@@ -50,7 +50,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: PlaceArgs,
+    resources: ResourceArgs,
 }
 
 /// How often one way of searching was right on one board.
@@ -142,7 +142,7 @@ struct Board<'a> {
 
 impl<'a> Board<'a> {
     fn open(models: &Models, args: &'a Args, id: &ModelId, side: usize) -> anyhow::Result<Board<'a>> {
-        let device = args.place.device.parse().misconfigured()?;
+        let device = args.resources.device.parse().misconfigured()?;
         let given = [format!("game.size={side}"), "search.algorithm=puct".to_owned()];
         let overrides = [&given[..], &args.overrides].concat();
         let config = args.of.configuration(models, id, &overrides)?;
@@ -168,13 +168,13 @@ impl<'a> Board<'a> {
     fn row(&self, q_init: QInit, budget: Budget) -> anyhow::Result<Row> {
         let search = config::Search { q_init, ..self.config.search.clone() };
         let settings = Settings::new(&search, &self.config.game);
-        let mut evaluator = self.player.evaluator(self.args.place.cache());
+        let mut evaluator = self.player.evaluator(self.args.resources.cache());
         let mut right = [0; Kind::ALL.len()];
         let (model, seed) = (&mut *evaluator, self.config.seed);
         let mut thoughts = BatchedSearch { model, settings, budget, exploration: None, seed };
-        thoughts.on(&self.games, &mut |index, thinker| {
+        thoughts.on(&self.games, &mut |index, driver| {
             let ladder = &self.ladders[index];
-            let is_right = thinker.search().best_move().is_some_and(|best| ladder.is_right(best.mv));
+            let is_right = driver.search().best_move().is_some_and(|best| ladder.is_right(best.mv));
             right[ladder.kind as usize] += usize::from(is_right);
         })?;
         let mut rates: Vec<Success> =

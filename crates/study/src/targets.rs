@@ -13,7 +13,7 @@ use go::{Game, Size};
 use mcts::{Evaluator, Exploration, Settings};
 use models::{Models, Searcher};
 use play::{Budget, SearchDriver, game_seed};
-use runtime::{Classify, PlaceArgs, Stop};
+use runtime::{Classify, ResourceArgs, Stop};
 use serde::Serialize;
 
 use crate::batched_search::{BATCH, BatchedSearch};
@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    place: PlaceArgs,
+    resources: ResourceArgs,
 }
 
 /// What the searches of one position gave, by the index of the move.
@@ -116,14 +116,14 @@ impl fmt::Display for Summary {
 /// A model or a configuration that cannot be used, more models than there are, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, id) = args.of.find(store)?;
-    let device = args.place.device.parse().misconfigured()?;
+    let device = args.resources.device.parse().misconfigured()?;
     let config = args.of.configuration(&models, &id, &args.overrides)?;
     let series = series(&id, args.models, args.searches).misconfigured()?;
     let mut games = Vec::new();
     let mut seen: Vec<Searched> = Vec::new();
     for (nth, by) in series.iter().enumerate() {
         let player = Searcher::open(&models, &config, by, device, BATCH)?;
-        let mut evaluator = player.evaluator(args.place.cache());
+        let mut evaluator = player.evaluator(args.resources.cache());
         if nth == 0 {
             let (name, threshold) = (id.to_string(), threshold(&models, &id)?);
             games = positions(&config, &name, "targets", args.positions, threshold, &mut *evaluator, stop)?;
@@ -179,17 +179,17 @@ fn searched(
     let area = Size::new(config.game.size)?.area();
     let exploration = Some(Exploration::new(&config.selfplay, area));
     let seed = game_seed(config.seed, "", "targets", nth.into());
-    BatchedSearch { model, settings, budget, exploration, seed }.on(games, &mut |index, thinker| {
+    BatchedSearch { model, settings, budget, exploration, seed }.on(games, &mut |index, driver| {
         let seen = &mut seen[index];
         if seen.targets.is_empty() {
-            seen.prior = thinker.priors().iter().copied().map(f64::from).collect();
+            seen.prior = driver.priors().iter().copied().map(f64::from).collect();
         }
-        seen.targets.push(target(thinker));
+        seen.targets.push(target(driver));
     })
 }
 
-fn target(thinker: &SearchDriver) -> Vec<f64> {
-    let search = thinker.search();
+fn target(driver: &SearchDriver) -> Vec<f64> {
+    let search = driver.search();
     let (size, counts) = (search.game().size(), search.policy_target());
     let total: u32 = counts.iter().map(|(_, count)| count).sum();
     let mut target = vec![0.0; size.moves()];

@@ -20,7 +20,7 @@ fn store() -> Store {
 }
 
 fn arena(store: &Store, engines: &str) -> Arena {
-    let place = Place {
+    let resources = Resources {
         device: Device::Cpu,
         cache: 1 << 20,
         times: false,
@@ -29,7 +29,7 @@ fn arena(store: &Store, engines: &str) -> Arena {
         worker: "test".to_owned(),
     };
     let rated = RatedRun::open(Models::new(store.clone()), &"tiny".parse().expect("a name")).expect("the run is there");
-    Arena::open(rated, place).expect("a good name")
+    Arena::open(rated, resources).expect("a good name")
 }
 
 fn player(name: &str) -> PlayerId {
@@ -156,7 +156,7 @@ fn runs_are_tied_by_those_who_have_played_in_both() {
     store.run(&other).create(&config).expect("the run is new");
     let mut first = arena(&store, "");
     let rated = RatedRun::open(Models::new(store), &other).expect("the run is there");
-    let mut second = Arena::open(rated, first.place.clone()).expect("a good name");
+    let mut second = Arena::open(rated, first.resources.clone()).expect("a good name");
     meet(&mut first, [&RANDOM_MODEL, &player("Captures")], 8).expect("they can play");
     meet(&mut second, [&player("uniform"), &player("Captures")], 8).expect("they can play");
     let alone = first.rated.rate().expect("the results can be rated");

@@ -42,7 +42,7 @@ impl Arena {
     pub fn propose(&self, about: Objective) -> Result<Option<Proposal>, EvaluatorError> {
         let pool = self.rated.pool()?;
         let models = self.rated.shown_models()?.into_iter().chain([ModelId::Random]).map(PlayerId::from);
-        let engines = self.place.engines.engine.iter().map(|engine| PlayerId::Engine(engine.name.clone()));
+        let engines = self.resources.engines.engine.iter().map(|engine| PlayerId::Engine(engine.name.clone()));
         let results = pool.results(models.chain(engines).collect::<Vec<_>>());
         let ratings = self.rated.fit(&results, |prior| prior)?;
         let ages = self.rated.ages(&results);
@@ -50,7 +50,7 @@ impl Arena {
         // The games so far are part of the seed, so that the same question gets another answer when something is new;
         // so is the worker, so that several at once share near-ties among them.
         let mut rng =
-            Seed::seed_from_u64(game_seed(self.config().seed, &self.place.worker, "pair", pool.games() as u64));
+            Seed::seed_from_u64(game_seed(self.config().seed, &self.resources.worker, "pair", pool.games() as u64));
         let games = u32::try_from(self.config().evaluate.games_per_pair).unwrap_or(u32::MAX);
         let in_flight = self.in_flight(&results)?;
         let hidden = self.rated.hidden_players(&results)?;
@@ -125,7 +125,7 @@ impl Arena {
             let first_free = (0..).find(free).expect("some number is free");
             let block = first_free / size * size..(first_free / size + 1) * size;
             let claim = Claim { first: first.clone(), second: second.clone(), numbers: block.filter(free).collect() };
-            if !self.rated.run().claims().take(&self.place.worker, &claim)? {
+            if !self.rated.run().claims().take(&self.resources.worker, &claim)? {
                 continue;
             }
             // Another evaluator may have claimed, played and released them meanwhile.

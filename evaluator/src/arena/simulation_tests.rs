@@ -69,7 +69,7 @@ impl Simulation {
             let mut arena = arena(&store, 1);
             // One memory of what was read serves all: what is stored does not change.
             arena.rated.run = run.clone();
-            arena.place.worker = worker.to_string();
+            arena.resources.worker = worker.to_string();
             arena
         });
         let mut random = Seed::seed_from_u64(seed);

@@ -131,8 +131,8 @@ fn impossible_meetings_are_refused() {
     assert!(none.to_string().starts_with("run tiny has no model yet"), "{none}");
     let nowhere = RatedRun::open(Models::new(store), &name("other")).map(drop).unwrap_err();
     assert!(nowhere.to_string().starts_with("there is no run other in "), "{nowhere}");
-    let place = Place { worker: "a/b".to_owned(), ..arena.place };
-    assert!(Arena::open(arena.rated, place).is_err());
+    let resources = Resources { worker: "a/b".to_owned(), ..arena.resources };
+    assert!(Arena::open(arena.rated, resources).is_err());
 }
 
 #[test]

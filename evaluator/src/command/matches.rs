@@ -123,7 +123,7 @@ impl MatchArgs {
 /// Plays the matches, and prints the ratings.
 pub(super) fn run(args: &super::Args, stop: &Stop) -> anyhow::Result<()> {
     let (name, models) = args.open(run_of_any(args.matches.players()), stop)?;
-    let place = args.place()?;
+    let resources = args.resources()?;
     if args.matches.wait {
         let run = models.store().run(&name);
         run.store().reach()?;
@@ -132,7 +132,7 @@ pub(super) fn run(args: &super::Args, stop: &Stop) -> anyhow::Result<()> {
             return Ok(());
         }
     }
-    let arena = arena(args.table.of(RatedRun::open(models, &name)?), place)?;
+    let arena = arena(args.table.of(RatedRun::open(models, &name)?), resources)?;
     stop.health().set_ready();
     let schedule = args.matches.schedule(&arena)?;
     let mut matches = Matches::new(arena, schedule, Bar::default(), stop);

@@ -71,23 +71,23 @@ struct ErrorArgs {
 pub(super) fn sprt(args: &super::Args, sprt: &SprtArgs, stop: &Stop) -> anyhow::Result<()> {
     let SprtArgs { first, second, elo0, elo1, errors } = sprt;
     let test = Sprt::new(*elo0, *elo1, errors.alpha, errors.beta)?;
-    let place = args.place()?;
+    let resources = args.resources()?;
     let rated = args.rated(run_of_any([first, second]), stop)?;
     let players = [rated.resolve(first)?, rated.resolve(second)?];
-    decide(arena(rated, place)?, Test::new(players, test, errors.games), stop)
+    decide(arena(rated, resources)?, Test::new(players, test, errors.games), stop)
 }
 
 pub(super) fn gate(args: &super::Args, gate: &GateArgs, stop: &Stop) -> anyhow::Result<()> {
     let GateArgs { model, elo0, elo1, errors, include_retired } = gate;
     let test = Sprt::new(*elo0, *elo1, errors.alpha, errors.beta)?;
-    let place = args.place()?;
+    let resources = args.resources()?;
     let mut rated = args.rated(model.run(), stop)?;
     if *include_retired {
         rated = rated.including_retired();
     }
     let candidate = rated.models().resolve(model)?;
     let gate = Gate::new(&rated, &candidate, test, errors.games)?;
-    decide(arena(rated, place)?, gate, stop)
+    decide(arena(rated, resources)?, gate, stop)
 }
 
 /// Plays until the verdict, and prints it.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use store::{ResignThreshold, Store};
 
 use super::*;
-use crate::{Arena, Place};
+use crate::{Arena, Resources};
 
 /// A store with a run in which models played, met and learned a little.
 fn arena() -> Arena {
@@ -20,9 +20,9 @@ fn arena() -> Arena {
     let run = store.run(&"tiny".parse().expect("a name"));
     run.create(&Preset::Tiny.config()).expect("the run is new");
     let (device, engines, worker) = (Device::Cpu, EngineSpecs::default(), "test".to_owned());
-    let place = Place { device, cache: 1 << 20, times: false, threads: 1, engines, worker };
+    let resources = Resources { device, cache: 1 << 20, times: false, threads: 1, engines, worker };
     let rated = RatedRun::open(Models::new(store), run.name()).expect("the run is there");
-    Arena::open(rated, place).expect("a good name")
+    Arena::open(rated, resources).expect("a good name")
 }
 
 fn resign(threshold: f32) -> ResignThreshold {

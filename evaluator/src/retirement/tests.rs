@@ -129,7 +129,7 @@ fn weights_of_retired_models_are_deleted_unless_something_needs_them() {
     assert_eq!(said(&arena), [kept], "what is deleted is not deleted again");
     let error = arena.rated.run.models().get(1).expect_err("its weights are gone");
     assert!(error.to_string().starts_with("the weights of tiny-1 were deleted"), "{error}");
-    assert_eq!(arena.rated.run.models().card(1).expect("its card is there").number, 1);
+    assert_eq!(arena.rated.run.models().metadata(1).expect("its metadata is there").number, 1);
     assert_eq!(arena.rated.run.models().list().expect("memory can be read"), [1, 2, 3, 4, 5]);
     assert!(arena.rated.run.models().get(2).is_ok() && arena.rated.run.models().get(5).is_ok());
     let error = arena.rated.unretire(&model(1)).expect_err("it cannot play");
@@ -150,7 +150,7 @@ fn weights_that_training_may_continue_from_are_kept() {
     let arena = arena(&store, 1);
     let config = arena.rated.config().clone();
     for number in 1..=4_u32 {
-        let card = store::ModelCard {
+        let metadata = store::ModelMetadata {
             run: name(RUN),
             number,
             parent: number.checked_sub(1).filter(|&parent| parent > 0),
@@ -161,7 +161,7 @@ fn weights_that_training_may_continue_from_are_kept() {
             network: config.network,
             search: config.search.clone(),
         };
-        arena.rated.run.models().publish(&card, bytes::Bytes::from_static(b"none")).expect("memory can be written");
+        arena.rated.run.models().publish(&metadata, bytes::Bytes::from_static(b"none")).expect("memory can be written");
     }
     (1..=3).for_each(|number| arena.rated.retire_model(&name(RUN).model(number)).expect("it is not the newest"));
     let said: Vec<String> =

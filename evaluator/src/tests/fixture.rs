@@ -10,7 +10,7 @@ use ratings::pairing::Objective;
 use record::GameId;
 use store::Store;
 
-use crate::{Arena, Place, RatedRun};
+use crate::{Arena, RatedRun, Resources};
 
 pub(crate) const RUN: &str = "tiny";
 
@@ -32,7 +32,7 @@ pub(crate) fn name(run: &str) -> RunName {
 }
 
 pub(crate) fn arena(store: &Store, threads: usize) -> Arena {
-    let place = Place {
+    let resources = Resources {
         device: Device::Cpu,
         cache: 1 << 20,
         times: false,
@@ -41,14 +41,14 @@ pub(crate) fn arena(store: &Store, threads: usize) -> Arena {
         worker: "test".to_owned(),
     };
     let rated = RatedRun::open(Models::new(store.clone()), &name(RUN)).expect("the run is there");
-    Arena::open(rated, place).expect("a good name")
+    Arena::open(rated, resources).expect("a good name")
 }
 
-/// Model cards without weights: these models never play.
+/// Model metadata without weights: these models never play.
 pub(crate) fn publish_models(arena: &Arena, count: u32) {
     for number in 1..=count {
         let config = arena.rated.config();
-        let card = store::ModelCard {
+        let metadata = store::ModelMetadata {
             run: name(RUN),
             number,
             parent: None,
@@ -59,7 +59,7 @@ pub(crate) fn publish_models(arena: &Arena, count: u32) {
             network: config.network,
             search: config.search.clone(),
         };
-        arena.rated.run.models().publish(&card, bytes::Bytes::from_static(b"none")).expect("memory can be written");
+        arena.rated.run.models().publish(&metadata, bytes::Bytes::from_static(b"none")).expect("memory can be written");
     }
 }
 

@@ -8,7 +8,7 @@ use models::Model;
 use net::{Device, Shape, Weights};
 use runtime::Stop;
 use selfplay::{InProgressGames, Job, play};
-use store::{ModelCard, Run};
+use store::{ModelMetadata, Run};
 
 use crate::{a_run, config, endless, finish, indices, job, published, stop_after};
 
@@ -93,7 +93,7 @@ fn id(number: u32) -> ModelId {
 /// Publishes a model with made-up weights, and opens it.
 pub(crate) fn trained(run: &Run, number: u32) -> Model {
     let config = config(&[]);
-    let card = ModelCard {
+    let metadata = ModelMetadata {
         run: "tiny".parse().unwrap(),
         number,
         parent: None,
@@ -105,6 +105,6 @@ pub(crate) fn trained(run: &Run, number: u32) -> Model {
         search: config.search,
     };
     let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
-    run.models().publish(&card, Bytes::from(weights.to_bytes())).unwrap();
+    run.models().publish(&metadata, Bytes::from(weights.to_bytes())).unwrap();
     Model::open(run, &id(number), Device::Cpu, config.selfplay.batch).unwrap()
 }

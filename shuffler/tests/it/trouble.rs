@@ -7,7 +7,7 @@ use bytes::Bytes;
 use config::RunName;
 use runtime::{Silent, Stop};
 use shuffler::Driver;
-use store::{ModelCard, Run, Store, StoreError};
+use store::{ModelMetadata, Run, Store, StoreError};
 use tempfile::TempDir;
 
 use crate::{config, file, games, play, read};
@@ -120,7 +120,7 @@ fn a_damaged_shard_is_named() {
 fn publish_model(run: &Run, number: u32) {
     let settings = config(&[]);
     let name: RunName = "r".parse().unwrap();
-    let card = ModelCard {
+    let metadata = ModelMetadata {
         run: name,
         number,
         parent: None,
@@ -131,7 +131,7 @@ fn publish_model(run: &Run, number: u32) {
         network: settings.network,
         search: settings.search,
     };
-    run.models().publish(&card, Bytes::from(format!("weights {number}"))).unwrap();
+    run.models().publish(&metadata, Bytes::from(format!("weights {number}"))).unwrap();
 }
 
 fn follow(run: &Run, stop: &Stop) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use runtime::Stop;
-use store::{ModelCard, StoreError};
+use store::{ModelMetadata, StoreError};
 
 use super::Audit;
 
@@ -19,36 +19,36 @@ impl Audit<'_> {
         let mut steps = BTreeMap::new();
         for number in numbers.into_iter().take_while(|_| !stop.requested()) {
             self.found.models += 1;
-            let card = match self.run.models().get(number) {
+            let metadata = match self.run.models().get(number) {
                 // Weights are deleted on request only.
-                Err(StoreError::Deleted { .. }) => self.run.models().card(number).ok(),
+                Err(StoreError::Deleted { .. }) => self.run.models().metadata(number).ok(),
                 read => match self.note(read)? {
-                    Some((card, _)) => Some(card),
-                    // The weights may be damaged and the card not.
-                    None => self.run.models().card(number).ok(),
+                    Some((metadata, _)) => Some(metadata),
+                    // The weights may be damaged and the metadata not.
+                    None => self.run.models().metadata(number).ok(),
                 },
             };
-            let Some(card) = card else { continue };
+            let Some(metadata) = metadata else { continue };
             let name = self.run.models().name(number);
-            self.card(number, &card).into_iter().for_each(|what| self.problem(&name, what));
-            if let Some(what) = descent(&card, &steps) {
+            self.metadata(number, &metadata).into_iter().for_each(|what| self.problem(&name, what));
+            if let Some(what) = descent(&metadata, &steps) {
                 self.problem(&name, what);
             }
-            steps.insert(number, card.step);
+            steps.insert(number, metadata.step);
         }
         Ok(())
     }
 
-    fn card(&self, number: u32, card: &ModelCard) -> Vec<String> {
+    fn metadata(&self, number: u32, metadata: &ModelMetadata) -> Vec<String> {
         let mut problems = Vec::new();
-        if card.number != number || card.run != *self.run.name() {
-            problems.push(format!("it says that it is {}", card.id()));
+        if metadata.number != number || metadata.run != *self.run.name() {
+            problems.push(format!("it says that it is {}", metadata.id()));
         }
-        if card.config_digest != self.digest {
-            problems.push(format!("trained with configuration {}, not {}", card.config_digest, self.digest));
+        if metadata.config_digest != self.digest {
+            problems.push(format!("trained with configuration {}, not {}", metadata.config_digest, self.digest));
         }
-        if card.size != self.config.game.size {
-            problems.push(format!("it plays on {0}x{0}, not {1}x{1}", card.size, self.config.game.size));
+        if metadata.size != self.config.game.size {
+            problems.push(format!("it plays on {0}x{0}, not {1}x{1}", metadata.size, self.config.game.size));
         }
         problems
     }
@@ -95,14 +95,14 @@ impl Audit<'_> {
 }
 
 /// A model continues one that is there, and has more steps.
-fn descent(card: &ModelCard, steps: &BTreeMap<u32, u64>) -> Option<String> {
-    match card.parent {
+fn descent(metadata: &ModelMetadata, steps: &BTreeMap<u32, u64>) -> Option<String> {
+    match metadata.parent {
         None if steps.is_empty() => None,
         None => Some("it has no parent, and is not the first".to_owned()),
         Some(parent) => match steps.get(&parent) {
             None => Some(format!("its parent {parent} is not there")),
-            Some(step) if *step >= card.step => {
-                Some(format!("it has {} steps, and its parent {parent} has {step}", card.step))
+            Some(step) if *step >= metadata.step => {
+                Some(format!("it has {} steps, and its parent {parent} has {step}", metadata.step))
             }
             Some(_) => None,
         },

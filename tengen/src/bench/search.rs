@@ -68,7 +68,7 @@ struct UniformGame {
     settings: Settings,
     board: Size,
     budget: Budget,
-    thinker: SearchDriver,
+    driver: SearchDriver,
     model: Uniform,
     rng: Seed,
 }
@@ -78,27 +78,27 @@ impl UniformGame {
         let settings = Settings::new(&config.search, &config.game);
         let board = Size::new(config.game.size).misconfigured()?;
         let budget = Budget { visits, leaves: config.search.leaves };
-        let thinker = SearchDriver::new(Game::new(board), settings, budget, None);
-        Ok(UniformGame { settings, board, budget, thinker, model: Uniform::new(), rng: generator(1) })
+        let driver = SearchDriver::new(Game::new(board), settings, budget, None);
+        Ok(UniformGame { settings, board, budget, driver, model: Uniform::new(), rng: generator(1) })
     }
 
     /// Searches one move, plays one of those it has visited, and answers how many visits were made.
     fn think_and_move(&mut self) -> anyhow::Result<f64> {
-        let inherited = self.thinker.search().visits();
-        while !self.thinker.is_done() {
-            self.thinker.submit(&mut self.model, &mut self.rng);
+        let inherited = self.driver.search().visits();
+        while !self.driver.is_done() {
+            self.driver.submit(&mut self.model, &mut self.rng);
             self.model.flush().map_err(|error| anyhow::anyhow!(error))?;
-            self.thinker.take(&self.model);
+            self.driver.take(&self.model);
         }
-        let search = self.thinker.search();
+        let search = self.driver.search();
         let made = search.visits() - inherited;
         // The best move would be the first point each time, and the boards like no game.
         let moves = search.root_moves();
         let visits: Vec<u32> = moves.iter().map(|root| root.visits).collect();
         let mv = choice::draw(&visits, 1.0, &mut self.rng).map_or(Move::Pass, |index| moves[index].mv);
-        self.thinker.advance(mv)?;
-        if self.thinker.search().game().is_over(self.settings.scoring) {
-            self.thinker = SearchDriver::new(Game::new(self.board), self.settings, self.budget, None);
+        self.driver.advance(mv)?;
+        if self.driver.search().game().is_over(self.settings.scoring) {
+            self.driver = SearchDriver::new(Game::new(self.board), self.settings, self.budget, None);
         }
         Ok(made.into())
     }

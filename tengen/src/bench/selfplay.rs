@@ -8,7 +8,7 @@ use config::RunConfig;
 use mcts::Evaluator;
 use net::{InferenceBench, Model, Precision};
 use play::{Cached, EvaluatorCounts, EvaluatorStats, Instrumented, Selfplay, SelfplaySpec};
-use runtime::{Classify, PlaceArgs};
+use runtime::{Classify, ResourceArgs};
 use serde::Serialize;
 
 use super::Bench;
@@ -26,7 +26,7 @@ pub(super) struct Args {
     #[arg(long, default_value = "auto", value_name = "PRECISION")]
     precision: Precision,
     #[command(flatten)]
-    place: PlaceArgs,
+    resources: ResourceArgs,
 }
 
 /// One case.
@@ -81,12 +81,12 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Case> {
     let config = &subject.config;
     let batch = config.selfplay.batch;
-    let device = args.place.device.parse().misconfigured()?;
+    let device = args.resources.device.parse().misconfigured()?;
     let model = model(&subject.weights, device, args.precision, batch)?;
-    let threads = args.place.threads();
+    let threads = args.resources.threads();
     let bare = || on_threads(threads, |_| bare(&model, batch, bench.time / 2));
     let mut network = bare()?;
-    let played = on_threads(threads, |thread| play(&model, config, args.place.cache(), thread, bench.time))?;
+    let played = on_threads(threads, |thread| play(&model, config, args.resources.cache(), thread, bench.time))?;
     network.extend(bare()?);
     // Threads ran side by side, and the two halves one after the other.
     let network = total(&network);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use net::{Precision, Targets, TrainBench, TrainConfig, TrainDevice, Trainer};
 use record::{Example, ExampleRows, synthetic};
-use runtime::{Classify, PlaceArgs};
+use runtime::{Classify, ResourceArgs};
 use serde::Serialize;
 use trainer::Prefetch;
 
@@ -28,7 +28,7 @@ pub(super) struct Args {
     #[arg(long, default_value = "auto", value_name = "PRECISION")]
     precision: Precision,
     #[command(flatten)]
-    place: PlaceArgs,
+    resources: ResourceArgs,
 }
 
 /// One case.
@@ -71,11 +71,11 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 
 fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Case> {
     let (config, shape) = (&subject.config, subject.weights.shape());
-    let device = args.place.device.parse().misconfigured()?;
-    let workshop = TrainDevice { device, precision: args.precision, threads: args.place.threads() };
+    let device = args.resources.device.parse().misconfigured()?;
+    let train_device = TrainDevice { device, precision: args.precision, threads: args.resources.threads() };
     let targets = Targets::new(&config.selfplay, &config.train);
-    let recipe = TrainConfig { train: config.train.clone(), targets, seed: config.seed };
-    let trainer = || Trainer::new(&subject.weights, 0, recipe.clone(), workshop);
+    let train_config = TrainConfig { train: config.train.clone(), targets, seed: config.seed };
+    let trainer = || Trainer::new(&subject.weights, 0, train_config.clone(), train_device);
     let batch = config.train.batch;
     let rows = Arc::new(rows(shape.size, batch)?);
     let mut drill = TrainBench::new(trainer()?, &rows.take(&numbers(&rows, 0, batch)).to_examples())?;
@@ -103,7 +103,7 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     Ok(Case {
         tower: subject.tower(),
         batch,
-        threads: workshop.threads,
+        threads: train_device.threads,
         optimizer: format!("{:?}", config.train.optimizer).to_lowercase(),
         examples_per_s: all.per_second(),
         bare_examples_per_s: bare.per_second(),
@@ -123,5 +123,5 @@ fn rows(size: go::Size, batch: usize) -> anyhow::Result<ExampleRows> {
 
 /// The rows of a batch: far from each other, for rows of a game follow each other.
 fn numbers(rows: &ExampleRows, from: usize, batch: usize) -> Vec<u32> {
-    (from..from + batch).map(|place| (place * 7919 % rows.len()) as u32).collect()
+    (from..from + batch).map(|resources| (resources * 7919 % rows.len()) as u32).collect()
 }

@@ -58,15 +58,15 @@ fn infer(device: Device, precision: Precision) -> Result<(), NetError> {
 }
 
 fn train(device: Device, precision: Precision) -> Result<(), NetError> {
-    let workshop = TrainDevice { device, precision, threads: 1 };
+    let train_device = TrainDevice { device, precision, threads: 1 };
     let plain = Preset::Minigo.config();
     let learning_rate = vec![LearningRate { from_step: 0, rate: 0.01 }];
     let train = Train { batch: 32, learning_rate, ..plain.train.clone() };
-    let recipe = TrainConfig { targets: Targets::new(&plain.selfplay, &train), train, seed: 1 };
+    let train_config = TrainConfig { targets: Targets::new(&plain.selfplay, &train), train, seed: 1 };
     let games = (0..).map(|index| synthetic::game("doctor", "0", index, shape().size, 10));
     let examples = games.take(4).map(|game| game.examples()).collect::<Result<Vec<_>, _>>();
     let examples: Vec<Example> = examples.expect("made-up games go by the rules").concat();
-    let mut trainer = Trainer::new(&Weights::random(shape(), 1), 0, recipe, workshop)?;
+    let mut trainer = Trainer::new(&Weights::random(shape(), 1), 0, train_config, train_device)?;
     trainer.step(&examples).map(drop)
 }
 

@@ -6,9 +6,9 @@ use models::Models;
 use net::{FileKind, Inputs, NetError, Shape, Weights};
 use runtime::Stop;
 use store::{Run, SourceKind, Store};
-use trainer::{Course, HumanGames, InitialWeights, Lesson, TrainerError, bootstrap};
+use trainer::{BootstrapEvent, BootstrapOptions, HumanGames, InitialWeights, TrainerError, bootstrap};
 
-use crate::{WORKSHOP, config, examples, publish, run, train, train_next};
+use crate::{TRAIN_DEVICE, config, examples, publish, run, train, train_next};
 
 fn shape() -> Shape {
     Shape::new(&config().game, &config().network).unwrap()
@@ -40,31 +40,31 @@ fn people(games: usize) -> HumanGames {
     HumanGames::read(&config(), &[("games.sgf".to_owned(), collection(games))]).unwrap()
 }
 
-fn course(steps: u64) -> Course {
-    Course { steps, time: Duration::MAX, eval_interval: 10 }
+fn options(steps: u64) -> BootstrapOptions {
+    BootstrapOptions { steps, time: Duration::MAX, eval_interval: 10 }
 }
 
 /// Learns from games until so many steps are taken here, or it is done.
-fn learn(run: &Run, steps: u64, stop_after: usize) -> (Option<store::ModelCard>, Vec<Lesson>) {
-    let (stop, mut lessons, mut taken) = (Stop::never(), Vec::new(), 0);
-    let card = bootstrap(run, &config(), (None, &people(100)), course(steps), WORKSHOP, &stop, &mut |lesson| {
-        taken += usize::from(matches!(lesson, Lesson::Step { .. }));
+fn learn(run: &Run, steps: u64, stop_after: usize) -> (Option<store::ModelMetadata>, Vec<BootstrapEvent>) {
+    let (stop, mut events, mut taken) = (Stop::never(), Vec::new(), 0);
+    let metadata = bootstrap(run, &config(), (None, &people(100)), options(steps), TRAIN_DEVICE, &stop, &mut |event| {
+        taken += usize::from(matches!(event, BootstrapEvent::Step { .. }));
         if taken == stop_after {
             stop.request();
         }
-        lessons.push(lesson);
+        events.push(event);
     });
-    (card.unwrap(), lessons)
+    (metadata.unwrap(), events)
 }
 
 #[test]
 fn a_run_begins_with_a_file_and_goes_on_from_there() {
     let run = run();
     let before = weights(1);
-    let card = of_file(&before).publish(&run, &config()).unwrap();
-    assert_eq!((card.number, card.parent, card.step, card.origin.len()), (1, None, 0, 1));
-    assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Weights, "net.txt"));
-    assert_eq!(run.models().card(1).unwrap(), card);
+    let metadata = of_file(&before).publish(&run, &config()).unwrap();
+    assert_eq!((metadata.number, metadata.parent, metadata.step, metadata.origin.len()), (1, None, 0, 1));
+    assert_eq!((metadata.origin[0].kind, metadata.origin[0].name.as_str()), (SourceKind::Weights, "net.txt"));
+    assert_eq!(run.models().metadata(1).unwrap(), metadata);
     publish(&run, 2, &examples(2, 6 * 16), 40);
     let second = train(&run).unwrap();
     assert_eq!((second.number, second.parent, second.step, second.origin.len()), (2, Some(1), 6, 0));
@@ -93,8 +93,8 @@ fn a_model_of_another_run_is_named_on_the_card() {
     [&old, &new].into_iter().for_each(|run| run.create(&config()).unwrap());
     of_file(&weights(1)).publish(&old, &config()).unwrap();
     let beginning = InitialWeights::of_model(&models, &"old-1".parse().unwrap()).unwrap();
-    let card = beginning.publish(&new, &config()).unwrap();
-    assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Model, "old-1"));
+    let metadata = beginning.publish(&new, &config()).unwrap();
+    assert_eq!((metadata.origin[0].kind, metadata.origin[0].name.as_str()), (SourceKind::Model, "old-1"));
     assert_eq!(new.models().get(1).unwrap().1, old.models().get(1).unwrap().1);
     for (id, problem) in [("old-2", "the newest of run old is old-1"), ("random", "random has no weights")] {
         let error = InitialWeights::of_model(&models, &id.parse().unwrap()).unwrap_err();
@@ -108,8 +108,8 @@ fn a_model_grows_into_a_larger_tower_and_learns_there() {
     let run = run();
     let small = Shape { filters: shape().filters - 3, blocks: shape().blocks - 1, ..shape() };
     let beginning = |shape| InitialWeights::of_file("small", &Weights::synthetic(shape, 1).to_bytes()).unwrap();
-    let card = beginning(small).grown(&config()).unwrap().publish(&run, &config()).unwrap();
-    assert_eq!((card.network, card.origin[0].name.as_str()), (config().network, "small"));
+    let metadata = beginning(small).grown(&config()).unwrap().publish(&run, &config()).unwrap();
+    assert_eq!((metadata.network, metadata.origin[0].name.as_str()), (config().network, "small"));
     // The scales of what the new block adds, and what the policy takes from the new filters.
     let new = |number| {
         let weights = Weights::from_bytes(&run.models().get(number).unwrap().1).unwrap();
@@ -138,15 +138,15 @@ fn weights_of_another_shape_are_refused() {
 #[test]
 fn a_bootstrap_learns_what_people_play_and_publishes_model_one() {
     let run = run();
-    let (card, lessons) = learn(&run, 60, usize::MAX);
-    let card = card.unwrap();
-    assert_eq!((card.number, card.parent, card.step), (1, None, 60));
-    assert_eq!((card.origin[0].kind, card.origin[0].name.as_str()), (SourceKind::Games, "games.sgf"));
-    let look = |lesson: &Lesson| match *lesson {
-        Lesson::Look { step, losses, constant, .. } => Some((step, losses, constant)),
-        Lesson::Step { .. } => None,
+    let (metadata, events) = learn(&run, 60, usize::MAX);
+    let metadata = metadata.unwrap();
+    assert_eq!((metadata.number, metadata.parent, metadata.step), (1, None, 60));
+    assert_eq!((metadata.origin[0].kind, metadata.origin[0].name.as_str()), (SourceKind::Games, "games.sgf"));
+    let look = |event: &BootstrapEvent| match *event {
+        BootstrapEvent::Look { step, losses, constant, .. } => Some((step, losses, constant)),
+        BootstrapEvent::Step { .. } => None,
     };
-    let looks: Vec<_> = lessons.iter().filter_map(look).collect();
+    let looks: Vec<_> = events.iter().filter_map(look).collect();
     assert_eq!(looks.iter().map(|look| look.0).collect::<Vec<_>>(), [0, 10, 20, 30, 40, 50, 60]);
     // Black wins all games, which is what a constant knows of them.
     assert!(looks.iter().all(|look| look.2 == 0.0));
@@ -164,9 +164,10 @@ fn a_bootstrap_that_is_stopped_goes_on_to_the_same_model() {
     assert!(learn(&whole, 25, usize::MAX).0.is_some());
     assert_eq!(learn(&parted, 25, 7).0, None);
     // What is under way is neither taken for a generation of training nor mixed with other games.
-    let error = train_next(&parted, &config(), WORKSHOP, &Stop::never(), &mut |_| ()).unwrap_err();
+    let error = train_next(&parted, &config(), TRAIN_DEVICE, &Stop::never(), &mut |_| ()).unwrap_err();
     assert!(error.to_string().contains("a bootstrap is in progress"), "{error}");
-    let other = bootstrap(&parted, &config(), (None, &people(50)), course(25), WORKSHOP, &Stop::never(), &mut |_| ());
+    let other =
+        bootstrap(&parted, &config(), (None, &people(50)), options(25), TRAIN_DEVICE, &Stop::never(), &mut |_| ());
     let error = other.unwrap_err();
     assert!(error.to_string().contains("it belongs to a bootstrap from games.sgf"), "{error}");
     assert_eq!(learn(&parted, 25, 9).0, None);
@@ -179,25 +180,27 @@ fn a_bootstrap_may_begin_with_weights() {
     let run = run();
     let beginning = of_file(&weights(1));
     let work = (Some(&beginning), &people(100));
-    let card = bootstrap(&run, &config(), work, course(3), WORKSHOP, &Stop::never(), &mut |_| ()).unwrap().unwrap();
-    let kinds: Vec<SourceKind> = card.origin.iter().map(|source| source.kind).collect();
-    assert_eq!((kinds, card.step), (vec![SourceKind::Weights, SourceKind::Games], 3));
-    let again = bootstrap(&run, &config(), work, course(3), WORKSHOP, &Stop::never(), &mut |_| ()).unwrap_err();
+    let metadata =
+        bootstrap(&run, &config(), work, options(3), TRAIN_DEVICE, &Stop::never(), &mut |_| ()).unwrap().unwrap();
+    let kinds: Vec<SourceKind> = metadata.origin.iter().map(|source| source.kind).collect();
+    assert_eq!((kinds, metadata.step), (vec![SourceKind::Weights, SourceKind::Games], 3));
+    let again = bootstrap(&run, &config(), work, options(3), TRAIN_DEVICE, &Stop::never(), &mut |_| ()).unwrap_err();
     assert!(matches!(again, TrainerError::HasModels { .. }), "{again}");
 }
 
 #[test]
 fn time_ends_a_bootstrap_too() {
     let run = run();
-    let course = Course { steps: u64::MAX, time: Duration::from_millis(200), eval_interval: 10_000 };
+    let options = BootstrapOptions { steps: u64::MAX, time: Duration::from_millis(200), eval_interval: 10_000 };
     let mut looks = Vec::new();
-    let card = bootstrap(&run, &config(), (None, &people(100)), course, WORKSHOP, &Stop::never(), &mut |lesson| {
-        if let Lesson::Look { step, .. } = lesson {
-            looks.push(step);
-        }
-    });
-    let card = card.unwrap().unwrap();
-    assert!(card.step > 0 && looks == [0, card.step], "{looks:?}");
+    let metadata =
+        bootstrap(&run, &config(), (None, &people(100)), options, TRAIN_DEVICE, &Stop::never(), &mut |event| {
+            if let BootstrapEvent::Look { step, .. } = event {
+                looks.push(step);
+            }
+        });
+    let metadata = metadata.unwrap().unwrap();
+    assert!(metadata.step > 0 && looks == [0, metadata.step], "{looks:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use record::GameRecord;
 use runtime::Stop;
 use trainer::{Progress, TrainerError};
 
-use crate::{WORKSHOP, config, examples, games, publish, publish_two, run, train, train_next};
+use crate::{TRAIN_DEVICE, config, examples, games, publish, publish_two, run, train, train_next};
 
 #[test]
 fn training_two_generations_publishes_two_models() {
@@ -16,8 +16,8 @@ fn training_two_generations_publishes_two_models() {
     assert_eq!((second.number, second.parent, second.step), (2, Some(1), 12));
     assert_eq!(second.config_digest, config().digest());
     assert_eq!((second.size, second.network, second.search.clone()), (5, config().network, config().search));
-    let (card, weights) = run.models().get(2).unwrap();
-    assert_eq!(card, second);
+    let (metadata, weights) = run.models().get(2).unwrap();
+    assert_eq!(metadata, second);
     let weights = Weights::from_bytes(&weights).unwrap();
     assert_eq!(weights.shape().filters, config().network.filters);
     assert_ne!(weights, Weights::from_bytes(&run.models().get(1).unwrap().1).unwrap());
@@ -51,7 +51,7 @@ fn too_few_examples_make_fewer_steps() {
 #[test]
 fn waiting_says_for_what_and_ends_when_asked() {
     let (run, stop, mut waited) = (run(), Stop::never(), Vec::new());
-    let trained = train_next(&run, &config(), WORKSHOP, &stop, &mut |progress| {
+    let trained = train_next(&run, &config(), TRAIN_DEVICE, &stop, &mut |progress| {
         waited.push(progress);
         stop.request();
     });
@@ -63,7 +63,7 @@ fn waiting_says_for_what_and_ends_when_asked() {
 #[test]
 fn shards_that_come_later_are_found() {
     let (run, mut steps) = (run(), 0);
-    let trained = train_next(&run, &config(), WORKSHOP, &Stop::never(), &mut |progress| match progress {
+    let trained = train_next(&run, &config(), TRAIN_DEVICE, &Stop::never(), &mut |progress| match progress {
         Progress::Waiting { .. } => publish(&run, 1, &examples(1, 32), 32),
         Progress::Step { done, steps: of, .. } => {
             steps += 1;
@@ -73,7 +73,7 @@ fn shards_that_come_later_are_found() {
         Progress::Human { .. } => panic!("no games of people were named"),
         Progress::Published { .. } => unreachable!("it is the result"),
     });
-    assert_eq!((trained.unwrap().map(|card| card.number), steps), (Some(1), 2));
+    assert_eq!((trained.unwrap().map(|metadata| metadata.number), steps), (Some(1), 2));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn a_model_is_measured_on_games_that_were_set_aside() {
     run.games().publish(0, "w", &games).unwrap();
     let wanted: usize = games.iter().map(GameRecord::positions).sum();
     let mut measured = None;
-    train_next(&run, &config(), WORKSHOP, &Stop::never(), &mut |progress| {
+    train_next(&run, &config(), TRAIN_DEVICE, &Stop::never(), &mut |progress| {
         if let Progress::Holdout { generation, examples, losses, calibration_error } = progress {
             measured = Some((generation, examples, losses, calibration_error));
         }

@@ -6,7 +6,7 @@ use runtime::Stop;
 use store::{Run, Store};
 use trainer::Progress;
 
-use crate::{WORKSHOP, examples, publish, train_next};
+use crate::{TRAIN_DEVICE, examples, publish, train_next};
 
 /// The network has more of everything from model 2 on; so small a rate changes nothing that can be seen.
 fn config(rate: f64) -> RunConfig {
@@ -37,7 +37,7 @@ fn train(run: &Run, config: &RunConfig, batches: usize) -> bool {
             stop.request();
         }
     };
-    train_next(run, config, WORKSHOP, &stop, &mut watch).unwrap().is_some()
+    train_next(run, config, TRAIN_DEVICE, &stop, &mut watch).unwrap().is_some()
 }
 
 fn weights(run: &Run, number: u32) -> Weights {
@@ -58,10 +58,10 @@ fn every_model_has_the_network_that_its_run_says() {
     for number in 1..=3 {
         let network = config.network_of(number);
         let shape = Shape::new(&config.game, &network).unwrap();
-        assert_eq!((weights(&run, number).shape(), run.models().card(number).unwrap().network), (shape, network));
+        assert_eq!((weights(&run, number).shape(), run.models().metadata(number).unwrap().network), (shape, network));
         let expected = if number == 1 { (1, 8, Inputs::Features) } else { (2, 12, Inputs::Tactics) };
         assert_eq!((network.blocks, network.filters, network.inputs), expected);
-        assert_eq!(run.models().card(number).unwrap().step, 6 * u64::from(number));
+        assert_eq!(run.models().metadata(number).unwrap().step, 6 * u64::from(number));
     }
 }
 
@@ -95,8 +95,8 @@ fn a_stop_or_a_kill_where_it_grows_changes_nothing() {
     (0..2).for_each(|_| assert!(train(&halfway, &config, 99)));
     killed.checkpoints().publish(&halfway.checkpoints().newest().unwrap().unwrap()).unwrap();
     let stop = Stop::never();
-    let card = train_next(&killed, &config, WORKSHOP, &stop, &mut |progress| panic!("{progress:?}")).unwrap();
-    assert_eq!(card.unwrap().step, 12);
+    let metadata = train_next(&killed, &config, TRAIN_DEVICE, &stop, &mut |progress| panic!("{progress:?}")).unwrap();
+    assert_eq!(metadata.unwrap().step, 12);
     assert_eq!(killed.models().get(2).unwrap(), whole.models().get(2).unwrap());
     assert!(train(&killed, &config, 99));
     assert_eq!(killed.models().get(3).unwrap(), whole.models().get(3).unwrap());
@@ -107,8 +107,8 @@ fn without_its_checkpoint_it_grows_from_the_newest_model() {
     let config = config(0.05);
     let whole = whole(&config);
     let run = run(&config);
-    let (card, theirs) = whole.models().get(1).unwrap();
-    run.models().publish(&card, theirs).unwrap();
+    let (metadata, theirs) = whole.models().get(1).unwrap();
+    run.models().publish(&metadata, theirs).unwrap();
     assert!(train(&run, &config, 99));
     assert_eq!(weights(&run, 2), weights(&whole, 2), "momentum begins at rest there either way");
 }

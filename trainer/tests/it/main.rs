@@ -14,10 +14,10 @@ use config::{Preset, RunConfig};
 use net::{Device, Precision, Shape, TrainDevice};
 use record::{Example, ExampleRows, GameRecord, synthetic};
 use runtime::{Stop, drive};
-use store::{DrawSummary, Manifest, ModelCard, Run, Store, WindowSummary};
-use trainer::{Driver, Progress, Setting, TrainerError};
+use store::{DrawSummary, Manifest, ModelMetadata, Run, Store, WindowSummary};
+use trainer::{Driver, Options, Progress, TrainerError};
 
-const WORKSHOP: TrainDevice = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
+const TRAIN_DEVICE: TrainDevice = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
 
 /// 5x5 with a network that takes no time: 6 steps of 16 examples for each model.
 fn config() -> RunConfig {
@@ -80,26 +80,26 @@ fn publish_two(run: &Run) {
 fn train_next<'a>(
     run: &Run,
     config: &RunConfig,
-    setting: impl Into<Setting<'a>>,
+    options: impl Into<Options<'a>>,
     stop: &Stop,
     watch: &mut dyn FnMut(Progress),
-) -> Result<Option<ModelCard>, TrainerError> {
-    let (setting, mut published): (Setting<'_>, _) = (setting.into(), None);
+) -> Result<Option<ModelMetadata>, TrainerError> {
+    let (options, mut published): (Options<'_>, _) = (options.into(), None);
     let reporter = |progress| match progress {
         Progress::Published { generation, .. } => published = Some(generation),
         progress => watch(progress),
     };
-    drive(&mut Driver::new(run, config, setting, stop, reporter).once(), stop)?;
-    Ok(published.map(|number| run.models().card(number).unwrap()))
+    drive(&mut Driver::new(run, config, options, stop, reporter).once(), stop)?;
+    Ok(published.map(|number| run.models().metadata(number).unwrap()))
 }
 
 /// Trains the next model to the end.
-fn train(run: &Run) -> Result<ModelCard, TrainerError> {
-    Ok(train_next(run, &config(), WORKSHOP, &Stop::never(), &mut |_| ())?.expect("nobody stops it"))
+fn train(run: &Run) -> Result<ModelMetadata, TrainerError> {
+    Ok(train_next(run, &config(), TRAIN_DEVICE, &Stop::never(), &mut |_| ())?.expect("nobody stops it"))
 }
 
 /// Trains until so many batches are learned from, or the model is published.
-fn train_some(run: &Run, batches: usize) -> Option<ModelCard> {
+fn train_some(run: &Run, batches: usize) -> Option<ModelMetadata> {
     let (stop, mut learned) = (Stop::never(), 0);
     let mut watch = |progress| {
         if let Progress::Step { .. } = progress {
@@ -109,5 +109,5 @@ fn train_some(run: &Run, batches: usize) -> Option<ModelCard> {
             }
         }
     };
-    train_next(run, &config(), WORKSHOP, &stop, &mut watch).unwrap()
+    train_next(run, &config(), TRAIN_DEVICE, &stop, &mut watch).unwrap()
 }

@@ -6,7 +6,7 @@ use runtime::Stop;
 use store::Run;
 use trainer::{LabelNoise, TrainerError};
 
-use crate::{WORKSHOP, config, examples, games, publish, run};
+use crate::{TRAIN_DEVICE, config, examples, games, publish, run};
 
 /// Black wins all games, as far as anybody who learns from these can see.
 fn all_to_black(examples: Vec<Example>) -> Vec<Example> {
@@ -34,7 +34,7 @@ fn outcomes() -> RunConfig {
 fn wrong_results_are_learned_and_seen_on_true_ones() {
     let (run, config) = (prepared(), outcomes());
     let before = (run.logs().list().unwrap(), run.models().list().unwrap(), run.checkpoints().newest().unwrap());
-    let noise = LabelNoise::new(&run, &config, WORKSHOP).unwrap();
+    let noise = LabelNoise::new(&run, &config, TRAIN_DEVICE).unwrap();
     assert_eq!((noise.generation(), noise.batches()), (1, 6));
     let trial = |share| noise.trial(share, 60, &Stop::never(), &mut |_| ()).unwrap().unwrap();
     let (right, again, wrong) = (trial(0.0), trial(0.0), trial(1.0));
@@ -49,13 +49,13 @@ fn wrong_results_are_learned_and_seen_on_true_ones() {
 fn a_stop_ends_it_and_what_is_missing_is_said() {
     let (run, config) = (prepared(), outcomes());
     let (stop, mut taken) = (Stop::never(), 0);
-    let stopped = LabelNoise::new(&run, &config, WORKSHOP).unwrap().trial(0.1, 50, &stop, &mut |step| {
+    let stopped = LabelNoise::new(&run, &config, TRAIN_DEVICE).unwrap().trial(0.1, 50, &stop, &mut |step| {
         taken = step;
         stop.request();
     });
     assert_eq!((stopped.unwrap(), taken), (None, 1));
     let bare = crate::run();
-    let error = |run: &Run| LabelNoise::new(run, &config, WORKSHOP).err().expect("something is missing");
+    let error = |run: &Run| LabelNoise::new(run, &config, TRAIN_DEVICE).err().expect("something is missing");
     assert_eq!(error(&bare).to_string(), "run r has no shards to train on");
     publish(&bare, 1, &[], 40);
     assert!(matches!(error(&bare), TrainerError::NoExamples { generation: 1 }));

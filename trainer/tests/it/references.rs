@@ -2,11 +2,11 @@
 
 use config::{Preset, RunConfig};
 use runtime::Stop;
-use trainer::{Progress, Reference, Setting};
+use trainer::{Options, Progress, Reference};
 
 use crate::beginnings::collection;
 use crate::logs::newest;
-use crate::{WORKSHOP, config, publish_two, run, train_next};
+use crate::{TRAIN_DEVICE, config, publish_two, run, train_next};
 
 /// Twenty games between strong players on 19x19.
 const SAMPLE: &[u8] = include_bytes!("../../../crates/go/tests/data/human-9d-sample.sgf");
@@ -22,10 +22,10 @@ fn every_model_is_measured_on_the_same_positions() {
     publish_two(&run);
     let reference = Reference::read(&config(), "games.sgf", &collection(100)).unwrap();
     assert_eq!((reference.games(), reference.positions(), reference.left_out()), (100, 800, 0));
-    let setting = Setting { workshop: WORKSHOP, reference: Some(&reference) };
+    let options = Options { train_device: TRAIN_DEVICE, reference: Some(&reference) };
     let mut seen = Vec::new();
     for _ in 0..2 {
-        train_next(&run, &config(), setting, &Stop::never(), &mut |progress| {
+        train_next(&run, &config(), options, &Stop::never(), &mut |progress| {
             if let Progress::Human { generation, examples, losses, constant } = progress {
                 seen.push((generation, examples, losses, constant));
             }
@@ -52,8 +52,8 @@ fn values_are_compared_with_results() {
     let run = run();
     publish_two(&run);
     let reference = Reference::read(&config(), "games.sgf", &collection(20)).unwrap();
-    let setting = Setting { workshop: WORKSHOP, reference: Some(&reference) };
-    train_next(&run, &config(), setting, &Stop::never(), &mut |_| ()).unwrap();
+    let options = Options { train_device: TRAIN_DEVICE, reference: Some(&reference) };
+    train_next(&run, &config(), options, &Stop::never(), &mut |_| ()).unwrap();
     let (line, _) = newest(&run, "human");
     let bins = line["calibration"].as_array().unwrap();
     let wins: f64 = bins.iter().filter_map(|bin| Some(bin["count"].as_f64()? * bin["outcome"].as_f64()?)).sum();

@@ -9,7 +9,7 @@ use net::{Device, TrainDevice, Weights};
 use store::{Checkpoint, Run};
 use trainer::TrainerError;
 
-use crate::{WORKSHOP, config, examples, publish, publish_two, run, train, train_next, train_some};
+use crate::{TRAIN_DEVICE, config, examples, publish, publish_two, run, train, train_next, train_some};
 
 /// The file of a model's weights.
 fn weights(run: &Run, number: u32) -> Bytes {
@@ -46,8 +46,9 @@ fn a_kill_between_checkpoint_and_model_publishes_without_learning() {
     train(&run).unwrap();
     // The second generation is finished, its model missing, and so are its shards.
     run.checkpoints().publish(&whole.checkpoints().newest().unwrap().unwrap()).unwrap();
-    let card = train_next(&run, &config(), WORKSHOP, &runtime::Stop::never(), &mut |progress| panic!("{progress:?}"));
-    assert_eq!(card.unwrap().unwrap().step, 12);
+    let metadata =
+        train_next(&run, &config(), TRAIN_DEVICE, &runtime::Stop::never(), &mut |progress| panic!("{progress:?}"));
+    assert_eq!(metadata.unwrap().unwrap().step, 12);
     // Without shards it is calibrated on games of its own.
     let [mine, other] = [&run, &whole].map(|run| Weights::from_bytes(&weights(run, 2)).unwrap());
     assert!(mine != other && mine.uncalibrated() == other.uncalibrated());
@@ -59,7 +60,7 @@ fn a_stop_before_the_first_batch_leaves_no_checkpoint() {
     publish_two(&run);
     let stop = runtime::Stop::never();
     stop.request();
-    assert_eq!(train_next(&run, &config(), WORKSHOP, &stop, &mut |_| ()).unwrap(), None);
+    assert_eq!(train_next(&run, &config(), TRAIN_DEVICE, &stop, &mut |_| ()).unwrap(), None);
     assert_eq!(run.checkpoints().newest().unwrap(), None);
     assert!(run.logs().list().unwrap().is_empty());
 }
@@ -71,10 +72,10 @@ fn the_weights_of_the_newest_model_count_when_others_made_it() {
     publish_two(&run);
     assert!(train_some(&run, 2).is_none());
     // Another trainer publishes model 1; the checkpoint here is in the midst of it.
-    let (card, theirs) = whole.models().get(1).unwrap();
-    run.models().publish(&card, theirs).unwrap();
-    let card = train(&run).unwrap();
-    assert_eq!((card.number, card.step), (2, 12));
+    let (metadata, theirs) = whole.models().get(1).unwrap();
+    run.models().publish(&metadata, theirs).unwrap();
+    let metadata = train(&run).unwrap();
+    assert_eq!((metadata.number, metadata.step), (2, 12));
     // Only the momentum was lost, so the result is near that of the other and not the same.
     let [mine, other] = [&run, &whole].map(|run| Weights::from_bytes(&weights(run, 2)).unwrap());
     assert_ne!(mine, other);
@@ -88,9 +89,9 @@ fn a_missing_gpu_is_not_a_bad_checkpoint() {
     let run = run();
     publish_two(&run);
     // No machine has so many.
-    let workshop = TrainDevice { device: Device::Cuda(1 << 20), ..WORKSHOP };
-    let refused = || train_next(&run, &config(), workshop, &runtime::Stop::never(), &mut |_| ()).unwrap_err();
-    for error in [refused(), train_some(&run, 2).map_or_else(refused, |card| panic!("{card:?} is finished"))] {
+    let train_device = TrainDevice { device: Device::Cuda(1 << 20), ..TRAIN_DEVICE };
+    let refused = || train_next(&run, &config(), train_device, &runtime::Stop::never(), &mut |_| ()).unwrap_err();
+    for error in [refused(), train_some(&run, 2).map_or_else(refused, |metadata| panic!("{metadata:?} is finished"))] {
         assert_eq!(error.class(), ExitClass::Configuration, "{error:?}");
         let cause = error.source().unwrap().to_string();
         assert!(cause.contains("GPU"), "{cause}");

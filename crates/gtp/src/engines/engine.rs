@@ -151,7 +151,7 @@ impl Engine {
     }
 
     /// Sits down at a board, with a seed for what it leaves to chance.
-    pub fn guest(&self, size: Size, komi: f32, seed: u64) -> Box<dyn ExternalPlayer> {
+    pub fn player(&self, size: Size, komi: f32, seed: u64) -> Box<dyn ExternalPlayer> {
         match &self.kind {
             Kind::Baseline(weak) => Box::new(BaselinePlayer::new(*weak, seed)),
             Kind::Program { declaration, idle } => {

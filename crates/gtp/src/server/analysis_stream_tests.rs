@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use go::Move;
 use runtime::Stop;
 
-use super::engine_player::tests::voice;
+use super::engine_player::tests::engine_player;
 use super::tests::{check_with, setup, talk_with};
 use super::*;
 
@@ -51,8 +51,8 @@ impl Conversation {
         let (input, lines) = mpsc::channel();
         let (passing, output) = mpsc::channel();
         thread::spawn(move || {
-            let mut voice = voice(algorithm, visits);
-            let mut session = Session::new(setup, &mut voice);
+            let mut player = engine_player(algorithm, visits);
+            let mut session = Session::new(setup, &mut player);
             session.now = Box::new(now);
             serve(Inbox::of(lines, stop), Passing(passing), &mut session)
         });
@@ -206,7 +206,7 @@ fn moves_are_shown_best_first_with_what_follows_them() {
 #[test]
 fn streams_that_cannot_be_begun_fail() {
     check_with(
-        &mut voice("puct", 5),
+        &mut engine_player("puct", 5),
         setup(5),
         "> 4 lz-analyze red 10
          ?4 syntax error
@@ -312,7 +312,7 @@ fn a_request_to_stop_ends_everything() {
 /// The end of the input ends an analysis, and what has arrived already never lets it begin to show anything.
 #[test]
 fn an_analysis_ends_with_the_input() {
-    let said = talk_with(&mut voice("puct", 5), setup(5), b"lz-analyze 1\nkata-analyze\nname\nanalyze b 1");
+    let said = talk_with(&mut engine_player("puct", 5), setup(5), b"lz-analyze 1\nkata-analyze\nname\nanalyze b 1");
     assert_eq!(said, "=\n\n=\n\n= Tengen\n\n=\n\n");
 }
 
@@ -337,7 +337,7 @@ fn pondering_is_thinking_ahead() {
 #[test]
 fn gogui_is_shown_boards_and_moves() {
     let said = talk_with(
-        &mut voice("puct", 30),
+        &mut engine_player("puct", 30),
         setup(5),
         b"play b C3\ntengen-policy\ntengen-visits\ntengen-variation\ntengen-value\ntengen-pass_alive\ntengen-status\n",
     );
@@ -354,7 +354,7 @@ fn gogui_is_shown_boards_and_moves() {
 fn dead_stones_are_captured_when_asked_for() {
     let board = "gogui-play_sequence b A4 b B4 b C4 b D4 b E4 b B5 b D5 w E5 w A5";
     check_with(
-        &mut voice("puct", 10),
+        &mut engine_player("puct", 10),
         setup(5),
         &format!(
             "> {board}
@@ -379,7 +379,7 @@ fn dead_stones_are_captured_when_asked_for() {
 #[test]
 fn the_lists_of_one_board_agree() {
     let said = talk_with(
-        &mut voice("puct", 10),
+        &mut engine_player("puct", 10),
         setup(5),
         b"gogui-play_sequence b A1 w B2 b C3 w D4 b E5 w A5 b E1 w C1\nfinal_status_list dead\nfinal_status_list alive\n\
           final_status_list seki\nfinal_status_list dead\n",

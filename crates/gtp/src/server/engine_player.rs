@@ -42,7 +42,7 @@ pub struct EnginePlayer {
 
 /// A position that was thought about.
 struct Open {
-    thinker: SearchDriver,
+    driver: SearchDriver,
     komi: f32,
     /// Visits that its search was begun for; `None` for one without an end. In a Gumbel search they decide how moves
     /// are tried out.
@@ -71,7 +71,7 @@ impl EnginePlayer {
             None => Open::new(game, Settings { komi, ..self.manner.settings }, self.manner.leaves, visits),
         };
         loop {
-            let search = open.thinker.search();
+            let search = open.driver.search();
             let enough = search.is_expanded() && search.visits() >= visits.unwrap_or(u32::MAX);
             let known = if search.is_expanded() { search.visits() } else { 0 };
             let stopped = watch(search).is_break() && known >= least;
@@ -84,18 +84,18 @@ impl EnginePlayer {
                 (true, None) => thread::sleep(PAUSE),
             }
         }
-        Ok(self.open.insert(open).thinker.search())
+        Ok(self.open.insert(open).driver.search())
     }
 
     /// One batch. What is open is lost when it fails.
     fn round(&mut self, open: &mut Open) -> Result<(), EvaluateError> {
         if open.visits.is_none() {
             // Round by round, so that one whose answers are all known ends, too.
-            open.thinker.extend(open.thinker.search().visits().saturating_add(self.manner.leaves as u32));
+            open.driver.extend(open.driver.search().visits().saturating_add(self.manner.leaves as u32));
         }
-        open.thinker.submit(&mut *self.model, &mut self.rng);
+        open.driver.submit(&mut *self.model, &mut self.rng);
         self.model.flush()?;
-        open.thinker.take(&*self.model);
+        open.driver.take(&*self.model);
         Ok(())
     }
 }
@@ -131,14 +131,14 @@ impl Player for EnginePlayer {
 impl Open {
     fn new(game: &Game, settings: Settings, leaves: usize, visits: Option<u32>) -> Open {
         let budget = Budget { visits: visits.unwrap_or(0), leaves };
-        let mut thinker = SearchDriver::new(game.clone(), settings, budget, None);
-        thinker.set_endless(visits.is_none());
-        Open { thinker, komi: settings.komi, visits }
+        let mut driver = SearchDriver::new(game.clone(), settings, budget, None);
+        driver.set_endless(visits.is_none());
+        Open { driver, komi: settings.komi, visits }
     }
 
     /// The same search in a position that follows from the one it was in; `None` when it does not.
     fn follow(mut self, game: &Game, komi: f32, visits: Option<u32>) -> Option<Open> {
-        let here = self.thinker.search().game();
+        let here = self.driver.search().game();
         let first = |game: &Game| game.stones_ago(game.turn()).copied();
         let rest = game.moves().strip_prefix(here.moves())?;
         let follows = game.size() == here.size()
@@ -149,22 +149,22 @@ impl Open {
             return None;
         }
         for (&mv, &color) in rest.iter().zip(&game.colors()[here.turn()..]) {
-            if self.thinker.search().game().to_move() != color {
+            if self.driver.search().game().to_move() != color {
                 return None;
             }
-            self.thinker.advance(mv).ok()?;
+            self.driver.advance(mv).ok()?;
         }
-        let search = self.thinker.search();
+        let search = self.driver.search();
         // Sequential halving begins with a move and for a number of visits, and cannot be joined later.
         let begun_otherwise = matches!(search.settings().algorithm, Algorithm::Gumbel(_)) && self.visits != visits;
         if search.game().to_move() != game.to_move() || (rest.is_empty() && begun_otherwise) {
             return None;
         }
         match rest.is_empty() {
-            true => self.thinker.extend(visits.unwrap_or(0)),
+            true => self.driver.extend(visits.unwrap_or(0)),
             false => {
-                self.thinker.begin(visits.unwrap_or(0), None);
-                self.thinker.set_endless(visits.is_none());
+                self.driver.begin(visits.unwrap_or(0), None);
+                self.driver.set_endless(visits.is_none());
             }
         }
         Some(Open { visits, ..self })

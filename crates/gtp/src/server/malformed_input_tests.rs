@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use go::{Game, Move};
 
-use super::engine_player::tests::voice;
+use super::engine_player::tests::engine_player;
 use super::tests::setup;
 use super::*;
 
@@ -19,19 +19,23 @@ impl Player for Moody {
             0 => Err("not\nnow".into()),
             1 => Ok(Decision::Resign),
             // No clock: a random one may have hours.
-            2 => voice("gumbel", 3).genmove(&Task { timed: false, ..*task }, watch),
+            2 => engine_player("gumbel", 3).genmove(&Task { timed: false, ..*task }, watch),
             _ => Ok(Decision::Move(points.get(points.len() / 2).map_or(Move::Pass, |&point| Move::Play(point)))),
         }
     }
 
     fn think(&mut self, game: &Game, komi: f32, watch: &mut Watch<'_>) -> Result<(), PlayerError> {
         self.0 += 1;
-        if self.0.is_multiple_of(7) { Err("not\nnow".into()) } else { voice("puct", 3).think(game, komi, watch) }
+        if self.0.is_multiple_of(7) {
+            Err("not\nnow".into())
+        } else {
+            engine_player("puct", 3).think(game, komi, watch)
+        }
     }
 
     fn play_on(&mut self, game: &Game, komi: f32) -> Result<Vec<Game>, PlayerError> {
         self.0 += 1;
-        if self.0.is_multiple_of(7) { Err("not\nnow".into()) } else { voice("puct", 3).play_on(game, komi) }
+        if self.0.is_multiple_of(7) { Err("not\nnow".into()) } else { engine_player("puct", 3).play_on(game, komi) }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use crate::device::Place;
+use crate::device::TensorOptions;
 use crate::fold::{Convolution, Matrix};
 use crate::{InstructionSet, NetError};
 
@@ -52,20 +52,25 @@ pub(crate) fn channels_last(x: &Tensor) -> Result<Tensor, NetError> {
 }
 
 impl Conv {
-    pub(super) fn new(folded: Convolution, place: Place, side: usize, batch: usize) -> Result<Conv, NetError> {
+    pub(super) fn new(
+        folded: Convolution,
+        options: TensorOptions,
+        side: usize,
+        batch: usize,
+    ) -> Result<Conv, NetError> {
         let dimensions = folded.dimensions.map(|n| n as i64);
         let [_, inputs, kernel, _] = dimensions;
         let padding = kernel / 2;
         let weight = Tensor::f_from_slice(&folded.weight)?.f_view(dimensions)?;
-        let weight = to_fast(&weight.f_to_device(place.device)?.f_to_kind(place.kind)?)?;
-        let bias = Tensor::f_from_slice(&folded.bias)?.f_to_device(place.device)?.f_to_kind(place.kind)?;
-        if place.device.is_cuda() {
+        let weight = to_fast(&weight.f_to_device(options.device)?.f_to_kind(options.kind)?)?;
+        let bias = Tensor::f_from_slice(&folded.bias)?.f_to_device(options.device)?.f_to_kind(options.kind)?;
+        if options.device.is_cuda() {
             return Ok(Conv { weight, bias, padding });
         }
         let input = [batch as i64, inputs, side as i64, side as i64];
         let (pad, one) = ([padding, padding], [1, 1]);
         let weight = weight.f_mkldnn_reorder_conv2d_weight(pad, one, one, 1, Some(&input[..]))?;
-        Ok(Conv { weight, bias: bias.f_to_mkldnn(place.kind)?, padding })
+        Ok(Conv { weight, bias: bias.f_to_mkldnn(options.kind)?, padding })
     }
 
     pub(super) fn share(&self) -> Conv {
@@ -89,8 +94,8 @@ impl Dense {
         }
         let Matrix { weight, bias } = matrix.clone();
         let dimensions = [bias.len(), weight.len() / bias.len(), 1, 1];
-        let place = Place { device, kind: Kind::Float };
-        Ok(Dense::Rows(Conv::new(Convolution { dimensions, weight, bias }, place, 1, batch)?))
+        let options = TensorOptions { device, kind: Kind::Float };
+        Ok(Dense::Rows(Conv::new(Convolution { dimensions, weight, bias }, options, 1, batch)?))
     }
 
     pub(super) fn share(&self) -> Dense {
@@ -141,9 +146,9 @@ impl Affine {
         Affine { scale: self.scale.shallow_clone(), shift: self.shift.shallow_clone() }
     }
 
-    pub(super) fn forward(&self, x: &Tensor, place: Place) -> Result<Tensor, NetError> {
+    pub(super) fn forward(&self, x: &Tensor, options: TensorOptions) -> Result<Tensor, NetError> {
         let y = (to_plain(x)? * &self.scale + &self.shift).f_relu_()?;
-        to_fast(&y.f_to_kind(place.kind)?)
+        to_fast(&y.f_to_kind(options.kind)?)
     }
 }
 

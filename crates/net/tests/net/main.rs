@@ -62,7 +62,7 @@ fn examples(count: usize) -> Vec<Example> {
     games.flat_map(|game| game.examples().unwrap()).take(count).collect()
 }
 
-fn recipe(rate: f32) -> TrainConfig {
+fn train_config(rate: f32) -> TrainConfig {
     TrainConfig {
         train: Train {
             batch: 32,
@@ -85,4 +85,4 @@ fn recipe(rate: f32) -> TrainConfig {
     }
 }
 
-const WORKSHOP: TrainDevice = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
+const TRAIN_DEVICE: TrainDevice = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };

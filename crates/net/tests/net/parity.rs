@@ -12,7 +12,7 @@ use safetensors::tensor::{Dtype, TensorView};
 use testing::{Tool, require};
 
 use crate::network::games;
-use crate::{WORKSHOP, examples, kinds, recipe, tiny};
+use crate::{TRAIN_DEVICE, examples, kinds, tiny, train_config};
 
 fn shape() -> Shape {
     Shape { ownership: true, score: true, ..tiny() }
@@ -105,14 +105,15 @@ fn pytorch_learns_the_same() {
         (Optimizer::Nesterov, 0.0005, all, 10),
         (Optimizer::Sgd, 0.00002, features, 10),
     ] {
-        let mut recipe = recipe(rate);
-        recipe.train.optimizer = optimizer;
-        (recipe.train.l2, recipe.train.ownership_weight, recipe.train.score_weight) = (1e-3, 0.5, 0.1);
-        (recipe.targets.ownership, recipe.targets.opponent) = (true, shape.opponent);
-        recipe.train.opponent_policy_weight = 0.3;
+        let mut train_config = train_config(rate);
+        train_config.train.optimizer = optimizer;
+        (train_config.train.l2, train_config.train.ownership_weight, train_config.train.score_weight) =
+            (1e-3, 0.5, 0.1);
+        (train_config.targets.ownership, train_config.targets.opponent) = (true, shape.opponent);
+        train_config.train.opponent_policy_weight = 0.3;
         let config::Train { momentum, second_momentum, l2, value_weight, ownership_weight, score_weight, .. } =
-            recipe.train;
-        let (rate, name) = (recipe.train.learning_rate[0].rate, format!("{optimizer:?}").to_lowercase());
+            train_config.train;
+        let (rate, name) = (train_config.train.learning_rate[0].rate, format!("{optimizer:?}").to_lowercase());
         let about = format!(
             r#"{{"optimizer":"{name}","rate":{rate},"momentum":{momentum},"second_momentum":{second_momentum},"l2":{l2},
             "value_weight":{value_weight},"ownership_weight":{ownership_weight},"score_weight":{score_weight},
@@ -120,10 +121,10 @@ fn pytorch_learns_the_same() {
         );
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
-        write_batch(&file("batch.safetensors"), &about, shape, &counted, &recipe.targets);
+        write_batch(&file("batch.safetensors"), &about, shape, &counted, &train_config.targets);
         let start = Weights::synthetic(shape, 11);
         std::fs::write(file("start.safetensors"), start.to_bytes()).unwrap();
-        let mut trainer = Trainer::new(&start, 0, recipe, WORKSHOP).unwrap();
+        let mut trainer = Trainer::new(&start, 0, train_config, TRAIN_DEVICE).unwrap();
         for step in 1..=50 {
             trainer.step(&counted).unwrap();
             std::fs::write(file(&format!("after-{step}.safetensors")), trainer.weights().unwrap().to_bytes()).unwrap();

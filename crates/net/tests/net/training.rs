@@ -4,10 +4,10 @@ use config::{LearningRate, Optimizer, RatePath};
 use net::{NetError, Precision, Shape, TrainConfig, TrainDevice, Trainer, Weights};
 use record::Example;
 
-use crate::{WORKSHOP, examples, kinds, precisions, recipe, tiny};
+use crate::{TRAIN_DEVICE, examples, kinds, precisions, tiny, train_config};
 
-fn trainer(recipe: TrainConfig) -> Trainer {
-    Trainer::new(&start(), 0, recipe, WORKSHOP).unwrap()
+fn trainer(train_config: TrainConfig) -> Trainer {
+    Trainer::new(&start(), 0, train_config, TRAIN_DEVICE).unwrap()
 }
 
 /// Weights in which everything is alive.
@@ -36,7 +36,7 @@ fn difference(a: &Weights, b: &Weights, ends: &[&str]) -> f32 {
 #[test]
 fn one_batch_is_learned_by_heart() {
     let examples = examples(16);
-    let mut trainer = Trainer::new(&Weights::random(tiny(), 11), 0, recipe(0.05), WORKSHOP).unwrap();
+    let mut trainer = Trainer::new(&Weights::random(tiny(), 11), 0, train_config(0.05), TRAIN_DEVICE).unwrap();
     let first = trainer.step(&examples).unwrap();
     let last = (0..300).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
     assert!(first.policy - first.target_entropy > 0.5, "{first:?}");
@@ -66,7 +66,7 @@ fn a_rule_is_found_and_holds_for_examples_never_seen() {
     // The examples of a game follow each other; 7 is prime to their number, and near ones become far.
     let mixed: Vec<Example> = (0..4000).map(|i| examples[i * 7 % 4000].clone()).collect();
     let shape = Shape { filters: 16, ..tiny() };
-    let mut trainer = Trainer::new(&Weights::random(shape, 11), 0, recipe(0.05), WORKSHOP).unwrap();
+    let mut trainer = Trainer::new(&Weights::random(shape, 11), 0, train_config(0.05), TRAIN_DEVICE).unwrap();
     for batch in mixed.chunks(32).cycle().take(250) {
         trainer.step(batch).unwrap();
     }
@@ -83,23 +83,23 @@ fn training_precisions() -> impl Iterator<Item = Precision> {
 fn rounded_activations_learn_nearly_as_well() {
     let Some(precision) = training_precisions().nth(1) else { return };
     let examples = examples(16);
-    let workshop = TrainDevice { precision, ..WORKSHOP };
-    let mut trainer = Trainer::new(&Weights::random(tiny(), 11), 0, recipe(0.05), workshop).unwrap();
+    let train_device = TrainDevice { precision, ..TRAIN_DEVICE };
+    let mut trainer = Trainer::new(&Weights::random(tiny(), 11), 0, train_config(0.05), train_device).unwrap();
     let last = (0..300).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
     assert!(last.policy - last.target_entropy < 0.05 && last.value < 0.02, "{last:?}");
 }
 
 #[test]
 fn int16_is_refused_in_training() {
-    let workshop = TrainDevice { precision: Precision::Int16, ..WORKSHOP };
-    let error = Trainer::new(&start(), 0, recipe(0.01), workshop).err().unwrap();
+    let train_device = TrainDevice { precision: Precision::Int16, ..TRAIN_DEVICE };
+    let error = Trainer::new(&start(), 0, train_config(0.01), train_device).err().unwrap();
     assert!(matches!(error, NetError::NoPrecision { .. }) && error.is_of_the_device(), "{error}");
 }
 
 #[test]
 fn bf16_trains_or_is_refused() {
-    let workshop = TrainDevice { precision: Precision::Bf16, ..WORKSHOP };
-    match Trainer::new(&start(), 0, recipe(0.05), workshop) {
+    let train_device = TrainDevice { precision: Precision::Bf16, ..TRAIN_DEVICE };
+    match Trainer::new(&start(), 0, train_config(0.05), train_device) {
         Ok(mut trainer) => drop(trainer.step(&examples(16)).unwrap()),
         Err(error) => assert!(matches!(error, NetError::NoBf16 { .. }), "{error}"),
     }
@@ -109,7 +109,8 @@ fn bf16_trains_or_is_refused() {
 fn running_statistics_become_those_of_the_data() {
     // Nothing is learned at rate 0; what training and playing answer differs by the statistics alone.
     let examples = examples(64);
-    let mut trainer = trainer(TrainConfig { train: config::Train { batch: 64, ..recipe(0.0).train }, ..recipe(0.0) });
+    let mut trainer =
+        trainer(TrainConfig { train: config::Train { batch: 64, ..train_config(0.0).train }, ..train_config(0.0) });
     let before = trainer.measure(&examples).unwrap();
     let training = (0..250).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
     let playing = trainer.measure(&examples).unwrap();
@@ -124,7 +125,8 @@ fn running_statistics_become_those_of_the_data() {
 fn the_penalty_pulls_weights_and_leaves_norms_and_biases_alone() {
     let examples = examples(32);
     let after = |l2: f32| {
-        let mut trainer = trainer(TrainConfig { train: config::Train { l2, ..recipe(0.1).train }, ..recipe(0.1) });
+        let mut trainer =
+            trainer(TrainConfig { train: config::Train { l2, ..train_config(0.1).train }, ..train_config(0.1) });
         let losses = trainer.step(&examples).unwrap();
         (trainer.weights().unwrap(), losses)
     };
@@ -152,34 +154,34 @@ fn the_penalty_pulls_weights_and_leaves_norms_and_biases_alone() {
 #[test]
 fn measuring_changes_nothing() {
     let examples = examples(70);
-    let trainer = trainer(recipe(0.1));
+    let trainer = trainer(train_config(0.1));
     let losses = trainer.measure(&examples).unwrap();
     assert_eq!(trainer.measure(&examples).unwrap(), losses);
     assert_eq!(trainer.weights().unwrap(), start());
     assert!(matches!(trainer.measure(&[]), Err(NetError::NoExamples)));
 }
 
-/// A recipe in which everything moves that can.
+/// A train_config in which everything moves that can.
 fn lively() -> TrainConfig {
-    let mut recipe = recipe(0.05);
-    recipe.train.augment_symmetries = true;
-    recipe.train.l2 = 1e-3;
-    recipe.train.learning_rate.push(LearningRate { from_step: 6, rate: 0.01 });
-    recipe
+    let mut train_config = train_config(0.05);
+    train_config.train.augment_symmetries = true;
+    train_config.train.l2 = 1e-3;
+    train_config.train.learning_rate.push(LearningRate { from_step: 6, rate: 0.01 });
+    train_config
 }
 
 #[test]
 fn a_restored_trainer_goes_on_bit_for_bit() {
     for precision in training_precisions() {
-        let workshop = TrainDevice { precision, ..WORKSHOP };
+        let train_device = TrainDevice { precision, ..TRAIN_DEVICE };
         let examples = examples(10 * 32);
         let batches: Vec<&[Example]> = examples.chunks(32).collect();
-        let mut whole = Trainer::new(&start(), 0, lively(), workshop).unwrap();
+        let mut whole = Trainer::new(&start(), 0, lively(), train_device).unwrap();
         let mut losses: Vec<_> = batches[..4].iter().map(|batch| whole.step(batch).unwrap()).collect();
         let checkpoint = whole.checkpoint("digest").unwrap();
         losses.extend(batches[4..].iter().map(|batch| whole.step(batch).unwrap()));
 
-        let mut resumed = Trainer::restore(&checkpoint, tiny(), "digest", lively(), workshop).unwrap();
+        let mut resumed = Trainer::restore(&checkpoint, tiny(), "digest", lively(), train_device).unwrap();
         assert_eq!((resumed.steps(), resumed.samples()), (4, 128));
         assert_eq!(resumed.checkpoint("digest").unwrap(), checkpoint);
         let again: Vec<_> = batches[4..].iter().map(|batch| resumed.step(batch).unwrap()).collect();
@@ -193,8 +195,8 @@ fn a_restored_trainer_goes_on_bit_for_bit() {
 fn threads_change_nothing_but_the_time() {
     let examples = examples(300);
     let after = |threads| {
-        let workshop = TrainDevice { threads, ..WORKSHOP };
-        let mut trainer = Trainer::new(&start(), 0, lively(), workshop).unwrap();
+        let train_device = TrainDevice { threads, ..TRAIN_DEVICE };
+        let mut trainer = Trainer::new(&start(), 0, lively(), train_device).unwrap();
         let losses: Vec<_> = (0..3).map(|_| trainer.step(&examples).unwrap()).collect();
         (trainer.weights().unwrap(), losses, trainer.measure(&examples).unwrap())
     };
@@ -219,7 +221,8 @@ fn the_seed_decides_the_symmetries() {
 fn a_checkpoint_that_cannot_be_used_says_why() {
     let checkpoint = trainer(lively()).checkpoint("digest").unwrap();
     let refusal =
-        |bytes: &[u8], shape: Shape, digest: &str| match Trainer::restore(bytes, shape, digest, lively(), WORKSHOP) {
+        |bytes: &[u8], shape: Shape, digest: &str| match Trainer::restore(bytes, shape, digest, lively(), TRAIN_DEVICE)
+        {
             Ok(_) => panic!("it was restored"),
             Err(error) => error.to_string(),
         };
@@ -239,7 +242,7 @@ fn a_checkpoint_that_cannot_be_used_says_why() {
 #[test]
 fn a_loss_that_is_no_number_stops_at_its_step() {
     let examples = examples(32);
-    let mut trainer = trainer(recipe(1e30));
+    let mut trainer = trainer(train_config(1e30));
     let error = (0..5).find_map(|_| trainer.step(&examples).err()).expect("no network survives this rate");
     assert!(matches!(error, NetError::Diverged { step: 1..=4, .. }), "{error}");
     assert!(error.to_string().contains("the loss is"), "{error}");
@@ -247,7 +250,7 @@ fn a_loss_that_is_no_number_stops_at_its_step() {
 
 #[test]
 fn examples_that_do_not_fit_are_refused() {
-    let mut trainer = trainer(recipe(0.1));
+    let mut trainer = trainer(train_config(0.1));
     assert!(matches!(trainer.step(&[]), Err(NetError::NoExamples)));
     let other = record::synthetic::game("made-1", "worker", 0, go::Size::new(9).unwrap(), 9);
     let error = trainer.step(&other.examples().unwrap()).unwrap_err();
@@ -257,19 +260,19 @@ fn examples_that_do_not_fit_are_refused() {
 
 /// Everything at once that is not there by default.
 fn elaborate(optimizer: Optimizer) -> TrainConfig {
-    let mut recipe = lively();
-    recipe.train.optimizer = optimizer;
-    recipe.train.clip_norm = 0.5;
-    recipe.train.ema_decay = 0.9;
-    recipe.train.warm_up = 3;
-    recipe.train.learning_rate_path = RatePath::Cosine;
-    recipe.train.ownership_weight = 0.5;
-    recipe.train.score_weight = 0.1;
-    recipe.train.opponent_policy_weight = 0.15;
-    recipe.targets.ownership = true;
-    recipe.targets.opponent = true;
-    recipe.targets.mask_illegal = true;
-    recipe
+    let mut train_config = lively();
+    train_config.train.optimizer = optimizer;
+    train_config.train.clip_norm = 0.5;
+    train_config.train.ema_decay = 0.9;
+    train_config.train.warm_up = 3;
+    train_config.train.learning_rate_path = RatePath::Cosine;
+    train_config.train.ownership_weight = 0.5;
+    train_config.train.score_weight = 0.1;
+    train_config.train.opponent_policy_weight = 0.15;
+    train_config.targets.ownership = true;
+    train_config.targets.opponent = true;
+    train_config.targets.mask_illegal = true;
+    train_config
 }
 
 fn helped() -> Shape {
@@ -288,14 +291,14 @@ fn elaborate_training_goes_on_bit_for_bit_too() {
         (Optimizer::Nesterov, all),
         (Optimizer::Nesterov, features),
     ] {
-        let recipe = || elaborate(optimizer);
-        let mut whole = Trainer::new(&Weights::synthetic(shape, 11), 0, recipe(), WORKSHOP).unwrap();
+        let train_config = || elaborate(optimizer);
+        let mut whole = Trainer::new(&Weights::synthetic(shape, 11), 0, train_config(), TRAIN_DEVICE).unwrap();
         for batch in &batches[..4] {
             whole.step(batch).unwrap();
         }
         whole.recalibrate_batch_norm(batches[0]).unwrap();
         let checkpoint = whole.checkpoint("digest").unwrap();
-        let mut resumed = Trainer::restore(&checkpoint, shape, "digest", recipe(), WORKSHOP).unwrap();
+        let mut resumed = Trainer::restore(&checkpoint, shape, "digest", train_config(), TRAIN_DEVICE).unwrap();
         assert_eq!(resumed.checkpoint("digest").unwrap(), checkpoint);
         assert_eq!(resumed.published().unwrap(), whole.published().unwrap());
         assert_eq!(resumed.measure(&examples).unwrap(), whole.measure(&examples).unwrap());
@@ -317,12 +320,12 @@ fn one_batch_is_learned_by_heart_in_every_way() {
         (Optimizer::Nesterov, 0.02, all),
         (Optimizer::Nesterov, 0.02, features),
     ] {
-        let mut recipe = elaborate(optimizer);
-        recipe.train.augment_symmetries = false;
-        recipe.train.l2 = 0.0;
-        recipe.train.clip_norm = 0.0;
-        recipe.train.learning_rate = vec![LearningRate { from_step: 0, rate }];
-        let mut trainer = Trainer::new(&Weights::random(shape, 11), 0, recipe, WORKSHOP).unwrap();
+        let mut train_config = elaborate(optimizer);
+        train_config.train.augment_symmetries = false;
+        train_config.train.l2 = 0.0;
+        train_config.train.clip_norm = 0.0;
+        train_config.train.learning_rate = vec![LearningRate { from_step: 0, rate }];
+        let mut trainer = Trainer::new(&Weights::random(shape, 11), 0, train_config, TRAIN_DEVICE).unwrap();
         let first = trainer.step(&examples).unwrap();
         let last = (0..1500).map(|_| trainer.step(&examples).unwrap()).last().unwrap();
         assert!(first.policy - first.target_entropy > 0.1, "{optimizer:?} {first:?}");
@@ -337,9 +340,9 @@ fn one_batch_is_learned_by_heart_in_every_way() {
 #[test]
 fn what_is_published_is_the_mean_with_statistics_of_its_own() {
     let examples = examples(64);
-    let mut recipe = recipe(0.05);
-    recipe.train.ema_decay = 0.9;
-    let mut trainer = Trainer::new(&start(), 0, recipe.clone(), WORKSHOP).unwrap();
+    let mut train_config = train_config(0.05);
+    train_config.train.ema_decay = 0.9;
+    let mut trainer = Trainer::new(&start(), 0, train_config.clone(), TRAIN_DEVICE).unwrap();
     for _ in 0..40 {
         trainer.step(&examples).unwrap();
     }
@@ -349,8 +352,8 @@ fn what_is_published_is_the_mean_with_statistics_of_its_own() {
     assert_eq!(trainer.weights().unwrap(), raw, "learning goes on where it was");
     assert!(difference(&raw, &mean, &["conv.weight"]) > 1e-4 && before != settled);
     // In play it answers as it does in training: its statistics are those of the examples.
-    recipe.train.learning_rate[0].rate = 0.0;
-    let mut at_rest = Trainer::new(&mean, 0, recipe, WORKSHOP).unwrap();
+    train_config.train.learning_rate[0].rate = 0.0;
+    let mut at_rest = Trainer::new(&mean, 0, train_config, TRAIN_DEVICE).unwrap();
     let training = at_rest.step(&examples).unwrap();
     let close = |a: f32, b: f32| (a - b).abs() < 2e-3;
     assert!(close(training.policy, settled.policy) && close(training.value, settled.value), "{training:?} {settled:?}");
@@ -360,9 +363,9 @@ fn what_is_published_is_the_mean_with_statistics_of_its_own() {
 fn gradients_are_no_longer_than_configured() {
     let examples = examples(32);
     let moved = |clip_norm: f32| {
-        let mut recipe = recipe(0.1);
-        recipe.train.clip_norm = clip_norm;
-        let mut trainer = trainer(recipe);
+        let mut train_config = train_config(0.1);
+        train_config.train.clip_norm = clip_norm;
+        let mut trainer = trainer(train_config);
         trainer.step(&examples).unwrap();
         (difference(&start(), &trainer.weights().unwrap(), &["conv.weight", "dense.weight"]), trainer.gradient_norm())
     };

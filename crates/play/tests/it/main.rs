@@ -1,6 +1,6 @@
 //! Whole games, played with models that need no weights.
 
-mod guests;
+mod external_players;
 mod matches;
 mod selfplay;
 

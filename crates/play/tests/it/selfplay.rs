@@ -67,36 +67,36 @@ fn noise_goes_into_the_priors_once_for_each_move_and_also_into_a_kept_tree() {
     let settings = Settings::new(&config.search, &config.game);
     let exploration = Exploration::new(&config.selfplay, 25);
     let game = Game::new(Size::new(5).expect("a size"));
-    let mut thinker = SearchDriver::new(game, settings, Budget { visits: 30, leaves: 1 }, Some(exploration));
+    let mut driver = SearchDriver::new(game, settings, Budget { visits: 30, leaves: 1 }, Some(exploration));
     let (mut model, mut rng) = (Uniform::new(), Seed::seed_from_u64(1));
     for turn in 0..4 {
         let mut seen: Vec<f32> = Vec::new();
-        while !thinker.is_done() {
-            thinker.submit(&mut model, &mut rng);
+        while !driver.is_done() {
+            driver.submit(&mut model, &mut rng);
             model.flush().expect("it cannot fail");
-            thinker.take(&model);
-            let priors: Vec<f32> = thinker.search().root_moves().iter().map(|root| root.prior).collect();
+            driver.take(&model);
+            let priors: Vec<f32> = driver.search().root_moves().iter().map(|root| root.prior).collect();
             assert_eq!(seen, priors[..seen.len()], "turn {turn}: a later round changes nothing");
             seen = priors;
         }
-        let legal = thinker.search().game().legal_points().len() as f32 + 1.0;
-        assert!((thinker.prior_entropy() - legal.ln()).abs() < 1e-4, "the entropy is that before the noise");
-        let size = thinker.search().game().size();
-        let target = thinker.search().policy_target();
+        let legal = driver.search().game().legal_points().len() as f32 + 1.0;
+        assert!((driver.prior_entropy() - legal.ln()).abs() < 1e-4, "the entropy is that before the noise");
+        let size = driver.search().game().size();
+        let target = driver.search().policy_target();
         let visits: Vec<(u16, u32)> = target.iter().map(|&(mv, count)| (mv.index(size) as u16, count)).collect();
         let target: Vec<f32> = target.iter().map(|&(_, count)| count as f32).collect();
         let total: f32 = target.iter().sum();
         let expected: f32 = target.iter().map(|count| count / total * (count / total * legal).ln()).sum();
-        let surprise = thinker.policy_surprise(&visits).expect("something was searched");
+        let surprise = driver.policy_surprise(&visits).expect("something was searched");
         assert!(
             (surprise - expected).abs() <= expected / 256.0 + 1e-4,
             "{surprise}, {expected}: the priors are those before the noise"
         );
         assert!(seen.iter().all(|prior| *prior >= 0.5 / legal - 1e-6), "half of each prior is left");
         assert!(seen.iter().any(|prior| (prior - 1.0 / legal).abs() > 0.01), "and the other half is noise");
-        let best = thinker.search().best_move().expect("a move was visited").mv;
-        thinker.advance(best).expect("a legal move");
-        assert!(thinker.search().visits() > 0, "the tree is kept");
+        let best = driver.search().best_move().expect("a move was visited").mv;
+        driver.advance(best).expect("a legal move");
+        assert!(driver.search().visits() > 0, "the tree is kept");
     }
 }
 
@@ -195,20 +195,20 @@ fn fast_searches_have_no_noise_whatever_came_before() {
     let settings = Settings::new(&config.search, &config.game);
     let exploration = Exploration::new(&config.selfplay, 25);
     let game = Game::new(Size::new(5).expect("a size"));
-    let mut thinker = SearchDriver::new(game, settings, Budget { visits: 30, leaves: 2 }, Some(exploration));
+    let mut driver = SearchDriver::new(game, settings, Budget { visits: 30, leaves: 2 }, Some(exploration));
     let (mut model, mut rng) = (Uniform::new(), Seed::seed_from_u64(1));
     for turn in 0..6 {
         let noisy = turn % 2 == 0;
-        thinker.begin(30, noisy.then_some(exploration));
-        while !thinker.is_done() {
-            thinker.submit(&mut model, &mut rng);
+        driver.begin(30, noisy.then_some(exploration));
+        while !driver.is_done() {
+            driver.submit(&mut model, &mut rng);
             model.flush().expect("it cannot fail");
-            thinker.take(&model);
+            driver.take(&model);
         }
-        let priors: Vec<f32> = thinker.search().root_moves().iter().map(|root| root.prior).collect();
+        let priors: Vec<f32> = driver.search().root_moves().iter().map(|root| root.prior).collect();
         assert_eq!(priors.iter().any(|prior| prior != &priors[0]), noisy, "turn {turn}: {priors:?}");
-        let best = thinker.search().best_move().expect("a move was visited").mv;
-        thinker.advance(best).expect("a legal move");
+        let best = driver.search().best_move().expect("a move was visited").mv;
+        driver.advance(best).expect("a legal move");
     }
 }
 
@@ -409,7 +409,7 @@ fn timed_games_differ_from_others_in_their_times_alone() {
         budget: Budget { visits: 4, leaves: 1 },
     };
     let side = |name: &str| Side { name: name.to_owned(), by };
-    let nobody = &mut |_: &MatchSpec, _| panic!("models are no guests");
+    let nobody = &mut |_: &MatchSpec, _| panic!("models are no external players");
     let mut matched = |timed| {
         let spec = MatchSpec::new(&config, &side("a"), &side("b"), 0).timed(timed);
         play(&mut [&mut Uniform::new()], 1, [Match::new(spec, nobody)].into_iter()).remove(0).unwrap().record

@@ -57,7 +57,7 @@ impl<'a> ExpectedCovariance<'a> {
 
     /// What `games` games between `a` and `b` are expected to take off the variance of what was asked, in natural
     /// units.
-    pub(super) fn lesson(&self, a: usize, b: usize, games: u32) -> f64 {
+    pub(super) fn reduction(&self, a: usize, b: usize, games: u32) -> f64 {
         let information = self.information(a, b, games);
         information * form(&self.relevance, a, b) / (1.0 + information * self.variance(a, b))
     }
@@ -67,7 +67,7 @@ impl<'a> ExpectedCovariance<'a> {
     pub(super) fn uncertainty(&self, a: usize, b: usize, games: u32) -> [f64; 2] {
         let now: f64 =
             self.goal.iter().zip(&self.lines).map(|(contrast, line)| contrast.weight.sqrt() * contrast.of(line)).sum();
-        [now, now - self.lesson(a, b, games)].map(|variance| ELO * variance.max(0.0).sqrt())
+        [now, now - self.reduction(a, b, games)].map(|variance| ELO * variance.max(0.0).sqrt())
     }
 
     pub(super) fn difference(&self, a: usize, b: usize) -> Estimate {

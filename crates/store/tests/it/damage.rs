@@ -114,7 +114,7 @@ fn a_table_of_something_else_is_damaged() {
 fn damaged_metadata_is_named() {
     let (folder, run) = in_folder();
     let settings = config(&[]);
-    let card = store::ModelCard {
+    let metadata = store::ModelMetadata {
         run: run.name().clone(),
         number: 1,
         parent: None,
@@ -125,7 +125,7 @@ fn damaged_metadata_is_named() {
         network: settings.network,
         search: settings.search,
     };
-    run.models().publish(&card, Bytes::from("weights")).unwrap();
+    run.models().publish(&metadata, Bytes::from("weights")).unwrap();
     let model = folder.path().join("r/models/000001");
     let damaged = |reason: &str| {
         let error = run.models().get(1).unwrap_err();
@@ -144,7 +144,7 @@ fn damaged_metadata_is_named() {
     fs::write(model.join("model.toml"), text.replace("format = 1", "")).unwrap();
     damaged("model.toml is damaged: it has no format");
     fs::write(model.join("model.toml"), format!("later = 1\n{text}")).unwrap();
-    assert_eq!(run.models().card(1).unwrap(), card);
+    assert_eq!(run.models().metadata(1).unwrap(), metadata);
     fs::write(folder.path().join("r/run.toml"), "seed = 1").unwrap();
     let error = run.config().unwrap_err();
     assert!(error.to_string().contains("r/run.toml: "), "{error}");

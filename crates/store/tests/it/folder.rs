@@ -37,10 +37,10 @@ fn a_model_whose_writer_was_killed_does_not_block_the_next() {
     let (folder, run) = in_folder();
     let models = folder.path().join("r/models/000001");
     fs::create_dir_all(&models).unwrap();
-    fs::write(models.join("weights.safetensors"), "of a writer that was killed before the card").unwrap();
+    fs::write(models.join("weights.safetensors"), "of a writer that was killed before the metadata").unwrap();
     assert_eq!((run.models().newest().unwrap(), run.models().list().unwrap()), (None, vec![]));
     let settings = config(&[]);
-    let card = store::ModelCard {
+    let metadata = store::ModelMetadata {
         run: name("r"),
         number: 1,
         parent: None,
@@ -51,8 +51,8 @@ fn a_model_whose_writer_was_killed_does_not_block_the_next() {
         network: settings.network,
         search: settings.search,
     };
-    run.models().publish(&card, Bytes::from("new weights")).unwrap();
-    assert_eq!(run.models().get(1).unwrap(), (card, Bytes::from("new weights")));
+    run.models().publish(&metadata, Bytes::from("new weights")).unwrap();
+    assert_eq!(run.models().get(1).unwrap(), (metadata, Bytes::from("new weights")));
     assert_eq!(fs::read_dir(&models).unwrap().count(), 3);
 }
 

@@ -1,7 +1,7 @@
 //! What thousands of processes ask of a bucket when they start and while they wait: few small things, and no lists.
 
 use bytes::Bytes;
-use store::{ModelCard, Run};
+use store::{ModelMetadata, Run};
 use testing::s3::Server;
 
 use crate::{config, name, on_every_run, on_server, some_games, state};
@@ -16,8 +16,8 @@ fn old_run() -> (Server, Run) {
     let run = on_server(&server).run(&name("r"));
     run.create(&config(&[])).unwrap();
     for number in 1..=MODELS {
-        let card: ModelCard = state::card(number);
-        run.models().publish(&card, Bytes::from("w")).unwrap();
+        let metadata: ModelMetadata = state::metadata(number);
+        run.models().publish(&metadata, Bytes::from("w")).unwrap();
     }
     for number in 0..THRESHOLDS {
         run.resign().publish(&state::threshold(-0.5 - f32::from(number as u8) / 100.0)).unwrap();
@@ -59,7 +59,7 @@ fn who_waits_for_the_first_model_lists_an_empty_folder_once() {
     assert_eq!(run.models().newest().unwrap(), None);
     assert_eq!(run.resign().newest().unwrap(), None);
     assert_eq!(server.asked(), [first, "HEAD stores/r/resign/000001.toml"]);
-    run.models().publish(&state::card(1), Bytes::from("w")).unwrap();
+    run.models().publish(&state::metadata(1), Bytes::from("w")).unwrap();
     assert_eq!(run.models().newest().unwrap(), Some(1));
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use record::{ExampleRows, RatingRow};
-use store::{Checkpoint, DrawSummary, Manifest, ModelCard, Pairing, Run, Store, StoreError, WindowSummary};
+use store::{Checkpoint, DrawSummary, Manifest, ModelMetadata, Pairing, Run, Store, StoreError, WindowSummary};
 
 use crate::{config, name, on_every_run, on_every_store, some_games};
 
@@ -27,9 +27,9 @@ fn a_run_is_created_once() {
     });
 }
 
-pub(crate) fn card(number: u32) -> ModelCard {
+pub(crate) fn metadata(number: u32) -> ModelMetadata {
     let config = config(&[]);
-    ModelCard {
+    ModelMetadata {
         run: name("r"),
         number,
         parent: number.checked_sub(1).filter(|&parent| parent > 0),
@@ -47,11 +47,11 @@ fn models_come_back_as_they_were() {
     on_every_run(|run| {
         assert_eq!((run.models().newest().unwrap(), run.models().list().unwrap()), (None, vec![]));
         for number in 1..=10 {
-            run.models().publish(&card(number), Bytes::from(format!("weights {number}"))).unwrap();
+            run.models().publish(&metadata(number), Bytes::from(format!("weights {number}"))).unwrap();
         }
         assert_eq!((run.models().newest().unwrap(), run.models().list().unwrap()), (Some(10), (1..=10).collect()));
-        assert_eq!(run.models().get(2).unwrap(), (card(2), Bytes::from("weights 2")));
-        assert_eq!(run.models().card(10).unwrap().id().to_string(), "r-10");
+        assert_eq!(run.models().get(2).unwrap(), (metadata(2), Bytes::from("weights 2")));
+        assert_eq!(run.models().metadata(10).unwrap().id().to_string(), "r-10");
         let error = run.models().get(11).unwrap_err();
         assert!(
             matches!(&error, StoreError::NotFound { path } if path.ends_with("r/models/000011/model.toml")),
@@ -63,9 +63,9 @@ fn models_come_back_as_they_were() {
 #[test]
 fn a_model_is_published_once() {
     on_every_run(|run| {
-        run.models().publish(&card(1), Bytes::from("a")).unwrap();
-        run.models().publish(&card(1), Bytes::from("a")).unwrap();
-        let error = run.models().publish(&card(1), Bytes::from("b")).unwrap_err();
+        run.models().publish(&metadata(1), Bytes::from("a")).unwrap();
+        run.models().publish(&metadata(1), Bytes::from("a")).unwrap();
+        let error = run.models().publish(&metadata(1), Bytes::from("b")).unwrap_err();
         assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
         assert_eq!(run.models().get(1).unwrap().1, "a");
     });
@@ -230,12 +230,12 @@ fn a_model_is_retired_and_brought_back_by_marks_that_stay() {
 #[test]
 fn weights_can_be_deleted_and_cards_stay() {
     on_every_run(|run| {
-        (1..=3).for_each(|number| run.models().publish(&card(number), Bytes::from("weights")).unwrap());
+        (1..=3).for_each(|number| run.models().publish(&metadata(number), Bytes::from("weights")).unwrap());
         run.models().delete_weights(2).unwrap();
         run.models().delete_weights(2).unwrap();
         assert!(run.models().weights_are_deleted(2).unwrap() && !run.models().weights_are_deleted(3).unwrap());
         assert_eq!((run.models().list().unwrap(), run.models().newest().unwrap()), (vec![1, 2, 3], Some(3)));
-        assert_eq!(run.models().card(2).unwrap(), card(2));
+        assert_eq!(run.models().metadata(2).unwrap(), metadata(2));
         let error = run.models().get(2).unwrap_err();
         assert!(matches!(&error, StoreError::Deleted { model, .. } if model.to_string() == "r-2"), "{error}");
         assert!(run.models().get(3).is_ok());
@@ -278,7 +278,7 @@ fn logs_are_kept_by_name() {
 #[test]
 fn who_has_looked_before_sees_what_is_newer() {
     on_every_run(|run| {
-        let publish = |number| run.models().publish(&card(number), Bytes::from("w")).unwrap();
+        let publish = |number| run.models().publish(&metadata(number), Bytes::from("w")).unwrap();
         publish(9);
         assert_eq!(run.models().newest().unwrap(), Some(9));
         publish(3);
@@ -295,7 +295,7 @@ fn who_has_looked_before_sees_what_is_newer() {
 fn a_newest_model_that_somebody_deletes_is_not_the_newest_any_more() {
     let (folder, run) = crate::in_folder();
     for number in [1, 2] {
-        run.models().publish(&card(number), Bytes::from("w")).unwrap();
+        run.models().publish(&metadata(number), Bytes::from("w")).unwrap();
     }
     assert_eq!(run.models().newest().unwrap(), Some(2));
     std::fs::remove_dir_all(folder.path().join("r/models/000002")).unwrap();

@@ -143,19 +143,19 @@ fn uncompared(own: &Listing, other: &Listing) -> Vec<String> {
 
 impl Card {
     pub(super) fn new(subject: &Subject) -> Card {
-        let Subject { name, listing, bytes, card, first } = subject;
-        let begun = first.as_ref().or(card.as_ref());
+        let Subject { name, listing, bytes, metadata, first } = subject;
+        let begun = first.as_ref().or(metadata.as_ref());
         Card {
             name: name.clone(),
             shape: listing.shape.to_string(),
             parameters: listing.shape.parameters(),
             operations: listing.shape.operations(),
             bytes: *bytes,
-            step: card.as_ref().map(|card| card.step),
-            config_digest: card.as_ref().map(|card| card.config_digest.clone()),
-            parent: card.as_ref().and_then(|card| Some(card.run.model(card.parent?).to_string())),
+            step: metadata.as_ref().map(|metadata| metadata.step),
+            config_digest: metadata.as_ref().map(|metadata| metadata.config_digest.clone()),
+            parent: metadata.as_ref().and_then(|metadata| Some(metadata.run.model(metadata.parent?).to_string())),
             first: first.as_ref().map(|first| first.id().to_string()),
-            origin: begun.map(|card| card.origin.clone()).unwrap_or_default(),
+            origin: begun.map(|metadata| metadata.origin.clone()).unwrap_or_default(),
         }
     }
 }

@@ -12,7 +12,13 @@ fn weights(filters: usize, seed: u64) -> Weights {
 }
 
 fn subject(name: &str, bytes: &[u8]) -> Subject {
-    Subject { name: name.to_owned(), listing: read(name, bytes).unwrap(), bytes: bytes.len(), card: None, first: None }
+    Subject {
+        name: name.to_owned(),
+        listing: read(name, bytes).unwrap(),
+        bytes: bytes.len(),
+        metadata: None,
+        first: None,
+    }
 }
 
 /// The page of a network, and its facts.

@@ -7,7 +7,7 @@ use play::{Uniform, generator};
 use super::*;
 
 /// The model `uniform` with the settings of the 9x9 run, but for the algorithm and that everybody may pass.
-pub(in crate::server) fn voice(algorithm: &str, visits: u32) -> EnginePlayer {
+pub(in crate::server) fn engine_player(algorithm: &str, visits: u32) -> EnginePlayer {
     let changes = [format!("search.algorithm={algorithm}"), "search.pass_from=0".to_owned()];
     let config = config::Preset::NineByNine.with(&changes).expect("the configuration is good");
     let settings = Settings::new(&config.search, &config.game);
@@ -28,55 +28,55 @@ fn game(moves: &[&str]) -> Game {
     game
 }
 
-fn visits(voice: &EnginePlayer) -> u32 {
-    voice.open.as_ref().map_or(0, |open| open.thinker.search().visits())
+fn visits(player: &EnginePlayer) -> u32 {
+    player.open.as_ref().map_or(0, |open| open.driver.search().visits())
 }
 
 #[test]
 fn what_was_thought_is_kept_as_long_as_the_game_goes_on() {
     for algorithm in ["puct", "gumbel"] {
-        let mut voice = voice(algorithm, 50);
+        let mut player = engine_player(algorithm, 50);
         let until = |n: u32| {
             move |search: &Search| {
                 if search.visits() >= n { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             }
         };
-        voice.think(&game(&["C3"]), 7.5, &mut until(400)).expect("it thinks");
-        assert!(visits(&voice) >= 400);
-        let best = voice.open.as_ref().and_then(|open| open.thinker.search().best_move()).expect("a best move");
+        player.think(&game(&["C3"]), 7.5, &mut until(400)).expect("it thinks");
+        assert!(visits(&player) >= 400);
+        let best = player.open.as_ref().and_then(|open| open.driver.search().best_move()).expect("a best move");
         let reply = best.mv.to_gtp(Size::new(5).expect("a size"));
         let mut kept = None;
         let mut first = |search: &Search| {
             kept.get_or_insert(search.visits());
             ControlFlow::Break(())
         };
-        voice.think(&game(&["C3", &reply]), 7.5, &mut first).expect("it thinks");
+        player.think(&game(&["C3", &reply]), 7.5, &mut first).expect("it thinks");
         assert_eq!(kept, Some(best.visits - 1), "{algorithm}: all that was known below the move, but its own visit");
-        voice.think(&game(&["C3", &reply]), 6.5, &mut until(1)).expect("it thinks");
-        assert!(visits(&voice) < 5, "another komi is another game");
-        voice.new_game();
-        assert_eq!(visits(&voice), 0);
+        player.think(&game(&["C3", &reply]), 6.5, &mut until(1)).expect("it thinks");
+        assert!(visits(&player) < 5, "another komi is another game");
+        player.new_game();
+        assert_eq!(visits(&player), 0);
     }
 }
 
 #[test]
 fn a_move_has_its_visits_and_a_timed_one_as_many_as_there_is_time_for() {
     for algorithm in ["puct", "gumbel"] {
-        let mut voice = voice(algorithm, 30);
+        let mut player = engine_player(algorithm, 30);
         let start = game(&[]);
         let task = Task { game: &start, komi: 7.5, timed: false };
-        let quick = voice.genmove(&task, &mut patient).expect("a move");
-        assert!(matches!(quick, Decision::Move(_)) && (30..32).contains(&visits(&voice)), "{}", visits(&voice));
+        let quick = player.genmove(&task, &mut patient).expect("a move");
+        assert!(matches!(quick, Decision::Move(_)) && (30..32).contains(&visits(&player)), "{}", visits(&player));
         let mut rounds = 0;
         let mut hundred = |_: &Search| {
             rounds += 1;
             if rounds > 100 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        voice.genmove(&Task { timed: true, ..task }, &mut hundred).expect("a move");
-        assert!(visits(&voice) > 100, "{algorithm}: {}", visits(&voice));
-        voice.new_game();
+        player.genmove(&Task { timed: true, ..task }, &mut hundred).expect("a move");
+        assert!(visits(&player) > 100, "{algorithm}: {}", visits(&player));
+        player.new_game();
         let mut at_once = |_: &Search| ControlFlow::Break(());
-        let hurried = voice.genmove(&Task { timed: true, ..task }, &mut at_once).expect("a move");
+        let hurried = player.genmove(&Task { timed: true, ..task }, &mut at_once).expect("a move");
         assert!(matches!(hurried, Decision::Move(Move::Play(_))), "{algorithm}: hurry is no reason to pass");
     }
 }
@@ -141,7 +141,7 @@ impl Evaluator for Misled {
 }
 
 fn misled(leaves: usize) -> EnginePlayer {
-    let EnginePlayer { manner, .. } = voice("gumbel", 4);
+    let EnginePlayer { manner, .. } = engine_player("gumbel", 4);
     let algorithm = Algorithm::Gumbel(Gumbel { moves: 4, c_visit: 50.0, c_scale: 1.0 });
     let settings = Settings { algorithm, ..manner.settings };
     EnginePlayer::new(Box::new(Misled::default()), EngineOptions { settings, leaves, ..manner }, generator(1))
@@ -151,10 +151,10 @@ fn misled(leaves: usize) -> EnginePlayer {
 #[test]
 fn timed_gumbel_search_finds_a_move_that_the_prior_hides() {
     for leaves in [1, 2, 4] {
-        let mut voice = misled(leaves);
+        let mut player = misled(leaves);
         let start = game(&[]);
         let mut moves = Vec::new();
-        let decision = voice.genmove(&Task { game: &start, komi: 7.5, timed: true }, &mut |search| {
+        let decision = player.genmove(&Task { game: &start, komi: 7.5, timed: true }, &mut |search| {
             if search.is_expanded() {
                 moves = search.root_moves();
             }
@@ -169,11 +169,11 @@ fn timed_gumbel_search_finds_a_move_that_the_prior_hides() {
 /// The four moves that it considers lose, and it is not changed by what was thought without an end before.
 #[test]
 fn gumbel_search_of_fixed_visits_considers_its_moves() {
-    let visited = |voice: &mut EnginePlayer| {
+    let visited = |player: &mut EnginePlayer| {
         let start = game(&[]);
         let mut moves = Vec::new();
         let task = Task { game: &start, komi: 7.5, timed: false };
-        voice
+        player
             .genmove(&task, &mut |search| {
                 if search.is_expanded() {
                     moves = search.root_moves();
@@ -185,29 +185,29 @@ fn gumbel_search_of_fixed_visits_considers_its_moves() {
     };
     let fresh = visited(&mut misled(1));
     assert_eq!(fresh.len(), 4, "{fresh:?}");
-    let mut voice = misled(1);
-    voice
+    let mut player = misled(1);
+    player
         .think(&game(&[]), 7.5, &mut |search| {
             if search.visits() >= 50 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .expect("it thinks");
-    assert_eq!(visited(&mut voice), fresh);
+    assert_eq!(visited(&mut player), fresh);
 }
 
 /// Another player may be to move, as controllers may say, and stones may be taken back.
 #[test]
 fn other_positions_begin_anew() {
-    let mut voice = voice("puct", 20);
+    let mut player = engine_player("puct", 20);
     let mut other = game(&["C3"]);
     for (from, to) in [(game(&["C3", "D3"]), game(&["C3"])), (game(&["C3"]), game(&["B2"]))] {
         let task = |game| Task { game, komi: 7.5, timed: false };
-        voice.genmove(&task(&from), &mut patient).expect("a move");
-        let found = voice.genmove(&task(&to), &mut patient).expect("a move");
+        player.genmove(&task(&from), &mut patient).expect("a move");
+        let found = player.genmove(&task(&to), &mut patient).expect("a move");
         let Decision::Move(mv) = found else { panic!("no resignation") };
         assert!(to.is_legal(mv));
     }
     other.set_to_move(go::Color::Black);
-    voice
+    player
         .think(&other, 7.5, &mut |search| {
             assert_eq!(search.game().to_move(), go::Color::Black);
             if search.visits() > 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -1,4 +1,4 @@
-//! Matches with guests.
+//! Matches with external players.
 
 use go::{Color, Game, Move, Size};
 use mcts::Settings;
@@ -49,17 +49,17 @@ impl ExternalPlayer for Scripted {
     }
 }
 
-/// Games of `uniform` against a guest, who is Black in the even ones.
-fn against(guest: &Scripted, games: u64) -> Vec<Result<Finish, Void>> {
+/// Games of `uniform` against an external player, who is Black in the even ones.
+fn against(external: &Scripted, games: u64) -> Vec<Result<Finish, Void>> {
     let config = config(&["evaluate.opening_moves=2"]);
     let settings = Settings::new(&config.search, &config.game);
     let model = By::Model { place: 0, settings, budget: Budget { visits: 8, leaves: 1 } };
-    let (guests, uniform) = (
+    let (externals, uniform) = (
         Side { name: "ExternalPlayer".to_owned(), by: By::ExternalPlayer },
         Side { name: "uniform".to_owned(), by: model },
     );
-    let seat = &mut |_: &MatchSpec, _| -> Box<dyn ExternalPlayer> { Box::new(guest.clone()) };
-    let game = |index| Match::new(MatchSpec::new(&config, &guests, &uniform, index), seat);
+    let seat = &mut |_: &MatchSpec, _| -> Box<dyn ExternalPlayer> { Box::new(external.clone()) };
+    let game = |index| Match::new(MatchSpec::new(&config, &externals, &uniform, index), seat);
     play(&mut [&mut Uniform::new()], 3, (0..games).map(game))
 }
 
@@ -68,11 +68,11 @@ fn a_guest_plays_to_the_end() {
     for game in against(&Scripted::new(None, None), 6) {
         let Finish { record, breach } = game.unwrap();
         assert_eq!(breach, None);
-        let guest = if record.index % 2 == 0 { Color::Black } else { Color::White };
-        assert_eq!(if guest == Color::Black { &record.black } else { &record.white }, "ExternalPlayer");
+        let external = if record.index % 2 == 0 { Color::Black } else { Color::White };
+        assert_eq!(if external == Color::Black { &record.black } else { &record.white }, "ExternalPlayer");
         assert!(record.replay().is_ok());
         for (turn, played) in record.turns.iter().enumerate().skip(2) {
-            assert_eq!(played.is_searched(), GameRecord::to_move(turn) != guest);
+            assert_eq!(played.is_searched(), GameRecord::to_move(turn) != external);
         }
     }
 }
@@ -90,8 +90,8 @@ fn a_guest_who_breaks_the_rules_has_lost_and_one_who_breaks_down_has_not() {
         for game in against(&Scripted::new(Some((4, later)), None), 4) {
             let Finish { record, breach } = game.unwrap();
             assert_eq!(breach.as_deref(), expected);
-            let guest = if record.index % 2 == 0 { Color::Black } else { Color::White };
-            assert_eq!((record.end, record.outcome), (end, Outcome::from(guest.opponent())));
+            let external = if record.index % 2 == 0 { Color::Black } else { Color::White };
+            assert_eq!((record.end, record.outcome), (end, Outcome::from(external.opponent())));
             assert_eq!(record.score, None);
         }
     }
