@@ -53,22 +53,22 @@ fn shipped_configurations_hold_only_what_differs() {
 #[test]
 fn digests_of_shipped_configurations_are_stable() {
     let expected = [
-        ("tiny", "563c143dc3a74c24"),
-        ("9x9", "34cda6ae3cbcc508"),
-        ("9x9-gpu", "2e368d476dced195"),
-        ("9x9-larger", "63eb226a7884c6cd"),
-        ("9x9-further", "95ffa99a4434fbe9"),
-        ("19x19-gpu", "e07a043fc33ca621"),
-        ("19x19-supervised", "366c2c7447dce385"),
-        ("minigo/base", "5555165c7af1fa6d"),
-        ("minigo/v7", "20898774ea0bed53"),
-        ("minigo/v9", "399a6958656655d5"),
-        ("minigo/v10", "4c211743389f2ab7"),
-        ("minigo/v11", "d4a8f8a05a324728"),
-        ("minigo/v12", "927a8cab9cc35557"),
-        ("minigo/v13", "ad8fa9b7895df219"),
-        ("minigo/v14", "60e8bbd9b4cdd656"),
-        ("minigo/v15", "9d7924c7e4c64419"),
+        ("tiny", "c32f9dd01e1ba63b"),
+        ("9x9", "2b9b9786316aea9c"),
+        ("9x9-gpu", "26bbc1c5aa844bda"),
+        ("9x9-larger", "e9d6d479c955f1b5"),
+        ("9x9-further", "cb814e7795315dca"),
+        ("19x19-gpu", "6b7be1546ef69fae"),
+        ("19x19-supervised", "ee9a0c287f850e5c"),
+        ("minigo/base", "737779457e023685"),
+        ("minigo/v7", "610b0a9c00873035"),
+        ("minigo/v9", "2463e1d4c997035c"),
+        ("minigo/v10", "996e799d42861e67"),
+        ("minigo/v11", "66df4a77d790b675"),
+        ("minigo/v12", "ed69f9b413ca8644"),
+        ("minigo/v13", "55f78f14db4fb362"),
+        ("minigo/v14", "e313c35ecd354b24"),
+        ("minigo/v15", "754293235f02182d"),
     ];
     let found = expected.map(|(name, _)| (name, load(Path::new(&format!("{CONFIGS}/{name}.toml"))).digest()));
     assert_eq!(found, expected.map(|(name, digest)| (name, digest.to_owned())));
