@@ -1,16 +1,20 @@
 //! Classes of errors of `object_store`, and their reasons in words for an operator.
 //!
-//! `object_store` 0.14 exports no type that has the status of a request that failed while listing or while credentials were
-//! fetched, so these are read from its texts. `tests/it/classes.rs` makes each with a real server.
+//! Where `object_store` 0.14 has a variant for an error, that decides. It has none for a request that failed while listing or while
+//! credentials were fetched, and the type with the status is private: [`status`] reads it from the text. `tests/it/classes.rs`
+//! makes each error with a real server.
 
 use std::error::Error;
 use std::io;
 
 use crate::error::{StoreError, is_write_refusal};
 
-/// What a server answers that has understood the request and will not do it, now or in half a minute: who asks may not, what is
-/// asked is not there, there is no room.
-const REFUSALS: [&str; 4] = ["401 Unauthorized", "403 Forbidden", "404 Not Found", "507 Insufficient Storage"];
+/// Statuses of a server that has understood the request and will not do it, now or in half a minute: unauthorized, forbidden, not
+/// found, insufficient storage.
+const REFUSALS: [u16; 4] = [401, 403, 404, 507];
+
+/// The words of `object_store` before the status of a response and its body.
+const ANSWERED: &str = "Server returned non-2xx status code: ";
 
 /// Codes of servers that refuse a write until the operator acts: S3, Google Cloud Storage, MinIO, Ceph.
 const NO_WRITES: [&str; 6] = [
@@ -46,7 +50,7 @@ pub(crate) fn store_error(root: &str, doing: &'static str, path: String, error: 
         error if has_no_credentials(error) => misconfigured(reason(error)),
         // What is new can be written everywhere but in a bucket that is not there, and where there is nothing a list is empty.
         object_store::Error::NotFound { .. } if doing == "write" => no_bucket(),
-        error if doing == "list" && error.to_string().contains("404 Not Found") => no_bucket(),
+        error if doing == "list" && status(error) == Some(404) => no_bucket(),
         object_store::Error::NotFound { .. } => StoreError::NotFound { path },
         object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. } => {
             StoreError::AlreadyExists { path }
@@ -83,14 +87,17 @@ fn reason(error: &object_store::Error) -> String {
 /// Whether it is known that the machine has no credentials to give: it was asked, and answered that.
 fn has_no_credentials(error: &object_store::Error) -> bool {
     let text = error.to_string();
-    METADATA.iter().any(|place| text.contains(place)) && text.contains("404 Not Found")
+    METADATA.iter().any(|place| text.contains(place)) && status(error) == Some(404)
 }
 
-/// Whether a server has refused for a reason that does not pass. For lists, and where credentials are asked for, `object_store` has
-/// no other sign of that than the text.
+/// Whether a server has refused for a reason that does not pass.
 pub(crate) fn is_refusal(error: &object_store::Error) -> bool {
-    let text = error.to_string();
-    REFUSALS.iter().any(|sign| text.contains(sign))
+    status(error).is_some_and(|status| REFUSALS.contains(&status))
+}
+
+/// The status of the response, where a server has answered.
+fn status(error: &object_store::Error) -> Option<u16> {
+    error.to_string().split_once(ANSWERED)?.1.get(..3)?.parse().ok()
 }
 
 /// Whether a write failed for a reason that only the operator can remove: a full or read-only disk, a quota, no permission.
@@ -99,8 +106,7 @@ fn refuses_writes(error: &object_store::Error) -> bool {
         return is_write_refusal(system);
     }
     let text = error.to_string();
-    text.contains("507 Insufficient Storage")
-        || NO_WRITES.iter().any(|code| text.contains(&format!("<Code>{code}</Code>")))
+    status(error) == Some(507) || NO_WRITES.iter().any(|code| text.contains(&format!("<Code>{code}</Code>")))
 }
 
 /// What the operating system said, if it was asked.
@@ -133,13 +139,16 @@ mod tests {
                 .starts_with("there are no credentials")
         );
         let asked = |answer: &str| {
-            let text = format!("Error performing GET http://x/latest/meta-data/iam/ - {answer}");
+            let text = format!("Error performing GET http://x/latest/meta-data/iam/ in 1ms - {answer}");
             has_no_credentials(&object_store::Error::Generic { store: "S3", source: text.into() })
         };
-        assert!(asked("status code: 404 Not Found: ") && !asked("connection refused"));
-        let full =
-            object_store::Error::Generic { store: "S3", source: "status code: 507 Insufficient Storage: ".into() };
-        assert!(is_refusal(&full));
+        assert!(asked(&format!("{ANSWERED}404 Not Found: ")) && !asked("connection refused"));
+        let answered = |status: &str| {
+            let source = format!("Error performing LIST http://x in 1ms - {ANSWERED}{status}").into();
+            is_refusal(&object_store::Error::Generic { store: "S3", source })
+        };
+        assert!(answered("507 Insufficient Storage: ") && answered("403 Forbidden: "));
+        assert!(!answered("503 Service Unavailable: the page 404 Not Found is not here"));
     }
 
     #[test]
@@ -157,7 +166,7 @@ mod tests {
             assert!(!system(code), "{}", io::Error::from_raw_os_error(code));
         }
         let server = |text: &str| {
-            let source = format!("Server returned non-2xx status code: {text}").into();
+            let source = format!("{ANSWERED}{text}").into();
             refuses_writes(&object_store::Error::PermissionDenied { path: "x".to_owned(), source })
         };
         assert!(server("403 Forbidden: <Error><Code>AccessDenied</Code>"));

@@ -73,7 +73,10 @@ mod tests {
         assert!(!is_transient(&full(), true) && is_transient(&stale(), true));
         assert!(is_transient(&error(io::Error::from_raw_os_error(111)), false), "a refused connection");
         assert!(is_transient(&error(io::Error::other("lost")), true));
-        assert!(!is_transient(&error(io::Error::other("507 Insufficient Storage")), false));
+        assert!(!is_transient(
+            &error(io::Error::other("Server returned non-2xx status code: 507 Insufficient Storage: ")),
+            false
+        ));
         let missing = object_store::Error::NotFound { path: "x".to_owned(), source: "gone".into() };
         assert!(!is_transient(&missing, false));
     }
