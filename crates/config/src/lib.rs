@@ -32,6 +32,7 @@ mod search;
 mod selfplay;
 #[cfg(test)]
 mod test;
+mod text;
 mod train;
 mod window;
 

@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::held_as_text;
+
 /// The name of a run: lower-case letters, digits, `.`, `_` and `-`, starting with a letter or digit.
 ///
 /// It may not end in `-<number>`, which would read as a model, nor be the name of a built-in model.
@@ -174,33 +176,8 @@ impl fmt::Display for ModelRef {
     }
 }
 
-impl TryFrom<String> for RunName {
-    type Error = ModelIdError;
-
-    fn try_from(text: String) -> Result<RunName, ModelIdError> {
-        text.parse()
-    }
-}
-
-impl From<RunName> for String {
-    fn from(name: RunName) -> String {
-        name.0
-    }
-}
-
-impl TryFrom<String> for ModelId {
-    type Error = ModelIdError;
-
-    fn try_from(text: String) -> Result<ModelId, ModelIdError> {
-        text.parse()
-    }
-}
-
-impl From<ModelId> for String {
-    fn from(id: ModelId) -> String {
-        id.to_string()
-    }
-}
+held_as_text!(RunName, ModelIdError);
+held_as_text!(ModelId, ModelIdError);
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::text::held_as_text;
 use crate::{ConfigError, ModelId, ModelIdError, ModelRef, RunConfig, RunName};
 
 /// The name of another program that plays Go: letters, digits, `.`, `_` and `-`, 64 at most, starting with a capital
@@ -194,33 +195,8 @@ impl fmt::Display for PlayerRef {
     }
 }
 
-impl TryFrom<String> for EngineName {
-    type Error = PlayerIdError;
-
-    fn try_from(text: String) -> Result<EngineName, PlayerIdError> {
-        text.parse()
-    }
-}
-
-impl From<EngineName> for String {
-    fn from(name: EngineName) -> String {
-        name.0
-    }
-}
-
-impl TryFrom<String> for PlayerId {
-    type Error = PlayerIdError;
-
-    fn try_from(text: String) -> Result<PlayerId, PlayerIdError> {
-        text.parse()
-    }
-}
-
-impl From<PlayerId> for String {
-    fn from(id: PlayerId) -> String {
-        id.to_string()
-    }
-}
+held_as_text!(EngineName, PlayerIdError);
+held_as_text!(PlayerId, PlayerIdError);
 
 #[cfg(test)]
 mod tests {
