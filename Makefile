@@ -19,6 +19,7 @@ help:
 	@echo "make doc    API documentation in target/doc, without warnings"
 	@echo "make book   the book of docs/ in target/book"
 	@echo "make deny   licences, duplicate versions and advisories of dependencies"
+	@echo "make dist   programs without libtorch, as a tarball and a wheel, in target/dist"
 	@echo "make setup  set up libtorch for plain cargo commands"
 
 run: setup
@@ -49,6 +50,13 @@ deny:
 	@$(call install,cargo-deny)
 	PATH="$$PATH:$(CARGO_TOOLS)/bin" cargo deny --locked check
 
+# In a folder of its own: with other features cargo would rebuild the workspace each time.
+dist: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/dist
+dist:
+	cargo build --locked --release --no-default-features \
+		--package selfplay --package shuffler --package evaluator --package tengen
+	scripts/make-dist $(CARGO_TARGET_DIR)/release $(CARGO_TARGET_DIR)
+
 setup:
 	@scripts/setup-libtorch
 
@@ -61,4 +69,4 @@ node:
 tools:
 	@scripts/setup-tools
 
-.PHONY: help run lint check test doc book deny setup python node tools
+.PHONY: help run lint check test doc book deny dist setup python node tools

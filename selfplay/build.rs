@@ -2,6 +2,8 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let rpath = std::env::var("DEP_TENGEN_NET_RPATH").expect("net says where libtorch lies");
-    println!("cargo::rustc-link-arg=-Wl,-rpath,{rpath}");
+    // Without the feature `torch` there is none.
+    if let Ok(rpath) = std::env::var("DEP_TENGEN_NET_RPATH") {
+        println!("cargo::rustc-link-arg=-Wl,-rpath,{rpath}");
+    }
 }

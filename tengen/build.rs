@@ -6,8 +6,10 @@ use std::process::Command;
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    let rpath = env::var("DEP_TENGEN_NET_RPATH").expect("net says where libtorch lies");
-    println!("cargo::rustc-link-arg=-Wl,-rpath,{rpath}");
+    // Without the feature `torch` there is none.
+    if let Ok(rpath) = env::var("DEP_TENGEN_NET_RPATH") {
+        println!("cargo::rustc-link-arg=-Wl,-rpath,{rpath}");
+    }
     println!("cargo::rerun-if-env-changed=TENGEN_COMMIT");
     // Other builds would be compiled again after each commit.
     if env::var("PROFILE").is_ok_and(|profile| profile == "release") && env::var_os("TENGEN_COMMIT").is_none() {

@@ -5,6 +5,9 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
+    if std::env::var_os("CARGO_FEATURE_TORCH").is_none() {
+        return;
+    }
     let lib = std::env::var("DEP_TCH_LIBTORCH_LIB").expect("torch-sys says where libtorch lies");
     // First the libtorch carried with the binary, if there is one: a whole `libtorch` folder next to it, or `lib`
     // beside its `bin` folder as in an image. Then the one it was linked against.

@@ -1,19 +1,27 @@
 //! The command line: what was typed, and what is done because of it.
 
-use clap::{CommandFactory, Parser, Subcommand};
+#[cfg(feature = "torch")]
+use clap::CommandFactory;
+use clap::{Parser, Subcommand};
 use config::ConfigError;
+#[cfg(feature = "torch")]
 use evaluator::EvaluatorError;
 use exit_class::{Classifier, classify};
 use gtp::engines::{EngineError, EngineSpecError};
 use models::ModelError;
 use net::NetError;
 use runtime::Stop;
+#[cfg(feature = "torch")]
 use selfplay::SelfplayError;
+#[cfg(feature = "torch")]
 use shuffler::ShufflerError;
 use store::StoreError;
+#[cfg(feature = "torch")]
 use trainer::TrainerError;
 
-use crate::{audit, bench, config_command, doctor, gtp_command, import, options, run_command};
+use crate::{audit, config_command, gtp_command};
+#[cfg(feature = "torch")]
+use crate::{bench, doctor, import, options, run_command};
 
 /// Train a Go network by self-play on one machine, play with it and study it.
 #[derive(Parser, Debug)]
@@ -33,23 +41,28 @@ enum Command {
     /// Run self-play, shuffler, trainer and evaluator in turn on this machine
     ///
     /// Ctrl-C or SIGTERM stops it; re-running the command resumes the run.
+    #[cfg(feature = "torch")]
     Run(run_command::Args),
     /// Import SGF collections as games of a run, for training or validation
+    #[cfg(feature = "torch")]
     ImportSgf(import::Args),
     /// Verify all objects of a run and list inconsistencies
     Audit(audit::Args),
     /// Play over the Go Text Protocol (GTP 2), for Sabaki, GoGui, Lizzie and other programs
     Gtp(gtp_command::Args),
     /// Benchmark search, network, self-play, training and data on this machine
+    #[cfg(feature = "torch")]
     Bench(bench::Args),
     /// Analyse a model: ladders, search depth, policy targets, weights
     #[command(subcommand)]
     Study(study::Command),
     /// Print versions, CPU, GPU, memory and store for a bug report, and test each precision
+    #[cfg(feature = "torch")]
     Doctor(doctor::Args),
     /// Print, compare and describe configuration files
     Config(config_command::Args),
     /// Print the reference of all options as Markdown (docs/OPTIONS.md)
+    #[cfg(feature = "torch")]
     Options,
 }
 
@@ -57,6 +70,7 @@ impl Args {
     /// Starts the log. A run may be left to machines; the rest is for people, and for programs that show them what it says.
     pub fn start_log(&self) {
         match self.command {
+            #[cfg(feature = "torch")]
             Command::Run(_) => self.log.start(),
             _ => self.log.start_for_people(),
         }
@@ -65,9 +79,13 @@ impl Args {
 
 /// The errors of libraries that a command may end with, for [`runtime::main`].
 pub const ERRORS: &[Classifier] = &[
+    #[cfg(feature = "torch")]
     classify::<SelfplayError>,
+    #[cfg(feature = "torch")]
     classify::<ShufflerError>,
+    #[cfg(feature = "torch")]
     classify::<TrainerError>,
+    #[cfg(feature = "torch")]
     classify::<EvaluatorError>,
     classify::<ModelError>,
     classify::<StoreError>,
@@ -83,14 +101,19 @@ pub const ERRORS: &[Classifier] = &[
 /// Whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     match &args.command {
+        #[cfg(feature = "torch")]
         Command::Run(run) => run_command::run(&args.store.store, run, stop),
+        #[cfg(feature = "torch")]
         Command::ImportSgf(import) => import::run(&args.store.store, import, stop),
         Command::Audit(audit) => audit::run(&args.store.store, audit, stop),
         Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),
+        #[cfg(feature = "torch")]
         Command::Bench(bench) => bench::run(&args.store.store, bench, stop),
         Command::Study(study) => study::run(&args.store.store, study, stop),
+        #[cfg(feature = "torch")]
         Command::Doctor(doctor) => doctor::run(&args.store.store, doctor),
         Command::Config(config) => config_command::run(config),
+        #[cfg(feature = "torch")]
         Command::Options => runtime::print(options::page(Args::command())),
     }
 }

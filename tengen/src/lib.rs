@@ -1,12 +1,18 @@
 //! The loop on one machine, and the door for people.
 
 pub mod audit;
+#[cfg(feature = "torch")]
 pub mod bench;
 pub mod command;
 pub mod config_command;
+#[cfg(feature = "torch")]
 mod cycle;
+#[cfg(feature = "torch")]
 pub mod doctor;
 pub mod gtp_command;
+#[cfg(feature = "torch")]
 pub mod import;
+#[cfg(feature = "torch")]
 pub mod options;
+#[cfg(feature = "torch")]
 pub mod run_command;

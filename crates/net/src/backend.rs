@@ -1,14 +1,10 @@
 //! Which device, numbers and kernels a process computes with, for logs, metrics and bug reports.
 
-use std::fs;
-use std::path::PathBuf;
-
 use serde::Serialize;
 
-use crate::cuda::folder_in_use;
-use crate::device::TensorOptions;
-use crate::device::{driver, has_driver, is_a_fault, open_gpu};
-use crate::{Device, InstructionSet, NetError, Precision, load_cuda};
+use crate::{Device, InstructionSet, NetError, Precision};
+#[cfg(feature = "torch")]
+use crate::{installation::version, tensor_options::TensorOptions};
 
 /// What networks will compute with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -21,27 +17,8 @@ pub struct Backend {
     pub instruction_set: String,
     /// The largest of the CPU by oneDNN.
     pub cpu_instruction_set: String,
-    /// The version of libtorch.
+    /// The version of libtorch, or `none`.
     pub libtorch: String,
-}
-
-/// libtorch as this process has loaded it, and the GPU.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Installation {
-    /// Its version; `None` where the folder does not tell.
-    pub version: Option<String>,
-    /// The folder of its libraries.
-    pub folder: Option<PathBuf>,
-    /// Its CUDA library: where it is, that there is none, or why it cannot be loaded.
-    pub cuda_library: String,
-    /// The driver of NVIDIA's GPUs; `None` where none is loaded.
-    pub driver: Option<String>,
-    /// GPUs that CUDA finds.
-    pub gpus: usize,
-    /// Why device `auto` does not use a GPU.
-    pub no_gpu: Option<String>,
-    /// Whether that should not be so: CUDA or a driver is installed.
-    pub fault: bool,
 }
 
 impl Backend {
@@ -50,7 +27,7 @@ impl Backend {
     /// # Errors
     /// A device or a precision that cannot be used.
     pub fn open(device: Device, precision: Precision) -> Result<Backend, NetError> {
-        if precision == Precision::Bf16 || device.open()? != tch::Device::Cpu {
+        if !device.infers_on_cpu(precision)? {
             return Backend::of_training(device, precision);
         }
         let precision = if precision == Precision::F32 { Precision::F32 } else { Precision::Int16 };
@@ -62,6 +39,7 @@ impl Backend {
     ///
     /// # Errors
     /// A device or a precision that cannot be used.
+    #[cfg(feature = "torch")]
     pub fn of_training(device: Device, precision: Precision) -> Result<Backend, NetError> {
         let options = TensorOptions::open(device, precision)?;
         let device = match options.device {
@@ -72,13 +50,22 @@ impl Backend {
         Ok(Backend::new(device, precision, InstructionSet::in_use().to_string()))
     }
 
+    #[cfg(not(feature = "torch"))]
+    fn of_training(_: Device, _: Precision) -> Result<Backend, NetError> {
+        Err(NetError::NoTorch)
+    }
+
     fn new(device: String, precision: Precision, instruction_set: String) -> Backend {
+        #[cfg(feature = "torch")]
+        let libtorch = version().unwrap_or_else(|| "unknown".to_owned());
+        #[cfg(not(feature = "torch"))]
+        let libtorch = "none".to_owned();
         Backend {
             device,
             precision: precision.to_string(),
             instruction_set,
             cpu_instruction_set: InstructionSet::of_cpu().to_string(),
-            libtorch: version().unwrap_or_else(|| "unknown".to_owned()),
+            libtorch,
         }
     }
 
@@ -100,40 +87,8 @@ impl Backend {
     }
 }
 
-impl Installation {
-    /// Looks at what is there.
-    pub fn find() -> Installation {
-        let gpu = open_gpu(0);
-        let cuda_library = match load_cuda() {
-            Ok(crate::CudaLibrary::Loaded { path }) => format!("loaded {}", path.display()),
-            Ok(crate::CudaLibrary::Absent { .. }) => "absent: this libtorch is for CPUs".to_owned(),
-            Err(error) => said(&error),
-        };
-        Installation {
-            version: version(),
-            folder: folder_in_use(),
-            cuda_library,
-            driver: driver(),
-            gpus: usize::try_from(tch::Cuda::device_count()).unwrap_or(0),
-            fault: gpu.as_ref().is_err_and(|error| is_a_fault(error, has_driver())),
-            no_gpu: gpu.err().map(|error| said(&error)),
-        }
-    }
-}
-
-fn said(error: &dyn std::error::Error) -> String {
-    error.source().map_or(error.to_string(), |source| format!("{error}: {source}"))
-}
-
-/// libtorch's distributions carry a file of this name beside `lib`, and our images in it.
-fn version() -> Option<String> {
-    let lib = folder_in_use()?;
-    let mut places = [lib.as_path(), lib.parent()?].into_iter().map(|folder| folder.join("build-version"));
-    let text = places.find_map(|place| fs::read_to_string(place).ok())?;
-    Some(text.trim().to_owned()).filter(|version| !version.is_empty())
-}
-
 #[cfg(test)]
+#[cfg(feature = "torch")]
 mod tests {
     use super::*;
 
@@ -148,12 +103,5 @@ mod tests {
         assert!(backend.libtorch.starts_with("2."), "{backend:?}");
         assert!(backend.labels().iter().all(|(_, value)| !value.is_empty()), "{backend:?}");
         assert!(Backend::open(Device::Cuda(1 << 20), Precision::Auto).unwrap_err().is_of_the_device());
-    }
-
-    #[test]
-    fn the_installation_is_that_of_this_process() {
-        let found = Installation::find();
-        assert!(found.folder.is_some_and(|folder| folder.join("libtorch_cpu.so").is_file()));
-        assert_eq!(found.no_gpu.is_none(), found.gpus > 0);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::sync::Mutex;
 
-use crate::device::TensorOptions;
 use crate::engine::{Answers, Engine, Session};
 use crate::layers::Layers;
 use crate::mode::Mode;
+use crate::tensor_options::TensorOptions;
 use crate::threads::single;
 use crate::tower::{Format, Tower};
 use crate::{Device, Model, NetError, Precision, Weights};

@@ -1,18 +1,21 @@
 //! The code that evaluates batches: crate `cpu` on a CPU; libtorch on a GPU, and for bf16.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+#[cfg(feature = "torch")]
+use std::sync::{Mutex, PoisonError};
 
 use cpu::{InstructionSet, Scales};
+#[cfg(feature = "torch")]
 use tch::Tensor;
 
-use crate::device::TensorOptions;
-use crate::layers::Layers;
-use crate::threads::single;
 use crate::{Device, NetError, Precision, Weights};
+#[cfg(feature = "torch")]
+use crate::{layers::Layers, tensor_options::TensorOptions, threads::single};
 
 /// Weights that were made ready for a device.
 pub(crate) enum Engine {
     Cpu(Arc<cpu::Model>),
+    #[cfg(feature = "torch")]
     /// libtorch reads tensors from many threads at once, but a tensor handle must not be shared; the lock is held only
     /// while handles are copied.
     Torch(Mutex<Box<Layers>>),
@@ -21,6 +24,7 @@ pub(crate) enum Engine {
 /// The same for one thread.
 pub(crate) enum Session {
     Cpu(Box<cpu::Session>),
+    #[cfg(feature = "torch")]
     Torch(Box<Layers>),
 }
 
@@ -39,10 +43,21 @@ impl Engine {
         precision: Precision,
         batch: usize,
     ) -> Result<Engine, NetError> {
-        if precision != Precision::Bf16 && device.open()? == tch::Device::Cpu {
+        if device.infers_on_cpu(precision)? {
             return Engine::on_cpu(weights, precision, InstructionSet::best());
         }
-        Ok(Engine::Torch(Mutex::new(Box::new(Layers::new(weights, TensorOptions::open(device, precision)?, batch)?))))
+        Engine::of_torch(weights, device, precision, batch)
+    }
+
+    #[cfg(feature = "torch")]
+    fn of_torch(weights: &Weights, device: Device, precision: Precision, batch: usize) -> Result<Engine, NetError> {
+        let layers = Layers::new(weights, TensorOptions::open(device, precision)?, batch)?;
+        Ok(Engine::Torch(Mutex::new(Box::new(layers))))
+    }
+
+    #[cfg(not(feature = "torch"))]
+    fn of_torch(_: &Weights, _: Device, _: Precision, _: usize) -> Result<Engine, NetError> {
+        Err(NetError::NoTorch)
     }
 
     /// Crate `cpu` with an instruction set.
@@ -64,6 +79,7 @@ impl Engine {
     pub(crate) fn session(&self) -> Session {
         match self {
             Engine::Cpu(model) => Session::Cpu(Box::new(model.session())),
+            #[cfg(feature = "torch")]
             Engine::Torch(layers) => {
                 Session::Torch(Box::new(layers.lock().unwrap_or_else(PoisonError::into_inner).share()))
             }
@@ -90,6 +106,7 @@ impl Session {
                 let planes = &planes[..positions * session.model().position_len()];
                 session.evaluate(planes, &mut answers.policies, &mut answers.values);
             }
+            #[cfg(feature = "torch")]
             Session::Torch(layers) => {
                 single();
                 let rows = layers.rows(positions);
@@ -107,12 +124,14 @@ impl Session {
     pub(crate) fn into_scales(self) -> Scales {
         match self {
             Session::Cpu(session) => session.into_scales(),
+            #[cfg(feature = "torch")]
             Session::Torch(_) => Scales(Vec::new()),
         }
     }
 }
 
 #[cfg(test)]
+#[cfg(feature = "torch")]
 mod tests {
     use go::Size;
     use tch::Kind;

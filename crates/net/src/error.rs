@@ -6,7 +6,9 @@ use exit_class::{Classified, ExitClass};
 use go::{Size, SizeError};
 use record::{Example, ExampleError, GameId};
 
-use crate::{CudaError, Difference, InstructionSet, Precision, Shape};
+#[cfg(feature = "torch")]
+use crate::CudaError;
+use crate::{Difference, InstructionSet, Precision, Shape};
 
 /// A network that cannot be opened, asked or trained.
 #[derive(Debug, thiserror::Error)]
@@ -91,7 +93,7 @@ pub enum NetError {
     BadNumber {
         /// Name of the tensor.
         tensor: String,
-        /// Place of the number in the tensor, from 0.
+        /// TensorOptions of the number in the tensor, from 0.
         index: usize,
         /// The number.
         value: f32,
@@ -142,7 +144,7 @@ pub enum NetError {
     /// The network answered with something that is no number.
     #[error("the network's answer for position {row} of the batch is not a number")]
     BadAnswer {
-        /// Place in the batch, from 0.
+        /// TensorOptions in the batch, from 0.
         row: usize,
     },
     /// No GPU can be used, for libtorch is the one for CPUs.
@@ -152,6 +154,7 @@ pub enum NetError {
         folder: PathBuf,
     },
     /// CUDA was found and cannot be used.
+    #[cfg(feature = "torch")]
     #[error(transparent)]
     Cuda(#[from] CudaError),
     /// There is no such GPU.
@@ -178,6 +181,9 @@ pub enum NetError {
         /// Where.
         place: &'static str,
     },
+    /// A program without libtorch is asked for what only libtorch does.
+    #[error("this program is built without libtorch, which GPUs and bf16 need; use device auto or cpu")]
+    NoTorch,
     /// A network that crate `cpu` cannot evaluate.
     #[error(transparent)]
     Cpu(#[from] cpu::CpuError),
@@ -224,13 +230,17 @@ impl NetError {
     /// Whether the device or the precision that was asked for cannot be used, which the operator can mend; files are not to
     /// blame.
     pub fn is_of_the_device(&self) -> bool {
+        #[cfg(feature = "torch")]
+        if matches!(self, NetError::Cuda(_)) {
+            return true;
+        }
         matches!(
             self,
             NetError::NoCudaLibrary { .. }
-                | NetError::Cuda(_)
                 | NetError::NoGpu { .. }
                 | NetError::NoBf16 { .. }
                 | NetError::NoPrecision { .. }
+                | NetError::NoTorch
         )
     }
 
@@ -246,6 +256,7 @@ impl Classified for NetError {
     }
 }
 
+#[cfg(feature = "torch")]
 impl From<tch::TchError> for NetError {
     /// Keeps what is wrong and drops libtorch's own stack trace.
     fn from(error: tch::TchError) -> NetError {

@@ -30,9 +30,6 @@
 //! alone is not told.
 
 use go::{Color, Point, PointSet, Position, Prospects, Stones, Symmetry, Tactics};
-use tch::Tensor;
-
-use crate::NetError;
 
 /// Planes of a position.
 pub(crate) const COUNT: usize = 16;
@@ -45,7 +42,7 @@ const MOVES: usize = 5;
 /// Boards that are looked at, the present one included.
 pub(crate) const BOARDS: usize = MOVES + 1;
 /// The byte that means a komi of 0.
-const NO_KOMI: f32 = 128.0;
+pub(crate) const NO_KOMI: f32 = 128.0;
 
 /// What the planes are for, in words; without tactics the first [`COUNT`] of them.
 pub(crate) fn names() -> Vec<String> {
@@ -113,11 +110,6 @@ fn told(position: &Position, tactics: &Tactics, sides: [Color; 2]) -> [PointSet;
     let [a, b, c, d, e] = own;
     let [f, g, h, i, j] = theirs;
     [a, b, c, d, e, f, g, h, i, j, own_caught, their_caught, moves, own_alive, their_alive]
-}
-
-/// The plane of komi as points by the side of the board, which is what scores are measured in.
-pub(crate) fn komi(bytes: Tensor, side: i64) -> Result<Tensor, NetError> {
-    Ok(bytes.f_sub_scalar(f64::from(NO_KOMI))?.f_div_scalar(2 * side)?)
 }
 
 /// The point where a stone would make the board of one move ago again, if there is one.
@@ -215,8 +207,6 @@ mod tests {
             [of(&[], 7.5), of(&[3], 7.5), of(&[], 0.0), of(&[3], 400.0), of(&[], 400.0)],
             [113, 143, 128, 255, 1]
         );
-        let plane = komi(Tensor::from_slice(&[113u8, 143]).to_kind(tch::Kind::Float), 5).unwrap();
-        assert_eq!(Vec::<f32>::try_from(plane).unwrap(), [-1.5, 1.5]);
     }
 
     #[test]

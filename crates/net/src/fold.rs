@@ -101,6 +101,7 @@ fn tensor<'a>(weights: &'a Weights, name: &str) -> &'a [f32] {
 }
 
 #[cfg(test)]
+#[cfg(feature = "torch")]
 mod tests {
     use go::Size;
     use tch::{Kind, Tensor};
@@ -108,10 +109,10 @@ mod tests {
     use super::*;
     use crate::NetError;
     use crate::Shape;
-    use crate::device::TensorOptions;
-    use crate::device::cpu_has_bf16;
     use crate::layers::Layers;
     use crate::mode::Mode;
+    use crate::tensor_options::TensorOptions;
+    use crate::tensor_options::cpu_has_bf16;
     use crate::tower::{Format, Tower, numbers};
 
     const BATCH: usize = 8;

@@ -6,9 +6,9 @@ use record::{Example, synthetic};
 use tch::{Kind, Tensor};
 
 use crate::batch::Batch;
-use crate::device::TensorOptions;
 use crate::loss::{Terms, loss};
 use crate::mode::Mode;
+use crate::tensor_options::TensorOptions;
 use crate::threads::single;
 use crate::tower::{Format, Tower};
 use crate::{Shape, Targets, Weights};

@@ -64,8 +64,8 @@ mod tests {
 
     use super::*;
     use crate::Inputs;
-    use crate::device::TensorOptions;
     use crate::mode::Mode;
+    use crate::tensor_options::TensorOptions;
     use crate::tower::{Format, Tower, numbers};
 
     /// Answers to three positions, whose first planes are the same for all inputs.

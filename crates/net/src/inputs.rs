@@ -4,7 +4,6 @@ use std::fmt;
 
 use go::{Game, Position, Size, Symmetry};
 use record::Example;
-use tch::Tensor;
 
 use crate::{NetError, features, planes};
 
@@ -107,24 +106,6 @@ impl Inputs {
                 let boards: [_; features::BOARDS] = std::array::from_fn(|k| boards.get(k));
                 features::write(&position, boards, example.komi, symmetry, planes);
                 Ok(())
-            }
-        }
-    }
-
-    /// What the network calculates with, from the bytes of some positions as a tensor of positions, planes, rows and columns.
-    pub(crate) fn complete(self, planes: Tensor) -> Result<Tensor, NetError> {
-        let last = |first: i64| planes.f_narrow(1, first, 1);
-        match self {
-            Inputs::History => Ok(planes),
-            Inputs::LeelaZero => {
-                let white = last(planes::COUNT as i64 - 1)?.f_eq(0)?.f_to_kind(planes.kind())?;
-                Ok(Tensor::f_cat(&[planes, white], 1)?)
-            }
-            Inputs::Features | Inputs::Tactics => {
-                let komi = features::KOMI as i64;
-                let scaled = features::komi(last(komi)?, planes.size()[3])?;
-                let rest = planes.f_narrow(1, komi + 1, planes.size()[1] - komi - 1)?;
-                Ok(Tensor::f_cat(&[planes.f_narrow(1, 0, komi)?, scaled, rest], 1)?)
             }
         }
     }

@@ -11,9 +11,9 @@ use config::PolicyHead;
 use go::Size;
 use tch::{Kind, Tensor};
 
-use crate::device::TensorOptions;
 use crate::fold::{Convolution, beside, dense_layer, entry, fold, together};
 use crate::modules::{mean_and_maximum, means};
+use crate::tensor_options::TensorOptions;
 use crate::{Inputs, NetError, Weights};
 use ops::{Affine, Conv, Dense, Few, to_fast, to_plain};
 

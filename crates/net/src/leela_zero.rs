@@ -17,6 +17,7 @@
 //! ε is 10⁻⁵ for both. Everything else is the same: kernels are not turned over, planes follow each other, the pass is
 //! the last move, a dense layer has one row for each output, and the value is for the side to move.
 
+#[cfg(feature = "torch")]
 mod evaluate;
 mod export;
 mod import;
@@ -26,6 +27,7 @@ use go::Size;
 
 use crate::{NetError, Shape, Weights};
 
+#[cfg(feature = "torch")]
 pub(crate) use evaluate::answers;
 pub(crate) use text::looks_like;
 
@@ -107,7 +109,7 @@ impl Dense {
     }
 }
 
-/// Place of a point or a move in Leela Zero's order; the same again leads back. The pass stays where it is.
+/// TensorOptions of a point or a move in Leela Zero's order; the same again leads back. The pass stays where it is.
 fn other_order(size: Size, index: usize) -> usize {
     let (row, column) = (index / size.side(), index % size.side());
     if index < size.area() { (size.side() - 1 - row) * size.side() + column } else { index }

@@ -6,18 +6,32 @@
 //! examples, and writes a checkpoint from which it goes on as if it had never stopped.
 //!
 //! CPUs evaluate with crate `cpu`, GPUs with libtorch, which trains, too. This is the only crate that names libtorch.
+//! Without its feature `torch` there are neither GPUs nor training.
+
+#![cfg_attr(not(feature = "torch"), allow(dead_code, reason = "parts of files are read to be trained or exported"))]
 
 mod backend;
+#[cfg(feature = "torch")]
 mod batch;
+#[cfg(feature = "torch")]
 mod bench_encode;
+#[cfg(feature = "torch")]
 mod bench_inference;
+#[cfg(feature = "torch")]
 mod bench_train;
+#[cfg(feature = "torch")]
 mod calibration;
+#[cfg(feature = "torch")]
 mod checkpoint;
+#[cfg(feature = "torch")]
+mod complete;
 mod convert;
+#[cfg(feature = "torch")]
 mod cuda;
 mod device;
+#[cfg(feature = "torch")]
 mod diagnostics;
+#[cfg(feature = "torch")]
 mod ema;
 mod engine;
 mod error;
@@ -25,53 +39,87 @@ mod features;
 mod file;
 mod fold;
 mod folded;
-#[cfg(test)]
+#[cfg(all(test, feature = "torch"))]
 mod gradient_tests;
+#[cfg(feature = "torch")]
 mod grow;
 mod inputs;
+#[cfg(feature = "torch")]
+mod installation;
 mod instruction_set;
+#[cfg(feature = "torch")]
 mod layers;
 mod layout;
 mod leela_zero;
 mod listing;
+#[cfg(feature = "torch")]
 mod loss;
+#[cfg(feature = "torch")]
 mod mean_losses;
+#[cfg(feature = "torch")]
 mod micro_batch;
+#[cfg(feature = "torch")]
 mod mode;
+#[cfg(feature = "torch")]
 mod modules;
 mod network;
+#[cfg(feature = "torch")]
 mod norm;
+#[cfg(feature = "torch")]
 mod optimizer;
 pub mod planes;
 mod scales;
+#[cfg(feature = "torch")]
 mod schedule;
 mod shape;
+#[cfg(feature = "torch")]
 mod step;
+#[cfg(feature = "torch")]
 mod targets;
+#[cfg(feature = "torch")]
+mod tensor_options;
+#[cfg(feature = "torch")]
 mod threads;
+#[cfg(feature = "torch")]
 mod tower;
+#[cfg(feature = "torch")]
 mod train_config;
+#[cfg(feature = "torch")]
 mod trainer;
+#[cfg(feature = "torch")]
+mod verify;
 mod weights;
 
-pub use backend::{Backend, Installation};
+pub use backend::Backend;
+#[cfg(feature = "torch")]
 pub use bench_encode::EncodedBatch;
+#[cfg(feature = "torch")]
 pub use bench_inference::InferenceBench;
+#[cfg(feature = "torch")]
 pub use bench_train::TrainBench;
+#[cfg(feature = "torch")]
 pub use calibration::{Bin, Calibration, Measured};
 pub use convert::{Difference, FileKind};
+#[cfg(feature = "torch")]
 pub use cuda::{CudaError, CudaLibrary, load_cuda};
 pub use device::{Device, Precision, UnknownPlace};
+#[cfg(feature = "torch")]
 pub use diagnostics::TensorDiagnostics;
 pub use error::NetError;
 pub use inputs::Inputs;
+#[cfg(feature = "torch")]
+pub use installation::Installation;
 pub use instruction_set::InstructionSet;
 pub use listing::{ListedTensor, Listing};
+#[cfg(feature = "torch")]
 pub use mean_losses::Losses;
 pub use network::{Model, Network};
 pub use shape::Shape;
+#[cfg(feature = "torch")]
 pub use targets::Targets;
+#[cfg(feature = "torch")]
 pub use train_config::{TrainConfig, TrainDevice};
+#[cfg(feature = "torch")]
 pub use trainer::Trainer;
 pub use weights::Weights;
 

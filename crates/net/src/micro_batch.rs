@@ -59,7 +59,7 @@ pub(crate) fn each<P: Send, T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::TensorOptions;
+    use crate::tensor_options::TensorOptions;
     use crate::tower::Format;
     use crate::{Shape, Weights};
 

@@ -4,11 +4,11 @@ use config::PolicyHead;
 use tch::{Kind, Tensor};
 
 use crate::NetError;
-use crate::device::TensorOptions;
 use crate::layout::TensorSpec;
 use crate::mode::Mode;
 use crate::norm::{Norm, Statistics, constant};
 use crate::shape::Shape;
+use crate::tensor_options::TensorOptions;
 
 /// Where the parts of a tower find their tensors.
 pub(crate) struct Tensors<'a> {

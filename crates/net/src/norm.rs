@@ -6,8 +6,8 @@
 use tch::Tensor;
 
 use crate::NetError;
-use crate::device::TensorOptions;
 use crate::layout::EPSILON;
+use crate::tensor_options::TensorOptions;
 
 /// How fast running statistics follow the batches: 5 % a batch. Minigo's decay of 0.95, which it found better than
 /// 0.997, is this number counted from the other end.

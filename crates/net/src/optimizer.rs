@@ -163,7 +163,7 @@ mod tests {
     use go::Size;
 
     use super::*;
-    use crate::device::TensorOptions;
+    use crate::tensor_options::TensorOptions;
     use crate::tower::Format;
     use crate::{Shape, Weights};
 

@@ -3,13 +3,13 @@
 use config::ValueHead;
 use tch::{Kind, Tensor};
 
-use crate::device::TensorOptions;
 use crate::layers::channels_last;
 use crate::layout::TensorSpec;
 use crate::mode::Mode;
 use crate::modules::{Block, Dense, Pass, Policy, Tensors, Unit, means};
 use crate::norm::{Norm, Statistics};
 use crate::shape::Shape;
+use crate::tensor_options::TensorOptions;
 use crate::{NetError, Weights};
 
 /// How the numbers of an activation follow each other in memory.

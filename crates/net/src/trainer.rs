@@ -9,7 +9,6 @@ use record::Example;
 use tch::Tensor;
 
 use crate::batch::Batch;
-use crate::device::TensorOptions;
 use crate::ema::Ema;
 use crate::mean_losses::Losses;
 use crate::micro_batch::{each, parts};
@@ -17,6 +16,7 @@ use crate::mode::Mode;
 use crate::optimizer::{Optimizer, StepSize, clip, penalty};
 use crate::schedule::rate;
 use crate::step::{learn, look, measure, sum};
+use crate::tensor_options::TensorOptions;
 use crate::threads::single;
 use crate::tower::{Format, Tower};
 use crate::{Calibration, Measured, NetError, Shape, TrainConfig, TrainDevice, Weights};

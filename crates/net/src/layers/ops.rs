@@ -2,8 +2,8 @@
 
 use tch::{Kind, Tensor};
 
-use crate::device::TensorOptions;
 use crate::fold::{Convolution, Matrix};
+use crate::tensor_options::TensorOptions;
 use crate::{InstructionSet, NetError};
 
 /// A convolution with a bias.
