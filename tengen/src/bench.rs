@@ -6,6 +6,7 @@
 mod clock;
 mod data;
 mod network;
+mod null_network;
 mod peers;
 mod played;
 mod search;

@@ -77,6 +77,18 @@ fn bench_selfplay_measures_evaluations() {
 }
 
 #[test]
+fn bench_selfplay_with_a_null_network_tells_the_time_of_each_part() {
+    for inputs in ["history", "tactics"] {
+        let given = format!("network.inputs={inputs}");
+        let null = bench("selfplay", &["--null-network", "--size", "5", "--threads", "1", "--set", &given]);
+        assert!(null.len() == 1 && null[0]["inputs"] == inputs, "{null:?}");
+        let parts = ["planes_us", "cache_us", "search_us"].map(|part| number(&null[0], part));
+        let whole = 1e6 / number(&null[0], "evaluations_per_s_per_core");
+        assert!(parts.iter().all(|&part| part > 0.0) && (parts.iter().sum::<f64>() / whole - 1.0).abs() < 1e-6);
+    }
+}
+
+#[test]
 fn bench_without_json_prints_a_line_for_each_case() {
     let text = succeed(program("tengen").args(["bench", "search", "--size", "5", "--seconds", "0.05"]));
     assert!(text.starts_with("search 5x5, puct, 800 visits a move: ") && text.lines().count() == 2, "{text}");

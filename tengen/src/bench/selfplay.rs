@@ -14,6 +14,7 @@ use serde::Serialize;
 use super::Bench;
 use super::clock::Rate;
 use super::network::model;
+use super::null_network;
 use super::played::{self, Played, games_per_second, on_threads, per_second};
 use super::subject::{Subject, SubjectArgs, Tower};
 
@@ -25,6 +26,9 @@ pub(super) struct Args {
     /// Precision of inference: auto, int16 (CPU), f32 or bf16
     #[arg(long, default_value = "auto", value_name = "PRECISION")]
     precision: Precision,
+    /// Play with a network that costs nothing: planes are written, and answers made up
+    #[arg(long, conflicts_with = "precision")]
+    null_network: bool,
     #[command(flatten)]
     resources: ResourceArgs,
 }
@@ -68,6 +72,14 @@ impl fmt::Display for Case {
 }
 
 pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
+    if args.null_network {
+        // Towers differ in nothing then.
+        let subjects = args.subject.subjects(bench.store)?;
+        return subjects
+            .iter()
+            .take(1)
+            .try_for_each(|subject| bench.report(&null_network::measure(bench, &args.place, subject)?));
+    }
     for subject in args.subject.subjects(bench.store)? {
         if !bench.stop.requested() {
             bench.report(&measure(bench, args, &subject)?)?;
@@ -86,7 +98,7 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     let threads = args.resources.threads();
     let bare = || on_threads(threads, |_| bare(&model, batch, bench.time / 2));
     let mut network = bare()?;
-    let played = on_threads(threads, |thread| play(&model, config, args.resources.cache(), thread, bench.time))?;
+    let played = on_threads(threads, |thread| of_thread(&model, config, args.resources.cache(), thread, bench.time))?;
     network.extend(bare()?);
     // Threads ran side by side, and the two halves one after the other.
     let network = total(&network);
@@ -111,7 +123,7 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     })
 }
 
-fn total(rates: &[Rate]) -> Rate {
+pub(super) fn total(rates: &[Rate]) -> Rate {
     rates.iter().fold(Rate::default(), |mut sum, rate| {
         sum += *rate;
         sum
@@ -125,15 +137,31 @@ fn bare(model: &Model, batch: usize, time: Duration) -> anyhow::Result<Rate> {
     Rate::measure(time, || Ok(network.evaluate().map(|()| batch as f64)?))
 }
 
-/// Self-play on one thread for a time.
-fn play(model: &Model, config: &RunConfig, cache: usize, thread: usize, time: Duration) -> anyhow::Result<Played> {
+/// Self-play with a network on one thread for a time.
+pub(super) fn of_thread(
+    model: &Model,
+    config: &RunConfig,
+    cache: usize,
+    thread: usize,
+    time: Duration,
+) -> anyhow::Result<Played> {
+    let stats = Arc::new(EvaluatorStats::default());
+    play(&mut evaluator(model, cache, &stats), &stats, config, thread, time)
+}
+
+/// Self-play on one thread for a time, with an evaluator that counts into `stats`.
+pub(super) fn play(
+    evaluator: &mut dyn Evaluator,
+    stats: &EvaluatorStats,
+    config: &RunConfig,
+    thread: usize,
+    time: Duration,
+) -> anyhow::Result<Played> {
     let config = config.at(0);
     let mut started = (0..).map(|index| SelfplaySpec::new(&config, "made-up", &thread.to_string(), index, None));
     let mut start = || started.next().map(Selfplay::new);
     let slots = config.selfplay.batch / config.search.leaves;
-    let stats = Arc::new(EvaluatorStats::default());
-    let mut evaluator = evaluator(model, cache, &stats);
-    played::play(&mut [&mut evaluator], &stats, slots, &mut start, time)
+    played::play(&mut [evaluator], stats, slots, &mut start, time)
 }
 
 /// The evaluator of a thread of self-play.
@@ -142,6 +170,6 @@ fn evaluator(model: &Model, cache: usize, stats: &Arc<EvaluatorStats>) -> impl E
 }
 
 /// Positions that a thread evaluated.
-fn evaluations(played: &Played) -> Rate {
+pub(super) fn evaluations(played: &Played) -> Rate {
     Rate { count: played.counts.evaluations as f64, spent: played.spent }
 }
