@@ -23,6 +23,16 @@ impl PointSet {
         }
     }
 
+    /// The points that have none, one, two and three points of this set beside them.
+    pub(crate) fn beside(&self, size: Size) -> [PointSet; 4] {
+        match size.area().div_ceil(64) {
+            1 => Board::<1>::new(size).beside(self),
+            2 => Board::<2>::new(size).beside(self),
+            3 => Board::<3>::new(size).beside(self),
+            _ => Board::<WORDS>::new(size).beside(self),
+        }
+    }
+
     /// The points of `within` that can be reached from this set by steps inside `within`.
     ///
     /// Points of the set that are not in `within` are where a walk may begin, but are not returned.
@@ -47,13 +57,8 @@ struct Board<const W: usize> {
 
 impl<const W: usize> Board<W> {
     fn new(size: Size) -> Board<W> {
-        let Geometry { board, left_edge, right_edge, .. } = geometry(size);
-        Board {
-            side: size.side() as u32,
-            all: cut(board),
-            not_left: cut(&(*board - *left_edge)),
-            not_right: cut(&(*board - *right_edge)),
-        }
+        let Geometry { board, not_left, not_right, .. } = geometry(size);
+        Board { side: size.side() as u32, all: cut(board), not_left: cut(not_left), not_right: cut(not_right) }
     }
 
     fn neighbours_of(&self, set: &PointSet) -> PointSet {
@@ -66,19 +71,39 @@ impl<const W: usize> Board<W> {
         let mut reached: [u64; W] = std::array::from_fn(|i| (from[i] | next[i]) & within[i]);
         loop {
             let next = self.neighbours(&reached);
-            let further = std::array::from_fn(|i| (reached[i] | next[i]) & within[i]);
-            if further == reached {
+            let further: [u64; W] = std::array::from_fn(|i| (reached[i] | next[i]) & within[i]);
+            // Not by ==, which calls memcmp.
+            if (0..W).all(|i| further[i] == reached[i]) {
                 return PointSet::from_words(&reached);
             }
             reached = further;
         }
     }
 
+    fn beside(&self, set: &PointSet) -> [PointSet; 4] {
+        let [a, b, c, d] = self.steps(&cut(set));
+        // Two half adders, and the sum of their sums and carries, bit by bit.
+        let counts: [[u64; 4]; W] = std::array::from_fn(|i| {
+            let ([ab, carry_ab], [cd, carry_cd]) = ([a[i] ^ b[i], a[i] & b[i]], [c[i] ^ d[i], c[i] & d[i]]);
+            let (ones, carry) = (ab ^ cd, ab & cd);
+            let twos = carry ^ carry_ab ^ carry_cd;
+            // Four is two carries without a one.
+            let fours = carry_ab & carry_cd;
+            [!ones & !twos & !fours, ones & !twos, !ones & twos, ones & twos].map(|count| count & self.all[i])
+        });
+        std::array::from_fn(|count| PointSet::from_words(&counts.map(|word| word[count])))
+    }
+
     fn neighbours(&self, set: &[u64; W]) -> [u64; W] {
-        let leftwards: [u64; W] = down(&std::array::from_fn(|i| set[i] & self.not_left[i]), 1);
-        let rightwards: [u64; W] = up(&std::array::from_fn(|i| set[i] & self.not_right[i]), 1);
-        let (above, below) = (down(set, self.side), up(set, self.side));
-        std::array::from_fn(|i| (leftwards[i] | rightwards[i] | above[i] | below[i]) & self.all[i])
+        let [a, b, c, d] = self.steps(set);
+        std::array::from_fn(|i| (a[i] | b[i] | c[i] | d[i]) & self.all[i])
+    }
+
+    /// Every point moved left, right, up and down; those that move beyond the last row are not on the board.
+    fn steps(&self, set: &[u64; W]) -> [[u64; W]; 4] {
+        let leftwards = down(&std::array::from_fn(|i| set[i] & self.not_left[i]), 1);
+        let rightwards = up(&std::array::from_fn(|i| set[i] & self.not_right[i]), 1);
+        [leftwards, rightwards, down(set, self.side), up(set, self.side)]
     }
 }
 

@@ -27,6 +27,8 @@ pub struct Game {
     vacated: Stones,
     /// Stones captured by each colour.
     captures: [usize; 2],
+    /// What is pass-alive, once it was found.
+    pass_alive: Option<Stones>,
 }
 
 /// A point in a game to which [`Game::rewind`] can go back.
@@ -57,6 +59,7 @@ impl Game {
             seen,
             vacated: Stones::EMPTY,
             captures: [0; 2],
+            pass_alive: None,
         }
     }
 
@@ -126,6 +129,7 @@ impl Game {
         self.moves.push(mv);
         self.colors.push(color);
         self.boards.push(stones);
+        self.pass_alive = None;
         Ok(())
     }
 
@@ -162,6 +166,7 @@ impl Game {
         if mv != Move::Pass {
             self.seen.truncate(self.seen.len() - 1);
         }
+        self.pass_alive = None;
         let other = color.opponent();
         self.captures[color.index()] -= (*before.of(other) - *after.of(other)).len();
         Some(mv)
@@ -191,6 +196,19 @@ impl Game {
         self.seen.truncate(mark.seen);
         self.vacated = mark.vacated;
         self.captures = mark.captures;
+        self.pass_alive = None;
+    }
+
+    /// What is pass-alive for each colour; see [`Position::pass_alive`].
+    pub fn pass_alive(&self) -> Stones {
+        self.pass_alive.unwrap_or_else(|| self.position.pass_alive())
+    }
+
+    /// The same, and remembers it until the board changes.
+    pub fn find_pass_alive(&mut self) -> Stones {
+        let found = self.pass_alive();
+        self.pass_alive = Some(found);
+        found
     }
 
     fn check(&self, mv: Move) -> Result<(), Illegal> {

@@ -12,19 +12,14 @@ pub(crate) struct Geometry {
     /// Up, left, right, down of each point; [`BEYOND`] where the board ends.
     pub(crate) neighbours: [[u16; 4]; MAX_AREA],
     pub(crate) board: PointSet,
-    pub(crate) left_edge: PointSet,
-    pub(crate) right_edge: PointSet,
+    /// All but the leftmost column, and all but the rightmost.
+    pub(crate) not_left: PointSet,
+    pub(crate) not_right: PointSet,
 }
 
 /// The tables of a size.
 pub(crate) fn geometry(size: Size) -> &'static Geometry {
     &TABLES[size.side()]
-}
-
-/// The points beside a point.
-pub(crate) fn around(point: Point, size: Size) -> impl Iterator<Item = Point> {
-    let all = geometry(size).neighbours[point.index()].iter();
-    all.filter(|&&at| at != BEYOND).map(|&at| Point::at(usize::from(at)))
 }
 
 static TABLES: [Geometry; MAX_SIDE + 1] = {
@@ -42,8 +37,8 @@ const fn tabulate(side: usize) -> Geometry {
     let mut table = Geometry {
         neighbours: [[BEYOND; 4]; MAX_AREA],
         board: PointSet::EMPTY,
-        left_edge: PointSet::EMPTY,
-        right_edge: PointSet::EMPTY,
+        not_left: PointSet::EMPTY,
+        not_right: PointSet::EMPTY,
     };
     let mut i = 0;
     while i < side * side {
@@ -54,13 +49,11 @@ const fn tabulate(side: usize) -> Geometry {
         }
         if col > 0 {
             table.neighbours[i][1] = (i - 1) as u16;
-        } else {
-            table.left_edge.insert(Point::at(i));
+            table.not_left.insert(Point::at(i));
         }
         if col + 1 < side {
             table.neighbours[i][2] = (i + 1) as u16;
-        } else {
-            table.right_edge.insert(Point::at(i));
+            table.not_right.insert(Point::at(i));
         }
         if row + 1 < side {
             table.neighbours[i][3] = (i + side) as u16;

@@ -1,116 +1,152 @@
 //! Ladders: atari after atari until a chain is caught or has three liberties.
 
-use crate::geometry::around;
+use crate::cells::{Cells, Placed};
+use crate::color::Color;
+use crate::geometry::BEYOND;
 use crate::point::Point;
 use crate::point_set::PointSet;
-use crate::size::Size;
+use crate::point_state::Content;
 
-/// A chain that is chased.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ladder {
-    size: Size,
-    /// The stones of the chain's owner, and of the hunter.
-    own: PointSet,
-    hunters: PointSet,
-    /// A stone of the chain.
-    prey: Point,
+/// A chain that is chased, on a board that is as before after every reading.
+#[derive(Debug)]
+pub(crate) struct Ladder<'a> {
+    cells: &'a mut Cells,
+    /// A stone of the chain, and its owner.
+    prey: u16,
+    owner: Color,
+    /// Stones put down so far.
+    stones: usize,
 }
 
-impl Ladder {
+/// One or two liberties in order of index, or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Liberties {
+    One(u16),
+    Two([u16; 2]),
+    More,
+}
+
+impl Ladder<'_> {
     /// Stones of the longest line that is read: who is not caught by then is free.
     const DEEPEST: usize = 30;
     /// Stones put down in all lines of one reading, a guard: who is not caught by then is free, too.
     const MOST: usize = 50;
 
-    pub(crate) fn new(size: Size, own: PointSet, hunters: PointSet, prey: Point) -> Ladder {
-        Ladder { size, own, hunters, prey }
+    pub(crate) fn new(cells: &mut Cells, prey: u16, owner: Color) -> Ladder<'_> {
+        Ladder { cells, prey, owner, stones: 0 }
     }
 
     /// Whether the chain, which has one liberty, is caught though its owner is to move.
-    pub(crate) fn is_caught(&self) -> bool {
-        self.caught_in_atari(Ladder::DEEPEST, &mut 0)
+    pub(crate) fn is_caught(&mut self) -> bool {
+        self.caught_in_atari(Ladder::DEEPEST)
     }
 
-    /// Whether the chain, which has these two liberties, is caught when the hunter plays on this one.
-    pub(crate) fn catches(&self, atari: Point, liberties: PointSet) -> bool {
-        self.caught_by(atari, liberties, Ladder::DEEPEST, &mut 0)
+    /// Whether the chain, which has two liberties, is caught when the hunter plays on the first of these; the other one is its
+    /// way out.
+    pub(crate) fn catches(&mut self, atari: u16, way_out: u16) -> bool {
+        self.caught_by(atari, way_out, Ladder::DEEPEST)
     }
 
     /// The owner's turn: to extend, or to take hunters that are in atari themselves.
-    fn caught_in_atari(&self, depth: usize, stones: &mut usize) -> bool {
-        if depth == 0 || *stones > Ladder::MOST {
+    fn caught_in_atari(&mut self, depth: usize) -> bool {
+        if depth == 0 || self.stones > Ladder::MOST {
             return false;
         }
-        let chain = self.chain(self.prey, &self.own);
-        let mut fails = |way: Point| {
-            *stones += 1;
-            let Some((own, hunters)) = put(way, self.own, self.hunters, self.size) else { return true };
-            let next = Ladder { own, hunters, ..*self };
-            let liberties = next.liberties(&next.chain(self.prey, &own));
-            match liberties.len() {
-                1 => true,
-                2 => liberties.iter().any(|atari| next.caught_by(atari, liberties, depth - 1, stones)),
-                _ => false,
-            }
-        };
+        let way = self.cells.head(self.prey).liberties.only().expect("the chain is in atari");
         // To extend first, because most chains get away by that.
-        self.liberties(&chain).iter().all(&mut fails) && self.hunters_in_atari(&chain).iter().all(fails)
+        self.fails(way, true, depth) && {
+            let captures = self.hunters_in_atari(way);
+            captures.iter().all(|point| self.fails(point.index() as u16, false, depth))
+        }
     }
 
-    /// Where the owner can take hunters beside the chain.
-    fn hunters_in_atari(&self, chain: &PointSet) -> PointSet {
-        let mut found = PointSet::EMPTY;
-        let mut beside = chain.neighbours(self.size) & self.hunters;
-        while let Some(hunter) = beside.first() {
-            let hunter = self.chain(hunter, &self.hunters);
-            let liberties = self.liberties(&hunter);
-            if liberties.len() == 1 {
-                found |= liberties;
-            }
-            beside -= hunter;
+    /// Whether the chain is caught though its owner plays here.
+    fn fails(&mut self, way: u16, extends: bool, depth: usize) -> bool {
+        self.stones += 1;
+        // The empty points beside an extension are liberties whatever else it does.
+        if extends && self.open_around(way).count() > 2 {
+            return false;
         }
-        found - self.liberties(chain)
+        if !self.cells.may_play(way, self.owner) {
+            return true;
+        }
+        let placed = self.cells.play(way, self.owner);
+        let liberties = if extends { self.after_extension(way, &placed) } else { self.liberties() };
+        let fails = match liberties {
+            Liberties::One(_) => true,
+            Liberties::Two([a, b]) => self.caught_by(a, b, depth - 1) || self.caught_by(b, a, depth - 1),
+            Liberties::More => false,
+        };
+        self.cells.take_back(&placed);
+        fails
     }
 
     /// Whether the chain is caught once the hunter has played on one of its two liberties.
-    fn caught_by(&self, atari: Point, liberties: PointSet, depth: usize, stones: &mut usize) -> bool {
-        let is_open = |at: &Point| *at != atari && !self.own.contains(*at) && !self.hunters.contains(*at);
-        let way_out = liberties.iter().find(|&at| at != atari);
-        if depth == 0 || way_out.is_some_and(|way| around(way, self.size).filter(is_open).count() > 2) {
+    fn caught_by(&mut self, atari: u16, way_out: u16, depth: usize) -> bool {
+        let is_open = |&&at: &&u16| at != atari && self.cells.at(at).content == Content::Empty;
+        if depth == 0 || self.cells.around(way_out).iter().filter(is_open).count() > 2 {
             return false;
         }
-        *stones += 1;
-        let Some((hunters, own)) = put(atari, self.hunters, self.own, self.size) else { return false };
-        Ladder { own, hunters, ..*self }.caught_in_atari(depth - 1, stones)
+        self.stones += 1;
+        if !self.cells.may_play(atari, self.owner.opponent()) {
+            return false;
+        }
+        let placed = self.cells.play(atari, self.owner.opponent());
+        let caught = self.caught_in_atari(depth - 1);
+        self.cells.take_back(&placed);
+        caught
     }
 
-    fn chain(&self, stone: Point, stones: &PointSet) -> PointSet {
-        PointSet::from_iter([stone]).reach(stones, self.size)
+    /// Where the owner can take hunters beside the chain, but for its own liberty.
+    fn hunters_in_atari(&self, liberty: u16) -> PointSet {
+        let (mut found, hunter) = (PointSet::EMPTY, Content::stone(self.owner.opponent()));
+        for stone in self.cells.chain(self.prey) {
+            for &beside in self.cells.around(stone) {
+                if self.cells.at(beside).content == hunter
+                    && let Some(only) = self.cells.head(beside).liberties.only()
+                {
+                    found.insert(Point::at(only.into()));
+                }
+            }
+        }
+        found.remove(Point::at(liberty.into()));
+        found
     }
 
-    fn liberties(&self, chain: &PointSet) -> PointSet {
-        chain.neighbours(self.size) - self.own - self.hunters
+    /// The liberties of the chain after a stone on its only one.
+    fn after_extension(&self, way: u16, placed: &Placed) -> Liberties {
+        if placed.has_captured() || placed.has_joined_several() {
+            return self.liberties();
+        }
+        // The chain has those of the new stone.
+        Liberties::of(self.open_around(way))
+    }
+
+    fn liberties(&self) -> Liberties {
+        Liberties::of(self.cells.chain(self.prey).flat_map(|stone| self.open_around(stone)))
+    }
+
+    /// The empty points beside a stone.
+    fn open_around(&self, stone: u16) -> impl Iterator<Item = u16> {
+        self.cells.around(stone).iter().copied().filter(|&at| self.cells.at(at).content == Content::Empty)
     }
 }
 
-/// The stones of who moves and of the other after a stone on an empty point; `None` where it would have no liberty.
-fn put(point: Point, mut own: PointSet, mut other: PointSet, size: Size) -> Option<(PointSet, PointSet)> {
-    own.insert(point);
-    // Most stones have a liberty of their own, and their chains need not be followed.
-    let has_liberty = |at: Point, own: &PointSet, other: &PointSet| {
-        around(at, size).any(|next| !own.contains(next) && !other.contains(next))
-    };
-    for neighbour in around(point, size) {
-        if other.contains(neighbour) && !has_liberty(neighbour, &own, &other) {
-            let chain = PointSet::from_iter([neighbour]).reach(&other, size);
-            if chain.neighbours(size).is_subset(&(own | other)) {
-                other -= chain;
+impl Liberties {
+    /// From the liberties of a chain that has some, in any order and perhaps several times.
+    fn of(points: impl Iterator<Item = u16>) -> Liberties {
+        let mut found = [BEYOND; 2];
+        for point in points {
+            match found {
+                [a, b] if point == a || point == b => {}
+                [BEYOND, _] => found[0] = point,
+                [_, BEYOND] => found[1] = point,
+                _ => return Liberties::More,
             }
         }
+        match found {
+            [a, BEYOND] => Liberties::One(a),
+            [a, b] => Liberties::Two([a.min(b), a.max(b)]),
+        }
     }
-    let breathes = has_liberty(point, &own, &other) || {
-        let chain = PointSet::from_iter([point]).reach(&own, size);
-        !chain.neighbours(size).is_subset(&(own | other))
-    };
-    breathes.then_some((own, other))
 }

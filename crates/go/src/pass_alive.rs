@@ -2,9 +2,12 @@
 //!
 //! D. B. Benson, "Life in the game of Go", Information Sciences 10 (1976).
 
+use arrayvec::ArrayVec;
+
 use crate::color::Color;
 use crate::point::Point;
 use crate::point_set::PointSet;
+use crate::point_state::Content;
 use crate::position::Position;
 use crate::size::Size;
 use crate::stones::Stones;
@@ -56,78 +59,72 @@ impl Position {
     }
 
     fn pass_alive_of(&self, color: Color) -> PointSet {
-        let mut alive = *self.stones().of(color);
+        let (own, size) = (*self.stones().of(color), self.size());
+        let rest = PointSet::full(size) - own;
+        let interior = self.empty_points() - own.neighbours(size);
+        // All regions with an interior at once. Most boards have no other, so that no region is vital to any chain.
+        let vital = rest - interior.reach(&rest, size);
+        let mut alive = if vital.is_empty() { PointSet::EMPTY } else { own };
         // Benson's loop: a chain needs two vital regions with nothing but living chains around them.
-        loop {
-            let next = self.with_two_eyes(color, &alive);
+        while !alive.is_empty() {
+            let next = self.with_two_eyes(color, &alive, &self.enclosed(&vital, color, &alive));
             if next == alive {
                 break;
             }
             alive = next;
         }
-        let safe = self.regions(color).filter(|region| region.interior <= 1 && region.is_enclosed_by(&alive));
-        safe.fold(alive, |points, region| points | region.points)
+        if alive.is_empty() {
+            return PointSet::EMPTY;
+        }
+        let enclosed = self.enclosed(&rest, color, &alive);
+        let safe = parts(enclosed, size).filter(|region| (interior & *region).len() <= 1);
+        safe.fold(alive, |points, region| points | region)
     }
 
-    /// The chains among `alive` that have two vital regions enclosed by `alive`.
+    /// The regions among these, each in whole, that have nothing but these living stones of a colour around them.
+    fn enclosed(&self, regions: &PointSet, color: Color, alive: &PointSet) -> PointSet {
+        let others = *self.stones().of(color) - *alive;
+        *regions - others.neighbours(self.size()).reach(regions, self.size())
+    }
+
+    /// The chains among `alive` to which two of these regions are vital, which have no interior and are enclosed by `alive`.
     ///
-    /// The regions are found anew in every round of Benson's loop, and the eyes counted at each chain's first stone:
-    /// there are two or three rounds, and nothing has to be allocated, which matters where a search asks at every leaf.
-    fn with_two_eyes(&self, color: Color, alive: &PointSet) -> PointSet {
+    /// The regions are found anew in every round of Benson's loop, and the eyes counted at the heads of chains: there are
+    /// two or three rounds, and nothing has to be allocated, which matters where a search asks at every leaf.
+    fn with_two_eyes(&self, color: Color, alive: &PointSet, regions: &PointSet) -> PointSet {
         let mut eyes = [0u16; Size::MAX.area()];
-        let enclosed = self.regions(color).filter(|region| region.interior == 0 && region.is_enclosed_by(alive));
-        enclosed.for_each(|region| self.count_eyes(color, &region, &mut eyes));
-        let mut living = PointSet::EMPTY;
-        for first in (0..self.size().area()).filter(|&point| eyes[point] >= 2) {
-            living |= self.chain(Point::from_index(self.size(), first).expect("eyes are counted at stones"));
-        }
-        living
-    }
-
-    /// Counts a region as an eye of every chain that it is vital to: all its empty points are liberties of the chain.
-    fn count_eyes(&self, color: Color, region: &Region, eyes: &mut [u16]) {
-        // Every region has an empty point, for chains have liberties; a chain not beside it is out of question.
-        let Some(first) = region.empty.first() else { return };
-        let mut beside = PointSet::from_iter([first]).neighbours(self.size()) & *self.stones().of(color);
-        while let Some(stone) = beside.first() {
-            let chain = self.chain(stone);
-            if region.empty.is_subset(&chain.neighbours(self.size())) {
-                eyes[chain.first().expect("a chain has stones").index()] += 1;
-            }
-            beside -= chain;
-        }
-    }
-
-    /// The connected regions of the board without the stones of a colour.
-    fn regions(&self, color: Color) -> impl Iterator<Item = Region> {
-        let (own, size) = (*self.stones().of(color), self.size());
         let empty = self.empty_points();
-        let interior = empty - own.neighbours(size);
-        let mut rest = PointSet::full(size) - own;
-        std::iter::from_fn(move || {
-            let points = PointSet::from_iter([rest.first()?]).reach(&rest, size);
-            rest -= points;
-            Some(Region {
-                points,
-                empty: points & empty,
-                border: points.neighbours(size) & own,
-                interior: (interior & points).len(),
-            })
-        })
+        for region in parts(*regions, self.size()) {
+            self.vital_to(color, region & empty).for_each(|head| eyes[usize::from(head)] += 1);
+        }
+        alive.iter().filter(|stone| eyes[usize::from(self.cells().at(stone.index() as u16).head)] >= 2).collect()
+    }
+
+    /// The heads of the chains that a region with these empty points is vital to: all are liberties of the chain.
+    fn vital_to(&self, color: Color, empty: PointSet) -> impl Iterator<Item = u16> {
+        let (cells, own) = (self.cells(), Content::stone(color));
+        let heads = |point: Point| {
+            let stones = cells.around(point.index() as u16).map(|at| cells.at(at));
+            stones.into_iter().filter(move |cell| cell.content == own).map(|cell| cell.head)
+        };
+        let mut vital = ArrayVec::<u16, 4>::new();
+        let mut points = empty.iter();
+        // Every region has an empty point, for chains have liberties; a chain not beside it is out of question.
+        for head in points.next().into_iter().flat_map(heads) {
+            if !vital.contains(&head) {
+                vital.push(head);
+            }
+        }
+        points.for_each(|point| vital.retain(|head| heads(point).any(|beside| beside == *head)));
+        vital.into_iter()
     }
 }
 
-struct Region {
-    points: PointSet,
-    empty: PointSet,
-    /// The stones around it.
-    border: PointSet,
-    /// The number of empty points not beside any of those stones.
-    interior: usize,
-}
-
-impl Region {
-    fn is_enclosed_by(&self, stones: &PointSet) -> bool {
-        !self.border.is_empty() && self.border.is_subset(stones)
-    }
+/// The connected parts of a set.
+fn parts(mut rest: PointSet, size: Size) -> impl Iterator<Item = PointSet> {
+    std::iter::from_fn(move || {
+        let part = PointSet::from_iter([rest.first()?]).reach(&rest, size);
+        rest -= part;
+        Some(part)
+    })
 }

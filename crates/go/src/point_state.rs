@@ -31,7 +31,7 @@ impl Content {
 
 /// One point of the board. The fields after `content` mean something only where there is a stone, and `len` and
 /// `liberties` only on the stone that is the head of its chain.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PointState {
     pub(crate) content: Content,
     /// The stone that stands for the whole chain.
@@ -83,6 +83,18 @@ impl Liberties {
         self.squares = self.squares.wrapping_add(other.squares);
     }
 
+    /// Undoes [`Liberties::join`].
+    pub(crate) fn part(&mut self, other: Liberties) {
+        self.count -= other.count;
+        self.sum = self.sum.wrapping_sub(other.sum);
+        self.squares = self.squares.wrapping_sub(other.squares);
+    }
+
+    /// The liberty, where there is only one.
+    pub(crate) fn only(self) -> Option<u16> {
+        (self.count > 0 && self.are_one_point()).then(|| self.sum / self.count)
+    }
+
     pub(crate) fn are_none(self) -> bool {
         self.count == 0
     }
@@ -107,10 +119,9 @@ mod tests {
     #[test]
     fn one_point_is_told_from_two() {
         for a in 0..361 {
-            assert!(liberties(&[a]).are_one_point() && liberties(&[a; 4]).are_one_point());
+            assert_eq!([liberties(&[a]).only(), liberties(&[a; 4]).only()], [Some(a); 2]);
             for b in (0..361).filter(|&b| b != a) {
-                assert!(!liberties(&[a, b]).are_one_point(), "{a} {b}");
-                assert!(!liberties(&[a, a, a, b]).are_one_point(), "{a} {b}");
+                assert_eq!([liberties(&[a, b]).only(), liberties(&[a, a, a, b]).only()], [None; 2], "{a} {b}");
             }
         }
     }
@@ -130,5 +141,7 @@ mod tests {
         let mut joined = liberties(&[1, 2]);
         joined.join(liberties(&[3]));
         assert_eq!(joined, liberties(&[1, 2, 3]));
+        joined.part(liberties(&[3]));
+        assert_eq!(joined, liberties(&[1, 2]));
     }
 }

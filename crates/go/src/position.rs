@@ -1,43 +1,40 @@
 //! One board: its stones, whose turn it is, and what a move does to it.
 
 mod canonical;
-mod chains;
 mod error;
 
 use std::fmt;
 
 pub use error::PositionError;
 
+use crate::cells::Cells;
 use crate::color::Color;
 use crate::geometry::BEYOND;
 use crate::illegal::Illegal;
 use crate::point::{Move, Point};
 use crate::point_set::PointSet;
-use crate::point_state::{Content, PointState};
-use crate::size::{MAX_AREA, Size};
+use crate::point_state::Content;
+use crate::size::Size;
 use crate::stones::Stones;
+use crate::symmetry::Symmetry;
 use crate::zobrist;
 
 /// A board with the player to move. It knows nothing of the past, so nothing of superko; [`crate::Game`] does.
 ///
-/// Every chain is a ring through `next` with one of its stones as head. It lives without the heap, so that a copy is
-/// one move of memory.
+/// It lives without the heap, so that a copy is one move of memory.
 #[derive(Clone)]
 pub struct Position {
-    size: Size,
     to_move: Color,
     stones: Stones,
-    hash: u64,
-    /// One cell a point; from the area on, cells that are not on the board.
-    cells: [PointState; MAX_AREA + 1],
+    /// The hashes of the stones and their images under all symmetries.
+    hashes: [u64; 8],
+    cells: Cells,
 }
 
 impl Position {
     /// The empty board with Black to move.
     pub fn empty(size: Size) -> Position {
-        let mut cells = [PointState::BEYOND; MAX_AREA + 1];
-        cells[..size.area()].fill(PointState::EMPTY);
-        Position { size, to_move: Color::Black, stones: Stones::EMPTY, hash: 0, cells }
+        Position { to_move: Color::Black, stones: Stones::EMPTY, hashes: [0; 8], cells: Cells::empty(size) }
     }
 
     /// The board with these stones.
@@ -55,10 +52,12 @@ impl Position {
         position.to_move = to_move;
         for color in Color::BOTH {
             for point in stones.of(color) {
-                position.place(point, color);
+                position.add(point.index() as u16, color);
+                position.cells.place(point.index() as u16, color);
             }
         }
-        match stones.both().iter().find(|&point| position.head(point).liberties.are_none()) {
+        let bare = |point: &Point| position.cells.head(point.index() as u16).liberties.are_none();
+        match stones.both().iter().find(bare) {
             Some(point) => Err(PositionError::NoLiberties(point)),
             None => Ok(position),
         }
@@ -66,20 +65,15 @@ impl Position {
 
     /// Makes this position equal to another; only the part that a board of that size uses is copied.
     pub fn copy_from(&mut self, other: &Position) {
-        if self.size == other.size {
-            let area = other.size.area();
-            self.to_move = other.to_move;
-            self.stones = other.stones;
-            self.hash = other.hash;
-            self.cells[..area].copy_from_slice(&other.cells[..area]);
-        } else {
-            self.clone_from(other);
-        }
+        self.to_move = other.to_move;
+        self.stones = other.stones;
+        self.hashes = other.hashes;
+        self.cells.copy_from(&other.cells);
     }
 
     /// The size of the board.
     pub const fn size(&self) -> Size {
-        self.size
+        self.cells.size()
     }
 
     /// The player whose turn it is.
@@ -94,7 +88,7 @@ impl Position {
 
     /// The stone on a point.
     pub fn stone(&self, point: Point) -> Option<Color> {
-        self.cells[point.index()].content.color()
+        self.cells.at(point.index() as u16).content.color()
     }
 
     /// All stones.
@@ -104,22 +98,23 @@ impl Position {
 
     /// The Zobrist hash of the stones, independent of the player to move; 0 for the empty board.
     pub const fn hash(&self) -> u64 {
-        self.hash
+        self.hashes[Symmetry::Identity.index()]
     }
 
     /// The points without a stone.
     pub fn empty_points(&self) -> PointSet {
-        PointSet::full(self.size) - self.stones.both()
+        PointSet::full(self.size()) - self.stones.both()
     }
 
     /// The stones of the chain at a point; none where there is no stone.
     pub fn chain(&self, point: Point) -> PointSet {
-        self.chain_points(point).collect()
+        let stone = self.stone(point).map(|_| point.index() as u16);
+        stone.into_iter().flat_map(|stone| self.cells.chain(stone)).map(|at| Point::at(at.into())).collect()
     }
 
     /// The number of different empty points next to the chain at a point; 0 where there is no stone.
     pub fn liberties(&self, point: Point) -> usize {
-        (self.chain(point).neighbours(self.size) & self.empty_points()).len()
+        (self.chain(point).neighbours(self.size()) & self.empty_points()).len()
     }
 
     /// Plays a move for the player to move and gives the turn to the opponent. Returns the number of stones captured.
@@ -135,45 +130,52 @@ impl Position {
 
     /// Plays a move that [`Position::check`] allows.
     pub(crate) fn play_checked(&mut self, mv: Move) -> usize {
-        let captured = match mv {
-            Move::Pass => 0,
-            Move::Play(point) => {
-                self.place(point, self.to_move);
-                self.capture_around(point)
-            }
-        };
-        self.to_move = self.to_move.opponent();
+        let (color, other) = (self.to_move, self.to_move.opponent());
+        self.to_move = other;
+        let Move::Play(point) = mv else { return 0 };
+        let placed = self.cells.play(point.index() as u16, color);
+        self.add(point.index() as u16, color);
+        let mut captured = 0;
+        for stone in self.cells.captured(&placed) {
+            let stone = Point::at(stone.into());
+            change_hashes(&mut self.hashes, self.cells.size(), other, stone);
+            self.stones.of_mut(other).remove(stone);
+            captured += 1;
+        }
         captured
+    }
+
+    /// Counts a stone in what is known of the whole board.
+    fn add(&mut self, stone: u16, color: Color) {
+        let stone = Point::at(stone.into());
+        change_hashes(&mut self.hashes, self.cells.size(), color, stone);
+        self.stones.of_mut(color).insert(stone);
+    }
+
+    pub(crate) const fn cells(&self) -> &Cells {
+        &self.cells
     }
 
     /// Whether the player to move may put a stone on a point, were it not for superko.
     pub(crate) fn check(&self, point: Point) -> Result<(), Illegal> {
-        if self.cells[point.index()].content != Content::Empty {
+        let at = point.index() as u16;
+        if self.cells.at(at).content != Content::Empty {
             return Err(Illegal::Occupied(point));
         }
-        let own = Content::stone(self.to_move);
-        let breathes = self.around(point).iter().any(|&neighbour| {
-            let cell = &self.cells[usize::from(neighbour)];
-            match cell.content {
-                Content::Empty => true,
-                Content::Beyond => false,
-                content => (content == own) != self.in_atari(cell),
-            }
-        });
-        if breathes { Ok(()) } else { Err(Illegal::Suicide(point)) }
+        if self.cells.may_play(at, self.to_move) { Ok(()) } else { Err(Illegal::Suicide(point)) }
     }
 
     /// The hash after the player to move has put a stone on an empty point.
     pub(crate) fn hash_after(&self, point: Point) -> u64 {
         let other = self.to_move.opponent();
-        let mut hash = self.hash ^ zobrist::key(self.to_move, point);
+        let mut hash = self.hash() ^ zobrist::key(self.to_move, point);
         let mut captured = [BEYOND; 4];
-        for (i, &neighbour) in self.around(point).iter().enumerate() {
-            let cell = &self.cells[usize::from(neighbour)];
-            if cell.content == Content::stone(other) && self.in_atari(cell) && !captured.contains(&cell.head) {
+        for (i, &neighbour) in self.cells.around(point.index() as u16).iter().enumerate() {
+            let cell = self.cells.at(neighbour);
+            if cell.content == Content::stone(other) && self.cells.in_atari(cell) && !captured.contains(&cell.head) {
                 captured[i] = cell.head;
-                for stone in self.chain_points(Point::at(usize::from(neighbour))) {
-                    hash ^= zobrist::key(other, stone);
+                for stone in self.cells.chain(neighbour) {
+                    hash ^= zobrist::key(other, Point::at(stone.into()));
                 }
             }
         }
@@ -181,10 +183,17 @@ impl Position {
     }
 }
 
+/// Puts a stone into the hashes of a board and its images, or takes it out.
+fn change_hashes(hashes: &mut [u64; 8], size: Size, color: Color, stone: Point) {
+    for (hash, symmetry) in hashes.iter_mut().zip(Symmetry::ALL) {
+        *hash ^= zobrist::key(color, symmetry.point(size, stone));
+    }
+}
+
 impl PartialEq for Position {
     /// Equal boards with the same player to move.
     fn eq(&self, other: &Position) -> bool {
-        (self.size, self.to_move, &self.stones) == (other.size, other.to_move, &other.stones)
+        (self.size(), self.to_move, &self.stones) == (other.size(), other.to_move, &other.stones)
     }
 }
 

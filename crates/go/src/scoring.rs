@@ -69,13 +69,8 @@ impl Game {
         if scoring == Scoring::Area {
             return area;
         }
-        let alive = self.position().pass_alive();
+        let alive = self.pass_alive();
         Stones { black: (area.black - alive.white) | alive.black, white: (area.white - alive.black) | alive.white }
-    }
-
-    /// What is pass-alive for each colour; see [`Position::pass_alive`].
-    pub fn pass_alive(&self) -> Stones {
-        self.position().pass_alive()
     }
 
     /// Whether every point is pass-alive for one colour, so that the game is decided.

@@ -2,34 +2,44 @@
 
 use arrayvec::ArrayVec;
 
+use crate::cells::Cells;
 use crate::color::Color;
-use crate::geometry::around;
+use crate::geometry::BEYOND;
 use crate::ladder::Ladder;
 use crate::point::Point;
 use crate::point_set::PointSet;
+use crate::point_state::Content;
 use crate::position::Position;
-use crate::size::{MAX_AREA, Size};
-use crate::stones::Stones;
+use crate::size::MAX_AREA;
 
-/// The chains of a position and their liberties, found once for all questions about them. Does not allocate.
+/// The chains of a position and their first liberties, found once for all questions about them. Does not allocate.
 ///
 /// Superko is not asked for: a position does not know the past.
 #[derive(Clone, Debug)]
 pub struct Tactics {
-    size: Size,
-    stones: Stones,
+    cells: Cells,
+    /// The heads of the chains of each colour.
+    heads: [ArrayVec<u16, MAX_AREA>; 2],
+    /// The liberties of each chain, at its head.
+    liberties: [Liberties; MAX_AREA],
+    /// The stones of chains with one, two and three liberties, by colour.
+    few: [[PointSet; 3]; 2],
+    /// The stones of chains with [`MANY`] liberties, and the liberties of those with one, by colour.
+    many: [PointSet; 2],
+    last: [PointSet; 2],
+    own: [PointSet; 2],
     empty: PointSet,
-    chains: ArrayVec<Chain, MAX_AREA>,
-    /// The number of each stone's chain.
-    chain_at: [u16; MAX_AREA],
 }
 
-#[derive(Clone, Debug)]
-struct Chain {
-    color: Color,
-    stones: PointSet,
-    liberties: PointSet,
+/// Different points; [`MANY`] of them stand for more as well.
+#[derive(Clone, Copy, Debug)]
+struct Liberties {
+    points: [u16; MANY],
+    len: u8,
 }
+
+/// A chain with so many liberties has four even after a stone on one of them.
+const MANY: usize = 5;
 
 /// What a stone of one player would do, were it that player's turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,65 +55,105 @@ pub struct Prospects {
 impl Tactics {
     /// The chains of a position.
     pub fn new(position: &Position) -> Tactics {
-        let (size, stones, empty) = (position.size(), *position.stones(), position.empty_points());
-        let (mut chains, mut chain_at) = (ArrayVec::new(), [0; MAX_AREA]);
+        let mut tactics = Tactics {
+            cells: position.cells().clone(),
+            heads: Default::default(),
+            liberties: [Liberties::NONE; MAX_AREA],
+            few: Default::default(),
+            many: Default::default(),
+            last: Default::default(),
+            own: Color::BOTH.map(|color| *position.stones().of(color)),
+            empty: position.empty_points(),
+        };
         for color in Color::BOTH {
-            let mut rest = *stones.of(color);
-            while let Some(first) = rest.first() {
-                let chain = position.chain(first);
-                rest -= chain;
-                chain.iter().for_each(|point| chain_at[point.index()] = chains.len() as u16);
-                chains.push(Chain { color, stones: chain, liberties: chain.neighbours(size) & empty });
+            for stone in position.stones().of(color).iter().map(|stone| stone.index() as u16) {
+                if tactics.cells.at(stone).head == stone {
+                    tactics.add_chain(stone, color);
+                }
             }
         }
-        Tactics { size, stones, empty, chains, chain_at }
+        tactics
     }
 
-    /// The stones of chains with so many liberties, from 1 on.
+    fn add_chain(&mut self, head: u16, color: Color) {
+        let liberties = &mut self.liberties[usize::from(head)];
+        for stone in self.cells.chain(head) {
+            let open = self.cells.around(stone).iter().filter(|&&at| self.cells.at(at).content == Content::Empty);
+            open.for_each(|&at| liberties.add(at));
+            if liberties.len() == MANY {
+                break;
+            }
+        }
+        self.heads[color.index()].push(head);
+        let stones = match liberties.len() {
+            MANY => &mut self.many[color.index()],
+            few @ 1..=3 => &mut self.few[color.index()][few - 1],
+            _ => return,
+        };
+        stones.extend(self.cells.chain(head).map(|stone| Point::at(stone.into())));
+        if let [last] = *liberties.points() {
+            self.last[color.index()].insert(Point::at(last.into()));
+        }
+    }
+
+    /// The stones of chains with so many liberties, from 1 to 3.
     pub fn with_liberties(&self, color: Color, count: usize) -> PointSet {
-        let few = self.chains.iter().filter(|chain| chain.color == color && chain.liberties.len() == count);
-        few.fold(PointSet::EMPTY, |all, chain| all | chain.stones)
+        self.few[color.index()][count - 1]
     }
 
     /// What a stone of this player would do on each empty point.
     pub fn prospects(&self, color: Color) -> Prospects {
-        let mut found = Prospects::default();
-        for point in self.empty {
-            let (liberties, captures) = self.after(point, color);
-            if captures {
-                found.captures.insert(point);
-            }
-            match liberties {
+        let size = self.cells.size();
+        let (own, captures) = (self.own[color.index()], self.last[color.opponent().index()]);
+        // A stone beside a chain with many liberties has many, and a stone alone has the empty points beside it.
+        let has_many = self.many[color.index()].neighbours(size);
+        let of_interest = self.empty - has_many;
+        let joining = of_interest & (own.neighbours(size) | captures);
+        let alone = of_interest - joining;
+        let [suicides, one, two, three] = self.empty.beside(size).map(|points| points & alone);
+        let mut found = Prospects { liberties: [one, two, three], captures, suicides };
+        for point in joining {
+            match self.after(point.index() as u16, color) {
                 0 => found.suicides.insert(point),
-                1..=3 => found.liberties[liberties - 1].insert(point),
+                few @ 1..=3 => found.liberties[few - 1].insert(point),
                 _ => {}
             }
         }
         found
     }
 
-    /// How many liberties the chain of a stone on this empty point would have, and whether it would capture.
-    fn after(&self, point: Point, color: Color) -> (usize, bool) {
-        let mut stones = PointSet::from_iter([point]);
-        let (mut liberties, mut captured) = (PointSet::EMPTY, PointSet::EMPTY);
-        for next in around(point, self.size) {
-            if self.empty.contains(next) {
-                liberties.insert(next);
-                continue;
-            }
-            let chain = &self.chains[usize::from(self.chain_at[next.index()])];
-            if chain.color == color {
-                liberties |= chain.liberties;
-                stones |= chain.stones;
-            } else if chain.liberties.len() == 1 {
-                captured |= chain.stones;
+    /// How many liberties the chain of a stone on this empty point would have; four stand for more.
+    fn after(&self, point: u16, color: Color) -> usize {
+        let own = Content::stone(color);
+        let mut liberties = Liberties::NONE;
+        let (mut joined, mut captured) = (ArrayVec::<u16, 4>::new(), ArrayVec::<u16, 4>::new());
+        for &next in self.cells.around(point) {
+            let cell = self.cells.at(next);
+            match cell.content {
+                Content::Beyond => {}
+                Content::Empty => liberties.add(next),
+                content => {
+                    let beside = &self.liberties[usize::from(cell.head)];
+                    if content == own {
+                        beside.points().iter().filter(|&&at| at != point).for_each(|&at| liberties.add(at));
+                        joined.push(cell.head);
+                    } else if beside.len() == 1 && !captured.contains(&cell.head) {
+                        captured.push(cell.head);
+                    }
+                }
             }
         }
-        liberties.remove(point);
-        if !captured.is_empty() {
-            liberties |= stones.neighbours(self.size) & captured;
+        if liberties.len() >= 4 {
+            return 4;
         }
-        (liberties.len(), !captured.is_empty())
+        for stone in captured.into_iter().flat_map(|head| self.cells.chain(head)) {
+            let is_joined =
+                |at: u16| at == point || self.cells.at(at).content == own && joined.contains(&self.cells.at(at).head);
+            if self.cells.around(stone).iter().any(|&at| is_joined(at)) {
+                liberties.add(stone);
+            }
+        }
+        liberties.len()
     }
 
     /// The stones of a player that a ladder catches: of chains in atari that cannot get away though it is that player's turn,
@@ -113,22 +163,43 @@ impl Tactics {
     /// by then is free. Kos are taken back at once in it.
     pub fn ladders(&self, color: Color) -> (PointSet, PointSet) {
         let (mut caught, mut moves) = (PointSet::EMPTY, PointSet::EMPTY);
-        for chain in self.chains.iter().filter(|chain| chain.color == color) {
-            let prey = chain.stones.first().expect("a chain has stones");
-            let ladder = || Ladder::new(self.size, *self.stones.of(color), *self.stones.of(color.opponent()), prey);
-            match chain.liberties.len() {
-                1 if ladder().is_caught() => caught |= chain.stones,
-                2 => {
-                    let working: PointSet =
-                        chain.liberties.iter().filter(|&atari| ladder().catches(atari, chain.liberties)).collect();
-                    if !working.is_empty() {
-                        caught |= chain.stones;
-                        moves |= working;
-                    }
+        let mut cells = self.cells.clone();
+        for &head in &self.heads[color.index()] {
+            let is_caught = match *self.liberties[usize::from(head)].points() {
+                [_] => Ladder::new(&mut cells, head, color).is_caught(),
+                [a, b] => {
+                    let catches = |(atari, way_out)| Ladder::new(&mut cells, head, color).catches(atari, way_out);
+                    let working = [(a, b), (b, a)].map(catches);
+                    let ataris = [a, b].into_iter().zip(working).filter(|(_, works)| *works);
+                    moves.extend(ataris.map(|(atari, _)| Point::at(atari.into())));
+                    working.contains(&true)
                 }
-                _ => {}
+                _ => false,
+            };
+            if is_caught {
+                caught.extend(self.cells.chain(head).map(|stone| Point::at(stone.into())));
             }
         }
         (caught, moves)
+    }
+}
+
+impl Liberties {
+    const NONE: Liberties = Liberties { points: [BEYOND; MANY], len: 0 };
+
+    fn points(&self) -> &[u16] {
+        &self.points[..self.len()]
+    }
+
+    fn len(&self) -> usize {
+        self.len.into()
+    }
+
+    /// Adds a point, unless it is there or there are many.
+    fn add(&mut self, point: u16) {
+        if self.len() < MANY && !self.points.contains(&point) {
+            self.points[self.len()] = point;
+            self.len += 1;
+        }
     }
 }

@@ -62,14 +62,15 @@ pub(crate) fn names() -> Vec<String> {
     stones.into_iter().chain(few).chain(plain).chain(moves).chain(ladders).chain(last).collect()
 }
 
-/// Writes a position, given also by its boards, newest first and as far as they are known; with tactics where there is room
-/// for them.
+/// Writes a position, given also by its boards, newest first and as far as they are known; with tactics, and what is
+/// `pass_alive`, where there is room for them.
 ///
 /// # Panics
 /// When there is room for neither number of planes.
 pub(crate) fn write(
     position: &Position,
     boards: [Option<&Stones>; BOARDS],
+    pass_alive: impl FnOnce() -> Stones,
     komi: f32,
     symmetry: Symmetry,
     planes: &mut [u8],
@@ -94,18 +95,17 @@ pub(crate) fn write(
     let for_mover = if position.to_move() == Color::White { komi } else { -komi };
     next().fill((NO_KOMI + 2.0 * for_mover).clamp(1.0, 255.0) as u8);
     if with_tactics {
-        told(position, &tactics, sides).iter().for_each(|points| mark(next(), points));
+        told(&tactics, &pass_alive(), sides).iter().for_each(|points| mark(next(), points));
     }
 }
 
 /// The planes of tactics, for the side to move and its opponent.
-fn told(position: &Position, tactics: &Tactics, sides: [Color; 2]) -> [PointSet; TACTICS_COUNT - COUNT] {
+fn told(tactics: &Tactics, alive: &Stones, sides: [Color; 2]) -> [PointSet; TACTICS_COUNT - COUNT] {
     let [own, theirs] = sides.map(|side| {
         let Prospects { liberties: [one, two, three], captures, suicides } = tactics.prospects(side);
         [one, two, three, captures, suicides]
     });
     let [(own_caught, _), (their_caught, moves)] = sides.map(|side| tactics.ladders(side));
-    let alive = position.pass_alive();
     let [own_alive, their_alive] = sides.map(|side| *alive.of(side));
     let [a, b, c, d, e] = own;
     let [f, g, h, i, j] = theirs;

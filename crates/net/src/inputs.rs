@@ -84,7 +84,7 @@ impl Inputs {
             Inputs::History | Inputs::LeelaZero => planes::of_game(game, symmetry, planes),
             Inputs::Features | Inputs::Tactics => {
                 let boards: [_; features::BOARDS] = std::array::from_fn(|k| game.stones_ago(k));
-                features::write(game.position(), boards, komi, symmetry, planes);
+                features::write(game.position(), boards, || game.pass_alive(), komi, symmetry, planes);
             }
         }
     }
@@ -104,7 +104,7 @@ impl Inputs {
                 let position = Position::from_stones(example.size, &boards[0], example.to_move)
                     .map_err(|error| NetError::target(example, error.to_string()))?;
                 let boards: [_; features::BOARDS] = std::array::from_fn(|k| boards.get(k));
-                features::write(&position, boards, example.komi, symmetry, planes);
+                features::write(&position, boards, || position.pass_alive(), example.komi, symmetry, planes);
                 Ok(())
             }
         }

@@ -1,23 +1,13 @@
 //! One orientation for all the positions that are turned and mirrored into each other.
 
 use super::Position;
-use crate::color::Color;
-use crate::point::Point;
 use crate::symmetry::Symmetry;
-use crate::zobrist;
 
 impl Position {
     /// The symmetry after which the stones have the least hash of all eight images, and that hash. Both the hash and the stones after
     /// the symmetry are the same for all images of a position.
     pub fn canonical(&self) -> (Symmetry, u64) {
-        let image = |symmetry: Symmetry| {
-            let places = symmetry.permutation(self.size);
-            [Color::Black, Color::White].into_iter().fold(0, |hash, color| {
-                let keys = self.stones.of(color).iter();
-                keys.fold(hash, |hash, point| hash ^ zobrist::key(color, Point::at(places[point.index()].into())))
-            })
-        };
-        let images = Symmetry::ALL.into_iter().map(|symmetry| (symmetry, image(symmetry)));
+        let images = Symmetry::ALL.into_iter().zip(self.hashes);
         images.min_by_key(|&(_, hash)| hash).expect("there are eight symmetries")
     }
 }
@@ -25,6 +15,7 @@ impl Position {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::color::Color;
     use crate::size::Size;
 
     #[test]

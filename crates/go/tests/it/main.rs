@@ -12,6 +12,7 @@ mod rewind;
 mod sgf_nonsense;
 mod sgf_read;
 mod sgf_write;
+mod slow_tactics;
 mod small_boards;
 mod symmetry;
 mod tactics;

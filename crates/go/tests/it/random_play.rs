@@ -101,6 +101,8 @@ fn check_position(game: &Game, past: &Past) -> usize {
         }
     }
     assert_eq!(position.hash(), hash_by_stones(size, position.stones()));
+    let built = Position::from_stones(size, position.stones(), game.to_move()).expect("a board of a game");
+    assert_eq!(position.canonical(), built.canonical());
     assert_eq!(game.area_score(), board.area_score());
     check_legal(game, past)
 }

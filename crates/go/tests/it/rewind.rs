@@ -15,6 +15,9 @@ fn advance(game: &mut Game, dice: &mut Dice, moves: usize) {
     for _ in 0..moves {
         let mv = random_move(game, dice);
         game.play(mv).expect("a legal move");
+        if dice.one_in(2) {
+            game.find_pass_alive();
+        }
     }
 }
 
@@ -35,6 +38,7 @@ fn assert_same(a: &Game, b: &Game) {
         assert_eq!(a.position().liberties(point), b.position().liberties(point));
     }
     assert_eq!(a.score(Scoring::PassAlive), b.score(Scoring::PassAlive));
+    assert!([a, b].iter().all(|game| game.pass_alive() == a.position().pass_alive()));
 }
 
 /// A position that has been used can become any other, of any size.

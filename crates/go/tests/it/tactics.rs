@@ -1,10 +1,12 @@
 //! What moves do to liberties, against moves that are played; ladders by example, and against a reading on real boards.
 
 use go::Color::{Black, White};
+use go::sgf::{Record, parse};
 use go::{Color, Game, Move, Point, PointSet, Position, Prospects, Symmetry, Tactics};
 
 use crate::boards::{position, size};
 use crate::dice::Dice;
+use crate::slow_tactics;
 
 /// Boards of random games, one in every so many moves.
 fn boards(side: usize, games: usize, every: usize) -> Vec<Position> {
@@ -24,6 +26,51 @@ fn boards(side: usize, games: usize, every: usize) -> Vec<Position> {
         }
     }
     found
+}
+
+/// Boards of human games, one in every so many moves.
+fn human_boards(every: usize) -> Vec<Position> {
+    let mut found = Vec::new();
+    for tree in parse(include_bytes!("../data/human-9d-sample.sgf")).expect("the sample is SGF") {
+        let played = Record::from_tree(&tree).expect("a game of Go").replay().expect("the sample is legal");
+        let boards = (0..=played.turn()).step_by(every).filter_map(|ago| played.stones_ago(ago));
+        found.extend(
+            boards.map(|stones| Position::from_stones(played.size(), stones, Black).expect("a board of a game")),
+        );
+    }
+    found
+}
+
+/// Everything that tactics tell, each against sets of points. Returns how many stones are caught and moves catch.
+fn check_against_slow(board: &Position) -> [usize; 2] {
+    let (tactics, slow) = (Tactics::new(board), slow_tactics::Tactics::new(board));
+    let mut seen = [0; 2];
+    for color in Color::BOTH {
+        for count in 1..=3 {
+            assert_eq!(tactics.with_liberties(color, count), slow.with_liberties(color, count), "{count} on\n{board}");
+        }
+        assert_eq!(tactics.prospects(color), slow.prospects(color), "{color} on\n{board}");
+        let (caught, moves) = tactics.ladders(color);
+        assert_eq!((caught, moves), slow.ladders(color), "{color} on\n{board}");
+        seen = [seen[0] + caught.len(), seen[1] + moves.len()];
+    }
+    seen
+}
+
+#[test]
+fn tactics_of_games_are_those_of_a_slow_implementation() {
+    for (side, games, every) in
+        [(2, 20, 1), (3, 60, 1), (4, 60, 1), (5, 40, 1), (7, 12, 2), (9, 12, 2), (13, 3, 5), (19, 3, 7)]
+    {
+        let seen = boards(side, games, every).iter().map(check_against_slow).fold([0; 2], sum);
+        assert!(side == 2 || seen.iter().all(|&count| count > 100), "{side}: {seen:?}");
+    }
+    let seen = human_boards(9).iter().map(check_against_slow).fold([0; 2], sum);
+    assert!(seen.iter().all(|&count| count > 100), "{seen:?}");
+}
+
+fn sum(a: [usize; 2], b: [usize; 2]) -> [usize; 2] {
+    [a[0] + b[0], a[1] + b[1]]
 }
 
 fn with_turn(position: &Position, color: Color) -> Position {
@@ -68,7 +115,7 @@ fn liberties_are_counted_as_the_board_counts_them() {
     for board in boards(9, 3, 4) {
         let tactics = Tactics::new(&board);
         for color in Color::BOTH {
-            for count in 1..6 {
+            for count in 1..=3 {
                 let stones = board.stones().of(color).iter().filter(|&stone| board.liberties(stone) == count);
                 assert_eq!(tactics.with_liberties(color, count), stones.collect(), "{count} of {color} on\n{board}");
             }
