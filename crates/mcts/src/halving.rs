@@ -90,9 +90,14 @@ impl Halving {
             let inherited = slot.map_or(0, |slot| view.children[slot].visits);
             self.considered.push(Considered { mv, key: g() + prior.ln(), slot, inherited });
         }
-        self.considered.sort_unstable_by(|a, b| b.key.total_cmp(&a.key).then(a.mv.cmp(&b.mv)));
+        let by_key = |a: &Considered, b: &Considered| b.key.total_cmp(&a.key).then(a.mv.cmp(&b.mv));
         // More moves than visits cannot be compared.
-        self.considered.truncate(moves.min(budget.max(1) as usize));
+        let most = moves.min(budget.max(1) as usize);
+        if most < self.considered.len() {
+            self.considered.select_nth_unstable_by(most, by_key);
+            self.considered.truncate(most);
+        }
+        self.considered.sort_unstable_by(by_key);
         self.budget = budget;
         self.phases = (self.considered.len() as u32).next_power_of_two().ilog2().max(1);
         self.due = self.share();

@@ -87,7 +87,8 @@ impl Search {
     /// Every node of the path gets a virtual loss until the leaf is expanded.
     pub fn select(&mut self, see: &mut dyn FnMut(&Game)) -> Selected {
         let Some(root) = self.tree.root() else {
-            let node = self.tree.add_root(self.sensible_moves(self.decided().as_ref()));
+            let decided = self.decided();
+            let node = self.tree.add_root(self.sensible_moves(decided.as_ref()));
             self.tree.add_virtual_loss(node);
             see(&self.game);
             return Selected::Leaf(Leaf { node, turn: self.game.turn() });
@@ -158,8 +159,8 @@ impl Search {
     }
 
     /// The points that nothing can change any more, where the settings ask for them.
-    fn decided(&self) -> Option<PointSet> {
-        self.settings.prune_pass_alive.then(|| self.game.pass_alive().both())
+    fn decided(&mut self) -> Option<PointSet> {
+        self.settings.prune_pass_alive.then(|| self.game.find_pass_alive().both())
     }
 
     fn is_over(&self, decided: Option<&PointSet>) -> bool {

@@ -1,6 +1,6 @@
 //! An evaluator with an in-memory cache.
 
-use go::{Color, Size, Symmetry};
+use go::{Color, PointSet, Size, Stones, Symmetry};
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Value};
 use std::hash::Hash;
 
@@ -182,19 +182,30 @@ fn key(request: &Request<'_>) -> u128 {
     let Request { game, komi, draw } = request;
     let mut hasher = Xxh3Default::new();
     (game.size(), game.to_move(), komi.to_bits()).hash(&mut hasher);
-    for stones in (0..BOARDS).map_while(|k| game.stones_ago(k)) {
-        draw.symmetry().apply_stones(game.size(), stones).hash(&mut hasher);
+    // Boards differ in few stones from the one after: the images of these are enough.
+    let (mut newer, mut image) = (Stones::EMPTY, Stones::EMPTY);
+    for &stones in (0..BOARDS).map_while(|k| game.stones_ago(k)) {
+        for color in Color::BOTH {
+            let (new, old) = (*newer.of(color), *stones.of(color));
+            let turned = |points: PointSet| draw.symmetry().apply_set(game.size(), &points);
+            *image.of_mut(color) = (*image.of(color) - turned(new - old)) | turned(old - new);
+        }
+        newer = stones;
+        image.hash(&mut hasher);
     }
     hasher.digest128().max(1)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use go::{Game, Move, Point, Symmetry};
     use mcts::Draw;
+    use rand::{RngExt, SeedableRng};
 
     use super::*;
-    use crate::RandomModel;
+    use crate::{RandomModel, Seed};
 
     const BYTES: usize = 1 << 20;
 
@@ -307,8 +318,32 @@ mod tests {
             .chain([key(&Request { komi: 7.5, ..request(&game) })])
             .chain([key(&Request { draw: Draw::PLAIN.seen_in(Symmetry::Flip), ..request(&game) })])
             .collect();
-        let distinct: std::collections::BTreeSet<u128> = keys.iter().copied().collect();
+        let distinct: BTreeSet<u128> = keys.iter().copied().collect();
         assert_eq!(distinct.len(), keys.len());
         assert_eq!(key(&request(&after(3))), keys[0]);
+    }
+
+    /// With captures, so that older boards have stones that newer ones have not.
+    #[test]
+    fn keys_of_images_are_equal_when_they_look_the_same() {
+        let (mut rng, mut keys, mut captured) = (Seed::seed_from_u64(1), BTreeSet::new(), 0);
+        let mut games = Symmetry::ALL.map(|symmetry| (symmetry, Game::new(size())));
+        for _ in 0..1000 {
+            let mv = Move::from_index(size(), rng.random_range(0..size().moves())).expect("an index of a move");
+            if !games[0].1.is_legal(mv) {
+                continue;
+            }
+            for (symmetry, game) in &mut games {
+                game.play(symmetry.apply_move(size(), mv)).expect("a legal move");
+            }
+            let seen = games.iter().map(|(symmetry, game)| {
+                key(&Request { draw: Draw::PLAIN.seen_in(symmetry.inverse()), ..request(game) })
+            });
+            let seen: BTreeSet<u128> = seen.collect();
+            assert_eq!(seen.len(), 1, "{}", games[0].1.position());
+            keys.extend(seen);
+            captured = games[0].1.captures(Color::Black) + games[0].1.captures(Color::White);
+        }
+        assert!(captured > 20 && keys.len() + 1 >= games[0].1.turn(), "{captured} captured, {} keys", keys.len());
     }
 }
