@@ -39,7 +39,8 @@ mod features;
 mod file;
 mod fold;
 mod folded;
-#[cfg(all(test, feature = "torch"))]
+#[cfg(feature = "torch")]
+#[cfg(test)]
 mod gradient_tests;
 #[cfg(feature = "torch")]
 mod grow;

@@ -78,7 +78,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
         return subjects
             .iter()
             .take(1)
-            .try_for_each(|subject| bench.report(&null_network::measure(bench, &args.place, subject)?));
+            .try_for_each(|subject| bench.report(&null_network::measure(bench, &args.resources, subject)?));
     }
     for subject in args.subject.subjects(bench.store)? {
         if !bench.stop.requested() {
