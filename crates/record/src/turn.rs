@@ -56,8 +56,7 @@ impl SearchKind {
     /// Every kind, in the order of their codes.
     pub const ALL: [SearchKind; 4] = [SearchKind::Given, SearchKind::Full, SearchKind::Fast, SearchKind::Policy];
     /// What tables say of their codes.
-    pub(crate) const DOC: &str =
-        "origin of each turn's move: 0 given, 1 full search, 2 fast search, 4 sampled from the policy";
+    pub(crate) const DOC: &str = "origin of each turn's move: 0 given, 1 full search, 2 fast search, 4 policy draw";
 
     /// The number that tables use.
     pub fn code(self) -> u8 {

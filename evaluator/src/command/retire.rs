@@ -21,7 +21,7 @@ pub(super) struct RetireArgs {
 /// Arguments of `evaluator unretire`.
 #[derive(clap::Args, Debug)]
 pub(super) struct UnretireArgs {
-    /// Model
+    /// Retired model: v15-330
     pub(super) model: ModelId,
 }
 
