@@ -54,10 +54,10 @@ fn shipped_configurations_hold_only_what_differs() {
 fn digests_of_shipped_configurations_are_stable() {
     let expected = [
         ("tiny", "c32f9dd01e1ba63b"),
-        ("9x9", "2b9b9786316aea9c"),
+        ("9x9", "62490a808c4cb9a4"),
         ("9x9-gpu", "26bbc1c5aa844bda"),
-        ("9x9-larger", "e9d6d479c955f1b5"),
-        ("9x9-further", "cb814e7795315dca"),
+        ("9x9-larger", "08a8487282a4ff7a"),
+        ("9x9-further", "2774dc3e96863686"),
         ("19x19-gpu", "6b7be1546ef69fae"),
         ("19x19-supervised", "ee9a0c287f850e5c"),
         ("minigo/base", "737779457e023685"),
