@@ -87,8 +87,8 @@ impl Backend {
     }
 }
 
-#[cfg(test)]
 #[cfg(feature = "torch")]
+#[cfg(test)]
 mod tests {
     use super::*;
 

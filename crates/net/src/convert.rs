@@ -9,7 +9,7 @@ use crate::file::File;
 use crate::leela_zero::{self, Zero};
 #[cfg(feature = "torch")]
 use crate::verify::verify;
-use crate::{NetError, UnknownPlace, Weights, folded};
+use crate::{Difference, NetError, UnknownPlace, Weights, folded};
 
 /// Bytes that a gzipped file may hold: a network of 40 blocks and 384 filters has 1.5 GB of text.
 pub(crate) const MOST_BYTES: u64 = 4 << 30;
@@ -23,17 +23,6 @@ pub enum FileKind {
     Folded,
     /// Leela Zero's text, version 1.
     LeelaZero,
-}
-
-/// How far two networks are from each other.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Difference {
-    /// Largest difference of a probability.
-    pub policy: f32,
-    /// Largest difference of a value; values are from −1 to 1.
-    pub value: f32,
-    /// Positions they were asked about.
-    pub positions: usize,
 }
 
 impl FileKind {
@@ -53,6 +42,23 @@ impl FileKind {
         Ok(if is_folded { FileKind::Folded } else { FileKind::Weights })
     }
 
+    /// Makes a file of this kind, and asks what is in it and the network as it is trained about positions: made-up ones
+    /// and those given.
+    ///
+    /// # Errors
+    /// [`NetError::Differs`] when they answer differently, a layer that such a file has no room for, or an example for
+    /// another board.
+    #[cfg(feature = "torch")]
+    pub fn write(self, weights: &Weights, examples: &[Example]) -> Result<(Vec<u8>, Difference), NetError> {
+        let file = match self {
+            FileKind::Weights => weights.to_bytes(),
+            FileKind::Folded => folded::write(weights),
+            FileKind::LeelaZero => Zero::of_weights(weights)?.to_bytes(),
+        };
+        let difference = self.read_as(&file, Some(weights), examples)?.1;
+        Ok((file, difference))
+    }
+
     /// Reads a file of any kind, plain or gzipped, and says which it is; asks what is in it and the weights that came of
     /// it about made-up positions, where there is libtorch to do so.
     ///
@@ -66,7 +72,7 @@ impl FileKind {
     }
 
     /// Reads a file that was made of `original`, or is to become weights of ours.
-    pub(crate) fn read_as(
+    fn read_as(
         self,
         file: &[u8],
         original: Option<&Weights>,
@@ -110,9 +116,43 @@ impl fmt::Display for FileKind {
     }
 }
 
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Difference { policy, value, positions } = self;
-        write!(f, "{policy:.1e} in a probability and {value:.1e} in a value at most, over {positions} positions")
+#[cfg(feature = "torch")]
+#[cfg(test)]
+mod tests {
+    use go::Size;
+
+    use super::*;
+    use crate::Shape;
+
+    fn weights(seed: u64) -> Weights {
+        let plain = Shape::plain(Size::new(5).unwrap());
+        let shape = Shape { blocks: 1, filters: 8, value_hidden: 16, ..plain };
+        Weights::synthetic(shape, seed)
+    }
+
+    #[test]
+    fn a_file_of_another_network_is_refused() {
+        for kind in FileKind::ALL {
+            let (file, _) = kind.write(&weights(1), &[]).unwrap();
+            assert!(kind.read_as(&file, Some(&weights(1)), &[]).is_ok());
+            let error = kind.read_as(&file, Some(&weights(2)), &[]).unwrap_err();
+            assert!(matches!(error, NetError::Differs { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn export_check_finds_a_changed_weight() {
+        let slips: [fn(&mut Zero); 4] = [
+            |zero| zero.dense[0].biases.swap(3, 4),
+            |zero| zero.dense[2].biases[0] += 0.002,
+            |zero| zero.convolutions[1].means[0] += 0.01,
+            |zero| zero.convolutions[0].weights[..18].reverse(),
+        ];
+        for (number, slip) in slips.into_iter().enumerate() {
+            let mut zero = Zero::of_weights(&weights(1)).unwrap();
+            slip(&mut zero);
+            let error = FileKind::LeelaZero.read_as(&zero.to_bytes(), Some(&weights(1)), &[]).unwrap_err();
+            assert!(matches!(error, NetError::Differs { .. }), "slip {number}: {error}");
+        }
     }
 }

@@ -130,8 +130,8 @@ impl Session {
     }
 }
 
-#[cfg(test)]
 #[cfg(feature = "torch")]
+#[cfg(test)]
 mod tests {
     use go::Size;
     use tch::Kind;

@@ -100,8 +100,8 @@ fn tensor<'a>(weights: &'a Weights, name: &str) -> &'a [f32] {
     weights.tensor(name).unwrap_or_else(|| panic!("weights of a shape have every tensor of it, {name} too"))
 }
 
-#[cfg(test)]
 #[cfg(feature = "torch")]
+#[cfg(test)]
 mod tests {
     use go::Size;
     use tch::{Kind, Tensor};

@@ -31,6 +31,7 @@ mod cuda;
 mod device;
 #[cfg(feature = "torch")]
 mod diagnostics;
+mod difference;
 #[cfg(feature = "torch")]
 mod ema;
 mod engine;
@@ -100,12 +101,13 @@ pub use bench_inference::InferenceBench;
 pub use bench_train::TrainBench;
 #[cfg(feature = "torch")]
 pub use calibration::{Bin, Calibration, Measured};
-pub use convert::{Difference, FileKind};
+pub use convert::FileKind;
 #[cfg(feature = "torch")]
 pub use cuda::{CudaError, CudaLibrary, load_cuda};
 pub use device::{Device, Precision, UnknownPlace};
 #[cfg(feature = "torch")]
 pub use diagnostics::TensorDiagnostics;
+pub use difference::Difference;
 pub use error::NetError;
 pub use inputs::Inputs;
 #[cfg(feature = "torch")]

@@ -9,33 +9,11 @@ use crate::mode::Mode;
 use crate::tensor_options::TensorOptions;
 use crate::threads::single;
 use crate::tower::{Format, Tower, numbers};
-use crate::{Difference, FileKind, NetError, Shape, Weights, folded};
+use crate::{Difference, NetError, Shape, Weights};
 
-/// Two ways to calculate the same network may differ by so much in a probability or a value. f32 has 24 bits, and each of
-/// some forty layers rounds sums of thousands of products; what was measured stays below a tenth of this, and a network
-/// in bf16 is a hundred times further off.
-const TOLERANCE: f32 = 1e-4;
 /// Positions at a time: a network of 40 blocks and 256 filters takes little memory so.
 const BATCH: usize = 8;
 const CPU: TensorOptions = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };
-
-impl FileKind {
-    /// Makes a file of this kind, and asks what is in it and the network as it is trained about positions: made-up ones
-    /// and those given.
-    ///
-    /// # Errors
-    /// [`NetError::Differs`] when they answer differently, a layer that such a file has no room for, or an example for
-    /// another board.
-    pub fn write(self, weights: &Weights, examples: &[Example]) -> Result<(Vec<u8>, Difference), NetError> {
-        let file = match self {
-            FileKind::Weights => weights.to_bytes(),
-            FileKind::Folded => folded::write(weights),
-            FileKind::LeelaZero => Zero::of_weights(weights)?.to_bytes(),
-        };
-        let difference = self.read_as(&file, Some(weights), examples)?.1;
-        Ok((file, difference))
-    }
-}
 
 /// Compares what was read with the numbers of a file of Leela Zero's, and with the weights that the file was made of.
 pub(crate) fn verify(
@@ -57,22 +35,6 @@ pub(crate) fn verify(
     }
     difference.check()?;
     Ok(difference)
-}
-
-impl Difference {
-    fn or(self, other: Difference) -> Difference {
-        Difference {
-            policy: self.policy.max(other.policy),
-            value: self.value.max(other.value),
-            positions: self.positions.max(other.positions),
-        }
-    }
-
-    fn check(self) -> Result<(), NetError> {
-        // Written so that what is no number is no equality.
-        let equal = self.policy <= TOLERANCE && self.value <= TOLERANCE;
-        if equal { Ok(()) } else { Err(NetError::Differs { difference: self }) }
-    }
 }
 
 /// The planes of made-up positions and of examples, some positions at a time.
@@ -132,41 +94,7 @@ fn largest(a: &[f32], b: &[f32]) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use go::Size;
-
     use super::*;
-
-    fn weights(seed: u64) -> Weights {
-        let plain = Shape::plain(Size::new(5).unwrap());
-        let shape = Shape { blocks: 1, filters: 8, value_hidden: 16, ..plain };
-        Weights::synthetic(shape, seed)
-    }
-
-    #[test]
-    fn a_file_of_another_network_is_refused() {
-        for kind in FileKind::ALL {
-            let (file, _) = kind.write(&weights(1), &[]).unwrap();
-            assert!(kind.read_as(&file, Some(&weights(1)), &[]).is_ok());
-            let error = kind.read_as(&file, Some(&weights(2)), &[]).unwrap_err();
-            assert!(matches!(error, NetError::Differs { .. }), "{error}");
-        }
-    }
-
-    #[test]
-    fn export_check_finds_a_changed_weight() {
-        let slips: [fn(&mut Zero); 4] = [
-            |zero| zero.dense[0].biases.swap(3, 4),
-            |zero| zero.dense[2].biases[0] += 0.002,
-            |zero| zero.convolutions[1].means[0] += 0.01,
-            |zero| zero.convolutions[0].weights[..18].reverse(),
-        ];
-        for (number, slip) in slips.into_iter().enumerate() {
-            let mut zero = Zero::of_weights(&weights(1)).unwrap();
-            slip(&mut zero);
-            let error = FileKind::LeelaZero.read_as(&zero.to_bytes(), Some(&weights(1)), &[]).unwrap_err();
-            assert!(matches!(error, NetError::Differs { .. }), "slip {number}: {error}");
-        }
-    }
 
     #[test]
     fn what_is_no_number_is_no_equality() {
