@@ -176,7 +176,7 @@ fn the_first_signal_asks_to_stop() {
         let mut said = String::new();
         stdout.read_to_string(&mut said).expect("standard output is text");
         assert_eq!((output.status.code(), said.as_str()), (Some(code), "published\n"));
-        assert!(stderr(&output).starts_with("actor stops"), "{}", stderr(&output));
+        assert!(stderr(&output).starts_with("actor shuts down"), "{}", stderr(&output));
     }
 }
 

@@ -15,8 +15,7 @@ use runtime::ResourceArgs;
 use serde::Serialize;
 
 use super::Bench;
-use super::played::{Played, on_threads};
-use super::selfplay::{evaluations, play, total};
+use super::played::{Played, evaluations, on_threads, selfplay, total};
 use super::subject::Subject;
 
 /// Made-up answers that there are. They fit into the nearest cache of a core.
@@ -93,7 +92,7 @@ fn of_thread(
     let cached = Timed { inner: Cached::new(network, shape.size, cache), spent: Rc::clone(&submitting) };
     let mut evaluator = Instrumented::new(cached, Arc::clone(&stats));
     let began = Instant::now();
-    let played = play(&mut evaluator, &stats, config, thread, time)?;
+    let played = selfplay(&mut evaluator, &stats, config, thread, time)?;
     let all = began.elapsed();
     let [planes, submitting] = [planes, submitting].map(|spent| spent.get().div_duration_f64(all));
     Ok(Measured { played, planes, submitting })

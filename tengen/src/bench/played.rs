@@ -4,11 +4,12 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use config::RunConfig;
 use mcts::Evaluator;
-use play::{BatchedGame, EvaluatorCounts, EvaluatorStats, Selfplay};
+use play::{BatchedGame, EvaluatorCounts, EvaluatorStats, Selfplay, SelfplaySpec};
 use record::GameRecord;
 
-use super::clock::{Spent, Stopwatch};
+use super::clock::{Rate, Spent, Stopwatch};
 
 /// With fewer games ended their rate says little: its error is then more than a fifth.
 const ENOUGH_GAMES: usize = 25;
@@ -58,9 +59,24 @@ impl BatchedGame for Counted<'_> {
     }
 }
 
+/// Self-play on one thread for a time, with an evaluator that counts into `stats`.
+pub(super) fn selfplay(
+    evaluator: &mut dyn Evaluator,
+    stats: &EvaluatorStats,
+    config: &RunConfig,
+    thread: usize,
+    time: Duration,
+) -> anyhow::Result<Played> {
+    let config = config.at(0);
+    let mut started = (0..).map(|index| SelfplaySpec::new(&config, "made-up", &thread.to_string(), index, None));
+    let mut start = || started.next().map(Selfplay::new);
+    let slots = config.selfplay.batch / config.search.leaves;
+    play(&mut [evaluator], stats, slots, &mut start, time)
+}
+
 /// Plays for a quarter of the time to get the games apart from each other, and then for the time that counts. The models
 /// count into `stats`.
-pub(super) fn play(
+fn play(
     models: &mut [&mut dyn Evaluator],
     stats: &EvaluatorStats,
     slots: usize,
@@ -102,4 +118,17 @@ pub(super) fn on_threads<T: Send>(
         let threads: Vec<_> = (0..threads).map(|thread| scope.spawn(move || work(thread))).collect();
         threads.into_iter().map(|thread| thread.join().expect("a measurement does not panic")).collect()
     })
+}
+
+/// Of several threads together.
+pub(super) fn total(rates: &[Rate]) -> Rate {
+    rates.iter().fold(Rate::default(), |mut sum, rate| {
+        sum += *rate;
+        sum
+    })
+}
+
+/// Positions that a thread evaluated.
+pub(super) fn evaluations(played: &Played) -> Rate {
+    Rate { count: played.counts.evaluations as f64, spent: played.spent }
 }

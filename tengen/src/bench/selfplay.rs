@@ -7,7 +7,7 @@ use std::time::Duration;
 use config::RunConfig;
 use mcts::Evaluator;
 use net::{InferenceBench, Model, Precision};
-use play::{Cached, EvaluatorCounts, EvaluatorStats, Instrumented, Selfplay, SelfplaySpec};
+use play::{Cached, EvaluatorCounts, EvaluatorStats, Instrumented};
 use runtime::{Classify, ResourceArgs};
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use super::Bench;
 use super::clock::Rate;
 use super::network::model;
 use super::null_network;
-use super::played::{self, Played, games_per_second, on_threads, per_second};
+use super::played::{Played, evaluations, games_per_second, on_threads, per_second, selfplay, total};
 use super::subject::{Subject, SubjectArgs, Tower};
 
 /// Arguments of `tengen bench selfplay`.
@@ -123,13 +123,6 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     })
 }
 
-pub(super) fn total(rates: &[Rate]) -> Rate {
-    rates.iter().fold(Rate::default(), |mut sum, rate| {
-        sum += *rate;
-        sum
-    })
-}
-
 fn bare(model: &Model, batch: usize, time: Duration) -> anyhow::Result<Rate> {
     let mut network = InferenceBench::of(model);
     // libtorch prepares its kernels in the first evaluations.
@@ -138,38 +131,12 @@ fn bare(model: &Model, batch: usize, time: Duration) -> anyhow::Result<Rate> {
 }
 
 /// Self-play with a network on one thread for a time.
-pub(super) fn of_thread(
-    model: &Model,
-    config: &RunConfig,
-    cache: usize,
-    thread: usize,
-    time: Duration,
-) -> anyhow::Result<Played> {
+fn of_thread(model: &Model, config: &RunConfig, cache: usize, thread: usize, time: Duration) -> anyhow::Result<Played> {
     let stats = Arc::new(EvaluatorStats::default());
-    play(&mut evaluator(model, cache, &stats), &stats, config, thread, time)
-}
-
-/// Self-play on one thread for a time, with an evaluator that counts into `stats`.
-pub(super) fn play(
-    evaluator: &mut dyn Evaluator,
-    stats: &EvaluatorStats,
-    config: &RunConfig,
-    thread: usize,
-    time: Duration,
-) -> anyhow::Result<Played> {
-    let config = config.at(0);
-    let mut started = (0..).map(|index| SelfplaySpec::new(&config, "made-up", &thread.to_string(), index, None));
-    let mut start = || started.next().map(Selfplay::new);
-    let slots = config.selfplay.batch / config.search.leaves;
-    played::play(&mut [evaluator], stats, slots, &mut start, time)
+    selfplay(&mut evaluator(model, cache, &stats), &stats, config, thread, time)
 }
 
 /// The evaluator of a thread of self-play.
 fn evaluator(model: &Model, cache: usize, stats: &Arc<EvaluatorStats>) -> impl Evaluator + use<> {
     Instrumented::new(Cached::new(model.network(), model.shape().size, cache), Arc::clone(stats))
-}
-
-/// Positions that a thread evaluated.
-pub(super) fn evaluations(played: &Played) -> Rate {
-    Rate { count: played.counts.evaluations as f64, spent: played.spent }
 }
