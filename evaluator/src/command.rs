@@ -144,7 +144,7 @@ impl Args {
     fn resources(&self) -> anyhow::Result<Resources> {
         let device = self.resources.device.parse().misconfigured()?;
         let backend = Backend::open(device, Precision::Auto)?;
-        backend.log(self.resources.threads());
+        backend.log("inference", self.resources.threads());
         runtime::metrics::DEVICE.inform(&backend.labels());
         Ok(Resources {
             device,

@@ -56,7 +56,7 @@ pub enum EvaluatorError {
         found: Box<Identity>,
     },
     /// One game after the other came to nothing.
-    #[error("{games} games of {first} and {second} in a row came to nothing, the last one because {reason}")]
+    #[error("{games} consecutive games of {first} and {second} were void; last error: {reason}")]
     Voids {
         /// One of the players.
         first: String,

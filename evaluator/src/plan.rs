@@ -174,7 +174,7 @@ fn planned(rated: &RatedRun, newest: u32, turn: usize, margin: Option<f64>) -> R
     let bridged = bridge.map(|(first, second)| (first, second, "between two models that are far apart".to_owned()));
     let Some((first, second, reason)) = bridged.or_else(chosen) else { return Ok(None) };
     let [first, second] = pair(rated, first, second);
-    tracing::debug!(%first, %second, "paired: {reason}");
+    tracing::debug!(%first, %second, %reason, "paired");
     let played = rated.score([&first, &second])?.games;
     let pair = Planned { first, second, games: played + games as u64 };
     Ok(Some(rated.run().pairings().remember(newest, turn, &pair)?))

@@ -117,7 +117,7 @@ impl Schedule for Uncertain {
         };
         self.waiting = None;
         let players = [&proposal.first, &proposal.second];
-        tracing::info!(first = %players[0], second = %players[1], "paired: {}", proposal.reason);
+        tracing::info!(first = %players[0], second = %players[1], reason = %proposal.reason, "paired");
         let games = per_pair(session.arena.rated());
         session.report(Event::Begun { players: players.map(PlayerId::clone), games });
         if session.play_proposed(&proposal)? {

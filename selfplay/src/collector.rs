@@ -109,8 +109,10 @@ fn log(job: &Job, totals: &Totals) {
         let Search { visits, gumbel_moves, .. } = search;
         tracing::warn!(
             %model,
-            "searches look one move ahead (mean depth {depth:.2}): {visits} visits are spread over {gumbel_moves} moves; with fewer \
-             search.gumbel_moves or more search.visits they read on"
+            mean_depth = depth,
+            visits,
+            gumbel_moves,
+            "searches look one move ahead; decrease search.gumbel_moves or increase search.visits"
         );
     }
 }

@@ -83,7 +83,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     args.service.start("selfplay", Some(name.as_str()), stop)?;
     let device: Device = args.resources.device.parse().misconfigured()?;
     let backend = Backend::open(device, Precision::Auto)?;
-    backend.log(args.resources.threads());
+    backend.log("inference", args.resources.threads());
     runtime::metrics::DEVICE.inform(&backend.labels());
     let models = Models::new(Store::open(&args.store.store)?);
     let run = models.store().run(&name);

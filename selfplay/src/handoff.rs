@@ -37,7 +37,7 @@ impl InProgressGames {
         let taken =
             match run.in_progress().take(&job.worker, |number| job.follow_latest || number == job.model.number()) {
                 Err(error @ StoreError::Damaged { .. }) => {
-                    tracing::warn!("games that were left are lost: {error}");
+                    tracing::warn!(%error, "handed-off games are damaged");
                     return Ok(0);
                 }
                 taken => taken?,
@@ -49,7 +49,8 @@ impl InProgressGames {
         let games: Vec<Selfplay> = match taken.games.into_iter().map(resume).collect() {
             Ok(games) => games,
             Err(why) => {
-                tracing::warn!("{}: cannot resume games in progress: {why}", run.in_progress().name(&taken.file));
+                let file = run.in_progress().name(&taken.file);
+                tracing::warn!(%file, error = %why, "cannot resume games in progress");
                 run.in_progress().give_back(&job.worker, &taken.file)?;
                 return Ok(0);
             }

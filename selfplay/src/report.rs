@@ -50,7 +50,8 @@ impl Reporter<Event> for Console {
                     job.bar.finish();
                 }
                 let Progress { finished, games, .. } = progress;
-                tracing::info!(model = %job.model, games = finished, published = games, "{}", rates(&progress));
+                let rates = rates(&progress);
+                tracing::info!(model = %job.model, games = finished, published = games, rates, "played");
             }
             Event::PutDown { left, abandoned } => put_down(left, abandoned),
         }

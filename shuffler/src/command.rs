@@ -78,7 +78,7 @@ fn compact(run: &Run, least: usize) -> anyhow::Result<()> {
     runtime::print(format!(
         "{archives} new archives of {games} games in {files} files, {deleted} files of games deleted"
     ))?;
-    if left.is_empty() { Ok(()) } else { Err(anyhow!("{} files of games were left where they are", left.len())) }
+    if left.is_empty() { Ok(()) } else { Err(anyhow!("{} files of games were not archived", left.len())) }
 }
 
 fn once(args: &Args, run: &Run) -> anyhow::Result<()> {

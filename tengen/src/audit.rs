@@ -45,8 +45,9 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         repair(&run, &findings)?;
         findings = audit(&run, &config, stop)?;
     } else if findings.can_be_repaired() {
-        let (files, name) = (findings.damaged.len() + findings.damaged_unfinished.len(), run.name());
-        tracing::info!(files, "tengen audit {name} --repair moves damaged files of games to quarantine");
+        let files = findings.damaged.len() + findings.damaged_unfinished.len();
+        let command = format!("tengen audit {} --repair", run.name());
+        tracing::info!(files, command, "a repair moves damaged files of games to quarantine");
     }
     for problem in &findings.problems {
         runtime::print(problem)?;

@@ -88,7 +88,7 @@ impl fmt::Display for Report {
         let none = || "none".to_owned();
         let path = |path: &std::path::PathBuf| path.display().to_string();
         let device = match &self.backend {
-            Ok(backend) => format!("{}, {}", backend.device, backend.precision),
+            Ok(backend) => format!("{}, {} with {}", backend.device, backend.precision, backend.instruction_set),
             Err(error) => error.clone(),
         };
         let fault = if libtorch.fault { " (FAULT: CUDA or a driver is installed)" } else { "" };
@@ -98,7 +98,10 @@ impl fmt::Display for Report {
             ("system", host.system.clone()),
             ("cpu", format!("{}, {} cores", host.cpu, host.cores)),
             ("memory", format!("{}, {} available", gibibytes(host.memory), gibibytes(host.memory_available))),
-            ("instruction set", format!("{}, of {} that the cpu has", self.instruction_set, self.cpu_instruction_set)),
+            (
+                "instruction set",
+                format!("{} in libtorch, of {} in the CPU", self.instruction_set, self.cpu_instruction_set),
+            ),
             ("libtorch", libtorch.version.clone().unwrap_or_else(|| "unknown".to_owned())),
             ("libtorch folder", libtorch.folder.as_ref().map_or_else(none, path)),
             ("cuda library", libtorch.cuda_library.clone()),

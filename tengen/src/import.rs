@@ -52,7 +52,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         importer.file(path, stop)?;
     }
     let ImportTotals { games, positions, known, skipped } = importer.totals;
-    runtime::print(format!("imported {games} games with {positions} positions, {known} were there, left out {skipped}"))
+    runtime::print(format!("imported {games} games with {positions} positions, {known} duplicates, {skipped} skipped"))
 }
 
 /// The games that need not be imported again.

@@ -42,7 +42,8 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device = args.resources.device.parse().misconfigured()?;
     args.service.start("tengen", Some(name.as_str()), stop)?;
     let backend = Backend::open(device, Precision::Auto)?;
-    backend.log(args.resources.threads());
+    backend.log("inference", args.resources.threads());
+    Backend::of_training(device, Precision::Auto)?.log("training", args.resources.threads());
     runtime::metrics::DEVICE.inform(&backend.labels());
     let store = Store::open(store)?;
     let run = store.run(&name);

@@ -18,6 +18,10 @@ fn a_machine_that_works_is_described_in_text_and_json() {
     {
         assert!(text.lines().any(|line| line.starts_with(name)), "{name} is missing:\n{text}");
     }
+    // Inference does not follow oneDNN's instruction set.
+    let set = cpu::InstructionSet::best().to_string();
+    let device = text.lines().find(|line| line.starts_with("device")).unwrap();
+    assert!(device.ends_with(&format!("cpu, int16 with {set}")), "{device}");
     let json = succeed(&mut doctor(&store, &["--device", "cpu", "--json"]));
     let found: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(found["backend"]["Ok"]["device"], "cpu", "{json}");

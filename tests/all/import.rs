@@ -26,13 +26,13 @@ fn games_of_people_become_games_of_a_run() {
     let store = TestStore::new();
     let sample = repository().join(SAMPLE);
     let said = succeed(&mut import(&store, &[&sample]));
-    assert_eq!(said, "imported 20 games with 4627 positions, 0 were there, left out 0\n");
+    assert_eq!(said, "imported 20 games with 4627 positions, 0 duplicates, 0 skipped\n");
     sound(&store);
     // Again, and under another name.
     let copy = store.path().join("copy.sgf");
     fs::copy(&sample, &copy).unwrap();
     let said = succeed(&mut import(&store, &[&sample, &copy]));
-    assert_eq!(said, "imported 0 games with 0 positions, 40 were there, left out 0\n");
+    assert_eq!(said, "imported 0 games with 0 positions, 40 duplicates, 0 skipped\n");
     let shuffled = succeed(store.program("shuffler").args(["--run", "human", "--once"]));
     assert!(shuffled.contains("640 examples for model 1"), "{shuffled}");
     sound(&store);
@@ -65,7 +65,7 @@ fn records_that_are_of_no_use_are_listed() {
         let found = said.lines().find(|said| said.contains(&line));
         assert!(found.is_some_and(|found| found.contains(why)), "{line}{why}:\n{said}");
     }
-    assert!(said.contains("imported 20 games") && said.contains("left out 11"), "{said}");
+    assert!(said.contains("imported 20 games") && said.contains("11 skipped"), "{said}");
     sound(&store);
 }
 

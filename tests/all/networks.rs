@@ -52,7 +52,7 @@ fn a_model_goes_through_files_of_every_kind_into_other_runs() {
     for (kind, name) in [("weights", "a.safetensors.gz"), ("folded", "b.safetensors"), ("leela-zero", "c.txt.gz")] {
         let file = beside(&store, name);
         let said = succeed(&mut trainer(&store, &["export", "--model", "old", "--format", kind, "--out", &file]));
-        assert!(said.contains(&format!("old-1 is now {file}, {kind}; it answers as before: ")), "{said}");
+        assert!(said.contains(&format!("old-1 is now {file}, {kind}; largest differences of its output: ")), "{said}");
         // Made-up positions and those of the games.
         let positions: usize = said.trim().rsplit(' ').nth(1).unwrap().parse().unwrap();
         assert!(positions > 30, "{said}");
@@ -86,7 +86,7 @@ fn a_run_that_begins_with_another_runs_model_goes_on_by_itself() {
     let said = succeed(store.program("tengen").args(["audit", "new"]));
     assert!(said.contains(": 0 problems"), "{said}");
     let (code, said) = fail(&mut trainer(&store, &["--run", "new", "bootstrap", "--from", "old-1"]));
-    assert!(code == 2 && said.contains("new-2 is there already: only a run without models can begin"), "{said}");
+    assert!(code == 2 && said.contains("new-2 exists; only a run without models can start"), "{said}");
 }
 
 #[test]
@@ -124,7 +124,13 @@ fn games_of_people_make_a_first_model() {
     let output = bootstrap.args(["--steps", "4", "--sgf"]).arg(&sample).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
-    for words in ["step 0, ", "step 2, ", "step 4, ", "unseen positions top move", "(a constant has "] {
+    for words in [
+        "unseen games step=0 ",
+        "unseen games step=2 ",
+        "unseen games step=4 ",
+        "losses=\"top move ",
+        "(a constant has ",
+    ] {
         assert!(said.contains(words), "{words}: {said}");
     }
     let metadata = store.run("people").models().metadata(1).unwrap();
@@ -144,7 +150,7 @@ fn a_run_is_measured_on_games_of_people() {
     let output = tengen.args(["--set", "evaluate.pairs_per_model=0"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
-    for words in ["human games for evaluation", "positions=36", "left_out=1", "human games: top move "] {
+    for words in ["human games for evaluation", "positions=36", "left_out=1", "losses=\"top move "] {
         assert!(said.contains(words), "{words}: {said}");
     }
     let logs = store.run("tiny").logs().list().unwrap();

@@ -59,7 +59,7 @@ pub(crate) fn run(
     };
     let Some(metadata) = metadata else { return Ok(()) };
     let origin = metadata.origin.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
-    tracing::info!(model = %metadata.id(), step = metadata.step, "published, made of {origin}");
+    tracing::info!(model = %metadata.id(), step = metadata.step, origin, "published");
     Ok(())
 }
 
@@ -90,7 +90,7 @@ fn learn(
         Ok((files::name(path), bytes))
     };
     let people = HumanGames::read(config, &args.sgf.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?)?;
-    people.left_out().iter().for_each(|why| tracing::warn!("{why}"));
+    people.left_out().iter().for_each(|why| tracing::warn!(%why, "skipped games of a collection"));
     let (games, positions, unseen) = (people.games(), people.positions(), people.unseen_games());
     tracing::info!(games, positions, unseen_games = unseen, left_out = people.left_out().len(), "human games");
     if unseen == 0 {
@@ -100,19 +100,10 @@ fn learn(
     let metadata =
         bootstrap(run, config, (beginning, &people), options, train_device, stop, &mut |event| match event {
             BootstrapEvent::Step { step, .. } => bar.set(step),
-            BootstrapEvent::Look { .. } => tracing::info!("{}", said(&event)),
+            BootstrapEvent::Look { step, time, examples, losses, constant } => {
+                let (time, losses) = (format::duration(time), of_people(&losses, constant));
+                tracing::info!(step, time, examples, losses, "unseen games");
+            }
         })?;
     Ok(metadata)
-}
-
-/// What is seen of unseen games, for people.
-fn said(event: &BootstrapEvent) -> String {
-    match event {
-        BootstrapEvent::Step { step, .. } => format!("step {step}"),
-        BootstrapEvent::Look { step, time, examples, losses, constant } => format!(
-            "step {step}, {}: on {examples} unseen positions {}",
-            format::duration(*time),
-            of_people(losses, *constant)
-        ),
-    }
 }

@@ -87,7 +87,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let train_device = TrainDevice { device, precision: args.precision, threads: args.resources.threads() };
     if trains(args.command.as_ref()) {
         let backend = Backend::of_training(device, args.precision)?;
-        backend.log(train_device.threads);
+        backend.log("training", train_device.threads);
         runtime::metrics::DEVICE.inform(&backend.labels());
     }
     let models = Models::new(Store::open(&args.store.store)?);

@@ -76,7 +76,7 @@ pub enum TrainerError {
     #[error(transparent)]
     Model(#[from] ModelError),
     /// A run that is to begin with a model, and has begun.
-    #[error("{newest} is there already: only a run without models can begin with one from elsewhere")]
+    #[error("{newest} exists; only a run without models can start from another model")]
     HasModels {
         /// The newest model of the run.
         newest: ModelId,

@@ -84,7 +84,7 @@ pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
     let written = kind.write(&weights, &positions(&run)?);
     let (file, difference) = written.with_context(|| format!("{id} as {kind}"))?;
     write(&args.out, &file)?;
-    runtime::print(format!("{id} is now {out}, {kind}; it answers as before: {difference}"))?;
+    runtime::print(format!("{id} is now {out}, {kind}; largest differences of its output: {difference}"))?;
     if kind == FileKind::LeelaZero && !is_common(weights.shape()) {
         tracing::warn!(
             "leelaz is made for 19x19, heads of 2 and 1 planes and 256 hidden values unless it is built otherwise"
@@ -134,7 +134,7 @@ fn positions(run: &Run) -> Result<Vec<Example>, StoreError> {
     let Some(file) = run.games().files_since(newest.saturating_sub(1))?.pop() else { return Ok(Vec::new()) };
     let examples = match run.examples().read(&file) {
         Err(error) if error.is_damage() => {
-            tracing::warn!("passing over a file of examples: {error}");
+            tracing::warn!(%error, "skipped a damaged file of examples");
             return Ok(Vec::new());
         }
         examples => examples?.to_examples(),

@@ -167,7 +167,7 @@ impl<'a> GenerationTrainer<'a> {
             diagnostics,
         };
         for alarm in checkup.alarms() {
-            tracing::warn!(step, "{alarm}");
+            tracing::warn!(step, %alarm, "health check");
             journal.alarm(step, &alarm);
         }
         let calibration_error = measured.calibration.error() as f32;

@@ -105,9 +105,9 @@ impl ReferenceArgs {
         tracing::info!(games, positions, left_out = reference.left_out(), "human games for evaluation");
         if reference.was_learned_from(run)? {
             tracing::warn!(
-                "the first model of {} was trained on {}: its accuracy on these games is biased",
-                run.name(),
-                path.display()
+                run = %run.name(),
+                file = %path.display(),
+                "the first model was trained on the human games for evaluation; its accuracy is biased"
             );
         }
         Ok(Some(reference))

@@ -57,13 +57,13 @@ impl Reporter<Progress> for Console {
                 metrics::HOLDOUT_CALIBRATION.set(calibration_error);
                 metrics::HOLDOUT_ACCURACY.set(losses.accuracy);
                 gauges(metrics::HOLDOUT_LOSS, &losses);
-                tracing::info!(examples, "holdout: {}, calibration error {calibration_error:.3}", shortly(&losses));
+                tracing::info!(examples, losses = shortly(&losses), calibration_error, "holdout");
             }
             Progress::Human { examples, losses, constant, .. } => {
                 metrics::HUMAN_VALUE_ERROR.set(losses.value_error);
                 metrics::HUMAN_ACCURACY.set(losses.accuracy);
                 metrics::HUMAN_TOP_THREE.set(losses.top_three);
-                tracing::info!(examples, "human games: {}", of_people(&losses, constant));
+                tracing::info!(examples, losses = of_people(&losses, constant), "human games");
             }
             Progress::Published { generation, .. } => {
                 metrics::NEWEST_MODEL.set(generation);

@@ -85,7 +85,8 @@ pub(crate) fn resume(
         tracing::warn!(
             checkpoint = checkpoint.step,
             of_model = progress.generation,
-            "the newest checkpoint does not lead to model {generation}; going on from the weights of its predecessor"
+            generation,
+            "the newest checkpoint is of another model; training starts from the weights of the last one"
         );
     }
     let trainer = match generation.checked_sub(1).filter(|&parent| parent > 0) {
@@ -155,7 +156,7 @@ fn grown(weights: &Weights, config: &RunConfig, generation: u32) -> Result<Weigh
     }
     let wanted = Shape::new(&config.game, &config.network_of(generation))?.with_planes_like(weights.shape());
     let weights = weights.grown(wanted, config.seed)?;
-    tracing::info!("from model {generation} on the network has {}", weights.shape());
+    tracing::info!(generation, network = %weights.shape(), "network grown");
     Ok(weights)
 }
 

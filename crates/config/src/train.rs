@@ -112,7 +112,7 @@ pub struct Grow {
     pub blocks: usize,
     /// As `network.filters`, no fewer than before.
     pub filters: usize,
-    /// As `network.inputs`: as before, or "tactics" after "features".
+    /// As `network.inputs`: unchanged, or "tactics" after "features".
     pub inputs: Inputs,
 }
 

@@ -69,10 +69,10 @@ impl Backend {
         }
     }
 
-    /// Logs it, as a stage does when it starts.
-    pub fn log(&self, threads: usize) {
+    /// Logs it for `work` (inference or training), as a stage does when it starts.
+    pub fn log(&self, work: &str, threads: usize) {
         let Backend { device, precision, instruction_set, cpu_instruction_set, libtorch } = self;
-        tracing::info!(device, precision, instruction_set, cpu_instruction_set, libtorch, threads, "device");
+        tracing::info!(device, precision, instruction_set, cpu_instruction_set, libtorch, threads, work, "device");
     }
 
     /// The fields by name, as labels of a metric.

@@ -93,7 +93,7 @@ pub enum NetError {
     BadNumber {
         /// Name of the tensor.
         tensor: String,
-        /// TensorOptions of the number in the tensor, from 0.
+        /// Index of the number in the tensor, from 0.
         index: usize,
         /// The number.
         value: f32,
@@ -142,9 +142,9 @@ pub enum NetError {
         loss: f32,
     },
     /// The network answered with something that is no number.
-    #[error("the network's answer for position {row} of the batch is not a number")]
+    #[error("the network output for position {row} of the batch is not a number")]
     BadAnswer {
-        /// TensorOptions in the batch, from 0.
+        /// Index in the batch, from 0.
         row: usize,
     },
     /// No GPU can be used, for libtorch is the one for CPUs.
@@ -216,7 +216,7 @@ pub enum NetError {
         found: String,
     },
     /// A file that does not play as the network does.
-    #[error("the file does not answer as the network does; they differ by {difference}")]
+    #[error("the outputs of the file and the network differ by {difference}")]
     Differs {
         /// By how much.
         difference: Difference,

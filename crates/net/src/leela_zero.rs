@@ -109,7 +109,7 @@ impl Dense {
     }
 }
 
-/// TensorOptions of a point or a move in Leela Zero's order; the same again leads back. The pass stays where it is.
+/// Index of a point or a move in Leela Zero's order; the same again leads back. The pass stays where it is.
 fn other_order(size: Size, index: usize) -> usize {
     let (row, column) = (index / size.side(), index % size.side());
     if index < size.area() { (size.side() - 1 - row) * size.side() + column } else { index }

@@ -70,8 +70,8 @@ impl Progress {
             rate = format::rate(state.done, took),
             took = format::duration(took),
             note = noted(&state),
-            "{} done",
-            self.label
+            task = self.label,
+            "finished"
         );
     }
 
@@ -87,8 +87,8 @@ impl Progress {
             rate = format::rate(state.done, took),
             left = self.left(state.done, took).map(format::duration),
             note = noted(state),
-            "{}",
-            self.label
+            task = self.label,
+            "progress"
         );
     }
 

@@ -43,6 +43,6 @@ fn end_after(name: &'static str, limit: Duration) {
         signal_hook::low_level::exit(ExitClass::Preempted.code().into());
     });
     if let Err(error) = late {
-        tracing::warn!(%error, "stopping may take longer than {}", format::duration(limit));
+        tracing::warn!(%error, limit = %format::duration(limit), "shutdown may take longer than the limit");
     }
 }

@@ -76,5 +76,5 @@ fn games_go_into_archives_when_asked_to() {
     play(&run, 0, 40, 60);
     let damaged = folder.path().join("r/examples/000000/w-0000000000050.parquet");
     std::fs::write(damaged, "PAR1").unwrap();
-    ended(&shuffler(&folder, &["--run", "r", "--compact=1"]), 1, "1 files of games were left where they are");
+    ended(&shuffler(&folder, &["--run", "r", "--compact=1"]), 1, "1 files of games were not archived");
 }

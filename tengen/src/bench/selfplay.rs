@@ -26,7 +26,7 @@ pub(super) struct Args {
     /// Precision of inference: auto, int16 (CPU), f32 or bf16
     #[arg(long, default_value = "auto", value_name = "PRECISION")]
     precision: Precision,
-    /// Play with a network that costs nothing: planes are written, and answers made up
+    /// Replace the network by fixed outputs; planes are still written
     #[arg(long, conflicts_with = "precision")]
     null_network: bool,
     #[command(flatten)]

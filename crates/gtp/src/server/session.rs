@@ -177,6 +177,6 @@ pub(super) fn enough(is_enough: bool) -> ControlFlow<()> {
 }
 
 pub(super) fn failed(error: &PlayerError) -> Failure {
-    tracing::error!(%error, "the player has no answer");
+    tracing::error!(%error, "the player failed");
     Failure::Player(error.to_string())
 }
