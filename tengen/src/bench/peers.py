@@ -1,6 +1,6 @@
 """Measures how fast another inference library evaluates a network: the side of tengen bench network --against that is Python.
 
-    python3 - ENGINE NETWORK.onnx PLANES BATCH FILE.planes
+    python3 -c SCRIPT ENGINE NETWORK.onnx PLANESxSIDExSIDE BATCH FILE
 
 ENGINE is onnxruntime, openvino or openvino-bf16. Answers on standard output: first a line with the library's version,
 then for each number of seconds on standard input the batches that one thread evaluated in that time, and the seconds it took.
