@@ -40,12 +40,10 @@ impl FromStr for Scoring {
 }
 
 impl Game {
-    /// Black's points minus White's, before komi.
+    /// Black's area minus White's, before komi; no stone is taken as dead.
     pub fn score(&self, scoring: Scoring) -> i32 {
-        match scoring {
-            Scoring::PassAlive => self.score_pass_alive(),
-            Scoring::Area => self.area_score(),
-        }
+        let area = self.area(scoring);
+        area.black.len() as i32 - area.white.len() as i32
     }
 
     /// Whether the game has ended: by two passes, or because every point is decided.
@@ -53,17 +51,8 @@ impl Game {
         self.passed_out() || scoring == Scoring::PassAlive && self.all_pass_alive()
     }
 
-    /// Black's area minus White's: stones and the empty points that reach only one colour; no stone is taken as dead.
-    pub fn area_score(&self) -> i32 {
-        balance(&self.position().area())
-    }
-
-    /// Black's area minus White's, where pass-alive regions count wholly for their owner.
-    pub fn score_pass_alive(&self) -> i32 {
-        balance(&self.area(Scoring::PassAlive))
-    }
-
-    /// The points that count for each player.
+    /// The points that count for each player: their stones and the empty points that reach only one colour. With
+    /// [`Scoring::PassAlive`] regions that are pass-alive count wholly for their owner.
     pub fn area(&self, scoring: Scoring) -> Stones {
         let area = self.position().area();
         if scoring == Scoring::Area {
@@ -87,8 +76,4 @@ impl Position {
         let [black, white] = Color::BOTH.map(|color| self.stones().of(color).reach(&empty, self.size()));
         Stones { black: self.stones().black | (black - white), white: self.stones().white | (white - black) }
     }
-}
-
-fn balance(area: &Stones) -> i32 {
-    area.black.len() as i32 - area.white.len() as i32
 }

@@ -13,7 +13,7 @@ fn points(side: usize, names: &str) -> PointSet {
 }
 
 fn check_area(side: usize, diagram: &str, expected: i32) {
-    assert_eq!(game(side, diagram, Black).area_score(), expected, "{diagram}");
+    assert_eq!(game(side, diagram, Black).score(Scoring::Area), expected, "{diagram}");
 }
 
 #[test]
@@ -161,8 +161,8 @@ fn superko_holds_after_two_passes() {
 fn a_finished_game_is_scored() {
     let board =
         ".XX...... / OOXX..... / OOOX...X. / OXX...... / OOXXXXXX. / OOOXOXOXX / .O.OOXOOX / .O.O.OOXX / ......OOO";
-    assert_eq!(game(9, board, Black).area_score() as f32 - 6.5, 1.5);
-    assert_eq!(game(9, &board.replacen(".XX", "XXX", 1), Black).area_score() as f32 - 6.5, 2.5);
+    assert_eq!(game(9, board, Black).score(Scoring::Area) as f32 - 6.5, 1.5);
+    assert_eq!(game(9, &board.replacen(".XX", "XXX", 1), Black).score(Scoring::Area) as f32 - 6.5, 2.5);
 }
 
 #[test]

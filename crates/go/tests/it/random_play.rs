@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use go::{Color, Game, Move, Point, Position, Size, Stones};
+use go::{Color, Game, Move, Point, Position, Scoring, Size, Stones};
 
 use crate::boards::size;
 use crate::dice::Dice;
@@ -103,7 +103,7 @@ fn check_position(game: &Game, past: &Past) -> usize {
     assert_eq!(position.hash(), hash_by_stones(size, position.stones()));
     let built = Position::from_stones(size, position.stones(), game.to_move()).expect("a board of a game");
     assert_eq!(position.canonical(), built.canonical());
-    assert_eq!(game.area_score(), board.area_score());
+    assert_eq!(game.score(Scoring::Area), board.area_score());
     check_legal(game, past)
 }
 

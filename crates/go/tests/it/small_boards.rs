@@ -43,7 +43,7 @@ fn a_2x2_board_can_be_filled_but_for_one_point_and_captured_whole() {
     }
     play(&mut game, "W pass, B A2, W B1");
     assert_eq!(game.captures(White), 3);
-    assert_eq!(game.area_score(), -4);
+    assert_eq!(game.score(Scoring::Area), -4);
 }
 
 /// The longest game is bounded by the number of positions, so that random play without passing must run dry.

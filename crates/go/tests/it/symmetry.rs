@@ -1,6 +1,6 @@
 //! The eight symmetries: a group, and nothing the rules can tell apart.
 
-use go::{Game, Move, Point, PointSet, Position, Symmetry};
+use go::{Game, Move, Point, PointSet, Position, Scoring, Symmetry};
 use proptest::prelude::*;
 
 use crate::boards::{position, size, vertex};
@@ -115,7 +115,7 @@ proptest! {
             let legal: PointSet = symmetry.apply_set(size, &game.legal_points());
             prop_assert_eq!(turned.legal_points(), legal);
         }
-        prop_assert_eq!(turned.area_score(), game.area_score());
+        prop_assert_eq!(turned.score(Scoring::Area), game.score(Scoring::Area));
         prop_assert_eq!(turned.pass_alive(), symmetry.apply_stones(size, &game.pass_alive()));
     }
 }
