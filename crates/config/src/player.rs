@@ -42,8 +42,8 @@ pub enum PlayerRef {
     Newest(RunName, Overrides),
 }
 
-/// Settings of a search that differ from those a model was published with: keys of `[search]`, and `visits`, the visits
-/// for each move of a match. Ordered by key.
+/// Settings that differ from those a model was published with: keys of `[search]`; `visits`, the visits for each move of a
+/// match; `precision`, the numbers its network computes with. Ordered by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Overrides(BTreeMap<String, String>);
 
@@ -65,6 +65,8 @@ pub enum PlayerIdError {
 
 /// The key for the visits of a match, which are no key of `[search]`.
 const VISITS: &str = "visits";
+/// The key for the precision of inference, which is no key of a configuration.
+const PRECISION: &str = "precision";
 
 impl EngineName {
     /// The name.
@@ -82,13 +84,19 @@ impl Overrides {
         self.0.is_empty()
     }
 
-    /// The configuration with these settings, checked.
+    /// The precision of inference, as typed.
+    pub fn precision(&self) -> Option<&str> {
+        self.0.get(PRECISION).map(String::as_str)
+    }
+
+    /// The configuration with these settings, checked, except for the precision.
     ///
     /// # Errors
     /// An unknown key, or a value of the wrong type or out of range.
     pub fn apply(&self, config: &RunConfig) -> Result<RunConfig, ConfigError> {
         let path = |key: &str| if key == VISITS { "evaluate.visits".to_owned() } else { format!("search.{key}") };
-        let overrides: Vec<String> = self.0.iter().map(|(key, value)| format!("{}={value}", path(key))).collect();
+        let keys = self.0.iter().filter(|(key, _)| *key != PRECISION);
+        let overrides: Vec<String> = keys.map(|(key, value)| format!("{}={value}", path(key))).collect();
         RunConfig::from_toml_with(&config.to_toml(), &overrides)
     }
 }
@@ -244,5 +252,13 @@ mod tests {
         let error = "leafs=2".parse::<Overrides>().unwrap().apply(&config).unwrap_err().to_string();
         assert!(error.contains("search.leafs") && error.contains("leaves"), "{error}");
         assert!("leaves=99".parse::<Overrides>().unwrap().apply(&config).is_err());
+    }
+
+    #[test]
+    fn precision_is_no_key_of_a_configuration() {
+        let config = crate::Preset::Minigo.config();
+        let settings: Overrides = "precision=f32+leaves=2".parse().unwrap();
+        assert_eq!((settings.precision(), settings.apply(&config).unwrap().search.leaves), (Some("f32"), 2));
+        assert_eq!(Overrides::NONE.precision(), None);
     }
 }

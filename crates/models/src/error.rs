@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use config::{ConfigError, ModelId, RunName};
 use exit_class::{Classified, ExitClass};
-use net::NetError;
+use net::{NetError, UnknownPlace};
 use store::{Run, StoreError};
 
 use crate::demo;
@@ -72,6 +72,14 @@ pub enum ModelError {
         player: String,
         /// The bad setting.
         source: ConfigError,
+    },
+    /// A precision that there is not.
+    #[error("{player} cannot play: its precision")]
+    Precision {
+        /// The model and the settings.
+        player: String,
+        /// The bad precision.
+        source: UnknownPlace,
     },
     /// A file of weights that cannot be read.
     #[error("cannot read {}", path.display())]

@@ -29,14 +29,20 @@ impl Model {
             ModelId::Random => Ok(Model::Random),
             ModelId::Trained { number, .. } => {
                 let (_, weights) = run.models().get(*number).map_err(|error| ModelError::of_model(run, id, error))?;
-                Model::of_weights(&id.to_string(), &weights, device, batch)
+                Model::of_weights(&id.to_string(), &weights, device, Precision::Auto, batch)
             }
         }
     }
 
     /// A network from published weights.
-    pub(crate) fn of_weights(name: &str, weights: &[u8], device: Device, batch: usize) -> Result<Model, ModelError> {
-        let opened = net::Model::open(weights, device, Precision::Auto, batch);
+    pub(crate) fn of_weights(
+        name: &str,
+        weights: &[u8],
+        device: Device,
+        precision: Precision,
+        batch: usize,
+    ) -> Result<Model, ModelError> {
+        let opened = net::Model::open(weights, device, precision, batch);
         opened.map(|model| Model::Trained(Box::new(model))).map_err(|source| ModelError::unusable(name, source))
     }
 

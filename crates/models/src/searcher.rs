@@ -34,10 +34,11 @@ impl Searcher {
         Searcher::open_with(models, config, id, &Overrides::NONE, device, batch)
     }
 
-    /// The same with overrides of the search settings.
+    /// The same with overrides of the search settings, and of the precision of inference, which is otherwise
+    /// [`Precision::Auto`].
     ///
     /// # Errors
-    /// As [`Searcher::open`]; an override that is no setting.
+    /// As [`Searcher::open`]; an override that is no setting; a precision that is none or that the device lacks.
     pub fn open_with(
         models: &Models,
         config: &RunConfig,
@@ -47,17 +48,20 @@ impl Searcher {
         batch: usize,
     ) -> Result<Searcher, ModelError> {
         let name = id.to_string();
+        let player = || format!("{id}{overrides}");
+        let precision = overrides.precision().map_or(Ok(Precision::Auto), str::parse);
+        let precision = precision.map_err(|source| ModelError::Precision { player: player(), source })?;
         let (search, model) = match id {
             ModelId::Uniform => (config.search.clone(), Model::Uniform),
             ModelId::Random => (config.search.clone(), Model::Random),
             ModelId::Trained { .. } => {
                 let (metadata, weights) = models.published(id)?;
                 same_board(&name, metadata.size, config)?;
-                (metadata.search, Model::of_weights(&name, &weights, device, batch)?)
+                (metadata.search, Model::of_weights(&name, &weights, device, precision, batch)?)
             }
         };
         let published = RunConfig { search, ..config.clone() };
-        let wrong = |source| ModelError::Settings { player: format!("{id}{overrides}"), source };
+        let wrong = |source| ModelError::Settings { player: player(), source };
         Ok(Searcher::new(name, &overrides.apply(&published).map_err(wrong)?, model))
     }
 
@@ -139,7 +143,8 @@ mod tests {
             Searcher::open_with(&models, &config, &id, overrides, Device::Cpu, 8).map(|found| found.budget())
         };
         assert_eq!(open(&Overrides::NONE).unwrap().visits, config.evaluate.visits);
-        assert_eq!(open(&"visits=7".parse().unwrap()).unwrap().visits, 7);
+        assert_eq!(open(&"visits=7+precision=f32".parse().unwrap()).unwrap().visits, 7);
+        assert!(matches!(open(&"precision=f64".parse().unwrap()), Err(ModelError::Precision { .. })));
         assert!(matches!(open(&"visitz=7".parse().unwrap()), Err(ModelError::Settings { .. })));
     }
 }
