@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Device, InstructionSet, NetError, Precision};
+use crate::{Device, InstructionSet, NetError, Precision, of_inference};
 #[cfg(feature = "torch")]
 use crate::{installation::version, tensor_options::TensorOptions};
 
@@ -31,7 +31,7 @@ impl Backend {
             return Backend::of_training(device, precision);
         }
         let precision = if precision == Precision::F32 { Precision::F32 } else { Precision::Int16 };
-        let set = cpu::InstructionSet::best().to_string();
+        let set = of_inference().to_string();
         Ok(Backend::new("cpu".to_owned(), precision, set))
     }
 
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(training.instruction_set, InstructionSet::in_use().name());
         let backend = Backend::open(Device::Cpu, Precision::Auto).unwrap();
         assert_eq!((backend.device.as_str(), backend.precision.as_str()), ("cpu", "int16"));
-        assert_eq!(backend.instruction_set, cpu::InstructionSet::best().to_string());
+        assert_eq!(backend.instruction_set, of_inference().to_string());
         assert!(backend.libtorch.starts_with("2."), "{backend:?}");
         assert!(backend.labels().iter().all(|(_, value)| !value.is_empty()), "{backend:?}");
         assert!(Backend::open(Device::Cuda(1 << 20), Precision::Auto).unwrap_err().is_of_the_device());

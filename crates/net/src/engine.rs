@@ -8,7 +8,7 @@ use cpu::{InstructionSet, Scales};
 #[cfg(feature = "torch")]
 use tch::Tensor;
 
-use crate::{Device, NetError, Precision, Weights};
+use crate::{Device, NetError, Precision, Weights, of_inference};
 #[cfg(feature = "torch")]
 use crate::{layers::Layers, tensor_options::TensorOptions, threads::single};
 
@@ -44,7 +44,7 @@ impl Engine {
         batch: usize,
     ) -> Result<Engine, NetError> {
         if device.infers_on_cpu(precision)? {
-            return Engine::on_cpu(weights, precision, InstructionSet::best());
+            return Engine::on_cpu(weights, precision, of_inference());
         }
         Engine::of_torch(weights, device, precision, batch)
     }
@@ -172,6 +172,42 @@ mod tests {
                 let apart = largest(&cpu, &torch);
                 // A few roundings of f32 over six layers, with outputs that made-up weights make large.
                 assert!(apart < 1e-4, "{shape}, batch of {batch}: {apart}");
+            }
+        }
+    }
+
+    /// The answers in f32 that the tests of crate `cpu` compare with are libtorch's. `UPDATE_EXPECT=1` writes them anew.
+    #[test]
+    fn fixtures_of_crate_cpu_are_answers_of_libtorch() {
+        use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../cpu/tests/data");
+        let floats = |bytes: &[u8]| -> Vec<f32> {
+            bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+        };
+        let bytes = |floats: &[f32]| -> Vec<u8> { floats.iter().flat_map(|number| number.to_le_bytes()).collect() };
+        for name in ["plain", "branches", "pooled", "features", "all"] {
+            let weights =
+                Weights::from_bytes(&std::fs::read(folder.join(format!("{name}.safetensors"))).unwrap()).unwrap();
+            let path = folder.join(format!("{name}.answers.safetensors"));
+            let file = std::fs::read(&path).unwrap();
+            let stored = SafeTensors::deserialize(&file).unwrap();
+            let (planes, values) = (stored.tensor("planes").unwrap(), stored.tensor("values").unwrap());
+            let batch = values.shape().iter().product();
+            let options = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };
+            let torch = Engine::Torch(Mutex::new(Box::new(Layers::new(&weights, options, batch).unwrap())));
+            let found = answers(&torch, weights.shape(), planes.data(), batch);
+            let policies = stored.tensor("policies").unwrap();
+            if std::env::var_os("UPDATE_EXPECT").is_some() {
+                let [new_policies, new_values] = found.map(|numbers| bytes(&numbers));
+                let tensors = [
+                    ("planes", planes.clone()),
+                    ("policies", TensorView::new(Dtype::F32, policies.shape().to_vec(), &new_policies).unwrap()),
+                    ("values", TensorView::new(Dtype::F32, values.shape().to_vec(), &new_values).unwrap()),
+                ];
+                std::fs::write(path, safetensors::serialize(tensors, None).unwrap()).unwrap();
+            } else {
+                let apart = largest(&found, &[floats(policies.data()), floats(values.data())]);
+                assert!(apart < 1e-5, "{name}: {apart}");
             }
         }
     }

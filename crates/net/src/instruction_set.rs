@@ -1,4 +1,5 @@
-//! The instruction sets of x86-64 that the kernels of oneDNN, libtorch's library for CPUs, are written for.
+//! The instruction sets of x86-64 that the kernels of oneDNN, libtorch's library for CPUs, are written for, and the bound
+//! that its variable sets for crate `cpu`, too.
 
 use std::env;
 use std::fmt;
@@ -23,6 +24,29 @@ pub enum InstructionSet {
     Avx512CoreBf16,
 }
 
+/// What `ONEDNN_MAX_CPU_ISA` asks for, if it is set.
+fn asked_for() -> Option<String> {
+    BOUNDS.iter().find_map(|name| env::var(name).ok())
+}
+
+/// The instruction set of crate `cpu`: the fastest of the processor within the bound of `ONEDNN_MAX_CPU_ISA`, so that one
+/// variable makes a larger machine act as a smaller one.
+pub fn of_inference() -> cpu::InstructionSet {
+    let bound = asked_for().and_then(|text| inference_bound(&text)).unwrap_or(cpu::InstructionSet::Avx512Vnni);
+    cpu::InstructionSet::available().take_while(|&set| set <= bound).last().unwrap_or(cpu::InstructionSet::Portable)
+}
+
+/// The bound for crate `cpu` that a value of the variable means.
+fn inference_bound(text: &str) -> Option<cpu::InstructionSet> {
+    match text.to_lowercase().as_str() {
+        "avx512_core" => Some(cpu::InstructionSet::Avx512),
+        "avx512_core_vnni" => Some(cpu::InstructionSet::Avx512Vnni),
+        other => InstructionSet::bound(other).map(|bound| {
+            if bound < InstructionSet::Avx2 { cpu::InstructionSet::Portable } else { cpu::InstructionSet::Avx2 }
+        }),
+    }
+}
+
 impl InstructionSet {
     /// All of them, the smallest first.
     pub const ALL: [InstructionSet; 6] = [
@@ -41,7 +65,7 @@ impl InstructionSet {
 
     /// The one that oneDNN uses: that of the processor, or a smaller one that `ONEDNN_MAX_CPU_ISA` asks for.
     pub fn in_use() -> InstructionSet {
-        let bound = BOUNDS.iter().find_map(|name| env::var(name).ok()).and_then(|text| InstructionSet::bound(&text));
+        let bound = asked_for().and_then(|text| InstructionSet::bound(&text));
         bound.map_or(InstructionSet::of_cpu(), |bound| bound.min(InstructionSet::of_cpu()))
     }
 
@@ -109,5 +133,16 @@ mod tests {
             assert_eq!(InstructionSet::bound(text), None, "{text}");
         }
         assert!(InstructionSet::in_use() <= InstructionSet::of_cpu());
+    }
+
+    #[test]
+    fn bounds_hold_for_inference_as_well() {
+        use cpu::InstructionSet::{Avx2, Avx512, Avx512Vnni, Portable};
+        let names = [("sse41", Portable), ("AVX", Portable), ("AVX2", Avx2), ("avx2_vnni", Avx2)];
+        for (text, set) in names.into_iter().chain([("AVX512_CORE", Avx512), ("avx512_core_vnni", Avx512Vnni)]) {
+            assert_eq!(inference_bound(text), Some(set), "{text}");
+        }
+        assert_eq!(inference_bound("default"), None);
+        assert!(of_inference().is_available());
     }
 }

@@ -112,7 +112,7 @@ pub use error::NetError;
 pub use inputs::Inputs;
 #[cfg(feature = "torch")]
 pub use installation::Installation;
-pub use instruction_set::InstructionSet;
+pub use instruction_set::{InstructionSet, of_inference};
 pub use listing::{ListedTensor, Listing};
 #[cfg(feature = "torch")]
 pub use mean_losses::Losses;

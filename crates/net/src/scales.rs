@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Example;
 
 use crate::engine::{Answers, Session};
-use crate::{NetError, Network, Shape, Weights};
+use crate::{NetError, Network, Shape, Weights, of_inference};
 
 /// Games that a network without scales plays against itself. The first begins with the empty board, each other one after more
 /// random moves, so that all phases of the game are there.
@@ -32,7 +32,7 @@ impl Weights {
     /// # Errors
     /// An example of another board or whose boards cannot be rebuilt, or network output that is not finite.
     pub fn calibrated(self, examples: &[Example]) -> Result<Weights, NetError> {
-        let set = InstructionSet::best();
+        let set = of_inference();
         let scales = if examples.is_empty() { self.of_own_games(set)? } else { self.of_examples(examples, set)? };
         Ok(self.with_scales(scales))
     }
