@@ -29,7 +29,7 @@ pub(super) struct Args {
     #[arg(long, default_values = ["1", "8", "64", "256"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=65_536_u32))]
     batch: Vec<u32>,
     /// Positions for the comparison of outputs; 0: no comparison
-    #[arg(long, default_value = "2000", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=1_000_000_usize))]
+    #[arg(long, default_value = "2000", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(0..=1_000_000_usize))]
     positions: usize,
     /// Device of the network: auto (a GPU if there is one), cpu, cuda or cuda:N
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE")]
