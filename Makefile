@@ -19,6 +19,7 @@ help:
 	@echo "make doc    API documentation in target/doc, without warnings"
 	@echo "make book   the book of docs/ in target/book"
 	@echo "make deny   licences, duplicate versions and advisories of dependencies"
+	@echo "make sanitize  tests of the CPU kernels under AddressSanitizer (x86-64)"
 	@echo "make dist   programs without libtorch, as a tarball and a wheel, in target/dist"
 	@echo "make setup  set up libtorch for plain cargo commands"
 
@@ -53,9 +54,15 @@ deny:
 # In a folder of its own: with other features cargo would rebuild the workspace each time.
 dist: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/dist
 dist:
-	cargo build --locked --release --no-default-features \
+	cargo build --locked --profile dist --no-default-features \
 		--package selfplay --package shuffler --package evaluator --package tengen
-	scripts/make-dist $(CARGO_TARGET_DIR)/release $(CARGO_TARGET_DIR)
+	scripts/make-dist $(CARGO_TARGET_DIR)/dist $(CARGO_TARGET_DIR)
+
+# The kernels' unsafe code. Only nightly compilers have sanitizers, so the compiler is told that it is one.
+sanitize: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/sanitize
+sanitize:
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" \
+		cargo test --locked --package cpu --target x86_64-unknown-linux-gnu
 
 setup:
 	@scripts/setup-libtorch
@@ -69,4 +76,4 @@ node:
 tools:
 	@scripts/setup-tools
 
-.PHONY: help run lint check test doc book deny dist setup python node tools
+.PHONY: help run lint check test doc book deny dist sanitize setup python node tools

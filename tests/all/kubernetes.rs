@@ -323,8 +323,14 @@ fn the_image_of_the_shuffler_needs_no_libtorch() {
     };
     assert!(!names_torch("shuffler") && names_torch("trainer"));
     // The programs of the images are those that the manifests start.
-    let image = fs::read_to_string(repository().join("images/tengen.Dockerfile")).unwrap();
-    for name in ["selfplay", "trainer", "evaluator"] {
-        assert!(image.contains(&format!("target/release/{name} ")), "{name}");
+    for (file, folder, names) in [
+        ("tengen", "release", ["selfplay", "trainer", "evaluator"]),
+        ("cpu", "dist", ["selfplay", "evaluator", "shuffler"]),
+    ] {
+        let image = fs::read_to_string(repository().join(format!("images/{file}.Dockerfile"))).unwrap();
+        for name in names {
+            let copied = image.split_whitespace().any(|word| word == format!("target/{folder}/{name}"));
+            assert!(copied, "{file}: {name}");
+        }
     }
 }
