@@ -5,7 +5,7 @@ use safetensors::tensor::Dtype;
 
 use crate::CpuError;
 use crate::description::{Affine, Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
-use crate::fold::{Norm, fold, identity_of, middle_of, sum_of};
+use crate::fold::{Norm, fold};
 use crate::header::{Header, PolicyKind};
 
 /// The metadata key of the line that says what a file is.
@@ -120,7 +120,7 @@ impl<'a> File<'a> {
         self.dense("value.hidden", seen, value_hidden)
     }
 
-    /// A 3x3 convolution, with a batch norm after it or not, and perhaps learned as a sum of branches.
+    /// A 3x3 convolution, with a batch norm after it or not.
     fn conv(&self, name: &str, inputs: usize, outputs: usize, has_norm: bool) -> Result<Convolution, CpuError> {
         let dimensions = [outputs, inputs, 3, 3];
         if self.header.is_folded() {
@@ -130,19 +130,7 @@ impl<'a> File<'a> {
         if !has_norm {
             return Ok(Convolution { inputs, outputs, weight, bias: vec![0.0; outputs] });
         }
-        let norm = |part: &str| self.norm(&format!("{name}.{part}"), outputs, true);
-        let mut sum = fold(inputs, &weight, &norm("norm")?);
-        if self.header.branches {
-            let point = self.numbers(&format!("{name}.point.conv.weight"), &[outputs, inputs, 1, 1])?;
-            let mut middle = fold(inputs, &point, &norm("point.norm")?);
-            sum_of(&mut sum.bias, &middle.bias);
-            if inputs == outputs {
-                let bias = identity_of(&mut middle.weight, inputs, &norm("identity.norm")?);
-                sum_of(&mut sum.bias, &bias);
-            }
-            middle_of(&mut sum.weight, &middle.weight);
-        }
-        Ok(sum)
+        Ok(fold(inputs, &weight, &self.norm(&format!("{name}.norm"), outputs, true)?))
     }
 
     /// The 1x1 convolution of a head, whose batch norm has neither scale nor shift.

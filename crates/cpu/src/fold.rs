@@ -39,20 +39,3 @@ pub(crate) fn fold(inputs: usize, weight: &[f32], norm: &Norm) -> Convolution {
         bias: shifts.into_iter().map(|shift| shift as f32).collect(),
     }
 }
-
-/// Adds the batch norm of a convolution's own input to a 1x1 kernel; gives back what it adds to the bias.
-pub(crate) fn identity_of(point: &mut [f32], inputs: usize, norm: &Norm) -> Vec<f32> {
-    let (factors, shifts) = norm.affine();
-    factors.iter().enumerate().for_each(|(channel, &factor)| point[channel * inputs + channel] += factor as f32);
-    shifts.into_iter().map(|shift| shift as f32).collect()
-}
-
-/// Adds 1x1 kernels to the middles of 3x3 ones.
-pub(crate) fn middle_of(weight: &mut [f32], points: &[f32]) {
-    weight.chunks_exact_mut(9).zip(points).for_each(|(kernel, point)| kernel[4] += point);
-}
-
-/// Adds numbers to others.
-pub(crate) fn sum_of(sums: &mut [f32], more: &[f32]) {
-    sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
-}

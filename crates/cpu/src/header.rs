@@ -24,8 +24,6 @@ pub(crate) struct Header {
     #[serde(default)]
     pub(crate) pre_activation: bool,
     #[serde(default)]
-    pub(crate) branches: bool,
-    #[serde(default)]
     pub(crate) squeeze: usize,
     #[serde(default)]
     pub(crate) pooled_filters: usize,

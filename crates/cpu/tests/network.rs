@@ -14,7 +14,7 @@ use std::sync::Arc;
 use cpu::{CpuError, Description, InstructionSet, Model, Precision, Scales};
 use safetensors::SafeTensors;
 
-const NETWORKS: [&str; 5] = ["plain", "branches", "pooled", "features", "all"];
+const NETWORKS: [&str; 4] = ["plain", "pooled", "features", "all"];
 
 struct Fixture {
     name: &'static str,

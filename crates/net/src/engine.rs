@@ -185,7 +185,7 @@ mod tests {
             bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
         };
         let bytes = |floats: &[f32]| -> Vec<u8> { floats.iter().flat_map(|number| number.to_le_bytes()).collect() };
-        for name in ["plain", "branches", "pooled", "features", "all"] {
+        for name in ["plain", "pooled", "features", "all"] {
             let weights =
                 Weights::from_bytes(&std::fs::read(folder.join(format!("{name}.safetensors"))).unwrap()).unwrap();
             let path = folder.join(format!("{name}.answers.safetensors"));
