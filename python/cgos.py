@@ -84,7 +84,7 @@ class Lines:
         self.send(line)
         answer = self.receive()
         if answer is None:
-            raise RuntimeError(f"no answer to {line!r}")
+            raise RuntimeError(f"no response to {line!r}")
         return answer
 
     def close(self) -> None:

@@ -55,7 +55,7 @@ pub fn gather(rated: &RatedRun, anchors: &[AnchorChoice]) -> Result<Facts, Evalu
     let mut notes = table.notes().to_vec();
     if logs.unread > 0 {
         let unread = logs.unread;
-        notes.push(format!("{unread} lines of the logs are no losses, and are left out"));
+        notes.push(format!("{unread} unreadable lines of the logs are omitted"));
     }
     Ok(Facts {
         run: RunFacts::new(run.name(), config, now()),

@@ -245,7 +245,7 @@ Elo above random; ± is against the mean of the run's models, with 95 %.
 run-12 minus run-1: +137 ±134 Elo
 Black's advantage: +61 ±81 Elo; 1 of 51 games drawn
 note: lost every game, so there is no lower bound: random
-note: the left won every game against the right, so the gap is a guess: run-1, run-12 > random";
+note: each group won every game against the next, so only the prior bounds the gap: run-1, run-12 > random";
         assert_eq!(table.to_string(), expected);
     }
 

@@ -112,7 +112,7 @@ fn log(job: &Job, totals: &Totals) {
             mean_depth = depth,
             visits,
             gumbel_moves,
-            "searches look one move ahead; decrease search.gumbel_moves or increase search.visits"
+            "searches are one ply deep; decrease search.gumbel_moves or increase search.visits"
         );
     }
 }

@@ -75,9 +75,9 @@ impl InProgressGames {
         let games = self.count();
         let left = if handoff_on_shutdown { self.leave(run, worker)? } else { 0 };
         if left > 0 {
-            tracing::info!(games = left, "left games in progress to other workers");
+            tracing::info!(games = left, "handed off games in progress");
         } else {
-            tracing::info!(games, "gave up games in progress");
+            tracing::info!(games, "discarded games in progress");
         }
         Ok((left, games - left))
     }

@@ -13,7 +13,7 @@ const MOST: usize = 100_000;
 pub fn compact(run: &Run, least: usize) -> Result<Compaction, StoreError> {
     let done = run.archives().compact(least, MOST.max(least))?;
     for (file, why) in &done.left {
-        tracing::error!(%file, why, "left a file where it is");
+        tracing::error!(%file, why, "omitted an unreadable file from the archive");
     }
     Ok(done)
 }

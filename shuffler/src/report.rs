@@ -58,7 +58,7 @@ fn calibrated(found: Option<&ResignThreshold>) {
 fn shards(manifest: &Manifest) {
     let Manifest { generation, drawn, window, rejected, .. } = manifest;
     for rejected in rejected {
-        tracing::error!(path = rejected.path, reason = rejected.reason, "left out a file that cannot be read");
+        tracing::error!(path = rejected.path, reason = rejected.reason, "omitted an unreadable file");
     }
     tracing::info!(
         generation,

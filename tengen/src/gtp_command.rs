@@ -28,7 +28,7 @@ pub struct Args {
     /// Search during the opponent's turn
     #[arg(long)]
     ponder: bool,
-    /// Answer to `name`; Lizzie shows the analysis of programs whose name begins with KataGo
+    /// Response to `name`; Lizzie shows the analysis of programs whose name begins with KataGo
     #[arg(long, default_value = "Tengen", value_name = "NAME", value_parser = name)]
     name: String,
     #[command(flatten)]

@@ -90,7 +90,7 @@ impl Importer<'_> {
                 Ok(_) => self.totals.known += 1,
                 Err(why) => {
                     self.totals.skipped += 1;
-                    runtime::print(format!("{}, game {}: left out: {why}", path.display(), number + 1))?;
+                    runtime::print(format!("{}, game {}: skipped: {why}", path.display(), number + 1))?;
                 }
             }
             if games.len() == self.config.selfplay.games_per_file {

@@ -52,7 +52,7 @@ fn records_that_are_of_no_use_are_listed() {
         ("(;SZ[19]KM[6.5]RE[B+R]HA[2]AB[dd][pp];W[aa])", "stones are set up before the first move"),
         ("(;SZ[19]KM[6.5]RE[B+R];B[aa];B[bb])", "move 2 is out of turn"),
         ("(;SZ[19]KM[6.5]RE[B+R];B[aa];W[aa])", "move 2 (white A19)"),
-        ("(;SZ[19]KM[6.5]RE[B+R];B[];W[];B[aa])", "it goes on after two passes"),
+        ("(;SZ[19]KM[6.5]RE[B+R];B[];W[];B[aa])", "moves follow two passes"),
         ("(;GM[2];B[aa])", "GM[2] is not Go"),
         ("(;SZ[19]KM[6.5]RE[B+R];B[aa", "has no end"),
     ];
@@ -61,7 +61,7 @@ fn records_that_are_of_no_use_are_listed() {
     fs::write(&file, format!("{first}{lines}{rest}")).unwrap();
     let said = succeed(&mut import(&store, &[&file]));
     for (number, (_, why)) in broken.iter().enumerate() {
-        let line = format!("mixed.sgf, game {}: left out: ", number + 2);
+        let line = format!("mixed.sgf, game {}: skipped: ", number + 2);
         let found = said.lines().find(|said| said.contains(&line));
         assert!(found.is_some_and(|found| found.contains(why)), "{line}{why}:\n{said}");
     }

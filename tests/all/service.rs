@@ -60,7 +60,7 @@ fn selfplay_publishes_what_is_finished(service: &mut Service) {
     assert_eq!(selfplay.page("/readyz").unwrap().0, 200);
     service.look(&selfplay);
     let log = drain(&mut selfplay);
-    let gave_up = log.iter().find(|line| line.contains("gave up games in progress")).unwrap();
+    let gave_up = log.iter().find(|line| line.contains("discarded games in progress")).unwrap();
     assert!(!gave_up.contains("\"games\":0,"), "there are always games in progress: {gave_up}");
     let published = service.run.games().indices(0, "0").unwrap().len() as u64;
     let last = log.iter().rev().find(|line| line.contains("\"published\":")).unwrap();
@@ -73,7 +73,7 @@ fn selfplay_leaves_games_and_resumes_them(service: &mut Service) {
     let mut keeper = stage(&service.store, "selfplay", &keep);
     keeper.wait_for_metric("tengen_games_total", 5.0);
     let log = drain(&mut keeper);
-    assert!(log.iter().any(|line| line.contains("left games in progress to other workers")), "{log:?}");
+    assert!(log.iter().any(|line| line.contains("handed off games in progress")), "{log:?}");
     assert_eq!(service.run.in_progress().files().unwrap().len(), 1);
     let mut keeper = stage(&service.store, "selfplay", &keep);
     keeper.wait_for_metric("tengen_games_resumed_total", 1.0);

@@ -123,7 +123,7 @@ impl Stage {
         self.signal("TERM");
         let code = self.wait().code();
         let log = self.log().join("\n");
-        assert!(!log.contains("was not done within"), "{log}");
+        assert!(!log.contains("did not finish within"), "{log}");
         code
     }
 }

@@ -94,7 +94,7 @@ fn learn(
     let (games, positions, unseen) = (people.games(), people.positions(), people.unseen_games());
     tracing::info!(games, positions, unseen_games = unseen, left_out = people.left_out().len(), "human games");
     if unseen == 0 {
-        tracing::warn!("selfplay.holdout sets no game aside, so nothing tells how well this goes");
+        tracing::warn!("selfplay.holdout is 0, so held-out accuracy is not measured");
     }
     let bar = runtime::Progress::new(run.name().model(1).to_string(), args.steps);
     let metadata =

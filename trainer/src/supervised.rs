@@ -58,7 +58,7 @@ impl HumanGames {
                     Ok(game) if !seen.insert(game.id) => {}
                     Ok(game) if game.holdout => people.unseen.push(game),
                     Ok(game) => people.learned.push(game),
-                    Err(why) => people.left_out.push(format!("{name}, game {index}: left out: {why}")),
+                    Err(why) => people.left_out.push(format!("{name}, game {index}: skipped: {why}")),
                 }
             }
             people.sources.push(Source::new(SourceKind::Games, name, file));

@@ -70,7 +70,7 @@ pub struct Search {
     ///
     /// They do not change the score. Needs `game.scoring = "pass-alive"`.
     pub prune_pass_alive: bool,
-    /// Adjudicate a pass that the opponent answers with a winning pass.
+    /// Adjudicate a pass that the opponent follows with a winning pass.
     ///
     /// A position after a pass is a win for the player to move where passing too wins the game, without search.
     pub adjudicate_winning_pass: bool,

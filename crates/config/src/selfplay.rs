@@ -47,7 +47,7 @@ pub struct Selfplay {
     pub policy_opening_moves: f32,
     /// Fraction of games that open with random moves, as match games do.
     ///
-    /// Off the edge where there is room. They yield no examples.
+    /// Off the edge where possible. They yield no examples.
     /// Worth it where matches begin so: the network has seen such positions.
     #[schemars(range(min = 0.0, max = 1.0), extend("x-neutral" = "0.0"))]
     pub random_opening_fraction: f32,
@@ -59,7 +59,7 @@ pub struct Selfplay {
     /// Standard deviation of komi from game to game; 0: constant.
     ///
     /// `game.komi` plus a normal number rounded to a whole one, at most the area of the board. Networks with komi as an input
-    /// ("features", "tactics") learn its effect; the values of others are blurred.
+    /// ("features", "tactics") model its effect; the values of others are averages.
     #[schemars(range(min = 0.0))]
     pub komi_deviation: f32,
     /// Weight of Dirichlet noise in the root prior (PUCT).

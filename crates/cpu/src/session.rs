@@ -73,7 +73,7 @@ impl Session {
     pub fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) {
         let (len, moves, group) = (self.model.position_len(), self.model.moves(), self.model.group);
         assert_eq!(planes.len(), values.len() * len, "planes of {} positions", values.len());
-        assert_eq!(policies.len(), values.len() * moves, "room for the policies of {} positions", values.len());
+        assert_eq!(policies.len(), values.len() * moves, "the buffer has the policies of {} positions", values.len());
         let groups = planes.chunks(group * len).zip(policies.chunks_mut(group * moves)).zip(values.chunks_mut(group));
         for ((planes, policies), values) in groups {
             self.tower(planes, values.len());

@@ -109,13 +109,16 @@ fn chatter_and_missing_numbers_are_put_up_with() {
 #[test]
 fn silence_crashes_floods_and_wrong_numbers_are_told_apart() {
     let error = client("name) sleep 100 ;;").ask("name", SOON).unwrap_err();
-    assert_eq!(error.to_string(), "no answer to \"name\" in 0.3 s");
+    assert_eq!(error.to_string(), "no response to \"name\" in 0.3 s");
     let error = client("name) echo 'segmentation fault, I fear' >&2; exit 3 ;;").ask("name", LATER).unwrap_err();
-    assert_eq!(error.to_string(), "it ended at \"name\": exit status: 3; it said: segmentation fault, I fear");
+    assert_eq!(
+        error.to_string(),
+        "the process exited at \"name\": exit status: 3; its standard error: segmentation fault, I fear"
+    );
     let error = client("name) while :; do echo blah blah blah blah blah blah blah blah; done ;;").ask("name", LATER);
     assert!(matches!(error.unwrap_err(), ClientError::Flood { .. }));
     let error = client(r#"name) printf '=77 Script\n\n' ;;"#).ask("name", LATER).unwrap_err();
-    assert_eq!(error.to_string(), "\"name\" had the number 1, and the answer has 77");
+    assert_eq!(error.to_string(), "\"name\" had the number 1, and the response has 77");
     let error = client("name) printf '= Script' ; exec sleep 100 ;;").ask("name", SOON).unwrap_err();
     assert!(matches!(error, ClientError::Silent { .. }), "an answer ends with an empty line");
 }
@@ -135,7 +138,7 @@ fn program_that_does_not_speak_gtp_is_named_at_once() {
     let source = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
     assert!(source.starts_with("it wrote \"1 protocol_version\" back"), "{error}: {source}");
     let error = Client::start(&["sh".to_owned()]).unwrap().ask("name", SOON).unwrap_err();
-    assert!(error.to_string().starts_with("no answer to \"name\" in 0.3 s; it said: sh: "), "{error}");
+    assert!(error.to_string().starts_with("no response to \"name\" in 0.3 s; its standard error: sh: "), "{error}");
     let mut talks = client(r#"name) printf 'name\n1 name?\n=1 Script\n1 name\n\n' ;;"#);
     assert_eq!(
         talks.ask("name", LATER).unwrap(),
@@ -165,10 +168,10 @@ fn guest_move_is_parsed_and_a_broken_answer_is_trouble() {
     assert_eq!(second_move("genmove) say Resign ;;"), Ok(Response::Resign));
     let refused = second_move(r#"play) printf '?%s illegal move\n\n' "$id" ;;"#);
     assert_eq!(refused, Err(PlayerError::Forfeit("\"play black C3\" was refused: illegal move".to_owned())));
-    assert_eq!(broken("genmove) say Z99 ;;"), "it answered \"genmove white\" with \"Z99\"");
-    assert_eq!(broken("genmove) sleep 100 ;;"), "no answer to \"genmove white\" in 0.5 s");
-    assert!(broken("genmove) exit 1 ;;").starts_with("it ended at \"genmove white\": exit status: 1"));
-    assert!(broken("boardsize) exit 1 ;;").starts_with("it ended at \"boardsize 5\""));
+    assert_eq!(broken("genmove) say Z99 ;;"), "the response to \"genmove white\" is \"Z99\", not a move");
+    assert_eq!(broken("genmove) sleep 100 ;;"), "no response to \"genmove white\" in 0.5 s");
+    assert!(broken("genmove) exit 1 ;;").starts_with("the process exited at \"genmove white\": exit status: 1"));
+    assert!(broken("boardsize) exit 1 ;;").starts_with("the process exited at \"boardsize 5\""));
 }
 
 /// A program is started once and plays many games; each begins with an empty board and the commands that were declared.

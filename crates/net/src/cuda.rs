@@ -39,7 +39,7 @@ pub enum CudaError {
     #[error("cannot read {MAPS} to find the folder of libtorch")]
     Maps(#[source] io::Error),
     /// This process runs without `libtorch_cpu.so`, as with a static libtorch.
-    #[error("{CPU_LIBRARY} is not loaded, so there is no folder to look for {CUDA_LIBRARY} in")]
+    #[error("{CPU_LIBRARY} is not loaded, so the folder of {CUDA_LIBRARY} is unknown")]
     NoLibtorch,
     /// The CUDA library is there, and one of the libraries it needs is not, or is of another version.
     #[error("cannot load {}", path.display())]

@@ -77,11 +77,11 @@ pub(crate) fn write(
 ) {
     let size = position.size();
     let with_tactics = planes.len() == TACTICS_COUNT * size.area();
-    assert!(with_tactics || planes.len() == COUNT * size.area(), "room for the planes of a {size}x{size} board");
+    assert!(with_tactics || planes.len() == COUNT * size.area(), "the buffer has the planes of a {size}x{size} board");
     planes.fill(0);
     let places = symmetry.permutation(size);
     let mut planes = planes.chunks_exact_mut(size.area());
-    let mut next = || planes.next().expect("there is room for every plane");
+    let mut next = || planes.next().expect("the buffer has every plane");
     let mark = |plane: &mut [u8], points: &PointSet| {
         points.iter().for_each(|point| plane[usize::from(places[point.index()])] = 1);
     };

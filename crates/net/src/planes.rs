@@ -60,7 +60,7 @@ fn write<'a>(
     symmetry: Symmetry,
     planes: &mut [u8],
 ) {
-    assert_eq!(planes.len(), len(size), "room for the planes of a {size}x{size} board");
+    assert_eq!(planes.len(), len(size), "the buffer has the planes of a {size}x{size} board");
     planes.fill(0);
     let places = symmetry.permutation(size);
     let (stones, black_to_move) = planes.split_at_mut(2 * BOARDS * size.area());

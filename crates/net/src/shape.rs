@@ -210,7 +210,7 @@ impl fmt::Display for Shape {
         let more = [
             (self.ownership, "ownership".to_owned()),
             (self.score, "score".to_owned()),
-            (self.opponent, "the opponent's answer".to_owned()),
+            (self.opponent, "the opponent's next move".to_owned()),
             (self.inputs != Inputs::History, format!("{} planes of input ({})", self.inputs.count(), self.inputs)),
             (self.pre_activation, "pre-activation".to_owned()),
             (self.se_channels > 0, format!("squeeze to {}", self.se_channels)),
@@ -343,7 +343,7 @@ mod tests {
         for (shape, told) in [
             (owning, ", ownership"),
             (pooled, ", score, squeeze to 4, 6 pooled filters, win, draw and loss, values of pooled planes"),
-            (features, ", the opponent's answer, 16 planes of input (features), a convolutional policy"),
+            (features, ", the opponent's next move, 16 planes of input (features), a convolutional policy"),
         ] {
             assert_eq!(shape.to_string(), format!("{small}{told}"));
         }

@@ -198,7 +198,9 @@ impl Match {
                 match reply {
                     Ok(Response::Move(mv)) => Ok(Turn::unsearched(SearchKind::Given, mv)),
                     Ok(Response::Resign) => Err(Early::Ending(Ending::Resignation { by: mover })),
-                    Ok(Response::Score(_)) => Err(Early::Void("it was asked for a move and named a score".to_owned())),
+                    Ok(Response::Score(_)) => {
+                        Err(Early::Void("the response to a request for a move is a score".to_owned()))
+                    }
                     Err(PlayerError::Forfeit(breach)) => Err(Early::Forfeit(breach)),
                     Err(PlayerError::Broken(reason)) => Err(Early::Void(reason)),
                 }

@@ -156,7 +156,7 @@ impl SearchDriver {
     /// Forgets all that was searched of the present position, so that it is searched from the beginning. Leaves must not be
     /// waiting.
     pub fn reset(&mut self) {
-        debug_assert!(self.waiting.is_empty(), "no leaf waits for an answer");
+        debug_assert!(self.waiting.is_empty(), "no leaf waits for an evaluation");
         self.prior_entropy = None;
         self.search.reset();
     }

@@ -21,9 +21,9 @@ const GAMES: usize = 1_000_000;
 fn main() {
     let results = timed("counting the games", played);
     println!("{} pairings", results.scores().count());
-    timed("looking for gaps", || diagnostics(&results));
+    timed("diagnostics", || diagnostics(&results));
     let ratings = timed("maximum likelihood, with covariance", || {
-        Leaderboard::without_prior(&results, &[], true).expect("everybody can be compared").ratings
+        Leaderboard::without_prior(&results, &[], true).expect("all players are connected").ratings
     });
     timed("goodness_of_fit", || goodness_of_fit(&results, &ratings));
     timed("a walk of given step", || {

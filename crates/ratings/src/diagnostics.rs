@@ -75,7 +75,11 @@ impl fmt::Display for Diagnostic {
                 write!(f, "lost every game, so there is no lower bound: {}", list(players))
             }
             Diagnostic::OneWay(classes) => {
-                write!(f, "the left won every game against the right, so the gap is a guess: {}", join(classes, " > "))
+                write!(
+                    f,
+                    "each group won every game against the next, so only the prior bounds the gap: {}",
+                    join(classes, " > ")
+                )
             }
         }
     }
@@ -120,7 +124,7 @@ mod tests {
 
     #[test]
     fn names_what_only_the_prior_decides() {
-        let one_way = "the left won every game against the right, so the gap is a guess: ";
+        let one_way = "each group won every game against the next, so only the prior bounds the gap: ";
         let won = |names: &str| format!("won every game, so there is no upper bound: {names}");
         let lost = |names: &str| format!("lost every game, so there is no lower bound: {names}");
         assert_eq!(told("a>b"), [won("a"), lost("b"), format!("{one_way}a > b")]);

@@ -97,7 +97,7 @@ impl Converter {
         }
         let passes = record.turns.windows(2).position(|pair| pair.iter().all(|turn| turn.mv == Move::Pass));
         if passes.is_some_and(|first| first + 2 < record.turns.len()) {
-            return Err("it goes on after two passes".to_owned());
+            return Err("moves follow two passes".to_owned());
         }
         record.replay().map(drop).map_err(|e| e.to_string())
     }

@@ -119,10 +119,9 @@ impl Drop for Progress {
 
 fn bar(label: &str, total: Option<u64>) -> ProgressBar {
     let (bar, template) = match total {
-        Some(total) => (
-            ProgressBar::new(total),
-            "{prefix} {bar:24} {human_pos}/{human_len} {rate:.dim} left {eta} {wide_msg:.dim}",
-        ),
+        Some(total) => {
+            (ProgressBar::new(total), "{prefix} {bar:24} {human_pos}/{human_len} {rate:.dim} ETA {eta} {wide_msg:.dim}")
+        }
         None => (ProgressBar::no_length(), "{prefix} {spinner} {human_pos} {rate:.dim} {elapsed} {wide_msg:.dim}"),
     };
     let style = ProgressStyle::with_template(template)

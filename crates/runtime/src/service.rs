@@ -34,12 +34,12 @@ const WEEK: u64 = 7 * 24 * 3600;
 pub struct ServiceArgs {
     /// Address that serves /metrics (Prometheus), /healthz and /readyz, such as 0.0.0.0:9464 [default: none]
     ///
-    /// /healthz answers 503 after --stalled-after seconds without progress. /readyz answers 503 before the work begins and
+    /// /healthz returns 503 after --stalled-after seconds without progress. /readyz returns 503 before the work begins and
     /// during shutdown.
     #[arg(long, env = "TENGEN_METRICS_ADDR", value_name = "HOST:PORT")]
     pub metrics_addr: Option<String>,
 
-    /// Seconds without progress after which /healthz answers 503
+    /// Seconds without progress after which /healthz returns 503
     #[arg(long, env = "TENGEN_STALLED_AFTER", default_value = "600", value_name = "SECONDS", allow_negative_numbers = true, value_parser = within(1..=WEEK))]
     pub stalled_after: u64,
 

@@ -39,7 +39,7 @@ fn end_after(name: &'static str, limit: Duration) {
     let late = thread::Builder::new().name("deadline".to_owned()).spawn(move || {
         thread::sleep(limit);
         let limit = format::duration(limit);
-        console::notice(&format!("{name} was not done within {limit}, and gives up what is not published"));
+        console::notice(&format!("{name} did not finish within {limit}; discarding what is not published"));
         signal_hook::low_level::exit(ExitClass::Preempted.code().into());
     });
     if let Err(error) = late {

@@ -133,7 +133,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the store refuses writes, so that the operator must make room or grant permission.
+    /// Whether the store refuses writes, so that the operator must free space or grant permission.
     pub fn is_refused(&self) -> bool {
         matches!(self, StoreError::Refused { .. })
     }

@@ -86,7 +86,7 @@ pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         }
         _ if named.len() > MOST => {
             let many =
-                anyhow!("a page has room for {MOST} networks, and {} are meant; use a larger --every", named.len());
+                anyhow!("a page has at most {MOST} networks, and {} are named; use a larger --every", named.len());
             Err(many).misconfigured()
         }
         _ => {

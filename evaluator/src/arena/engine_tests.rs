@@ -104,7 +104,7 @@ fn a_program_that_breaks_every_time_ends_the_meeting_and_loses_nothing() {
     meet(&mut arena, [&player("Random"), &player("Captures")], 2).expect("they can play");
     let error = meet(&mut arena, [&player("Crash"), &player("Captures")], 8).expect_err("it cannot play");
     assert!(matches!(error, EvaluatorError::Voids { games: 6.., .. }), "{error}");
-    assert!(error.to_string().contains("it ended at \"genmove"), "{error}");
+    assert!(error.to_string().contains("the process exited at \"genmove"), "{error}");
     assert_eq!(played(&arena).len(), 2);
 }
 

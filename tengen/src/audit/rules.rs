@@ -68,7 +68,7 @@ fn replay(game: &GameRecord, config: &RunConfig) -> Result<Game, String> {
     for (number, turn) in game.turns.iter().enumerate() {
         let fail = |problem: String| format!("turn {number}: {problem}");
         if board.passed_out() {
-            return Err(fail("the game goes on after two passes".to_owned()));
+            return Err(fail("moves follow two passes".to_owned()));
         }
         policy(&board, turn, most, exact).map_err(fail)?;
         board.play(turn.mv).map_err(|why| fail(format!("{}: {why}", turn.mv.to_gtp(game.size))))?;

@@ -135,7 +135,7 @@ impl Answer {
     fn new(game: &Game, bits: u64) -> Answer {
         let mut random = RandomModel::new();
         let ticket = random.submit(Request { game, komi: 0.0, draw: Draw::new(bits) });
-        random.flush().expect("a built-in model has an answer to every position");
+        random.flush().expect("a built-in model evaluates every position");
         let Evaluation { policy, value } = random.get(ticket);
         let mut policy: Vec<f32> = policy.iter().map(|p| p.powi(5)).collect();
         let sum: f32 = policy.iter().sum();

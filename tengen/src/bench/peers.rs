@@ -97,13 +97,13 @@ impl Loaded {
                 let wall = Duration::from_secs_f64(seconds);
                 Ok(Rate { count: batches * f64::from(self.batch), spent: Spent { wall, core: wall } })
             }
-            _ => bail!("{} answered {line:?} in place of batches and seconds", self.peer),
+            _ => bail!("{} printed {line:?} instead of batches and seconds", self.peer),
         }
     }
 
     fn line(&mut self) -> anyhow::Result<String> {
         let mut line = String::new();
-        self.output.read_line(&mut line).with_context(|| format!("{} does not answer", self.peer))?;
+        self.output.read_line(&mut line).with_context(|| format!("{} does not respond", self.peer))?;
         if line.is_empty() {
             bail!("{} has ended", self.peer);
         }

@@ -105,7 +105,7 @@ fn play(
         ControlFlow::Break(())
     })
     .map_err(|error| anyhow::anyhow!(error))?;
-    Ok(end.expect("the loop ends when the time is over"))
+    Ok(end.expect("the loop sets it in its last round"))
 }
 
 /// Does the same on several threads at once.

@@ -224,5 +224,5 @@ fn collections_of_no_use_are_named() {
     assert!(error.to_string().starts_with("a.sgf.gz: not a whole gzip file"), "{error}");
     let text = String::from_utf8(collection(30)).unwrap() + "(;SZ[5]KM[0.5];B[aa])\n";
     let people = read(&text).unwrap();
-    assert_eq!(people.left_out(), ["a.sgf, game 31: left out: it has no result"]);
+    assert_eq!(people.left_out(), ["a.sgf, game 31: skipped: it has no result"]);
 }

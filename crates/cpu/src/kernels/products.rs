@@ -38,7 +38,7 @@ impl<T: Element> Products<'_, T> {
         assert!(self.weights.len() >= self.depth * self.width, "the weights are there");
         assert!(self.inputs.len() >= rows(self.strides.0, self.depth), "the inputs are there");
         assert!(T::STEP == 1 || self.scales.len() >= self.width, "the scales are there");
-        assert!(out >= rows(self.strides.1, self.width), "there is room for the sums");
+        assert!(out >= rows(self.strides.1, self.width), "the output has the sums");
     }
 }
 

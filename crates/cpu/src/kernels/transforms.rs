@@ -49,7 +49,7 @@ impl Gather<'_> {
         let columns = self.positions * self.board.columns();
         assert!(self.channels.is_multiple_of(LANES), "channels are padded");
         assert!(self.from.len() >= self.positions * self.board.len(self.channels), "the inputs are there");
-        assert!(out >= FREQUENCIES * columns * self.channels, "there is room for the transformed inputs");
+        assert!(out >= FREQUENCIES * columns * self.channels, "the output has the transformed inputs");
     }
 }
 
@@ -65,7 +65,7 @@ impl Scatter<'_> {
         assert!(self.first + self.width <= self.channels, "the panel is one of the output");
         assert!(self.products.len() >= FREQUENCIES * columns * self.width, "the products are there");
         assert!(self.bias.len() >= self.channels.max(self.positions * self.bias_stride()), "the biases are there");
-        assert!(out >= self.positions * self.board.len(self.channels), "there is room for the output");
+        assert!(out >= self.positions * self.board.len(self.channels), "the output has every position");
     }
 }
 

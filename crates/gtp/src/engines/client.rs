@@ -26,7 +26,7 @@ pub enum ClientError {
         source: std::io::Error,
     },
     /// It ended.
-    #[error("it ended at \"{command}\": {obituary}")]
+    #[error("the process exited at \"{command}\": {obituary}")]
     Ended {
         /// What it was asked.
         command: String,
@@ -34,7 +34,7 @@ pub enum ClientError {
         obituary: String,
     },
     /// It did not answer in time.
-    #[error("no answer to \"{command}\" in {seconds} s{}", quoted(words))]
+    #[error("no response to \"{command}\" in {seconds} s{}", quoted(words))]
     Silent {
         /// What it was asked.
         command: String,
@@ -56,7 +56,7 @@ pub enum ClientError {
         command: String,
     },
     /// It answered another command than it was asked.
-    #[error("\"{command}\" had the number {expected}, and the answer has {found}")]
+    #[error("\"{command}\" had the number {expected}, and the response has {found}")]
     OutOfStep {
         /// What it was asked.
         command: String,

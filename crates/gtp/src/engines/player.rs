@@ -77,7 +77,7 @@ impl ExternalPlayer for GtpPlayer {
         match self.answers.try_recv() {
             Ok(answer) => Some(answer),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err(PlayerError::Broken("it has left the board".to_owned()))),
+            Err(TryRecvError::Disconnected) => Some(Err(PlayerError::Broken("its thread has exited".to_owned()))),
         }
     }
 }
@@ -183,8 +183,9 @@ impl Board<'_> {
             return Ok(Response::Resign);
         }
         let mv = Move::from_gtp(self.size, said);
-        let mv =
-            mv.ok_or_else(|| PlayerError::Broken(format!("it answered \"{command}\" with \"{}\"", short(said))))?;
+        let mv = mv.ok_or_else(|| {
+            PlayerError::Broken(format!("the response to \"{command}\" is \"{}\", not a move", short(said)))
+        })?;
         self.told.push(mv);
         Ok(Response::Move(mv))
     }

@@ -52,7 +52,7 @@ impl Process {
             .spawn()?;
         let (Some(input), Some(output), Some(error)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            return Err(io::Error::other("the pipes were asked for"));
+            return Err(io::Error::other("a pipe of the process is missing"));
         };
         let (sender, lines) = mpsc::sync_channel(LINES);
         let errors = Arc::new(Mutex::new(VecDeque::new()));
@@ -104,7 +104,7 @@ impl Process {
 
 /// The last words of a program, behind what is said of it; nothing when there are none.
 pub(crate) fn quoted(words: &str) -> String {
-    if words.is_empty() { String::new() } else { format!("; it said: {words}") }
+    if words.is_empty() { String::new() } else { format!("; its standard error: {words}") }
 }
 
 impl Drop for Process {

@@ -58,7 +58,7 @@ fn assemble(lines: Vec<Line>) -> Result<Zero, NetError> {
     let count = lines.len() + 1;
     let blocks = count.checked_sub(LINES).filter(|rest| rest.is_multiple_of(LINES_A_BLOCK));
     let Some(blocks) = blocks.map(|rest| rest / LINES_A_BLOCK) else {
-        let problem = format!("the file ends here, and has {LINES} lines and {LINES_A_BLOCK} a block when it is whole");
+        let problem = format!("truncated file: a whole one has {LINES} lines, and {LINES_A_BLOCK} more per block");
         return Err(NetError::LeelaZero { line: count, problem });
     };
     let shape = shape(&lines, blocks)?;

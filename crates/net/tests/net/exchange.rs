@@ -134,13 +134,13 @@ fn windows_line_ends_change_nothing() {
 fn a_broken_file_is_refused_by_line() {
     let text = leela_zero(tiny());
     assert_eq!(refusal(text.replacen('1', "2", 1)), "line 1: version \"2\", expected \"1\"");
-    let whole = "and has 19 lines and 8 a block when it is whole";
-    assert_eq!(refusal("1"), format!("line 1: the file ends here, {whole}"));
+    let whole = "a whole one has 19 lines, and 8 more per block";
+    assert_eq!(refusal("1"), format!("line 1: truncated file: {whole}"));
     let cut: String = text.lines().take(20).flat_map(|line| [line, "\n"]).collect();
-    assert_eq!(refusal(cut), format!("line 20: the file ends here, {whole}"));
+    assert_eq!(refusal(cut), format!("line 20: truncated file: {whole}"));
     let [line, word] = ['\n', ' '].map(|end| text.trim_end().rfind(end).unwrap());
     for cut in [line, word] {
-        assert_eq!(refusal(&text[..cut]), format!("line 26: the file ends here, {whole}"));
+        assert_eq!(refusal(&text[..cut]), format!("line 26: truncated file: {whole}"));
     }
     assert_eq!(refusal(with_line(3, "0 0 x 0 0 0 0 0")), "line 3: number 3 is \"x\"");
     assert_eq!(refusal(with_line(3, "0 0 0 0 0 0 0 nan")), "line 3: number 8 is \"nan\"");

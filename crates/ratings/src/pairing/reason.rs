@@ -32,7 +32,7 @@ impl fmt::Display for Reason {
             Reason::Instructive { before, known, will_be, equals } => {
                 write!(
                     f,
-                    "what was asked is known to ±{:.1} Elo and will be to ±{:.1}",
+                    "the error of the goal is ±{:.1} Elo and is expected to be ±{:.1}",
                     margin(known),
                     margin(will_be)
                 )?;
