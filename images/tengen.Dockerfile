@@ -28,7 +28,7 @@ RUN mkdir -p /image/bin /image/lib /image/share/licenses \
 
 FROM ${DEBIAN}
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*
-# The programs look for libtorch in ../lib.
+# The run path of the programs is ../lib.
 COPY --from=build /image /usr/local
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 USER 65532:65532

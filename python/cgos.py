@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Lets a program that speaks GTP play on CGOS, the Computer Go Server.
+"""Plays on CGOS, the Computer Go Server, with a GTP program.
 
     python3 python/cgos.py play HOST:PORT NAME PASSWORD -- tengen gtp --model v15
     python3 python/cgos.py check [--size N] [--seconds S] -- tengen gtp --model uniform
 
 `play` connects to a server and plays the games that it pairs, one after the other, until it is interrupted or the server
 closes the connection. `check` starts a server on loopback, connects two copies of the program to it, and plays one game,
-in which Black loses its connection once. It exits with 1 when an answer is not what CGOS takes.
+in which Black loses its connection once. It exits with 1 when a response is not what CGOS accepts.
 
 The protocol is that of the server at <https://github.com/zakki/cgos>: lines of text, of which the server sends
-`protocol`, `username`, `password`, `setup`, `play`, `genmove`, `gameover` and `info`. Behind a move a client may send what
-`cgos-genmove_analyze` says of it, as one JSON object.
+`protocol`, `username`, `password`, `setup`, `play`, `genmove`, `gameover` and `info`. After a move a client may send the
+response to `cgos-genmove_analyze`, a JSON object.
 """
 
 import argparse
@@ -27,21 +27,21 @@ COLUMNS = "ABCDEFGHJKLMNOPQRST"
 
 
 class Engine:
-    """A program that speaks GTP."""
+    """A GTP program."""
 
     def __init__(self, command: list[str]) -> None:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.commands = set(self.ask("list_commands"))
 
     def ask(self, command: str) -> list[str]:
-        """The lines of the answer to a command."""
+        """The lines of the response to a command."""
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
         lines = []
         while line := self.process.stdout.readline().strip():
             lines.append(line)
         if not lines or not lines[0].startswith("="):
-            raise RuntimeError(f"{command!r} was answered {' '.join(lines) or 'nothing'!r}")
+            raise RuntimeError(f"the response to {command!r} is {' '.join(lines) or 'nothing'!r}")
         lines[0] = lines[0].removeprefix("=").strip()
         return [line for line in lines if line]
 
@@ -160,7 +160,7 @@ class Seat:
         connection.settimeout(120)
         self.lines = Lines(connection)
         for question, expected in [(f"protocol {ANALYSIS}", CLIENT), ("username", self.name), ("password", "secret")]:
-            require(self.lines.ask(question) == expected, f"{question} is not answered with {expected}")
+            require(self.lines.ask(question) == expected, f"{question} has a response other than {expected}")
 
     def leave(self) -> None:
         self.lines.close()
@@ -222,7 +222,7 @@ def check(size: int, seconds: float, command: list[str]) -> None:
     for seat in [black, white]:
         # This server cannot count; the programs do it below.
         over = seat.lines.ask(f"gameover {time.strftime('%Y-%m-%d')} {resigned or 'uncounted'}")
-        require(over == "ready", "a game that is over is not left")
+        require(over == "ready", "the client does not leave a finished game")
         seat.leave()
     scores = {seat.engine.ask("final_score")[0] for seat in [black, white]}
     require(len(scores) == 1, f"the programs count differently: {scores}")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Opens everything that a run writes with the tools people have: pyarrow, Polars, DuckDB, safetensors.
+"""Opens every file of a run with pyarrow, Polars, DuckDB and safetensors.
 
     python3 python/open_run.py store/9x9
 
-Prints what it found, and exits with 1 when two readers disagree or something cannot be read.
+Prints the contents, and exits with 1 when two readers disagree or a file cannot be read.
 """
 
 import glob
@@ -49,7 +49,7 @@ def results(run: Path) -> None:
 
 
 def policies(run: Path) -> None:
-    """The policy that an example teaches: visits, spread over the board."""
+    """The policy target of an example: normalised visits on the board."""
     file = sorted(glob.glob(str(run / "examples" / "**" / "*.parquet"), recursive=True))[0]
     row = polars.read_parquet(file).row(0, named=True)
     policy = numpy.zeros(row["size"] ** 2 + 1)

@@ -1,4 +1,4 @@
-"""A Tengen network in PyTorch: `load(file)` gives a module whose answers are those of the run's programs.
+"""A Tengen network in PyTorch: `load(file)` returns a module with the outputs of Tengen's programs.
 
     network, about = load("store/9x9/models/000020/weights.safetensors")
     logits, values = network(planes)[:2]  # planes: float, positions x 17 (or 16) x side x side
@@ -14,7 +14,7 @@ from torch import nn
 
 
 class Unit(nn.Module):
-    """A convolution with its batch norm, if it has one; the norms of the heads learn neither scale nor shift."""
+    """A convolution with its batch norm, if it has one; the norms of the heads train neither scale nor shift."""
 
     def __init__(self, inputs, outputs, kernel, norm=True):
         super().__init__()
@@ -108,8 +108,8 @@ class Network(nn.Module):
             self.ownership.conv = nn.Conv2d(filters, 1, 1)
 
     def forward(self, planes):
-        """Logits and values; then, where the network learns them, logits of ownership, scores by the board's side, and logits of
-        the opponent's next move."""
+        """Logits and values; then, for auxiliary heads, logits of ownership, scores by the board's side, and logits of the
+        opponent's next move."""
         if self.about["planes"] == 16:  # the last tells komi, as a byte
             planes = torch.cat([planes[:, :15], (planes[:, 15:] - 128) / (2 * self.about["size"])], 1)
         x = self.stem(planes)

@@ -1,7 +1,6 @@
-"""Folders that cost a download are made once for a user and linked into every checkout.
+"""Downloaded folders are made once per user and linked into every checkout.
 
-A folder is built as `<name>.partial`, gets its stamp last and appears under its name by a rename, so what can
-be seen is whole. Run as a program, this prints the cache folder, or nothing where no folder can be written.
+A folder is built as `<name>.partial`, gets its stamp last and is renamed to its name, so it appears complete. Run as a program, this prints the cache folder, or nothing where no folder can be written.
 """
 
 import contextlib
@@ -34,7 +33,7 @@ def is_whole(folder, stamp):
 
 
 def may_replace(folder):
-    """Whether `folder` is free, a link or made by this module, so that no other folder is lost."""
+    """Whether `folder` is missing, a link or made by this module. Other folders are not replaced."""
     return folder.is_symlink() or not folder.exists() or (folder / STAMP).is_file()
 
 
@@ -68,7 +67,7 @@ def publish(folder, stamp, build):
 
 
 def discard(folder):
-    """Removes a folder, which goes in one step, or a link to one."""
+    """Remove a folder atomically, or a link to one."""
     if folder.is_symlink():
         folder.unlink()
     elif folder.exists():

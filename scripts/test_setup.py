@@ -27,7 +27,7 @@ WHEEL = wheels.Wheel("cpu", "a-thing", "1.0", "a_thing-1.0-py3-none-any.whl", le
 
 
 class Index(http.server.BaseHTTPRequestHandler):
-    """Serves one wheel. The server says how: `content`, `ranges`, and `limit`, the most bytes in one answer."""
+    """Serves one wheel. The server says how: `content`, `ranges`, and `limit`, the maximum bytes per response."""
 
     def do_GET(self):
         if self.path.startswith("/simple/"):
@@ -79,15 +79,15 @@ class FetchTest(unittest.TestCase):
 
     def test_a_wheel_is_fetched_once(self):
         self.fetch()
-        self.assertIn("here already", self.fetch())
+        self.assertIn("already downloaded", self.fetch())
         self.assertEqual(self.server.starts, [0])
 
-    def test_a_broken_download_goes_on_where_it_stopped(self):
+    def test_a_broken_download_resumes_where_it_stopped(self):
         self.part.write_bytes(CONTENT[:1234])
         self.fetch()
         self.assertEqual(self.server.starts, [1234])
 
-    def test_a_connection_that_ends_early_is_taken_up_again(self):
+    def test_a_connection_that_is_closed_early_is_resumed(self):
         self.server.limit = len(CONTENT) // 2 + 1
         self.fetch()
         self.assertEqual(self.server.starts, [0, self.server.limit])
@@ -99,7 +99,7 @@ class FetchTest(unittest.TestCase):
 
     def test_a_damaged_wheel_is_fetched_again(self):
         self.path.write_bytes(b"x" + CONTENT[1:])
-        self.assertIn("thrown away", self.fetch())
+        self.assertIn("deleted", self.fetch())
 
     def test_a_damaged_part_is_fetched_again(self):
         self.part.write_bytes(b"x" + CONTENT[1:1234])
@@ -234,7 +234,7 @@ class ToolsTest(unittest.TestCase):
     def test_setup_node_that_may_be_left_out_succeeds(self):
         for allowed in ("sabaki", "gnugo, sabaki", "all"):
             said = self.run_script("setup-node", TENGEN_ALLOW_SKIP=allowed)
-            self.assertEqual((said.returncode, "left out" in said.stdout), (0, True), said.stderr)
+            self.assertEqual((said.returncode, "skipped" in said.stdout), (0, True), said.stderr)
 
     def test_setup_tools_without_apt_names_the_packages(self):
         said = self.run_script("setup-tools", TENGEN_ALLOW_SKIP="gnugo,leelaz,pytorch")

@@ -1,7 +1,7 @@
-"""Fetches wheels whose size and hash are known beforehand, and goes on where a broken download stopped.
+"""Downloads wheels of known size and hash. An interrupted download resumes.
 
-pip starts a broken download from its first byte again, so the bytes are fetched here, from the package index that
-pip is set to use. An index that cannot be read plainly (a login, a folder of wheels) is left to pip.
+pip restarts an interrupted download from its first byte, so this module downloads from the package index of pip's
+configuration. pip downloads from an index that needs a login, or from a folder of wheels.
 """
 
 import hashlib
@@ -23,17 +23,17 @@ TIMEOUT = 60  # seconds without a byte
 NETWORK_ERRORS = (urllib.error.URLError, http.client.HTTPException, ssl.SSLError, ConnectionError, TimeoutError)
 TRIES = 5  # in a row without progress
 BLOCK = 1 << 20
-# Every tag that the wheels carry, for pip, which would else look for wheels for this machine's own Python.
+# Every tag of the wheels. Without them pip would choose wheels for the Python of this machine.
 PLATFORMS = ("_2_28", "_2_27", "_2_25", "_2_18", "2014", "2010", "1")
 
 
 class FetchError(Exception):
-    """A wheel cannot be had; the message says why and what to do."""
+    """A wheel cannot be downloaded. The message has the reason and the remedy."""
 
 
 @dataclass(frozen=True)
 class Wheel:
-    """One line of the table of wheels."""
+    """A line of the table of wheels."""
 
     use: str
     project: str
@@ -44,19 +44,19 @@ class Wheel:
 
 
 def read_table(path):
-    """The wheels listed in a table with tabs between the columns."""
+    """Read a table of wheels with tabs between the columns."""
     lines = (line.split("\t") for line in path.read_text().splitlines() if line and not line.startswith("#"))
     return [Wheel(*names, int(size), sha256) for *names, size, sha256 in lines]
 
 
 def fetch(wheel, folder):
-    """The path of the wheel in `folder`, fetched if need be, with the size and hash of the table."""
+    """Return the path of the wheel in `folder`. Download it if it is missing or differs from the table."""
     path = folder / wheel.file
     if path.exists():
         if is_intact(path, wheel):
-            print(f"  {wheel.file}: here already", flush=True)
+            print(f"  {wheel.file}: already downloaded", flush=True)
             return path
-        print(f"  {wheel.file}: wrong size or sha256; thrown away", flush=True)
+        print(f"  {wheel.file}: wrong size or sha256; deleted", flush=True)
     for attempt in ("first", "second"):
         path.unlink(missing_ok=True)
         url = find_url(wheel)
@@ -66,9 +66,9 @@ def fetch(wheel, folder):
             pip_download(wheel, folder)
         if is_intact(path, wheel):
             return path
-        print(f"  {wheel.file}: wrong size or sha256 after the {attempt} download; thrown away", flush=True)
+        print(f"  {wheel.file}: wrong size or sha256 after the {attempt} download; deleted", flush=True)
     path.unlink(missing_ok=True)
-    raise FetchError(f"the package index serves a {wheel.file} that is not the one this script knows")
+    raise FetchError(f"{wheel.file} of the package index differs from scripts/libtorch-wheels.tsv; set another index (PIP_INDEX_URL)")
 
 
 def is_intact(path, wheel):
@@ -83,11 +83,11 @@ def is_intact(path, wheel):
 
 
 def find_url(wheel):
-    """Where the index keeps the wheel (PEP 503), or None if it does not say so plainly."""
+    """Return the URL of the wheel in the index (PEP 503), or None where the index has no such page."""
     page = f"{index_url().rstrip('/')}/{wheel.project}/"
     try:
-        with urllib.request.urlopen(page, timeout=TIMEOUT) as answer:
-            text, base = answer.read().decode(), answer.url
+        with urllib.request.urlopen(page, timeout=TIMEOUT) as response:
+            text, base = response.read().decode(), response.url
     except (*NETWORK_ERRORS, ValueError):
         return None
     links = (urllib.parse.urljoin(base, href) for href in re.findall(r'href="([^"]*)"', text))
@@ -100,48 +100,48 @@ def link_name(link):
 
 
 def index_url():
-    """The index that pip is set to use, by environment or file."""
-    answer = run_pip("config", "list")
-    found = dict(re.findall(r"^(\S+)\.index-url='(.*)'$", answer.stdout, re.MULTILINE))
+    """Return the index of pip's configuration: environment or file."""
+    response = run_pip("config", "list")
+    found = dict(re.findall(r"^(\S+)\.index-url='(.*)'$", response.stdout, re.MULTILINE))
     return next((found[key] for key in (":env:", "download", "global") if key in found), DEFAULT_INDEX)
 
 
 def resume_download(url, wheel, path):
-    """Fetches `url` to `path` by way of `<path>.part`, from the byte at which the last try stopped."""
+    """Download `url` to `path` by way of `<path>.part`, from the byte at which the last attempt stopped."""
     part = path.with_name(path.name + ".part")
     tries = 0
     while size_of(part) < wheel.size:
         start = size_of(part)
         if start:
-            print(f"  {wheel.file}: going on after {megabytes(start)} of {megabytes(wheel.size)}", flush=True)
+            print(f"  {wheel.file}: resuming at {megabytes(start)} of {megabytes(wheel.size)}", flush=True)
         try:
             append_from(url, part, start, wheel)
         except NETWORK_ERRORS as error:
             tries = 0 if size_of(part) > start else tries + 1
             if tries == TRIES:
-                raise FetchError(f"cannot fetch {url}: {error}") from error
-            print(f"  {wheel.file}: {error}; trying again", flush=True)
+                raise FetchError(f"cannot download {url}: {error}; run the command again to resume") from error
+            print(f"  {wheel.file}: {error}; retrying", flush=True)
             if tries:
                 time.sleep(2**tries)
     part.replace(path)
 
 
 def append_from(url, part, start, wheel):
-    """Adds the bytes of `url` from `start` on to `part`, or all of them if the server knows no ranges."""
+    """Append the bytes of `url` from `start` on to `part`, or write all of them if the server has no ranges."""
     request = urllib.request.Request(url, headers={"Range": f"bytes={start}-"})
-    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
-        resumed = answer.status == 206
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as response:
+        resumed = response.status == 206
         with part.open("ab" if resumed else "wb") as file:
             progress = Progress(wheel, start if resumed else 0)
-            while block := answer.read(BLOCK):
+            while block := response.read(BLOCK):
                 file.write(block)
                 progress.add(len(block))
     if size_of(part) < wheel.size:
-        raise ConnectionError("the connection ended early")
+        raise ConnectionError("the connection was closed early")
 
 
 class Progress:
-    """A line that counts on a terminal, a line for each 100 MB elsewhere."""
+    """Progress: one updated line on a terminal, a line per 100 MB elsewhere."""
 
     STEP = 100_000_000
 
@@ -160,22 +160,22 @@ class Progress:
 
 
 def pip_download(wheel, folder):
-    """Lets pip fetch the wheel, with its own logins, proxies and folders, but for a fixed platform and Python."""
+    """Download the wheel with pip, its credentials and proxies, for a fixed platform and Python."""
     print(f"  {wheel.file}: downloaded by pip, which cannot resume", flush=True)
     platforms = [argument for tag in PLATFORMS for argument in ("--platform", f"manylinux{tag}_x86_64")]
-    answer = run_pip(
+    response = run_pip(
         "download", "--no-deps", "--only-binary=:all:", "--implementation=cp", "--python-version=3.12", *platforms,
         "--progress-bar=off", f"--dest={folder}", f"{wheel.project}=={wheel.version}",
     )
-    if answer.returncode or not (folder / wheel.file).exists():
-        said = "\n".join(re.findall(r"^ERROR.*", answer.stderr, re.MULTILINE)) or answer.stderr.strip()
-        raise FetchError(f"cannot fetch {wheel.project} {wheel.version}; is the network up? pip says:\n{said}")
+    if response.returncode or not (folder / wheel.file).exists():
+        said = "\n".join(re.findall(r"^ERROR.*", response.stderr, re.MULTILINE)) or response.stderr.strip()
+        raise FetchError(f"cannot download {wheel.project} {wheel.version}; check the network. Output of pip:\n{said}")
 
 
 def pip_install(folder, *requirements):
-    """Lets pip install wheels into `folder` and nowhere else; its exit status."""
-    # Debian's pip refuses to install beside the system's libraries, and does not see that --target keeps away from
-    # them; hence PIP_BREAK_SYSTEM_PACKAGES, which breaks nothing here.
+    """Install wheels into `folder` only, with pip. Return its exit status."""
+    # Debian's pip refuses to install beside the libraries of the system, even with --target, which does not
+    # change them. PIP_BREAK_SYSTEM_PACKAGES permits it.
     environment = {
         **os.environ, "PIP_BREAK_SYSTEM_PACKAGES": "1", "PIP_USER": "0", "PIP_NO_INPUT": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_ROOT_USER_ACTION": "ignore",
@@ -185,12 +185,12 @@ def pip_install(folder, *requirements):
 
 
 def run_pip(*arguments):
-    """Runs the pip of this Python."""
+    """Run the pip of this Python."""
     environment = {**os.environ, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
-    answer = subprocess.run([sys.executable, "-m", "pip", *arguments], env=environment, capture_output=True, text=True)
-    if "No module named pip" in answer.stderr:
+    response = subprocess.run([sys.executable, "-m", "pip", *arguments], env=environment, capture_output=True, text=True)
+    if "No module named pip" in response.stderr:
         raise FetchError(f"{sys.executable} has no pip; on Debian: apt-get install python3-pip")
-    return answer
+    return response
 
 
 def size_of(path):
@@ -199,5 +199,5 @@ def size_of(path):
 
 
 def megabytes(count):
-    """A number of bytes for people."""
+    """Format a number of bytes as MB."""
     return f"{count / 1e6:.1f} MB"

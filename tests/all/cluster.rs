@@ -204,7 +204,7 @@ fn a_cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
     // In half a minute it may be that no worker that plays is told to go.
     assert!(taken_over > 0 || seconds < 300, "nobody went on with what others left");
     println!(
-        "{} games, {taken_over} of them gone on with by another process or model, model {newest:?}, ends by exit code {:?}\n{audit}",
+        "{} games, {taken_over} of them resumed by another process or model, model {newest:?}, exits by code {:?}\n{audit}",
         after.len(),
         cluster.ends
     );

@@ -4,7 +4,7 @@
     python3 tests/python/check_ratings.py target/release/evaluator
 
 Ten random tables with colours and draws, and tables that have no finite optimum. Prints what agreed, and exits with 1
-at the first number that is off by more than 0.01 Elo.
+at the first number with an error above 0.01 Elo.
 """
 
 import csv
@@ -45,7 +45,7 @@ def check(what, found, expected):
 
 
 def by_choix(players, games, alpha):
-    """Plain Bradley-Terry: colours and draws are left out. N(0, sd) is alpha = 1/(2 sd^2)."""
+    """Plain Bradley-Terry: without colours and draws. N(0, sd) is alpha = 1/(2 sd^2)."""
     place = {player: number for number, player in enumerate(players)}
     wins = [(place[b], place[w]) if result == "B" else (place[w], place[b]) for b, w, result in games if result != "D"]
     theta = choix.opt_pairwise(len(players), wins, alpha=alpha, method="Newton-CG", tol=1e-10)
@@ -73,7 +73,7 @@ def by_scipy(players, games, sd):
 
 
 def random_table(seed):
-    """A league in which everybody can be compared with everybody."""
+    """A league in which all players are connected."""
     generator = numpy.random.default_rng(seed)
     players = [f"p{number}" for number in range(4 + seed)]
     strength = generator.normal(0, 200 / ELO, len(players))
