@@ -89,6 +89,30 @@ fn every_experiment_has_its_headings_on_one_page() {
     }
 }
 
+/// The number of fields in a line of CSV, commas in quotes left alone.
+fn fields(line: &str) -> usize {
+    let outside: String = line.split('"').step_by(2).collect();
+    1 + outside.matches(',').count()
+}
+
+#[test]
+fn every_experiment_has_its_raw_numbers() {
+    assert_eq!(fields("a,\"b, c\",,d"), 4);
+    for name in records() {
+        let folder = repository().join("experiments").join(&name);
+        let tables = files(&format!("experiments/{name}"), &["csv"]);
+        assert!(!tables.is_empty(), "{name}: add the numbers of its tables as CSV");
+        let readme = read(&folder.join("README.md"));
+        for table in tables {
+            let file = table.file_name().unwrap().to_string_lossy().into_owned();
+            assert!(readme.contains(&format!("`{file}`")), "{name}: README.md does not name {file}");
+            let text = read(&table);
+            let columns: BTreeSet<usize> = text.lines().map(fields).collect();
+            assert!(columns.len() == 1 && text.lines().count() > 1, "{name}/{file}: rows of {columns:?} columns");
+        }
+    }
+}
+
 #[test]
 fn the_index_lists_every_experiment_newest_first() {
     let index = read(&repository().join("experiments/README.md"));
