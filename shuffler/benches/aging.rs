@@ -1,10 +1,10 @@
-//! Lets a run grow old, with made-up games on 5x5 and the real store, and measures what its programs ask again and again:
+//! Polling cost by the age of a run, with synthetic games on 5x5 and the real store:
 //!
 //! `cargo bench -p shuffler --bench aging -- [GAMES [GAMES_PER_MODEL]]`
 //!
-//! After every fifth of the run it prints how long it takes to look for a newer model, to see that games are missing, to
-//! choose the window of 500,000 games, and to recompute the threshold: once by a process that has just started, and once
-//! by one that has done it before. Last it puts the files of games into archives, and measures again.
+//! After every fifth of the run it prints four times: to poll for a newer model, to detect missing games, to choose the
+//! window of 500,000 games, and to recompute the threshold. Each is measured in a process that has just started, and in one
+//! that repeats it. At the end it compacts the files of games, and measures again.
 //! Results: `experiments/0010-polling-cost-by-run-age`.
 
 use std::env;

@@ -32,7 +32,7 @@ impl GameIndex {
         GameIndex { run: run.clone(), known: BTreeMap::new(), played: BTreeMap::new(), oldest: None }
     }
 
-    /// The files of games of a model: when each was published, and its games, those set aside included and those published
+    /// Files of games of a model: time of publication, and games, with the validation set and those published
     /// before not.
     pub(crate) fn arrived(&mut self, model: u32) -> Result<Vec<File>, StoreError> {
         let mut seen = HashSet::new();
@@ -53,7 +53,7 @@ impl GameIndex {
         Ok(arrived)
     }
 
-    /// All that models before a generation have played, those games left out that are set aside or cannot be read. Each
+    /// All games of models before a generation, without the validation set and unreadable files. Each
     /// file is read once by a process; what it holds is remembered.
     pub(crate) fn played_before(&mut self, generation: u32) -> Result<Played, StoreError> {
         let files: Vec<FileRef> =
@@ -122,7 +122,7 @@ impl Played {
 
 impl Listed {
     /// The files of a model, oldest first. What was not listed is, and files of the models before it with it, to be read
-    /// together: whoever asks for one model after the other down to the oldest of a window needs most of them.
+    /// together: a pass over the models down to the oldest of a window needs most of them.
     pub(crate) fn of(&mut self, catalogue: &mut GameIndex, model: u32) -> Result<Vec<FileRef>, StoreError> {
         if !self.0.contains_key(&model) {
             let mut files = 0;

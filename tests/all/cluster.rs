@@ -1,5 +1,5 @@
 //! A cluster on one machine: six workers, a shuffler, a trainer and two evaluators over an unreliable S3 server. Every few
-//! seconds one of them is killed or told to go, and started again as Kubernetes would; the server is out of reach twice.
+//! seconds one of them is killed or gets SIGTERM, and is restarted as Kubernetes would; the server is out of reach twice.
 //!
 //! `TENGEN_TEST_CLUSTER_SECONDS=1200` lets that go on for so long instead of for half a minute. A Prometheus
 //! scrapes all of them, and everything that the dashboard asks has an answer.
@@ -20,7 +20,7 @@ const WORKERS: usize = 6;
 const EVALUATORS: usize = 2;
 /// One request in so many fails.
 const TROUBLE: u32 = 10;
-/// Exit codes after which Kubernetes starts a pod again: finished (an evaluator), out of reach, told to go.
+/// Exit codes after which Kubernetes starts a pod again: finished (an evaluator), store unreachable, SIGTERM.
 const AGAIN: [i32; 3] = [0, 3, 4];
 
 /// A pod's place: what runs in it, and under which address it can be asked.
@@ -46,7 +46,7 @@ fn free_address() -> String {
 impl Cluster {
     fn start(store: TestStore) -> Cluster {
         let tiny = repository().join("configs/tiny.toml");
-        // Searches long enough for games to be in progress when a worker is told to go.
+        // Searches long enough for games to be in progress when a worker gets SIGTERM.
         let text = format!("extends = {tiny:?}\n[search]\nvisits = 100\n[loop]\nmodels = 10000\n");
         let config = store.path().join("endless.toml");
         std::fs::write(&config, text).unwrap();
@@ -118,11 +118,11 @@ fn launch(store: &TestStore, program: &str, arguments: &[String], address: &str)
     Stage::launch(command.args(arguments), address)
 }
 
-/// The shuffler, and then the trainer, are gone for good, and whoever looks at the alerts sees each of it and nothing of it before.
+/// The shuffler, and then the trainer, are gone for good, and the alerts show each, and nothing before.
 fn alerts_fire(prometheus: &Prometheus, cluster: &mut Cluster) {
     for (program, alert) in [("shuffler", "TengenNoShuffler"), ("trainer", "TengenNoTrainer")] {
         assert!(!prometheus.fires(alert, "r"), "{alert} fires while there is a {program}");
-        // A place that is gone is not looked after any more, and its process is killed.
+        // A place that is gone is not restarted, and its process is killed.
         cluster.places.retain(|place| place.program != program);
         prometheus.must_fire(alert, "r", &mut || cluster.look_after());
         println!("{alert} fires once the {program} is gone");
@@ -201,8 +201,8 @@ fn a_cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
     let audit = succeed(cluster.store.program("tengen").args(["audit", "r"]));
     rated_by_what_is_stored(&cluster.store, &run);
     let taken_over = taken_over(&run);
-    // In half a minute it may be that no worker that plays is told to go.
-    assert!(taken_over > 0 || seconds < 300, "nobody went on with what others left");
+    // In half a minute it may be that no worker that plays gets SIGTERM.
+    assert!(taken_over > 0 || seconds < 300, "no handed-off game was resumed");
     println!(
         "{} games, {taken_over} of them resumed by another process or model, model {newest:?}, exits by code {:?}\n{audit}",
         after.len(),

@@ -199,7 +199,7 @@ fn errors_of_a_stage_have_the_same_exit_code_in_tengen() {
     let built_in = |model: &str| ModelError::BuiltIn { model: model.parse().expect("a model") };
     let no_gpu = || NetError::NoGpu { wanted: 3, found: 0 };
     let damaged = || NetError::NotSafetensors("cut off".to_owned());
-    let unknown = || EngineError::Unknown { name: "Nobody".parse().expect("a name"), known: Vec::new() };
+    let unknown = || EngineError::Unknown { name: "Absent".parse().expect("a name"), known: Vec::new() };
     let cases: [(&str, anyhow::Error, ExitClass); 13] = [
         ("selfplay", SelfplayError::Model(open(no_gpu())).into(), ExitClass::Configuration),
         ("selfplay", SelfplayError::Model(open(damaged())).into(), ExitClass::Failure),

@@ -1,5 +1,4 @@
-//! `tengen gtp` as controllers meet it: every command asked for in a script, and whole games through a client of somebody
-//! else.
+//! `tengen gtp` as controllers meet it: every command in a script, and whole games through Sabaki's client.
 
 use std::collections::BTreeSet;
 use std::io::Write;

@@ -89,7 +89,7 @@ struct Worker<'a> {
 }
 
 impl Worker<'_> {
-    /// Plays with a model until `games` are published, or is told to stop after so many rounds of reports.
+    /// Plays with a model until `games` are published, or is stopped after so many rounds of reports.
     fn play(&self, model: ModelId, games: u64, stop_after: Option<u64>) -> selfplay::Progress {
         let opened = Model::open(self.run, &model, Device::Cpu, self.config.selfplay.batch).unwrap();
         let job = Job {
@@ -129,7 +129,7 @@ fn games_that_one_worker_leaves_are_finished_by_others_and_none_is_lost_or_playe
     assert!(left.left > 0 && left.abandoned == 0 && left.finished < 60, "{left:?}");
     assert_eq!(unfinished(&run) as u64, left.left);
 
-    // Fewer threads than those who left them, and told to stop before all of them are finished.
+    // Fewer threads than the workers that handed them off, and stopped before all of them are finished.
     let others = worker("b", 1).play(ModelId::Uniform, 5, Some(1));
     assert!(others.left > 0, "{others:?}");
     let findings = tengen::audit::audit(&run, &config, &Stop::never()).unwrap();
@@ -159,7 +159,7 @@ fn games_that_one_worker_leaves_are_finished_by_others_and_none_is_lost_or_playe
 
 /// A damaged file of unfinished games goes to quarantine, and keeps no worker from playing, its own included.
 #[test]
-fn unfinished_games_that_are_damaged_are_in_nobodys_way() {
+fn damaged_unfinished_games_do_not_block_others() {
     let store = TestStore::new();
     let (run, config) = run_of(&store, false);
     let worker = |name| Worker { run: &run, config: &config, name, threads: 1 };

@@ -39,7 +39,7 @@ fn examples(store: &TestStore) -> BTreeMap<String, usize> {
     let mut examples = BTreeMap::new();
     for file in files(&run) {
         let read = match run.examples().read(&file) {
-            // Every game of the file is set aside; a small file can be so.
+            // Every game of the file is held out, which happens with small files.
             Err(StoreError::NotFound { .. }) => continue,
             read => read.unwrap(),
         };

@@ -81,7 +81,7 @@ fn check_result(record: &GameRecord, game: &Game) {
     let found = match record.end {
         EndReason::Resignation => {
             assert!(record.score.is_none() && !record.calibration);
-            assert!(!game.is_over(record.scoring), "nobody resigns when the game is over");
+            assert!(!game.is_over(record.scoring), "no resignation when the game is over");
             return assert_eq!(record.outcome, Outcome::from(game.to_move().opponent()));
         }
         EndReason::Passes => game.passed_out(),

@@ -93,7 +93,7 @@ fn credentials_that_are_missing_or_wrong_are_named_by_every_stage() {
                 let expected = Expected { code: MISCONFIGURED, words, requests: 2 };
                 refused("no key on a machine without a role", &store, without(&server.1), &expected);
                 let expected = Expected { code: UNREACHABLE, words, requests: 0 };
-                refused("no key and nobody to ask for one", &store, without("http://127.0.0.1:9"), &expected);
+                refused("no key and no metadata server", &store, without("http://127.0.0.1:9"), &expected);
             });
         }
     });

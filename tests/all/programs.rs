@@ -123,7 +123,7 @@ fn a_store_that_cannot_be_written_is_named() {
     let config = repository().join("configs/tiny.toml");
     let file = tempfile::NamedTempFile::new().unwrap();
     let below_file = file.path().join("below");
-    // Nobody can make a folder in /proc, not even root.
+    // Not even root can make a folder in /proc.
     for place in [below_file.as_path(), Path::new("/proc/tengen-store")] {
         let (code, error) = fail(program("tengen").arg("--store").arg(place).arg("run").arg(&config));
         assert!(code == 2 || code == 3, "{code}: {error}");

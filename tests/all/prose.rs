@@ -9,7 +9,7 @@ use tests::repository;
 const COLUMNS: usize = 120;
 const WORDS: usize = 35;
 
-/// Terms of the field, and the words, separated by bars, that they replace. A letter may not precede or follow a word.
+/// Terms of the field, and the words, separated by bars, that they replace. A letter or `_` may not precede or follow a word.
 const AVOIDED: &[(&str, &str)] = &[
     (
         "inference, evaluations/s, network output, response",
@@ -172,10 +172,15 @@ fn sentences(text: &str) -> Vec<String> {
     sentences
 }
 
+/// The words of a text with a space before and behind each.
+fn spaced(text: &str, is_letter: fn(char) -> bool) -> String {
+    let words: Vec<&str> = text.split(|c| !is_letter(c)).filter(|word| !word.is_empty()).collect();
+    format!(" {} ", words.join(" "))
+}
+
 /// The avoided words of a text, without phrases in which they are plain.
 fn avoided(text: &str) -> Vec<&'static str> {
-    let text = text.to_lowercase().replace(|c: char| !c.is_alphanumeric(), " ");
-    let mut text = format!(" {} ", text.split_whitespace().collect::<Vec<_>>().join(" "));
+    let mut text = spaced(&text.to_lowercase(), |c| c.is_alphanumeric() || c == '_');
     for (phrase, _) in PLAIN {
         // A word that no list has keeps the neighbours of the phrase apart.
         text = text.replace(&format!(" {phrase} "), " x ");
@@ -312,6 +317,24 @@ fn documents_use_the_terms_of_the_field() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+/// The Rust sources of the workspace.
+fn sources() -> Vec<PathBuf> {
+    let members = ["crates", "selfplay", "shuffler", "trainer", "evaluator", "tengen", "tests"];
+    let (mut found, mut folders) = (Vec::new(), members.map(|member| repository().join(member)).to_vec());
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+            let path = entry.path();
+            if entry.file_type().unwrap().is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    assert!(found.len() > 300, "{}", found.len());
+    found
+}
+
 /// The string literals of the programs, with their file; tests and their support are left out.
 fn messages() -> Vec<(PathBuf, String)> {
     let (mut found, mut folders) = (Vec::new(), vec![repository().join("crates")]);
@@ -348,6 +371,70 @@ fn messages_use_the_terms_of_the_field() {
                 .iter()
                 .map(|words| format!("{}: {words:?}: {message}", path.display())),
         );
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// Scripts, manifests and workflows are read as a whole, names of variables included.
+#[test]
+fn scripts_and_manifests_use_the_terms_of_the_field() {
+    let mut folders =
+        ["scripts", "python", "images", "k8s", "configs", ".githooks", ".github"].map(PathBuf::from).to_vec();
+    let mut files = vec![PathBuf::from("Makefile")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(repository().join(&folder)).unwrap().map(Result::unwrap) {
+            let path = folder.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    assert!(files.len() > 60, "{}", files.len());
+    let mut problems = Vec::new();
+    for file in files {
+        // Compiled Python is no text.
+        let Ok(text) = fs::read_to_string(repository().join(&file)) else { continue };
+        for (index, line) in text.lines().enumerate() {
+            problems.extend(avoided(line).iter().map(|words| format!("{}:{}: {words:?}", file.display(), index + 1)));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// Words that comments and names do not use either, in the sources of programs and of tests.
+const AVOIDED_IN_SOURCES: &[&str] = &[
+    "whoever",
+    "nobody",
+    "somebody",
+    "everybody",
+    "set aside",
+    "told to",
+    "looked after",
+    "gone on with",
+    "goes on with",
+    "come to nothing",
+    "comes to nothing",
+    "by heart",
+    "can be had",
+    "may be had",
+    "signs of life",
+    "in the place of",
+];
+
+#[test]
+fn sources_use_no_invented_words() {
+    let mut problems = Vec::new();
+    for file in sources() {
+        let text = fs::read_to_string(&file).unwrap().to_lowercase();
+        if file.ends_with("tests/all/prose.rs") {
+            continue;
+        }
+        // A comment may break the line between two words.
+        let text = text
+            .lines()
+            .map(|line| line.trim_start().trim_start_matches('/').trim_start_matches('!'))
+            .collect::<Vec<_>>();
+        let text = spaced(&text.join(" "), char::is_alphanumeric);
+        let found = AVOIDED_IN_SOURCES.iter().filter(|words| text.contains(&format!(" {words} ")));
+        problems.extend(found.map(|words| format!("{}: {words:?}", file.display())));
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }

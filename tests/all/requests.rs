@@ -41,7 +41,7 @@ fn starting_and_waiting_processes_make_few_requests() {
     ];
     stages[0]
         .wait_for("games", |stage| stage.log().iter().any(|line| line.contains("a newer model than")).then_some(()));
-    // Two files of ten games, four objects each where some game is set aside; the configuration and its copy; the lease.
+    // Two files of ten games, four objects each where some game is held out; the configuration and its copy; the lease.
     let played = requests(&stages[0]);
     assert!(played["put"] <= 11 && sum(&played) - played["put"] <= 14, "20 games: {played:?}");
     println!("selfplay, start and 20 games in two files: {played:?}");

@@ -1,4 +1,4 @@
-//! What those who look after the processes of a run rely on: metrics, signs of life, and that they go when they are told.
+//! Process contract of the programs: metrics, liveness, and exit at SIGTERM.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -156,7 +156,7 @@ fn assert_documented(seen: BTreeSet<String>) {
     let rare = ["tengen_store_errors_total", "tengen_store_retries_total", "tengen_store_quarantined_files_total"];
     let missing: Vec<_> =
         documented.difference(&ours).filter(|name| !rare.iter().any(|rare| name.starts_with(rare))).collect();
-    assert_eq!(missing, [""; 0], "metrics that nobody has");
+    assert_eq!(missing, [""; 0], "metrics of no program");
 }
 
 #[test]

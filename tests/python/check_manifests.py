@@ -24,7 +24,7 @@ import kubernetes_validate
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-# The kubectl that scripts/setup-python installs goes before the machine's own.
+# The kubectl that scripts/setup-python installs takes precedence over the machine's own.
 SITE = Path(kubernetes_validate.__file__).resolve().parent.parent
 KUBECTL = shutil.which("kubectl", path=f"{SITE / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}")
 
@@ -56,10 +56,10 @@ def main():
 
 def render(folder):
     """The objects of a kustomization."""
-    answer = subprocess.run([KUBECTL, "kustomize", folder], capture_output=True, text=True)
-    if answer.returncode:
-        sys.exit(f"{folder} cannot be rendered: {answer.stderr.strip()}")
-    return [found for found in yaml.safe_load_all(answer.stdout) if found]
+    response = subprocess.run([KUBECTL, "kustomize", folder], capture_output=True, text=True)
+    if response.returncode:
+        sys.exit(f"{folder} cannot be rendered: {response.stderr.strip()}")
+    return [found for found in yaml.safe_load_all(response.stdout) if found]
 
 
 def name_of(found):

@@ -40,7 +40,7 @@ pub fn program(name: &str) -> Command {
 /// When they cannot be read.
 pub fn whole_games(run: &Run, file: &FileRef) -> Vec<GameRecord> {
     let rows = |read: Result<ExampleRows, StoreError>| match read {
-        // Every game of the file, or none, is set aside.
+        // Every game of the file, or none, is in the validation set.
         Err(StoreError::NotFound { .. }) => Vec::new(),
         read => read.expect("the examples can be read").to_examples(),
     };

@@ -1,4 +1,4 @@
-//! A program that goes on until it is stopped, and is looked after over HTTP meanwhile.
+//! A program that runs until it is stopped, and its HTTP endpoints.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -62,7 +62,7 @@ impl Stage {
         self.child.try_wait().expect("its state is known")
     }
 
-    /// The status code and the body of a page; nothing when nobody answers.
+    /// The status code and the body of a page; nothing without a response.
     pub fn page(&self, page: &str) -> Option<(u16, String)> {
         ask(&self.address, page)
     }

@@ -1,9 +1,8 @@
-//! A first model from human games.
+//! Supervised training of a first model on human games.
 //!
-//! Positions are learned from in random order, each once a round: the move that was played, and who won. What is known so
-//! far is a checkpoint of the run with a file of its own, `bootstrap.toml`, so a bootstrap that was stopped or killed goes on
-//! where it was, and a trainer does not take its checkpoint for one of generation 1. Model 1 ends it; training goes on from
-//! there with the momentum at rest.
+//! Each epoch has every position once, in random order; targets are the move played and the winner. The state is a checkpoint
+//! of the run with `bootstrap.toml`. An interrupted bootstrap resumes from it, and a trainer does not mistake it for a
+//! checkpoint of generation 1. Bootstrapping is complete with model 1; training then continues with zero momentum.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -91,7 +90,7 @@ struct Bootstrap<'a> {
 }
 
 /// Learns from human games, beginning with some weights or with random ones, and publishes the outcome as model 1 of
-/// a run. `None` when `stop` was requested before; what was learned is saved.
+/// a run. `None` when `stop` was requested before; the state is saved.
 ///
 /// # Errors
 /// A run that has models, or is training its first; weights of another shape; a bootstrap under way from other games; or

@@ -1,6 +1,6 @@
 //! Whether a model that has just been trained is well: alarms for faults that spoil a run in silence.
 //!
-//! The bounds are wide: in runs that learned well none was reached. What each alarm is about has happened to somebody:
+//! The bounds are wide: no run that trained well reached one. Each alarm describes a failure that has happened:
 //! Minigo trained 115 models without symmetries, with batch norms that did not fit, and on too few games again and again.
 
 use std::fmt;

@@ -152,7 +152,7 @@ fn flip(examples: &mut [Example], share: f64) -> usize {
     count
 }
 
-/// A number in [0, 1), spread evenly over the games. It is not that by which games are set aside
+/// A number in [0, 1), spread evenly over the games. It is independent of the choice of the validation set
 /// ([`GameId::share`]), for the games that are learned from have only the upper part of those: it comes from the other
 /// end of the name.
 fn place(game: GameId) -> f64 {

@@ -37,7 +37,7 @@ pub(crate) struct Order<'a> {
 }
 
 impl HumanGames {
-    /// Reads collections of SGF, plain or gzipped, each with its name. Which games are set aside is decided by the names of
+    /// Reads collections of SGF, plain or gzipped, each with its name. Which games are held out is decided by the names of
     /// the games and the share that the configuration gives (`selfplay.holdout`), as with games of the run itself.
     ///
     /// # Errors

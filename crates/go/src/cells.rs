@@ -1,8 +1,8 @@
 //! The points of a board: chains of stones, how they grow, join and leave the board, and how that is taken back.
 //!
-//! Every chain is a ring through `next` with one of its stones as head. What a stone did can be taken back without a copy
-//! of the board, the last first: two rings that were joined come apart when the same two links are swapped again, the head of
-//! the smaller one still has its length and liberties, and cells keep their links when their stones are captured.
+//! Every chain is a ring through `next` with one of its stones as head. A move is undone without a copy
+//! of the board, the last one first. Swapping the same two links again separates two joined rings. The head of the smaller
+//! ring still has its length and liberties, and cells keep their links when their stones are captured.
 
 use crate::color::Color;
 use crate::geometry::geometry;

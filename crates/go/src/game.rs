@@ -11,7 +11,7 @@ use crate::superko::PositionSet;
 
 /// A game in progress.
 ///
-/// It does not refuse moves after two passes, since a program that speaks GTP has to play on when told to;
+/// It does not refuse moves after two passes, since a GTP program has to play on when the controller requests it;
 /// [`Game::is_over`] says when the players should stop.
 #[derive(Clone, Debug)]
 pub struct Game {

@@ -1,4 +1,4 @@
-//! What a network is told of a position: the sets of planes there are, for playing and for training alike.
+//! Input planes of networks: the available sets, for playing and training alike.
 
 use std::fmt;
 
@@ -16,9 +16,8 @@ pub enum Inputs {
     /// The last eight boards and whose turn it is, 17 planes: those of [`planes`] (AlphaGo Zero, Minigo).
     #[default]
     History,
-    /// The same, and another plane that is 1 everywhere when White is to move: 18 planes (Leela Zero). At the border one
-    /// plane and two are not the same: a convolution sees zeros beyond it, so a plane of ones is more than a bias, and a
-    /// network that looks at a plane of ones when White is to move cannot be one that sees a plane of zeros then.
+    /// The same, and another plane that is 1 everywhere when White is to move: 18 planes (Leela Zero). One
+    /// plane cannot replace the two: convolutions pad with zeros at the border, so a plane of ones is more than a bias.
     LeelaZero,
     /// The board, liberties, ko, the last moves and komi, 16 planes: those of [`features`]. Whose turn it is makes no
     /// difference beyond komi.

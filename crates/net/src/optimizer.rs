@@ -73,8 +73,7 @@ pub(crate) fn has_squares(kind: Method) -> bool {
 
 /// g' = g + λ·w, v ← μ·v + g', and w ← w − rate·v; or with Nesterov's momentum w ← w − rate·(g' + μ·v).
 ///
-/// λ is 0 for all but the weights of convolutions and dense layers, for to pull biases and batch norms to 0 would change
-/// what the network can say.
+/// λ is 0 except for weights of convolutions and dense layers: decay of biases and batch norms would limit the outputs.
 fn descend(
     spec: &TensorSpec,
     tensor: &Tensor,

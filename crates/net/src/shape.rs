@@ -13,53 +13,57 @@ const MOST: usize = 1 << 14;
 
 /// The shape of a network: the tower of AlphaGo Zero with the heads of Minigo, and what may be changed about them.
 ///
-/// A 3x3 convolution, batch norm and ReLU; `blocks` residual blocks of two such convolutions; a policy head of a 1x1
-/// convolution to a few planes, batch norm, ReLU and a dense layer to one number a move; a value head of a 1x1
-/// convolution to a few planes, batch norm, ReLU, a dense layer of `value_hidden`, ReLU, a dense layer to one number,
-/// tanh. The value is for the side to move. No convolution has a bias, for the batch norm after it has one. The batch norms of the heads
-/// learn neither scale nor shift.
+/// - Stem: a 3x3 convolution, batch norm and ReLU.
+/// - Tower: `blocks` residual blocks of two such convolutions.
+/// - Policy head: a 1x1 convolution to a few planes, batch norm, ReLU, and a dense layer to one number per move.
+/// - Value head: a 1x1 convolution to a few planes, batch norm, ReLU, a dense layer of `value_hidden`, ReLU, a dense layer
+///   to one number, and tanh. The value is for the side to move.
 ///
-/// Three more heads may help it learn, and are left out of play: `ownership`, a 1x1 convolution with a bias to the logit of
-/// each point's being the mover's in the end; `score`, a dense layer from the hidden layer of the value head to the
-/// mover's margin in points after komi, divided by the side of the board; and `opponent`, a second policy from the planes of the
-/// first, for the opponent's next move.
+/// No convolution has a bias, because the batch norm after it has one. Batch norms of the heads have neither scale nor shift.
+///
+/// Three auxiliary heads are for training only:
+///
+/// - `ownership`: a 1x1 convolution with a bias, to the logit of each point's final owner being the side to move.
+/// - `score`: a dense layer from the hidden layer of the value head, to the margin of the side to move in points after komi,
+///   divided by the side of the board.
+/// - `opponent`: a second policy from the planes of the first, for the opponent's next move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The board.
     pub size: Size,
-    /// What it is told of a position. A network that came from Leela Zero may have a plane more than our own.
+    /// Input planes. An imported network of Leela Zero may have one more.
     pub inputs: Inputs,
     /// Residual blocks.
     pub blocks: usize,
     /// Channels of the tower.
     pub filters: usize,
-    /// Whether blocks begin with batch norm and ReLU instead of ending with them (He et al. 2016): batch norm, ReLU, convolution,
-    /// batch norm, ReLU, convolution, sum; and a batch norm and ReLU after the last block.
+    /// Pre-activation blocks (He et al. 2016): batch norm, ReLU, convolution, batch norm, ReLU, convolution, sum. A batch norm
+    /// and ReLU follow the last block.
     pub pre_activation: bool,
-    /// Width of the hidden layer that scales and shifts the channels at the end of each block by what all points together look
-    /// like (squeeze and excitation, Hu et al. 2018, with a bias as in Leela Chess Zero); 0 for none.
+    /// Hidden width of squeeze-and-excitation at the end of each block (Hu et al. 2018, with a bias as in Leela Chess Zero);
+    /// 0: none.
     pub se_channels: usize,
     /// Channels whose mean and maximum over the board shift the channels in the middle of every second block (global pooling,
     /// Wu 2019, section 3.3); 0 for none.
     pub pooled_filters: usize,
     /// Planes of the policy head; 2 in AlphaGo Zero.
     pub policy_planes: usize,
-    /// How the policy comes of them.
+    /// Last layer of the policy head.
     pub policy_head: PolicyHead,
     /// Planes of the value head; 1 in AlphaGo Zero.
     pub value_planes: usize,
     /// Width of the hidden layer in the value head.
     pub value_hidden: usize,
-    /// How the value comes of it.
+    /// Output of the value head.
     pub value_head: ValueHead,
-    /// Whether its hidden layer is told the mean of each of its planes, and not what is at which point (as in Wu 2019, appendix
-    /// A.5, where more than one size of board asks for more than the mean).
+    /// Global average pooling in the value head: its hidden layer sees the mean of each plane instead of every point. Wu 2019,
+    /// appendix A.5, also has other statistics, for several board sizes.
     pub value_pooled: bool,
-    /// Whether it learns whose each point will be, too.
+    /// Auxiliary ownership head.
     pub ownership: bool,
-    /// Whether it learns by how many points the game will be won, too.
+    /// Auxiliary score head.
     pub score: bool,
-    /// Whether it learns the opponent's answer, too.
+    /// Auxiliary head for the opponent's next move.
     pub opponent: bool,
 }
 

@@ -227,7 +227,7 @@ impl Match {
         }
     }
 
-    /// Whether everybody who is asked for the score of a finished game has answered; an error if somebody has another
+    /// Whether every external player has sent the score of a finished game; an error if a player has another
     /// winner.
     fn agreed(&mut self, margin: f32) -> Option<Result<(), String>> {
         for (seat, side) in self.seats.iter_mut().zip([&self.spec.black, &self.spec.white]) {

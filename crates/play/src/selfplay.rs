@@ -116,7 +116,7 @@ impl Selfplay {
     }
 
     /// Lets another model go on with the game, or the same one in another process. It searches the present move from the
-    /// beginning, as if nobody had begun it, with random numbers that the seed of the game and the turn give: each move is
+    /// beginning, as a new game, with random numbers that the seed of the game and the turn give: each move is
     /// one model's, and the game still follows from its models and its seed.
     pub fn take_over(&mut self, model: &str) {
         let turn = self.turns.len() as u16;

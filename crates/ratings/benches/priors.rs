@@ -1,12 +1,12 @@
-//! What each prior leaves of the error of a young run, on simulated runs of 30 models.
+//! Error of ratings in a young run by prior, on simulated runs of 30 models.
 //!
 //!     cargo bench -p ratings --bench priors
 //!
 //! Results: `experiments/0007-rating-errors-and-priors`.
 //!
-//! Each model plays two games against those 1, 2, 5 and 13 before it: 198 games. Printed are means over the seeds, in
-//! Elo: the root mean squared error of all places in the pool and of the steps from model to model, the share of 95 %
-//! intervals of differences that hold the truth, and the strength lost by taking the model that looks best.
+//! Each model plays two games against those 1, 2, 5 and 13 before it: 198 games. The output has means
+//! over the seeds, in Elo: the root mean squared error of ratings in the pool, and of steps from model to model. Then the
+//! coverage of 95 % intervals of differences, and the regret of choosing the model with the highest rating.
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};

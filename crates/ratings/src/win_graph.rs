@@ -12,8 +12,8 @@ pub(crate) struct WinGraph {
 
 impl WinGraph {
     pub(crate) fn new(results: &PairResults) -> WinGraph {
-        let nobody = vec![Vec::new(); results.players().len()];
-        let mut beats = WinGraph { over: nobody.clone(), under: nobody };
+        let none = vec![Vec::new(); results.players().len()];
+        let mut beats = WinGraph { over: none.clone(), under: none };
         for (black, white, score) in results.scores() {
             if score.black + score.draws > 0 {
                 beats.add(black, white);

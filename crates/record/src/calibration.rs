@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_resigns_a_game_it_expects_to_win() {
+    fn threshold_never_resigns_an_expected_win() {
         let found = Calibration::of(&[0.2; 60], 0.05, 50).unwrap();
         assert_eq!((found.threshold, found.lost), (0.0, 0));
     }

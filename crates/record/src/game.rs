@@ -139,11 +139,11 @@ impl GameRecord {
         Ok(game)
     }
 
-    /// The examples of this game: one for each turn that is to be learned from, in order.
+    /// Examples of this game: one per turn that yields one, in order.
     ///
     /// # Errors
-    /// A move that is not legal, a turn to learn from without visits, visits of moves that do not exist or are not in order, a value out of range, or more
-    /// than 65,536 turns.
+    /// A move is illegal, a turn with an example has no visits, or visits are of invalid or unordered moves. A value is out of
+    /// range, or there are more than 65,536 turns.
     pub fn examples(&self) -> Result<Vec<Example>, RecordError> {
         let mut game = Game::new(self.size);
         let mut examples = Vec::with_capacity(self.positions());

@@ -49,7 +49,7 @@ impl Page<'_> {
     }
 }
 
-/// Writes a file aside and then gives it its name: whoever reads it meanwhile sees what was there before, and never half of
+/// Writes a temporary file and renames it: a reader sees either the old contents or the new ones, and never half of
 /// it.
 ///
 /// # Errors

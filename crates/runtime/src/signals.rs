@@ -33,8 +33,8 @@ pub(crate) fn listen(name: &'static str, stop: Stop) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the process when `limit` is over: a store that does not answer, or a long step of work, shall not make whoever clears
-/// the place kill it in the midst of something.
+/// Exits after `limit`: a store that does not respond, or a long step of work, must not delay the process until a supervisor
+/// kills it.
 fn end_after(name: &'static str, limit: Duration) {
     let late = thread::Builder::new().name("deadline".to_owned()).spawn(move || {
         thread::sleep(limit);

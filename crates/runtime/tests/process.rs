@@ -25,7 +25,7 @@ fn main() -> ExitCode {
         ("the first signal asks to stop", the_first_signal_asks_to_stop),
         ("the second signal ends at once", the_second_signal_ends_at_once),
         ("who does not stop is ended in time", who_does_not_stop_is_ended_in_time),
-        ("metrics and signs of life are served", metrics_and_signs_of_life_are_served),
+        ("metrics and liveness are served", metrics_and_liveness_are_served),
         ("a store that refuses writes is shown to monitors", a_store_that_refuses_writes_is_shown_to_monitors),
         ("an address that is taken is a usage error", an_address_that_is_taken_is_a_usage_error),
         ("a closed standard output is no error", a_closed_standard_output_is_no_error),
@@ -74,7 +74,7 @@ fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
             Ok(())
         }
         "chatty" => loop {
-            runtime::print("once more")?;
+            runtime::print("again")?;
         },
         "played" => {
             stop.health().set_ready();
@@ -199,7 +199,7 @@ fn who_does_not_stop_is_ended_in_time() {
 
 /// Asks for a page; the answer's first line and its last part.
 fn ask(address: &str, page: &str) -> (String, String) {
-    let mut stream = TcpStream::connect(address).expect("somebody listens");
+    let mut stream = TcpStream::connect(address).expect("the server listens");
     write!(stream, "GET {page} HTTP/1.1\r\nHost: x\r\n\r\n").expect("the question is sent");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("the answer is text");
@@ -218,7 +218,7 @@ fn wait_until_unavailable(address: &str, page: &str) {
     panic!("{page} is still available");
 }
 
-fn metrics_and_signs_of_life_are_served() {
+fn metrics_and_liveness_are_served() {
     let flags = ["--metrics-addr", "127.0.0.1:0", "--stalled-after", "1", "--log-format", "json"];
     let mut child = start_with("played", &flags, Stdio::piped());
     let mut stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));

@@ -1,6 +1,6 @@
 //! The seals of a Parquet file: hashes of the file, of its footer and of every column in it, in its own footer.
 //!
-//! Whoever reads the whole file checks the first. Whoever wants a few columns of some rows reads the footer, which may then
+//! A reader of the whole file checks the first. A reader of a few columns of some rows reads the footer, which may then
 //! be believed, and checks only what is read.
 
 use sha2::{Digest, Sha256};

@@ -94,7 +94,7 @@ impl Claims {
         Claims { notices: Mutex::default(), at }
     }
 
-    /// Tells other evaluators what this one is about to play; `false` when somebody else has claimed games of this pair that
+    /// Claims the games that this evaluator is about to play; `false` when another has claimed games of this pair that
     /// begin with the same number.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ impl Claims {
         let stored = Stored { worker: worker.to_owned(), time: self.at.store.now(), claim: claim.clone() };
         let path = self.file(&claim.file());
         match self.at.store.publish_toml(&path, &stored) {
-            // One that is gone when it is to be compared with this one was somebody else's, and has just been released.
+            // One that is gone when it is to be compared with this one was another evaluator's, and has just been released.
             Err(StoreError::AlreadyExists { .. } | StoreError::NotFound { .. }) => return Ok(false),
             done => done?,
         }

@@ -62,8 +62,7 @@ pub(crate) fn store_error(root: &str, doing: &'static str, path: String, error: 
     }
 }
 
-/// What the system said, where it did, or the server: the wrapping around it repeats the path, and names things nobody asked
-/// for.
+/// The error of the operating system or of the server, without the text around it, which repeats the path.
 fn reason(error: &object_store::Error) -> String {
     let text = error.to_string();
     if METADATA.iter().any(|place| text.contains(place)) {

@@ -2,12 +2,12 @@
 //!
 //! 1. The examples, the holdout examples and the readable games of some files are published as parts of the next archive.
 //! 2. Its games are published under its number, naming the parts. They are the commit: from then on all these files are in
-//!    the archive. Whoever else was about to make an archive of this number finds the name taken, and begins anew.
+//!    the archive. Another compactor that was about to make an archive of this number finds the name taken, and begins anew.
 //! 3. Every file is read again, from its folder and from the archive, and deleted only where both are the same: its games
-//!    at last, since they are what is looked for.
+//!    last, since readers list those.
 //!
-//! Killed before the second step it has done nothing, but for parts that nobody reads; they are deleted when an archive of
-//! their number exists. Killed later, the files lie in two places and are seen once, until the next compaction goes on.
+//! A kill before the second step leaves only parts without a reader, which are deleted when an archive of their number exists.
+//! After a later kill the files are in two places and are seen once, until the next compaction continues.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -29,15 +29,15 @@ pub struct Compaction {
     pub games: usize,
     /// Files of games in them.
     pub files: usize,
-    /// Files of games deleted, those that an earlier compaction had left included.
+    /// Deleted files of games, including those of an interrupted earlier compaction.
     pub deleted: usize,
-    /// Files of games that were left as they are, and why.
+    /// Files of games that were not archived, with the reason.
     pub left: Vec<(FileRef, String)>,
 }
 
 impl Archives {
-    /// Puts the files of games that are in no archive into archives of up to `most` games, in their order, as long as there
-    /// are at least `least` games for one, or enough bytes for a full one. A file that cannot be read stays where it is.
+    /// Archives the files of games that are in no archive, in their order, up to `most` games per archive. An archive needs at
+    /// least `least` games, or enough bytes for a full one. An unreadable file stays in place.
     ///
     /// May be called at any time, by several processes at once, and be killed at any time: see the module.
     ///
@@ -168,7 +168,7 @@ impl Archives {
         all.iter().try_for_each(|(folder, extension)| self.at.store.delete(&self.at.file(folder, file, extension)))
     }
 
-    /// Deletes parts with the number of an archive that does not name them: whoever wrote them was killed or came late, and
+    /// Deletes parts with the number of an archive that does not name them: their writer was killed or came late, and
     /// cannot commit them any more.
     fn delete_leftovers(&self, archives: &[Arc<Archive>]) -> Result<(), StoreError> {
         for folder in [EXAMPLES, HOLDOUT, SGF] {

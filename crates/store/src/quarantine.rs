@@ -1,7 +1,7 @@
 //! Quarantine: damaged files, out of the way of readers and kept for people.
 //!
 //! A damaged file is moved to `quarantine/` under its own path: `games/000330/w0-1700000000000.parquet` becomes
-//! `quarantine/games/000330/w0-1700000000000.parquet`. What was published with it (games, examples, positions set aside,
+//! `quarantine/games/000330/w0-1700000000000.parquet`. What was published with it (games, examples, validation set,
 //! readable games) moves with it, since a set counts as a whole. The copies are published first and the games are deleted
 //! before the rest, so a kill in between leaves a set that counts or one that does not.
 //!

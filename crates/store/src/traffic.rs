@@ -1,5 +1,4 @@
-//! What is asked of the store, for whoever looks after the process. Where nobody has opened a port for metrics, notes go
-//! nowhere. What the names mean is in docs/METRICS.md.
+//! Requests to the store, as metrics. Without a recorder the counts are dropped. docs/METRICS.md describes the names.
 
 use metrics::counter;
 

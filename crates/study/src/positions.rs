@@ -13,7 +13,7 @@ use runtime::Stop;
 use crate::batched_search::BATCH;
 
 /// One position from each of `count` games, at some move of its game; fewer when the program is to stop. `worker` names the
-/// series of games: another name, other games. Below `threshold` the mover resigns, and nobody does without one.
+/// series of games: another name, other games. Below `threshold` the mover resigns, and without one neither side resigns.
 ///
 /// # Errors
 /// The model fails.

@@ -1,10 +1,9 @@
-//! `tengen study targets`: how much of the policies to learn is chance.
+//! `tengen study targets`: the noise of policy targets.
 //!
-//! A search that explores gives another policy each time, and the models of a window each give their own. Whoever sees the
-//! position alone can be no nearer to all of them than their mean is. So what a network's policy p is away from the targets
-//! tᵢ with mean m falls into two parts, mean KL(tᵢ‖p) = mean KL(tᵢ‖m) + KL(m‖p): the first is chance, which no training
-//! takes away (it is the entropy of m less the mean entropy of tᵢ: Lin, "Divergence measures based on the Shannon entropy",
-//! 1991); the second is the reducible loss.
+//! Searches with exploration yield different policies for one position, and so do the models of a window. For targets tᵢ with
+//! mean m, the loss of a network's policy p has two parts: mean KL(tᵢ‖p) = mean KL(tᵢ‖m) + KL(m‖p). The first is noise, which
+//! training cannot reduce. It is the entropy of m less the mean entropy of tᵢ (Lin, "Divergence measures based on the Shannon
+//! entropy", 1991). The second is the reducible loss.
 
 use std::fmt;
 
@@ -248,8 +247,8 @@ fn summary(args: &Args, id: &ModelId, visits: u32, seen: &[Seen]) -> Summary {
 mod tests {
     use super::*;
 
-    /// Two searches that are sure of two moves: whoever sees the position alone is off by ln 2, and a network that gives
-    /// those moves 0.4 each by 0.2 of its mass more.
+    /// Two searches, each certain of another move: the noise is ln 2. A network with 0.4 for each of the moves has an excess
+    /// loss for 0.2 of its mass.
     #[test]
     fn a_divergence_is_chance_and_what_is_left_to_learn() {
         let targets = vec![vec![1.0, 0.0, 0.0], vec![0.0, 1.0, 0.0]];

@@ -69,7 +69,7 @@ impl Server {
     /// Starts a server that does what it is asked.
     ///
     /// # Errors
-    /// No port, thread or folder can be had.
+    /// No port, thread or folder is available.
     pub fn start() -> io::Result<Server> {
         Server::with_faults(0, 0)
     }
@@ -101,7 +101,7 @@ impl Server {
         Ok(Server { folder, address, state, _stop: stop })
     }
 
-    /// From now on nobody is answered, or everybody again.
+    /// From now on no request gets a response, or every request again.
     pub fn set_away(&self, away: bool) {
         self.state.away.store(away, Ordering::Relaxed);
     }

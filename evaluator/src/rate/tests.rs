@@ -71,8 +71,8 @@ fn anchors_hold_the_scale() {
     }
     let twice = Request { anchors: [anchors.clone(), anchors].concat(), ..Request::default() };
     assert_eq!(rate(&games, &twice), Err(RateError::AnchorTwice("b".to_owned())));
-    let nobody = Request { anchors: vec!["z=3".parse().expect("an anchor")], ..Request::default() };
-    assert_eq!(rate(&games, &nobody).unwrap_err().to_string(), "the anchor z is no player of these games");
+    let unknown = Request { anchors: vec!["z=3".parse().expect("an anchor")], ..Request::default() };
+    assert_eq!(rate(&games, &unknown).unwrap_err().to_string(), "the anchor z is no player of these games");
 }
 
 #[test]

@@ -25,7 +25,7 @@ fn stop_leaves_games_in_progress_for_other_workers() {
     let files = run.in_progress().files().unwrap();
     let games: Vec<_> = files.iter().flat_map(|(file, _)| run.in_progress().read(file).unwrap()).collect();
     assert_eq!(games.len() as u64, done.left);
-    assert!(files.iter().all(|(_, taker)| taker.is_none()), "nobody has taken them: {files:?}");
+    assert!(files.iter().all(|(_, taker)| taker.is_none()), "they are not taken: {files:?}");
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn config(overrides: &[&str]) -> RunConfig {
     Preset::Minigo.with(&[&basis[..], overrides].concat()).unwrap()
 }
 
-/// Games number `from` to `to` of a model, one in ten of them set aside.
+/// Games number `from` to `to` of a model, one in ten of them in the validation set.
 fn games(model: u32, from: u64, to: u64) -> Vec<GameRecord> {
     let name = if model == 0 { "random".to_owned() } else { format!("r-{model}") };
     let game = |index| synthetic::game(&name, "w", index, Size::new(5).unwrap(), 20);

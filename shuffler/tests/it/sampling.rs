@@ -70,7 +70,7 @@ fn windows_grow_with_the_run() {
     };
     let slow = ["window.growth=slow", "window.slow_offset=2", "window.slow_step=9", "window.games=35"];
     assert_eq!(sizes(&slow), [18, 27, 35, 35]);
-    // n is 37, 56, 74, 94 games, none of them set aside.
+    // n is 37, 56, 74, 94 games, none of them in the validation set.
     let n: Vec<usize> = [40, 60, 80, 100].iter().map(|&games| all_until(games)).collect();
     let law = ["window.growth=power-law", "window.power_start=30", "window.power_scale=30", "window.games=1000"];
     let expected = n.iter().map(|&n| {
@@ -80,7 +80,7 @@ fn windows_grow_with_the_run() {
     assert_eq!(sizes(&law), expected.collect::<Vec<_>>());
 }
 
-/// Games that are not set aside among the first ones of the run.
+/// Games outside of the validation set among the first ones of the run.
 fn all_until(games: usize) -> usize {
     let models = [(0, 40), (1, 20), (2, 20), (3, 20)];
     let mut left = games as u64;

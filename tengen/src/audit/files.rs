@@ -86,7 +86,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// Looks at the games that are to be learned from, or at those that are set aside, with the policies that their examples
+    /// Audits the games for training, or those of the validation set, with the policies that their examples
     /// have; answers how many these are.
     fn side(
         &mut self,

@@ -69,7 +69,7 @@ fn shards_that_come_later_are_found() {
             steps += 1;
             assert_eq!((done, of), (steps, 2));
         }
-        Progress::Holdout { .. } => panic!("no game was set aside"),
+        Progress::Holdout { .. } => panic!("no game is held out"),
         Progress::Human { .. } => panic!("no games of people were named"),
         Progress::Published { .. } => unreachable!("it is the result"),
     });

@@ -95,7 +95,7 @@ fn train_next<'a>(
 
 /// Trains the next model to the end.
 fn train(run: &Run) -> Result<ModelMetadata, TrainerError> {
-    Ok(train_next(run, &config(), TRAIN_DEVICE, &Stop::never(), &mut |_| ())?.expect("nobody stops it"))
+    Ok(train_next(run, &config(), TRAIN_DEVICE, &Stop::never(), &mut |_| ())?.expect("it is not stopped"))
 }
 
 /// Trains until so many batches are learned from, or the model is published.

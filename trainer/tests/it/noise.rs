@@ -14,7 +14,7 @@ fn all_to_black(examples: Vec<Example>) -> Vec<Example> {
     examples.into_iter().map(won).collect()
 }
 
-/// A run with shards and games set aside, in all of which Black won.
+/// A run with shards and a validation set, in all games of which Black won.
 fn prepared() -> Run {
     let run = run();
     publish(&run, 1, &all_to_black(examples(1, 6 * 16)), 40);

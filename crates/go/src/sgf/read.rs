@@ -30,11 +30,11 @@ impl Record {
         }
     }
 
-    /// Reads the main line of a game. Whether its moves are legal is not looked at; [`Record::replay`] does that.
+    /// Reads the main line of a game. [`Record::replay`] checks whether the moves are legal.
     ///
     /// # Errors
-    /// When the game is not Go or its board not square and of 2 to 19, a number or point is none, a node has two
-    /// moves, or stones are set up after the first move.
+    /// The game is not Go, or its board is not square from 2 to 19. A number or point is malformed, a node has two moves, or
+    /// stones are set up after the first move.
     pub fn from_tree(tree: &Tree) -> Result<Record, Error> {
         let root = tree.root();
         check_game(root)?;

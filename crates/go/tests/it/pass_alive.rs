@@ -108,7 +108,7 @@ fn dead_stones_count_for_the_owner_of_their_region() {
 }
 
 #[test]
-fn an_empty_board_is_nobodys() {
+fn empty_board_is_neutral() {
     for size in Size::all() {
         assert_eq!(Position::empty(size).pass_alive(), Stones::EMPTY);
         assert!(!Position::empty(size).all_pass_alive());

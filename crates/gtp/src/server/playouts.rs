@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn eyes_are_points_that_nobody_takes() {
+    fn eyes_are_points_that_neither_side_fills() {
         let game = game(
             ". X . . O
              X X . O .

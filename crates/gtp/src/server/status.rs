@@ -1,9 +1,9 @@
-//! What becomes of the stones: alive, dead, or in seki.
+//! Status of stones: alive, dead, or in seki.
 //!
-//! Stones that are pass-alive live, and stones in regions that are pass-alive for the opponent are dead: that is certain.
-//! Of the others, games that go on from here tell (see [`super::playouts`]): a chain is dead if in most of them its
-//! points belong to the opponent in the end, and in seki if in most of them it stands beside a point that belongs to
-//! nobody, and is not pass-alive. Without such games it is taken to live.
+//! Pass-alive stones are alive, and stones in regions that are pass-alive for the opponent are dead, with certainty. Playouts
+//! decide about the others (see [`super::playouts`]). A chain is dead if its points belong to the opponent at the end of most
+//! playouts. It is in seki if it touches a neutral point at the end of most playouts and is not pass-alive. Without playouts
+//! it is alive.
 
 use go::{Color, Game, PointSet, Stones};
 
@@ -67,7 +67,7 @@ struct End {
     area: Stones,
     alive: Stones,
     /// Neutral points, and those next to them.
-    beside_nobody: PointSet,
+    beside_neutral: PointSet,
 }
 
 impl End {
@@ -75,8 +75,8 @@ impl End {
         let (area, alive, size) = (game.position().area(), game.pass_alive(), game.size());
         let area =
             Stones { black: (area.black - alive.white) | alive.black, white: (area.white - alive.black) | alive.white };
-        let nobody = PointSet::full(size) - area.both();
-        End { stones: *game.position().stones(), area, alive, beside_nobody: nobody.neighbours(size) }
+        let neutral = PointSet::full(size) - area.both();
+        End { stones: *game.position().stones(), area, alive, beside_neutral: neutral.neighbours(size) }
     }
 
     /// Whether most points of a chain belong to the opponent.
@@ -87,7 +87,7 @@ impl End {
     fn leaves_in_seki(&self, color: Color, stones: &PointSet) -> bool {
         stones.is_subset(self.stones.of(color))
             && (*stones & *self.alive.of(color)).is_empty()
-            && !(*stones & self.beside_nobody).is_empty()
+            && !(*stones & self.beside_neutral).is_empty()
     }
 }
 

@@ -271,7 +271,7 @@ fn moves_are_made_for_either_colour_at_any_time() {
     );
 }
 
-/// Two passes end the game. Asked again, the program passes again; told to play on, it plays on.
+/// Two passes end the game. A further `genmove` passes again, and `play` continues the game.
 #[test]
 fn a_game_that_is_over_is_passed() {
     check(

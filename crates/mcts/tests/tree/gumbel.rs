@@ -127,7 +127,7 @@ fn without_an_exploration_the_most_probable_moves_are_considered() {
     assert_eq!(tree(1), tree(2));
 }
 
-/// After one good move White is lost: whoever considers it plays it, and learns it.
+/// After one good move White is lost: a search that considers it plays it, and the policy target has it.
 #[test]
 fn the_survivor_is_the_move_with_the_best_value() {
     let good = 40;

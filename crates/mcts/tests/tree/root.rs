@@ -175,7 +175,7 @@ fn check_pruned(search: &Search, mover: Color, first_play: FirstPlay) {
     assert!(lowered > 3 && dropped > 3, "{lowered} lowered, {dropped} dropped");
 }
 
-/// A search that nobody disturbed has made few visits that it would not make again. Minigo's tests allow 10 %.
+/// An undisturbed search has made few visits that it would not make again. Minigo's tests allow 10 %.
 #[test]
 fn little_is_pruned_where_nothing_was_forced() {
     let search = searched(Exploration { prune_target: true, ..CALM }, 800);

@@ -240,7 +240,7 @@ fn an_answer_turns(network: &mut Network, size: Size) {
     }
 }
 
-/// Whoever is told of stones, liberties and its own komi only cannot tell the colours.
+/// Planes of stones, liberties and the own komi do not determine the colour.
 #[test]
 fn a_network_of_features_does_not_know_colours() {
     let [_, shape] = kinds(tiny());

@@ -45,7 +45,7 @@ fn one_batch_is_learned_by_heart() {
     assert_eq!((trainer.steps(), trainer.samples()), (301, 301 * 16));
 }
 
-/// Examples that teach to play where the opponent has just played, and that whoever plays in the upper half loses.
+/// Examples whose policy is the opponent's last point, and whose value is a loss after a move in the upper half.
 fn echoes(count: usize) -> Vec<Example> {
     let mut echoes = examples(count);
     echoes.retain(|example| example.recent.last().is_some_and(|&mv| usize::from(mv) < example.size.area()));

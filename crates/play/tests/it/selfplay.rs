@@ -183,7 +183,7 @@ fn full_and_fast_searches_spend_their_budgets_exactly() {
                 kinds[usize::from(turn.kind == SearchKind::Fast)] += 1;
             }
             let full = record.turns.iter().filter(|turn| turn.kind == SearchKind::Full).count();
-            assert_eq!(record.examples().expect("good examples").len(), full, "nobody learns from fast searches");
+            assert_eq!(record.examples().expect("good examples").len(), full, "fast searches yield no examples");
         }
         assert!(kinds.iter().all(|&kind| kind > 50), "{kinds:?}");
     }
@@ -308,7 +308,10 @@ fn openings_are_drawn_from_the_policy_without_passes() {
         assert!(record.turns[..opening].iter().all(|turn| turn.mv != Move::Pass && turn.visits.is_empty()));
         assert!(record.turns[opening..].iter().all(Turn::is_searched));
         assert!(record.examples().expect("good examples").iter().all(|e| usize::from(e.turn) >= opening));
-        assert!(record.would_resign_turn.is_none_or(|turn| usize::from(turn) >= opening), "nobody resigns in it");
+        assert!(
+            record.would_resign_turn.is_none_or(|turn| usize::from(turn) >= opening),
+            "the opening has no resignation"
+        );
         if opening > 0 {
             first += f64::from(u8::from(record.turns[0].mv.index(record.size) == 0));
             drawn += 1.0;
@@ -319,7 +322,7 @@ fn openings_are_drawn_from_the_policy_without_passes() {
 }
 
 #[test]
-fn random_openings_come_before_those_of_the_policy_and_nobody_learns_from_them() {
+fn random_openings_precede_policy_openings_and_yield_no_examples() {
     let config = config(&[
         "selfplay.random_opening_fraction=0.8",
         "selfplay.random_opening_moves=3",
@@ -409,10 +412,10 @@ fn timed_games_differ_from_others_in_their_times_alone() {
         budget: Budget { visits: 4, leaves: 1 },
     };
     let side = |name: &str| Side { name: name.to_owned(), by };
-    let nobody = &mut |_: &MatchSpec, _| panic!("models are no external players");
+    let none = &mut |_: &MatchSpec, _| panic!("models are no external players");
     let mut matched = |timed| {
         let spec = MatchSpec::new(&config, &side("a"), &side("b"), 0).timed(timed);
-        play(&mut [&mut Uniform::new()], 1, [Match::new(spec, nobody)].into_iter()).remove(0).unwrap().record
+        play(&mut [&mut Uniform::new()], 1, [Match::new(spec, none)].into_iter()).remove(0).unwrap().record
     };
     let (timed, untimed) = (matched(true), matched(false));
     assert!(timed.started_at <= timed.ended_at && timed.started_at >= Some(before));
@@ -453,7 +456,7 @@ fn a_broken_run_leaves_its_games_to_go_on_with() {
     assert_eq!(records, selfplay(&config, 1, 0..4, None), "an interruption changes nothing");
 }
 
-/// Plays some rounds with `random` and goes on with `uniform`.
+/// Plays some rounds with `random` and continues with `uniform`.
 fn taken_over(config: &RunConfig, rounds: u64) -> Vec<GameRecord> {
     let mut started = 0..6;
     let mut start =
@@ -492,7 +495,7 @@ fn a_newer_model_goes_on_with_a_game_at_the_present_move() {
     }
 }
 
-/// What another process goes on with is what the same process would have gone on with.
+/// Another process continues a game as the same process would have continued it.
 #[test]
 fn a_game_that_was_left_goes_on_elsewhere_as_it_would_have_here() {
     for overrides in [

@@ -210,8 +210,8 @@ fn extreme_tables_have_finite_and_sensible_ratings() {
     assert_close(ratings.difference(0, 1).elo, 0.0, 1e-9);
     assert!(ratings.chances(0, 1).draw > 0.6);
 
-    let nobody = results(&[]);
-    assert!(fit(&nobody, &Prior::walk(&nobody, 125.0)).players().is_empty());
+    let empty = results(&[]);
+    assert!(fit(&empty, &Prior::walk(&empty, 125.0)).players().is_empty());
 }
 
 #[test]

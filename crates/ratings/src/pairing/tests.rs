@@ -105,7 +105,7 @@ fn equal_claims_are_shared_and_go_rather_to_near_rating_and_distant_age() {
         near_and_distant(Estimate { elo: -50.0, error: 1.0 }, 10)
             > near_and_distant(Estimate { elo: 90.0, error: 1.0 }, 10)
     );
-    // Nobody is a model, so all are asked about alike and only age could tell them apart: nothing does.
+    // No player is a model, so all have the same weight; only age could distinguish them, and it does not.
     let even_claims = count_pairs(&[0, 0, 0]);
     assert!(even_claims.values().all(|&times| times > 50), "{even_claims:?}");
     let ratings = even(20, 20, 20);

@@ -218,7 +218,7 @@ fn kinds_and_visits_that_disagree_are_refused() {
     (game.turns[1].kind, game.turns[1].weight) = (SearchKind::Given, 0.0);
     assert!(game.examples().unwrap_err().to_string().ends_with("turn 1: a turn that was not searched has visits"));
     game.turns[1] = Turn::unsearched(SearchKind::Fast, game.turns[1].mv);
-    assert!(game.examples().is_ok(), "nobody learns from a fast search");
+    assert!(game.examples().is_ok(), "a fast search yields no example");
     game.turns[1].weight = 1.0;
     assert!(game.examples().unwrap_err().to_string().ends_with("turn 1: a turn with an example has no visits"));
 }

@@ -36,7 +36,7 @@ fn games_that_are_left_are_taken_once_and_by_their_own_worker_first() {
     assert_eq!(taken_by(&left, "d"), None);
     let there = [(a.clone(), Some("c".to_owned())), (b, Some("b".to_owned()))];
     assert_eq!(left.files().unwrap(), there);
-    assert_eq!(left.indices(1, "a").unwrap(), (0..3).collect(), "whoever goes on with them");
+    assert_eq!(left.indices(1, "a").unwrap(), (0..3).collect(), "whichever process resumes them");
     left.end("c", &a).unwrap();
     assert_eq!(left.indices(1, "a").unwrap(), BTreeSet::new());
     assert_eq!(left.files().unwrap().len(), 1);
@@ -55,7 +55,7 @@ fn take_games_returns_games_as_they_were_left() {
 }
 
 #[test]
-fn a_taker_that_was_killed_finds_what_it_had_taken_and_nobody_else_does() {
+fn killed_taker_and_no_other_finds_what_it_had_taken() {
     let left = left();
     let file = left.leave(1, "a", &games("a", 0..4)).unwrap();
     assert!(taken_by(&left, "b").is_some());

@@ -120,7 +120,7 @@ fn lease_of_a_living_process_elsewhere_is_refused_once_it_answers() {
     assert!(error.to_string().contains("on far"), "{error}");
     assert_eq!(looks.get(), 3);
     assert!(!alive.look(), "it goes on");
-    assert!(leases.take(worker("0"), &|_| true, || {}).unwrap().is_none(), "told to stop while it waits");
+    assert!(leases.take(worker("0"), &|_| true, || {}).unwrap().is_none(), "stopped while it waits");
 }
 
 #[test]

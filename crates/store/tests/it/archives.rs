@@ -321,7 +321,7 @@ fn compactor() {
 /// More kills than anybody needs: a machine on which nothing is compacted by then is not merely slow.
 const MOST_KILLS: u64 = 60;
 
-/// Kills it again and again, `slow` times later where it works so much more slowly, and ever later while it comes to nothing.
+/// Kills it repeatedly: `slow` times later where it is slower by that factor, and later again when no kill interrupts it.
 fn kill(place: &str, options: &[(String, String)], run: &Run, mut slow: u32) {
     let options: Vec<String> = options.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let place = format!("{place}|{}", options.join("|"));

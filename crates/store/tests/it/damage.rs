@@ -30,7 +30,7 @@ impl Victim {
         Victim { _folder: folder, run, file, paths }
     }
 
-    /// Puts these bytes in the place of a file and reads it in every way.
+    /// Replaces a file by these bytes and reads it in every way.
     fn read(&self, path: &PathBuf, bytes: &[u8]) -> Vec<Result<(), StoreError>> {
         fs::write(path, bytes).unwrap();
         let results = if *path == self.paths[0] {
@@ -76,7 +76,7 @@ fn an_altered_byte_is_noticed() {
             bytes[at] ^= 1 << (at % 8);
             let results = victim.read(path, &bytes);
             assert!(results[0].is_err(), "{at} of {}", whole.len());
-            // Whoever reads a few columns notices what was altered in these.
+            // A reader of a few columns notices changes in these.
             if results.iter().any(Result::is_ok) {
                 assert_eq!(victim.run.games().summaries(&victim.file).unwrap(), summaries);
             }

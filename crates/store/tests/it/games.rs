@@ -161,7 +161,7 @@ fn threads_share_a_store() {
     });
 }
 
-/// Evaluators that nobody gave a number all have the same, and on one machine some publish in the same millisecond.
+/// Evaluators without a number all have the same name, and on one machine some publish in the same millisecond.
 #[test]
 fn results_of_another_evaluator_of_this_name_are_left_alone() {
     let (folder, run) = in_folder();

@@ -292,7 +292,7 @@ fn who_has_looked_before_sees_what_is_newer() {
 }
 
 #[test]
-fn a_newest_model_that_somebody_deletes_is_not_the_newest_any_more() {
+fn newest_model_deleted_by_hand_is_not_the_newest() {
     let (folder, run) = crate::in_folder();
     for number in [1, 2] {
         run.models().publish(&metadata(number), Bytes::from("w")).unwrap();

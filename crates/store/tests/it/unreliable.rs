@@ -65,7 +65,7 @@ fn of_many_who_want_a_name_one_gets_it() {
                 let writers: Vec<_> = (1..=WRITERS).map(|writer| scope.spawn(move || claim(writer))).collect();
                 writers.into_iter().filter_map(|writer| writer.join().unwrap()).collect()
             });
-            // The examples have a name too, and whoever gets that first may find the games' name taken.
+            // The examples have a name too, and the first writer of that may find the games' name taken.
             assert!(claims.len() <= 1, "{store:?}: {} writers think that they have published", claims.len());
             for published in claims {
                 assert_eq!(run.games().read(&file(round)).unwrap(), stored(&published), "{store:?}");

@@ -11,7 +11,7 @@ pub enum Refusal {
     ClockSkew,
     /// Nothing can be written any more, as MinIO says it.
     Full,
-    /// Whoever asks may read and not write, as S3 says it.
+    /// The client may read and not write, in the words of S3.
     ReadOnly,
 }
 
