@@ -77,31 +77,31 @@ class FetchTest(unittest.TestCase):
         self.assertEqual(list(self.folder.iterdir()), [self.path])
         return said.getvalue()
 
-    def test_a_wheel_is_fetched_once(self):
+    def test_wheel_is_fetched_once(self):
         self.fetch()
         self.assertIn("already downloaded", self.fetch())
         self.assertEqual(self.server.starts, [0])
 
-    def test_a_broken_download_resumes_where_it_stopped(self):
+    def test_broken_download_resumes_where_it_stopped(self):
         self.part.write_bytes(CONTENT[:1234])
         self.fetch()
         self.assertEqual(self.server.starts, [1234])
 
-    def test_a_connection_that_is_closed_early_is_resumed(self):
+    def test_connection_that_is_closed_early_is_resumed(self):
         self.server.limit = len(CONTENT) // 2 + 1
         self.fetch()
         self.assertEqual(self.server.starts, [0, self.server.limit])
 
-    def test_a_server_without_ranges_sends_all_of_it_again(self):
+    def test_server_without_ranges_sends_all_of_it_again(self):
         self.server.ranges = False
         self.part.write_bytes(CONTENT[:1234])
         self.fetch()
 
-    def test_a_damaged_wheel_is_fetched_again(self):
+    def test_damaged_wheel_is_fetched_again(self):
         self.path.write_bytes(b"x" + CONTENT[1:])
         self.assertIn("deleted", self.fetch())
 
-    def test_a_damaged_part_is_fetched_again(self):
+    def test_damaged_part_is_fetched_again(self):
         self.part.write_bytes(b"x" + CONTENT[1:1234])
         self.fetch()
         self.assertEqual(self.server.starts, [1234, 0])
@@ -123,7 +123,7 @@ class CacheTest(unittest.TestCase):
     def publish(self):
         cache.publish(self.home, "stamp", lambda folder: (folder / "liba.so.1").write_bytes(b"library"))
 
-    def test_a_published_folder_is_whole_until_the_stamp_or_a_library_changes(self):
+    def test_published_folder_is_whole_until_the_stamp_or_a_library_changes(self):
         self.assertFalse(cache.is_whole(self.home, "stamp"))
         self.publish()
         self.assertTrue(cache.is_whole(self.home, "stamp"))
@@ -133,7 +133,7 @@ class CacheTest(unittest.TestCase):
         self.publish()
         self.assertTrue(cache.is_whole(self.home, "stamp"))
 
-    def test_a_build_that_fails_leaves_nothing(self):
+    def test_build_that_fails_leaves_nothing(self):
         def build(folder):
             (folder / "half").write_bytes(b"")
             raise OSError("no space")
@@ -142,7 +142,7 @@ class CacheTest(unittest.TestCase):
             cache.publish(self.home, "stamp", build)
         self.assertEqual(list(self.home.parent.iterdir()), [])
 
-    def test_a_link_is_moved_and_a_folder_of_our_own_replaced(self):
+    def test_link_is_moved_and_a_folder_of_our_own_replaced(self):
         self.publish()
         self.home.rename(self.name)
         self.publish()
@@ -169,7 +169,7 @@ class LibtorchTest(unittest.TestCase):
         clean = {key: value for key, value in os.environ.items() if not key.startswith("LIBTORCH")}
         return subprocess.run(command, env={**clean, **environment}, capture_output=True, text=True)
 
-    def test_the_cpu_gets_five_libraries_and_the_headers(self):
+    def test_cpu_gets_five_libraries_and_the_headers(self):
         place = self.script.place_for_cpu
         self.assertEqual(place("torch/include/torch/script.h"), "include/torch/script.h")
         self.assertEqual(place("torch/lib/libtorch_cpu.so"), "lib/libtorch_cpu.so")
@@ -178,13 +178,13 @@ class LibtorchTest(unittest.TestCase):
         for omitted in ("torch/lib/libtorch.so", "torch/lib/libtorch_cuda.so", "torch/nn/functional.py"):
             self.assertIsNone(place(omitted))
 
-    def test_the_gpu_gets_every_library_where_its_wheel_has_it(self):
+    def test_gpu_gets_every_library_where_its_wheel_has_it(self):
         for kept in ("torch/lib/libtorch_cuda.so", "nvidia/cudnn/lib/libcudnn.so.9", "torch/include/ATen/ATen.h"):
             self.assertEqual(self.script.place_for_gpu(kept), kept)
         for omitted in ("torch/lib/libtorch_python.so", "torch/nn/functional.py", "nvidia/cu13/include/cublas.h"):
             self.assertIsNone(self.script.place_for_gpu(omitted))
 
-    def test_a_libtorch_of_the_user_is_respected(self):
+    def test_libtorch_of_the_user_is_respected(self):
         with tempfile.TemporaryDirectory() as folder:
             wrong = self.run_script(LIBTORCH=folder)
             self.assertEqual((wrong.returncode, "holds no libtorch" in wrong.stderr), (1, True))
@@ -193,7 +193,7 @@ class LibtorchTest(unittest.TestCase):
             right = self.run_script(LIBTORCH=folder)
             self.assertEqual((right.returncode, "nothing to set up" in right.stdout), (0, True))
 
-    def test_a_dry_run_names_the_wheels_and_writes_nothing(self):
+    def test_dry_run_names_the_wheels_and_writes_nothing(self):
         with tempfile.TemporaryDirectory() as folder:
             said = self.run_script("--gpu", "--dry-run", "--no-cache", "--dest", f"{folder}/libtorch")
             self.assertEqual(said.returncode, 0, said.stderr)

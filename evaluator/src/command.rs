@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_run_is_that_of_the_first_player_that_has_one() {
+    fn run_is_that_of_the_first_player_that_has_one() {
         let run = |text: &str| {
             let args = args(text).expect("the arguments fit");
             run_of_any(args.matches.players()).map(|run| run.to_string())

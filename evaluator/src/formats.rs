@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_says_the_same_in_every_form() {
+    fn table_says_the_same_in_every_form() {
         let results = read(GAMES).expect("a good table").results;
         let ratings = Ratings::fit(&results, &Prior::normal(&results, 300.0)).expect("the pool can be rated");
         let table = Table::new(&results, &ratings, &[None; 3]);

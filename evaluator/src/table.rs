@@ -250,7 +250,7 @@ note: each group won every game against the next, so only the prior bounds the g
     }
 
     #[test]
-    fn an_empty_pool_prints_too() {
+    fn empty_pool_prints_too() {
         let results = PairResults::default();
         let ratings = Ratings::fit(&results, &Prior::walk(&results, 100.0)).expect("there is nothing to rate");
         assert!(Table::new(&results, &ratings, &[]).to_string().ends_with("0 of 0 games drawn"));

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_stream_is_fixed() {
+    fn stream_is_fixed() {
         let mut random = Random::new(1, 2);
         let drawn: Vec<usize> = (0..4).map(|_| random.below(1000)).collect();
         // Computed with another implementation of xoshiro256++, in Python.

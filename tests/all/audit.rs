@@ -244,7 +244,7 @@ fn checkpoint(victim: &Victim) -> PathBuf {
 }
 
 #[test]
-fn an_audit_finds_planted_damage_and_nothing_else() {
+fn audit_finds_planted_damage_and_nothing_else() {
     let sound = sound();
     let said = succeed(sound.program("tengen").args(["audit", "tiny"]));
     assert!(said.contains("read 80 games") && said.ends_with(": 0 problems\n"), "{said}");
@@ -289,7 +289,7 @@ const ARCHIVED: [Damage; 4] = [
 ];
 
 #[test]
-fn an_audit_reads_archives() {
+fn audit_reads_archives() {
     let sound = sound();
     succeed(sound.program("shuffler").args(["--run", "tiny", "--compact=1"]));
     let said = succeed(sound.program("tengen").args(["audit", "tiny"]));
@@ -308,7 +308,7 @@ fn an_audit_reads_archives() {
 }
 
 #[test]
-fn a_run_that_is_not_there_is_a_mistake() {
+fn run_that_is_not_there_is_a_mistake() {
     let store = TestStore::new();
     let (code, error) = tests::fail(store.program("tengen").args(["audit", "tiny"]));
     assert_eq!(code, 2, "{error}");

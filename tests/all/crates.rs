@@ -68,7 +68,7 @@ fn one_crate_names_each_heavy_library() {
 }
 
 #[test]
-fn the_shuffler_ships_without_libtorch() {
+fn shuffler_ships_without_libtorch() {
     let all = dependencies();
     let mut open = vec!["shuffler".to_owned()];
     let mut seen = BTreeSet::new();

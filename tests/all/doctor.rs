@@ -11,7 +11,7 @@ fn doctor(store: &TestStore, args: &[&str]) -> Command {
 }
 
 #[test]
-fn a_machine_that_works_is_described_in_text_and_json() {
+fn machine_that_works_is_described_in_text_and_json() {
     let store = TestStore::new();
     let text = succeed(&mut doctor(&store, &["--device", "cpu"]));
     for name in ["version", "system", "cpu", "memory", "instruction set", "libtorch", "cuda library", "device", "store"]
@@ -30,7 +30,7 @@ fn a_machine_that_works_is_described_in_text_and_json() {
 }
 
 #[test]
-fn a_smaller_instruction_set_is_seen_and_bf16_is_not_there() {
+fn smaller_instruction_set_is_seen_and_bf16_is_not_there() {
     let store = TestStore::new();
     let mut smaller = doctor(&store, &["--device", "cpu", "--json"]);
     smaller.env("ONEDNN_MAX_CPU_ISA", "AVX2").env("ATEN_CPU_CAPABILITY", "avx2");

@@ -227,7 +227,7 @@ fn errors_of_a_stage_have_the_same_exit_code_in_tengen() {
 }
 
 #[test]
-fn an_error_of_no_library_of_ours_is_a_failure_in_all_programs() {
+fn error_of_no_library_of_ours_is_a_failure_in_all_programs() {
     for (program, known) in PROGRAMS {
         assert_eq!(class(&anyhow::anyhow!("out of memory"), known), ExitClass::Failure, "{program}");
         assert_eq!(class(&ConfigError::Newer(9).into(), known), ExitClass::Configuration, "{program}");

@@ -114,7 +114,7 @@ fn every_experiment_has_its_raw_numbers() {
 }
 
 #[test]
-fn the_index_lists_every_experiment_newest_first() {
+fn index_lists_every_experiment_newest_first() {
     let index = read(&repository().join("experiments/README.md"));
     let rows = index.lines().filter_map(|line| line.strip_prefix("| [")?.split_once("] |"));
     let listed: Vec<&str> = rows.map(|(number, _)| number).collect();
@@ -154,7 +154,7 @@ fn every_cited_experiment_exists() {
 }
 
 #[test]
-fn the_rating_curve_is_the_output_of_its_script() {
+fn rating_curve_is_the_output_of_its_script() {
     if require(Tool::Python).is_none() {
         return;
     }

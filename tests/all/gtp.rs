@@ -24,7 +24,7 @@ fn every_command_answers_as_the_suite_says() {
 }
 
 #[test]
-fn the_suite_asks_for_every_command() {
+fn suite_asks_for_every_command() {
     let mut tengen = program("tengen");
     let mut tengen =
         tengen.args(["gtp", "--model", "uniform"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -44,7 +44,7 @@ fn the_suite_asks_for_every_command() {
 
 /// A server and two clients of our own on loopback, since no package has any.
 #[test]
-fn a_whole_game_is_played_as_on_cgos() {
+fn whole_game_is_played_as_on_cgos() {
     let mut python = Command::new("python3");
     python.current_dir(repository()).arg("-B").arg("python/cgos.py").args([
         "check",

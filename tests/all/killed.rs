@@ -132,11 +132,11 @@ fn kill_runs(new: fn() -> TestStore, kills: u64) {
 }
 
 #[test]
-fn a_run_that_is_killed_in_a_folder_is_the_same_run() {
+fn run_that_is_killed_in_a_folder_is_the_same_run() {
     kill_runs(TestStore::new, 20);
 }
 
 #[test]
-fn a_run_that_is_killed_on_a_server_is_the_same_run() {
+fn run_that_is_killed_on_a_server_is_the_same_run() {
     kill_runs(TestStore::on_server, 8);
 }

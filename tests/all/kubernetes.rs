@@ -230,7 +230,7 @@ fn complaint(object: &str, document: Option<&str>) -> Option<String> {
 }
 
 #[test]
-fn a_misspelt_key_of_a_manifest_is_found() {
+fn misspelt_key_of_a_manifest_is_found() {
     let pod = "{apiVersion: v1, kind: Pod, metadata: {name: x}, spec: {containers: [{name: x, imagge: y}]}}\n";
     let Some(said) = complaint(pod, None) else { return };
     assert!(said.contains("imagge"), "{said}");
@@ -316,7 +316,7 @@ fn every_alert_fires_on_its_fault() {
 }
 
 #[test]
-fn the_image_of_the_shuffler_needs_no_libtorch() {
+fn image_of_the_shuffler_needs_no_libtorch() {
     let names_torch = |name: &str| {
         let binary = fs::read(program(name).get_program()).unwrap();
         binary.windows(b"libtorch_cpu.so".len()).any(|bytes| bytes == b"libtorch_cpu.so")

@@ -112,7 +112,7 @@ fn four_hundred_thousand_moves_on_9x9() {
 }
 
 #[test]
-fn a_hundred_thousand_moves_on_19x19() {
+fn hundred_thousand_moves_on_19x19() {
     play(50_000, 19, &[&PUCT[..], &["search.reuse=false", "search.pass_from=0"]].concat());
     play(50_000, 19, &[&GUMBEL[..], &["search.pass_from=300"]].concat());
 }

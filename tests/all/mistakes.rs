@@ -54,7 +54,7 @@ fn started(store: &TestStore, place: &str, (program, args): (&str, &[&str])) -> 
 }
 
 #[test]
-fn a_place_that_is_no_store_is_named_by_every_stage() {
+fn place_that_is_no_store_is_named_by_every_stage() {
     for stage in STAGES {
         let store = TestStore::on_server();
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -100,7 +100,7 @@ fn credentials_that_are_missing_or_wrong_are_named_by_every_stage() {
 }
 
 #[test]
-fn a_server_that_is_away_or_does_not_believe_the_clock_is_said_by_every_stage() {
+fn server_that_is_away_or_does_not_believe_the_clock_is_said_by_every_stage() {
     thread::scope(|scope| {
         for stage in STAGES {
             scope.spawn(move || {
@@ -120,7 +120,7 @@ fn a_server_that_is_away_or_does_not_believe_the_clock_is_said_by_every_stage() 
 }
 
 #[test]
-fn a_port_or_a_device_that_is_none_is_named_by_every_stage() {
+fn port_or_a_device_that_is_none_is_named_by_every_stage() {
     for stage in STAGES {
         let store = TestStore::on_server();
         let mut port = started(&store, &store.place(), stage);
@@ -141,7 +141,7 @@ fn a_port_or_a_device_that_is_none_is_named_by_every_stage() {
 }
 
 #[test]
-fn a_gpu_that_is_missing_is_named_by_every_stage_that_could_use_it() {
+fn gpu_that_is_missing_is_named_by_every_stage_that_could_use_it() {
     let store = TestStore::on_server();
     with_games(&store);
     succeed(store.program("shuffler").args(["--run", "tiny", "--once"]));
@@ -191,7 +191,7 @@ fn cannot_write(store: &TestStore, words: &[&str], hinder: &dyn Fn(Command) -> C
 }
 
 #[test]
-fn a_full_bucket_is_said_by_every_stage() {
+fn full_bucket_is_said_by_every_stage() {
     let store = TestStore::on_server();
     let words = &["cannot write s3://bucket/stores/tiny/", "the store is full"];
     cannot_write(&store, words, &|command| {
@@ -201,7 +201,7 @@ fn a_full_bucket_is_said_by_every_stage() {
 }
 
 #[test]
-fn a_bucket_that_may_only_be_read_is_said_by_every_stage() {
+fn bucket_that_may_only_be_read_is_said_by_every_stage() {
     let store = TestStore::on_server();
     let words = &["cannot write s3://bucket/stores/tiny/", "the credentials do not allow it"];
     cannot_write(&store, words, &|command| {
@@ -211,7 +211,7 @@ fn a_bucket_that_may_only_be_read_is_said_by_every_stage() {
 }
 
 #[test]
-fn a_full_disk_is_said_by_every_stage() {
+fn full_disk_is_said_by_every_stage() {
     let store = TestStore::new();
     cannot_write(&store, &["cannot write ", "/tiny/", "File too large"], &|command| limited(&command));
     let fresh = TestStore::new();
@@ -248,7 +248,7 @@ umount "$1"
 "#;
 
 #[test]
-fn a_file_system_that_is_full_or_read_only_has_an_exit_code_of_its_own() {
+fn file_system_that_is_full_or_read_only_has_an_exit_code_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new("unshare");
     command.args(["-m", "sh", "-c", SMALL, "sh"]).arg(folder.path()).arg(tests::program("selfplay").get_program());

@@ -46,7 +46,7 @@ fn with_model() -> TestStore {
 }
 
 #[test]
-fn a_model_goes_through_files_of_every_kind_into_other_runs() {
+fn model_goes_through_files_of_every_kind_into_other_runs() {
     let store = with_model();
     succeed(store.program("selfplay").args(["--model", "old-1", "--games", "4", "--threads", "1"]));
     for (kind, name) in [("weights", "a.safetensors.gz"), ("folded", "b.safetensors"), ("leela-zero", "c.txt.gz")] {
@@ -74,7 +74,7 @@ fn a_model_goes_through_files_of_every_kind_into_other_runs() {
 }
 
 #[test]
-fn a_run_that_begins_with_another_runs_model_goes_on_by_itself() {
+fn run_that_begins_with_another_runs_model_goes_on_by_itself() {
     let store = with_model();
     succeed(&mut trainer(&store, &["bootstrap", "--from", "old-1", "--run", "new", "--config", &config()]));
     let metadata = store.run("new").models().metadata(1).unwrap();
@@ -90,7 +90,7 @@ fn a_run_that_begins_with_another_runs_model_goes_on_by_itself() {
 }
 
 #[test]
-fn a_run_begins_with_the_model_that_comes_with_the_program_or_with_the_newest_of_a_run() {
+fn run_begins_with_the_model_that_comes_with_the_program_or_with_the_newest_of_a_run() {
     let store = with_model();
     let further = repository().join("configs/9x9-further.toml").to_string_lossy().into_owned();
     succeed(&mut trainer(&store, &["bootstrap", "--from", "9x9-demo", "--run", "on", "--config", &further]));
@@ -103,7 +103,7 @@ fn a_run_begins_with_the_model_that_comes_with_the_program_or_with_the_newest_of
 }
 
 #[test]
-fn a_model_grows_on_request() {
+fn model_grows_on_request() {
     let store = with_model();
     let words =
         ["bootstrap", "--from", "old-1", "--run", "large", "--config", &config(), "--set", "network.filters=12"];
@@ -140,7 +140,7 @@ fn games_of_people_make_a_first_model() {
 }
 
 #[test]
-fn a_run_is_measured_on_games_of_people() {
+fn run_is_measured_on_games_of_people() {
     let store = TestStore::new();
     let games: String = (0..9).map(|n| format!("(;SZ[5]KM[{n}.5]RE[W+R];B[cc];W[bb];B[dd];W[bd])\n")).collect();
     let file = beside(&store, "people.sgf");
@@ -176,7 +176,7 @@ fn a_run_is_measured_on_games_of_people() {
 }
 
 #[test]
-fn a_page_shows_what_is_in_a_network() {
+fn page_shows_what_is_in_a_network() {
     let store = with_model();
     succeed(&mut trainer(&store, &["bootstrap", "--from", "old-1", "--run", "new", "--config", &config()]));
     let (file, page) = (beside(&store, "net.txt"), beside(&store, "page.html"));
@@ -240,7 +240,7 @@ fn import_of_an_unusable_file_is_refused() {
 
 /// What onnxruntime answers is checked in crate `onnx`.
 #[test]
-fn a_model_becomes_an_onnx_file() {
+fn model_becomes_an_onnx_file() {
     let store = with_model();
     let file = beside(&store, "a.onnx");
     let said = succeed(&mut trainer(&store, &["export", "--model", "old", "--format", "onnx", "--out", &file]));

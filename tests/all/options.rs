@@ -21,7 +21,7 @@ const OPTIONS: [&str; 12] = [
 ];
 
 #[test]
-fn the_options_of_selfplay_reach_the_trainer() {
+fn options_of_selfplay_reach_the_trainer() {
     let store = TestStore::new();
     let mut tengen = store.program("tengen");
     tengen.arg("run").arg(repository().join("configs/tiny.toml"));

@@ -22,7 +22,7 @@ fn by_hand(models: u32) -> TestStore {
 }
 
 #[test]
-fn the_stages_work_one_by_one_on_one_store() {
+fn stages_work_one_by_one_on_one_store() {
     let store = by_hand(2);
     assert_eq!(store.run("tiny").models().list().unwrap(), [1, 2]);
     succeed(store.program("evaluator").args(["--run", "tiny", "--pair", "tiny-2", "random", "--games", "4"]));
@@ -62,7 +62,7 @@ fn tensors_have_their_memory_from_the_programs_own_allocator() {
 }
 
 #[test]
-fn a_misspelt_key_is_named_and_nothing_is_written() {
+fn misspelt_key_is_named_and_nothing_is_written() {
     let store = TestStore::new();
     let config = repository().join("configs/tiny.toml");
     let (code, error) = fail(store.program("tengen").arg("run").arg(&config).args(["--set", "search.visist=3"]));
@@ -72,7 +72,7 @@ fn a_misspelt_key_is_named_and_nothing_is_written() {
 }
 
 #[test]
-fn a_run_cannot_change_its_configuration() {
+fn run_cannot_change_its_configuration() {
     let store = TestStore::new();
     let config = repository().join("configs/tiny.toml");
     let mut first = store.program("selfplay");
@@ -85,7 +85,7 @@ fn a_run_cannot_change_its_configuration() {
 }
 
 #[test]
-fn a_missing_model_is_named() {
+fn missing_model_is_named() {
     let store = by_hand(1);
     for args in [&["selfplay", "--model", "tiny-7"][..], &["evaluator", "--run", "tiny", "--pair", "tiny-7", "random"]]
     {
@@ -99,7 +99,7 @@ fn a_missing_model_is_named() {
 }
 
 #[test]
-fn a_truncated_file_is_named_and_the_rest_is_used() {
+fn truncated_file_is_named_and_the_rest_is_used() {
     let store = by_hand(1);
     let games: Vec<String> = store.files().into_iter().filter(|file| file.contains("/games/")).collect();
     let damaged = store.path().join(&games[0]);
@@ -119,7 +119,7 @@ fn a_truncated_file_is_named_and_the_rest_is_used() {
 }
 
 #[test]
-fn a_store_that_cannot_be_written_is_named() {
+fn store_that_cannot_be_written_is_named() {
     let config = repository().join("configs/tiny.toml");
     let file = tempfile::NamedTempFile::new().unwrap();
     let below_file = file.path().join("below");

@@ -160,7 +160,7 @@ fn assert_documented(seen: BTreeSet<String>) {
 }
 
 #[test]
-fn a_run_on_one_machine_tells_all_of_it() {
+fn run_on_one_machine_tells_all_of_it() {
     let store = TestStore::new();
     let config = repository().join("configs/tiny.toml");
     let mut tengen = Stage::start(store.program("tengen").arg("run").arg(config).args(["--set", "loop.models=200"]));

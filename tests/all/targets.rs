@@ -16,7 +16,7 @@ fn mean(summary: &Value, key: &str) -> f64 {
 /// A model whose answers are drawn anew each time leaves more to chance than one that always gives the same,
 /// whose searches differ only by the moves that are sampled and the symmetries that are drawn.
 #[test]
-fn the_policies_of_a_model_that_throws_dice_are_chance() {
+fn policies_of_a_model_that_throws_dice_are_chance() {
     let random = targets("random", &[]);
     let demo = targets("9x9-demo", &["--set", "search.visits=8"]);
     for summary in [&random, &demo] {

@@ -23,7 +23,7 @@ fn games(store: &TestStore, model: &str, place: &[&str]) -> Vec<u8> {
 }
 
 #[test]
-fn the_random_model_plays_the_same_games_twice_whatever_the_threads() {
+fn random_model_plays_the_same_games_twice_whatever_the_threads() {
     let [one, three] = ["1", "3"].map(|threads| games(&TestStore::new(), "random", &["--threads", threads]));
     assert!(one == three);
 }
@@ -53,7 +53,7 @@ fn games_say_when_they_were_played_but_in_a_run_on_one_machine() {
 }
 
 #[test]
-fn a_network_plays_the_same_games_twice_whatever_the_threads_and_what_it_remembers() {
+fn network_plays_the_same_games_twice_whatever_the_threads_and_what_it_remembers() {
     let first = TestStore::new();
     play(&first, "random", &[], "40");
     succeed(first.program("shuffler").args(["--run", "tiny", "--once"]));

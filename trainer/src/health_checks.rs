@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_that_is_well_raises_no_alarm() {
+    fn network_that_is_well_raises_no_alarm() {
         assert_eq!(alarms(|_| {}), Vec::<&str>::new());
     }
 

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_is_a_few_batches_ahead_and_no_more() {
+    fn source_is_a_few_batches_ahead_and_no_more() {
         let asked = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&asked);
         let ahead = Prefetch::<()>::new(move || {

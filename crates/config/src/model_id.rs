@@ -184,14 +184,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_model_is_a_run_and_a_number() {
+    fn model_is_a_run_and_a_number() {
         let id: ModelId = "v15-330".parse().unwrap();
         assert_eq!(id, "v15".parse::<RunName>().unwrap().model(330));
         assert_eq!(id.to_string(), "v15-330");
     }
 
     #[test]
-    fn a_run_alone_means_its_newest_model() {
+    fn run_alone_means_its_newest_model() {
         assert!(matches!("9x9-gpu".parse(), Ok(ModelRef::Newest(run)) if run.as_str() == "9x9-gpu"));
         assert_eq!("v15-330".parse(), Ok(ModelRef::Exact("v15-330".parse().unwrap())));
         assert_eq!("uniform".parse(), Ok(ModelRef::Exact(ModelId::Uniform)));

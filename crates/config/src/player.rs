@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_player_is_a_model_with_settings_or_an_engine() {
+    fn player_is_a_model_with_settings_or_an_engine() {
         assert_eq!(player("v15-330"), "v15-330".parse::<ModelId>().unwrap().into());
         assert!(matches!(player("GnuGo-10"), PlayerId::Engine(name) if name.as_str() == "GnuGo-10"));
         assert_eq!(player("uniform"), ModelId::Uniform.into());
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_means_its_newest_model() {
+    fn run_means_its_newest_model() {
         let run: RunName = "v15".parse().unwrap();
         assert_eq!("v15".parse(), Ok(PlayerRef::Newest(run.clone(), Overrides::default())));
         assert_eq!("v15+visits=4".parse(), Ok(PlayerRef::Newest(run, "visits=4".parse().unwrap())));

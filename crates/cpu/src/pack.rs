@@ -178,14 +178,14 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_sums_of_products_fit_32_bits() {
+    fn largest_sums_of_products_fit_32_bits() {
         let (weights, _) = round(&vec![1.0; 200]);
         let sum: i64 = weights.iter().map(|&weight| i64::from(weight) * i64::from(LARGEST_INPUT)).sum();
         assert!(sum <= i64::from(i32::MAX) && sum > i64::from(i32::MAX) * 99 / 100, "{sum}");
     }
 
     #[test]
-    fn a_constant_kernel_has_a_known_transform() {
+    fn constant_kernel_has_a_known_transform() {
         let transformed = transform(&[1.0; 9]);
         assert_eq!([transformed[0], transformed[1], transformed[24]], [0.25, -0.75, 1.0]);
     }

@@ -162,7 +162,7 @@ fn parts_that_do_not_fit_together_are_refused() {
 }
 
 #[test]
-fn a_number_that_is_not_finite_is_refused() {
+fn number_that_is_not_finite_is_refused() {
     let mut bytes = read("plain.safetensors");
     let last = bytes.len() - 4;
     bytes[last..].copy_from_slice(&f32::NAN.to_le_bytes());

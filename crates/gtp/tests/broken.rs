@@ -176,7 +176,7 @@ fn guest_move_is_parsed_and_a_broken_answer_is_trouble() {
 
 /// A program is started once and plays many games; each begins with an empty board and the commands that were declared.
 #[test]
-fn a_process_serves_many_games() {
+fn process_serves_many_games() {
     let cases = r#"
         clear_board) games=$((games + 1)); moves=0; say '' ;;
         seed) seeds="$seeds $arguments"; say '' ;;

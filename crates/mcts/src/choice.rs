@@ -60,13 +60,13 @@ mod tests {
     }
 
     #[test]
-    fn a_large_exponent_is_one_hot_and_no_exponent_is_too_large() {
+    fn large_exponent_is_one_hot_and_no_exponent_is_too_large() {
         assert_eq!(weights(&[3, 800, 799], 1e9), [0.0, 1.0, 0.0]);
         assert_eq!(weights(&[3, 800, 800], f32::INFINITY), [0.0, 0.5, 0.5]);
     }
 
     #[test]
-    fn the_temperature_of_the_choice_halves() {
+    fn temperature_of_the_choice_halves() {
         for (turn, expected) in [(0, 0.98), (6, 1.96), (12, 3.92)] {
             assert!((exponent_at(0.98, 6.0, turn) - expected).abs() < 1e-5);
         }

@@ -66,7 +66,7 @@ mod tests {
 
     /// Mean and variance of one component are 1/n and (n − 1)/(n²(nα + 1)).
     #[test]
-    fn the_draws_are_dirichlet() {
+    fn draws_are_dirichlet() {
         let (alpha, len, rounds) = (0.1337f32, 82, 4000);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
         let draws: Vec<Vec<f32>> = (0..rounds).map(|_| dirichlet(&[alpha; 82], &mut rng)).collect();
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mixture_sums_to_one_and_keeps_its_share() {
+    fn mixture_sums_to_one_and_keeps_its_share() {
         let mut priors = vec![0.5, 0.3, 0.2, 0.0];
         Noise { weight: 0.25, alpha: 0.13, shaped: 0.0 }.mix(&mut priors, &mut Xoshiro256PlusPlus::seed_from_u64(7));
         assert!((priors.iter().sum::<f32>() - 1.0).abs() < 1e-6);
@@ -88,14 +88,14 @@ mod tests {
     }
 
     #[test]
-    fn a_vanishing_alpha_is_flat_rather_than_nothing() {
+    fn vanishing_alpha_is_flat_rather_than_nothing() {
         let eta = dirichlet(&[1e-30; 4], &mut Xoshiro256PlusPlus::seed_from_u64(1));
         assert!((eta.iter().sum::<f32>() - 1.0).abs() < 1e-6, "{eta:?}");
     }
 
     /// Logarithms of 0.01, 0.01 and twice 0.0001: the mean is that of 0.001, the first two are ln 10 above it.
     #[test]
-    fn the_shape_is_what_a_capped_logarithm_is_above_the_mean() {
+    fn shape_is_what_a_capped_logarithm_is_above_the_mean() {
         let shape = shape(&[0.9, 0.0998, 0.0001, 0.0001]);
         assert!(shape.iter().zip([0.5, 0.5, 0.0, 0.0]).all(|(a, b)| (a - b).abs() < 1e-6), "{shape:?}");
         assert_eq!(super::shape(&[0.25; 4]), [0.25; 4], "no prior stands out");

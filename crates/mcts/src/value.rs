@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_two_sides_see_opposite_values() {
+    fn two_sides_see_opposite_values() {
         let value = Value::for_mover(Color::White, 0.25);
         assert_eq!(value.black(), -0.25);
         assert_eq!(value.mover(Color::White), 0.25);
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn a_margin_of_zero_is_a_draw() {
+    fn margin_of_zero_is_a_draw() {
         assert_eq!([2.5, -0.5, 0.0].map(|margin| Value::of_margin(margin).black()), [1.0, -1.0, 0.0]);
     }
 }

@@ -77,7 +77,7 @@ fn with_room(size: Size) -> Game {
 
 /// Once the room for a tree and its paths is there, visits allocate nothing.
 #[test]
-fn a_visit_allocates_nothing() {
+fn visit_allocates_nothing() {
     for (settings, side) in [SETTINGS, GUMBEL].into_iter().flat_map(|settings| [(settings, 9), (settings, 19)]) {
         let size = Size::new(side).unwrap();
         let policy = vec![1.0 / size.moves() as f32; size.moves()];

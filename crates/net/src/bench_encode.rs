@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_has_every_number_of_every_example() {
+    fn batch_has_every_number_of_every_example() {
         let shape = Shape::plain(Size::new(5).unwrap());
         let examples = synthetic::game("random", "w", 1, shape.size, 20).examples().unwrap();
         let targets = Targets {

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_another_network_is_refused() {
+    fn file_of_another_network_is_refused() {
         for kind in FileKind::ALL {
             let (file, _) = kind.write(&weights(1), &[]).unwrap();
             assert!(kind.read_as(&file, Some(&weights(1)), &[]).is_ok());

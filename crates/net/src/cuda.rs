@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_is_read_from_the_memory_map() {
+    fn folder_is_read_from_the_memory_map() {
         let maps = "55d0c0000000-55d0c0001000 r--p 00000000 fe:00 11 /usr/bin/tengen\n\
                     7f0000000000-7f0000001000 rw-p 00000000 00:00 0 \n\
                     7f0000001000-7f0000002000 r--p 00000000 fe:00 12 /opt/my torch/lib/libtorch_cpu.so\n\
@@ -121,14 +121,14 @@ mod tests {
     }
 
     #[test]
-    fn a_process_without_libtorch_has_no_folder() {
+    fn process_without_libtorch_has_no_folder() {
         let maps = "55d0c0000000-55d0c0001000 r--p 00000000 fe:00 11 /usr/lib/not-libtorch_cpu.so\n\
                     7ffc00000000-7ffc00001000 rw-p 00000000 00:00 0 [stack]\n";
         assert_eq!(libtorch_folder(maps), None);
     }
 
     #[test]
-    fn the_folder_of_this_process_holds_libtorch() {
+    fn folder_of_this_process_holds_libtorch() {
         use_libtorch();
         let maps = fs::read_to_string(MAPS).expect("Linux lists what is mapped");
         let folder = libtorch_folder(&maps).expect("libtorch is mapped");
@@ -136,14 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn a_libtorch_without_cuda_is_no_error() {
+    fn libtorch_without_cuda_is_no_error() {
         let folder = tempfile::tempdir().expect("temporary folder");
         let found = load_from(folder.path()).expect("nothing to load");
         assert_eq!(found, CudaLibrary::Absent { folder: folder.path().to_path_buf() });
     }
 
     #[test]
-    fn a_library_that_lies_there_is_loaded_once_or_twice() {
+    fn library_that_lies_there_is_loaded_once_or_twice() {
         use_libtorch();
         let maps = fs::read_to_string(MAPS).expect("Linux lists what is mapped");
         let library = libtorch_folder(&maps).expect("libtorch is mapped").join("libc10.so");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_library_is_named() {
+    fn broken_library_is_named() {
         let folder = tempfile::tempdir().expect("temporary folder");
         let path = folder.path().join(CUDA_LIBRARY);
         fs::write(&path, "not a library").expect("write");

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ko_is_over_when_both_have_looked_away() {
+    fn ko_is_over_when_both_have_looked_away() {
         let seen = planes(&game(&[&KO[..], &[25, 25]].concat()), 7.0);
         assert!(points(&seen[8]).is_empty());
     }

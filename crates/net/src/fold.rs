@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_convolution_folds_by_hand() {
+    fn convolution_folds_by_hand() {
         let weights = weights();
         let unit = &shape().units()[0];
         let folded = fold(&weights, unit);

@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_that_has_grown_answers_as_before() {
+    fn network_that_has_grown_answers_as_before() {
         for shape in Shape::samples(Size::new(5).unwrap()) {
             let small = Weights::synthetic(shape, 1);
             let before = answers(&small);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_of_features_grows_to_one_of_tactics_that_listens_to_what_is_new() {
+    fn network_of_features_grows_to_one_of_tactics_that_listens_to_what_is_new() {
         let [.., features, _] = Shape::samples(Size::new(5).unwrap());
         let (small, tactics) = (Weights::synthetic(features, 1), Shape { inputs: Inputs::Tactics, ..features });
         let large = small.grown(Shape { filters: 23, ..tactics }, 7).unwrap();

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_installation_is_that_of_this_process() {
+    fn installation_is_that_of_this_process() {
         let found = Installation::find();
         assert!(found.folder.is_some_and(|folder| folder.join("libtorch_cpu.so").is_file()));
         assert_eq!(found.no_gpu.is_none(), found.gpus > 0);

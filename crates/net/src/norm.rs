@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_normalised_by_itself() {
+    fn part_is_normalised_by_itself() {
         let y = norm(2).train(&input(12)).unwrap().0;
         for channel in 0..2 {
             let y = y.select(1, channel);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_that_never_changes_has_no_variance() {
+    fn channel_that_never_changes_has_no_variance() {
         let (norm, x) = (norm(1), Tensor::full([4, 1, 2, 2], 3.0, (Kind::Float, tch::Device::Cpu)));
         let (y, statistics) = norm.train(&x).unwrap();
         assert!(numbers(&y).unwrap().iter().all(|y| (y - 0.5).abs() < 1e-3));

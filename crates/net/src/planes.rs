@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_position_is_empty_with_black_to_move() {
+    fn first_position_is_empty_with_black_to_move() {
         let planes = planes(&Game::new(size(3)), Symmetry::Identity);
         assert!(planes[..16 * 9].iter().all(|&x| x == 0));
         assert!(planes[16 * 9..].iter().all(|&x| x == 1));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_captured_stone_stays_in_the_past() {
+    fn captured_stone_stays_in_the_past() {
         let size = size(3);
         let position = Position::from_diagram(size, "O X . / . . . / . . .", Color::Black).unwrap();
         let mut game = Game::from_position(position);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_symmetry_moves_points_and_leaves_the_last_plane() {
+    fn symmetry_moves_points_and_leaves_the_last_plane() {
         let size = size(3);
         let mut game = Game::new(size);
         play(&mut game, 0, 1);

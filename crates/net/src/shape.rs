@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_network_by_hand() {
+    fn small_network_by_hand() {
         let shape = shape(5, 1, 8, 16);
         // Kernels: 17·8·9 + 2·8·8·9 + 8·2 + 8·1; scales and shifts: 2·(8 + 8 + 8);
         // dense: 50·26 + 26, 25·16 + 16, 16 + 1.

@@ -267,14 +267,14 @@ mod tests {
     }
 
     #[test]
-    fn the_pass_stays_when_the_board_turns() {
+    fn pass_stays_when_the_board_turns() {
         let turned = policy(&example(9, Color::Black, &[(1, 3), (4, 1)]), Symmetry::Rot90);
         // A quarter turn anticlockwise takes the top-right corner to the top-left one.
         assert_eq!(turned, [0.75, 0.0, 0.0, 0.0, 0.25]);
     }
 
     #[test]
-    fn the_opponents_answer_turns_with_the_board() {
+    fn opponents_answer_turns_with_the_board() {
         let replies = |reply| {
             let mut replies = [9.0; 5];
             let example = Example { reply, ..example(0, Color::Black, &[(0, 1)]) };
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn the_value_is_for_the_side_to_move() {
+    fn value_is_for_the_side_to_move() {
         let value = |to_move| TARGETS.value(&example(0, to_move, &[(0, 1)])).unwrap();
         assert!((value(Color::Black) - (0.75 - 0.25 * 0.2)).abs() < 1e-6);
         assert_eq!(value(Color::White), -value(Color::Black));

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gpu_that_is_not_there_is_an_error_unless_any_device_will_do() {
+    fn gpu_that_is_not_there_is_an_error_unless_any_device_will_do() {
         // No machine has so many.
         assert!(Device::Cuda(1 << 20).open().is_err());
         assert!(Device::Auto.open().is_ok());

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_random_model_is_fresh_for_every_draw_and_fixed_for_one() {
+    fn random_model_is_fresh_for_every_draw_and_fixed_for_one() {
         assert_eq!(one(1), one(1));
         assert_ne!(one(1), one(2));
     }

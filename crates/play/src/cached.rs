@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hit_is_ready_at_once_and_stays_until_the_flush_after_next() {
+    fn hit_is_ready_at_once_and_stays_until_the_flush_after_next() {
         let mut cached = Cached::new(RandomModel::new(), size(), BYTES);
         let (first, second) = (after(3), after(4));
         let ticket = cached.submit(request(&first));
@@ -251,7 +251,7 @@ mod tests {
 
     /// Images of a position that look the same through their symmetries share an evaluation.
     #[test]
-    fn a_hit_is_turned_back_by_the_symmetry_of_its_request() {
+    fn hit_is_turned_back_by_the_symmetry_of_its_request() {
         let mut cached = Cached::new(RandomModel::new(), size(), BYTES);
         let game = after(3);
         let ticket = cached.submit(request(&game));
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slot_keeps_the_evaluation_that_came_last() {
+    fn slot_keeps_the_evaluation_that_came_last() {
         let mut slots = Slots::new(5, 2 * (16 + 6 * 4)).expect("room for two");
         let policy = [0.1, 0.2, 0.3, 0.4, 0.0];
         let put = |slots: &mut Slots, key, black| {
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_depends_on_all_that_a_network_sees() {
+    fn key_depends_on_all_that_a_network_sees() {
         let game = after(3);
         let mut passed = game.clone();
         passed.play(Move::Pass).expect("a pass is legal");

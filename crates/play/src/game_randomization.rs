@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_the_games_begins_with_random_moves_of_every_number_alike() {
+    fn share_of_the_games_begins_with_random_moves_of_every_number_alike() {
         let found = many(&["selfplay.random_opening_fraction=0.6", "selfplay.random_opening_moves=3"]);
         for (random, expected) in [(0, 0.4), (1, 0.2), (2, 0.2), (3, 0.2), (4, 0.0)] {
             let share = found.iter().filter(|variety| variety.random == random).count() as f64 / GAMES as f64;

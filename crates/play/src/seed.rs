@@ -53,7 +53,7 @@ mod tests {
 
     /// The seed is part of what a stored game means, so it may never change.
     #[test]
-    fn the_seed_of_a_game_is_fixed_for_ever() {
+    fn seed_of_a_game_is_fixed_for_ever() {
         assert_eq!(game_seed(1, "v15-330", "0", 7), 14_281_021_917_198_105_588);
         assert_eq!([0, 1].map(|turn| seed_from(1, turn)), [10_451_216_379_200_822_465, 13_757_245_211_066_428_519]);
     }

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_loses_about_its_share_of_the_wins() {
+    fn threshold_loses_about_its_share_of_the_wins() {
         let winner_min: Vec<f32> = (0..500).map(|i| -1.0 + i as f32 / 500.0).collect();
         let found = Calibration::of(&winner_min, 0.05, 50).unwrap();
         assert_eq!((found.games, found.lost), (500, 25));

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_is_one_line_and_says_each_thing_once() {
+    fn chain_is_one_line_and_says_each_thing_once() {
         let error = Err::<(), _>(refused()).misconfigured().context("opening s3://b").context("starting").unwrap_err();
         assert_eq!(one_line(&error), "starting: opening s3://b: connection refused");
         let repeats = anyhow!("cause").context("opening it: cause");

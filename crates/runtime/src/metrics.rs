@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reference_is_what_the_programs_say() {
+    fn reference_is_what_the_programs_say() {
         expect_test::expect_file!["../../../docs/METRICS.md"].assert_eq(&page());
     }
 

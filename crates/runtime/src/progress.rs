@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_left_follows_the_rate_so_far() {
+    fn time_left_follows_the_rate_so_far() {
         let progress = Progress::new("games", Some(40));
         let left = |done| progress.left(done, Duration::from_secs(10));
         assert_eq!(left(0), None);

@@ -89,7 +89,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn a_clone_is_the_same_request() {
+    fn clone_is_the_same_request() {
         let stop = Stop::never();
         let clone = stop.clone();
         assert!(!clone.requested());

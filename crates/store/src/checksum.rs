@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seal_is_the_hash_of_the_file_without_it() {
+    fn seal_is_the_hash_of_the_file_without_it() {
         let whole = encode(&examples::to_batch(&[])).to_vec();
         let text = String::from_utf8_lossy(&whole).into_owned();
         let at = text.find(FILE).unwrap();

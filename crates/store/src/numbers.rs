@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_is_found_with_few_questions() {
+    fn last_is_found_with_few_questions() {
         for from in [0, 1, 7, 500] {
             for end in (from..from + 70).chain([1000, 99_999]).filter(|end| *end >= from) {
                 let asked = Cell::new(0);

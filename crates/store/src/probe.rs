@@ -47,7 +47,7 @@ mod tests {
     use crate::names;
 
     #[test]
-    fn a_folder_and_memory_do_what_publishing_needs() {
+    fn folder_and_memory_do_what_publishing_needs() {
         let folder = tempfile::tempdir().unwrap();
         let local = Store::open(folder.path().to_str().unwrap()).unwrap();
         for store in [local, Store::in_memory().unwrap()] {

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mean_has_the_error_of_its_spread() {
+    fn mean_has_the_error_of_its_spread() {
         // Variance 2.5, five numbers.
         let Estimate { mean, half } = Estimate::of([1.0, 2.0, 3.0, 4.0, 5.0].into_iter());
         assert!((mean - 3.0).abs() < 1e-12 && (half - 1.959_964 * 0.5f64.sqrt()).abs() < 1e-9);

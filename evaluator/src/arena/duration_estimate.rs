@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_player_costs_what_its_games_took_and_a_stranger_what_all_did() {
+    fn player_costs_what_its_games_took_and_a_stranger_what_all_did() {
         let [slow, quick, stranger] = ["GnuGo-10", "random", "uniform"].map(|name| name.parse::<PlayerId>().unwrap());
         let mut pace = DurationEstimate::default();
         assert_eq!(pace.of(Some(&slow)), 1.0);

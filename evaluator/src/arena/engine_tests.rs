@@ -86,7 +86,7 @@ fn players_without_a_program_meet_models_and_each_other() {
 }
 
 #[test]
-fn a_model_with_other_settings_is_another_player() {
+fn model_with_other_settings_is_another_player() {
     let store = store();
     let mut arena = arena(&store, "");
     let deeper = player("uniform+visits=32+leaves=2");
@@ -98,7 +98,7 @@ fn a_model_with_other_settings_is_another_player() {
 }
 
 #[test]
-fn a_program_that_breaks_every_time_ends_the_meeting_and_loses_nothing() {
+fn program_that_breaks_every_time_ends_the_meeting_and_loses_nothing() {
     let store = store();
     let mut arena = arena(&store, &script("Crash", "genmove) exit 1 ;;"));
     meet(&mut arena, [&player("Random"), &player("Captures")], 2).expect("they can play");
@@ -109,7 +109,7 @@ fn a_program_that_breaks_every_time_ends_the_meeting_and_loses_nothing() {
 }
 
 #[test]
-fn a_program_that_breaks_once_plays_on() {
+fn program_that_breaks_once_plays_on() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let mark = folder.path().join("mark");
     let crash_once = |mark: &Path| format!("genmove) if mkdir {}; then exit 1; fi; said=pass ;;", mark.display());
@@ -121,7 +121,7 @@ fn a_program_that_breaks_once_plays_on() {
 }
 
 #[test]
-fn an_illegal_move_loses_the_game() {
+fn illegal_move_loses_the_game() {
     let store = store();
     let mut arena = arena(&store, &script("Cheat", "genmove) said=C3 ;;"));
     meet(&mut arena, [&player("Cheat"), &player("Captures")], 4).expect("it plays, if badly");
@@ -133,7 +133,7 @@ fn an_illegal_move_loses_the_game() {
 }
 
 #[test]
-fn a_name_means_one_program_for_ever() {
+fn name_means_one_program_for_ever() {
     let store = store();
     let first = script("Fish", "genmove) said=pass ;;");
     meet(&mut arena(&store, &first), [&player("Fish"), &player("Random")], 2).expect("it can play");

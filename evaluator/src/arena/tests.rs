@@ -9,7 +9,7 @@ use super::*;
 use crate::tests::fixture::{BEST, PAIR, RUN, arena, ids, name, publish_models, store};
 
 #[test]
-fn a_meeting_is_played_once() {
+fn meeting_is_played_once() {
     let store = store();
     let mut arena = arena(&store, 2);
     let stop = Stop::never();
@@ -57,7 +57,7 @@ fn colours_alternate_over_shared_openings() {
 }
 
 #[test]
-fn an_interrupted_meeting_goes_on_to_the_same_games() {
+fn interrupted_meeting_goes_on_to_the_same_games() {
     let whole = store();
     let mut uninterrupted = arena(&whole, 1);
     uninterrupted.meet(PAIR, 8, &Stop::never(), &mut |_| {}).expect("the players can play");
@@ -94,7 +94,7 @@ fn what_was_played_is_rated_and_stored() {
 }
 
 #[test]
-fn a_pair_is_proposed_when_there_are_two_players() {
+fn pair_is_proposed_when_there_are_two_players() {
     let store = store();
     let mut arena = arena(&store, 1);
     assert_eq!(arena.propose(BEST).expect("the pool can be rated"), None);
@@ -109,7 +109,7 @@ fn a_pair_is_proposed_when_there_are_two_players() {
 }
 
 #[test]
-fn a_new_model_meets_ancestors_that_exist() {
+fn new_model_meets_ancestors_that_exist() {
     let store = store();
     let arena = arena(&store, 1);
     let model = name(RUN).model(5);

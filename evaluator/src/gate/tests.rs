@@ -18,7 +18,7 @@ fn conclusion(arena: &mut Arena, mut schedule: impl Schedule) -> String {
 }
 
 #[test]
-fn a_test_ends_with_a_verdict_or_with_its_games() {
+fn test_ends_with_a_verdict_or_with_its_games() {
     let store = store();
     let mut arena = arena(&store, 2);
     let test = |sprt: &Sprt, most| Test::new(PAIR.map(PlayerId::clone), *sprt, most);
@@ -41,7 +41,7 @@ fn a_test_ends_with_a_verdict_or_with_its_games() {
 }
 
 #[test]
-fn a_retired_model_is_not_promoted() {
+fn retired_model_is_not_promoted() {
     let store = store();
     let rated = run_with_weak_models(&store).rated;
     rated.retire(200.0).expect("the results can be rated");

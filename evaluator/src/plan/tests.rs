@@ -124,7 +124,7 @@ fn strength(player: &str) -> f64 {
 }
 
 #[test]
-fn a_finished_run_has_a_table_within_100_elo() {
+fn finished_run_has_a_table_within_100_elo() {
     for seed in 1..=3 {
         let run = Simulation::new(&[], seed);
         assert!(run.run());
@@ -143,7 +143,7 @@ fn matches_of_neighbours_leave_the_ends_of_a_run_unknown() {
 }
 
 #[test]
-fn a_killed_schedule_plays_the_same_games() {
+fn killed_schedule_plays_the_same_games() {
     let whole = Simulation::new(&["loop.models=40"], 1);
     assert!(whole.run());
     let mut broken = Simulation::new(&["loop.models=40"], 1);

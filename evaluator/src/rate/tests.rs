@@ -17,7 +17,7 @@ fn rated<'a>(report: &'a Report, player: &str) -> &'a Rated {
 }
 
 #[test]
-fn a_table_becomes_ratings() {
+fn table_becomes_ratings() {
     let report = rate(&table(&["a,b,B", "a,b,B", "b,a,W", "b,a,B"]), &wish(PriorChoice::None)).expect("a good table");
     let three_to_one = 400.0 * 3.0_f64.log10();
     assert!((rated(&report, "a").elo.expect("finite") - three_to_one / 2.0).abs() < 1e-6);
@@ -46,7 +46,7 @@ fn without_a_prior_nothing_is_invented() {
 }
 
 #[test]
-fn a_walk_is_along_the_numbers_of_a_run() {
+fn walk_is_along_the_numbers_of_a_run() {
     let games = ["r-1,r-2,W", "r-2,r-1,B", "r-3,x,B", "x,r-3,B"];
     let tight = rate(&table(&games), &wish(PriorChoice::Walk(Some(1.0)))).expect("a good table");
     let elo = |report: &Report, player| rated(report, player).elo.expect("finite");
@@ -76,7 +76,7 @@ fn anchors_hold_the_scale() {
 }
 
 #[test]
-fn a_first_move_that_cannot_be_told_is_said_to_be() {
+fn first_move_that_cannot_be_told_is_said_to_be() {
     for prior in [PriorChoice::None, PriorChoice::Gauss(300.0)] {
         let wish = Request { no_first_move: false, ..wish(prior) };
         let report = rate(&table(&["a,b,B", "b,a,B"]), &wish).expect("a good table");
@@ -88,7 +88,7 @@ fn a_first_move_that_cannot_be_told_is_said_to_be() {
 }
 
 #[test]
-fn an_empty_table_has_no_ratings() {
+fn empty_table_has_no_ratings() {
     for prior in [PriorChoice::None, PriorChoice::Gauss(300.0), PriorChoice::Walk(None)] {
         let report = rate(HEADER, &Request { prior, ..Request::default() }).expect("a good table");
         assert_eq!((report.ratings.len(), report.warnings.len()), (0, 0));

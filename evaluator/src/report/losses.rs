@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_curve_has_its_last_step_and_no_more_points_than_are_shown() {
+    fn curve_has_its_last_step_and_no_more_points_than_are_shown() {
         for length in [1, 2, 599, 600, 601, 5000] {
             let steps = (1..=length).map(|step| (step, [step as f64, 0.5, 0.25])).collect();
             let curve = curve("train".to_owned(), &steps);

@@ -176,7 +176,7 @@ fn games_can_be_played_again() {
 
 /// Nothing is fetched from anywhere, and no name breaks out of its place.
 #[test]
-fn the_page_is_whole_in_itself() {
+fn page_is_whole_in_itself() {
     let mut facts = gather(&run_of_three(), &[]).expect("memory can be read");
     facts.notes.push("</script><script>alert(1)</script> [[SCRIPTS]]".to_owned());
     let page = page(&facts);
@@ -191,14 +191,14 @@ fn the_page_is_whole_in_itself() {
 }
 
 #[test]
-fn a_run_that_has_just_begun_has_a_page_too() {
+fn run_that_has_just_begun_has_a_page_too() {
     let facts = gather(&arena().rated, &[]).expect("memory can be read");
     assert_eq!(facts.to_string(), "0 players in 0 games, and 0 models in 0 games of self-play");
     assert_eq!(embedded(&page(&facts))["games"].as_array().map(Vec::len), Some(0));
 }
 
 #[test]
-fn a_page_takes_the_place_of_the_one_before() {
+fn page_takes_the_place_of_the_one_before() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("report.html");
     fs::write(&file, "old").expect("the folder can be written");

@@ -75,7 +75,7 @@ fn retired_models_are_hidden_and_their_games_count() {
 }
 
 #[test]
-fn a_model_that_is_brought_back_stays() {
+fn model_that_is_brought_back_stays() {
     let store = store();
     let arena = run_with_weak_models(&store);
     let model = |number| name(RUN).model(number);

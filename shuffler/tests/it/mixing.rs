@@ -169,7 +169,7 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
 }
 
 #[test]
-fn the_same_store_gives_the_same_bytes() {
+fn same_store_gives_the_same_bytes() {
     let shards = || {
         let folder = TempDir::new().unwrap();
         let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"r".parse().unwrap());

@@ -42,7 +42,7 @@ fn counts(examples: &[Example]) -> BTreeMap<(GameId, u16), usize> {
 const ALL: [&str; 2] = ["train.steps=100", "window.reuse_limit=1000"];
 
 #[test]
-fn a_window_counted_in_positions_has_whole_games_until_it_is_full() {
+fn window_counted_in_positions_has_whole_games_until_it_is_full() {
     let run = old_run();
     let (manifest, examples) = make(&run, 4, &[&ALL[..], &["window.positions=300"]].concat());
     let mut expected = BTreeSet::new();

@@ -107,7 +107,7 @@ fn shards_of_long_ago_are_deleted() {
 }
 
 #[test]
-fn a_damaged_shard_is_named() {
+fn damaged_shard_is_named() {
     let (folder, run) = in_folder();
     play(&run, 0, 0, 40);
     let manifest = shuffler::run(&run, &config(&[]), 1).unwrap();

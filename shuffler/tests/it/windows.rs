@@ -19,7 +19,7 @@ fn drawn(examples: &[Example]) -> BTreeSet<GameId> {
 const ALL: [&str; 2] = ["train.steps=100", "window.reuse_limit=1000"];
 
 #[test]
-fn the_window_is_the_newest_games_without_those_set_aside() {
+fn window_is_the_newest_games_without_those_set_aside() {
     let run = a_run();
     play(&run, 0, 0, 40);
     play(&run, 1, 0, 20);
@@ -35,7 +35,7 @@ fn the_window_is_the_newest_games_without_those_set_aside() {
 }
 
 #[test]
-fn the_window_may_begin_within_a_file() {
+fn window_may_begin_within_a_file() {
     let run = a_run();
     play(&run, 0, 0, 40);
     let mut settings = config(&ALL);
@@ -61,7 +61,7 @@ fn games_set_aside_are_never_drawn() {
 }
 
 #[test]
-fn a_generation_sees_no_games_of_its_own_model() {
+fn generation_sees_no_games_of_its_own_model() {
     let run = a_run();
     play(&run, 0, 0, 40);
     play(&run, 1, 0, 20);
@@ -88,7 +88,7 @@ fn all_games_of_the_newest_model_must_be_there() {
 }
 
 #[test]
-fn a_game_published_twice_counts_once() {
+fn game_published_twice_counts_once() {
     let run = a_run();
     play(&run, 0, 0, 30);
     run.games().publish_as(&file(0, 100), &games(0, 15, 25)).unwrap();
@@ -155,7 +155,7 @@ fn less_than_a_batch_is_a_mistake_of_the_configuration() {
 }
 
 #[test]
-fn the_manifest_tells_the_share_of_calibration_games() {
+fn manifest_tells_the_share_of_calibration_games() {
     let run = a_run();
     play(&run, 0, 0, 40);
     let manifest = shuffler::run(&run, &config(&["train.steps=20"]), 1).unwrap();
@@ -166,7 +166,7 @@ fn the_manifest_tells_the_share_of_calibration_games() {
 }
 
 #[test]
-fn a_plan_says_what_would_be_drawn() {
+fn plan_says_what_would_be_drawn() {
     let run = a_run();
     let mut shuffler = Shuffler::new(&run, &config(&["train.steps=20"]));
     play(&run, 0, 0, 10);
@@ -183,7 +183,7 @@ fn a_plan_says_what_would_be_drawn() {
 
 /// More models than are listed together: one file each, the tenth of them damaged.
 #[test]
-fn a_process_that_has_just_started_sees_the_same_window() {
+fn process_that_has_just_started_sees_the_same_window() {
     let (folder, run) = in_folder();
     let settings = config(&["selfplay.first_games=3", "selfplay.games=3", "window.games=200"]);
     let mut old = Shuffler::new(&run, &settings);

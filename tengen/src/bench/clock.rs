@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_counts_what_is_done() {
+    fn rate_counts_what_is_done() {
         let rate = Rate::measure(Duration::from_millis(30), || Ok(2.0)).unwrap();
         assert!(rate.count >= 2.0 && rate.spent.wall >= Duration::from_millis(30));
         assert!(rate.per_core() >= rate.per_second() * 0.9, "{rate:?}");

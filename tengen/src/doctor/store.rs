@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_works_and_one_that_is_absent_is_not_made() {
+    fn folder_works_and_one_that_is_absent_is_not_made() {
         let folder = tempfile::tempdir().unwrap();
         let (state, done) = look(folder.path().to_str().unwrap());
         assert!(done.is_ok() && state.state == "works" && state.conditional_put == Some(true), "{state:?}");
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_no_store_is_an_error() {
+    fn place_that_is_no_store_is_an_error() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let (state, done) = look(file.path().to_str().unwrap());
         assert!(done.is_err() && state.state.contains("cannot"), "{state:?}");

@@ -88,14 +88,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cpu_infers_and_trains() {
+    fn cpu_infers_and_trains() {
         let trial = of(Device::Cpu, Precision::F32);
         assert!(trial.inference.is_ok() && trial.training.is_ok() && !trial.failed(), "{trial}");
         assert!(!of(Device::Cpu, Precision::Bf16).failed(), "bf16 works or is not there");
     }
 
     #[test]
-    fn a_gpu_that_is_not_there_fails() {
+    fn gpu_that_is_not_there_fails() {
         let trial = of(Device::Cuda(1 << 20), Precision::F32);
         assert!(trial.failed(), "{trial}");
     }

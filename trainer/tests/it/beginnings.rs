@@ -58,7 +58,7 @@ fn learn(run: &Run, steps: u64, stop_after: usize) -> (Option<store::ModelMetada
 }
 
 #[test]
-fn a_run_begins_with_a_file_and_goes_on_from_there() {
+fn run_begins_with_a_file_and_goes_on_from_there() {
     let run = run();
     let before = weights(1);
     let metadata = of_file(&before).publish(&run, &config()).unwrap();
@@ -74,7 +74,7 @@ fn a_run_begins_with_a_file_and_goes_on_from_there() {
 
 /// Two planes for whose turn it is are the network's own affair; training and its checkpoints keep them.
 #[test]
-fn a_network_of_leela_zeros_is_trained_further_with_its_planes() {
+fn network_of_leela_zeros_is_trained_further_with_its_planes() {
     let run = run();
     let theirs = Weights::synthetic(Shape { inputs: Inputs::LeelaZero, ..shape() }, 2);
     of_file(&theirs).publish(&run, &config()).unwrap();
@@ -87,7 +87,7 @@ fn a_network_of_leela_zeros_is_trained_further_with_its_planes() {
 }
 
 #[test]
-fn a_model_of_another_run_is_named_on_the_card() {
+fn model_of_another_run_is_named_on_the_card() {
     let models = Models::new(Store::in_memory().unwrap());
     let [old, new] = ["old", "new"].map(|name| models.store().run(&name.parse().unwrap()));
     [&old, &new].into_iter().for_each(|run| run.create(&config()).unwrap());
@@ -104,7 +104,7 @@ fn a_model_of_another_run_is_named_on_the_card() {
 
 /// What it has grown by is learned, too.
 #[test]
-fn a_model_grows_into_a_larger_tower_and_learns_there() {
+fn model_grows_into_a_larger_tower_and_learns_there() {
     let run = run();
     let small = Shape { filters: shape().filters - 3, blocks: shape().blocks - 1, ..shape() };
     let beginning = |shape| InitialWeights::of_file("small", &Weights::synthetic(shape, 1).to_bytes()).unwrap();
@@ -136,7 +136,7 @@ fn weights_of_another_shape_are_refused() {
 }
 
 #[test]
-fn a_bootstrap_learns_what_people_play_and_publishes_model_one() {
+fn bootstrap_learns_what_people_play_and_publishes_model_one() {
     let run = run();
     let (metadata, events) = learn(&run, 60, usize::MAX);
     let metadata = metadata.unwrap();
@@ -159,7 +159,7 @@ fn a_bootstrap_learns_what_people_play_and_publishes_model_one() {
 }
 
 #[test]
-fn a_bootstrap_that_is_stopped_goes_on_to_the_same_model() {
+fn bootstrap_that_is_stopped_goes_on_to_the_same_model() {
     let (whole, parted) = (run(), run());
     assert!(learn(&whole, 25, usize::MAX).0.is_some());
     assert_eq!(learn(&parted, 25, 7).0, None);
@@ -176,7 +176,7 @@ fn a_bootstrap_that_is_stopped_goes_on_to_the_same_model() {
 }
 
 #[test]
-fn a_bootstrap_may_begin_with_weights() {
+fn bootstrap_may_begin_with_weights() {
     let run = run();
     let beginning = of_file(&weights(1));
     let work = (Some(&beginning), &people(100));

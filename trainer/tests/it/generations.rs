@@ -26,7 +26,7 @@ fn training_two_generations_publishes_two_models() {
 }
 
 #[test]
-fn the_same_shards_make_the_same_model() {
+fn same_shards_make_the_same_model() {
     let (a, b) = (run(), run());
     [&a, &b].into_iter().for_each(publish_two);
     for number in [1, 2] {
@@ -77,7 +77,7 @@ fn shards_that_come_later_are_found() {
 }
 
 #[test]
-fn a_model_is_measured_on_games_that_were_set_aside() {
+fn model_is_measured_on_games_that_were_set_aside() {
     let run = run();
     publish_two(&run);
     let games: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();

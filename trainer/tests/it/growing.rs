@@ -79,7 +79,7 @@ fn what_was_learned_is_still_there() {
 }
 
 #[test]
-fn a_stop_or_a_kill_where_it_grows_changes_nothing() {
+fn stop_or_a_kill_where_it_grows_changes_nothing() {
     let config = config(0.05);
     let whole = whole(&config);
     let run = run(&config);

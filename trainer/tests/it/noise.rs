@@ -46,7 +46,7 @@ fn wrong_results_are_learned_and_seen_on_true_ones() {
 }
 
 #[test]
-fn a_stop_ends_it_and_what_is_missing_is_said() {
+fn stop_ends_it_and_what_is_missing_is_said() {
     let (run, config) = (prepared(), outcomes());
     let (stop, mut taken) = (Stop::never(), 0);
     let stopped = LabelNoise::new(&run, &config, TRAIN_DEVICE).unwrap().trial(0.1, 50, &stop, &mut |step| {

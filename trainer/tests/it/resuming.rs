@@ -25,7 +25,7 @@ fn whole() -> Run {
 }
 
 #[test]
-fn a_trainer_that_is_stopped_again_and_again_makes_the_same_models() {
+fn trainer_that_is_stopped_again_and_again_makes_the_same_models() {
     let whole = whole();
     let run = run();
     publish_two(&run);
@@ -39,7 +39,7 @@ fn a_trainer_that_is_stopped_again_and_again_makes_the_same_models() {
 }
 
 #[test]
-fn a_kill_between_checkpoint_and_model_publishes_without_learning() {
+fn kill_between_checkpoint_and_model_publishes_without_learning() {
     let whole = whole();
     let run = run();
     publish(&run, 1, &examples(1, 6 * 16), 40);
@@ -55,7 +55,7 @@ fn a_kill_between_checkpoint_and_model_publishes_without_learning() {
 }
 
 #[test]
-fn a_stop_before_the_first_batch_leaves_no_checkpoint() {
+fn stop_before_the_first_batch_leaves_no_checkpoint() {
     let run = run();
     publish_two(&run);
     let stop = runtime::Stop::never();
@@ -66,7 +66,7 @@ fn a_stop_before_the_first_batch_leaves_no_checkpoint() {
 }
 
 #[test]
-fn the_weights_of_the_newest_model_count_when_others_made_it() {
+fn weights_of_the_newest_model_count_when_others_made_it() {
     let whole = whole();
     let run = run();
     publish_two(&run);
@@ -85,7 +85,7 @@ fn the_weights_of_the_newest_model_count_when_others_made_it() {
 }
 
 #[test]
-fn a_missing_gpu_is_not_a_bad_checkpoint() {
+fn missing_gpu_is_not_a_bad_checkpoint() {
     let run = run();
     publish_two(&run);
     // No machine has so many.
@@ -101,7 +101,7 @@ fn a_missing_gpu_is_not_a_bad_checkpoint() {
 }
 
 #[test]
-fn a_checkpoint_that_cannot_be_used_is_named() {
+fn checkpoint_that_cannot_be_used_is_named() {
     for (name, bytes, problem) in [
         ("trainer.safetensors", "nothing", "not a whole safetensors file"),
         ("progress.toml", "generation = \"one\"", "progress.toml: invalid type"),

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::boards::{position, size};
 
 #[test]
-fn a_board_prints_row_by_row_from_the_top() {
+fn board_prints_row_by_row_from_the_top() {
     let board = position(3, "X..\n.O.\n..X", White);
     assert_eq!(board.to_string(), "X..\n.O.\n..X");
     assert_eq!(board.stone(Point::new(size(3), 0, 0).unwrap()), Some(Black));
@@ -23,7 +23,7 @@ fn missing_rows_and_columns_are_empty_and_space_does_not_matter() {
 }
 
 #[test]
-fn a_bad_diagram_says_where() {
+fn bad_diagram_says_where() {
     let check = |text, expected| assert_eq!(Position::from_diagram(size(3), text, Black), Err(expected), "{text}");
     check("X../.?.", DiagramError::Character { row: 1, col: 1, character: '?' });
     check("X...", DiagramError::OffBoard { row: 0, col: 3 });

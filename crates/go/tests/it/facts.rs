@@ -17,7 +17,7 @@ fn check_area(side: usize, diagram: &str, expected: i32) {
 }
 
 #[test]
-fn an_empty_board_scores_nothing() {
+fn empty_board_scores_nothing() {
     let mut game = Game::new(size(9));
     play(&mut game, "B pass, W pass");
     assert!(game.is_over(Scoring::Area) && game.is_over(Scoring::PassAlive));
@@ -42,14 +42,14 @@ fn points_that_reach_both_colours_are_neutral() {
 }
 
 #[test]
-fn a_dead_stone_still_makes_its_surroundings_neutral() {
+fn dead_stone_still_makes_its_surroundings_neutral() {
     check_area(5, "..O../XXXXX/...../OOOOO/.....", -6);
 }
 
 const KO: &str = ".XO../XO.O./.XO../...../.....";
 
 #[test]
-fn a_ko_cannot_be_retaken_at_once() {
+fn ko_cannot_be_retaken_at_once() {
     let mut game = game(5, KO, Black);
     play(&mut game, "B C4");
     assert_eq!((game.captures(Black), game.captures(White)), (1, 0));
@@ -58,7 +58,7 @@ fn a_ko_cannot_be_retaken_at_once() {
 }
 
 #[test]
-fn a_ko_can_be_retaken_after_a_threat_and_its_answer() {
+fn ko_can_be_retaken_after_a_threat_and_its_answer() {
     let mut game = game(5, KO, Black);
     play(&mut game, "B C4, W E1, B E2");
     assert!(is_legal(&game, "B4"));
@@ -66,7 +66,7 @@ fn a_ko_can_be_retaken_after_a_threat_and_its_answer() {
 }
 
 #[test]
-fn a_ko_can_be_retaken_after_a_pass_and_a_stone_elsewhere() {
+fn ko_can_be_retaken_after_a_pass_and_a_stone_elsewhere() {
     let mut game = game(5, KO, Black);
     play(&mut game, "B C4, W pass, B E1");
     assert!(is_legal(&game, "B4"));
@@ -86,7 +86,7 @@ fn suicide_of_two_stones_is_illegal() {
 }
 
 #[test]
-fn a_move_without_liberties_that_captures_is_legal() {
+fn move_without_liberties_that_captures_is_legal() {
     let mut game = game(5, ".OX../OX.../X....", Black);
     play(&mut game, "B A5");
     assert_eq!(*game.position().stones(), stones(5, "X.X../.X.../X...."));
@@ -98,7 +98,7 @@ fn a_move_without_liberties_that_captures_is_legal() {
 /// it joins that chain, has no liberty, and leaves every vertex its name. White is left with the seven points of the
 /// bottom row, since D5 is suicide, and the pass.
 #[test]
-fn a_triple_ko_ends_with_superko() {
+fn triple_ko_ends_with_superko() {
     let board = "OOOOOOO/OOOOOOO/OXO.O.O/X.XOXOX/XXXXXXX/OOOOOOO/.......";
     let mut game = game(7, board, Black);
     play(&mut game, "B D5, W B4, B F5, W D4, B B5");
@@ -135,7 +135,7 @@ fn exactly_three_empty_points_are_illegal() {
 }
 
 #[test]
-fn a_large_capture_clears_its_points() {
+fn large_capture_clears_its_points() {
     let mut game = game(9, "./././././XXXX/XOOX/O.OX/OOXX", Black);
     play(&mut game, "B B2");
     assert_eq!(game.captures(Black), 6);
@@ -158,7 +158,7 @@ fn superko_holds_after_two_passes() {
 }
 
 #[test]
-fn a_finished_game_is_scored() {
+fn finished_game_is_scored() {
     let board =
         ".XX...... / OOXX..... / OOOX...X. / OXX...... / OOXXXXXX. / OOOXOXOXX / .O.OOXOOX / .O.O.OOXX / ......OOO";
     assert_eq!(game(9, board, Black).score(Scoring::Area) as f32 - 6.5, 1.5);
@@ -176,14 +176,14 @@ fn check_pass_alive(diagram: &str, color: Color, expected: PointSet) {
 }
 
 #[test]
-fn a_region_with_two_interior_points_is_not_pass_alive() {
+fn region_with_two_interior_points_is_not_pass_alive() {
     let board = "...X / ...X / XXXX / .X.X / XXXX";
     let black = stones(9, board).black;
     check_pass_alive(board, Black, black | points(9, "A6 C6"));
 }
 
 #[test]
-fn a_dead_stone_on_an_interior_point_makes_its_region_pass_alive() {
+fn dead_stone_on_an_interior_point_makes_its_region_pass_alive() {
     let board = "O..X / ...X / XXXX / .X.X / XXXX";
     let black = stones(9, board).black;
     check_pass_alive(board, Black, black | points(9, "A6 C6 A9 B9 C9 A8 B8 C8"));

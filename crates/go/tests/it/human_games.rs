@@ -47,7 +47,7 @@ fn count(game: &Game, totals: &mut Totals) {
 
 /// The numbers were counted with sgfmill 1.1.1 as well.
 #[test]
-fn a_sample_of_games_replays_to_known_numbers() {
+fn sample_of_games_replays_to_known_numbers() {
     let totals = replay(include_bytes!("../data/human-9d-sample.sgf"));
     let expected = Totals { games: 20, moves: 4627, passes: 2, captures: [287, 286], illegal: Vec::new() };
     assert_eq!(totals, expected);
@@ -55,7 +55,7 @@ fn a_sample_of_games_replays_to_known_numbers() {
 
 /// Written and read again, a real game is the same; and its end can be scored.
 #[test]
-fn a_sample_of_games_survives_writing() {
+fn sample_of_games_survives_writing() {
     for tree in parse(include_bytes!("../data/human-9d-sample.sgf")).unwrap() {
         let record = Record::from_tree(&tree).unwrap();
         assert_eq!(Record::parse(record.to_sgf().as_bytes()), Ok(record.clone()));

@@ -156,7 +156,7 @@ fn hash_by_stones(size: Size, stones: &Stones) -> u64 {
 
 /// Illegal moves of every kind leave the game as it was.
 #[test]
-fn a_refused_move_changes_nothing() {
+fn refused_move_changes_nothing() {
     let mut dice = Dice(99);
     let mut game = Game::new(size(5));
     for _ in 0..200 {

@@ -43,7 +43,7 @@ fn assert_same(a: &Game, b: &Game) {
 
 /// A position that has been used can become any other, of any size.
 #[test]
-fn a_position_copied_over_another_is_the_other() {
+fn position_copied_over_another_is_the_other() {
     let mut dice = Dice(5);
     let mut target = go::Position::empty(size(9));
     for side in [9, 19, 2, 13, 13, 5, 19] {
@@ -63,7 +63,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn a_rewound_game_is_as_it_was(
+    fn rewound_game_is_as_it_was(
         seed: u64,
         side in prop::sample::select(vec![2_usize, 3, 5, 9, 19]),
         lengths in prop::collection::vec((0_usize..40, 0_usize..60), 1..8),

@@ -35,7 +35,7 @@ fn nesting_may_be_as_deep_as_the_text_is_long() {
 }
 
 #[test]
-fn a_node_may_have_very_many_variations() {
+fn node_may_have_very_many_variations() {
     let many = 200_000;
     let trees = parse(format!("(;{})", "(;B[aa])".repeat(many)).as_bytes()).unwrap();
     assert_eq!(trees[0].children(trees[0].root()).count(), many);
@@ -85,7 +85,7 @@ proptest! {
 
 /// The undamaged file is good, or the tests above would show little.
 #[test]
-fn the_files_to_be_damaged_are_good() {
+fn files_to_be_damaged_are_good() {
     digest(RICH.as_bytes());
     assert_eq!(Record::parse_all(RICH.as_bytes()).unwrap().len(), 2);
     assert!(REAL.len() > 23_000);

@@ -16,7 +16,7 @@ fn moves(record: &Record) -> Vec<String> {
 }
 
 #[test]
-fn a_root_describes_the_game() {
+fn root_describes_the_game() {
     let record = read(
         "(;GM[1]FF[4]CA[UTF-8]AP[Some\\:thing:1.2]SZ[9]KM[7.5]HA[2]RU[Chinese]PB[Black \\] player]BR[9d]PW[白]WR[1k]\
          DT[2026-01-31]RE[W+3.5]C[first\\\nline\nsecond])",
@@ -33,7 +33,7 @@ fn a_root_describes_the_game() {
 }
 
 #[test]
-fn a_file_that_says_nothing_is_19x19_and_black_begins() {
+fn file_that_says_nothing_is_19x19_and_black_begins() {
     let record = read("(;)");
     assert_eq!(record, Record::new(size(19)));
     assert_eq!(read("(;KM[ ]HA[])"), record, "empty numbers are as good as none");
@@ -48,14 +48,14 @@ fn moves_count_from_the_top_left_and_passes_are_empty_or_tt() {
 }
 
 #[test]
-fn a_move_may_stand_in_the_root_and_comments_may_stand_alone() {
+fn move_may_stand_in_the_root_and_comments_may_stand_alone() {
     let record = read("(;SZ[5]C[game]B[cc]C[move];C[more];W[bb])");
     assert_eq!(moves(&record), ["B C3", "W B4"]);
     assert_eq!(record.turns[0].comment, "game\nmove\nmore");
 }
 
 #[test]
-fn the_main_line_takes_the_first_of_every_branch() {
+fn main_line_takes_the_first_of_every_branch() {
     let text = "(;SZ[9];B[aa](;W[bb](;B[cc])(;B[dd];W[ee]))(;W[ff]))";
     assert_eq!(moves(&read(text)), ["B A9", "W B8", "B C7"]);
     let trees = parse(text.as_bytes()).unwrap();

@@ -12,7 +12,7 @@ fn turn(size: Size, color: Color, text: &str, comment: &str) -> Turn {
 }
 
 #[test]
-fn a_record_is_written_in_the_usual_order() {
+fn record_is_written_in_the_usual_order() {
     let nine = size(9);
     let record = Record {
         komi: Some(7.5),

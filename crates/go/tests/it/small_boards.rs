@@ -23,7 +23,7 @@ pub(crate) fn arrangements(size: Size) -> impl Iterator<Item = Stones> {
 
 /// J. Tromp and G. Farnebäck, "Combinatorics of Go" (2007), table of the numbers of legal positions.
 #[test]
-fn the_number_of_legal_positions_is_known() {
+fn number_of_legal_positions_is_known() {
     let count = |side| {
         let size = size(side);
         arrangements(size).filter(|stones| Position::from_stones(size, stones, Black).is_ok()).count()
@@ -33,7 +33,7 @@ fn the_number_of_legal_positions_is_known() {
 }
 
 #[test]
-fn a_2x2_board_can_be_filled_but_for_one_point_and_captured_whole() {
+fn board_2x2_can_be_filled_but_for_one_point_and_captured_whole() {
     let mut game = Game::new(size(2));
     play(&mut game, "B A1, W A2, B B2");
     assert_eq!(game.captures(Black), 1);
@@ -90,7 +90,7 @@ fn stones_on_every_edge_have_only_the_liberties_on_the_board() {
 }
 
 #[test]
-fn the_end_of_a_row_is_not_beside_the_start_of_the_next() {
+fn end_of_a_row_is_not_beside_the_start_of_the_next() {
     let position = position(3, "..X/O../...", Black);
     assert_eq!(position.liberties(vertex(size(3), "C3").point().unwrap()), 2);
     assert_eq!(position.liberties(vertex(size(3), "A2").point().unwrap()), 3);
@@ -98,7 +98,7 @@ fn the_end_of_a_row_is_not_beside_the_start_of_the_next() {
 
 /// Sending two and returning one: White's last stone only fills a point, yet makes the first board again.
 #[test]
-fn a_stone_that_captures_nothing_can_break_superko() {
+fn stone_that_captures_nothing_can_break_superko() {
     let mut game = game(5, "...../...../XX.../XXO../OO.O.", Black);
     play(&mut game, "B C1, W B1, B pass");
     assert_eq!((game.captures(Black), game.captures(White)), (2, 1));

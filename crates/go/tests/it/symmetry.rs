@@ -87,7 +87,7 @@ fn values_of_another_length_are_refused() {
 }
 
 #[test]
-fn a_pass_stays_a_pass() {
+fn pass_stays_a_pass() {
     for symmetry in Symmetry::ALL {
         assert_eq!(symmetry.apply_move(size(9), Move::Pass), Move::Pass);
     }

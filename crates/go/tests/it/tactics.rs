@@ -135,7 +135,7 @@ fn ladders(diagram: &str) -> [Vec<String>; 2] {
 }
 
 #[test]
-fn a_ladder_runs_to_the_edge() {
+fn ladder_runs_to_the_edge() {
     let open = "......... / ..XX..... / .XO...... / ......... / .........";
     assert_eq!(ladders(open), [vec!["C7"], vec!["C6"]]);
     let in_atari = "......... / ..XX..... / .XO...... / ..X...... / .........";
@@ -143,7 +143,7 @@ fn a_ladder_runs_to_the_edge() {
 }
 
 #[test]
-fn a_stone_in_its_way_breaks_a_ladder() {
+fn stone_in_its_way_breaks_a_ladder() {
     let broken = "......... / ..XX..... / .XO...... / ......... / ......... / ......... / ......O..";
     assert_eq!(ladders(broken), [Vec::<String>::new(), vec![]]);
     let in_atari = "......... / ..XX..... / .XO...... / ..X...... / ......... / ......... / ......O..";
@@ -151,7 +151,7 @@ fn a_stone_in_its_way_breaks_a_ladder() {
 }
 
 #[test]
-fn a_chain_gets_away_by_taking_a_hunter() {
+fn chain_gets_away_by_taking_a_hunter() {
     let taken = "....O.... / ..XXXO... / .XO.O.... / ..X...... / .........";
     assert_eq!(ladders(taken)[0], Vec::<String>::new());
 }
@@ -242,7 +242,7 @@ fn ladders_are_those_of_a_reading_on_whole_boards() {
 }
 
 #[test]
-fn a_board_turned_round_has_the_same_prospects() {
+fn board_turned_round_has_the_same_prospects() {
     for board in boards(9, 4, 6) {
         let tactics = Tactics::new(&board);
         for symmetry in Symmetry::ALL {

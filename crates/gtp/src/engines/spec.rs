@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_names_programs() {
+    fn file_names_programs() {
         let read = EngineSpecs::from_toml(
             "[[engine]]\nname = 'GnuGo-0'\ncommand = ['gnugo', '--mode', 'gtp']\nrandom_moves = 0.5\nbefore_game = ['x {seed}']\n",
         )
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_files_that_ship_are_good() {
+    fn files_that_ship_are_good() {
         let players = |text: &str| EngineSpecs::from_toml(text).unwrap().engine.len();
         assert_eq!(EngineSpecs::gnugo().engine.len(), 6);
         assert_eq!(players(include_str!("../../../../configs/engines/pachi.toml")), 2);

@@ -158,7 +158,7 @@ fn cgos_is_told_of_a_move_in_one_object() {
 }
 
 #[test]
-fn an_analysis_goes_on_until_anything_comes_in() {
+fn analysis_goes_on_until_anything_comes_in() {
     for (command, point) in [("lz-analyze", false), ("kata-analyze", true), ("analyze", true)] {
         for end in ["name", "", "# comment"] {
             let mut talk = conversation();
@@ -218,7 +218,7 @@ fn streams_that_cannot_be_begun_fail() {
 }
 
 #[test]
-fn a_move_that_is_thought_about_aloud_is_played() {
+fn move_that_is_thought_about_aloud_is_played() {
     for command in ["lz-genmove_analyze", "kata-genmove_analyze", "genmove_analyze"] {
         let mut talk = Conversation::new("gumbel", 60, setup(5), Stop::never());
         // Whatever follows does not disturb it.
@@ -293,7 +293,7 @@ fn thinking_is_interrupted_by_the_comment_that_asks_for_it() {
 }
 
 #[test]
-fn a_request_to_stop_ends_everything() {
+fn request_to_stop_ends_everything() {
     for command in ["lz-analyze b 10", "genmove b"] {
         let stop = Stop::never();
         let mut talk = Conversation::new("puct", 20, setup(5), stop.clone());
@@ -311,7 +311,7 @@ fn a_request_to_stop_ends_everything() {
 
 /// The end of the input ends an analysis, and what has arrived already never lets it begin to show anything.
 #[test]
-fn an_analysis_ends_with_the_input() {
+fn analysis_ends_with_the_input() {
     let said = talk_with(&mut engine_player("puct", 5), setup(5), b"lz-analyze 1\nkata-analyze\nname\nanalyze b 1");
     assert_eq!(said, "=\n\n=\n\n= Tengen\n\n=\n\n");
 }
@@ -377,7 +377,7 @@ fn dead_stones_are_captured_when_asked_for() {
 
 /// However the games go on, each stone is in one of the lists.
 #[test]
-fn the_lists_of_one_board_agree() {
+fn lists_of_one_board_agree() {
     let said = talk_with(
         &mut engine_player("puct", 10),
         setup(5),

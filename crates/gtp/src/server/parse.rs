@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_cut_is_known_as_far_as_its_comment() {
+    fn line_that_was_cut_is_known_as_far_as_its_comment() {
         let cut = |text: &[u8]| Request::of(&Line { bytes: text.to_vec(), cut: true });
         assert_eq!(cut(b"3 name # and so"), Some(Request { id: Some(3), words: words("name") }));
         assert_eq!(cut(b"# and so"), None);

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_ends_with_an_empty_line_and_holds_none() {
+    fn answer_ends_with_an_empty_line_and_holds_none() {
         assert_eq!(format(None, &Ok(String::new())), "=\n\n");
         assert_eq!(format(Some(7), &Ok("D4".to_owned())), "=7 D4\n\n");
         assert_eq!(format(Some(0), &Ok("\nA\nB".to_owned())), "=0\nA\nB\n\n");

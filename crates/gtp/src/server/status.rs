@@ -124,7 +124,7 @@ mod tests {
 
     /// Nothing is pass-alive here, but everybody sees who owns what.
     #[test]
-    fn a_stone_in_a_territory_is_dead() {
+    fn stone_in_a_territory_is_dead() {
         let board = ". . X O .
                      . . X O .
                      O . X O X
@@ -136,7 +136,7 @@ mod tests {
 
     /// The chains in the middle share the liberties D7 and D1; who fills one is captured.
     #[test]
-    fn a_seki_is_seen() {
+    fn seki_is_seen() {
         let board = ". X O . X O .
                      X X O O X O O
                      . X O O X O .

@@ -105,7 +105,7 @@ fn bytes_as_they_are_sent() {
 }
 
 #[test]
-fn the_program_says_what_it_is_and_can() {
+fn program_says_what_it_is_and_can() {
     check(
         "> protocol_version
          = 2
@@ -201,7 +201,7 @@ fn stones_are_played_and_taken_back() {
 
 /// Suicide is illegal, and so is repeating any earlier board; passes in between do not help.
 #[test]
-fn the_rules_are_kept() {
+fn rules_are_kept() {
     let ko = "> boardsize 4
         =
         > play b B4
@@ -273,7 +273,7 @@ fn moves_are_made_for_either_colour_at_any_time() {
 
 /// Two passes end the game. A further `genmove` passes again, and `play` continues the game.
 #[test]
-fn a_game_that_is_over_is_passed() {
+fn game_that_is_over_is_passed() {
     check(
         "> play b C3
          =
@@ -461,7 +461,7 @@ fn several_moves_are_played_and_taken_back_at_once() {
 
 /// Stones that are pass-alive live, what is inside is dead; without an idea of how games go on all others live.
 #[test]
-fn the_certain_is_known_without_a_player() {
+fn certain_is_known_without_a_player() {
     check(
         "> gogui-play_sequence b A4 b B4 b C4 b D4 b E4 b B5 w E5 w A1
          =
@@ -480,7 +480,7 @@ fn the_certain_is_known_without_a_player() {
 }
 
 #[test]
-fn a_move_that_is_only_asked_for_is_not_played() {
+fn move_that_is_only_asked_for_is_not_played() {
     check("> reg_genmove b\n= A5\n> reg_genmove w\n= A5\n> list_stones b\n=");
     check_with(&mut Always(Ok(Decision::Resign)), setup(5), "> reg_genmove w\n= resign");
 }
@@ -560,7 +560,7 @@ fn player_is_told_when_the_board_is_cleared() {
 }
 
 #[test]
-fn a_controller_that_has_gone_is_no_error() {
+fn controller_that_has_gone_is_no_error() {
     struct Gone;
     impl Write for Gone {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {

@@ -6,7 +6,7 @@ use go::{Color, Game, Move, Position, Scoring, Size};
 use mcts::{Evaluation, Search, Selected, Settings, Value};
 
 #[test]
-fn the_first_leaf_is_the_root_and_the_second_its_first_point() {
+fn first_leaf_is_the_root_and_the_second_its_first_point() {
     let mut search = empty(9, PARENT);
     let (root, path) = leaf(&mut search);
     assert!(path.is_empty());
@@ -59,7 +59,7 @@ fn q_init_to_loss_visits_fewer_root_moves_than_to_parent() {
 }
 
 #[test]
-fn a_virtual_loss_turns_the_next_walk_away_and_is_taken_back() {
+fn virtual_loss_turns_the_next_walk_away_and_is_taken_back() {
     let mut search = empty(5, PARENT);
     let (root, _) = leaf(&mut search);
     flat(&mut search, root, 0.0);
@@ -76,7 +76,7 @@ fn a_virtual_loss_turns_the_next_walk_away_and_is_taken_back() {
 }
 
 #[test]
-fn a_leaf_met_twice_counts_once() {
+fn leaf_met_twice_counts_once() {
     let mut search = empty(2, PARENT);
     let (root, _) = leaf(&mut search);
     assert_eq!(search.select(&mut |_| panic!("a waiting leaf is not shown again")), Selected::Taken);
@@ -91,7 +91,7 @@ fn a_leaf_met_twice_counts_once() {
 
 /// White has just passed and Black is ahead on the board: pass wins at once.
 #[test]
-fn the_end_of_the_game_is_counted_and_needs_no_network() {
+fn end_of_the_game_is_counted_and_needs_no_network() {
     let size = Size::new(5).unwrap();
     let position = Position::from_diagram(size, "...../XXXXX/...../XXXXX/.....", Color::White).unwrap();
     let mut game = Game::from_position(position);
@@ -109,7 +109,7 @@ fn the_end_of_the_game_is_counted_and_needs_no_network() {
 }
 
 #[test]
-fn a_draw_is_worth_nothing() {
+fn draw_is_worth_nothing() {
     let mut game = Game::new(Size::new(5).unwrap());
     game.play(Move::Pass).unwrap();
     let mut search = Search::new(game, Settings { komi: 0.0, ..PARENT });

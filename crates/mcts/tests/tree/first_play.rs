@@ -22,7 +22,7 @@ fn second(first_play: FirstPlay, black: f32) -> usize {
 }
 
 #[test]
-fn a_virtual_visit_stays_and_urgency_does_not() {
+fn virtual_visit_stays_and_urgency_does_not() {
     // Move 0 is worth (0 + 0.4 + 1.5)/2 = 0.95 with the virtual visit and 0.4 + 0.75 without; move 1 is worth 1.
     assert_eq!(second(FirstPlay::VirtualVisit, 0.4), 1);
     assert_eq!(second(FirstPlay::Urgency { reduction: 0.0 }, 0.4), 0);
@@ -36,7 +36,7 @@ fn urgency_is_reduced_by_what_was_followed() {
 }
 
 #[test]
-fn an_edge_whose_first_visit_waits_is_urgent_less_its_virtual_losses() {
+fn edge_whose_first_visit_waits_is_urgent_less_its_virtual_losses() {
     let mut search = begun(FirstPlay::Urgency { reduction: 0.0 });
     let (first, path) = leaf(&mut search);
     assert_eq!(path, [0]);

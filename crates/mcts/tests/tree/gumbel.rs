@@ -53,7 +53,7 @@ fn visits_follow_sequential_halving_exactly() {
 }
 
 #[test]
-fn a_phase_is_judged_when_all_its_leaves_are_back() {
+fn phase_is_judged_when_all_its_leaves_are_back() {
     let mut search = empty(9, gumbel(4));
     run(&mut search, 0, 1);
     search.begin_move(8, None, &mut rng(1));
@@ -95,7 +95,7 @@ fn moves_are_sampled_from_the_prior_without_replacement() {
 
 /// Without visits of its own a search has nothing to tell moves apart by but those it inherited.
 #[test]
-fn a_search_that_inherits_its_budget_plays_the_most_visited_move() {
+fn search_that_inherits_its_budget_plays_the_most_visited_move() {
     for seed in 0..20 {
         let mut search = searched(16, 200, 2, &hashed);
         let played = search.best_move().expect("a move was visited").mv;
@@ -129,7 +129,7 @@ fn without_an_exploration_the_most_probable_moves_are_considered() {
 
 /// After one good move White is lost: a search that considers it plays it, and the policy target has it.
 #[test]
-fn the_survivor_is_the_move_with_the_best_value() {
+fn survivor_is_the_move_with_the_best_value() {
     let good = 40;
     let judge = |game: &Game| {
         let found = game.moves().first().is_some_and(|mv| mv.index(game.size()) == good);
@@ -146,7 +146,7 @@ fn the_survivor_is_the_move_with_the_best_value() {
 
 /// π' ∝ P·exp(σ(completed q)) over all legal moves, straight from its definition and in double precision.
 #[test]
-fn the_target_is_the_improved_policy() {
+fn target_is_the_improved_policy() {
     let narrow = |game: &Game| {
         let (policy, value) = hashed(game);
         (policy, value * 0.1)
@@ -214,7 +214,7 @@ fn leaves_of_one_batch_are_held_apart_below_the_root() {
 
 /// With flat priors and equal values a root that was not begun visits every move, one that was begun only four.
 #[test]
-fn a_move_that_was_not_begun_has_nothing_of_the_one_before() {
+fn move_that_was_not_begun_has_nothing_of_the_one_before() {
     for reuse in [false, true] {
         let mut search = empty(9, Settings { reuse, ..gumbel(4) });
         let (policy, value) = even(search.game());

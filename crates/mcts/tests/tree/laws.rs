@@ -21,7 +21,7 @@ proptest! {
 
     /// Whatever the batch width: visits add up, values stay in range, and a whole game can be played on one tree.
     #[test]
-    fn a_game_on_one_tree(
+    fn game_on_one_tree(
         side in 2usize..6, q_init in rules(), first_play in first_plays(), width in 1usize..17, reuse: bool
     ) {
         let mut search = empty(side, Settings { q_init, first_play, reuse, ..PARENT });
@@ -54,7 +54,7 @@ proptest! {
     /// Whatever the budget and the batch width: a Gumbel search spends its budget exactly, plays one of the moves it
     /// visited most, and has a target that sums to [`Search::SHARES`].
     #[test]
-    fn a_gumbel_game_on_one_tree(
+    fn gumbel_game_on_one_tree(
         side in 2usize..6, moves in 1usize..20, budget in 2u32..40, width in 1usize..17, reuse: bool
     ) {
         let mut search = empty(side, Settings { reuse, ..gumbel(moves) });
@@ -116,7 +116,7 @@ fn virtual_losses_leave_no_trace() {
 }
 
 #[test]
-fn the_same_search_twice_is_the_same_tree() {
+fn same_search_twice_is_the_same_tree() {
     let tree = || {
         let mut search = empty(9, PARENT);
         run(&mut search, 300, 4);

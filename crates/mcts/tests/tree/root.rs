@@ -27,7 +27,7 @@ fn priors(search: &Search) -> Vec<f32> {
 }
 
 #[test]
-fn an_exploration_of_nothing_changes_nothing() {
+fn exploration_of_nothing_changes_nothing() {
     let mut plain = empty(9, PARENT);
     run(&mut plain, 0, 1);
     spend(&mut plain, 100, 1, &hashed);
@@ -39,7 +39,7 @@ fn an_exploration_of_nothing_changes_nothing() {
 
 /// The first of two moves gets 0.8^(1/T)/(0.8^(1/T) + 0.2^(1/T)): 2/3 for T = 2.
 #[test]
-fn the_root_temperature_falls_over_the_game() {
+fn root_temperature_falls_over_the_game() {
     let temperature = RootTemperature { early: 2.0, late: 1.0, halflife: 1.0 };
     let first_prior = |turn: usize| {
         let mut search = empty(3, PARENT);
@@ -60,7 +60,7 @@ fn the_root_temperature_falls_over_the_game() {
 
 /// The noise of one root is gone with it: below it the priors are the network's.
 #[test]
-fn a_kept_tree_has_the_networks_priors_until_its_move_begins() {
+fn kept_tree_has_the_networks_priors_until_its_move_begins() {
     let mut search = searched(noisy(0.13), 300);
     let best = search.best_move().unwrap().mv;
     search.advance(best).unwrap();
@@ -77,7 +77,7 @@ fn a_kept_tree_has_the_networks_priors_until_its_move_begins() {
 }
 
 #[test]
-fn a_move_that_was_not_begun_is_not_explored() {
+fn move_that_was_not_begun_is_not_explored() {
     let mut search = searched(Exploration { forced_visits: 8.0, prune_target: true, ..noisy(0.13) }, 300);
     let best = search.best_move().unwrap().mv;
     search.advance(best).unwrap();
@@ -129,7 +129,7 @@ fn forced_visits_count_those_that_wait() {
 
 /// Each count is the least n with Q + U(n) below the best score, by trying them one after the other.
 #[test]
-fn a_pruned_target_holds_what_the_scores_ask_for() {
+fn pruned_target_holds_what_the_scores_ask_for() {
     for (mover, first_play) in
         [(Color::Black, FirstPlay::VirtualVisit), (Color::White, FirstPlay::Urgency { reduction: 0.2 })]
     {

@@ -110,7 +110,7 @@ fn weights_count_as_repetitions() {
 }
 
 #[test]
-fn the_least_loss_is_the_entropy_of_the_target() {
+fn least_loss_is_the_entropy_of_the_target() {
     let target = [0.25, 0.25, 0.5, 0.7, 0.2, 0.1];
     let answers = answers(target.map(f32::ln), [1.0, -1.0]);
     let losses = loss(&answers, &batch(target, [1.0, -1.0]), &terms(1.0)).unwrap().read().unwrap();
@@ -136,7 +136,7 @@ const SEARCHES: [f32; 5] = [-0.7, 0.2, 0.1, 0.3, -0.5];
 const VALUE_LOSSES: [ValueLoss; 3] = [ValueLoss::Squared, ValueLoss::Power, ValueLoss::CrossEntropy];
 
 #[test]
-fn the_target_itself_costs_nothing_and_all_else_something() {
+fn target_itself_costs_nothing_and_all_else_something() {
     for value_loss in VALUE_LOSSES {
         let terms = Terms { value_loss, value_exponent: 2.6, ..terms(1.0) };
         let (at_target, gradient) = value_cost(&terms, &SEARCHES, &SEARCHES, &SEARCHES);
@@ -161,7 +161,7 @@ fn mixing_the_loss_is_mixing_the_target_where_algebra_says_so() {
 }
 
 #[test]
-fn the_share_of_the_outcome_goes_from_search_to_outcome() {
+fn share_of_the_outcome_goes_from_search_to_outcome() {
     for value_loss in VALUE_LOSSES {
         for outcome_in in [OutcomeIn::Target, OutcomeIn::Loss] {
             let cost = |outcome_fraction, outcomes: &[f32], searches: &[f32]| {
@@ -177,7 +177,7 @@ fn the_share_of_the_outcome_goes_from_search_to_outcome() {
 }
 
 #[test]
-fn a_square_is_a_power_on_another_scale() {
+fn square_is_a_power_on_another_scale() {
     let gradient = |value_loss, value_exponent| {
         let terms = Terms { value_loss, value_exponent, ..terms(1.0) };
         value_cost(&terms, &VALUES, &OUTCOMES, &SEARCHES).1

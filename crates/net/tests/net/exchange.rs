@@ -32,7 +32,7 @@ fn with_line(number: usize, line: &str) -> String {
 }
 
 #[test]
-fn a_network_comes_back_from_every_kind_of_file_and_answers_as_before() {
+fn network_comes_back_from_every_kind_of_file_and_answers_as_before() {
     let wide = Shape { policy_planes: 3, value_planes: 2, blocks: 3, size: Size::new(6).unwrap(), ..tiny() };
     for shape in [tiny(), two_planes(), wide, Shape { blocks: 0, ..tiny() }] {
         let weights = Weights::synthetic(shape, 7);
@@ -91,7 +91,7 @@ fn positions_that_are_given_are_asked_about() {
 }
 
 #[test]
-fn the_lines_are_those_of_leela_zero() {
+fn lines_are_those_of_leela_zero() {
     let text = leela_zero(tiny());
     let counts: Vec<usize> = text.lines().map(|line| line.split(' ').count()).collect();
     let (stem, block) = ([18 * 8 * 9, 8, 8, 8], [8 * 8 * 9, 8, 8, 8]);
@@ -113,7 +113,7 @@ fn the_lines_are_those_of_leela_zero() {
 }
 
 #[test]
-fn a_gzipped_file_is_the_same() {
+fn gzipped_file_is_the_same() {
     let text = leela_zero(two_planes());
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(text.as_bytes()).unwrap();
@@ -131,7 +131,7 @@ fn windows_line_ends_change_nothing() {
 }
 
 #[test]
-fn a_broken_file_is_refused_by_line() {
+fn broken_file_is_refused_by_line() {
     let text = leela_zero(tiny());
     assert_eq!(refusal(text.replacen('1', "2", 1)), "line 1: version \"2\", expected \"1\"");
     let whole = "a whole one has 19 lines, and 8 more per block";
@@ -158,7 +158,7 @@ fn a_broken_file_is_refused_by_line() {
 }
 
 #[test]
-fn an_overflow_is_named() {
+fn overflow_is_named() {
     let file = with_line(3, "3e38 0 0 0 0 0 0 0").replace("\r", "");
     let lines: Vec<&str> = file.lines().collect();
     let zeros = ["0"; 8].join(" ");
@@ -168,7 +168,7 @@ fn an_overflow_is_named() {
 }
 
 #[test]
-fn a_folded_file_vouches_for_its_numbers() {
+fn folded_file_vouches_for_its_numbers() {
     let (file, _) = FileKind::Folded.write(&Weights::synthetic(tiny(), 7), &[]).unwrap();
     let mut changed = file.clone();
     *changed.last_mut().unwrap() ^= 1;
@@ -179,7 +179,7 @@ fn a_folded_file_vouches_for_its_numbers() {
 }
 
 #[test]
-fn a_file_of_no_kind_is_no_network() {
+fn file_of_no_kind_is_no_network() {
     let problem = "neither safetensors nor text of Leela Zero's, which begins with its version";
     for text in ["", "\n1\n", "nothing of the kind", "12345", "-1 2 3"] {
         assert_eq!(refusal(text), problem, "{text}");

@@ -139,7 +139,7 @@ fn leela_zero_answers_as_the_network_it_was_given() {
 }
 
 #[test]
-fn a_network_of_leela_zeros_answers_as_it_does_there() {
+fn network_of_leela_zeros_answers_as_it_does_there() {
     let file = foreign();
     let (_, weights, _) = FileKind::read(file.as_bytes()).unwrap();
     assert_eq!(weights.shape().inputs, Inputs::LeelaZero);

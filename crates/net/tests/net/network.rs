@@ -62,7 +62,7 @@ fn bits(answer: Evaluation<'_>) -> Vec<u32> {
 }
 
 #[test]
-fn an_answer_is_a_distribution_and_a_value() {
+fn answer_is_a_distribution_and_a_value() {
     for precision in precisions() {
         let mut network = network(precision, 4);
         let games = games(10);
@@ -76,7 +76,7 @@ fn an_answer_is_a_distribution_and_a_value() {
 }
 
 #[test]
-fn an_answer_depends_neither_on_its_place_nor_on_its_company() {
+fn answer_depends_neither_on_its_place_nor_on_its_company() {
     let wide = Shape {
         blocks: 2,
         filters: 64,
@@ -124,7 +124,7 @@ fn equal_positions_have_equal_answers_in_batches_of_any_size() {
 }
 
 #[test]
-fn an_answer_does_not_depend_on_how_many_are_asked_for() {
+fn answer_does_not_depend_on_how_many_are_asked_for() {
     let wide = |side, filters| Shape {
         blocks: 2,
         filters,
@@ -216,7 +216,7 @@ fn threads_share_a_model_and_answer_alike() {
 }
 
 #[test]
-fn an_answer_through_a_symmetry_is_that_of_the_turned_game_turned_back() {
+fn answer_through_a_symmetry_is_that_of_the_turned_game_turned_back() {
     let size = tiny().size;
     for shape in [[tiny()].as_slice(), &kinds(tiny())].concat() {
         an_answer_turns(&mut Network::open(&weights(shape), Device::Cpu, Precision::F32, 8).unwrap(), size);
@@ -242,7 +242,7 @@ fn an_answer_turns(network: &mut Network, size: Size) {
 
 /// Planes of stones, liberties and the own komi do not determine the colour.
 #[test]
-fn a_network_of_features_does_not_know_colours() {
+fn network_of_features_does_not_know_colours() {
     let [_, shape] = kinds(tiny());
     let mut network = Network::open(&weights(shape), Device::Cpu, Precision::F32, 8).unwrap();
     for black in games(20) {
@@ -263,7 +263,7 @@ fn a_network_of_features_does_not_know_colours() {
 }
 
 #[test]
-fn the_value_is_turned_round_for_white() {
+fn value_is_turned_round_for_white() {
     let size = tiny().size;
     let point = |index| Move::Play(Point::from_index(size, index).unwrap());
     let mut network = network(Precision::F32, 2);
@@ -313,7 +313,7 @@ fn older_answers_stay_until_the_next_evaluation() {
 }
 
 #[test]
-fn a_game_on_another_board_is_an_error_and_no_more() {
+fn game_on_another_board_is_an_error_and_no_more() {
     let mut network = network(Precision::F32, 2);
     let game = Game::new(tiny().size);
     let _ = submit(&mut network, &game, 7.0, Draw::PLAIN);

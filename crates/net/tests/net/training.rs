@@ -60,7 +60,7 @@ fn echoes(count: usize) -> Vec<Example> {
 }
 
 #[test]
-fn a_rule_is_found_and_holds_for_examples_never_seen() {
+fn rule_is_found_and_holds_for_examples_never_seen() {
     let mut examples = echoes(4800);
     let unseen = examples.split_off(4000);
     // The examples of a game follow each other; 7 is prime to their number, and near ones become far.
@@ -122,7 +122,7 @@ fn running_statistics_become_those_of_the_data() {
 }
 
 #[test]
-fn the_penalty_pulls_weights_and_leaves_norms_and_biases_alone() {
+fn penalty_pulls_weights_and_leaves_norms_and_biases_alone() {
     let examples = examples(32);
     let after = |l2: f32| {
         let mut trainer =
@@ -171,7 +171,7 @@ fn lively() -> TrainConfig {
 }
 
 #[test]
-fn a_restored_trainer_goes_on_bit_for_bit() {
+fn restored_trainer_goes_on_bit_for_bit() {
     for precision in training_precisions() {
         let train_device = TrainDevice { precision, ..TRAIN_DEVICE };
         let examples = examples(10 * 32);
@@ -206,7 +206,7 @@ fn threads_change_nothing_but_the_time() {
 }
 
 #[test]
-fn the_seed_decides_the_symmetries() {
+fn seed_decides_the_symmetries() {
     let examples = examples(32);
     let after = |seed| {
         let mut trainer = trainer(TrainConfig { seed, ..lively() });
@@ -218,7 +218,7 @@ fn the_seed_decides_the_symmetries() {
 }
 
 #[test]
-fn a_checkpoint_that_cannot_be_used_says_why() {
+fn checkpoint_that_cannot_be_used_says_why() {
     let checkpoint = trainer(lively()).checkpoint("digest").unwrap();
     let refusal =
         |bytes: &[u8], shape: Shape, digest: &str| match Trainer::restore(bytes, shape, digest, lively(), TRAIN_DEVICE)
@@ -240,7 +240,7 @@ fn a_checkpoint_that_cannot_be_used_says_why() {
 }
 
 #[test]
-fn a_loss_that_is_no_number_stops_at_its_step() {
+fn loss_that_is_no_number_stops_at_its_step() {
     let examples = examples(32);
     let mut trainer = trainer(train_config(1e30));
     let error = (0..5).find_map(|_| trainer.step(&examples).err()).expect("no network survives this rate");

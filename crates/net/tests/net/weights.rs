@@ -52,7 +52,7 @@ fn equal_weights_make_equal_files() {
 }
 
 #[test]
-fn the_shape_stands_in_the_file() {
+fn shape_stands_in_the_file() {
     let file = file();
     let text = String::from_utf8_lossy(&file[8..]);
     let line = r#"{\"format\":\"tengen-weights/1\",\"size\":5,\"blocks\":1,\"filters\":8,\"policy_planes\":2,\"value_planes\":1,\"value_hidden\":16,\"planes\":17}"#;
@@ -60,7 +60,7 @@ fn the_shape_stands_in_the_file() {
 }
 
 #[test]
-fn a_tensor_that_is_wrong_is_named() {
+fn tensor_that_is_wrong_is_named() {
     let wrong = |name: &str, tensor| changed(|tensors, _| drop(tensors.insert(name.to_owned(), tensor)));
     let floats = |numbers: &[f32]| numbers.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     for (file, expected) in [
@@ -85,13 +85,13 @@ fn a_tensor_that_is_wrong_is_named() {
 }
 
 #[test]
-fn a_file_of_another_shape_names_a_tensor_and_both_dimensions() {
+fn file_of_another_shape_names_a_tensor_and_both_dimensions() {
     let file = changed(|_, line| *line = line.replace("\"filters\":8", "\"filters\":9"));
     assert_eq!(refusal(&file), "tensor stem.conv.weight has dimensions [8, 17, 3, 3], expected [9, 17, 3, 3]");
 }
 
 #[test]
-fn a_file_of_another_kind_says_so() {
+fn file_of_another_kind_says_so() {
     for (from, to, expected) in [
         ("weights/1", "weights/2", "the file is \"tengen-weights/2\", expected \"tengen-weights/1\""),
         ("\"planes\":17", "\"planes\":19", "a network for 19 planes of input, and positions have 16, 17, 18 or 31"),
@@ -109,7 +109,7 @@ fn a_file_of_another_kind_says_so() {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_refused() {
+fn file_cut_anywhere_is_refused() {
     let file = file();
     for length in (0..file.len()).step_by(97).chain([file.len() - 1]) {
         assert!(matches!(Weights::from_bytes(&file[..length]), Err(NetError::NotSafetensors(_))), "{length}");

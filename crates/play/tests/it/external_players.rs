@@ -64,7 +64,7 @@ fn against(external: &Scripted, games: u64) -> Vec<Result<Finish, Void>> {
 }
 
 #[test]
-fn a_guest_plays_to_the_end() {
+fn guest_plays_to_the_end() {
     for game in against(&Scripted::new(None, None), 6) {
         let Finish { record, breach } = game.unwrap();
         assert_eq!(breach, None);
@@ -78,7 +78,7 @@ fn a_guest_plays_to_the_end() {
 }
 
 #[test]
-fn a_guest_who_breaks_the_rules_has_lost_and_one_who_breaks_down_has_not() {
+fn guest_who_breaks_the_rules_has_lost_and_one_who_breaks_down_has_not() {
     let occupied = Ok(Response::Move(Move::from_index(Size::new(5).unwrap(), 0).unwrap()));
     let forfeit = Err(PlayerError::Forfeit("it refuses a legal move".to_owned()));
     let (illegal, refusal) = ("ExternalPlayer plays A5, which is not legal", "it refuses a legal move");
@@ -104,7 +104,7 @@ fn a_guest_who_breaks_the_rules_has_lost_and_one_who_breaks_down_has_not() {
 }
 
 #[test]
-fn a_game_about_whose_winner_they_disagree_is_void() {
+fn game_about_whose_winner_they_disagree_is_void() {
     let honest = against(&Scripted::new(None, None), 8);
     let sign = |record: &GameRecord| record.score.unwrap().signum();
     for score in [1.0, -1.0] {

@@ -7,7 +7,7 @@ use record::{EndReason, GameRecord};
 use crate::{Opinion, config, play, sorted};
 
 #[test]
-fn a_pair_of_match_games_shares_its_opening_and_swaps_the_colours() {
+fn pair_of_match_games_shares_its_opening_and_swaps_the_colours() {
     let config = config(&["evaluate.opening_moves=4"]);
     let settings = Settings::new(&config.search, &config.game);
     let by = |place| By::Model { place, settings, budget: Budget { visits: 20, leaves: 2 } };

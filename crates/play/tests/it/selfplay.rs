@@ -50,7 +50,7 @@ const VARIED: [&str; 4] = [
 ];
 
 #[test]
-fn a_game_depends_on_nothing_beside_it() {
+fn game_depends_on_nothing_beside_it() {
     for overrides in [&[][..], &KATAGO, &GUMBEL, &CAPPED, &VARIED] {
         let config = config(overrides);
         let together = selfplay(&config, 7, 0..12, None);
@@ -101,7 +101,7 @@ fn noise_goes_into_the_priors_once_for_each_move_and_also_into_a_kept_tree() {
 }
 
 #[test]
-fn a_pruned_target_keeps_the_move_that_is_played_and_has_no_more_than_the_budget() {
+fn pruned_target_keeps_the_move_that_is_played_and_has_no_more_than_the_budget() {
     let config = config(&[&KATAGO[..], &["selfplay.choice_moves=0", "search.reuse=false"]].concat());
     let mut pruned = 0;
     for record in selfplay(&config, 4, 0..8, None) {
@@ -154,7 +154,7 @@ fn every_game_replays_to_its_result() {
 }
 
 #[test]
-fn the_budget_is_spent_exactly() {
+fn budget_is_spent_exactly() {
     let visits = |record: &GameRecord| -> Vec<u32> {
         record.turns.iter().map(|turn| turn.visits.iter().map(|(_, visits)| visits).sum()).collect()
     };
@@ -213,7 +213,7 @@ fn fast_searches_have_no_noise_whatever_came_before() {
 }
 
 #[test]
-fn the_side_that_is_lost_resigns_except_in_calibration_games() {
+fn side_that_is_lost_resigns_except_in_calibration_games() {
     let config = config(&["resign.calibration=0.25"]);
     let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
     let records = sorted(play(&mut [&mut Opinion::new(-0.9)], 4, (0..8).map(start)));
@@ -363,7 +363,7 @@ fn each_game_is_searched_and_counted_with_its_own_komi() {
 }
 
 #[test]
-fn the_winner_min_value_is_the_winners_own_worst() {
+fn winner_min_value_is_the_winners_own_worst() {
     for record in selfplay(&config(&[]), 8, 0..20, None) {
         let Some(winner) = record.outcome.winner() else {
             assert_eq!(record.winner_min_value, None);
@@ -429,7 +429,7 @@ fn break_after(rounds: u64, watched: &Cell<u64>) -> ControlFlow<()> {
 }
 
 #[test]
-fn a_broken_run_leaves_its_games_to_go_on_with() {
+fn broken_run_leaves_its_games_to_go_on_with() {
     let config = config(&[]);
     let mut started = 0..100;
     let mut records = Vec::new();
@@ -477,7 +477,7 @@ fn taken_over(config: &RunConfig, rounds: u64) -> Vec<GameRecord> {
 
 /// However far the search was that the newer model found, the game is the same: it follows from its models and its seed.
 #[test]
-fn a_newer_model_goes_on_with_a_game_at_the_present_move() {
+fn newer_model_goes_on_with_a_game_at_the_present_move() {
     for search in ["search.algorithm=puct", "search.algorithm=gumbel"] {
         let config = config(&[search, "search.reuse=false", "selfplay.choice_moves=0", "search.leaves=1"]);
         let records = taken_over(&config, 20);
@@ -497,7 +497,7 @@ fn a_newer_model_goes_on_with_a_game_at_the_present_move() {
 
 /// Another process continues a game as the same process would have continued it.
 #[test]
-fn a_game_that_was_left_goes_on_elsewhere_as_it_would_have_here() {
+fn game_that_was_left_goes_on_elsewhere_as_it_would_have_here() {
     for overrides in [
         &["search.algorithm=puct", "selfplay.full_search_fraction=0.5", "selfplay.fast_visits=3"][..],
         &["search.algorithm=gumbel", "selfplay.choice_moves=0", "selfplay.policy_opening_fraction=0.5"],

@@ -74,7 +74,7 @@ fn draws_have_a_closed_form() {
 }
 
 #[test]
-fn a_prior_is_worth_its_weight() {
+fn prior_is_worth_its_weight() {
     let results = results(&[("a", "b", 1, 0, 0), ("b", "a", 0, 1, 0)]);
     let prior = Prior {
         fixed: vec![(1, 0.0)],
@@ -130,7 +130,7 @@ fn log_posterior_by_hand(results: &PairResults, at: &[f64]) -> f64 {
 }
 
 #[test]
-fn the_order_of_players_and_games_does_not_matter() {
+fn order_of_players_and_games_does_not_matter() {
     let (forwards, backwards) = (results(&LEAGUE), results(&LEAGUE.iter().rev().copied().collect::<Vec<_>>()));
     let (one, other) =
         (fit(&forwards, &Prior::normal(&forwards, 500.0)), fit(&backwards, &Prior::normal(&backwards, 500.0)));
@@ -228,7 +228,7 @@ fn what_nothing_determines_is_not_invented() {
 /// A young run: 30 models on a learning curve, two games against those 1, 2, 5 and 13 before each. `benches/priors.rs`
 /// has the figures.
 #[test]
-fn the_walk_halves_the_error_of_a_young_run() {
+fn walk_halves_the_error_of_a_young_run() {
     use rand::{RngExt, SeedableRng};
     const SEEDS: u64 = 60;
     let strength = |model: usize| 1200.0 * (1.0 - (-(model as f64) / 9.0).exp());

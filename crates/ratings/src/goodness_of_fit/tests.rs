@@ -34,7 +34,7 @@ fn league(seed: u64, players: usize, games: u32, draws: Option<f64>) -> PairResu
 }
 
 #[test]
-fn a_league_without_secrets_is_seldom_suspected() {
+fn league_without_secrets_is_seldom_suspected() {
     const LEAGUES: u64 = 1000;
     for (players, games, draws) in [(12, 1, None), (8, 10, None), (10, 2, Some(-0.5))] {
         let suspected = (0..LEAGUES).filter(|&seed| {
@@ -67,7 +67,7 @@ fn rock_paper_scissors_is_found_out() {
 }
 
 #[test]
-fn a_pair_has_nothing_to_be_compared_with() {
+fn pair_has_nothing_to_be_compared_with() {
     let mut results = PairResults::default();
     for (black, white, outcome) in [("a", "b", Black), ("a", "b", White), ("b", "a", Black), ("b", "a", White)] {
         results.add(black, white, outcome);

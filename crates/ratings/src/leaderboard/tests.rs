@@ -34,7 +34,7 @@ fn two_players_have_the_logarithm_of_their_odds() {
 }
 
 #[test]
-fn a_perfect_score_has_a_bound_and_no_rating() {
+fn perfect_score_has_a_bound_and_no_rating() {
     let leaderboard = alone("3a>b 2b>a 4c>a 4b<c 2a>d 1d<b", false);
     let [a, b, c, d] = [0, 1, 2, 3].map(|player| leaderboard.players[player]);
     assert_eq!((a.group, b.group), (0, 0));
@@ -78,7 +78,7 @@ fn anchors_hold_the_scale_and_connect() {
 }
 
 #[test]
-fn a_soft_anchor_brings_its_own_error() {
+fn soft_anchor_brings_its_own_error() {
     let results = results("30a>b 30b>a");
     let anchors = [Anchor { player: 0, elo: 500.0, sd: Some(80.0) }];
     let leaderboard = Leaderboard::without_prior(&results, &anchors, false).expect("the games can be rated");
@@ -89,7 +89,7 @@ fn a_soft_anchor_brings_its_own_error() {
 }
 
 #[test]
-fn the_first_move_is_told_by_both_colours() {
+fn first_move_is_told_by_both_colours() {
     // Half the log odds ratio of the two colours.
     let leaderboard = alone("3a>b 1a<b 1b>a 1b<a", true);
     let first_move = leaderboard.first_move.expect("both colours were played");
@@ -97,7 +97,7 @@ fn the_first_move_is_told_by_both_colours() {
 }
 
 #[test]
-fn a_first_move_that_the_games_do_not_bound_is_left_out() {
+fn first_move_that_the_games_do_not_bound_is_left_out() {
     for games in [
         // One player is always Black.
         "3a>b 1a<b",

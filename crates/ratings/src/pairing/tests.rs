@@ -54,7 +54,7 @@ fn pair(choice: Choice) -> (usize, usize) {
 }
 
 #[test]
-fn the_least_known_difference_is_played() {
+fn least_known_difference_is_played() {
     let ages = [1, 2, 3];
     let idle = InFlight::default();
     assert_eq!(choice(&even(40, 40, 4), &ages, &idle), (A, C));
@@ -75,7 +75,7 @@ fn games_in_flight_count_as_played() {
 
 /// A batch counts its own pairs as games in flight.
 #[test]
-fn a_batch_is_what_one_choice_after_the_other_would_be() {
+fn batch_is_what_one_choice_after_the_other_would_be() {
     let (ratings, ages) = (even(6, 6, 6), [1, 2, 3]);
     let batch = choose(&ratings, &ages, &InFlight::default(), Objective::Curve, 60, 1);
     let times = |wanted| batch.iter().filter(|choice| pair(**choice) == wanted).count();
@@ -85,7 +85,7 @@ fn a_batch_is_what_one_choice_after_the_other_would_be() {
 }
 
 #[test]
-fn a_foregone_conclusion_is_not_played() {
+fn foregone_conclusion_is_not_played() {
     // A beats the others out of sight; B and C have hardly met.
     let mut results = PairResults::new(["a", "b", "c"]);
     for _ in 0..60 {
@@ -161,7 +161,7 @@ fn dear_games_are_played_less() {
 }
 
 #[test]
-fn the_choices_are_a_function_of_their_arguments() {
+fn choices_are_a_function_of_their_arguments() {
     let (ratings, ages, idle) = (even(8, 6, 4), [1, 2, 3], InFlight::default());
     for about in [Objective::Best, Objective::Curve] {
         let choices = |seed| choose(&ratings, &ages, &idle, about, 3, seed);
@@ -238,7 +238,7 @@ fn foreseen_games_narrow_everything_alike() {
 }
 
 #[test]
-fn the_normal_mean_is_exact_for_polynomials() {
+fn normal_mean_is_exact_for_polynomials() {
     let moments = [(0, 1.0), (1, 0.0), (2, 1.0), (4, 3.0), (6, 15.0), (8, 105.0), (16, 2_027_025.0)];
     for (power, moment) in moments {
         let found = expected_covariance::normal_mean(|z| z.powi(power));

@@ -36,7 +36,7 @@ fn perfect_results_have_a_finite_ratio() {
 }
 
 #[test]
-fn the_most_likely_distribution_has_the_mean() {
+fn most_likely_distribution_has_the_mean() {
     let shares = Outcomes([7, 20, 31, 25, 9]).shares().map(|(a, count)| (a, count / 92.0));
     for mean in [0.3, 0.5, 0.7] {
         let p = most_likely(&shares, mean);
@@ -88,7 +88,7 @@ fn simulate(test: &Sprt, elo: f64, looks: u32) -> (f64, f64) {
 
 /// Error rates where either hypothesis is true. Two standard deviations of a share of 5 % in 1,000 tests are 1.4 %.
 #[test]
-fn the_wrong_hypothesis_wins_as_seldom_as_promised() {
+fn wrong_hypothesis_wins_as_seldom_as_promised() {
     let test = test(0.0, 40.0);
     let lead = |points: f64| 400.0 * (points / (1.0 - points)).log10();
     // Openings and draws bend the lead, so it is measured: the mean points of pairs.

@@ -124,7 +124,7 @@ fn summaries_agree_with_the_games() {
 }
 
 #[test]
-fn an_illegal_move_is_named() {
+fn illegal_move_is_named() {
     let mut game = crate::some_games(1).remove(0);
     game.turns[1].mv = game.turns[0].mv;
     let name = game.turns[0].mv.to_gtp(game.size);

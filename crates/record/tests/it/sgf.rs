@@ -25,7 +25,7 @@ fn editors_see_the_game_that_was_played() {
 }
 
 #[test]
-fn the_result_is_the_one_of_the_record() {
+fn result_is_the_one_of_the_record() {
     let outcome = |game: &GameRecord| sgf::Record::parse(game.to_sgf().as_bytes()).unwrap().outcome;
     let won = |margin| Some(sgf::Outcome::Win(Color::White, margin));
     let mut game = a_game();

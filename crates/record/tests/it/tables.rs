@@ -164,7 +164,7 @@ fn rows_are_picked_and_mixed() {
 }
 
 #[test]
-fn a_turn_without_search_has_no_values_in_the_table() {
+fn turn_without_search_has_no_values_in_the_table() {
     let mut game = some_games(1).remove(0);
     game.turns[1] = Turn::unsearched(SearchKind::Given, game.turns[1].mv);
     let batch = games::to_batch(std::slice::from_ref(&game));
@@ -185,7 +185,7 @@ fn moves_that_do_not_exist_are_refused() {
 }
 
 #[test]
-fn a_table_from_before_is_refused() {
+fn table_from_before_is_refused() {
     let batch = games::to_batch(&some_games(1));
     let older = batch.schema().as_ref().clone().with_metadata([(VERSION_KEY, "games/1")]);
     let older = RecordBatch::try_new(Arc::new(older), batch.columns().to_vec()).unwrap();

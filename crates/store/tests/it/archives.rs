@@ -95,7 +95,7 @@ fn readers_see_the_same_before_and_after() {
 }
 
 #[test]
-fn a_file_may_go_into_an_archive_between_listing_and_reading() {
+fn file_may_go_into_an_archive_between_listing_and_reading() {
     on_every_run(|run| {
         publish(run, 0..6);
         let reader = fresh(run);
@@ -154,7 +154,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn the_readable_games_are_all_there() {
+fn readable_games_are_all_there() {
     let (folder, run) = in_folder();
     publish(&run, 0..7);
     let read = |time| fs::read_to_string(folder.path().join(format!("r/sgf/{}.sgf", file(1, time)))).unwrap();
@@ -167,7 +167,7 @@ fn the_readable_games_are_all_there() {
 
 /// Every state in which a compaction may be killed: some of the files deleted, and some not.
 #[test]
-fn a_compaction_that_was_killed_is_gone_on_with() {
+fn compaction_that_was_killed_is_gone_on_with() {
     let (folder, run) = in_folder();
     publish(&run, 0..4);
     let before = view(&run);
@@ -250,7 +250,7 @@ fn games_in_an_archive_cannot_be_published_as_others() {
 }
 
 #[test]
-fn a_damaged_archive_is_named() {
+fn damaged_archive_is_named() {
     let (folder, run) = in_folder();
     publish(&run, 0..4);
     run.archives().compact(1, 1000).unwrap();

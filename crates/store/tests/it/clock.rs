@@ -28,7 +28,7 @@ fn claim(number: u64) -> Claim {
 }
 
 #[test]
-fn a_threshold_is_newer_than_those_before_whatever_clocks_say() {
+fn threshold_is_newer_than_those_before_whatever_clocks_say() {
     on_every_reliable_store(|store| {
         let [right, ahead, behind] = three(store);
         for (place, run) in [&ahead, &right, &behind, &right].into_iter().enumerate() {

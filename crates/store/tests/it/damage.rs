@@ -55,7 +55,7 @@ fn places(bytes: &[u8]) -> impl Iterator<Item = usize> {
 }
 
 #[test]
-fn a_file_cut_anywhere_is_damaged() {
+fn file_cut_anywhere_is_damaged() {
     let victim = Victim::new();
     for path in &victim.paths {
         let whole = fs::read(path).unwrap();
@@ -66,7 +66,7 @@ fn a_file_cut_anywhere_is_damaged() {
 }
 
 #[test]
-fn an_altered_byte_is_noticed() {
+fn altered_byte_is_noticed() {
     let victim = Victim::new();
     let summaries = victim.run.games().summaries(&victim.file).unwrap();
     for path in &victim.paths {
@@ -100,7 +100,7 @@ fn garbage_is_damaged() {
 }
 
 #[test]
-fn a_table_of_something_else_is_damaged() {
+fn table_of_something_else_is_damaged() {
     let victim = Victim::new();
     let [games, examples] = victim.paths.clone();
     fs::copy(&examples, &games).unwrap();

@@ -33,7 +33,7 @@ fn what_a_killed_writer_leaves_is_not_seen_and_swept() {
 }
 
 #[test]
-fn a_model_whose_writer_was_killed_does_not_block_the_next() {
+fn model_whose_writer_was_killed_does_not_block_the_next() {
     let (folder, run) = in_folder();
     let models = folder.path().join("r/models/000001");
     fs::create_dir_all(&models).unwrap();
@@ -69,7 +69,7 @@ fn foreign_files_are_not_listed() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_is_named() {
+fn folder_that_cannot_be_written_is_named() {
     let (folder, run) = in_folder();
     // A file where a folder must go: the one obstacle that also stops root, as whom tests may run.
     fs::create_dir_all(folder.path().join("r")).unwrap();
@@ -85,7 +85,7 @@ fn a_folder_that_cannot_be_written_is_named() {
 }
 
 #[test]
-fn a_folder_without_permission_is_named() {
+fn folder_without_permission_is_named() {
     let (folder, run) = in_folder();
     run.create(&config(&[])).unwrap();
     let inside = folder.path().join("r");

@@ -59,7 +59,7 @@ fn files_are_listed_from_a_model_on() {
 }
 
 #[test]
-fn a_worker_finds_what_it_has_published() {
+fn worker_finds_what_it_has_published() {
     on_every_run(|run| {
         publish(run, &file("w", 1), 0, 3);
         publish(run, &file("w", 2), 7, 9);
@@ -70,7 +70,7 @@ fn a_worker_finds_what_it_has_published() {
 }
 
 #[test]
-fn the_same_games_may_be_published_again_and_no_others() {
+fn same_games_may_be_published_again_and_no_others() {
     on_every_run(|run| {
         publish(run, &file("w", 1), 0, 4);
         publish(run, &file("w", 1), 0, 4);
@@ -90,7 +90,7 @@ fn publishing_by_the_clock_never_reuses_a_name() {
 }
 
 #[test]
-fn the_same_games_make_the_same_bytes() {
+fn same_games_make_the_same_bytes() {
     let (one, run_one) = in_folder();
     let (two, run_two) = in_folder();
     for run in [&run_one, &run_two] {
@@ -119,7 +119,7 @@ fn examples_without_their_games_do_not_count() {
 }
 
 #[test]
-fn a_game_that_cannot_be_replayed_is_not_published() {
+fn game_that_cannot_be_replayed_is_not_published() {
     on_every_run(|run| {
         let mut games = some_games("w", 0, 3);
         games[1].turns[1].mv = games[1].turns[0].mv;
@@ -130,7 +130,7 @@ fn a_game_that_cannot_be_replayed_is_not_published() {
 }
 
 #[test]
-fn a_worker_cannot_write_elsewhere() {
+fn worker_cannot_write_elsewhere() {
     on_every_run(|run| {
         let error = run.games().publish(1, "../../x", &some_games("w", 0, 1)).unwrap_err();
         assert!(matches!(error, StoreError::BadName(_)), "{error}");

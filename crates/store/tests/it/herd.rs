@@ -79,7 +79,7 @@ fn who_looks_again_and_again_asks_for_one_small_object_each_time() {
 }
 
 #[test]
-fn a_worker_asks_for_the_names_of_its_own_files_only() {
+fn worker_asks_for_the_names_of_its_own_files_only() {
     let (server, run) = old_run();
     let indices = run.games().indices(MODELS, "1").unwrap();
     assert_eq!(indices.into_iter().collect::<Vec<_>>(), [0, 1, 2]);

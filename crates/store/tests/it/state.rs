@@ -9,7 +9,7 @@ use store::{Checkpoint, DrawSummary, Manifest, ModelMetadata, Pairing, Run, Stor
 use crate::{config, name, on_every_run, on_every_store, some_games};
 
 #[test]
-fn a_run_is_created_once() {
+fn run_is_created_once() {
     on_every_store(|store: &Store| {
         let run = store.run(&name("r"));
         assert_eq!((run.config().unwrap(), run.exists().unwrap()), (None, false));
@@ -61,7 +61,7 @@ fn models_come_back_as_they_were() {
 }
 
 #[test]
-fn a_model_is_published_once() {
+fn model_is_published_once() {
     on_every_run(|run| {
         run.models().publish(&metadata(1), Bytes::from("a")).unwrap();
         run.models().publish(&metadata(1), Bytes::from("a")).unwrap();
@@ -150,7 +150,7 @@ fn checkpoint(step: u64, text: &str) -> Checkpoint {
 }
 
 #[test]
-fn the_newest_two_checkpoints_are_kept() {
+fn newest_two_checkpoints_are_kept() {
     on_every_run(|run| {
         assert_eq!(run.checkpoints().newest().unwrap(), None);
         for step in [9, 10, 100] {
@@ -189,7 +189,7 @@ pub(crate) fn threshold(threshold: f32) -> store::ResignThreshold {
 }
 
 #[test]
-fn the_newest_ratings_win() {
+fn newest_ratings_win() {
     on_every_run(|run| {
         let row = |elo| RatingRow {
             player: "r-1".to_owned(),
@@ -208,7 +208,7 @@ fn the_newest_ratings_win() {
 }
 
 #[test]
-fn a_model_is_retired_and_brought_back_by_marks_that_stay() {
+fn model_is_retired_and_brought_back_by_marks_that_stay() {
     on_every_run(|run| {
         let why = BTreeMap::from([("by", "test")]);
         let retired = |run: &Run| (run.retirements().retired().unwrap(), run.retirements().reinstated().unwrap());
@@ -244,7 +244,7 @@ fn weights_can_be_deleted_and_cards_stay() {
 }
 
 #[test]
-fn the_first_pairing_of_a_turn_is_kept() {
+fn first_pairing_of_a_turn_is_kept() {
     on_every_run(|run| {
         let pairing = |first: &str, games| Pairing {
             first: first.parse().unwrap(),

@@ -30,7 +30,7 @@ fn write(run: &Run, writer: u64) {
 }
 
 #[test]
-fn a_thousand_files_over_an_unreliable_line_are_there_once() {
+fn thousand_files_over_an_unreliable_line_are_there_once() {
     on_every_unreliable_store(|store| {
         let run = &store.run(&name("r"));
         thread::scope(|scope| (0..WRITERS).for_each(|writer| drop(scope.spawn(move || write(run, writer)))));
@@ -75,7 +75,7 @@ fn of_many_who_want_a_name_one_gets_it() {
 }
 
 #[test]
-fn a_listing_is_whole_or_fails() {
+fn listing_is_whole_or_fails() {
     on_every_unreliable_store(|store| {
         let run = store.run(&name("r"));
         let mut sizes = BTreeMap::<usize, usize>::new();

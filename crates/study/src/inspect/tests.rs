@@ -91,7 +91,7 @@ fn dead_channels_are_found() {
 }
 
 #[test]
-fn a_network_that_went_wrong_has_a_page_too() {
+fn network_that_went_wrong_has_a_page_too() {
     let weights = weights(4, 1);
     let mut numbers = weights.tensor("stem.conv.weight").unwrap().to_vec();
     numbers[0] = f32::NAN;
@@ -163,7 +163,7 @@ fn several_networks_stand_side_by_side() {
 }
 
 #[test]
-fn a_network_that_grew_has_empty_cells_where_it_had_nothing() {
+fn network_that_grew_has_empty_cells_where_it_had_nothing() {
     let small = weights(4, 1);
     let deep = Weights::synthetic(Shape { blocks: 2, ..small.shape() }, 1);
     let wide = weights(6, 1);
@@ -177,7 +177,7 @@ fn a_network_that_grew_has_empty_cells_where_it_had_nothing() {
 }
 
 #[test]
-fn an_outlier_does_not_hide_the_others() {
+fn outlier_does_not_hide_the_others() {
     let weights = weights(8, 1);
     let mut numbers = weights.tensor("stem.conv.weight").unwrap().to_vec();
     numbers[0] = 1e6;

@@ -153,13 +153,13 @@ mod tests {
 
     /// Black to move: D7, C6, …, to the lower right corner.
     #[test]
-    fn a_ladder_on_an_empty_board_works() {
+    fn ladder_on_an_empty_board_works() {
         let Fate::Captured(moves) = read(START, Color::Black, "C7") else { panic!("it is captured") };
         assert!(moves > 15, "across the board: {moves}");
     }
 
     #[test]
-    fn a_stone_in_the_way_breaks_it_and_one_beside_does_not() {
+    fn stone_in_the_way_breaks_it_and_one_beside_does_not() {
         // The ladder runs down the diagonal from (2, 2), two points wide.
         for (row, column) in [(5, 5), (6, 6), (4, 5), (7, 7)] {
             assert_eq!(read(&with('O', row, column), Color::Black, "C7"), Fate::Escapes, "{row} {column}");
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hunters_stone_in_the_way_makes_it_shorter() {
+    fn hunters_stone_in_the_way_makes_it_shorter() {
         let (Fate::Captured(empty), Fate::Captured(helped)) =
             (read(START, Color::Black, "C7"), read(&with('X', 5, 5), Color::Black, "C7"))
         else {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_atari_lets_it_go() {
+    fn other_atari_lets_it_go() {
         let size = Size::new(9).unwrap();
         let game = Game::from_position(Position::from_diagram(size, START, Color::Black).unwrap());
         let target = Move::from_gtp(size, "C7").unwrap().point().unwrap();
@@ -191,7 +191,7 @@ mod tests {
 
     /// With White at E7, the stone at D7 is in atari as soon as White comes to D6.
     #[test]
-    fn a_hunting_stone_is_captured_on_the_way() {
+    fn hunting_stone_is_captured_on_the_way() {
         assert_eq!(read(&with('O', 2, 4), Color::Black, "C7"), Fate::Escapes);
     }
 
@@ -201,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_with_three_liberties_is_free_and_one_in_atari_is_taken() {
+    fn chain_with_three_liberties_is_free_and_one_in_atari_is_taken() {
         assert_eq!(read("...../..O../.....", Color::Black, "C8"), Fate::Escapes);
         assert_eq!(read(".XO./.XX.", Color::Black, "C9"), Fate::Captured(1));
     }
 
     /// White's only way out is to capture A8 from the corner; superko keeps Black from taking back.
     #[test]
-    fn a_hunter_in_atari_is_captured() {
+    fn hunter_in_atari_is_captured() {
         assert_eq!(read(".XX./XO.X/OXX./O.../.O..", Color::White, "B8"), Fate::Escapes);
         assert!(read(".XX./XO.X/.XX./O.../.O..", Color::White, "B8").is_capture(), "A8 has two liberties");
     }

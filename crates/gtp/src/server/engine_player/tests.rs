@@ -60,7 +60,7 @@ fn what_was_thought_is_kept_as_long_as_the_game_goes_on() {
 }
 
 #[test]
-fn a_move_has_its_visits_and_a_timed_one_as_many_as_there_is_time_for() {
+fn move_has_its_visits_and_a_timed_one_as_many_as_there_is_time_for() {
     for algorithm in ["puct", "gumbel"] {
         let mut player = engine_player(algorithm, 30);
         let start = game(&[]);
