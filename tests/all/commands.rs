@@ -1,5 +1,6 @@
 //! The commands of README.md and of the tutorial work as written.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -9,6 +10,13 @@ use testing::{Tool, require};
 use tests::{program, repository, succeed};
 
 const TUTORIAL: [&str; 5] = ["first-run", "notebook", "bootstrap", "play", "cluster"];
+
+/// Commands of the blocks that are checked without being run, with the reason. All others run.
+const NOT_RUN: [(&str, &str); 3] = [
+    ("make run", "trains for more than 20 minutes; a dry run checks the target"),
+    ("make test", "would run this test; a dry run checks the target"),
+    ("cargo build --release", "compiles for minutes; the programs of this build are used instead"),
+];
 
 /// The code blocks of a document: language and text.
 fn blocks(document: &str) -> Vec<(String, String)> {
@@ -29,14 +37,24 @@ fn checkout() -> tempfile::TempDir {
     for name in ["selfplay", "shuffler", "trainer", "evaluator", "tengen"] {
         symlink(program(name).get_program(), release.join(name)).unwrap();
     }
-    // `make` checks that the target exists, and `cargo build --release` has been done.
+    // `make` and `cargo` of the page: what must not run is checked, and everything else runs in the repository.
     let tools = folder.path().join("tools");
     fs::create_dir(&tools).unwrap();
-    let make = format!(
-        "#!/bin/sh\nexec /usr/bin/make --dry-run --silent -C '{}' \"$@\" > /dev/null\n",
-        repository().display()
-    );
-    for (name, script) in [("make", make.as_str()), ("cargo", "#!/bin/sh\ntest \"$*\" = 'build --release'\n")] {
+    let root = repository().display().to_string();
+    for name in ["make", "cargo"] {
+        let mut script = "#!/bin/sh\ncase \"$*\" in\n".to_owned();
+        for (command, _) in NOT_RUN {
+            let Some(arguments) = command.strip_prefix(name) else { continue };
+            let check = match name {
+                "make" => format!("exec /usr/bin/make --dry-run --silent -C '{root}'{arguments} > /dev/null"),
+                _ => "exit 0".to_owned(),
+            };
+            script += &format!("'{}') {check} ;;\n", arguments.trim());
+        }
+        script += &match name {
+            "make" => format!("*) exec /usr/bin/make -C '{root}' \"$@\" ;;\nesac\n"),
+            _ => "*) exit 1 ;;\nesac\n".to_owned(),
+        };
         fs::write(tools.join(name), script).unwrap();
         fs::set_permissions(tools.join(name), fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -68,7 +86,36 @@ fn run(document: &str, folder: &Path) -> String {
             said += &succeed(python.env("PYTHONPATH", &site).current_dir(folder).args(["-c", script]));
         }
     }
+    // A block of text shows output: its first line is printed as it is, but for the widths of columns.
+    for output in of("text") {
+        let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        let line = words(output.lines().next().unwrap_or_default());
+        assert!(said.lines().any(|printed| words(printed) == line), "{document}: no command prints {line:?}");
+    }
     said
+}
+
+/// The targets of `make` that a text names in code: `make TARGET`.
+fn targets(text: &str) -> BTreeSet<String> {
+    let word = |rest: &str| rest.chars().take_while(|c| c.is_ascii_lowercase()).collect::<String>();
+    let code = text.split('`').skip(1).step_by(2).filter(|code| code.split_whitespace().next() == Some("make"));
+    let spans = code.filter_map(|code| code.split_whitespace().nth(1).map(word));
+    let lines = text.lines().filter_map(|line| line.strip_prefix("make ").map(word));
+    spans.chain(lines).filter(|target| !target.is_empty()).collect()
+}
+
+#[test]
+fn make_targets_of_documents_exist() {
+    let mut named = BTreeSet::new();
+    for document in ["README.md", "CONTRIBUTING.md", "docs/tutorial/first-run.md", "docs/tutorial/notebook.md"] {
+        named.extend(targets(&fs::read_to_string(repository().join(document)).unwrap()));
+    }
+    assert!(named.len() > 6, "{named:?}");
+    for target in named {
+        succeed(Command::new("make").args(["--dry-run", "--silent", &target]).current_dir(repository()));
+    }
+    let help = succeed(Command::new("make").arg("help").current_dir(repository()));
+    assert!(help.contains("make run    set up libtorch, build, and train: tengen run configs/9x9.toml"), "{help}");
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn drain(stage: &mut Stage) -> Vec<String> {
 
 fn described() -> BTreeSet<String> {
     let page = fs::read_to_string(repository().join("docs/METRICS.md")).unwrap();
-    page.lines().filter_map(|line| Some(line.strip_prefix("| `")?.split('`').next()?.to_owned())).collect()
+    page.lines().filter_map(|line| Some(line.strip_prefix("- `")?.split('`').next()?.to_owned())).collect()
 }
 
 /// A run `slow`, and the names of the metrics that its stages have served.

@@ -160,21 +160,37 @@ fn page() -> String {
 # Metrics
 
 Prometheus metrics of `/metrics`, which `--metrics-addr` or `TENGEN_METRICS_ADDR` serves. Every metric has the label
-`program`, and `run` if the process works on a run. This page is generated:
-`UPDATE_EXPECT=1 cargo test -p runtime --lib metrics` rewrites it.
+`program`, and `run` if the process works on a run. Each entry has the kind, the other labels and the meaning.
+This page is generated: `UPDATE_EXPECT=1 cargo test -p runtime --lib metrics` rewrites it.
 
 A process serves the metrics of its own work; `tengen run` serves all except those of waiting. Counters start at 0 with
 each process.
 
-| metric | kind | labels | meaning |
-|---|---|---|---|
 "
     .to_owned();
     for About { name, kind, label, help } in ALL {
-        let kind = kind.to_lowercase();
-        page += &format!("| `{name}` | {kind} | {} | {help} |\n", label.unwrap_or_default());
+        let labels = label.map(|labels| format!("; labels {labels}")).unwrap_or_default();
+        page += &item(&format!("- `{name}` ({}{labels}): {help}", kind.to_lowercase()));
     }
     page
+}
+
+/// An item of a list in Markdown, with lines that end before column 120.
+#[cfg(test)]
+fn item(text: &str) -> String {
+    let (mut item, mut column) = (String::new(), 0);
+    for word in text.split(' ') {
+        if column + 1 + word.len() > 118 {
+            item += "\n  ";
+            column = 2;
+        } else if column > 0 {
+            item.push(' ');
+            column += 1;
+        }
+        item += word;
+        column += word.len();
+    }
+    item + "\n"
 }
 
 /// Tells the recorder what each metric means.

@@ -19,17 +19,17 @@ fn main() -> ExitCode {
     }
     let cases: [(&str, fn()); 12] = [
         ("a finished process exits with 0", finished_exits_with_0),
-        ("the kind of error is the exit code", the_kind_of_error_is_the_exit_code),
-        ("a json log has json errors", a_json_log_has_json_errors),
-        ("a log that is no terminal is json", a_log_that_is_no_terminal_is_json),
-        ("the first signal asks to stop", the_first_signal_asks_to_stop),
-        ("the second signal ends at once", the_second_signal_ends_at_once),
-        ("who does not stop is ended in time", who_does_not_stop_is_ended_in_time),
+        ("kind of error is the exit code", kind_of_error_is_the_exit_code),
+        ("json log has json errors", json_log_has_json_errors),
+        ("log that is no terminal is json", log_that_is_no_terminal_is_json),
+        ("first signal asks to stop", first_signal_asks_to_stop),
+        ("second signal ends at once", second_signal_ends_at_once),
+        ("process that does not stop is killed in time", process_that_does_not_stop_is_killed_in_time),
         ("metrics and liveness are served", metrics_and_liveness_are_served),
-        ("a store that refuses writes is shown to monitors", a_store_that_refuses_writes_is_shown_to_monitors),
-        ("an address that is taken is a usage error", an_address_that_is_taken_is_a_usage_error),
-        ("a closed standard output is no error", a_closed_standard_output_is_no_error),
-        ("a bad flag is a usage error", a_bad_flag_is_a_usage_error),
+        ("store that refuses writes is shown to monitors", store_that_refuses_writes_is_shown_to_monitors),
+        ("address that is taken is a usage error", address_that_is_taken_is_a_usage_error),
+        ("closed standard output is no error", closed_standard_output_is_no_error),
+        ("bad flag is a usage error", bad_flag_is_a_usage_error),
     ];
     for (name, case) in cases {
         case();
@@ -121,7 +121,7 @@ fn finished_exits_with_0() {
     assert_eq!(output.stdout, b"fine\n");
 }
 
-fn the_kind_of_error_is_the_exit_code() {
+fn kind_of_error_is_the_exit_code() {
     let cases = [
         ("fail", 1, "error: cannot write x: disk full\n"),
         ("misconfigured", 2, "error: cannot start: no key \"a\"\n"),
@@ -135,7 +135,7 @@ fn the_kind_of_error_is_the_exit_code() {
     }
 }
 
-fn a_json_log_has_json_errors() {
+fn json_log_has_json_errors() {
     let output = run("fail", &["--log-format", "json"]);
     let text = stderr(&output);
     assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1));
@@ -145,7 +145,7 @@ fn a_json_log_has_json_errors() {
     assert_eq!(stderr(&silenced), "error: cannot write x: disk full\n");
 }
 
-fn a_log_that_is_no_terminal_is_json() {
+fn log_that_is_no_terminal_is_json() {
     let output = run("fail", &["--log-format", "auto"]);
     let text = stderr(&output);
     assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1));
@@ -169,7 +169,7 @@ fn send(child: &Child, signal: &str) {
     assert!(Command::new("sh").args(["-c", &kill]).status().expect("there is a shell").success());
 }
 
-fn the_first_signal_asks_to_stop() {
+fn first_signal_asks_to_stop() {
     for (signal, code) in [("TERM", 4), ("INT", 0)] {
         let (child, mut stdout) = signalled("patient", signal, &[]);
         let output = child.wait_with_output().expect("the process ends");
@@ -180,7 +180,7 @@ fn the_first_signal_asks_to_stop() {
     }
 }
 
-fn the_second_signal_ends_at_once() {
+fn second_signal_ends_at_once() {
     for (signal, code) in [("TERM", 143), ("INT", 130)] {
         let (mut child, _stdout) = signalled("deaf", signal, &[]);
         let mut notice = BufReader::new(child.stderr.take().expect("standard error is piped"));
@@ -190,7 +190,7 @@ fn the_second_signal_ends_at_once() {
     }
 }
 
-fn who_does_not_stop_is_ended_in_time() {
+fn process_that_does_not_stop_is_killed_in_time() {
     let (child, _stdout) = signalled("deaf", "TERM", &["--drain-seconds", "1"]);
     let output = child.wait_with_output().expect("the process ends");
     assert_eq!(output.status.code(), Some(4));
@@ -249,7 +249,7 @@ fn metrics_and_liveness_are_served() {
 }
 
 /// A process that ended at once would never be scraped.
-fn a_store_that_refuses_writes_is_shown_to_monitors() {
+fn store_that_refuses_writes_is_shown_to_monitors() {
     let mut child = start("refused", &["--metrics-addr", "127.0.0.1:0", "--log-format", "json"]);
     let mut log = BufReader::new(child.stderr.take().expect("standard error is piped"));
     let (mut line, mut error) = (String::new(), String::new());
@@ -273,7 +273,7 @@ fn a_store_that_refuses_writes_is_shown_to_monitors() {
     assert_eq!(child.wait().expect("the process ends").code(), Some(5));
 }
 
-fn an_address_that_is_taken_is_a_usage_error() {
+fn address_that_is_taken_is_a_usage_error() {
     let taken = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let address = taken.local_addr().expect("it has an address").to_string();
     let output = run("finish", &["--metrics-addr", &address]);
@@ -281,14 +281,14 @@ fn an_address_that_is_taken_is_a_usage_error() {
     assert!(stderr(&output).contains(&format!("cannot serve metrics at {address}")), "{}", stderr(&output));
 }
 
-fn a_closed_standard_output_is_no_error() {
+fn closed_standard_output_is_no_error() {
     let mut child = start("chatty", &[]);
     drop(child.stdout.take());
     let output = child.wait_with_output().expect("the process ends");
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
 }
 
-fn a_bad_flag_is_a_usage_error() {
+fn bad_flag_is_a_usage_error() {
     for flags in [["--log-level", "loud"], ["--log-format", "xml"], ["--no-such", "flag"]] {
         assert_eq!(run("finish", &flags).status.code(), Some(2));
     }
