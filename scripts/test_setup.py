@@ -247,5 +247,28 @@ class ToolsTest(unittest.TestCase):
         self.assertEqual(said.returncode, 0, said.stderr)
 
 
+class CommitMessageTest(unittest.TestCase):
+    def run_hook(self, message):
+        with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+            file.write(message)
+            file.flush()
+            hook = SCRIPTS.parent / ".githooks" / "commit-msg"
+            return subprocess.run([hook, file.name], capture_output=True, text=True)
+
+    def test_subject_with_crate_is_accepted(self):
+        for subject in ("store: retry conditional puts", "net, tengen: add a key", "Merge branch 'x'", "x: " + "y" * 69):
+            said = self.run_hook(f"# comment\n{subject}\n\nA body of any length: {'z' * 100}\n")
+            self.assertEqual((said.returncode, said.stderr), (0, ""), subject)
+
+    def test_long_subject_is_refused(self):
+        said = self.run_hook("x: " + "y" * 70)
+        self.assertEqual((said.returncode, "72 characters" in said.stderr), (1, True), said.stderr)
+
+    def test_subject_without_crate_is_refused(self):
+        for subject in ("retry conditional puts", "Store: retry", "store:retry", ""):
+            said = self.run_hook(subject)
+            self.assertEqual((said.returncode, "crate: imperative subject" in said.stderr), (1, True), subject)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -35,7 +35,8 @@ pub struct Args {
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = within(1..=999_999_u32))]
     generation: Option<u32>,
 
-    /// Compact the files of games into archives of at least this many games, and exit
+    /// Compact the files of games into archives of at least this many games, and exit [default without a
+    /// number: 50000]
     ///
     /// Readers see the same games during compaction. An archive has up to 100,000 games and does not grow later. Without
     /// this option compaction runs whenever there are 500 files.

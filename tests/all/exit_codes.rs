@@ -243,5 +243,20 @@ fn help_of_every_program_lists_the_exit_codes() {
             let line = format!("{} {}", class.code(), class.meaning());
             assert!(help.contains(&line), "{program}: {line:?} is not in {help}");
         }
+        assert!(help.ends_with(exit_class::PAGE), "{program}: {help}");
+    }
+}
+
+#[test]
+fn every_exit_code_has_a_section_of_the_page_that_operators_find() {
+    let read = |path: &str| std::fs::read_to_string(tests::repository().join(path)).expect("a file of the repository");
+    let page = read("docs/reference/exit-codes.md");
+    for class in ExitClass::ALL {
+        assert!(page.contains(&format!("\n## {}: ", class.code())), "{class:?} has no section");
+    }
+    assert!(exit_class::PAGE.ends_with("/docs/reference/exit-codes.md"));
+    for stage in ["selfplay", "shuffler", "trainer", "evaluator"] {
+        let manifest = read(&format!("k8s/base/{stage}.yaml"));
+        assert!(manifest.contains(exit_class::PAGE), "k8s/base/{stage}.yaml does not link {}", exit_class::PAGE);
     }
 }

@@ -28,10 +28,10 @@ pub(crate) struct Args {
     /// network computes the same function
     #[arg(long, requires = "from")]
     grow: bool,
-    /// Steps of supervised training
+    /// Steps of supervised training [default: no limit, with --minutes]
     #[arg(long, value_name = "N", requires = "sgf", allow_negative_numbers = true, value_parser = runtime::within(1_u64..))]
     steps: Option<u64>,
-    /// Minutes of supervised training, those before an interruption included
+    /// Minutes of supervised training, those before an interruption included [default: no limit, with --steps]
     #[arg(long, value_name = "N", requires = "sgf", allow_negative_numbers = true, value_parser = runtime::within(0.001..=MOST_MINUTES))]
     minutes: Option<f64>,
     /// Steps between evaluations on held-out games

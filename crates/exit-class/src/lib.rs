@@ -60,10 +60,13 @@ impl ExitClass {
     }
 }
 
+/// The page with causes and remedies.
+pub const PAGE: &str = concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/reference/exit-codes.md");
+
 /// The exit codes of every program, for `--help`.
 pub fn exit_codes() -> String {
     let codes = ExitClass::ALL.map(|class| format!("  {}  {}", class.code(), class.meaning()));
-    format!("Exit codes (docs/reference/exit-codes.md):\n{}", codes.join("\n"))
+    format!("Exit codes:\n{}\n\nCauses and remedies: {PAGE}", codes.join("\n"))
 }
 
 /// A library error that states its class.

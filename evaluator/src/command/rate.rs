@@ -21,7 +21,8 @@ pub(super) struct RateArgs {
     /// Assume no first-move advantage
     #[arg(long)]
     no_first_move: bool,
-    /// Player with a known rating, NAME=ELO or NAME=ELO:SD; sets the scale; may be repeated
+    /// Player with a known rating, NAME=ELO or NAME=ELO:SD; sets the scale; may be repeated [default:
+    /// the mean is 0]
     #[arg(long, value_name = "NAME=ELO")]
     anchor: Vec<AnchorChoice>,
     /// Output format

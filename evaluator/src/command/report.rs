@@ -14,7 +14,8 @@ pub(super) struct ReportArgs {
     /// Output file
     #[arg(default_value = "report.html")]
     file: PathBuf,
-    /// Player with a known rating, NAME=ELO or NAME=ELO:SD; sets the scale; may be repeated
+    /// Player with a known rating, NAME=ELO or NAME=ELO:SD; sets the scale; may be repeated [default:
+    /// the oldest model is 0]
     #[arg(long, value_name = "NAME=ELO")]
     anchor: Vec<AnchorChoice>,
     /// Show retired models

@@ -12,7 +12,8 @@ pub(super) struct TableArgs {
     /// Include the results of this run; may be repeated. Players of both runs connect them
     #[arg(long, value_name = "RUN")]
     with: Vec<RunName>,
-    /// Player with a known rating, NAME=ELO or NAME=ELO:SD; sets the scale; may be repeated
+    /// Player with a known rating, NAME=ELO or NAME=ELO:SD; sets the scale; may be repeated [default:
+    /// the oldest model is 0]
     #[arg(long, value_name = "NAME=ELO")]
     anchor: Vec<AnchorChoice>,
     /// Output format

@@ -97,6 +97,30 @@ fn check_all(program: &Command, command: &Command, path: &[&str]) {
     }
 }
 
+/// Options without a default: nothing happens unless they are given, or a program requires one of several.
+const WITHOUT_DEFAULT: &str =
+    "against against-anchors config engines eval-sgf every from model new-model pair run set sgf with";
+
+fn check_defaults(command: &Command, path: &str) {
+    for argument in command.get_arguments().filter(|argument| argument.get_action().takes_values()) {
+        let Some(option) = argument.get_long() else { continue };
+        let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        let stated = help.contains("[default") || !argument.get_default_values().is_empty();
+        let none = argument.is_required_set() || WITHOUT_DEFAULT.split(' ').any(|name| name == option);
+        assert!(stated || none || option == "out", "{path} --{option} states no default: {help}");
+    }
+    for inner in command.get_subcommands() {
+        check_defaults(inner, &format!("{path} {}", inner.get_name()));
+    }
+}
+
+#[test]
+fn options_state_their_default() {
+    for program in programs(<crate::command::Args as clap::CommandFactory>::command()) {
+        check_defaults(&program, program.get_name());
+    }
+}
+
 #[test]
 fn numeric_options_refuse_values_out_of_range() {
     for program in programs(<crate::command::Args as clap::CommandFactory>::command()) {
