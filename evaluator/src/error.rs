@@ -55,7 +55,7 @@ pub enum EvaluatorError {
         /// Who is here now.
         found: Box<Identity>,
     },
-    /// One game after the other came to nothing.
+    /// Consecutive games were void.
     #[error("{games} consecutive games of {first} and {second} were void; last error: {reason}")]
     Voids {
         /// One of the players.

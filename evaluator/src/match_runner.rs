@@ -20,7 +20,7 @@ use store::Run;
 use crate::retries::Retries;
 use crate::{EvaluatorError, Player};
 
-/// How often the waiting thread looks up. A result waits no longer for others to share its file with, so that a process
+/// How often the waiting thread looks up. A result waits at most this long for others to share its file with, so that a process
 /// that is killed loses hardly more than the games in progress.
 const BEAT: Duration = Duration::from_millis(200);
 
@@ -60,7 +60,7 @@ pub struct Progress {
     pub moves: u64,
     /// Positions evaluated.
     pub evaluations: u64,
-    /// Times that a game came to nothing.
+    /// Times that a game was void.
     pub void: u64,
 }
 

@@ -26,7 +26,7 @@ impl Pool {
         self.results.len()
     }
 
-    /// The results of everybody who has played, and of `others` who have not.
+    /// The results of every player with results, and of `others` who have not.
     pub fn results(&self, others: impl IntoIterator<Item = PlayerId>) -> PairResults {
         let mut pairs = PairResults::default();
         for result in &self.results {

@@ -170,7 +170,7 @@ impl RatedRun {
         Ok(ratings)
     }
 
-    /// Rates everybody who has played, publishes the ratings if they are new, and returns them as a table.
+    /// Rates every player with results, publishes the ratings if they are new, and returns them as a table.
     ///
     /// # Errors
     /// The store cannot be used, or the results cannot be rated.
@@ -183,7 +183,7 @@ impl RatedRun {
         Ok(table)
     }
 
-    /// Rates everybody who has played, in the matches of other runs too, on the scale of some whose ratings are known. That is
+    /// Rates every player with results, in the matches of other runs too, on the scale of some whose ratings are known. That is
     /// not published: what is stored of a run is on one scale for ever.
     ///
     /// Runs are tied by players who have played in both, such as engines.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use play::{Finish, Void};
 
-/// Times that a game is begun before it is given up.
+/// Times that a game is begun before it is void.
 const TRIES: u64 = 3;
 /// Maximum consecutive void games.
 const VOIDS: u32 = 6;
@@ -45,7 +45,7 @@ impl Retries {
         }
     }
 
-    /// Whether so many games in a row came to nothing that the next ones will too.
+    /// Whether so many games in a row were void that the next ones will too.
     pub(crate) fn is_hopeless(&self) -> bool {
         self.in_a_row >= VOIDS
     }

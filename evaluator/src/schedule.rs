@@ -1,4 +1,4 @@
-//! Schedules of matches that a command asks for: given pairs, and pairs whose games teach most.
+//! Schedules of matches that a command asks for: given pairs, and pairs whose games are most informative.
 
 use std::collections::VecDeque;
 
@@ -70,7 +70,7 @@ impl Schedule for Pairs {
     }
 }
 
-/// Pairs that are chosen by what their games teach, one after the other.
+/// Pairs that are chosen by the information of their games, one after the other.
 #[derive(Debug)]
 pub struct Uncertain {
     about: Objective,

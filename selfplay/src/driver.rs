@@ -67,11 +67,11 @@ pub enum Event {
     Progress(Progress),
     /// The job has ended.
     Played(Progress),
-    /// Games in progress were put down after a job: left to others, and given up.
+    /// Games in progress were put down after a job: handed off, and discarded.
     PutDown {
         /// Left to others.
         left: u64,
-        /// Given up.
+        /// Discarded.
         abandoned: u64,
     },
 }

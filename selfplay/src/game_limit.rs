@@ -68,7 +68,7 @@ impl Bound {
 
     /// Whether the games of this process alone are enough.
     pub(crate) fn is_reached_by(&mut self, progress: Progress) -> bool {
-        // A position is a move, and not every move is a position to learn from.
+        // A position is a move, and not every move is a position for training.
         let positions = progress.moves / progress.finished.max(1) * progress.games;
         let own = Size { games: progress.games, positions };
         let enough = !self.in_positions && self.is_enough(own);

@@ -64,8 +64,7 @@ impl InProgressGames {
         Ok(resumed as u64)
     }
 
-    /// Leaves games in progress to others, or gives them up, since the process is to stop; answers how many it left and how many
-    /// it gave up.
+    /// Hands off or discards games in progress at shutdown, and returns the number of each.
     pub(crate) fn put_down(
         &mut self,
         run: &Run,

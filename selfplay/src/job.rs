@@ -32,7 +32,7 @@ pub struct Job {
     pub handoff_on_shutdown: bool,
     /// Whether other models play next, so that games of any model may be continued.
     pub follow_latest: bool,
-    /// Root value for the mover below which it resigns, if anybody may, in the games that are still to be started.
+    /// Root value for the mover below which it resigns, if resignation is on, in the games that are still to be started.
     pub threshold: Threshold,
 }
 
@@ -55,7 +55,7 @@ pub struct Progress {
     pub visits: u64,
     /// Games of other processes that this one has resumed.
     pub resumed: u64,
-    /// Games in progress that were given up because the process was asked to stop.
+    /// Games in progress that were discarded at shutdown.
     pub abandoned: u64,
     /// Games in progress that were left to others for that reason.
     pub left: u64,

@@ -3,10 +3,10 @@
 //! The cast: the [`Driver`] plays one job after the other, each with the newest model. A job is played by [`play`] (`pool`), which
 //! splits its games over worker threads; each thread (`worker`) keeps its own games going on a network of its own; finished records come back
 //! over one channel to the calling thread, which publishes them (`collector`, `writer`). Which games are wanted follows from what
-//! is published already, so the work can be killed and started again at any time, and goes on where it was.
+//! is published already, so the work can be killed and restarted at any time, and resumes.
 //!
 //! Between two jobs games are finished first, or handed to the newer model where they are ([`InProgressGames`]), as the run's
-//! configuration says. When the process is to stop they are given up, or left in the store for others (`handoff`), as the job
+//! configuration says. When the process is to stop they are discarded, or handed off in the store (`handoff`), as the job
 //! says.
 
 mod collector;

@@ -14,7 +14,7 @@ use crate::handoff::{self, InProgressGames};
 use crate::job::{Job, Progress, Shared};
 use crate::{SelfplayError, series, worker};
 
-/// Plays until the wanted games are published, or `stop` is requested; then games in progress are given up, or left to others
+/// Plays until the wanted games are published, or `stop` is requested; then games in progress are discarded or handed off
 /// ([`Job::handoff_on_shutdown`]), and what is finished is published all the same.
 ///
 /// `watch` is told several times a second how far the job is. When it breaks or fails no more games are started, and those in

@@ -13,7 +13,7 @@ use record::GameRecord;
 use crate::SelfplayError;
 use crate::job::Shared;
 
-/// Plays every `threads`-th game that is wanted and not published, and sends the records. `games` are those to go on with
+/// Plays every `threads`-th game that is wanted and not published, and sends the records. `games` are those to resume
 /// first, and are left unfinished when the model is to be followed within games and no more are to be started.
 ///
 /// The share of a thread is fixed beforehand, so that which thread plays a game does not depend on timing.

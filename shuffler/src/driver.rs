@@ -15,7 +15,7 @@ use crate::{Shuffler, ShufflerError, compact_when_due};
 const SOON: Duration = Duration::from_secs(1);
 /// The longest.
 const LATE: Duration = Duration::from_secs(30);
-/// Files of a writer that began this long ago are not being written any more.
+/// Files of a writer that began longer ago than this are not being written any more.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
 /// Makes the shards for each new model as soon as the games for it are there, and keeps the resign threshold up to date, until

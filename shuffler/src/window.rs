@@ -1,4 +1,4 @@
-//! The window: which games the next model learns from.
+//! The window: the games that the next model is trained on.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -1,7 +1,7 @@
 //! A whole run on one machine: the drivers of the stages, one step each in turn, and the matches of new models.
 //!
 //! Nothing is remembered between two steps but what the store holds, and every step does only what is still to be done. So a
-//! cycle that is killed anywhere goes on where it was when it is started again.
+//! cycle that is killed anywhere resumes when it is restarted.
 
 use std::time::Duration;
 
@@ -127,7 +127,7 @@ impl Driver for Cycle<'_> {
         Ok(waiting.filter(|_| !worked).map_or(Step::Worked, Step::Waiting))
     }
 
-    /// The stages wait for each other only after trouble, such as damaged games.
+    /// The stages wait for each other only after failures, such as damaged games.
     fn pause(&self) -> Backoff {
         Backoff::new(Duration::from_secs(1), Duration::from_secs(30))
     }

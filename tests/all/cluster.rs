@@ -210,7 +210,7 @@ fn cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
     );
 }
 
-/// Published games that were taken over.
+/// Published games that were resumed.
 fn taken_over(run: &Run) -> usize {
     let files = run.games().files_since(0).unwrap();
     let games = files.iter().flat_map(|file| run.games().read(file).unwrap());

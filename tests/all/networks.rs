@@ -1,4 +1,4 @@
-//! Networks given away, taken over and begun with, by the program.
+//! Networks exported, imported and bootstrapped, by the program.
 
 use std::fs;
 use std::path::Path;

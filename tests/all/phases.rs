@@ -40,7 +40,7 @@ fn run_in_phases_with_features_learns_and_stands_an_audit() {
     assert_eq!(networks, [(2, 8, Inputs::Features), (3, 12, Inputs::Tactics)]);
     let said = succeed(store.program("tengen").args(["audit", "tiny"]));
     assert!(said.ends_with(": 0 problems\n"), "{said}");
-    // What was learned plays by itself, too.
+    // The trained model plays by itself, too.
     let commands = store.path().join("commands");
     fs::write(&commands, "genmove b\nquit\n").unwrap();
     let mut gtp = store.program("tengen");

@@ -41,14 +41,14 @@ pub struct BootstrapOptions {
 /// What a bootstrap is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum BootstrapEvent {
-    /// It has learned from a batch.
+    /// It has trained on a batch.
     Step {
         /// Steps so far.
         step: u64,
         /// What the batch cost.
         losses: Losses,
     },
-    /// It has been measured on games that it does not learn from.
+    /// It has been measured on games that it does not train on.
     Look {
         /// Steps so far.
         step: u64,
@@ -89,7 +89,7 @@ struct Bootstrap<'a> {
     watch: &'a mut dyn FnMut(BootstrapEvent),
 }
 
-/// Learns from human games, beginning with some weights or with random ones, and publishes the outcome as model 1 of
+/// Trains on human games, beginning with some weights or with random ones, and publishes the outcome as model 1 of
 /// a run. `None` when `stop` was requested before; the state is saved.
 ///
 /// # Errors
@@ -202,7 +202,7 @@ impl Bootstrap<'_> {
         let files =
             BTreeMap::from([(WEIGHTS.to_owned(), Bytes::from(weights)), (BOOTSTRAP.to_owned(), Bytes::from(state))]);
         let checkpoint = Checkpoint { step: self.trainer.steps(), files };
-        // Stopped before its first step, a process has learned nothing that is not saved.
+        // Stopped before its first step, a process has trained nothing that is not saved.
         if self.run.checkpoints().get(checkpoint.step)?.is_some() {
             Ok(())
         } else {

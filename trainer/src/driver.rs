@@ -21,7 +21,7 @@ const LOOK_LATE: Duration = Duration::from_secs(10);
 /// Where models are trained, and what they are measured on: what belongs to the place.
 #[derive(Clone, Copy, Debug)]
 pub struct Options<'a> {
-    /// Where the network learns.
+    /// Device of training.
     pub train_device: TrainDevice,
     /// Human games that every model is measured on.
     pub reference: Option<&'a Reference>,
@@ -33,8 +33,8 @@ impl From<TrainDevice> for Options<'_> {
     }
 }
 
-/// Trains and publishes the models of a run: learns from each of the examples of a generation once, in their order, and
-/// measures the outcome on games that are never learned from. When the process is to stop, what was learned is saved; what
+/// Trains and publishes the models of a run: trains on each of the examples of a generation once, in their order, and
+/// measures the outcome on games that are never trained on. When the process is to stop, the state is saved; what
 /// happens when it is killed is told in `resume`.
 pub struct Driver<'a> {
     run: Run,

@@ -92,12 +92,12 @@ pub enum TrainerError {
     /// A game that does not go by the rules.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// Collections without a game to learn from.
+    /// Collections without a game for training.
     #[error("no game to train on: {left_out} unusable, {unseen} in the validation set (selfplay.holdout)")]
     NoGames {
         /// Records that are of no use.
         left_out: usize,
-        /// Games that are not learned from.
+        /// Games that are not trained on.
         unseen: usize,
     },
     /// A run that has not come far enough.

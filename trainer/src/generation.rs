@@ -21,10 +21,10 @@ const STEPS_PER_LINE: usize = 10;
 const SAVE_EVERY: Duration = Duration::from_secs(600);
 /// Examples of the holdout that are measured for each model, at least, where there are so many.
 const LEAST_HOLDOUT: usize = 4_096;
-/// Examples learned from for each that is measured between those bounds. A step goes three ways through the network where measuring goes one,
+/// Examples trained on for each that is measured between those bounds. A step goes three ways through the network where measuring goes one,
 /// so between those bounds measuring is about a twelfth of the work.
 const LEARNED_PER_MEASURED: usize = 4;
-/// Examples that are seen through all symmetries.
+/// Examples that are evaluated under all symmetries.
 const SPREAD: usize = 512;
 
 /// The training of one model.
@@ -35,7 +35,7 @@ pub(crate) struct GenerationTrainer<'a> {
     shards: &'a Manifest,
     work: &'a mut Work,
     reporter: &'a mut dyn Reporter<Progress>,
-    /// What the last batches cost that were learned from.
+    /// What the last batches cost that were trained on.
     learned: Losses,
 }
 
@@ -78,7 +78,7 @@ impl<'a> GenerationTrainer<'a> {
         Ok(())
     }
 
-    /// Whole batches there are to learn from, as many as the configuration asks for at most. The examples that are left
+    /// Whole batches there are for training, as many as the configuration asks for at most. The examples that are left
     /// over make no batch of their own: its statistics would be those of a few positions.
     fn steps(&self) -> Result<usize, TrainerError> {
         let examples = dataset::examples(self.shards);
@@ -88,7 +88,7 @@ impl<'a> GenerationTrainer<'a> {
         Ok((examples / self.config.train.batch).clamp(1, self.config.train.steps))
     }
 
-    /// Learns from the batches up to `until`, or fewer when asked to stop, and logs their mean.
+    /// Trains on the batches up to `until`, or fewer when asked to stop, and logs their mean.
     fn line(
         &mut self,
         feed: &Prefetch<StoreError>,

@@ -11,12 +11,12 @@ use store::DrawSummary;
 
 /// Value error in training by that on the holdout, below which the network overfits.
 const BY_HEART: f32 = 0.5;
-/// Spread of the values of one position between its symmetries, from 0 to 1, above which they are not being learned.
+/// Spread of the values of one position between its symmetries, from 0 to 1, above which training on them fails.
 const SPREAD: f32 = 0.25;
 /// Part of its own length that a tensor may move in a step.
 const UPDATE: f32 = 0.1;
-/// Nats by which a policy is wrong about what searches found, below which it has nothing to learn from them: in two runs with little weight
-/// on values the share of moves foretold stopped rising there, and rose again with more …
+/// Divergence of priors and search policies in nats, below which there is nothing to train: in two runs with little weight on
+/// values top-1 accuracy stopped rising there, and rose again with more …
 const LEARNED: f32 = 0.15;
 /// … unless the searches themselves are nearly sure: nats of their policies.
 const UNSURE: f32 = 2.0;
@@ -26,7 +26,7 @@ const SAMPLES: f64 = 16.0;
 /// What is known of a model and its training.
 pub(crate) struct HealthChecks<'a> {
     pub(crate) train: &'a Train,
-    /// The last batches that were learned from, before they were.
+    /// The last batches that were trained on, before they were.
     pub(crate) learned: &'a Losses,
     pub(crate) holdout: &'a Losses,
     /// By how much values differ between symmetries.

@@ -1,4 +1,4 @@
-//! The examples that are never learned from.
+//! The examples that are never trained on.
 
 use record::Example;
 use store::{Run, StoreError};
@@ -7,7 +7,7 @@ use store::{Run, StoreError};
 /// then about 1 %.
 pub(crate) const HOLDOUT: usize = 16_384;
 
-/// The newest examples that are never learned from, at most `most`, of models before `generation`. Files that cannot be read
+/// The newest examples that are never trained on, at most `most`, of models before `generation`. Files that cannot be read
 /// are passed over: nothing depends on any one of them.
 pub(crate) fn holdout(run: &Run, generation: u32, most: usize) -> Result<Vec<Example>, StoreError> {
     let mut examples = Vec::new();

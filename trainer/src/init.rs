@@ -37,7 +37,7 @@ impl InitialWeights {
         Ok(InitialWeights { weights, source: Source::new(SourceKind::Weights, name, bytes) })
     }
 
-    /// The same in as large a tower as the configuration asks for: it plays as before, and has room to learn more.
+    /// The same in as large a tower as the configuration asks for: it computes the same function, with more capacity.
     ///
     /// # Errors
     /// A configuration that asks for something else than more blocks and filters.

@@ -25,9 +25,9 @@ pub(crate) struct Journal {
 /// What a line is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Set {
-    /// Batches that were learned from, before they were.
+    /// Batches that were trained on, before they were.
     Train,
-    /// Games that are never learned from.
+    /// Games that are never trained on.
     Holdout,
     /// Human games.
     Human,
@@ -55,7 +55,7 @@ impl Journal {
         self.push(&line);
     }
 
-    /// Writes down what positions cost that were not learned from, how well the values are calibrated, and other numbers.
+    /// Writes down what positions cost that were not trained on, how well the values are calibrated, and other numbers.
     /// The bins of the calibration are in the lines of JSON only: `calibration`.
     pub(crate) fn put_measured(&mut self, step: u64, set: Set, measured: &Measured, others: &[(&str, f32)]) {
         let Measured { losses, calibration } = measured;

@@ -3,7 +3,7 @@
 //!
 //! A game is turned round as a whole, by its name, and those of a smaller share are among those of a larger one. Only its
 //! result is wrong then: moves and values of the searches stay, and its score and its owners, which would tell the truth, are
-//! not learned from.
+//! not trained on.
 
 use config::RunConfig;
 use net::{NetError, Shape, TrainDevice, Trainer, Weights};
@@ -27,13 +27,12 @@ pub struct LabelNoise<'a> {
     holdout: Vec<Example>,
 }
 
-/// What came of training with a share of the results turned round, on games that were not learned from and whose results are
-/// true.
+/// Evaluation of training with a share of the outcomes inverted, on held-out games with true outcomes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
     /// The share of the games that was asked for.
     pub share: f64,
-    /// The share of the positions that were learned from whose game was turned round; draws stay what they are.
+    /// The share of the positions that were trained on whose game was turned round; draws stay what they are.
     pub flipped_positions: f64,
     /// Steps that were taken.
     pub steps: usize,
@@ -74,7 +73,7 @@ impl<'a> LabelNoise<'a> {
         Ok(LabelNoise { run, config, train_device, shards, holdout })
     }
 
-    /// The generation whose shards are learned from.
+    /// The generation whose shards are trained on.
     pub fn generation(&self) -> u32 {
         self.shards.generation
     }
@@ -85,7 +84,7 @@ impl<'a> LabelNoise<'a> {
     }
 
     /// Trains the run's network from random weights, the same for every share, for so many steps, and measures it. Shards that
-    /// hold fewer batches are learned from again. `None` when `stop` was requested before the end. Nothing is published.
+    /// hold fewer batches are trained on again. `None` when `stop` was requested before the end. Nothing is published.
     ///
     /// # Errors
     /// The store refuses, an example makes no sense, or the loss is no number.
@@ -153,8 +152,8 @@ fn flip(examples: &mut [Example], share: f64) -> usize {
 }
 
 /// A number in [0, 1), spread evenly over the games. It is independent of the choice of the validation set
-/// ([`GameId::share`]), for the games that are learned from have only the upper part of those: it comes from the other
-/// end of the name.
+/// ([`GameId::share`]), since games of training have only the upper part of those: it comes from the other end of
+/// the name.
 fn place(game: GameId) -> f64 {
     let name = game.to_string();
     let digits = u64::from_str_radix(&name[name.len() - 13..], 16).expect("a name is hexadecimal digits");

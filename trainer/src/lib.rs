@@ -1,4 +1,4 @@
-//! The trainer stage: learns from the shards of a generation and publishes the next model.
+//! The trainer stage: trains on the shards of a generation and publishes the next model.
 //!
 //! The cast: the [`Driver`] makes one model after the other. It finds the step to resume from (`resume`) and reads
 //! the examples in their order (`dataset`). [`net::Trainer`] takes them batch by batch (`generation`); losses go to `journal` and
@@ -55,7 +55,7 @@ pub enum Progress {
         /// How long it has waited.
         time: Duration,
     },
-    /// It has learned from a batch.
+    /// It has trained on a batch.
     Step {
         /// The number of the model to be.
         generation: u32,
@@ -70,7 +70,7 @@ pub enum Progress {
         /// What the batch cost.
         losses: Losses,
     },
-    /// It has measured the finished model on games that are never learned from.
+    /// It has measured the finished model on games that are never trained on.
     Holdout {
         /// The number of the model.
         generation: u32,

@@ -1,11 +1,11 @@
-//! Batches that are read while others are learned from.
+//! Batches that are read while others are trained on.
 
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
 use record::Example;
 
-/// Batches that are kept ready: reading is quicker than learning, and now and then a part has to be opened.
+/// Batches that are kept ready: reading is faster than training, and at times a part has to be opened.
 const READY: usize = 4;
 
 /// A source of batches, on a thread of its own, a few batches ahead.

@@ -1,6 +1,6 @@
 //! Human games that every model of a run is measured on, as in Minigo's figure 3.
 //!
-//! They are not what the run learns from, so they tell its models apart on one scale, which its own games, that grow with it,
+//! They are not what the run trains on, so they tell its models apart on one scale, which its own games, that grow with it,
 //! cannot.
 
 use std::collections::HashSet;
@@ -72,7 +72,7 @@ impl Reference {
         self.left_out
     }
 
-    /// Whether the first model of a run has learned from these games, so that they tell less than they seem to.
+    /// Whether the first model of a run has trained on these games, so that they tell less than they seem to.
     ///
     /// # Errors
     /// A store that cannot be read.

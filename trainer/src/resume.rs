@@ -3,11 +3,11 @@
 //! A generation ends with two publications, the checkpoint first and then the model, and the checkpoint says how far
 //! its generation is. So there are three states to be found in, whenever the process was killed:
 //!
-//! - the checkpoint is in the midst of the generation that is wanted: go on with its next batch;
+//! - the checkpoint is in the midst of the generation that is wanted: continue with its next batch;
 //! - the checkpoint has finished it, and the model is not there: publish the weights, without another step;
 //! - the checkpoint has finished the generation before, and its model is there: begin.
 //!
-//! No batch is learned from twice or left out. Were the model published first, a kill between the two would leave a
+//! No batch is trained on twice or left out. Were the model published first, a kill between the two would leave a
 //! model without its momentum, and the generation would have to be trained again to get it.
 //!
 //! Where the next model has a larger network than the last (`train.grow`), it begins with the weights of that, grown, and with the
@@ -37,7 +37,7 @@ const PROGRESS: &str = "progress.toml";
 pub(crate) struct Progress {
     /// The number of the model being trained.
     pub(crate) generation: u32,
-    /// Batches of its shards that were learned from.
+    /// Batches of its shards that were trained on.
     pub(crate) batches: usize,
     /// Whether that was all of them.
     pub(crate) finished: bool,

@@ -1,4 +1,4 @@
-//! Human games, to learn from.
+//! Human games, for training.
 
 use std::collections::HashSet;
 
@@ -15,12 +15,12 @@ use crate::TrainerError;
 /// A collection may have so many bytes: about a million games.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Games that are learned from, and games that are not.
+/// Games for training, and games that are not.
 #[derive(Debug)]
 pub struct HumanGames {
     learned: Vec<GameRecord>,
     unseen: Vec<GameRecord>,
-    /// Game and turn of every position of the games that are learned from.
+    /// Game and turn of every position of the games for training.
     positions: Vec<(u32, u16)>,
     /// Records of no use, with the reasons.
     left_out: Vec<String>,
@@ -72,7 +72,7 @@ impl HumanGames {
         Ok(people)
     }
 
-    /// Games that are learned from.
+    /// Games for training.
     pub fn games(&self) -> usize {
         self.learned.len()
     }
@@ -82,7 +82,7 @@ impl HumanGames {
         self.positions.len()
     }
 
-    /// Games that are not learned from.
+    /// Games that are not trained on.
     pub fn unseen_games(&self) -> usize {
         self.unseen.len()
     }
@@ -97,12 +97,12 @@ impl HumanGames {
         &self.sources
     }
 
-    /// Positions of games that are not learned from, spread evenly over all of them, `most` at most.
+    /// Positions of games that are not trained on, spread evenly over all of them, `most` at most.
     pub(crate) fn unseen(&self, most: usize) -> Result<Vec<Example>, RecordError> {
         spread(&self.unseen, most)
     }
 
-    /// The best value for Black that does not look at the board: the mean outcome of the positions that are learned from.
+    /// The best value for Black that does not look at the board: the mean outcome of the positions for training.
     pub(crate) fn mean_outcome(&self) -> f32 {
         let sum: f64 = self.learned.iter().map(|game| f64::from(game.outcome.as_i8()) * game.turns.len() as f64).sum();
         (sum / self.positions.len() as f64) as f32
@@ -141,7 +141,7 @@ impl<'a> Order<'a> {
         Order { people, seed, round: 0, order: order(people.positions.len(), seed, 0) }
     }
 
-    /// The batch that is learned from in this step, from 0: so many positions, which follow those of the step before.
+    /// The batch that is trained on in this step, from 0: so many positions, which follow those of the step before.
     pub(crate) fn batch(&mut self, step: u64, size: usize) -> Result<Vec<Example>, RecordError> {
         let first = step * size as u64;
         (first..first + size as u64).map(|place| self.example(place)).collect()

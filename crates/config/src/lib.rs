@@ -1,4 +1,4 @@
-//! The configuration of a run: everything that affects learning, in one TOML file per run.
+//! The configuration of a run: everything that affects training, in one TOML file per run.
 //!
 //! `configs/base.toml` has every key; other files say `extends = "base.toml"` and hold only what differs
 //! ([`RunConfig::load`]). A resolved configuration is complete: nothing has a hidden default, and unknown keys are errors. The store

@@ -24,7 +24,7 @@ pub struct RootMove {
 }
 
 impl Search {
-    /// What the whole numbers of an improved policy sum to: as fine as the 800 visits whose shares AlphaZero learned from.
+    /// What the whole numbers of an improved policy sum to: as fine as the 800 visits whose shares AlphaZero trained on.
     pub const SHARES: u32 = 1024;
 
     /// Visits of the root's children, inherited ones included.
@@ -113,10 +113,10 @@ impl Search {
         })
     }
 
-    /// The policy to learn, as whole numbers in proportion to it, in the order of the edges; none of them is 0.
+    /// The policy target, as whole numbers in proportion to it, in the order of the edges; none of them is 0.
     ///
     /// PUCT: the visits; pruned ones where the exploration of this move prunes its target. Gumbel: there the visits
-    /// say which moves were sampled and not how good they are, and what is to be learned needs the values of all
+    /// say which moves were sampled and not how good they are, and the policy target needs the values of all
     /// moves; so this is the improved policy itself, in shares of [`Search::SHARES`].
     ///
     /// # Panics

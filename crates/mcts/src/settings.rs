@@ -10,7 +10,7 @@ pub struct Settings {
     pub algorithm: Algorithm,
     /// Value of an edge before its first visit; PUCT only.
     pub q_init: QInit,
-    /// What becomes of that value afterwards; PUCT only.
+    /// Use of that value after the first visit; PUCT only.
     pub first_play: FirstPlay,
     /// c_base of the exploration factor, in visits; PUCT only.
     pub c_puct_base: f32,
@@ -51,7 +51,7 @@ pub struct Gumbel {
     pub c_scale: f32,
 }
 
-/// What becomes of the value that an edge starts with.
+/// Use of the initial value of an edge after its first visit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FirstPlay {
     /// It stays in the mean as one virtual visit (Minigo): Q = (init + W)/(1 + N).

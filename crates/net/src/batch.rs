@@ -1,4 +1,4 @@
-//! Examples as the numbers a tower learns from.
+//! Batches of examples as tensors.
 
 use go::Symmetry;
 use record::Example;
@@ -17,7 +17,7 @@ pub(crate) struct Batch {
     pub(crate) outcomes: Vec<f32>,
     /// Root values of the search for the side to move.
     pub(crate) searches: Vec<f32>,
-    /// One a point: 1 the mover's in the end, 0 the opponent's, ½ neutral; empty where it is not learned.
+    /// One a point: 1 the mover's in the end, 0 the opponent's, ½ neutral; empty without the head.
     pub(crate) ownership: Vec<f32>,
     /// By position: whether that is known, 1 or 0.
     pub(crate) ownership_known: Vec<f32>,
@@ -33,7 +33,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// Encodes examples, each seen through its symmetry.
+    /// Encodes examples, each under its symmetry.
     pub(crate) fn encode(
         Shape { size, inputs, .. }: Shape,
         examples: &[Example],

@@ -32,7 +32,7 @@ impl TrainBench {
         Ok(TrainBench { trainer, parts })
     }
 
-    /// Learns from the batch.
+    /// Trains on the batch.
     ///
     /// # Errors
     /// The device fails.

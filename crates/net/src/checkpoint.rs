@@ -1,9 +1,9 @@
-//! A trainer at rest: everything it needs to go on as if it had never stopped.
+//! The state of a trainer, which resumes from it as if it had never stopped.
 //!
-//! A safetensors file like that of [`Weights`]: the weights under their own names; under `momentum.` and its name what the
-//! optimiser keeps of every learned tensor, and under `squares.` what Adam does; under `average.` the running mean of the
-//! weights where there is one, and under `settled.` the whole network that is to be published instead; and in the metadata
-//! the shape, the steps, the samples and the digest of the configuration. The generator needs no room: see [`Trainer`].
+//! A safetensors file like that of [`Weights`]: the weights under their own names; under `momentum.` and its name the
+//! optimiser's state of every trained tensor, and under `squares.` that of Adam. `average.` has the exponential moving average
+//! of the weights where there is one, and `settled.` the whole network that is published instead. The metadata has the shape,
+//! the steps, the samples and the digest of the configuration. The generator has no state in the file: see [`Trainer`].
 
 use std::collections::BTreeMap;
 
@@ -115,7 +115,7 @@ impl Trainer {
     }
 }
 
-/// The numbers of learned tensors by their names; none of no tensors.
+/// The numbers of trained tensors by their names; none of no tensors.
 fn read(learned: &[TensorSpec], tensors: &[Tensor]) -> Result<BTreeMap<String, Vec<f32>>, NetError> {
     learned.iter().zip(tensors).map(|(spec, tensor)| Ok((spec.name.clone(), numbers(tensor)?))).collect()
 }

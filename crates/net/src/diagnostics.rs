@@ -5,7 +5,7 @@ use tch::Tensor;
 use crate::optimizer::update;
 use crate::{NetError, Trainer};
 
-/// How one learned tensor is.
+/// How one trained tensor is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TensorDiagnostics {
     /// Its name, as in the file of weights.
@@ -17,7 +17,7 @@ pub struct TensorDiagnostics {
 }
 
 impl Trainer {
-    /// How every learned tensor is after the last step.
+    /// How every trained tensor is after the last step.
     ///
     /// # Errors
     /// The device fails.

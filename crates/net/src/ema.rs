@@ -1,4 +1,4 @@
-//! The running mean of the weights: what is published instead of them where that is configured.
+//! The exponential moving average of the weights: what is published instead of them where that is configured.
 //!
 //! A mean of weights is better than the last of them, which jumps about with every batch. But its batch norms know nothing
 //! of what its convolutions answer: a mean of statistics is not the statistics of the mean. So they are measured anew.
@@ -8,7 +8,7 @@ use tch::Tensor;
 use crate::NetError;
 use crate::tower::Tower;
 
-/// The mean of every learned tensor, in the order of [`Tower::learned`].
+/// The mean of every trained tensor, in the order of [`Tower::learned`].
 pub(crate) struct Ema {
     pub(crate) tensors: Vec<Tensor>,
 }

@@ -16,7 +16,7 @@ pub enum NetError {
     /// Bytes that are no safetensors file, or not all of one.
     #[error("not a whole safetensors file: {0}")]
     NotSafetensors(String),
-    /// A safetensors file of someone else.
+    /// A safetensors file of another program.
     #[error("a safetensors file without the \"{key}\" metadata that says what it holds")]
     NoHeader {
         /// Key of the metadata.
@@ -130,7 +130,7 @@ pub enum NetError {
         /// What is wrong.
         problem: String,
     },
-    /// Nothing to learn from or to measure.
+    /// No examples for training or evaluation.
     #[error("no examples")]
     NoExamples,
     /// Training went astray.

@@ -74,7 +74,7 @@ impl Inputs {
         self.written() * size.area()
     }
 
-    /// Writes the position that a game with this komi is in, seen through a symmetry.
+    /// Writes the position that a game with this komi is in, under a symmetry.
     ///
     /// # Panics
     /// When `planes` has not [`Inputs::len`] bytes for the game's board.
@@ -88,7 +88,7 @@ impl Inputs {
         }
     }
 
-    /// Writes the position of an example, seen through a symmetry.
+    /// Writes the position of an example, under a symmetry.
     ///
     /// # Errors
     /// The boards of the example cannot be rebuilt.

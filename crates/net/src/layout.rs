@@ -29,7 +29,7 @@ pub(crate) enum Role {
     Scale,
     /// Shift of a batch norm.
     Shift,
-    /// Running mean of a batch norm: follows the data, not the gradient.
+    /// Running statistics of a batch norm: follows the data, not the gradient.
     Mean,
     /// Running variance of a batch norm.
     Variance,
@@ -65,7 +65,7 @@ impl Shape {
         2 * (convolutions + dense) as u64
     }
 
-    /// Numbers that are learned.
+    /// Trained numbers.
     pub fn parameters(&self) -> usize {
         let learned = self.tensors().into_iter().filter(|tensor| tensor.role.is_learned());
         learned.map(|tensor| tensor.len()).sum()
@@ -137,7 +137,7 @@ impl Shape {
         layers
     }
 
-    /// The layers of the heads that are for learning only.
+    /// The layers of the heads that are for training only.
     fn lessons(&self) -> Vec<DenseSpec> {
         let mut layers = Vec::new();
         if self.score {
@@ -188,7 +188,7 @@ fn add_norm(name: &str, channels: usize, has_scale: bool, add: &mut impl FnMut(S
 }
 
 impl Unit {
-    /// Whether the batch norm learns a scale and a shift. Those of the heads do not, as in Minigo: a head is one or two
+    /// Whether the batch norm has a scale and a shift. Those of the heads do not, as in Minigo: a head is one or two
     /// planes, whose first values are noise to the layers behind, and training would sooner shift the whole plane below
     /// the ReLU, where nothing is learned any more, than make sense of it.
     pub(crate) fn has_scale(&self) -> bool {

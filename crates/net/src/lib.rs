@@ -1,4 +1,4 @@
-//! The network: what it sees, how it answers, how it learns.
+//! The network: planes, inference and training.
 //!
 //! The cast: [`Inputs`] turn a position into numbers, the same way for playing and for training. [`Weights`] are a
 //! network at rest, as numbers and as a file that opens with nothing else. A [`Model`] puts them on a device for

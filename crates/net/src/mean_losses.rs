@@ -11,9 +11,9 @@ pub struct Losses {
     /// not learned.
     pub ownership: f32,
     /// What the answered score costs: half the square of the error in points by the side of the board, or of an error above
-    /// 1 its size less ½ (Huber); 0 where it is not learned.
+    /// 1 its size less ½ (Huber); 0 without the head.
     pub score: f32,
-    /// Cross-entropy of the answered policy of the opponent against the move it played; 0 where it is not learned.
+    /// Cross-entropy of the answered policy of the opponent against the move it played; 0 without the head.
     pub opponent: f32,
     /// The penalty λ‖w‖²/2 on the weights.
     pub l2: f32,

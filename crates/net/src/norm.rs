@@ -75,7 +75,7 @@ impl Norm {
     }
 }
 
-/// The scale or shift of a norm that learns none.
+/// The scale or shift of a norm without one.
 pub(crate) fn constant(value: f64, channels: usize, options: TensorOptions) -> Result<Tensor, NetError> {
     Ok(Tensor::f_full(channels as i64, value, (options.exact(), options.device))?)
 }

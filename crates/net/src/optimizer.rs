@@ -10,7 +10,7 @@ use crate::tower::Tower;
 /// Added to the root of Adam's second moment, as in its paper.
 const EPSILON: f64 = 1e-8;
 
-/// What an optimiser remembers of every learned tensor, in the order of [`Tower::learned`].
+/// What an optimiser remembers of every trained tensor, in the order of [`Tower::learned`].
 pub(crate) struct Optimizer {
     /// Velocities of gradient descent, or Adam's means of gradients.
     pub(crate) momentum: Vec<Tensor>,
@@ -46,7 +46,7 @@ impl Optimizer {
         Ok(Optimizer { momentum, squares })
     }
 
-    /// Changes the learned tensors by their gradients.
+    /// Changes the trained tensors by their gradients.
     pub(crate) fn step(&mut self, tower: &Tower, gradients: &[Tensor], size: StepSize) -> Result<(), NetError> {
         let _no_gradients = tch::no_grad_guard();
         let learned = tower.learned().zip(gradients).zip(&mut self.momentum);

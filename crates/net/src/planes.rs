@@ -30,7 +30,7 @@ pub(crate) fn names() -> Vec<String> {
     boards.chain(["Black", "White"].map(|color| format!("{color} to move"))).collect()
 }
 
-/// Writes the position that a game is in, seen through a symmetry.
+/// Writes the position that a game is in, under a symmetry.
 ///
 /// # Panics
 /// When `planes` has not [`len`] numbers for the game's board.
@@ -39,7 +39,7 @@ pub fn of_game(game: &Game, symmetry: Symmetry, planes: &mut [u8]) {
     write(game.size(), boards, game.to_move(), symmetry, planes);
 }
 
-/// Writes the position of an example, seen through a symmetry.
+/// Writes the position of an example, under a symmetry.
 ///
 /// # Errors
 /// The boards of the example cannot be rebuilt.

@@ -26,7 +26,7 @@ const SEED: u64 = 1;
 const BATCH: usize = 16;
 
 impl Weights {
-    /// These weights with scales that suit some examples, each seen through a symmetry, or, without examples, the network's
+    /// These weights with scales that suit some examples, each under a symmetry, or, without examples, the network's
     /// own games.
     ///
     /// # Errors

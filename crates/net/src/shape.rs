@@ -183,7 +183,7 @@ impl Shape {
         })
     }
 
-    /// The same network without what only helps it learn.
+    /// The same network without auxiliary heads.
     pub fn in_play(self) -> Shape {
         Shape { ownership: false, score: false, opponent: false, ..self }
     }

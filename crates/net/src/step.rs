@@ -1,4 +1,4 @@
-//! What a part of a batch teaches.
+//! The gradient of a part of a batch.
 
 use go::Symmetry;
 use record::Example;
@@ -12,7 +12,7 @@ use crate::norm::Statistics;
 use crate::tower::{Tower, numbers};
 use crate::{NetError, TrainConfig};
 
-/// What a part of a batch has taught.
+/// The gradient of a part of a batch.
 pub(crate) struct MicroBatchResult {
     /// The weight of its examples.
     pub(crate) weight: f64,
@@ -23,7 +23,7 @@ pub(crate) struct MicroBatchResult {
     pub(crate) statistics: Vec<Statistics>,
 }
 
-/// Learns from some examples, which are so large a share of the weight of a batch.
+/// Trains on some examples, which are so large a share of the weight of a batch.
 pub(crate) fn learn(
     tower: &Tower,
     train_config: &TrainConfig,
@@ -37,7 +37,7 @@ pub(crate) fn learn(
     Ok(MicroBatchResult { weight, losses, gradients: taught.gradients, statistics: taught.statistics })
 }
 
-/// What an encoded part of a batch has taught, its losses not yet read.
+/// The gradient of an encoded part of a batch, its losses not yet read.
 pub(crate) struct Taught {
     loss: Loss,
     pub(crate) gradients: Vec<Tensor>,

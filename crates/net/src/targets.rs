@@ -1,4 +1,4 @@
-//! What a network learns of a position: where the search went, and how the game ends.
+//! Targets of a position: where the search went, and how the game ends.
 
 use config::PolicyTarget;
 use go::{Game, Position, Symmetry};
@@ -15,7 +15,7 @@ pub(crate) const ILLEGAL: f32 = -1e9;
 pub struct Targets {
     /// Turns at the start of a game whose moves were drawn from the visits and not picked.
     pub choice_moves: usize,
-    /// What becomes of visits.
+    /// The policy target from visits.
     pub policy: PolicyTarget,
     /// Exponent of visits that are squashed.
     pub policy_exponent: f32,
@@ -23,9 +23,9 @@ pub struct Targets {
     pub outcome_fraction: f32,
     /// Whether illegal moves take no part in the policy loss.
     pub mask_illegal: bool,
-    /// Whether it is learned whose each point is in the end.
+    /// Whether there is an ownership target.
     pub ownership: bool,
-    /// Whether the opponent's answer is learned.
+    /// Whether there is a target for the opponent's next move.
     pub opponent: bool,
 }
 

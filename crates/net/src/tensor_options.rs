@@ -20,7 +20,7 @@ pub(crate) struct TensorOptions {
 }
 
 impl TensorOptions {
-    /// The type of what is not rounded: weights, statistics and answers while learning.
+    /// The type of what is not rounded: weights, statistics and outputs in training.
     pub(crate) fn exact(self) -> Kind {
         if self.kind == Kind::Double { Kind::Double } else { Kind::Float }
     }

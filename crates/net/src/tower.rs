@@ -50,11 +50,11 @@ pub(crate) struct Answers {
     pub(crate) values: Tensor,
     /// Logits of its winning, drawing and losing, one row a position, where the value comes of these.
     pub(crate) value_logits: Option<Tensor>,
-    /// As `logits`, of the opponent's next move, where the network learns it.
+    /// As `logits`, of the opponent's next move, if the network has the head.
     pub(crate) opponent: Option<Tensor>,
-    /// Logits of the points' being the mover's in the end, one row a position, where the network learns them.
+    /// Logits of the points' being the mover's in the end, one row a position, if the network has the head.
     pub(crate) ownership: Option<Tensor>,
-    /// The mover's margin in points by the side of the board, one a position, where the network learns it.
+    /// The mover's margin in points by the side of the board, one a position, if the network has the head.
     pub(crate) scores: Option<Tensor>,
     /// What the batch norms have seen, from the input on, when training.
     pub(crate) statistics: Vec<Statistics>,

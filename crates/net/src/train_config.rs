@@ -2,18 +2,18 @@
 
 use crate::{Device, Precision, Targets};
 
-/// How a network learns: what belongs to the run.
+/// Training configuration: what belongs to the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainConfig {
     /// Optimiser and losses.
     pub train: config::Train,
-    /// What is learned.
+    /// Targets.
     pub targets: Targets,
     /// Where the randomness of training starts.
     pub seed: u64,
 }
 
-/// Where a network learns: what belongs to the machine.
+/// Training device: what belongs to the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TrainDevice {
     /// Where the network is.

@@ -1,4 +1,4 @@
-//! Learning from examples.
+//! Training on examples.
 
 use std::ops::Range;
 
@@ -21,14 +21,14 @@ use crate::threads::single;
 use crate::tower::{Format, Tower};
 use crate::{Calibration, Measured, NetError, Shape, TrainConfig, TrainDevice, Weights};
 
-/// A network that learns.
+/// A network in training.
 ///
 /// A step is a function of the weights, the momentum, the examples, the seed and the number of the step: the generator
 /// that draws the symmetries starts anew at each step from the last two. So nothing else is to be kept for going on.
 pub struct Trainer {
     pub(crate) tower: Tower,
     pub(crate) optimizer: Optimizer,
-    /// The running mean of the weights, where it is published.
+    /// The exponential moving average of the weights, where it is published.
     pub(crate) average: Option<Ema>,
     /// The mean with statistics of its own, after [`Trainer::recalibrate_batch_norm`] and until the next step.
     pub(crate) settled: Option<Tower>,
@@ -40,7 +40,7 @@ pub struct Trainer {
     pub(crate) train_device: TrainDevice,
     /// Optimiser steps taken since the run began.
     pub(crate) step: u64,
-    /// Examples learned from since the start, counting repetitions.
+    /// Examples trained on since the start, counting repetitions.
     pub(crate) samples: u64,
 }
 
@@ -72,7 +72,7 @@ impl Trainer {
         })
     }
 
-    /// Learns from a batch, and says what it cost before.
+    /// Trains on a batch, and says what it cost before.
     ///
     /// # Errors
     /// Examples that make no batch, or a loss that is no number: then the weights are useless from this step on.
@@ -113,7 +113,7 @@ impl Trainer {
     }
 
     /// Makes the network ready to be published and measured. Where that is the mean of the weights, its batch norms are
-    /// measured on `examples`, each seen through a symmetry as in training; else there is nothing to do.
+    /// measured on `examples`, each under a symmetry as in training; else there is nothing to do.
     ///
     /// # Errors
     /// Examples that make no batch.
@@ -132,8 +132,8 @@ impl Trainer {
         Ok(())
     }
 
-    /// What examples cost, without learning from them: as they are, batch norms as in play. It is the settled network that
-    /// is asked, if [`Trainer::recalibrate_batch_norm`] has come after the last step.
+    /// Losses of examples without augmentation and training, with batch norms as in play. Uses the network with re-estimated batch
+    /// norms if [`Trainer::recalibrate_batch_norm`] came after the last step.
     ///
     /// # Errors
     /// Examples that make no batch.
@@ -195,7 +195,7 @@ impl Trainer {
         self.step
     }
 
-    /// Examples learned from since [`Trainer::new`], by restored trainers too; repetitions count.
+    /// Examples trained on since [`Trainer::new`], by restored trainers too; repetitions count.
     pub fn samples(&self) -> u64 {
         self.samples
     }
@@ -210,7 +210,7 @@ impl Trainer {
         StepSize::new(&self.train_config.train, self.rate(), self.warmth)
     }
 
-    /// The values of examples seen through a symmetry, by the network that is measured.
+    /// The values of examples under a symmetry, by the network that is measured.
     pub(crate) fn values(&self, examples: &[Example], symmetry: Symmetry) -> Result<Tensor, NetError> {
         single();
         let _no_gradients = tch::no_grad_guard();

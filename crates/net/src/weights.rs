@@ -130,7 +130,7 @@ impl Weights {
         file::write(VERSION, &header, self.named(&specs))
     }
 
-    /// The same network without what only helps it learn.
+    /// The same network without auxiliary heads.
     pub fn in_play(&self) -> Weights {
         let shape = self.shape.in_play();
         let kept = |spec: TensorSpec| (spec.name.clone(), self.tensors[&spec.name].clone());

@@ -11,7 +11,7 @@ const BOARDS: usize = 8;
 
 /// Remembers evaluations, so that an equal request is ready at once.
 ///
-/// Requests are equal when the network's input is: the last eight boards as seen through the symmetry, the player to move,
+/// Requests are equal when the network's input is: the last eight boards under the symmetry, the player to move,
 /// and komi. Policies are kept as the network gives them, and turned back for each request. So a cached evaluation is the one
 /// that a network would give, bit for bit, and a cache changes no game. Evaluators that depend on more of the draw than its
 /// symmetry must not be cached. An evaluation that is added replaces what its slot held.

@@ -23,7 +23,7 @@ pub trait ExternalPlayer: fmt::Debug {
 pub enum Response {
     /// It plays this.
     Move(Move),
-    /// It gives up.
+    /// It resigns.
     Resign,
     /// Black's area minus White's after komi, as it counts; `None` when it does not count.
     Score(Option<f32>),

@@ -45,7 +45,7 @@ pub struct MatchSpec {
     opening: u64,
     opening_moves: usize,
     move_limit: usize,
-    /// A model gives up when its root value is below this.
+    /// A model resigns when its root value is below this.
     resign_below: f32,
     /// How the referee counts.
     scoring: Scoring,
@@ -145,7 +145,7 @@ enum Asked {
     Done,
 }
 
-/// A game that came to nothing.
+/// A game that was void.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Void {
     /// Its number among those of its two players.
@@ -252,7 +252,7 @@ impl Match {
         Some(Ok(()))
     }
 
-    /// The end of the game, once everybody is heard.
+    /// The end of the game, after all responses.
     fn close(&mut self) -> Option<Result<Finish, Void>> {
         let ending = self.ending?;
         if let Some(margin) = ending.passed_out()

@@ -35,7 +35,7 @@ pub struct SearchDriver {
 }
 
 impl SearchDriver {
-    /// A driver for the position that `game` is in. With an `exploration` it searches to learn, without one to win.
+    /// A driver for the position that `game` is in. With an `exploration` it searches for self-play, without one to win.
     pub fn new(game: Game, settings: Settings, budget: Budget, exploration: Option<Exploration>) -> SearchDriver {
         let search = Search::new(game, settings);
         SearchDriver {

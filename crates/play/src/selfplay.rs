@@ -1,4 +1,4 @@
-//! A game of a model against itself, played to learn from.
+//! A game of a model against itself, played for training.
 
 use config::{ModelConfig, ModelId, RunConfig};
 use go::{Color, Game, Move};
@@ -115,7 +115,7 @@ impl Selfplay {
         Selfplay { rng, driver, plan, turns, takeovers: Vec::new(), would_resign: None, spec }
     }
 
-    /// Lets another model go on with the game, or the same one in another process. It searches the present move from the
+    /// Lets another model continue the game, or the same one in another process. It searches the present move from the
     /// beginning, as a new game, with random numbers that the seed of the game and the turn give: each move is
     /// one model's, and the game still follows from its models and its seed.
     pub fn take_over(&mut self, model: &str) {
@@ -128,7 +128,7 @@ impl Selfplay {
         self.takeovers.push(Takeover { turn, model: model.to_owned() });
     }
 
-    /// The game as it stands, for another process to [go on with](Selfplay::resume): its end means nothing.
+    /// The game as it stands, for another process to [resume](Selfplay::resume): its end means nothing.
     pub fn record(&self) -> GameRecord {
         self.spec.header.unfinished(self.turns.clone(), self.takeovers.clone(), self.spec.threshold, self.would_resign)
     }

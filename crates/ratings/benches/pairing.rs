@@ -37,7 +37,7 @@ struct Way {
 
 #[derive(Clone, Copy)]
 enum Choose {
-    /// By what games teach.
+    /// By information.
     Informed(Objective),
     /// Any two players.
     Random,
@@ -112,7 +112,7 @@ fn run(way: &Way, seed: u64) -> Vec<Errors> {
     errors
 }
 
-/// A learning curve that flattens, with bumps, in Elo.
+/// A strength curve that flattens, with bumps, in Elo.
 fn strength(model: usize, rng: &mut impl Rng) -> f64 {
     let bump: f64 = StandardNormal.sample(rng);
     1500.0 * (1.0 - (-(model as f64) / 10.0).exp()) + 40.0 * bump

@@ -49,7 +49,7 @@ fn report(name: &str, fit: &dyn Fn(&PairResults) -> Ratings) {
     println!("{name:24} {all:6.1}  {steps:6.1}  {within:6.3}  {regret:6.1}");
 }
 
-/// True strengths in Elo, on a learning curve that flattens, with bumps; and the results of the run.
+/// True strengths in Elo, on a strength curve that flattens, with bumps; and the results of the run.
 fn run(seed: u64) -> (Vec<f64>, PairResults) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut strength = |model: usize| {

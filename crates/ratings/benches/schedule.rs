@@ -2,7 +2,7 @@
 //!
 //!     cargo bench -p ratings --bench schedule
 //!
-//! The learning curve is that of `experiments/0064-rating-curve-9x9/ratings.csv`, and the same with differences half as
+//! The strength curve is that of `experiments/0064-rating-curve-9x9/ratings.csv`, and the same with differences half as
 //! large again. Results: `experiments/0059-match-schedule`. Printed are means over the seeds: games; half-widths of 95 %
 //! intervals in Elo, of the ratings of models against their mean (mean and largest) and of the newest model minus the
 //! oldest; and the share of the intervals of ratings that hold the truth.

@@ -32,7 +32,7 @@ pub struct Estimate {
     pub error: f64,
 }
 
-/// The weight of a part of a mixture, beside that of the heaviest, that changes no number anybody sees.
+/// The weight of a part of a mixture, beside that of the heaviest, that changes no printed number.
 const NEGLIGIBLE: f64 = 1e-6;
 
 /// Ratings of a pool, with everything needed to compare its players.

@@ -40,7 +40,7 @@ pub enum Bound {
 }
 
 impl Leaderboard {
-    /// Everybody on one scale: that of the anchors, else the pool's, whose mean is 0.
+    /// All players on one scale: that of the anchors, else the pool's, whose mean is 0.
     ///
     /// # Errors
     /// As [`Ratings::fit`].
@@ -48,7 +48,7 @@ impl Leaderboard {
         Ratings::fit(results, prior).map(|ratings| Leaderboard::on_one_scale(ratings, anchored, prior.first_move))
     }
 
-    /// Everybody on one scale, from ratings that are on one.
+    /// All players on one scale, from ratings that are on one.
     pub fn on_one_scale(ratings: Ratings, anchored: bool, first_move: Belief) -> Leaderboard {
         let players = 0..ratings.players().len();
         let rated =

@@ -1,6 +1,6 @@
 //! Which players should meet next.
 //!
-//! [`pairs`] chooses those whose games would teach most about the [`Question`] that was asked, in an [`ExpectedCovariance`] that counts games
+//! [`pairs`] chooses those whose games would be most informative about a [`Question`], in an [`ExpectedCovariance`] that counts games
 //! without a result as if they were over.
 
 mod expected_covariance;
@@ -74,7 +74,7 @@ pub struct Choice {
 
 /// Chooses `count` pairs that may play at the same time; fewer when there are fewer than two players.
 ///
-/// Each choice counts the ones before it as if they were played. Pairs that teach about as much as the best one share
+/// Each choice counts the ones before it as if they were played. Pairs about as informative as the best one share
 /// its claim, those of near rating and distant age more than others: workers with generators of their own then do not
 /// all play the same pair. One choice in ten is drawn at random instead. The choices are a function of the
 /// arguments.
@@ -115,7 +115,7 @@ fn random(ratings: &Ratings, rng: &mut impl Rng) -> Choice {
     Choice { first, second, reason: Reason::Random { before: ratings.difference(first, second) } }
 }
 
-/// The pair whose games are expected to teach most, or one of those that teach about as much.
+/// The pair whose games are expected to be most informative, or one of those about as informative.
 fn most_instructive(question: &Question, outlook: &ExpectedCovariance, rng: &mut impl Rng) -> Choice {
     let players = question.ages.len();
     let all = (0..players).flat_map(|second| (0..second).map(move |first| (first, second)));

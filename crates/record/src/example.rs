@@ -1,4 +1,4 @@
-//! A position to learn from.
+//! A position for training.
 
 use go::{Color, Move, Position, Size, Stones};
 

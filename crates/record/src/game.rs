@@ -78,7 +78,7 @@ pub enum EndReason {
     Passes,
     /// Every point was pass-alive for one side.
     PassAlive,
-    /// A player gave up.
+    /// A player resigned.
     Resignation,
     /// The move limit was reached and the board counted as it stood.
     MoveLimit,
@@ -171,7 +171,7 @@ impl GameRecord {
     /// The example of one turn, from 0, without its area, which takes the whole game to know.
     ///
     /// # Errors
-    /// A turn that is not to be learned from, or what [`GameRecord::examples`] says of the turns up to it.
+    /// A turn without an example, or what [`GameRecord::examples`] says of the turns up to it.
     pub fn example(&self, turn: usize) -> Result<Example, RecordError> {
         let fail = |problem| RecordError::Game { game: self.id, turn, problem };
         let played = self.turns.get(turn).filter(|played| played.is_example());

@@ -11,7 +11,7 @@
 //! A [`Converter`] makes records of games that people played.
 //!
 //! Values are for Black everywhere: +1 is a sure win for Black, -1 for White. Raw facts are recorded (visits, not
-//! policies; outcome and search value, not a mixture); what a network learns from them is the trainer's business.
+//! policies; outcome and search value, not a mixture); targets are the trainer's business.
 
 mod annotations;
 mod batch;

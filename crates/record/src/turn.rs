@@ -22,7 +22,7 @@ pub struct Turn {
     /// PUCT: the visits of the root's moves after the search, inherited ones included; where the run prunes its policy
     /// target these are the pruned visits, and the raw ones are not kept. Gumbel: there visits say which moves were
     /// sampled and not how good they are, so these are the improved policy of all moves considered, in 1,024ths: as fine as
-    /// what AlphaZero learned from, which were 800 visits.
+    /// what AlphaZero trained on, which were 800 visits.
     pub visits: Vec<(u16, u32)>,
     /// Mean value of the search at the root, for Black, -1 to 1.
     pub root_value: f32,
@@ -44,7 +44,7 @@ pub struct Turn {
 pub enum SearchKind {
     /// It was given, as in the opening of a match.
     Given,
-    /// A search with the full budget, to learn from.
+    /// A search with the full budget, for training.
     Full,
     /// A search with the small budget of playout-cap randomisation, without an example.
     Fast,
@@ -110,7 +110,7 @@ impl Turn {
         self.kind.is_searched()
     }
 
-    /// Whether a network is to learn from this turn.
+    /// Whether this turn yields an example.
     pub fn is_example(&self) -> bool {
         self.weight > 0.0
     }

@@ -117,7 +117,7 @@ impl Claims {
         Ok(true)
     }
 
-    /// The games are played, or given up.
+    /// The games are finished or discarded.
     ///
     /// # Errors
     /// A store that cannot be written.

@@ -138,7 +138,7 @@ impl StoreError {
         matches!(self, StoreError::Refused { .. })
     }
 
-    /// Whether a single file is at fault, so that a reader of many may list it and go on with the others.
+    /// Whether a single file is at fault, so that a reader of many may list it and continue with the others.
     pub fn is_damage(&self) -> bool {
         matches!(self, StoreError::Damaged { .. } | StoreError::NotFound { .. } | StoreError::Deleted { .. })
     }

@@ -27,7 +27,7 @@ const BY: &str = "by";
 const TOML: &str = "toml";
 const TAKEN: &str = "taken.toml";
 
-/// Games that were left, and are the taker's to go on with.
+/// Games that were left, for the taker to resume.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenGames {
     /// Their file: the number of the model that began them, and the worker.
@@ -71,7 +71,7 @@ impl InProgress {
         InProgress { at, games, quarantine }
     }
 
-    /// Keeps games that one worker began with one model, for any worker to go on with.
+    /// Keeps games that one worker began with one model, for any worker to resume.
     ///
     /// # Errors
     /// A store that cannot be written, or a worker whose name cannot be that of a file.

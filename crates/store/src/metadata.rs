@@ -2,7 +2,7 @@
 //!
 //! Unlike a run's configuration, which a person types and in which an unknown key is a mistake, these are written by
 //! programs and never change. So a reader lets keys pass that a later program added, and refuses only a later
-//! `format`, which means that the old keys no longer mean what they did.
+//! `format`, which means that the old keys have another meaning.
 
 use bytes::Bytes;
 use object_store::path::Path;

@@ -291,7 +291,7 @@ impl Store {
         self.0.location.prefix.parts().chain(path.parts()).collect()
     }
 
-    /// Does what is asked, and again after a while when something passing was in the way.
+    /// Runs an operation, and retries it with back-off after a transient error.
     ///
     /// So every request must be one that may be made twice. A put is: what is there is then compared with what was to be
     /// put.

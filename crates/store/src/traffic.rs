@@ -23,12 +23,12 @@ impl Operation {
         }
     }
 
-    /// It was asked, for the first time or again.
+    /// A request was sent, for the first time or again.
     pub(crate) fn asked(self) {
         counter!("tengen_store_requests_total", "operation" => self.name()).increment(1);
     }
 
-    /// Something passing was in the way, and it is asked again.
+    /// A transient error occurred, and the request is retried.
     pub(crate) fn again(self) {
         counter!("tengen_store_retries_total", "operation" => self.name()).increment(1);
     }

@@ -1,6 +1,6 @@
 //! `tengen study depth`: how deep searches go, by what a move is worth before its first visit.
 //!
-//! Positions come from games that the model plays against itself as it does to learn, one from each game. Each is
+//! Positions come from games that the model plays against itself as in self-play, one from each game. Each is
 //! searched once with every rule, without noise.
 
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Positions to look at, from games that a model plays against itself as it does to learn.
+//! Positions to look at, from games that a model plays against itself as in self-play.
 
 use std::ops::ControlFlow;
 

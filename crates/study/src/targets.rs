@@ -145,7 +145,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the games of its run are given up now: what is decided is not what a run learns from.
+/// Where the games of its run are given up now: what is decided is not what a run trains on.
 fn threshold(models: &Models, id: &ModelId) -> anyhow::Result<Option<f32>> {
     match id {
         ModelId::Trained { run, .. } => Ok(models.run(run)?.resign().newest()?.map(|resign| resign.threshold)),

@@ -14,7 +14,7 @@ use store::Claim;
 use super::Arena;
 use crate::{EvaluatorError, Progress, monitor};
 
-/// What was claimed this long ago is not being played any more.
+/// What was claimed longer ago than this is not being played any more.
 pub(super) const CLAIM_LASTS: Duration = Duration::from_secs(1800);
 
 /// Pairs that are drawn before it is believed that none is free: all have a retired model, or others are playing them.
@@ -34,7 +34,7 @@ pub struct Proposal {
 }
 
 impl Arena {
-    /// The pair that would teach most, of the run's models, `random`, the programs of this place, and everybody who has played;
+    /// The most informative pair of the run's models, `random`, the programs of this place, and every player with results;
     /// `None` when there are not two.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Arena {
         let in_flight = self.in_flight(&results)?;
         let hidden = self.rated.hidden_players(&results)?;
         let is_retired = |player: usize| hidden[player];
-        // Nothing is learned for what it costs; random choices do not look at the cost and are drawn again.
+        // The cost is not considered; random choices do not look at the cost and are drawn again.
         let players: Vec<Option<PlayerId>> = results.players().iter().map(|name| name.parse().ok()).collect();
         let seconds = |player: usize| self.pace.of(players[player].as_ref());
         // What others are playing is left to them, as long as there is another pair.

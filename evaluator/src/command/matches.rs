@@ -1,4 +1,4 @@
-//! Matches: of a pair, of the pairs that teach most, of all models.
+//! Matches: of a pair, of the pairs that are most informative, of all models.
 
 use std::time::Duration;
 

@@ -13,7 +13,7 @@ use store::ResignThreshold;
 pub struct Facts {
     /// What the run is.
     pub run: RunFacts,
-    /// Everybody who has played a match, strongest first: `ratings/`, newest file. Hidden models are left out.
+    /// Every player of a match, strongest first: `ratings/`, newest file. Hidden models are left out.
     pub players: Vec<Player>,
     /// Who beat whom: `matches/`.
     pub pairings: Vec<Pairing>,

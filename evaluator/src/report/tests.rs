@@ -14,7 +14,7 @@ use store::{ResignThreshold, Store};
 use super::*;
 use crate::{Arena, Resources};
 
-/// A store with a run in which models played, met and learned a little.
+/// A store with a run in which models played, met and were trained a little.
 fn arena() -> Arena {
     let store = Store::in_memory().expect("there is memory");
     let run = store.run(&"tiny".parse().expect("a name"));

@@ -203,7 +203,7 @@ impl Audit<'_> {
     }
 }
 
-/// Whether these are the rows of the turns of a game that are to be learned from.
+/// Whether these are the rows of the turns of a game that are for training.
 fn are_of(rows: &[Example], game: &GameRecord) -> bool {
     let turns = game.turns.iter().enumerate().filter(|(_, turn)| turn.is_example());
     rows.iter().map(|row| (row.game, usize::from(row.turn))).eq(turns.map(|(number, _)| (game.id, number)))

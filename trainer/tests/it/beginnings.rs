@@ -23,7 +23,7 @@ fn of_file(weights: &Weights) -> InitialWeights {
     InitialWeights::of_file("net.txt", &FileKind::LeelaZero.write(weights, &[]).unwrap().0).unwrap()
 }
 
-/// Games in which everybody plays the points of the board in order, and Black always wins.
+/// Games in which both sides play the points of the board in order, and Black always wins.
 pub(crate) fn collection(games: usize) -> Vec<u8> {
     let points = |first: usize| {
         let moves = (0..8).map(|n| (first + 3 * n) % 25).zip(0..);
@@ -44,7 +44,7 @@ fn options(steps: u64) -> BootstrapOptions {
     BootstrapOptions { steps, time: Duration::MAX, eval_interval: 10 }
 }
 
-/// Learns from games until so many steps are taken here, or it is done.
+/// Trains on games until so many steps are taken here, or it is done.
 fn learn(run: &Run, steps: u64, stop_after: usize) -> (Option<store::ModelMetadata>, Vec<BootstrapEvent>) {
     let (stop, mut events, mut taken) = (Stop::never(), Vec::new(), 0);
     let metadata = bootstrap(run, &config(), (None, &people(100)), options(steps), TRAIN_DEVICE, &stop, &mut |event| {
@@ -102,7 +102,7 @@ fn model_of_another_run_is_named_on_the_card() {
     }
 }
 
-/// What it has grown by is learned, too.
+/// Added weights are trained, too.
 #[test]
 fn model_grows_into_a_larger_tower_and_learns_there() {
     let run = run();

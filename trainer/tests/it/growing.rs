@@ -28,7 +28,7 @@ fn run(config: &RunConfig) -> Run {
     run
 }
 
-/// Trains until so many batches are learned from, or the model is published.
+/// Trains until so many batches are trained on, or the model is published.
 fn train(run: &Run, config: &RunConfig, batches: usize) -> bool {
     let (stop, mut learned) = (Stop::never(), 0);
     let mut watch = |progress| {

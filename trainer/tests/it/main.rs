@@ -98,7 +98,7 @@ fn train(run: &Run) -> Result<ModelMetadata, TrainerError> {
     Ok(train_next(run, &config(), TRAIN_DEVICE, &Stop::never(), &mut |_| ())?.expect("it is not stopped"))
 }
 
-/// Trains until so many batches are learned from, or the model is published.
+/// Trains until so many batches are trained on, or the model is published.
 fn train_some(run: &Run, batches: usize) -> Option<ModelMetadata> {
     let (stop, mut learned) = (Stop::never(), 0);
     let mut watch = |progress| {

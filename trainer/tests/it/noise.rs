@@ -8,7 +8,7 @@ use trainer::{LabelNoise, TrainerError};
 
 use crate::{TRAIN_DEVICE, config, examples, games, publish, run};
 
-/// Black wins all games, as far as anybody who learns from these can see.
+/// Black wins all games, as far as training on these can show.
 fn all_to_black(examples: Vec<Example>) -> Vec<Example> {
     let won = |example| Example { outcome: record::Outcome::Black, root_value: 1.0, ..example };
     examples.into_iter().map(won).collect()

@@ -1,4 +1,4 @@
-//! The eight symmetries: a group, and nothing the rules can tell apart.
+//! The eight symmetries: a group, and indistinguishable by the rules.
 
 use go::{Game, Move, Point, PointSet, Position, Scoring, Symmetry};
 use proptest::prelude::*;

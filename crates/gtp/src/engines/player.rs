@@ -96,7 +96,7 @@ fn serve(
         let answer = seated.and_then(|seated| board.insert(seated).answer(&request));
         let broken = answer.is_err();
         if answers.send(answer).is_err() || broken {
-            // Whatever became of the game, a program with trouble is not used again.
+            // A program that failed is not used for another game.
             if broken {
                 return;
             }

@@ -188,7 +188,7 @@ fn cautious(share: f32, visits: u32) -> f32 {
     (share - 1.96 * (share * (1.0 - share) / visits.max(1) as f32).max(0.0).sqrt()).max(0.0)
 }
 
-/// Shows a search now and then.
+/// Shows a search at times.
 pub(super) struct Ticker<'a> {
     wish: &'a Wish,
     next: Instant,

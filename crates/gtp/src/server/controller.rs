@@ -13,7 +13,7 @@ pub(super) trait Controller {
     /// Whether anything came in: whatever it is, it ends an analysis.
     fn called(&mut self) -> bool;
 
-    /// Waits until something came in, but no longer than this; answers [`Controller::called`].
+    /// Waits until something came in, but at most this long; answers [`Controller::called`].
     fn wait(&mut self, time: Duration) -> bool;
 
     /// Whether the controller wants the answer at once.

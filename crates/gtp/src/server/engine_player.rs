@@ -28,7 +28,7 @@ pub struct EngineOptions {
     pub visits: u32,
     /// Whether a clock is not a reason for more visits.
     pub no_more: bool,
-    /// It gives up when its expected outcome is below this.
+    /// It resigns when its expected outcome is below this.
     pub resign: Option<f32>,
 }
 

@@ -8,7 +8,7 @@ use super::engine_player::tests::engine_player;
 use super::tests::setup;
 use super::*;
 
-/// Plays the middle one of the legal points, and fails now and then.
+/// Plays the middle one of the legal points, and fails at times.
 struct Moody(usize);
 
 impl Player for Moody {

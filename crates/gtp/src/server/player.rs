@@ -16,7 +16,7 @@ pub type Watch<'a> = dyn FnMut(&Search) -> ControlFlow<()> + 'a;
 pub enum Decision {
     /// Play this move, or pass.
     Move(Move),
-    /// Give up.
+    /// Resign.
     Resign,
 }
 

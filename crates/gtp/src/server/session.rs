@@ -41,8 +41,8 @@ pub struct Session<'a> {
     pub(super) clock: Clock,
     pub(super) player: &'a mut dyn Player,
     pub(super) over: bool,
-    /// What becomes of the stones of a board, after so many moves: so that all questions about one board get answers
-    /// that agree.
+    /// The status of stones of a board, after so many moves: so that all requests about one board get the same
+    /// response.
     pub(super) judged: Option<((Stones, usize), Vec<Fate>)>,
     /// The time of day, for the clocks of the players.
     pub(super) now: Box<dyn Fn() -> Instant>,

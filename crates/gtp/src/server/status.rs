@@ -7,7 +7,7 @@
 
 use go::{Color, Game, PointSet, Stones};
 
-/// What becomes of a chain.
+/// The status of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     Alive,
@@ -15,7 +15,7 @@ pub(super) enum Status {
     Dead,
 }
 
-/// A chain and what becomes of it.
+/// A chain and its status.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Fate {
     pub(super) color: Color,
@@ -122,7 +122,7 @@ mod tests {
         check(board, Scoring::PassAlive, &[("B5", Status::Alive), ("E5", Status::Dead)]);
     }
 
-    /// Nothing is pass-alive here, but everybody sees who owns what.
+    /// Nothing is pass-alive here, but ownership is obvious.
     #[test]
     fn stone_in_a_territory_is_dead() {
         let board = ". . X O .

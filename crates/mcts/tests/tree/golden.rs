@@ -59,7 +59,7 @@ fn trees() -> String {
     text + &options()
 }
 
-/// The twelve most probable moves of the policy to learn.
+/// The twelve most probable moves of the policy target.
 fn target(search: &Search) -> String {
     let mut target = search.policy_target();
     target.sort_by_key(|(_, count)| std::cmp::Reverse(*count));

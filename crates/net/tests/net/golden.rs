@@ -57,7 +57,7 @@ fn search(network: &mut Network, search: &mut Search, visits: u32) {
     }
 }
 
-/// One line for each of the first moves of the root, the principal variation, and the policy to learn.
+/// One line for each of the first moves of the root, the principal variation, and the policy target.
 fn describe(name: &str, search: &Search) -> String {
     let size = search.game().size();
     let depth = search.depth();

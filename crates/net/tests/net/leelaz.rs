@@ -1,4 +1,4 @@
-//! Networks given to Leela Zero itself, and networks of its format taken over: do both answer alike?
+//! Networks given to Leela Zero itself, and networks of its format imported: do both answer alike?
 //!
 //! `leelaz` is Debian's leela-zero 0.17 (`apt-get install leela-zero`). Its `heatmap` prints the network's answer to the
 //! position as it is, through no symmetry: probabilities in thousandths, rounded down, and 0 for every point with a stone, the
@@ -41,7 +41,7 @@ fn positions(mut visit: impl FnMut(&GameRecord, usize)) {
     }
 }
 
-/// What leelaz is told: to play up to each position and show what the network thinks of it.
+/// The commands to leelaz: to play up to each position and show what the network thinks of it.
 fn script() -> String {
     let (mut script, mut played) = (String::new(), 0);
     positions(|record, turn| {

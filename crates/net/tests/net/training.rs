@@ -1,4 +1,4 @@
-//! Learning, and going on with it.
+//! Training, and resuming it.
 
 use config::{LearningRate, Optimizer, RatePath};
 use net::{NetError, Precision, Shape, TrainConfig, TrainDevice, Trainer, Weights};
@@ -107,7 +107,7 @@ fn bf16_trains_or_is_refused() {
 
 #[test]
 fn running_statistics_become_those_of_the_data() {
-    // Nothing is learned at rate 0; what training and playing answer differs by the statistics alone.
+    // Nothing is trained at rate 0; outputs in training and playing differ by the statistics alone.
     let examples = examples(64);
     let mut trainer =
         trainer(TrainConfig { train: config::Train { batch: 64, ..train_config(0.0).train }, ..train_config(0.0) });

@@ -106,7 +106,7 @@ impl Prior {
     /// between them. Built-in models, other programs and the first model of a run may be anywhere around the player
     /// whose rating is 0: `random` where it takes part, else the oldest.
     ///
-    /// A prior that pulls every player to the middle would bend a long learning curve; this one does not, and half of
+    /// A prior that pulls every player to the middle would bend a long strength curve; this one does not, and half of
     /// the error of a young run goes away with it.
     pub fn walk(results: &PairResults, step: f64) -> Prior {
         let zero = zero(results);

@@ -225,7 +225,7 @@ fn what_nothing_determines_is_not_invented() {
     assert_eq!(Ratings::fit(&results, &nowhere).unwrap_err(), RatingError::Undetermined);
 }
 
-/// A young run: 30 models on a learning curve, two games against those 1, 2, 5 and 13 before each. `benches/priors.rs`
+/// A young run: 30 models on a strength curve, two games against those 1, 2, 5 and 13 before each. `benches/priors.rs`
 /// has the figures.
 #[test]
 fn walk_halves_the_error_of_a_young_run() {

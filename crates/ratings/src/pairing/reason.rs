@@ -7,7 +7,7 @@ use crate::bradley_terry::Estimate;
 /// Why two players should meet. It prints as a sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reason {
-    /// Their games teach more about the question than others.
+    /// Their games are more informative about the question than others.
     Instructive {
         /// What is known of the difference of the two, the games in flight counted as if they were over.
         before: Estimate,
@@ -15,7 +15,7 @@ pub enum Reason {
         known: f64,
         /// The same after the games.
         will_be: f64,
-        /// Pairs whose games teach about as much.
+        /// Pairs whose games are about as informative.
         equals: usize,
     },
     /// Drawn at random, to find out where the ratings mislead.

@@ -1,4 +1,4 @@
-//! Whether chosen pairs teach more than random ones: runs with known strengths, paired both ways.
+//! Whether chosen pairs are more informative than random ones: runs with known strengths, paired both ways.
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -14,7 +14,7 @@ const MODELS: usize = 20;
 const PAIRS: usize = 30;
 const GAMES: u32 = 4;
 
-/// A learning curve with bumps, in Elo.
+/// A strength curve with bumps, in Elo.
 fn strength(model: usize, rng: &mut impl Rng) -> f64 {
     let bump = rng.random_range(-60.0..60.0);
     1200.0 * (1.0 - (-(model as f64) / 6.0).exp()) + bump

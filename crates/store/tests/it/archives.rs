@@ -318,7 +318,7 @@ fn compactor() {
     }
 }
 
-/// More kills than anybody needs: a machine on which nothing is compacted by then is not merely slow.
+/// More kills than needed: a machine on which nothing is compacted by then is not merely slow.
 const MOST_KILLS: u64 = 60;
 
 /// Kills it repeatedly: `slow` times later where it is slower by that factor, and later again when no kill interrupts it.

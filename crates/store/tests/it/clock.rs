@@ -90,7 +90,7 @@ fn claims_of_others_hold_whatever_clocks_say() {
         let runs = three(store);
         for (number, run) in (0..).zip(&runs) {
             assert!(run.claims().take("w", &claim(number)).unwrap());
-            // Everybody's, including those who have only just been started.
+            // All of them, including those who have only just been started.
             for reader in runs.iter().chain(&three(store)) {
                 assert_eq!(reader.claims().list(AGE).unwrap().len(), number as usize + 1);
                 assert!(!reader.claims().take("another", &claim(number)).unwrap(), "these games are not played twice");

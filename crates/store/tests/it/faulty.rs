@@ -15,7 +15,7 @@ use object_store::{
 };
 use testing::{Fault, FaultInjector};
 
-/// Objects on an unreliable line: requests are lost before they are carried out, or their responses are lost, or late.
+/// Objects under fault injection: requests are lost before they are carried out, or their responses are lost, or late.
 #[derive(Debug)]
 pub(crate) struct Faulty {
     objects: Arc<dyn ObjectStore>,

@@ -11,7 +11,7 @@ use super::Subject;
 use super::tensor::{NEAR_ZERO, TensorFacts, shown};
 
 /// A channel whose scale is smaller says the same of every position. Scales begin at 1, or at 0 in the last batch norm of a
-/// block, where channels that have not learned to speak are meant to be found.
+/// block, where channels that have not been trained away from zero are meant to be found.
 const LEAST_SCALE: f64 = 0.01;
 
 /// All that the page shows.

@@ -86,7 +86,7 @@ pub(super) fn pass_alive(session: &mut Session<'_>, arguments: &[&str]) -> Answe
     }))
 }
 
-/// What becomes of the stones.
+/// The status of stones.
 pub(super) fn status(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     none(arguments)?;
     let fates = estimate(session)?;

@@ -32,7 +32,7 @@ pub(super) fn final_status_list(session: &mut Session<'_>, arguments: &[&str]) -
     Ok(chains.map(|fate| board::names(session.game.size(), fate.stones)).collect::<Vec<_>>().join("\n"))
 }
 
-/// What becomes of every chain; asked again about the same board, the same.
+/// The status of every chain, the same for every request about a board.
 pub(super) fn estimate(session: &mut Session<'_>) -> Result<Vec<Fate>, Failure> {
     let here = (*session.game.position().stones(), session.game.turn());
     if let Some((_, fates)) = session.judged.as_ref().filter(|(board, _)| *board == here) {
@@ -69,7 +69,7 @@ pub(super) fn genmove_cleanup(
     Ok(mv.to_gtp(session.game.size()))
 }
 
-/// A move on a liberty of dead stones that gives up nothing: it leaves what is pass-alive so, and its own chain two
+/// A move on a liberty of dead stones that loses nothing: it leaves what is pass-alive so, and its own chain two
 /// liberties unless it captures. The one that captures most, and then the one that leaves the most liberties.
 fn capture(game: &Game, dead: PointSet) -> Option<Point> {
     let color = game.to_move();

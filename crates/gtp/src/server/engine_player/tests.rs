@@ -6,7 +6,7 @@ use play::{Uniform, generator};
 
 use super::*;
 
-/// The model `uniform` with the settings of the 9x9 run, but for the algorithm and that everybody may pass.
+/// The model `uniform` with the settings of the 9x9 run, but for the algorithm and that passes are allowed.
 pub(in crate::server) fn engine_player(algorithm: &str, visits: u32) -> EnginePlayer {
     let changes = [format!("search.algorithm={algorithm}"), "search.pass_from=0".to_owned()];
     let config = config::Preset::NineByNine.with(&changes).expect("the configuration is good");
