@@ -147,7 +147,7 @@ impl Arena {
         Ok(seen_by_one(played))
     }
 
-    /// Opens the players that are not open, and closes those that are not asked for.
+    /// Opens the players that are not open, and closes those that are not requested.
     fn seat(&mut self, ids: [&PlayerId; 2]) -> Result<(), EvaluatorError> {
         self.players.retain(|player| ids.contains(&player.id()));
         for id in ids {

@@ -126,7 +126,7 @@ impl Session<'_> {
         self.end(players)
     }
 
-    /// Plays a proposed match; answers whether it did, or another evaluator has claimed the pair.
+    /// Plays a proposed match; returns whether it did, or another evaluator has claimed the pair.
     pub(crate) fn play_proposed(&mut self, proposal: &Proposal) -> Result<bool, EvaluatorError> {
         let report = &mut *self.report;
         let mut watch = |progress| report(Event::Progress(progress));

@@ -77,7 +77,7 @@ pub enum EvaluatorError {
         /// What the network said.
         source: EvaluateError,
     },
-    /// The results cannot be rated on the scale that was asked for.
+    /// The results cannot be rated on the scale that was requested.
     #[error("cannot rate run {run} so")]
     Anchor {
         /// The run.

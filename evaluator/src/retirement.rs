@@ -44,7 +44,7 @@ pub struct Deletion {
 impl RatedRun {
     /// Retires the models of the run that are, with 97.5 %, more than `bound` Elo behind its best: they are hidden from then on.
     /// Never the newest, a champion, one that was brought back, or one with fewer than 16 games. Those that were retired before
-    /// are not among the answers.
+    /// are not in the result.
     ///
     /// # Errors
     /// The store cannot be used, or the results cannot be rated.

@@ -80,7 +80,7 @@ impl Bound {
         enough
     }
 
-    /// Counts the published games, if it is time to, and answers whether they are enough.
+    /// Counts the published games, if it is time to, and returns whether they are enough.
     pub(crate) fn look(&mut self, run: &Run) -> Result<bool, StoreError> {
         if Instant::now() < self.next {
             return Ok(false);
@@ -88,7 +88,7 @@ impl Bound {
         self.count(run)
     }
 
-    /// Counts the published games, and answers whether they are enough.
+    /// Counts the published games, and returns whether they are enough.
     pub(crate) fn count(&mut self, run: &Run) -> Result<bool, StoreError> {
         let files = run.games().files(self.model)?;
         let may_hold = files.len() as u64 * self.games_per_file;

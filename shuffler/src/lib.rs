@@ -76,7 +76,7 @@ impl Shuffler {
         Shuffler { run: run.clone(), config: config.clone(), catalogue: GameIndex::new(run) }
     }
 
-    /// Makes the shards of a generation and deletes those of generations long past. If the shards exist, answers what
+    /// Makes the shards of a generation and deletes those of generations long past. If the shards exist, returns what
     /// they are.
     ///
     /// A file that is damaged is left out, and listed in the manifest.
@@ -134,7 +134,7 @@ impl Shuffler {
     }
 
     /// All games wanted of the model before the generation must be there. Looks at the games of that model only, since
-    /// this is asked again and again while they are played.
+    /// this is called repeatedly while they are played.
     fn check_ready(&mut self, generation: u32) -> Result<(), ShufflerError> {
         let model = generation.checked_sub(1).ok_or(ShufflerError::NoGeneration)?;
         let files = self.catalogue.arrived(model)?;

@@ -35,13 +35,13 @@ pub struct Args {
     resources: ResourceArgs,
 }
 
-/// A name is one line of an answer.
+/// A name is one line of a response.
 fn name(text: &str) -> Result<String, String> {
     let fits = !text.trim().is_empty() && !text.contains(char::is_control);
     if fits { Ok(text.to_owned()) } else { Err("a name is one line that is not empty".to_owned()) }
 }
 
-/// Answers GTP commands on standard input until `quit` or the end of the input.
+/// Serves GTP commands on standard input until `quit` or the end of the input.
 ///
 /// # Errors
 /// No such model, or one that cannot be opened.

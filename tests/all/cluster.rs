@@ -2,7 +2,7 @@
 //! seconds one of them is killed or gets SIGTERM, and is restarted as Kubernetes would; the server is out of reach twice.
 //!
 //! `TENGEN_TEST_CLUSTER_SECONDS=1200` lets that go on for so long instead of for half a minute. A Prometheus
-//! scrapes all of them, and everything that the dashboard asks has an answer.
+//! scrapes all of them, and every query of the dashboard has a result.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::TcpListener;

@@ -36,7 +36,7 @@ const PROGRAMS: [(&str, &[Classifier]); 5] = [
 enum Cause {
     /// Its arguments, and the store as it is.
     Arguments,
-    /// No server answers.
+    /// No server responds.
     NoServer,
     /// No file can be longer than a block, as on a full disk.
     FullDisk,

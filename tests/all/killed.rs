@@ -76,7 +76,7 @@ impl Moments {
     }
 }
 
-/// Starts a run again and again and kills it each time, and then lets it finish. Answers how many kills came before it
+/// Starts a run again and again and kills it each time, and then lets it finish. Returns how many kills came before it
 /// was finished.
 fn disturb(store: &TestStore, kills: u64, moments: &mut Moments) -> u64 {
     let mut hits = 0;

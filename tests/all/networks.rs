@@ -238,7 +238,7 @@ fn import_of_an_unusable_file_is_refused() {
     );
 }
 
-/// What onnxruntime answers is checked in crate `onnx`.
+/// The outputs of onnxruntime are checked in crate `onnx`.
 #[test]
 fn model_becomes_an_onnx_file() {
     let store = with_model();

@@ -44,7 +44,7 @@ impl Prometheus {
         Some(Prometheus { process, address, _folder: folder })
     }
 
-    /// The answer to a query.
+    /// The result of a query.
     fn query(&self, query: &str) -> Vec<Value> {
         let quoted: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
         let (code, body) = ask(&self.address, &format!("/api/v1/query?query={quoted}")).unwrap_or_default();
@@ -73,7 +73,7 @@ impl Prometheus {
         }
     }
 
-    /// Sees that every query of the dashboard has an answer, and that all of the rules can be evaluated. `meanwhile` is done
+    /// Sees that every query of the dashboard has a result, and that all of the rules can be evaluated. `meanwhile` is done
     /// between tries.
     pub(crate) fn answers_the_dashboard(&self, run: &str, meanwhile: &mut dyn FnMut()) {
         let text = fs::read_to_string(repository().join("k8s/monitoring/dashboard.json")).unwrap();

@@ -5,7 +5,7 @@ use std::process::Command;
 use testing::{Tool, require};
 use tests::{TestStore, program, repository, succeed};
 
-/// Ratings against `choix` and scipy, on random tables and on those that have no finite answer.
+/// Ratings against `choix` and scipy, on random tables and on those that have no finite solution.
 #[test]
 fn ratings_agree_with_other_peoples_arithmetic() {
     let Some(site) = require(Tool::Python) else { return };

@@ -13,7 +13,7 @@ fn mean(summary: &Value, key: &str) -> f64 {
     summary[key]["mean"].as_f64().unwrap()
 }
 
-/// A model whose answers are drawn anew each time leaves more to chance than one that always gives the same,
+/// A model whose outputs are random each time leaves more to chance than one that always gives the same,
 /// whose searches differ only by the moves that are sampled and the symmetries that are drawn.
 #[test]
 fn policies_of_a_model_that_throws_dice_are_chance() {

@@ -47,7 +47,7 @@ impl Stage {
         Stage { child, log, address: address.to_owned() }
     }
 
-    /// Where it is asked.
+    /// Address of its endpoints.
     pub fn address(&self) -> &str {
         &self.address
     }

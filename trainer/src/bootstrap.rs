@@ -226,7 +226,7 @@ fn begin(
     Trainer::new(&weights, 0, train_config(config), train_device).map_err(failed)
 }
 
-/// Goes on from a checkpoint of the same bootstrap; answers how long it took so far, too.
+/// Goes on from a checkpoint of the same bootstrap; returns how long it took so far, too.
 fn resume(
     checkpoint: &Checkpoint,
     config: &RunConfig,

@@ -57,7 +57,7 @@ impl Dataset {
         Ok(examples)
     }
 
-    /// Makes sure that a part with unread rows is in memory; answers whether there is one.
+    /// Makes sure that a part with unread rows is in memory; returns whether there is one.
     fn open(&mut self) -> Result<bool, StoreError> {
         while self.rows.is_none() {
             let Some(part) = self.manifest.parts.get(self.part) else { return Ok(false) };

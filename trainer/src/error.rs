@@ -41,7 +41,7 @@ pub enum TrainerError {
         /// What is wrong.
         problem: String,
     },
-    /// The device or the precision that was asked for cannot be used.
+    /// The device or the precision that was requested cannot be used.
     #[error("the trainer cannot start")]
     Device(#[source] NetError),
     /// Another trainer has published something else meanwhile.

@@ -128,7 +128,7 @@ fn is_common(shape: Shape) -> bool {
 }
 
 /// Some positions of the newest games of a run, if it has any. A file that cannot be read is passed over: made-up
-/// positions are asked about in any case.
+/// positions are evaluated in any case.
 fn positions(run: &Run) -> Result<Vec<Example>, StoreError> {
     let newest = run.models().newest()?.unwrap_or(0);
     let Some(file) = run.games().files_since(newest.saturating_sub(1))?.pop() else { return Ok(Vec::new()) };

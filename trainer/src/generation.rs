@@ -88,7 +88,7 @@ impl<'a> GenerationTrainer<'a> {
         Ok((examples / self.config.train.batch).clamp(1, self.config.train.steps))
     }
 
-    /// Trains on the batches up to `until`, or fewer when asked to stop, and logs their mean.
+    /// Trains on the batches up to `until`, or fewer after a request to stop, and logs their mean.
     fn line(
         &mut self,
         feed: &Prefetch<StoreError>,

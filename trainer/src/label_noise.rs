@@ -30,7 +30,7 @@ pub struct LabelNoise<'a> {
 /// Evaluation of training with a share of the outcomes inverted, on held-out games with true outcomes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trial {
-    /// The share of the games that was asked for.
+    /// The share of the games that was requested.
     pub share: f64,
     /// The share of the positions that were trained on whose game was turned round; draws stay what they are.
     pub flipped_positions: f64,
@@ -136,7 +136,7 @@ fn nothing(run: &Run, what: &str) -> TrainerError {
     TrainerError::Lacks { run: run.name().clone(), what: what.to_owned() }
 }
 
-/// Turns round the outcomes of a share of the games; answers in how many examples.
+/// Turns round the outcomes of a share of the games; returns in how many examples.
 fn flip(examples: &mut [Example], share: f64) -> usize {
     let mut count = 0;
     for example in examples.iter_mut().filter(|example| place(example.game) < share) {

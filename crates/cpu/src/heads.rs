@@ -31,7 +31,7 @@ impl HeadsMemory {
         }
     }
 
-    /// Answers to as many positions as there are values.
+    /// Outputs of as many positions as there are values.
     pub(crate) fn forward(&mut self, model: &Model, trunk: &[f32], policies: &mut [f32], values: &mut [f32]) {
         let heads = &model.heads;
         let positions = values.len();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An instruction set, the slowest first. Answers are the same bits with each.
+/// An instruction set, the slowest first. Outputs have the same bits with each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InstructionSet {
     /// Plain Rust, for every processor.

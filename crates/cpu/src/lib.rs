@@ -5,7 +5,7 @@
 //! board, two a lane and instruction. Transformed inputs have a scale for each of the 25 frequencies, which calibration
 //! finds; transformed weights one for each frequency and output channel. Heads are computed in f32.
 //!
-//! Answers are the same bits with every [`InstructionSet`], in batches of any size, in any row and on any number of
+//! Outputs have the same bits with every [`InstructionSet`], in batches of any size, in any row and on any number of
 //! threads.
 
 mod board;

@@ -84,7 +84,7 @@ fn exact_network_answers_as_libtorch_does() {
     for fixture in fixtures() {
         let model = Model::new(&fixture.description, Precision::F32, InstructionSet::best()).unwrap();
         let (policies, values) = fixture.answers(&model, 12);
-        // The answers differ from position to position, so an equality here means something.
+        // The outputs differ from position to position, so an equality here means something.
         let others = policies.chunks_exact(26).skip(1).map(|policy| difference(policy, &policies[..26]));
         assert!(others.fold(0.0, f32::max) > 0.001, "{}", fixture.name);
         let apart = [difference(&policies, &fixture.policies), difference(&values, &fixture.values)];

@@ -68,7 +68,7 @@ impl FromStr for Size {
 /// A board side outside 2 to 19.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeError {
-    /// The side that was asked for; 0 when it was not a number.
+    /// The side that was requested; 0 when it was not a number.
     pub side: usize,
 }
 

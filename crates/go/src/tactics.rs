@@ -14,7 +14,7 @@ use crate::size::MAX_AREA;
 
 /// The chains of a position and their first liberties, found once for all questions about them. Does not allocate.
 ///
-/// Superko is not asked for: a position does not know the past.
+/// Superko is not considered: a position does not know the past.
 #[derive(Clone, Debug)]
 pub struct Tactics {
     cells: Cells,

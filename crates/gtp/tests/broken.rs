@@ -10,7 +10,7 @@ use go::{Game, Move, Size};
 use gtp::engines::{Client, ClientError, Engine, EngineSpecs};
 use play::{ExternalPlayer, PlayerError, Response};
 
-/// The beginning of a script that answers a command with its number; `$command` is what was asked.
+/// The beginning of a script that responds to a command with its number; `$command` is the command.
 const LOOP: &str = r#"
 say() { printf '=%s %s\n\n' "$id" "$1"; }
 while read -r id command arguments; do
@@ -50,7 +50,7 @@ fn size() -> Size {
     Size::new(5).unwrap()
 }
 
-/// What it answers, waited for.
+/// Its response, waited for.
 fn answer(external: &mut dyn ExternalPlayer) -> Result<Response, PlayerError> {
     let until = Instant::now() + LATER;
     loop {
@@ -62,7 +62,7 @@ fn answer(external: &mut dyn ExternalPlayer) -> Result<Response, PlayerError> {
     }
 }
 
-/// What such a program answers when it is asked for the second move of a game.
+/// The result of such a program at a request for the second move of a game.
 fn second_move(cases: &str) -> Result<Response, PlayerError> {
     let mut external = engine(cases, "").player(size(), 7.5, 1);
     let mut game = Game::new(size());
@@ -206,7 +206,7 @@ fn process_serves_many_games() {
     assert_eq!(replies, moves);
 }
 
-/// The program never sees a question that chance answers, but learns of the moves.
+/// The program never gets a command for a random move, but it gets the moves.
 #[test]
 fn some_moves_are_drawn_at_random() {
     let cases = r#"genmove) say pass ;;"#;

@@ -2,7 +2,7 @@
 //!
 //! [`Search::select`] walks down the tree and hands out a [`Leaf`], a position that wants an evaluation.
 //! The caller has it scored by whatever implements [`Evaluator`], together with the leaves of many other games, and
-//! [`Search::expand`] puts the answer into the tree and backs it up. [`Search::advance`] plays a move and keeps what
+//! [`Search::expand`] puts the evaluation into the tree and backs it up. [`Search::advance`] plays a move and keeps what
 //! is known below it; [`Search::begin_move`] says how the moves of the new root are explored. Between `select` and `expand` a virtual loss keeps other selections of the same batch away.
 //!
 //! Values are kept for Black everywhere; [`Value`] is the only place where they are turned round.

@@ -75,7 +75,7 @@ impl<'a> Puct<'a> {
     /// As in KataGo (Wu 2019, section 3.2) and Minigo: `best` keeps its visits. Every other edge is lowered to the
     /// fewest visits with which its score, at its present mean value, is below that of `best`; one that this leaves
     /// with a single visit is dropped. Unlike in the paper the cut may be larger than the forced visits, as in both
-    /// programs: what noise in the priors asked for is still asked for, what a bad value made superfluous is not.
+    /// programs: visits that noise in the priors demands are kept, and those that a bad value makes superfluous are not.
     pub(crate) fn pruned(&self, best: usize) -> Vec<u32> {
         let View { priors, children, .. } = self.view;
         let score = |slot: usize| self.mean(&children[slot]) + self.bonus(slot, children[slot].visits);

@@ -86,7 +86,7 @@ pub enum ModelError {
     File {
         /// The file.
         path: PathBuf,
-        /// The answer of the file system.
+        /// The response of the file system.
         source: io::Error,
     },
     /// Weights that cannot be used.

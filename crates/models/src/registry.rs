@@ -54,7 +54,7 @@ impl Models {
         Ok(())
     }
 
-    /// Whether [`Models::run`] answers with a run in memory, so that nothing written to it lasts.
+    /// Whether [`Models::run`] returns a run in memory, so that nothing written to it lasts.
     ///
     /// # Errors
     /// The store cannot be reached.

@@ -22,7 +22,7 @@ pub struct Backend {
 }
 
 impl Backend {
-    /// What inference uses when this device and this precision are asked for.
+    /// What inference uses when this device and this precision are requested.
     ///
     /// # Errors
     /// A device or a precision that cannot be used.

@@ -25,7 +25,7 @@ pub(crate) struct Batch {
     pub(crate) scores: Vec<f32>,
     /// By position: whether that is known, 1 or 0.
     pub(crate) scores_known: Vec<f32>,
-    /// 1 for the move that the opponent answered with, one number a move; zeros where that is not known, empty where it is not
+    /// 1 for the move of the opponent's reply, one number a move; zeros where that is not known, empty where it is not
     /// learned.
     pub(crate) replies: Vec<f32>,
     /// How much each example counts, above 0.

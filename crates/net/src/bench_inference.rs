@@ -25,7 +25,7 @@ enum Way {
 }
 
 impl InferenceBench {
-    /// The network that plays, without the writing of planes before it and the turning back of answers after it.
+    /// The network that plays, without the writing of planes before it and the inverse symmetry of outputs after it.
     pub fn of(model: &Model) -> InferenceBench {
         let (size, batch) = (model.shape().size, model.batch());
         let planes = vec![1; batch * model.shape().inputs.len(size)];
@@ -92,7 +92,7 @@ impl InferenceBench {
         let InferenceBench { way, planes, answers } = self;
         match way {
             Way::Session { session, batch, moves } => session.evaluate(planes, *batch, *moves, answers),
-            // The answers come home, as they do in play: a GPU is not done before that.
+            // The outputs are copied back, as in play: a GPU is not done before that.
             Way::Tower(tower) => {
                 single();
                 let _no_gradients = tch::no_grad_guard();

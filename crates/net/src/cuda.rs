@@ -54,7 +54,7 @@ pub enum CudaError {
 
 /// Loads the CUDA half of libtorch, if this machine's libtorch has one.
 ///
-/// Call it once, before anything else of `net` or `tch`: libtorch asks for CUDA at first use and remembers the answer.
+/// Call it once, before anything else of `net` or `tch`: libtorch queries CUDA at first use and caches the result.
 /// A second call finds the library loaded and does no harm. It costs a second or so where the library exists, so leave
 /// it out when the device is the CPU.
 ///

@@ -16,7 +16,7 @@ pub struct Difference {
     pub policy: f32,
     /// Largest difference of a value; values are from −1 to 1.
     pub value: f32,
-    /// Positions they were asked about.
+    /// Positions of the comparison.
     pub positions: usize,
 }
 

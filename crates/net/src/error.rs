@@ -38,20 +38,20 @@ pub enum NetError {
         /// What the file says it is.
         found: String,
     },
-    /// A network of another shape than the one asked for.
+    /// A network of another shape than the one requested.
     #[error("the network is {found}, expected {expected}")]
     OtherShape {
-        /// The shape asked for.
+        /// The shape requested.
         expected: Box<Shape>,
         /// The shape in the file.
         found: Box<Shape>,
     },
-    /// A network that cannot become the one asked for by growing.
+    /// A network that cannot become the one requested by growing.
     #[error(
         "the network is {found}, which does not grow to {expected}: only blocks and filters can become more, and features tactics"
     )]
     NotGrown {
-        /// The shape asked for.
+        /// The shape requested.
         expected: Box<Shape>,
         /// The shape in the file.
         found: Box<Shape>,
@@ -141,7 +141,7 @@ pub enum NetError {
         /// The loss that is no number.
         loss: f32,
     },
-    /// The network answered with something that is no number.
+    /// An output of the network is not a number.
     #[error("the network output for position {row} of the batch is not a number")]
     BadAnswer {
         /// Index in the batch, from 0.
@@ -176,12 +176,12 @@ pub enum NetError {
     /// Numbers that this place cannot compute with.
     #[error("precision {precision} cannot be used {place}; use auto, f32 or bf16")]
     NoPrecision {
-        /// The precision asked for.
+        /// The precision requested.
         precision: Precision,
         /// Where.
         place: &'static str,
     },
-    /// A program without libtorch is asked for what only libtorch does.
+    /// A program without libtorch lacks what only libtorch does.
     #[error("this program is built without libtorch, which GPUs and bf16 need; use device auto or cpu")]
     NoTorch,
     /// A network that crate `cpu` cannot evaluate.
@@ -227,7 +227,7 @@ pub enum NetError {
 }
 
 impl NetError {
-    /// Whether the device or the precision that was asked for cannot be used, which the operator can mend; files are not to
+    /// Whether the device or the precision that was requested cannot be used, which the operator can mend; files are not to
     /// blame.
     pub fn is_of_the_device(&self) -> bool {
         #[cfg(feature = "torch")]

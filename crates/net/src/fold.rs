@@ -135,7 +135,7 @@ mod tests {
     /// Policies and values.
     type Answers = (Vec<f32>, Vec<f32>);
 
-    /// The answers to some input, by the training tower and by the folded layers.
+    /// The outputs for some input, by the training tower and by the folded layers.
     fn both(shape: Shape, kind: Kind) -> Result<[Answers; 2], NetError> {
         let count = BATCH * shape.inputs.len(shape.size);
         let planes: Vec<u8> = (0..count).map(|i| u8::from(i * i % 11 < 4)).collect();
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn folded_layers_answer_as_the_tower_does() {
         let [trained, folded] = both(shape(), Kind::Float).unwrap();
-        // The answers differ from row to row, so an equality here means something.
+        // The outputs differ from row to row, so an equality here means something.
         assert!(difference(&trained.0[..26], &trained.0[26..52]) > 0.01);
         // A few roundings of f32 over six layers.
         assert!(difference(&trained.0, &folded.0) < 1e-5);

@@ -6,7 +6,7 @@ use crate::{NetError, Shape, Weights};
 impl Weights {
     /// The same function in a tower of more blocks, more filters, or both: what the larger tower has of the smaller one is a
     /// copy, the rest is as in [`Weights::random`], and nothing old listens to anything new yet. New blocks add nothing at first, as in a
-    /// new network. So every answer stays what it was, up to rounding, and new weights have gradients from the first step on.
+    /// new network. So every output stays the same up to rounding, and new weights have gradients from the first step on.
     /// Auxiliary heads (`ownership`, `score`, `opponent`) may be new, and may be left out. [`Inputs::Features`] may
     /// become [`Inputs::Tactics`]: of what is told in addition, nothing is listened to at first either.
     ///
@@ -68,7 +68,7 @@ mod tests {
     use crate::tensor_options::TensorOptions;
     use crate::tower::{Format, Tower, numbers};
 
-    /// Answers to three positions, whose first planes are the same for all inputs.
+    /// Outputs of three positions, whose first planes are the same for all inputs.
     fn answers(weights: &Weights) -> [Vec<f32>; 2] {
         let shape = weights.shape();
         let planes = shape.inputs.len(shape.size);
@@ -104,7 +104,7 @@ mod tests {
         for (was, is) in answers(&small).iter().flatten().zip(answer.iter().flatten()) {
             assert!((was - is).abs() <= 1e-4 * was.abs().max(1.0), "{was} became {is}");
         }
-        // With one weight for the last plane, which is none at first, the answers are others.
+        // With one weight for the last plane, which is none at first, the outputs are others.
         let tensor = |spec: TensorSpec| (spec.name.clone(), large.tensor(&spec.name).unwrap().to_vec());
         let mut tensors: BTreeMap<String, Vec<f32>> = large.shape().tensors().into_iter().map(tensor).collect();
         let stem = tensors.get_mut("stem.conv.weight").unwrap();

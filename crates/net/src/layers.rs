@@ -64,7 +64,7 @@ enum Policy {
     Convolution { board: Few, pass: Few },
 }
 
-/// Answers to a batch, as rows of f32 on the CPU.
+/// Outputs of a batch, as rows of f32 on the CPU.
 pub(crate) struct Output {
     /// Probabilities, one row a position.
     pub(crate) policies: Tensor,
@@ -152,7 +152,7 @@ impl Layers {
 
     /// How many rows it takes to evaluate so many positions, of a batch at most.
     ///
-    /// On a CPU convolutions, which take nearly all the time, answer a row the same bit for bit in a batch of any size, so
+    /// On a CPU convolutions, which take nearly all the time, give a row the same bits in a batch of any size, so
     /// a smaller one does for few positions; the sizes are few, because oneDNN prepares itself for each. On a GPU the size
     /// decides which kernel computes a row, and it is always the whole batch.
     pub(crate) fn rows(&self, positions: usize) -> usize {
@@ -235,7 +235,7 @@ impl Layers {
         Ok((logits, self.rows_of(hidden, &seen)?))
     }
 
-    /// A dense layer of some rows, each answered as in a whole batch.
+    /// A dense layer of some rows, each computed as in a whole batch.
     fn rows_of(&self, dense: &Dense, rows: &Tensor) -> Result<Tensor, NetError> {
         if !dense.sees_the_batch() {
             return dense.forward(rows);

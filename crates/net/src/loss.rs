@@ -1,4 +1,4 @@
-//! How far answers are from targets.
+//! Losses of outputs against targets.
 
 use config::{OutcomeIn, ValueLoss};
 use tch::Tensor;
@@ -26,10 +26,10 @@ pub(crate) struct Loss {
     pub(crate) tensor: Tensor,
     /// Policy, value, ownership, score, opponent.
     parts: [Tensor; 5],
-    /// Logarithms of the answered probabilities, and the target's probabilities.
+    /// Logarithms of the predicted probabilities, and the target's probabilities.
     logs: Tensor,
     target: Tensor,
-    /// Answered values, and their targets.
+    /// Predicted values, and their targets.
     values: Tensor,
     mixed: Tensor,
     weights: Tensor,

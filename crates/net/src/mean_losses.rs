@@ -3,17 +3,17 @@
 /// What a batch, or many, cost. All are means over positions by their weights, entropies in nats.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Losses {
-    /// Cross-entropy −Σ π·ln p of the answered policy p against the target π; at least [`Losses::target_entropy`].
+    /// Cross-entropy −Σ π·ln p of the predicted policy p against the target π; at least [`Losses::target_entropy`].
     pub policy: f32,
-    /// What the answered values cost by `train.value_loss`: squared error (v − t)², 4 at worst, as a rule.
+    /// What the predicted values cost by `train.value_loss`: squared error (v − t)², 4 at worst, as a rule.
     pub value: f32,
-    /// What the answered ownership costs: cross-entropy of the points, less that of the target with itself; 0 where it is
+    /// What the predicted ownership costs: cross-entropy of the points, less that of the target with itself; 0 where it is
     /// not learned.
     pub ownership: f32,
-    /// What the answered score costs: half the square of the error in points by the side of the board, or of an error above
+    /// What the predicted score costs: half the square of the error in points by the side of the board, or of an error above
     /// 1 its size less ½ (Huber); 0 without the head.
     pub score: f32,
-    /// Cross-entropy of the answered policy of the opponent against the move it played; 0 without the head.
+    /// Cross-entropy of the predicted policy of the opponent against the move it played; 0 without the head.
     pub opponent: f32,
     /// The penalty λ‖w‖²/2 on the weights.
     pub l2: f32,
@@ -25,11 +25,11 @@ pub struct Losses {
     pub top_three: f32,
     /// Entropy of the target policies.
     pub target_entropy: f32,
-    /// Entropy of the answered policies.
+    /// Entropy of the predicted policies.
     pub output_entropy: f32,
-    /// The answered value.
+    /// The predicted value.
     pub mean_value: f32,
-    /// The size of the answered value: how sure the network is of the winner.
+    /// The size of the predicted value: how sure the network is of the winner.
     pub value_confidence: f32,
     /// Squared error (v − t)², whatever the loss is.
     pub value_error: f32,

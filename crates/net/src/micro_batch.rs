@@ -23,7 +23,7 @@ pub(crate) fn parts(rows: usize, device: tch::Device) -> Vec<Range<usize>> {
     (0..count).map(|part| part * rows / count..(part + 1) * rows / count).collect()
 }
 
-/// Works on parts with up to `threads` threads; answers the results in the order of the parts, or the first error.
+/// Works on parts with up to `threads` threads; returns the results in the order of the parts, or the first error.
 pub(crate) fn each<P: Send, T: Send>(
     tower: &Tower,
     threads: usize,

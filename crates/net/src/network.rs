@@ -16,9 +16,9 @@ pub struct Model {
 
 /// A network that scores positions in batches of one size, the last perhaps smaller.
 ///
-/// The answer to a position does not depend on how many others are asked for, on their contents, or on its place among
+/// The output of a position does not depend on how many others are requested, on their contents, or on its place among
 /// them: on a CPU it is the same bit for bit, and on every CPU, unless it is in bf16. A GPU, which would compute with other
-/// kernels in a batch of another size, always evaluates the whole batch. Rows that are not asked for are filled with whatever
+/// kernels in a batch of another size, always evaluates the whole batch. Rows that are not requested are filled with whatever
 /// was there before.
 pub struct Network {
     shape: Shape,
@@ -69,7 +69,7 @@ impl Model {
         Ok(Model { shape: weights.shape(), batch, engine })
     }
 
-    /// The same on the CPU with an instruction set, which changes no bit of an answer.
+    /// The same on the CPU with an instruction set, which changes no bit of an output.
     ///
     /// # Errors
     /// An instruction set that this processor lacks, or bf16, for which there is libtorch.

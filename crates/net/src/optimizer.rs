@@ -139,7 +139,7 @@ pub(crate) fn penalty(tower: &Tower, l2: f32) -> Result<f32, NetError> {
     Ok((f64::from(l2) * sum / 2.0) as f32)
 }
 
-/// Shortens gradients that are together longer than `longest`, unless that is 0; answers how long they were.
+/// Shortens gradients that are together longer than `longest`, unless that is 0; returns how long they were.
 pub(crate) fn clip(gradients: &mut [Tensor], longest: f32) -> Result<f32, NetError> {
     let _no_gradients = tch::no_grad_guard();
     let length = sum_of_squares(gradients.iter())?.sqrt();

@@ -70,7 +70,7 @@ pub(crate) struct Look {
     /// The weight of the examples.
     pub(crate) weight: f64,
     pub(crate) losses: Losses,
-    /// The answered values, for the side to move.
+    /// The predicted values, for the side to move.
     pub(crate) values: Vec<f32>,
 }
 

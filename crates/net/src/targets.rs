@@ -101,7 +101,7 @@ impl Targets {
     }
 
     /// Writes for each point, where the symmetry puts it, whose it is in the end: 1 the mover's, 0 the opponent's, ½ neutral;
-    /// answers whether that is known.
+    /// returns whether that is known.
     ///
     /// # Panics
     /// When `ownership` has not one number for each point of the example's board.
@@ -118,7 +118,7 @@ impl Targets {
         true
     }
 
-    /// Writes 1 for the move that the opponent answered with, where the symmetry puts it, if that is known, and 0 for all others.
+    /// Writes 1 for the move of the opponent's reply, where the symmetry puts it, if that is known, and 0 for all others.
     ///
     /// # Errors
     /// A move that the board does not have.

@@ -87,7 +87,7 @@ pub(crate) fn open_gpu(number: usize) -> Result<tch::Device, NetError> {
 }
 
 impl TensorOptions {
-    /// The device and the type of number that are asked for.
+    /// The device and the type of number that are requested.
     ///
     /// # Errors
     /// A device that cannot be used, or bf16 on a CPU for which libtorch has no kernels of it.

@@ -122,7 +122,7 @@ impl Tower {
         Weights::assemble(self.shape, self.tensors.iter().map(numbers).collect::<Result<_, NetError>>()?)
     }
 
-    /// Answers a batch, given as the planes of its positions one after the other.
+    /// Evaluates a batch, given as the planes of its positions one after the other.
     pub(crate) fn forward(&self, planes: &[u8], mode: Mode) -> Result<Answers, NetError> {
         let mut pass = Pass::new(mode, self.options);
         let mut x = self.stem.forward(&self.input(planes)?, &mut pass)?;

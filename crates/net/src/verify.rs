@@ -1,4 +1,4 @@
-//! Files of networks against the networks: both are asked about the same positions.
+//! Files of networks against the networks: both evaluate the same positions.
 
 use go::Symmetry;
 use record::{Example, synthetic};

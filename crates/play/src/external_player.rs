@@ -4,9 +4,9 @@ use std::fmt;
 
 use go::{Game, Move};
 
-/// A player of one game who is asked and answers later.
+/// A player of one game that responds later.
 ///
-/// What it is asked is asked one after the other: nothing is asked while an answer is outstanding.
+/// Requests are sequential: none is sent while a response is outstanding.
 pub trait ExternalPlayer: fmt::Debug {
     /// Asks for a move in the present position of `game`, which the player to move has to find.
     fn ask_move(&mut self, game: &Game);
@@ -14,7 +14,7 @@ pub trait ExternalPlayer: fmt::Debug {
     /// Asks for the score of `game`, which two passes have ended.
     fn ask_score(&mut self, game: &Game);
 
-    /// The answer; `None` while there is none.
+    /// The response; `None` while there is none.
     fn answer(&mut self) -> Option<Result<Response, PlayerError>>;
 }
 

@@ -87,7 +87,7 @@ impl<E: Evaluator> Evaluator for Instrumented<E> {
         let flushed = self.inner.flush();
         self.stats.wait_nanos.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
         if flushed.is_ok() && pending > 0 {
-            // Evaluators without a limit have batches as large as they are asked for.
+            // Evaluators without a limit have batches of the requested size.
             let batches = if capacity == usize::MAX { 1 } else { pending.div_ceil(capacity) };
             let slots = if capacity == usize::MAX { pending } else { batches * capacity };
             self.stats.evaluations.fetch_add(pending as u64, Ordering::Relaxed);

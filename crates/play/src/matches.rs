@@ -36,7 +36,7 @@ pub enum By {
     ExternalPlayer,
 }
 
-/// Everything a match game depends on, besides the players' answers.
+/// Everything a match game depends on, besides the players' moves.
 #[derive(Clone, Debug)]
 pub struct MatchSpec {
     header: Header,
@@ -113,7 +113,7 @@ pub struct Match {
     /// Black's and White's.
     seats: [Seat; 2],
     turns: Vec<Turn>,
-    /// The game is over, and external players are asked what they make of it.
+    /// The game is over, and external players are requested to score it.
     ending: Option<Ending>,
     /// How the loser broke the rules.
     breach: Option<String>,
@@ -141,7 +141,7 @@ enum Asked {
     Nothing,
     Move,
     Score,
-    /// It was asked for the score and has answered.
+    /// It has sent the score.
     Done,
 }
 
@@ -155,7 +155,7 @@ pub struct Void {
 }
 
 impl Match {
-    /// Sets up the board and plays the opening. `externals` are asked for those of Black and White that are no models.
+    /// Sets up the board and plays the opening. `externals` opens the players that are no models.
     pub fn new(mut spec: MatchSpec, externals: &mut dyn FnMut(&MatchSpec, Color) -> Box<dyn ExternalPlayer>) -> Match {
         spec.header.begin();
         let game = opening(Game::new(spec.header.size()), spec.opening_moves, &mut generator(spec.opening));

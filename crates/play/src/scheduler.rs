@@ -35,9 +35,9 @@ enum Waits {
 }
 
 /// Plays `games`, and those that `start` adds, until there are none, or `watch` breaks; unfinished games are left in `games`
-/// then, none of them waiting for an answer.
+/// then, none of them waiting for an evaluation.
 ///
-/// `start` is asked when fewer than `slots` games are in progress. `finish` gets what every game leaves behind; `watch` is
+/// `start` is called when fewer than `slots` games are in progress. `finish` gets what every game leaves behind; `watch` is
 /// asked once in each round.
 ///
 /// A round evaluates the batches that are full, or the fullest one when no game can go on without: with two models and

@@ -51,7 +51,7 @@ impl SearchDriver {
     }
 
     /// The same, but that the network sees a position and its seven images in one and the same orientation, which follows from
-    /// the stones: a cache then answers all of them, in every game. Where searches differ in nothing but the symmetries that
+    /// the stones: a cache then has all of them, in every game. Where searches differ in nothing but the symmetries that
     /// are drawn, as those of matches do after the opening, this would make games repeat each other.
     pub fn seeing_images_alike(self) -> SearchDriver {
         SearchDriver { sees_images_alike: true, ..self }

@@ -12,7 +12,7 @@ use crate::seed::{Seed, finish, game_seed, generator, seed_from};
 use crate::termination::{Ending, Header, finished, searched};
 use crate::{BatchedGame, Budget, SearchDriver};
 
-/// Everything a self-play game depends on, besides the model's answers.
+/// Everything a self-play game depends on, besides the model's outputs.
 #[derive(Clone, Debug)]
 pub struct SelfplaySpec {
     /// What the record says about the game.

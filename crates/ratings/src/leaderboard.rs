@@ -13,7 +13,7 @@ pub struct Leaderboard {
     pub ratings: Ratings,
     /// Every player, in the order of the results.
     pub players: Vec<Placing>,
-    /// What the first move is worth; `None` where that was not asked for, or the games do not say.
+    /// What the first move is worth; `None` where that was not requested, or the games do not say.
     pub first_move: Option<Estimate>,
 }
 
@@ -59,7 +59,7 @@ impl Leaderboard {
         Leaderboard { ratings, players, first_move }
     }
 
-    /// What the games alone say: maximum likelihood, where it has a finite answer.
+    /// What the games alone say: maximum likelihood, where it has a finite solution.
     ///
     /// That is so among players who all took points from each other, round about (Ford, American Mathematical Monthly
     /// 64, 1957). Games between such groups, won by one side only, put infinitely much between them and do not bear on

@@ -27,7 +27,7 @@ pub struct Example {
     /// The search's policy as whole numbers, as (move index, number): ascending indices, numbers above 0. What they are
     /// is told at [`crate::Turn::visits`].
     pub visits: Vec<(u16, u32)>,
-    /// Index of the move with which the opponent answered, on the next turn; `None` where the game has no next turn.
+    /// Index of the move of the opponent on the next turn; `None` where the game has no next turn.
     pub reply: Option<u16>,
     /// How the move was found: a full or a fast search.
     pub kind: SearchKind,

@@ -114,7 +114,7 @@ pub fn drive<D: Driver>(driver: &mut D, stop: &Stop) -> Result<(), D::Error> {
     driver.put_down()
 }
 
-/// Does some work under a lease. It is asked to stop when another process has taken the lease over. `None` when the process is
+/// Does some work under a lease. It is stopped when another process has taken the lease over. `None` when the process is
 /// to stop before it has the lease.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Liveness and readiness of a process, as /healthz and /readyz answer.
+//! Liveness and readiness of a process, as /healthz and /readyz report.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -30,19 +30,19 @@ impl Default for State {
 }
 
 impl Health {
-    /// Reports progress: positions were evaluated, a batch was trained on, the store has answered. Cheap enough to be called
+    /// Reports progress: positions were evaluated, a batch was trained on, the store has responded. Cheap enough to be called
     /// several times a second.
     pub fn heartbeat(&self) {
         self.heartbeat_at(self.0.start.elapsed());
     }
 
-    /// Reports readiness: the store has answered, the configuration is read, and the work begins.
+    /// Reports readiness: the store has responded, the configuration is read, and the work begins.
     pub fn set_ready(&self) {
         self.heartbeat();
         self.0.ready.store(true, Ordering::Relaxed);
     }
 
-    /// Ends readiness: the process was asked to stop and takes no more work.
+    /// Ends readiness: shutdown was requested, and no more work begins.
     pub(crate) fn drain(&self) {
         self.0.draining.store(true, Ordering::Relaxed);
     }

@@ -28,7 +28,7 @@
 //! }
 //! ```
 //!
-//! Standard output carries only what was asked for ([`print()`]); logs, progress and errors go to standard error.
+//! Standard output carries only what was requested ([`print()`]); logs, progress and errors go to standard error.
 
 mod args;
 mod classify;

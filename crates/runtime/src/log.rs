@@ -40,7 +40,7 @@ impl LogArgs {
         self.start_with(LogFormat::Json);
     }
 
-    /// Starts the log of a program that people look at: not on a terminal either does it write JSON unless it is asked to.
+    /// Starts the log of a program for interactive use: plain text also outside of a terminal, unless configured otherwise.
     pub fn start_for_people(&self) {
         self.start_with(LogFormat::Plain);
     }

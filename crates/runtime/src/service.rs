@@ -122,7 +122,7 @@ async fn listen(listener: TcpListener, desk: Arc<Desk>) -> io::Result<Infallible
     }
 }
 
-/// Answers one request. That the connection breaks is the client's business.
+/// Serves one request. That the connection breaks is the client's business.
 async fn converse(stream: TcpStream, desk: Arc<Desk>) {
     let _place = desk.places.acquire().await;
     let answer = service_fn(|request| {

@@ -42,7 +42,7 @@ const ADVICE: [(&str, &str); 6] = [
 /// Where object_store looks for credentials when it was given none: on AWS, and on Google Cloud.
 const METADATA: [&str; 3] = ["/latest/api/token", "/latest/meta-data/", "/computeMetadata/"];
 
-/// The error of a store at `root` for what was asked of a path.
+/// The error of a store at `root` for what was requested of a path.
 pub(crate) fn store_error(root: &str, doing: &'static str, path: String, error: &object_store::Error) -> StoreError {
     let misconfigured = |reason: String| StoreError::BadUrl { url: root.to_owned(), reason };
     let no_bucket = || misconfigured("there is no such bucket".to_owned());
@@ -83,7 +83,7 @@ fn reason(error: &object_store::Error) -> String {
     }
 }
 
-/// Whether it is known that the machine has no credentials to give: it was asked, and answered that.
+/// Whether it is known that the machine has no credentials to give: it responded so.
 fn has_no_credentials(error: &object_store::Error) -> bool {
     let text = error.to_string();
     METADATA.iter().any(|place| text.contains(place)) && status(error) == Some(404)
@@ -94,7 +94,7 @@ pub(crate) fn is_refusal(error: &object_store::Error) -> bool {
     status(error).is_some_and(|status| REFUSALS.contains(&status))
 }
 
-/// The status of the response, where a server has answered.
+/// The status of a server's response.
 fn status(error: &object_store::Error) -> Option<u16> {
     error.to_string().split_once(ANSWERED)?.1.get(..3)?.parse().ok()
 }
@@ -108,7 +108,7 @@ fn refuses_writes(error: &object_store::Error) -> bool {
     status(error) == Some(507) || NO_WRITES.iter().any(|code| text.contains(&format!("<Code>{code}</Code>")))
 }
 
-/// What the operating system said, if it was asked.
+/// The error of the operating system, if there is one.
 pub(crate) fn system_error(error: &object_store::Error) -> Option<&io::Error> {
     let causes = std::iter::successors(Some(error as &(dyn Error + 'static)), |&cause| cause.source());
     let mut system = causes.filter_map(|cause| cause.downcast_ref::<io::Error>());

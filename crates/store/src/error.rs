@@ -7,7 +7,7 @@ use config::{ConfigError, Difference, ModelId};
 use exit_class::{Classified, ExitClass};
 use record::RecordError;
 
-/// Why the store did not do what was asked. Every variant names the file or folder in full.
+/// Errors of the store. Every variant names the file or folder in full.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The place of the store cannot be used as one.
@@ -93,7 +93,7 @@ pub enum StoreError {
         doing: &'static str,
         /// The file or folder.
         path: String,
-        /// The answer of the file system or the server.
+        /// The response of the file system or the server.
         reason: String,
     },
     /// A file is there but its contents cannot be used: cut off, altered, or not one of ours.

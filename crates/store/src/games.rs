@@ -174,7 +174,7 @@ impl Games {
     /// [`StoreError::Damaged`] for a file that this version cannot read. A damaged one is moved to quarantine; its games are
     /// played again.
     pub fn indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
-        // Of all names in the folder those of this worker are asked for, who may be one of thousands.
+        // Lists only the names of this worker, which may be one of thousands.
         let names = self.at.store.files_beginning(&self.at.numbered(GAMES, model), &format!("{worker}-"))?;
         let mut files: BTreeSet<FileRef> = FileRef::all_in(&number_name(model), &names).collect();
         files.extend(self.archives.files_from(model)?.into_iter().take_while(|file| file.model == model));
@@ -214,7 +214,7 @@ impl Games {
         self.archives.name_of(GAMES, file)
     }
 
-    /// Moves a set of files of games to quarantine; answers how many files moved. Those of an archive stay where they are.
+    /// Moves a set of files of games to quarantine; returns how many files moved. Those of an archive stay where they are.
     ///
     /// # Errors
     /// A store that cannot be reached, or that refuses writes.

@@ -178,7 +178,7 @@ impl InProgress {
         self.at.store.name(&self.file(file, PARQUET))
     }
 
-    /// Moves a file of unfinished games to quarantine; answers how many files moved.
+    /// Moves a file of unfinished games to quarantine; returns how many files moved.
     ///
     /// # Errors
     /// As [`Games::quarantine`](crate::Games::quarantine).

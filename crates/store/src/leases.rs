@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The highest number holds the lease. Its process asks every [`POLL`] for the question, which is one small request, and
-//! answers by deleting it. A process that finds a lease decides whether its holder is alive:
+//! responds by deleting it. A process that finds a lease decides whether its holder is alive:
 //!
 //! - The holder ran on this machine: the process table knows. A killed process is followed at once, a living one is named in
 //!   the error.
@@ -16,7 +16,7 @@
 //! A holder that was out of reach for so long, and comes back, finds the question and the next number, and stops. The newcomer
 //! checks for the question again after it has published its number, so that of the two one always sees the other.
 //!
-//! A clean exit deletes the lease. A question that was never answered stays for a day, for a holder that comes back.
+//! A clean exit deletes the lease. A question without a response stays for a day, for a holder that comes back.
 
 mod holder;
 
@@ -38,7 +38,7 @@ const ASKED: &str = ".asked.toml";
 
 /// How often a holder looks for a question, plus or minus a quarter.
 const POLL: Duration = Duration::from_secs(20);
-/// How long a newcomer waits for the answer of a holder on another machine.
+/// How long a newcomer waits for the response of a holder on another machine.
 const ANSWER: Duration = Duration::from_secs(60);
 /// How often the newcomer looks for it.
 const LOOK: Duration = Duration::from_secs(2);
@@ -73,7 +73,7 @@ pub struct Leases {
 }
 
 impl Leases {
-    /// Takes the lease of a name. `wait` sleeps and answers whether the process is to stop: then there is none. `lost` is
+    /// Takes the lease of a name. `wait` sleeps and returns whether the process is to stop: then there is none. `lost` is
     /// called when another process has taken the lease over since this one was out of reach.
     ///
     /// # Errors
@@ -287,7 +287,7 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// Answers a question, if there is one, and whether the lease is lost.
+    /// Responds to a question, if there is one, and whether the lease is lost.
     fn look(&self) -> bool {
         match self.answer() {
             Ok(Some(by)) => {

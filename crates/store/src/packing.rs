@@ -123,7 +123,7 @@ impl Table {
         self.waiting.first().is_none_or(|first| first.schema() == next.schema())
     }
 
-    /// Adds rows to this row group or the next, and answers where they are.
+    /// Adds rows to this row group or the next, and returns where they are.
     fn put(&mut self, next: Weighed) -> RowRange {
         if self.waiting_bytes > 0 && self.waiting_bytes + next.bytes > GROUP {
             self.write();

@@ -25,7 +25,7 @@ impl Retry {
         Retry { local, tries: 1, backoff: Backoff::new(FIRST_PAUSE, LONGEST_PAUSE) }
     }
 
-    /// Sleeps if it is worth trying again after this error, and answers whether it is.
+    /// Sleeps if it is worth trying again after this error, and returns whether it is.
     pub(crate) fn wait_after(&mut self, error: &object_store::Error) -> bool {
         if self.tries == TRIES || !is_transient(error, self.local) {
             return false;

@@ -73,7 +73,7 @@ pub struct AgeSummary {
 /// What was drawn from a window.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DrawSummary {
-    /// Examples the training asked for.
+    /// Examples the training requested.
     pub wanted: usize,
     /// Examples drawn, some of them more than once: as wanted, or fewer when that would have been too often.
     pub examples: usize,
@@ -114,7 +114,7 @@ pub struct Shards {
 
 impl Shards {
     /// Publishes the shards of a generation: the parts first, in order, and then the manifest that names them, with
-    /// which they exist. Answers the manifest with its parts.
+    /// which they exist. Returns the manifest with its parts.
     ///
     /// # Errors
     /// [`StoreError::AlreadyExists`] when there are other shards of this generation; the same ones are no error.

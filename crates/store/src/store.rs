@@ -136,7 +136,7 @@ impl Store {
         self.head(path).map(|found| found.size).map_err(|e| self.error("read", path, &e))
     }
 
-    /// The last bytes of a file, as many as asked for or all there are, and its length.
+    /// The last bytes of a file, as many as requested or all there are, and its length.
     pub(crate) fn end(&self, path: &Path, bytes: u64) -> Result<(Bytes, u64), StoreError> {
         if self.folder().is_none() {
             // A server refuses the end of an empty file.
@@ -195,7 +195,7 @@ impl Store {
     fn head(&self, path: &Path) -> object_store::Result<ObjectMeta> {
         let at = self.full(path);
         match self.request(Operation::Head, async || self.objects().head(&at).await) {
-            // The answer to a HEAD has no body that could say why, and that to a get has.
+            // The response to a HEAD has no body that could say why, and that to a get has.
             Err(error @ object_store::Error::PermissionDenied { .. }) => {
                 let said = self.request(Operation::Get, async || self.objects().get(&at).await.map(drop));
                 Err(said.err().unwrap_or(error))
@@ -207,7 +207,7 @@ impl Store {
     /// Publishes a file: it appears whole, under its final name, once.
     ///
     /// Publishing the same bytes again is no error, so that a process that was killed, or runs twice, may repeat itself;
-    /// a put whose answer got lost and that is tried again counts as one. On a folder the bytes are written aside
+    /// a put whose response was lost and that is tried again counts as one. On a folder the bytes are written aside
     /// (as `name#1`, which no listing shows), synced, and hard-linked to the name, which fails where the name is taken;
     /// in a bucket it is one conditional put.
     pub(crate) fn publish(&self, path: &Path, bytes: Bytes) -> Result<(), StoreError> {

@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::run::Run;
 
 impl Run {
-    /// Deletes what writers that were killed left behind on a local folder, where it is older than `age`, and answers
+    /// Deletes what writers that were killed left behind on a local folder, where it is older than `age`, and returns
     /// how many files that were. Nothing ever reads such files; they only take room. A bucket has none.
     ///
     /// # Errors

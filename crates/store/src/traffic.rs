@@ -33,7 +33,7 @@ impl Operation {
         counter!("tengen_store_retries_total", "operation" => self.name()).increment(1);
     }
 
-    /// It failed for good. That there is no such file, or that there is one, is an answer.
+    /// It failed for good. That there is no such file, or that there is one, is a response.
     pub(crate) fn failed(self, error: &object_store::Error) {
         let answered = matches!(
             error,

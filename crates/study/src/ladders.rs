@@ -65,7 +65,7 @@ struct Row {
     rates: Vec<Success>,
 }
 
-/// Right answers, with the 95 % interval of their share.
+/// Right moves, with the 95 % interval of their share.
 #[derive(Serialize)]
 struct Success {
     kind: &'static str,

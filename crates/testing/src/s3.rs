@@ -7,7 +7,7 @@
 //! `s3s-fs` makes buckets as they are written to; here there is one bucket, and others do not exist.
 //!
 //! A server can be made unreliable: see [`Server::with_faults`]. It can refuse everything for a reason, as a real one would: see
-//! [`Refusal`]. What it is asked is written down: see [`Server::asked`].
+//! [`Refusal`]. It records requests: see [`Server::asked`].
 
 mod refusal;
 mod response;
@@ -66,7 +66,7 @@ struct Desk {
 }
 
 impl Server {
-    /// Starts a server that does what it is asked.
+    /// Starts a server that serves requests.
     ///
     /// # Errors
     /// No port, thread or folder is available.
@@ -111,7 +111,7 @@ impl Server {
         *self.state.refusal.lock().unwrap_or_else(PoisonError::into_inner) = refusal;
     }
 
-    /// What the server was asked since this was last called, in order: `HEAD`, `GET`, `PUT` or `DELETE` and the path of an
+    /// The requests since the last call, in order: `HEAD`, `GET`, `PUT` or `DELETE` and the path of an
     /// object, `LIST` and the beginning of the names that are listed. Tries after the first are among them.
     pub fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.state.asked.lock().unwrap_or_else(PoisonError::into_inner))
@@ -159,7 +159,7 @@ async fn serve(listener: std::net::TcpListener, desk: Arc<Desk>) -> io::Result<(
     }
 }
 
-/// Answers on one connection. That it breaks is the client's business.
+/// Serves one connection. That it breaks is the client's business.
 async fn converse(stream: TcpStream, desk: Arc<Desk>) {
     let answer = service_fn(|request| desk.answer(request));
     drop(http1::Builder::new().serve_connection(TokioIo::new(stream), answer).await);
@@ -183,7 +183,7 @@ impl State {
 }
 
 impl Desk {
-    /// Answers a request; an error closes the connection without an answer.
+    /// Serves a request; an error closes the connection without a response.
     async fn answer(&self, request: Request<Incoming>) -> io::Result<Answer> {
         self.state.note(request.method(), request.uri());
         if self.state.away.load(Ordering::Relaxed) {

@@ -12,7 +12,7 @@ const ALLOW_SKIP: &str = "TENGEN_ALLOW_SKIP";
 const SKIP_LIST: &str = "TENGEN_SKIP_LIST";
 
 /// The tool's path. Where the tool is missing and [`TENGEN_ALLOW_SKIP`](ALLOW_SKIP) names it, the skip is recorded and
-/// the answer is `None`: the test returns.
+/// the result is `None`: the test returns.
 ///
 /// # Panics
 /// The tool is missing and its tests may not be skipped, or `TENGEN_ALLOW_SKIP` names an unknown tool.

@@ -97,7 +97,7 @@ impl MatchArgs {
         self.pair.iter().flatten().chain(&self.new_model).chain(&self.against_anchors)
     }
 
-    /// The matches that are asked for.
+    /// The matches that are requested.
     fn schedule(&self, arena: &Arena) -> Result<Box<dyn Schedule>, EvaluatorError> {
         let (rated, games) = (arena.rated(), self.games);
         Ok(if self.pair_uncertain {

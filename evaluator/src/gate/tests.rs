@@ -8,7 +8,7 @@ use super::*;
 use crate::retirement::tests::run_with_weak_models;
 use crate::tests::fixture::{PAIR, RUN, arena, ids, name, publish_models, store};
 
-/// Plays a schedule to its end, and answers its conclusion.
+/// Plays a schedule to its end, and returns its conclusion.
 fn conclusion(arena: &mut Arena, mut schedule: impl Schedule) -> String {
     let stop = Stop::never();
     while schedule.step(&mut Session { arena, stop: &stop, report: &mut |_| {} }).expect("it can play")

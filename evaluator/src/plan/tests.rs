@@ -72,7 +72,7 @@ impl Simulation {
         })
     }
 
-    /// Plays the rest of a match; answers whether the process survives that.
+    /// Plays the rest of a match; returns whether the process survives that.
     fn play(&self, rated: &RatedRun, [one, other]: [&PlayerId; 2], games: u64, left: &mut Option<usize>) -> bool {
         let pair = [one.min(other), one.max(other)];
         let played = rated.pool().expect("memory can be read").played(pair[0], pair[1]);

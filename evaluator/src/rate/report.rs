@@ -12,7 +12,7 @@ use super::Request;
 pub struct Report {
     /// What every `elo` and `se` is against.
     pub against: &'static str,
-    /// The prior, as it can be asked for.
+    /// The prior, as it can be requested.
     pub prior: String,
     /// Elo from one model of a run to the next, where the results chose it.
     pub step: Option<f64>,

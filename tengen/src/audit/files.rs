@@ -87,7 +87,7 @@ impl Audit<'_> {
     }
 
     /// Audits the games for training, or those of the validation set, with the policies that their examples
-    /// have; answers how many these are.
+    /// have; returns how many these are.
     fn side(
         &mut self,
         file: &FileRef,

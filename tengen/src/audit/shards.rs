@@ -21,7 +21,7 @@ struct Row {
 }
 
 impl Trained {
-    /// Notes a row; answers whether it is the same as every row of this game and turn before.
+    /// Notes a row; returns whether it is the same as every row of this game and turn before.
     fn put(&mut self, example: &Example, generation: u32) -> bool {
         let fingerprint = fingerprint(example);
         match self.0.entry((example.game, example.turn)) {

@@ -1,4 +1,4 @@
-//! The network by itself, and how far rounding moves its answers.
+//! The network by itself, and the effect of rounding on its outputs.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -69,7 +69,7 @@ impl fmt::Display for Case {
     }
 }
 
-/// How far the answers in a precision are from those in f32.
+/// The difference of outputs in a precision from those in f32.
 #[derive(Serialize)]
 #[serde(tag = "bench", rename = "agreement")]
 struct Agreement {

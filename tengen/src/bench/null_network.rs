@@ -18,7 +18,7 @@ use super::Bench;
 use super::played::{Played, evaluations, on_threads, selfplay, total};
 use super::subject::Subject;
 
-/// Made-up answers that there are. They fit into the nearest cache of a core.
+/// Number of synthetic outputs. They fit into the nearest cache of a core.
 const ANSWERS: u64 = 16;
 
 /// One case.
@@ -98,7 +98,7 @@ fn of_thread(
     Ok(Measured { played, planes, submitting })
 }
 
-/// Writes the planes of positions as a network does, and gives each one of a few made-up answers.
+/// Writes the planes of positions as a network does, and gives each one of a few synthetic outputs.
 struct NullNetwork {
     inputs: Inputs,
     /// The planes of a batch.
@@ -131,7 +131,7 @@ impl NullNetwork {
 }
 
 impl Answer {
-    /// An answer of the model `random`, with a policy that prefers some moves as a trained network does.
+    /// An output of the model `random`, with a policy that prefers some moves as a trained network does.
     fn new(game: &Game, bits: u64) -> Answer {
         let mut random = RandomModel::new();
         let ticket = random.submit(Request { game, komi: 0.0, draw: Draw::new(bits) });

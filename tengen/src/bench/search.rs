@@ -82,7 +82,7 @@ impl UniformGame {
         Ok(UniformGame { settings, board, budget, driver, model: Uniform::new(), rng: generator(1) })
     }
 
-    /// Searches one move, plays one of those it has visited, and answers how many visits were made.
+    /// Searches one move, plays one of those it has visited, and returns how many visits were made.
     fn think_and_move(&mut self) -> anyhow::Result<f64> {
         let inherited = self.driver.search().visits();
         while !self.driver.is_done() {

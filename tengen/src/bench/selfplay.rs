@@ -51,9 +51,9 @@ struct Case {
     share: f64,
     /// The same by time on a core, which other work on the machine disturbs less.
     share_of_core_time: f64,
-    /// Positions whose evaluation was known from before, of all that were asked for.
+    /// Positions whose evaluation was known from before, of all that were requested.
     recalled: f64,
-    /// Positions asked for in the rows of the batches that were evaluated.
+    /// Positions requested in the rows of the batches that were evaluated.
     fill: f64,
 }
 

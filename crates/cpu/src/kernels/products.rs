@@ -67,7 +67,7 @@ unsafe fn all_columns<S: Simd, T: Element, const W: usize>(job: &Products<'_, T>
         if lane == 0 {
             prefetch::<S, T>(job, column);
         }
-        // SAFETY: the caller's promise; no more columns are asked for than there are.
+        // SAFETY: the caller's promise; no more columns are requested than there are.
         unsafe {
             match job.columns - column {
                 1 => block::<S, T, W, 1>(job, lane, column, out),

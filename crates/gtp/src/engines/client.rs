@@ -28,15 +28,15 @@ pub enum ClientError {
     /// It ended.
     #[error("the process exited at \"{command}\": {obituary}")]
     Ended {
-        /// What it was asked.
+        /// The command.
         command: String,
         /// How it ended, and its last words.
         obituary: String,
     },
-    /// It did not answer in time.
+    /// It did not respond in time.
     #[error("no response to \"{command}\" in {seconds} s{}", quoted(words))]
     Silent {
-        /// What it was asked.
+        /// The command.
         command: String,
         /// How long was waited.
         seconds: f64,
@@ -49,26 +49,26 @@ pub enum ClientError {
         /// The line, with the number of the command.
         line: String,
     },
-    /// It wrote and wrote, and no answer came of it.
+    /// It wrote too much, and sent no response.
     #[error("no end of output after \"{command}\"")]
     Flood {
-        /// What it was asked.
+        /// The command.
         command: String,
     },
-    /// It answered another command than it was asked.
+    /// It responded to another command.
     #[error("\"{command}\" had the number {expected}, and the response has {found}")]
     OutOfStep {
-        /// What it was asked.
+        /// The command.
         command: String,
         /// The number of the command.
         expected: u32,
-        /// The number in the answer.
+        /// The number in the response.
         found: u32,
     },
     /// It says that it cannot do this.
     #[error("\"{command}\" was refused: {said}")]
     Refused {
-        /// What it was asked.
+        /// The command.
         command: String,
         /// What it said.
         said: String,
@@ -85,7 +85,7 @@ impl Client {
         Ok(Client { process: Process::start(command).map_err(fail)?, answers: Answers::default(), commands: 0 })
     }
 
-    /// Sends a command and waits for the answer, for so long at most.
+    /// Sends a command and waits for the response, for so long at most.
     ///
     /// # Errors
     /// It is refused, or the program is broken.

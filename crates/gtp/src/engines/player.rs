@@ -52,7 +52,7 @@ impl GtpPlayer {
     }
 
     fn request(&self, request: Request) {
-        // Without a listener the next look for an answer says so.
+        // Without a listener the next look for a response says so.
         drop(self.requests.send(request));
     }
 }
@@ -82,7 +82,7 @@ impl ExternalPlayer for GtpPlayer {
     }
 }
 
-/// Answers the requests of one game. A program that did nothing wrong waits for the next game then.
+/// Serves the requests of one game. A program that did nothing wrong waits for the next game then.
 fn serve(
     declaration: &EngineSpec,
     idle: &Idle,

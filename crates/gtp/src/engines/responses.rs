@@ -1,9 +1,9 @@
 //! The output of a program, parsed into responses.
 
-/// Bytes of one answer, and bytes of chatter before one, that are put up with.
+/// Bytes of one response, and bytes of chatter before one, that are put up with.
 const MOST_BYTES: usize = 1 << 20;
 
-/// An answer to a GTP command.
+/// A response to a GTP command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Answer {
     /// The number of the command, where the program repeats it.
@@ -12,9 +12,9 @@ pub(crate) struct Answer {
     pub(crate) text: Result<String, String>,
 }
 
-/// Finds answers among lines.
+/// Finds responses among lines.
 ///
-/// An answer begins with a line that starts with `=` or `?`, and ends before an empty line. What comes before its first line
+/// A response begins with a line that starts with `=` or `?`, and ends before an empty line. What comes before its first line
 /// is chatter, which some programs write where they should not.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
@@ -22,17 +22,17 @@ pub(crate) struct Answers {
     bytes: usize,
 }
 
-/// More output than any answer has.
+/// More output than any response has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flood;
 
 impl Answers {
-    /// Whether an answer has begun and not ended: what comes before one is chatter.
+    /// Whether a response has begun and not ended: what comes before one is chatter.
     pub(crate) fn begun(&self) -> bool {
         self.begun.is_some()
     }
 
-    /// Takes a line without its end; returns the answer that it completes.
+    /// Takes a line without its end; returns the response that it completes.
     pub(crate) fn line(&mut self, line: &[u8]) -> Result<Option<Answer>, Flood> {
         self.bytes += line.len() + 1;
         if self.bytes > MOST_BYTES {
@@ -60,7 +60,7 @@ fn clean(line: &[u8]) -> String {
     text.chars().map(|c| if c == '\t' { ' ' } else { c }).filter(|c| !c.is_control()).collect()
 }
 
-/// The first line of an answer.
+/// The first line of a response.
 fn begin(line: &str) -> Option<Answer> {
     let good = line.starts_with('=');
     let rest = line.strip_prefix(['=', '?'])?;

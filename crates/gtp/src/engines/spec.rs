@@ -25,7 +25,7 @@ pub struct EngineSpec {
     /// Time limit of a response to `genmove` or `final_score`, in seconds.
     #[serde(default = "minute")]
     pub seconds_per_move: f64,
-    /// Seconds in which it has to answer anything else, starting up included.
+    /// Seconds in which it has to respond to anything else, starting up included.
     #[serde(default = "minute")]
     pub seconds_to_start: f64,
 }
@@ -91,12 +91,12 @@ impl EngineSpecs {
 }
 
 impl EngineSpec {
-    /// Time to answer when asked for a move.
+    /// Time to respond to a request for a move.
     pub(crate) fn move_time(&self) -> Duration {
         Duration::from_secs_f64(self.seconds_per_move)
     }
 
-    /// Time to answer anything else.
+    /// Time to respond to anything else.
     pub(crate) fn start_time(&self) -> Duration {
         Duration::from_secs_f64(self.seconds_to_start)
     }

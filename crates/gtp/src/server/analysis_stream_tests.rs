@@ -64,7 +64,7 @@ impl Conversation {
         self.input.send(Ok(line)).expect("the session is there");
     }
 
-    /// The next line of an answer.
+    /// The next line of a response.
     fn hear(&mut self) -> String {
         loop {
             if let Some((line, rest)) = self.said.split_once('\n') {
@@ -77,7 +77,7 @@ impl Conversation {
         }
     }
 
-    /// The lines up to the end of an answer.
+    /// The lines up to the end of a response.
     fn rest(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         loop {
@@ -202,7 +202,7 @@ fn moves_are_shown_best_first_with_what_follows_them() {
     assert!(line.contains(" pvVisits ") && line.contains(" rootInfo visits "), "{line}");
 }
 
-/// A command that cannot be understood gets a plain answer, and so does one that comes to no analysis.
+/// A command that cannot be understood gets a plain response, and so does one that comes to no analysis.
 #[test]
 fn streams_that_cannot_be_begun_fail() {
     check_with(

@@ -1,4 +1,4 @@
-//! Every command, what it takes and what it answers.
+//! Every command, its arguments and its response.
 
 mod analyze;
 mod ask;
@@ -93,7 +93,7 @@ fn find(name: &str) -> Option<Perform> {
     COMMANDS.iter().find(|&&(known, _)| known == name).map(|&(_, perform)| perform)
 }
 
-/// The answer to a command, or what is still to be said of it when its answer was begun.
+/// The response to a command, or what is still to be said of it when its response was begun.
 pub(super) fn perform(
     session: &mut Session<'_>,
     words: Result<Vec<String>, Failure>,

@@ -90,7 +90,7 @@ impl EnginePlayer {
     /// One batch. What is open is lost when it fails.
     fn round(&mut self, open: &mut Open) -> Result<(), EvaluateError> {
         if open.visits.is_none() {
-            // Round by round, so that one whose answers are all known ends, too.
+            // Round by round, so that one whose responses are all known ends, too.
             open.driver.extend(open.driver.search().visits().saturating_add(self.manner.leaves as u32));
         }
         open.driver.submit(&mut *self.model, &mut self.rng);

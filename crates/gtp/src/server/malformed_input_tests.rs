@@ -1,4 +1,4 @@
-//! Whatever comes in, there is one answer for each command, and no end.
+//! Whatever comes in, there is one response for each command, and no end.
 
 use proptest::prelude::*;
 
@@ -70,7 +70,7 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
     .prop_map(|bytes| bytes.into_iter().filter(|&byte| byte != b'\n').collect())
 }
 
-/// Whether the protocol wants an answer to a line: something is left of it without comment and control characters.
+/// Whether the protocol wants a response to a line: something is left of it without comment and control characters.
 fn wants_answer(line: &[u8]) -> bool {
     let command = line.split(|&byte| byte == b'#').next().unwrap_or_default();
     command.iter().any(|&byte| byte > b' ' && byte != 0x7f)

@@ -7,7 +7,7 @@ use super::{Failure, Line};
 /// A line with a command on it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request {
-    /// What the answer is to be labelled with.
+    /// What the response is to be labelled with.
     pub(super) id: Option<u32>,
     /// The command and its arguments, or what is wrong with the line.
     pub(super) words: Result<Vec<String>, Failure>,

@@ -10,7 +10,7 @@ use runtime::Stop;
 
 use super::Line;
 
-/// Lines read ahead of the one being answered. Some controllers send many commands at once.
+/// Lines read ahead of the one being served. Some controllers send many commands at once.
 const AHEAD: usize = 64;
 
 /// How soon a request to stop is noticed.
@@ -58,7 +58,7 @@ impl Inbox {
         Inbox { lines, next: VecDeque::new(), over: false, stop }
     }
 
-    /// The next line, when it comes; `None` at the end of the input, or when asked to stop.
+    /// The next line, when it comes; `None` at the end of the input, or after a request to stop.
     pub(super) fn next(&mut self) -> Option<Heard> {
         while !self.wait(PATIENCE) {}
         if self.stop.requested() { None } else { self.next.pop_front() }
@@ -75,7 +75,7 @@ impl Inbox {
         self.stop.requested() || matches!(self.next.front(), Some(Ok(line)) if line.is_interrupt())
     }
 
-    /// Waits for so long, or until there is something to attend to, and answers [`Inbox::called`].
+    /// Waits for so long, or until there is something to attend to, and returns [`Inbox::called`].
     pub(super) fn wait(&mut self, time: Duration) -> bool {
         let until = Instant::now() + time;
         while !self.stop.requested() && !self.over && self.next.is_empty() {

@@ -44,12 +44,12 @@ pub enum Failure {
     /// The command is known, and not supported here.
     #[error("{0}")]
     Unsupported(&'static str),
-    /// The player has no answer.
+    /// The player has no response.
     #[error("{0}")]
     Player(String),
 }
 
-/// An answer as it is sent: one line or several, then an empty one.
+/// A response as it is sent: one line or several, then an empty one.
 pub(super) fn format(id: Option<u32>, answer: &Result<String, Failure>) -> String {
     let (sign, text) = match answer {
         Ok(text) => ('=', text.clone()),
@@ -65,12 +65,12 @@ pub(super) fn format(id: Option<u32>, answer: &Result<String, Failure>) -> Strin
     sent + &text + "\n\n"
 }
 
-/// The beginning of an answer that is sent line by line. The empty line at its end is all that comes after the lines.
+/// The beginning of a response that is sent line by line. The empty line at its end is all that comes after the lines.
 pub(super) fn begin(id: Option<u32>) -> String {
     id.map_or_else(|| "=\n".to_owned(), |id| format!("={id}\n"))
 }
 
-/// Without line breaks or other control characters, which would end an answer before its time.
+/// Without line breaks or other control characters, which would end a response before its time.
 fn one_line(text: &str) -> String {
     text.split(char::is_control).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }

@@ -10,7 +10,7 @@ use super::parse::Request;
 use super::response::{self, Failure};
 use super::{Inbox, Session, commands};
 
-/// Answers standard input on standard output until `quit`, the end of the input, or a request to stop.
+/// Serves standard input on standard output until `quit`, the end of the input, or a request to stop.
 ///
 /// # Errors
 /// When the input cannot be read or the output not be written. A controller that has gone is not an error.
@@ -18,10 +18,10 @@ pub fn run(session: &mut Session<'_>, stop: &Stop) -> io::Result<()> {
     serve(Inbox::stdin(stop.clone())?, io::stdout().lock(), session)
 }
 
-/// Answers lines one by one, each before the next is taken.
+/// Serves lines one by one, each before the next is taken.
 ///
 /// # Errors
-/// When a line cannot be read or an answer not be written. A controller that has gone is not an error.
+/// When a line cannot be read or a response not be written. A controller that has gone is not an error.
 pub fn serve(inbox: Inbox, output: impl Write, session: &mut Session<'_>) -> io::Result<()> {
     match (Talk { inbox, output, id: None, begun: false, failed: None }).go(session) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -29,11 +29,11 @@ pub fn serve(inbox: Inbox, output: impl Write, session: &mut Session<'_>) -> io:
     }
 }
 
-/// A conversation: what comes in, where answers go, and the answer being given.
+/// A conversation: what comes in, where responses go, and the response being given.
 struct Talk<W> {
     inbox: Inbox,
     output: W,
-    /// What the answer is labelled with.
+    /// What the response is labelled with.
     id: Option<u32>,
     begun: bool,
     /// Why the output takes no more.

@@ -17,7 +17,7 @@ use super::{Decision, Player, PlayerError, Task};
 pub struct Setup {
     /// The size of the first board.
     pub size: Size,
-    /// Whether boards of other sizes may be asked for.
+    /// Whether boards of other sizes may be requested.
     pub any_size: bool,
     /// White's compensation until the controller says otherwise.
     pub komi: f32,
@@ -147,7 +147,7 @@ impl<'a> Session<'a> {
         decision.map_err(|error| failed(&error))
     }
 
-    /// Plays what the player decided on, and answers how GTP writes it.
+    /// Plays what the player decided on, and returns how GTP writes it.
     pub(super) fn carry_out(&mut self, color: Color, decision: Decision) -> Result<String, Failure> {
         let Decision::Move(mv) = decision else { return Ok("resign".to_owned()) };
         self.play(color, mv).map_err(|_| Failure::Player("the player chose an illegal move".to_owned()))?;

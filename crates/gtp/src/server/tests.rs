@@ -574,7 +574,7 @@ fn controller_that_has_gone_is_no_error() {
     assert!(serve(Inbox::holding(Line::all(&b"name\n"[..])), Gone, &mut Session::new(setup(5), &mut player)).is_ok());
 }
 
-/// Nothing is held back: each answer is flushed before the next line is read.
+/// Nothing is held back: each response is flushed before the next line is read.
 #[test]
 fn gtp_output_is_flushed_after_every_answer() {
     #[derive(Default)]

@@ -15,7 +15,7 @@ pub(super) struct Conv {
 
 /// A dense layer.
 pub(super) enum Dense {
-    /// A product of matrices. On a CPU the answer to a row is the same at every place, and may be another in a batch of
+    /// A product of matrices. On a CPU the output of a row is the same at every place, and may be another in a batch of
     /// another size.
     Product { weight: Tensor, bias: Tensor },
     /// A convolution of boards of one point, each row being one: row by row, whatever others there are.
@@ -107,13 +107,13 @@ impl Dense {
         }
     }
 
-    /// Whether a row may be answered otherwise in a batch of another size.
+    /// Whether a row may have another output in a batch of another size.
     pub(super) fn sees_the_batch(&self) -> bool {
         matches!(self, Dense::Product { .. })
     }
 
     /// On a CPU by oneDNN, for `linear` is MKL's: it sums a row in another order when the row is one of the last few of
-    /// a batch that is no multiple of four, and the answer would depend on the place.
+    /// a batch that is no multiple of four, and the output would depend on the place.
     pub(super) fn forward(&self, x: &Tensor) -> Result<Tensor, NetError> {
         match self {
             Dense::Product { weight, bias } if x.device().is_cuda() => Ok(x.f_linear(weight, Some(bias))?),

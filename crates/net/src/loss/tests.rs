@@ -232,7 +232,7 @@ fn chances_by_hand() {
 
 #[test]
 fn answers_of_the_opponent_by_hand() {
-    // The first answer is the second move; of the second position it is not known.
+    // The first output is the second move; of the second position it is not known.
     let mut batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0.0; 2]);
     batch.replies = vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
     let mut answers = answers([0.0; 6], [0.0; 2]);

@@ -18,7 +18,7 @@ fn hash(answers: &[Vec<u32>]) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The answers to some made-up positions; a policy has its value at the end.
+/// The outputs to some made-up positions; a policy has its value at the end.
 fn answers_of(model: &Model, count: usize) -> Vec<Vec<u32>> {
     let games = games_on(model.shape().size, count);
     let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();

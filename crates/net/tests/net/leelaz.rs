@@ -1,6 +1,6 @@
 //! Networks given to Leela Zero itself, and networks of its format imported: do both answer alike?
 //!
-//! `leelaz` is Debian's leela-zero 0.17 (`apt-get install leela-zero`). Its `heatmap` prints the network's answer to the
+//! `leelaz` is Debian's leela-zero 0.17 (`apt-get install leela-zero`). Its `heatmap` prints the network's output to the
 //! position as it is, through no symmetry: probabilities in thousandths, rounded down, and 0 for every point with a stone, the
 //! winrate of the side to move with six digits.
 

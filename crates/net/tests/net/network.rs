@@ -38,7 +38,7 @@ fn draw(symmetry: Symmetry) -> Draw {
     Draw::new(symmetry.index() as u64)
 }
 
-/// The bits of every answer: the policy, and the value for Black last.
+/// The bits of every output: the policy, and the value for Black last.
 pub(crate) fn answers(network: &mut Network, positions: &[(&Game, Symmetry)]) -> Vec<Vec<u32>> {
     let submitted: Vec<Ticket> =
         positions.iter().map(|(game, symmetry)| submit(network, game, 7.0, draw(*symmetry))).collect();
@@ -184,7 +184,7 @@ fn bf16_works_or_is_refused() {
         Ok(model) => drop(answers(&mut model.network(), &[(&Game::new(tiny().size), Symmetry::Identity)])),
         Err(error) => {
             assert!(matches!(error, NetError::NoBf16 { .. }) && error.is_of_the_device(), "{error}");
-            // Whatever the processor, nothing has to be asked for.
+            // Whatever the processor, nothing has to be requested.
             network(Precision::Auto, 4);
         }
     }

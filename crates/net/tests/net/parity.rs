@@ -64,7 +64,7 @@ fn write_batch(path: &Path, about: &str, shape: Shape, examples: &[Example], tar
     );
 }
 
-/// Positions and the answers of the network that plays.
+/// Positions and the outputs of the network that plays.
 fn write_answers(path: &Path, weights: &Weights) {
     let mut network = Model::new(weights, Device::Cpu, Precision::F32, 8).unwrap().network();
     let games = games(20);

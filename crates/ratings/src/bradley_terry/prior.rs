@@ -21,7 +21,7 @@ const STEP: f64 = 125.0;
 const STEP_DOUBT: f64 = 0.7;
 
 /// Standard deviation of ln ν, where ν says how often equal players draw: wide, and only there so that a table of
-/// nothing but draws has an answer.
+/// nothing but draws has a solution.
 const DRAWS: f64 = 3.0;
 
 /// The same where nothing is to be believed. It moves no rating by a hundredth of an Elo as long as the games say

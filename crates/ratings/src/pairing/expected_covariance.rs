@@ -55,14 +55,14 @@ impl<'a> ExpectedCovariance<'a> {
         self.covariance.subtract_outer(share, &column);
     }
 
-    /// What `games` games between `a` and `b` are expected to take off the variance of what was asked, in natural
+    /// What `games` games between `a` and `b` are expected to take off the variance of the goal, in natural
     /// units.
     pub(super) fn reduction(&self, a: usize, b: usize, games: u32) -> f64 {
         let information = self.information(a, b, games);
         information * form(&self.relevance, a, b) / (1.0 + information * self.variance(a, b))
     }
 
-    /// The error of what was asked, now and after `games` games between `a` and `b`: the root of the mean variance, in
+    /// The error of the goal, now and after `games` games between `a` and `b`: the root of the mean variance, in
     /// Elo.
     pub(super) fn uncertainty(&self, a: usize, b: usize, games: u32) -> [f64; 2] {
         let now: f64 =

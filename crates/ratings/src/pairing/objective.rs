@@ -35,7 +35,7 @@ pub(super) struct Contrast {
 /// A candidate for the best model that is surely weaker than the one that looks best does not matter.
 const HOPELESS: f64 = 1e-3;
 
-/// Weight of the differences between neighbours, relative to the places in the pool, where all ratings are asked for.
+/// Weight of the differences between neighbours, relative to the places in the pool, where the goal is all ratings.
 /// Larger weights left the same error of places and a smaller one of steps (`experiments/0008-pairing-rules`).
 const NEIGHBOURS: f64 = 1.5;
 

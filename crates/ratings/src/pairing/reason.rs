@@ -11,7 +11,7 @@ pub enum Reason {
     Instructive {
         /// What is known of the difference of the two, the games in flight counted as if they were over.
         before: Estimate,
-        /// The error of what was asked: the root of its mean variance, in Elo.
+        /// The error of the goal: the root of its mean variance, in Elo.
         known: f64,
         /// The same after the games.
         will_be: f64,

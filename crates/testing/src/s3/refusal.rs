@@ -1,4 +1,4 @@
-//! What a server says when it does not want to do what it is asked, each in the words of a real one.
+//! What a server says when it does not want to serve a request, each in the words of a real one.
 
 use hyper::{Method, StatusCode};
 
@@ -25,7 +25,7 @@ impl Refusal {
         }
     }
 
-    /// The answer. One to a HEAD has no body, so that only the code is left of it.
+    /// The response. One to a HEAD has no body, so that only the code is left of it.
     pub(crate) fn answer(self, method: &Method) -> Answer {
         let (status, code, message) = match self {
             Refusal::ClockSkew => (

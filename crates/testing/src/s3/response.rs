@@ -18,13 +18,13 @@ pub(crate) fn response(status: StatusCode, body: String) -> Answer {
     response
 }
 
-/// What S3 answers when the bucket is not there.
+/// The response of S3 when the bucket is not there.
 pub(crate) fn no_such_bucket() -> Answer {
     let body = "<Error><Code>NoSuchBucket</Code><Message>The specified bucket does not exist</Message></Error>";
     response(StatusCode::NOT_FOUND, body.to_owned())
 }
 
-/// Half of an answer, and then the end of the connection. An answer without a body is lost as a whole.
+/// Half of a response, and then the end of the connection. A response without a body is lost as a whole.
 pub(crate) async fn cut(answer: Response<s3s::Body>) -> io::Result<Answer> {
     let (head, body) = answer.into_parts();
     let body = body.collect().await.map_err(io::Error::other)?.to_bytes();

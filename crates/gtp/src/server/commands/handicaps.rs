@@ -6,7 +6,7 @@ use super::{Answer, number, one};
 use crate::server::parse::vertex;
 use crate::server::{Failure, Session, board, handicap};
 
-/// Places that the protocol fixes; answers where.
+/// Places that the protocol fixes; returns where.
 pub(super) fn fixed_handicap(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     let stones: usize = number(one(arguments)?)?;
     place(session, &handicap::fixed(session.game.size(), stones).ok_or(Failure::BadStones)?)
