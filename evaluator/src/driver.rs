@@ -59,7 +59,7 @@ pub enum Event {
         /// The games to play.
         games: u64,
     },
-    /// A match goes on, with points of the first player.
+    /// A match is in progress, with points of the first player.
     Progress(Progress),
     /// A match is over.
     Ended {

@@ -20,7 +20,7 @@ use store::Run;
 use crate::retries::Retries;
 use crate::{EvaluatorError, Player};
 
-/// How often the waiting thread looks up. A result waits at most this long for others to share its file with, so that a process
+/// Poll interval of the waiting thread. A result waits at most this long for others to share its file with, so that a process
 /// that is killed loses hardly more than the games in progress.
 const BEAT: Duration = Duration::from_millis(200);
 

@@ -9,7 +9,7 @@ use runtime::{Step, Waiting};
 use crate::driver::{Event, Schedule, Session};
 use crate::{EvaluatorError, RatedRun};
 
-/// Looks for a new model after which everything is looked at again.
+/// Polls for a new model after which everything is listed again.
 const LOOKS: u32 = 10;
 
 /// Pairs that play one after the other.
@@ -78,7 +78,7 @@ pub struct Uncertain {
     left: u64,
     /// Whether to wait for two players, instead of giving up.
     waits: bool,
-    /// The model that is waited for, and how often it was looked for.
+    /// The model that is waited for, and how often it was polled for.
     waiting: Option<(u32, u32)>,
 }
 
@@ -88,7 +88,7 @@ impl Uncertain {
         Uncertain { about, left: pairs, waits, waiting: None }
     }
 
-    /// Whether the run may have two players by now. Looks for the next model, and every few looks for all players, since
+    /// Whether the run may have two players by now. Polls for the next model, and every few polls for all players, since
     /// engines may have played in the meantime.
     fn may_pair(&mut self, rated: &RatedRun) -> Result<bool, EvaluatorError> {
         let Some((next, looks)) = &mut self.waiting else { return Ok(true) };

@@ -12,7 +12,7 @@ use store::{Backoff, LeaseName, Run};
 use crate::game_limit::Bound;
 use crate::{InProgressGames, Job, Progress, SelfplayError, Threshold, play};
 
-/// How often a worker looks for a newer model and a newer resign threshold.
+/// How often a worker polls for a newer model and a newer resign threshold.
 const LOOK: Duration = Duration::from_secs(10);
 /// … at most, when there has long been nothing new.
 const LOOK_LATE: Duration = Duration::from_secs(30);
@@ -26,7 +26,7 @@ pub struct Options {
     pub worker: String,
     /// How many games it plays with each model.
     pub games: Games,
-    /// Whether games in progress are left to others at a stop, and such games are resumed.
+    /// Whether games in progress are handed off at a stop, and such games are resumed.
     pub handoff_on_shutdown: bool,
     /// Where the network runs.
     pub device: Device,
@@ -69,7 +69,7 @@ pub enum Event {
     Played(Progress),
     /// Games in progress were put down after a job: handed off, and discarded.
     PutDown {
-        /// Left to others.
+        /// Handed off.
         left: u64,
         /// Discarded.
         abandoned: u64,
@@ -181,7 +181,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Whether games in progress are left to others. A built-in model alone plays so fast that nothing is worth keeping.
+    /// Whether games in progress are handed off. A built-in model alone plays so fast that nothing is worth keeping.
     fn hands_on(&self, model: &ModelId) -> bool {
         self.options.handoff_on_shutdown && (matches!(self.options.model, ModelRef::Newest(_)) || model.number() > 0)
     }
@@ -249,7 +249,7 @@ impl Played {
     }
 }
 
-/// What a job looks for while it plays: a newer threshold, a newer model, and whether there are enough games.
+/// What a job polls for while it plays: a newer threshold, a newer model, and whether there are enough games.
 struct Polls<'a> {
     run: &'a Run,
     job: &'a Job,

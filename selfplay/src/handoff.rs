@@ -27,7 +27,7 @@ pub struct InProgressGames {
 pub(crate) struct Taken(Vec<(FileRef, BTreeSet<GameId>)>);
 
 impl InProgressGames {
-    /// Begins a job: takes games that some process left, if it may and none are in progress. Returns how many it took.
+    /// Begins a job: takes handed-off games, if it may and none are in progress. Returns how many it took.
     pub(crate) fn begin(&mut self, run: &Run, job: &Job) -> Result<u64, SelfplayError> {
         self.games.resize_with(job.threads, Vec::new);
         if !job.handoff_on_shutdown || self.count() > 0 {
@@ -81,7 +81,7 @@ impl InProgressGames {
         Ok((left, games - left))
     }
 
-    /// Leaves all games in progress to others; returns how many those were.
+    /// Hands off all games in progress; returns how many those were.
     fn leave(&mut self, run: &Run, worker: &str) -> Result<u64, SelfplayError> {
         let mut piles: BTreeMap<(u32, String), Vec<GameRecord>> = BTreeMap::new();
         for game in self.games.iter().flatten().map(Selfplay::record) {

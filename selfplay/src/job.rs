@@ -57,7 +57,7 @@ pub struct Progress {
     pub resumed: u64,
     /// Games in progress that were discarded at shutdown.
     pub abandoned: u64,
-    /// Games in progress that were left to others for that reason.
+    /// Games in progress that were handed off for that reason.
     pub left: u64,
     /// The resign threshold in force.
     pub threshold: Option<f32>,

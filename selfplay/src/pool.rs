@@ -50,7 +50,7 @@ pub fn play(
     let progress = Progress { games: done, wanted: job.games, resumed, ..Progress::default() };
     let collector = Collector::new(run, &shared, taken, progress);
     let mut progress = std::thread::scope(|scope| {
-        // Threads that finish games faster than those are published wait, so that little is left to publish when the process
+        // Threads that finish games faster than those are published wait, so that little remains to publish when the process
         // is to stop.
         let (sender, finished) = mpsc::sync_channel(config.selfplay.games_per_file);
         let threads: Vec<_> = (games.iter_mut().enumerate())

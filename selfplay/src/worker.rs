@@ -32,7 +32,7 @@ pub(crate) fn play(
     let slots = config.selfplay.batch / config.search.leaves;
     let mut evaluator = Instrumented::new(model.evaluator(job.cache), Arc::clone(&shared.stats));
     games.iter_mut().for_each(|game| game.take_over(&name));
-    // More than there is room for were left by a worker with more threads; they come before new ones.
+    // A worker with more threads handed off more games than fit; they come before new ones.
     let mut later = games.split_off(games.len().min(slots));
     // The receiver is gone when a game could not be published.
     let heard = Cell::new(true);

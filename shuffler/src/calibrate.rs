@@ -7,7 +7,7 @@ use store::{FileRef, ResignThreshold, Run, StoreError};
 
 use crate::event::Event;
 
-/// How many models back held-out games are looked for.
+/// How many models back held-out games are searched.
 const BACK: u32 = 3;
 
 /// Keeps the resign threshold of a run up to date.
@@ -15,7 +15,7 @@ const BACK: u32 = 3;
 pub struct Calibrator {
     run: Run,
     settings: Resign,
-    /// The newest games that were looked at, and how many files of their model there were.
+    /// The newest games that were read, and how many files of their model there were.
     seen: Option<(FileRef, usize)>,
 }
 

@@ -11,7 +11,7 @@ use crate::calibrate::Calibrator;
 use crate::event::Event;
 use crate::{Shuffler, ShufflerError, compact_when_due};
 
-/// The shortest time between two looks at the store.
+/// The shortest interval between two polls of the store.
 const SOON: Duration = Duration::from_secs(1);
 /// The longest.
 const LATE: Duration = Duration::from_secs(30);

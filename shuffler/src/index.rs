@@ -19,7 +19,7 @@ pub(crate) struct GameIndex {
     known: BTreeMap<FileRef, Vec<GameSummary>>,
     /// What all files hold, where the size of the window depends on it.
     played: BTreeMap<FileRef, Played>,
-    /// The oldest model of the last window. Windows move on, so the next needs to be looked for from here only.
+    /// The oldest model of the last window. Windows move on, so the next is searched from here only.
     oldest: Option<u32>,
 }
 
@@ -74,7 +74,7 @@ impl GameIndex {
         Ok(all)
     }
 
-    /// Lists what may be in the window of a generation and is not known to have left it.
+    /// Lists what may be in the window of a generation and is not known to be out of it.
     pub(crate) fn list(&self, generation: u32) -> Result<Listed, StoreError> {
         let from = self.oldest.map_or(generation, |oldest| oldest.min(generation));
         let mut files: BTreeMap<u32, Vec<FileRef>> = (from..generation).map(|model| (model, Vec::new())).collect();
@@ -106,7 +106,7 @@ impl GameIndex {
         Ok(&self.known[file])
     }
 
-    /// Files that have left the window do not come back, but for those of a window that grows, which are read again.
+    /// Files that are out of the window do not come back, but for those of a window that grows, which are read again.
     pub(crate) fn forget_before(&mut self, model: u32) {
         self.known.retain(|file, _| file.model >= model);
         self.oldest = Some(model);

@@ -79,7 +79,7 @@ impl Shuffler {
     /// Makes the shards of a generation and deletes those of generations long past. If the shards exist, returns what
     /// they are.
     ///
-    /// A file that is damaged is left out, and listed in the manifest.
+    /// A file that is damaged is omitted, and listed in the manifest.
     ///
     /// # Errors
     /// [`ShufflerError::NotReady`] while games are missing, [`ShufflerError::TooFew`] when the configuration allows no
@@ -133,7 +133,7 @@ impl Shuffler {
         Ok(Window::choose(&mut self.catalogue, generation, &self.config.window, bad)?)
     }
 
-    /// All games wanted of the model before the generation must be there. Looks at the games of that model only, since
+    /// All games wanted of the model before the generation must be there. Lists the games of that model only, since
     /// this is called repeatedly while they are played.
     fn check_ready(&mut self, generation: u32) -> Result<(), ShufflerError> {
         let model = generation.checked_sub(1).ok_or(ShufflerError::NoGeneration)?;

@@ -27,7 +27,7 @@ pub(crate) fn draw(weights: &[f32], mut positions: Vec<u32>, examples: usize, co
         counts[position as usize] += count as u32;
         left -= count.min(left);
     }
-    // What rounding has left.
+    // The rest of rounding.
     for &position in positions.iter().cycle().take(left) {
         counts[position as usize] += 1;
     }

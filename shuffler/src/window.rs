@@ -149,7 +149,7 @@ impl Window {
 }
 
 impl WindowFile {
-    /// Of the games that may be chosen, keeps the newest for which there is room.
+    /// Of the games that may be chosen, keeps the newest that fit.
     fn choose_newest(&mut self, limit: &mut WindowSize) {
         for game in self.games.iter_mut().rev().filter(|game| game.chosen) {
             game.chosen = !limit.is_full();

@@ -67,7 +67,7 @@ enum Command {
 }
 
 impl Args {
-    /// Starts the log. A run may be left to machines; the rest is for people, and for programs that show them what it says.
+    /// Starts the log. A run may run unattended; the rest is for people, and for programs that show them what it says.
     pub fn start_log(&self) {
         match self.command {
             #[cfg(feature = "torch")]

@@ -41,7 +41,7 @@ struct Cycle<'a> {
     matches: Matches<'a, Generations, Bar>,
 }
 
-/// Goes on until the run has all its models and the last is measured, or stop is requested. Takes the leases that `selfplay` and
+/// Runs until the run has all its models and the last is measured, or stop is requested. Takes the leases that `selfplay` and
 /// `trainer` take, which may run beside this.
 pub(crate) fn run(
     store: &Store,

@@ -1,7 +1,7 @@
 //! `tengen import-sgf`: games that people played, as games of a run.
 //!
 //! They become games of model 0, played by `human`, so that a first model can be trained on them, or one be validated
-//! with them. A record that cannot be used is left out, counted and listed.
+//! with them. A record that cannot be used is omitted, counted and listed.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -100,7 +100,7 @@ impl Importer<'_> {
         self.publish(&worker, &mut games)
     }
 
-    /// Publishes games under the number of the first of them: an import that goes on makes other files, and no name
+    /// Publishes games under the number of the first of them: a resumed import makes other files, and no name
     /// twice.
     fn publish(&mut self, worker: &str, games: &mut Vec<GameRecord>) -> anyhow::Result<()> {
         let Some(first) = games.first() else { return Ok(()) };

@@ -92,7 +92,7 @@ impl Cluster {
         }
     }
 
-    /// Ends one of them: without a word, or by telling it to go.
+    /// Ends one of them by SIGKILL or SIGTERM.
     fn disturb(&mut self, random: &mut Xoshiro256PlusPlus) {
         let victim = random.random_range(0..self.places.len());
         let stage = &mut self.places[victim].stage;
@@ -142,7 +142,7 @@ fn games(run: &Run) -> Result<BTreeSet<String>, StoreError> {
     Ok(games)
 }
 
-/// Ends processes at random, and takes the server out of reach twice; the games that were published before.
+/// Kills processes at random, and takes the server out of reach twice; the games that were published before.
 fn disturb_for(time: Duration, cluster: &mut Cluster, run: &Run) -> BTreeSet<String> {
     let away = (time / 20).clamp(Duration::from_secs(3), Duration::from_secs(60));
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);

@@ -88,7 +88,7 @@ fn pure_crates_forbid_clock_files_and_global_randomness() {
     }
 }
 
-/// The modules of a crate that each module names as `crate::module`, unit tests left out.
+/// The modules of a crate that each module names as `crate::module`, without unit tests.
 fn imports(krate: &str) -> Uses {
     let root = repository().join(krate).join("src");
     let mut open = vec![root.clone()];

@@ -89,7 +89,7 @@ fn every_experiment_has_its_headings_on_one_page() {
     }
 }
 
-/// The number of fields in a line of CSV, commas in quotes left alone.
+/// The number of fields in a line of CSV, without commas in quotes.
 fn fields(line: &str) -> usize {
     let outside: String = line.split('"').step_by(2).collect();
     1 + outside.matches(',').count()

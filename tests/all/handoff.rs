@@ -157,7 +157,7 @@ fn games_that_one_worker_leaves_are_finished_by_others_and_none_is_lost_or_playe
     assert_eq!(tengen::audit::audit(&run, &config, &Stop::never()).unwrap().problems, []);
 }
 
-/// A damaged file of unfinished games goes to quarantine, and keeps no worker from playing, its own included.
+/// A damaged file of unfinished games is moved to quarantine, and blocks no worker, its own included.
 #[test]
 fn damaged_unfinished_games_do_not_block_others() {
     let store = TestStore::new();

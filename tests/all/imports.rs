@@ -2,7 +2,7 @@
 //!
 //! A file imports another if one of its paths (`use` or inline) leads there, re-exports being followed to where an item is
 //! defined. Two kinds of paths do not count: those of a module to the modules around it, which it is a part of, and those of
-//! an `error.rs`, whose variants carry the types of the files that fail with it. Test modules are left out.
+//! an `error.rs`, whose variants carry the types of the files that fail with it. Test modules are omitted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! `tengen run` is killed at random moments and goes on, as if nothing had been. It plays, shuffles, trains and rates in one
+//! `tengen run` is killed at random moments and resumes without a difference. It plays, shuffles, trains and rates in one
 //! process, so a kill hits each of them as often as it is at work. After each of them `shuffler --compact` is killed, too, so
 //! that the games lie now here and now there.
 //!
@@ -12,7 +12,7 @@ use record::GameRecord;
 use store::{FileRef, Run, StoreError};
 use tests::{TestStore, repository, succeed, whole_games};
 
-/// Kills before a run is left to finish.
+/// Kills before a run may finish.
 const KILLS_EACH: u64 = 10;
 
 fn files(run: &Run) -> Vec<FileRef> {
@@ -104,7 +104,7 @@ fn compact(store: &TestStore) -> Command {
     command
 }
 
-/// Kills runs on stores made by `new`, and compares each with one that was left alone.
+/// Kills runs on stores made by `new`, and compares each with an undisturbed one.
 fn kill_runs(new: fn() -> TestStore, kills: u64) {
     let kills = std::env::var("TENGEN_TEST_KILLS").map_or(kills, |text| text.parse().unwrap());
     let undisturbed = TestStore::new();

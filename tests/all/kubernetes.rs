@@ -111,7 +111,7 @@ fn starts(overlay: &str, objects: &[Value], workload: &Value, container: &Value)
         command.env("JOB_COMPLETION_INDEX", "3");
     }
     if let Some(device) = environment.get("TENGEN_DEVICE") {
-        // A program looks for its GPU before it looks for the store, and the machine of the tests may have none.
+        // A program opens its GPU before the store, and the machine of the tests may have none.
         assert!(["auto", "cpu", "cuda"].contains(&device.as_str()), "{overlay}: {device}");
         command.env("TENGEN_DEVICE", "cpu");
     }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use testing::{Tool, require};
 use tests::{ask, repository};
 
-/// A Prometheus that scrapes some processes. It ends when this is dropped.
+/// A Prometheus that scrapes some processes. It is killed when this is dropped.
 pub(crate) struct Prometheus {
     process: Child,
     address: String,
@@ -63,7 +63,7 @@ impl Prometheus {
         })
     }
 
-    /// Sees that an alert fires within a minute. `meanwhile` is done between looks.
+    /// Sees that an alert fires within a minute. `meanwhile` runs between polls.
     pub(crate) fn must_fire(&self, alert: &str, run: &str, meanwhile: &mut dyn FnMut()) {
         let began = Instant::now();
         while !self.fires(alert, run) {

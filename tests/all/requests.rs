@@ -51,7 +51,7 @@ fn starting_and_waiting_processes_make_few_requests() {
     for ((stage, before), most) in stages.iter().zip(&before).zip(&[6, 40, 20]) {
         let asked = sum(&requests(stage)) - sum(before);
         let memory = stage.metrics()["process_resident_memory_bytes"] / 1e6;
-        // Of all who wait workers are the many: each look is one small object.
+        // Of all who wait workers are the many: each poll is one small object.
         let lists = |requests: &BTreeMap<String, u64>| requests.get("list").copied().unwrap_or_default();
         if *most == 6 {
             assert_eq!(lists(&requests(stage)), lists(before), "a worker that waits lists nothing");

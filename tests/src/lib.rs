@@ -49,7 +49,7 @@ pub fn whole_games(run: &Run, file: &FileRef) -> Vec<GameRecord> {
     games.into_iter().map(|game| game.with_policies(&examples)).collect()
 }
 
-/// A store that goes when this goes: in a folder, or on an S3 server of its own.
+/// A store that is deleted on drop: in a folder, or on an S3 server of its own.
 pub struct TestStore {
     folder: tempfile::TempDir,
     server: Option<s3::Server>,

@@ -22,7 +22,7 @@ impl Stage {
     /// Starts a program that serves its metrics on a free port, and waits until it does.
     ///
     /// # Panics
-    /// When it ends before.
+    /// When it exits before.
     pub fn start(command: &mut Command) -> Stage {
         let mut stage = Stage::launch(command, "127.0.0.1:0");
         stage.address = stage.wait_for("its address", |stage| {
@@ -82,7 +82,7 @@ impl Stage {
     /// Waits until a metric is at least so much.
     ///
     /// # Panics
-    /// When the program ends before, or it takes minutes.
+    /// When the program exits before, or it takes minutes.
     pub fn wait_for_metric(&mut self, name: &str, least: f64) {
         self.wait_for(name, |stage| stage.metrics().get(name).filter(|&&value| value >= least).map(|_| ()));
     }

@@ -24,7 +24,7 @@ use crate::{HumanGames, InitialWeights, TrainerError};
 
 /// How often it is saved, so that a kill costs no more.
 const SAVE_EVERY: Duration = Duration::from_secs(600);
-/// Positions of unseen games that are looked at. The standard error of an accuracy is then below 1 %.
+/// Held-out positions of an evaluation. The standard error of an accuracy is then below 1 %.
 const UNSEEN: usize = 4096;
 
 /// How long a bootstrap takes, and how often it is measured.
@@ -34,7 +34,7 @@ pub struct BootstrapOptions {
     pub steps: u64,
     /// Time at most, all processes that worked on it together.
     pub time: Duration,
-    /// Steps from one look at unseen games to the next.
+    /// Steps between evaluations on held-out games.
     pub eval_interval: u64,
 }
 
@@ -58,7 +58,7 @@ pub enum BootstrapEvent {
         examples: usize,
         /// What they cost. `accuracy` is how often the most probable move is the one that was played.
         losses: Losses,
-        /// The squared error of the best value that does not look at the board.
+        /// The squared error of the best value without the board.
         constant: f32,
     },
 }
@@ -84,7 +84,7 @@ struct Bootstrap<'a> {
     began: Instant,
     /// Losses since the last line of the journal.
     batches: Vec<(f64, Losses)>,
-    /// The step of the last look.
+    /// The step of the last evaluation.
     looked: Option<u64>,
     watch: &'a mut dyn FnMut(BootstrapEvent),
 }
@@ -226,7 +226,7 @@ fn begin(
     Trainer::new(&weights, 0, train_config(config), train_device).map_err(failed)
 }
 
-/// Goes on from a checkpoint of the same bootstrap; returns how long it took so far, too.
+/// Resumes from a checkpoint of the same bootstrap; returns how long it took so far, too.
 fn resume(
     checkpoint: &Checkpoint,
     config: &RunConfig,

@@ -38,7 +38,7 @@ impl Dataset {
         Prefetch::new(move || self.next(count))
     }
 
-    /// The next examples, `count` of them or as many as are left.
+    /// The next examples, `count` of them or the rest.
     ///
     /// # Errors
     /// A part that cannot be read.

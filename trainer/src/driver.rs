@@ -13,7 +13,7 @@ use crate::init::metadata;
 use crate::resume::{Work, resume};
 use crate::{Progress, Reference, TrainerError};
 
-/// The interval between two looks for shards.
+/// The interval between two polls for shards.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// The longest interval, after a long wait.
 const LOOK_LATE: Duration = Duration::from_secs(10);

@@ -32,7 +32,7 @@ pub enum TrainerError {
         #[source]
         source: NetError,
     },
-    /// The state that training should go on from cannot be used. Once its folder is deleted, training goes on from the
+    /// The state that training should resume from cannot be used. Once its folder is deleted, training continues from the
     /// checkpoint before it.
     #[error("the checkpoint of step {step} cannot be used: {problem}")]
     Checkpoint {

@@ -93,7 +93,7 @@ impl HealthChecks<'_> {
 }
 
 impl Alarm {
-    /// A name that programs can look for.
+    /// A name for programs.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Alarm::ByHeart { .. } => "learned-by-heart",

@@ -90,7 +90,7 @@ pub enum Progress {
         /// What they cost. `accuracy` is how often the most probable move is the one that was played, and `value_error` is
         /// against the outcome.
         losses: Losses,
-        /// The squared error of the best value that does not look at the board.
+        /// The squared error of the best value without the board.
         constant: f32,
     },
     /// It has published the model.

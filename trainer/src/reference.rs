@@ -24,7 +24,7 @@ const POSITIONS: usize = 4096;
 #[derive(Clone, Debug)]
 pub struct Reference {
     pub(crate) examples: Vec<Example>,
-    /// The squared error of the best value for Black that does not look at the board.
+    /// The squared error of the best value for Black without the board.
     pub(crate) constant: f32,
     games: usize,
     left_out: usize,
@@ -32,7 +32,7 @@ pub struct Reference {
 }
 
 impl Reference {
-    /// Chooses positions of a collection of SGF, plain or gzipped. A record that is broken or of no use is left out.
+    /// Chooses positions of a collection of SGF, plain or gzipped. A record that is broken or of no use is omitted.
     ///
     /// # Errors
     /// A collection that cannot be unpacked, or that has no game for the board of the run.

@@ -1,4 +1,4 @@
-//! Where training goes on.
+//! Where training continues.
 //!
 //! A generation ends with two publications, the checkpoint first and then the model, and the checkpoint says how far
 //! its generation is. So there are three states to be found in, whenever the process was killed:
@@ -7,14 +7,14 @@
 //! - the checkpoint has finished it, and the model is not there: publish the weights, without another step;
 //! - the checkpoint has finished the generation before, and its model is there: begin.
 //!
-//! No batch is trained on twice or left out. Were the model published first, a kill between the two would leave a
+//! No batch is trained on twice or omitted. Were the model published first, a kill between the two would leave a
 //! model without its momentum, and the generation would have to be trained again to get it.
 //!
 //! Where the next model has a larger network than the last (`train.grow`), it begins with the weights of that, grown, and with the
 //! momentum at rest.
 //!
 //! A checkpoint that fits none of these belongs to a past that others have overtaken: the weights of the newest model
-//! are what counts then, and training goes on from them with the momentum at rest.
+//! are what counts then, and training continues from them with the momentum at rest.
 
 use std::collections::BTreeMap;
 

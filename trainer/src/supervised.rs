@@ -41,7 +41,7 @@ impl HumanGames {
     /// the games and the share that the configuration gives (`selfplay.holdout`), as with games of the run itself.
     ///
     /// # Errors
-    /// A collection that cannot be unpacked, or no game that is of use; a record that is of none is left out.
+    /// A collection that cannot be unpacked, or no game that is of use; a record that is of none is omitted.
     pub fn read(config: &RunConfig, collections: &[(String, Vec<u8>)]) -> Result<HumanGames, TrainerError> {
         let empty = Vec::new;
         let mut people = HumanGames {
@@ -102,7 +102,7 @@ impl HumanGames {
         spread(&self.unseen, most)
     }
 
-    /// The best value for Black that does not look at the board: the mean outcome of the positions for training.
+    /// The best value for Black without the board: the mean outcome of the positions for training.
     pub(crate) fn mean_outcome(&self) -> f32 {
         let sum: f64 = self.learned.iter().map(|game| f64::from(game.outcome.as_i8()) * game.turns.len() as f64).sum();
         (sum / self.positions.len() as f64) as f32

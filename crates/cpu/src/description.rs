@@ -73,7 +73,7 @@ pub struct Affine {
 /// A residual block: convolution, ReLU, convolution, sum, ReLU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    /// With pre-activation: what is done before the first convolution. The last ReLU is left out then.
+    /// With pre-activation: what is done before the first convolution. The last ReLU is omitted then.
     pub entry: Option<Affine>,
     /// The first convolution.
     pub first: Convolution,

@@ -1,11 +1,11 @@
-//! Exit classes: how a process ends, as a supervisor distinguishes it by the exit code.
+//! Exit classes: outcomes of a process, as a supervisor distinguishes it by the exit code.
 //!
 //! Each library error states its class ([`Classified`]). The entry point of a program looks for the first classified error of
 //! a chain ([`exit_class`]); errors of other libraries are failures.
 
 use std::error::Error;
 
-/// How a process ends.
+/// Outcome of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitClass {
     /// All work is done, or Ctrl-C stopped it.
@@ -18,7 +18,7 @@ pub enum ExitClass {
     StoreUnreachable,
     /// SIGTERM stopped the process before its work was done; a restart resumes it.
     Preempted,
-    /// The store refuses writes until the operator makes room or grants permission.
+    /// The store refuses writes until the operator frees space or grants permission.
     StoreRefuses,
 }
 
@@ -71,7 +71,7 @@ pub fn exit_codes() -> String {
 
 /// A library error that states its class.
 pub trait Classified: Error + 'static {
-    /// How a process ends that can do nothing about this error.
+    /// Outcome of a process that cannot handle this error.
     fn class(&self) -> ExitClass;
 }
 

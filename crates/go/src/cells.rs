@@ -280,7 +280,7 @@ mod tests {
                 joins += line.iter().filter(|placed| placed.has_joined_several()).count();
                 line.iter().rev().for_each(|placed| cells.take_back(placed));
                 assert!(all(&cells) == before, "{position}");
-                // An occupied point or a suicide is left out.
+                // An occupied point or a suicide is omitted.
                 let _ = position.play(Move::Play(Point::at(below(size.area()))));
             }
         }

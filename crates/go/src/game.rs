@@ -111,7 +111,7 @@ impl Game {
     /// Plays a move for the player to move.
     ///
     /// # Errors
-    /// When the move is illegal, positional superko included; the game is then as before.
+    /// When the move is illegal, positional superko included; the game is then unchanged.
     pub fn play(&mut self, mv: Move) -> Result<(), Illegal> {
         self.check(mv)?;
         let color = self.to_move();

@@ -7,7 +7,7 @@ use crate::point::Point;
 use crate::point_set::PointSet;
 use crate::point_state::Content;
 
-/// A chain that is chased, on a board that is as before after every reading.
+/// A chain that is chased, on a board that is unchanged after every reading.
 #[derive(Debug)]
 pub(crate) struct Ladder<'a> {
     cells: &'a mut Cells,

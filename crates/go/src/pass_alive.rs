@@ -40,7 +40,7 @@ impl Position {
         !(open & open.neighbours(self.size())).is_empty()
     }
 
-    /// The empty points in regions where the opponent of `color` has room for two eyes: those regions are not
+    /// The empty points in regions where the opponent of `color` has space for two eyes: those regions are not
     /// pass-alive for `color`, whatever lives around them.
     fn roomy(&self, color: Color) -> PointSet {
         let own = self.stones().of(color);

@@ -120,7 +120,7 @@ impl Position {
     /// Plays a move for the player to move and gives the turn to the opponent. Returns the number of stones captured.
     ///
     /// # Errors
-    /// When the point is occupied or the move is suicide; the position is then as before.
+    /// When the point is occupied or the move is suicide; the position is then unchanged.
     pub fn play(&mut self, mv: Move) -> Result<usize, Illegal> {
         if let Move::Play(point) = mv {
             self.check(point)?;

@@ -43,7 +43,7 @@ impl Size {
         self.side() * self.side()
     }
 
-    /// Moves a policy has room for: one a point, and the pass, which comes last.
+    /// Moves of a policy: one a point, and the pass, which comes last.
     pub const fn moves(self) -> usize {
         self.area() + 1
     }

@@ -1,4 +1,4 @@
-//! How deep a search goes.
+//! Depth of searches.
 
 /// Depths of the leaves of one search: moves from the root, since the root was last advanced.
 ///

@@ -37,7 +37,7 @@ impl<'a> Puct<'a> {
                 let followed: f32 = view.priors[..view.children.len()].iter().sum();
                 let urgency = first_play(init, reduction, followed);
                 let sum = |child: &Child| view.sign * child.sum - f32::from(child.pending);
-                // An edge whose first visit still waits has no mean yet: it is as urgent as before, less its losses.
+                // An edge whose first visit still waits has no mean yet: its urgency is unchanged, less its losses.
                 let mean = |child: &Child| match child.visits {
                     0 => urgency + sum(child),
                     visits => sum(child) / visits as f32,

@@ -94,7 +94,7 @@ impl Search {
     ///
     /// PUCT: the most visited; of equals the one with the better value for the mover, then the lower index. Gumbel: the
     /// move that sequential halving left, or, after [`Search::begin_endless`], the best of those that are visited about as
-    /// often as any; when neither was begun, or with nothing left to search, as PUCT.
+    /// often as any; when neither was begun, or without a budget, as PUCT.
     ///
     /// # Panics
     /// When the root is not expanded.

@@ -182,7 +182,7 @@ impl Search {
     }
 
     /// Indices of the moves to consider, ascending: the legal ones, without points that are decided and without a pass
-    /// that comes too early. When nothing else is left it is the pass.
+    /// that comes too early. Without other moves it is the pass.
     fn sensible_moves(&self, decided: Option<&PointSet>) -> impl Iterator<Item = u16> + use<> {
         let legal = self.game.legal_points();
         let points = decided.map_or(legal, |decided| legal - *decided);

@@ -38,7 +38,7 @@ mod tests {
             let mut expected: Vec<u32> = exact.iter().map(|share| *share as u32).collect();
             let missing = total - expected.iter().sum::<u32>();
             for _ in 0..missing {
-                // The largest remainder that is left; max_by takes the last of equals.
+                // The largest remainder; max_by takes the last of equals.
                 let rest = |index: &usize| exact[*index] - f64::from(expected[*index]);
                 let largest = (0..362).rev().max_by(|a, b| rest(a).total_cmp(&rest(b))).unwrap();
                 expected[largest] += 1;

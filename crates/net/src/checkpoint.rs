@@ -67,7 +67,7 @@ impl Trainer {
         Ok(file::write(VERSION, &header, tensors))
     }
 
-    /// Goes on from a checkpoint. On a CPU the steps to come are those that would have come, bit for bit, with any number
+    /// Resumes from a checkpoint. On a CPU the steps to come are those that would have come, bit for bit, with any number
     /// of threads.
     ///
     /// # Errors

@@ -46,7 +46,7 @@ impl FileKind {
     /// and those given.
     ///
     /// # Errors
-    /// [`NetError::Differs`] when their outputs differ, a layer that such a file has no room for, or an example for
+    /// [`NetError::Differs`] when their outputs differ, a layer that such a file cannot hold, or an example for
     /// another board.
     #[cfg(feature = "torch")]
     pub fn write(self, weights: &Weights, examples: &[Example]) -> Result<(Vec<u8>, Difference), NetError> {

@@ -39,7 +39,7 @@ pub(crate) const TACTICS_COUNT: usize = COUNT + 15;
 pub(crate) const KOMI: usize = COUNT - 1;
 /// Moves that are told.
 const MOVES: usize = 5;
-/// Boards that are looked at, the present one included.
+/// Boards of the history, the current one included.
 pub(crate) const BOARDS: usize = MOVES + 1;
 /// The byte that means a komi of 0.
 pub(crate) const NO_KOMI: f32 = 128.0;
@@ -63,10 +63,10 @@ pub(crate) fn names() -> Vec<String> {
 }
 
 /// Writes a position, given also by its boards, newest first and as far as they are known; with tactics, and what is
-/// `pass_alive`, where there is room for them.
+/// `pass_alive`, where there is space for them.
 ///
 /// # Panics
-/// When there is room for neither number of planes.
+/// When the buffer has neither size.
 pub(crate) fn write(
     position: &Position,
     boards: [Option<&Stones>; BOARDS],

@@ -7,7 +7,7 @@ impl Weights {
     /// The same function in a tower of more blocks, more filters, or both: what the larger tower has of the smaller one is a
     /// copy, the rest is as in [`Weights::random`], and nothing old listens to anything new yet. New blocks add nothing at first, as in a
     /// new network. So every output stays the same up to rounding, and new weights have gradients from the first step on.
-    /// Auxiliary heads (`ownership`, `score`, `opponent`) may be new, and may be left out. [`Inputs::Features`] may
+    /// Auxiliary heads (`ownership`, `score`, `opponent`) may be new, and may be missing. [`Inputs::Features`] may
     /// become [`Inputs::Tactics`]: of what is told in addition, nothing is listened to at first either.
     ///
     /// [`Inputs::Features`]: crate::Inputs::Features

@@ -29,7 +29,7 @@ pub struct Installation {
 }
 
 impl Installation {
-    /// Looks at what is there.
+    /// Checks the installation.
     pub fn find() -> Installation {
         let gpu = open_gpu(0);
         let cuda_library = match load_cuda() {

@@ -77,7 +77,7 @@ impl Zero {
     /// Weights of ours in Leela Zero's way.
     ///
     /// # Errors
-    /// A layer that the format has no room for.
+    /// A layer that the format cannot hold.
     pub(crate) fn of_weights(weights: &Weights) -> Result<Zero, NetError> {
         export::export(weights)
     }

@@ -3,7 +3,7 @@
 //! The cast: [`Inputs`] turn a position into numbers, the same way for playing and for training. [`Weights`] are a
 //! network at rest, as numbers and as a file that opens with nothing else. A [`Model`] puts them on a device for
 //! playing, and hands a [`Network`] to every thread that wants to score positions. A [`Trainer`] improves them from
-//! examples, and writes a checkpoint from which it goes on as if it had never stopped.
+//! examples, and writes a checkpoint from which it resumes as if it had never stopped.
 //!
 //! CPUs evaluate with crate `cpu`, GPUs with libtorch, which trains, too. This is the only crate that names libtorch.
 //! Without its feature `torch` there are neither GPUs nor training.

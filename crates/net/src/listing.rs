@@ -1,4 +1,4 @@
-//! Every tensor of a network, to be looked at.
+//! Every tensor of a network, for inspection.
 
 use record::unpacked;
 

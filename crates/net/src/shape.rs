@@ -67,7 +67,7 @@ pub struct Shape {
     pub opponent: bool,
 }
 
-/// A shape as files spell it. What a network of AlphaGo Zero's kind has not is left out, so that the files of these stay what
+/// A shape as files spell it. What a network of AlphaGo Zero's kind has not is omitted, so that the files of these stay what
 /// they were.
 #[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct ShapeFields {

@@ -249,7 +249,7 @@ mod tests {
         assert_ne!(read(&cached, miss), expected);
     }
 
-    /// Images of a position that look the same through their symmetries share an evaluation.
+    /// Images of a position with the same canonical form share an evaluation.
     #[test]
     fn hit_is_turned_back_by_the_symmetry_of_its_request() {
         let mut cached = Cached::new(RandomModel::new(), size(), BYTES);

@@ -25,7 +25,7 @@ pub struct EvaluatorCounts {
     pub cache_hits: u64,
     /// Batches evaluated.
     pub batches: u64,
-    /// Positions that these batches had room for.
+    /// Slots of these batches.
     pub slots: u64,
     /// Time that threads waited for batches, added up over threads.
     pub wait: Duration,

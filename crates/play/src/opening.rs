@@ -5,7 +5,7 @@ use rand::RngExt;
 
 use crate::Seed;
 
-/// Plays `moves` random legal moves, off the edge where there is room.
+/// Plays `moves` random legal moves, off the edge where possible.
 pub(crate) fn opening(mut game: Game, moves: usize, rng: &mut Seed) -> Game {
     let size = game.size();
     let on_edge = |point: Point| {

@@ -26,7 +26,7 @@ pub trait BatchedGame {
 /// What a game waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
-    /// For room in the batch of its model.
+    /// For a slot in the batch of its model.
     Room,
     /// For the evaluations of what it submitted to this model.
     Answers(usize),
@@ -103,7 +103,7 @@ pub fn run<G: BatchedGame>(
     }
 }
 
-/// Lets a game submit its positions, if its model's batch has room.
+/// Lets a game submit its positions, if its model's batch has a free slot.
 fn submit<G: BatchedGame>(game: &mut G, models: &mut [&mut dyn Evaluator]) -> Waits {
     let Some(model) = game.model() else {
         game.submit(models);
@@ -117,7 +117,7 @@ fn submit<G: BatchedGame>(game: &mut G, models: &mut [&mut dyn Evaluator]) -> Wa
     if models[model].pending() > before { Waits::Answers(model) } else { Waits::Nothing }
 }
 
-/// The models that are to evaluate now: those whose batch is full. When nothing is to be left behind, all that have any
+/// The models that are to evaluate now: those whose batch is full. When no position may wait, all that have any
 /// positions.
 fn choose(models: &[&mut dyn Evaluator], all: bool, due: &mut [bool]) {
     for (model, due) in models.iter().zip(due) {

@@ -24,7 +24,7 @@ pub struct SearchDriver {
     exploration: Option<Exploration>,
     /// Whether the network sees the images of a position under the symmetries alike, or each in a symmetry drawn anew.
     sees_images_alike: bool,
-    /// Whether the budget says only how far the search goes before it is extended.
+    /// Whether the budget says only the extent of the search before it is extended.
     endless: bool,
     /// Entropy of the root's priors before noise, once the present root has been prepared.
     prior_entropy: Option<f32>,
@@ -183,7 +183,7 @@ impl SearchDriver {
     }
 }
 
-/// The symmetry after which a position and its images look the same. Which of the eight orientations that is follows from
+/// The symmetry after which a position and its images have the same form. Which of the eight orientations that is follows from
 /// the hash, so that over many positions all are as likely (`experiments/0062-canonical-symmetry-cache`).
 fn symmetry_of(position: &Position) -> Symmetry {
     let (canonical, hash) = position.canonical();

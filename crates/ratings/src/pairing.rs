@@ -20,7 +20,7 @@ pub use reason::Reason;
 const EQUAL_CLAIM: f64 = 0.95;
 
 /// The share of pairs that are drawn at random. A model of strengths that is wrong somewhere, as one number for each
-/// player is wrong where A beats B beats C beats A, would never look there on its own.
+/// player is wrong where A beats B beats C beats A, would never play there on its own.
 const RANDOM_SHARE: f64 = 0.1;
 
 /// Random pairs are drawn among players whose game is no foregone conclusion: within this many Elo, if there are any.

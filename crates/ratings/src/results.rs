@@ -64,7 +64,7 @@ impl PairResults {
         self.places.get(name).copied()
     }
 
-    /// Counts one game. A game of a player against itself says nothing and is left out.
+    /// Counts one game. A game of a player against itself says nothing and is omitted.
     pub fn add(&mut self, black: &str, white: &str, outcome: Outcome) {
         if black == white {
             return;

@@ -47,7 +47,7 @@ fn take(batch: &RecordBatch, rows: &[u32]) -> RecordBatch {
 }
 
 impl ExampleRows {
-    /// Takes a table of examples and checks every row. Columns it does not know are left behind.
+    /// Takes a table of examples and checks every row. Columns it does not know are ignored.
     ///
     /// # Errors
     /// As [`examples::from_batch`].

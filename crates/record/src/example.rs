@@ -6,7 +6,7 @@ use crate::{GameId, Outcome, SearchKind};
 
 /// One searched position of a game, with what came of it.
 ///
-/// The boards a network sees are kept as the oldest of them and the moves since, which takes less room than eight
+/// The boards a network sees are kept as the oldest of them and the moves since, which takes less space than eight
 /// boards and is cheaper to rebuild than the whole game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Example {

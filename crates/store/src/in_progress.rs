@@ -5,7 +5,7 @@
 //! deletes both when the games are published or handed off again. Before the claim a taker notes the file
 //! (`unfinished/by/<taker>-<time>.toml`), so that a killed taker finds it after a restart.
 //!
-//! So a game that was left is in progress in one place at most, and it is played to its end unless a worker that took it is
+//! So a handed-off game is in progress in one place at most, and it is played to its end unless a worker that took it is
 //! killed and never comes back.
 
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ const BY: &str = "by";
 const TOML: &str = "toml";
 const TAKEN: &str = "taken.toml";
 
-/// Games that were left, for the taker to resume.
+/// Handed-off games, for the taker to resume.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenGames {
     /// Their file: the number of the model that began them, and the worker.
@@ -80,7 +80,7 @@ impl InProgress {
         self.at.publish_now(model, worker, |file| self.at.store.publish_table(&self.file(file, PARQUET), &table))
     }
 
-    /// Takes games that some process left: those first that a taker of this name had taken when it was killed, then those that
+    /// Takes handed-off games: those first that a taker of this name had taken when it was killed, then those that
     /// it began itself, then any others, all of models that `wanted` agrees to. `None` when there are none.
     ///
     /// # Errors
@@ -165,7 +165,7 @@ impl InProgress {
         there.files.into_iter().map(|file| Ok((file.clone(), self.taker(&file)?))).collect()
     }
 
-    /// The games of a file that were left; their ends mean nothing.
+    /// The handed-off games of a file; they have no outcome.
     ///
     /// # Errors
     /// [`StoreError::NotFound`] when they were taken and ended, [`StoreError::Damaged`] when they cannot be read.
@@ -173,7 +173,7 @@ impl InProgress {
         self.at.store.read_records(&self.file(file, PARQUET), None, unfinished::from_batch)
     }
 
-    /// The full name of a file of games that were left, for people.
+    /// The full name of a file of handed-off games, for messages.
     pub fn name(&self, file: &FileRef) -> String {
         self.at.store.name(&self.file(file, PARQUET))
     }
@@ -216,7 +216,7 @@ impl InProgress {
         }
     }
 
-    /// The games of a file that is claimed; `None` when none is left to play, and then it is ended.
+    /// The games of a file that is claimed; `None` when none remains, and then it is deleted.
     fn open_taken(&self, taker: &str, file: &FileRef, there: &Listing) -> Result<Option<TakenGames>, StoreError> {
         let mut games = match self.games_or_quarantine(file) {
             Ok(Some(games)) => games,

@@ -36,11 +36,11 @@ const LEASES: &str = "leases";
 const TOML: &str = ".toml";
 const ASKED: &str = ".asked.toml";
 
-/// How often a holder looks for a question, plus or minus a quarter.
+/// How often a holder polls for a question, plus or minus a quarter.
 const POLL: Duration = Duration::from_secs(20);
 /// How long a newcomer waits for the response of a holder on another machine.
 const ANSWER: Duration = Duration::from_secs(60);
-/// How often the newcomer looks for it.
+/// How often the newcomer polls for it.
 const LOOK: Duration = Duration::from_secs(2);
 /// Unanswered questions are deleted after this time, in milliseconds by the clock of the place.
 const FORGOTTEN: i64 = 24 * 3600 * 1000;
@@ -277,7 +277,7 @@ impl Lease {
     }
 }
 
-/// Looks after a lease while its process works.
+/// Renews a lease while its process works.
 struct Watcher {
     leases: Leases,
     folder: Path,

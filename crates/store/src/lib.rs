@@ -22,7 +22,7 @@
 //!         claims/<pair>-<number>.toml                       what evaluators are playing now
 //!         leases/<stage>/<name>/000001.toml                which process works under a name
 //!         config/<digest>.toml                             a copy of the initial configuration
-//!         unfinished/000330/<worker>-<time>.parquet        games that were left before their end, and who has taken them
+//!         unfinished/000330/<worker>-<time>.parquet        handed-off games, and who has taken them
 //!         quarantine/<path>                                damaged files that were moved out of the way
 //! ```
 //!

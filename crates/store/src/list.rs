@@ -71,7 +71,7 @@ impl Store {
         Ok((files, listed.common_prefixes.iter().filter_map(name).collect()))
     }
 
-    /// What comes after a name in a folder, without what comes before it being looked at where that can be: the names of
+    /// What comes after a name in a folder, without reading what comes before it where possible: the names of
     /// the files, each with nothing, and of the folders, each with its files.
     ///
     /// A bucket lists only later names, so the cost does not grow with the run. A folder on this machine

@@ -58,7 +58,7 @@ repositories! {
     archives: Archives,
     /// The damaged files that were moved out of the way.
     quarantine: Quarantine,
-    /// The games that were left before their end.
+    /// The handed-off games.
     in_progress: InProgress,
     /// The models.
     models: Models,

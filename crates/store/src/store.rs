@@ -58,7 +58,7 @@ impl Store {
     /// A store that is gone with its last clone.
     ///
     /// # Errors
-    /// When the system has no resources left.
+    /// When the system has no free resources.
     pub fn in_memory() -> Result<Store, StoreError> {
         let location = Location {
             objects: Arc::new(InMemory::new()),
@@ -81,7 +81,7 @@ impl Store {
     /// The same store with a decorator around its objects.
     ///
     /// # Errors
-    /// When the system has no resources left.
+    /// When the system has no free resources.
     #[cfg(feature = "testing")]
     pub fn with_objects(
         &self,
@@ -238,7 +238,7 @@ impl Store {
             self.delete_full(&object.location).map_err(|e| self.error("delete", folder, &e))?;
         }
         match &self.0.location.folder {
-            // Takes what killed writers left behind and the folder itself, which a listing would show.
+            // Deletes what killed writers abandoned and the folder itself, which a listing would show.
             Some(root) => self.remove_dir(&root.join(folder.as_ref())),
             None => Ok(()),
         }

@@ -8,8 +8,8 @@ use crate::error::StoreError;
 use crate::run::Run;
 
 impl Run {
-    /// Deletes what writers that were killed left behind on a local folder, where it is older than `age`, and returns
-    /// how many files that were. Nothing ever reads such files; they only take room. A bucket has none.
+    /// Deletes what writers that were killed abandoned in a local folder, where it is older than `age`, and returns
+    /// how many files that were. Nothing ever reads such files; they only take space. A bucket has none.
     ///
     /// # Errors
     /// A folder that cannot be listed, or a file that cannot be deleted.

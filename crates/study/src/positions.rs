@@ -1,4 +1,4 @@
-//! Positions to look at, from games that a model plays against itself as in self-play.
+//! Positions of studies, from games that a model plays against itself as in self-play.
 
 use std::ops::ControlFlow;
 

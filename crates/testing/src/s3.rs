@@ -1,7 +1,7 @@
 //! An S3 server for tests: `s3s-fs` on a folder of its own, on a free port of this machine, in the test's own process.
 //!
 //! It checks signatures, so a client needs the credentials that [`Server::options`] or [`Server::env`] hand out. It puts
-//! one object at a time: `s3s-fs` looks whether an object exists and writes it in two steps, and a conditional put must be
+//! one object at a time: `s3s-fs` checks whether an object exists and writes it in two steps, and a conditional put must be
 //! one.
 //!
 //! `s3s-fs` makes buckets as they are written to; here there is one bucket, and others do not exist.
@@ -138,7 +138,7 @@ impl Server {
         self.options().into_iter().map(|(key, value)| (key.to_uppercase(), value)).collect()
     }
 
-    /// The folder in which the objects of the URL lie, to look at and to damage.
+    /// The folder in which the objects of the URL lie, for inspection and damage.
     pub fn objects(&self) -> std::path::PathBuf {
         self.folder.path().join(BUCKET).join("stores")
     }

@@ -55,10 +55,10 @@ impl Arena {
         let in_flight = self.in_flight(&results)?;
         let hidden = self.rated.hidden_players(&results)?;
         let is_retired = |player: usize| hidden[player];
-        // The cost is not considered; random choices do not look at the cost and are drawn again.
+        // The cost is not considered; random choices ignore the cost and are drawn again.
         let players: Vec<Option<PlayerId>> = results.players().iter().map(|name| name.parse().ok()).collect();
         let seconds = |player: usize| self.pace.of(players[player].as_ref());
-        // What others are playing is left to them, as long as there is another pair.
+        // Pairs of other evaluators are skipped, as long as there is another pair.
         let active = (0..players.len()).filter(|&player| !is_retired(player)).count();
         let all_are_playing = in_flight.pairs() >= active * active.saturating_sub(1) / 2;
         let is_free = |one: usize, other: usize| {

@@ -20,7 +20,7 @@ const MOST: u64 = 1_000_000_000;
 /// Matches whose pairs are given, not chosen.
 const GIVEN: [&str; 4] = ["pair", "round_robin", "new_model", "against_anchors"];
 
-/// The first pause and the longest between two looks for a run.
+/// The first pause and the longest between two polls for a run.
 const PAUSES: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(60)];
 
 /// Players of a match.

@@ -13,7 +13,7 @@ use store::ResignThreshold;
 pub struct Facts {
     /// What the run is.
     pub run: RunFacts,
-    /// Every player of a match, strongest first: `ratings/`, newest file. Hidden models are left out.
+    /// Every player of a match, strongest first: `ratings/`, newest file. Hidden models are omitted.
     pub players: Vec<Player>,
     /// Who beat whom: `matches/`.
     pub pairings: Vec<Pairing>,
@@ -30,7 +30,7 @@ pub struct Facts {
     pub thresholds: Vec<Threshold>,
     /// What positions cost: `logs/`.
     pub losses: Vec<Curve>,
-    /// Games to look at.
+    /// Games to display.
     pub games: Vec<Game>,
 }
 
@@ -293,7 +293,7 @@ pub struct Curve {
     pub accuracy: Vec<f64>,
 }
 
-/// A game to look at.
+/// A game to display.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Game {
     /// `match` or `self-play`.

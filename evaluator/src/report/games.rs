@@ -1,4 +1,4 @@
-//! Games to look at: the newest matches, and self-play from the beginning of the run to its end.
+//! Games to display: the newest matches, and self-play from the beginning of the run to its end.
 
 use go::Color;
 use record::{EndReason, GameRecord, Outcome};
@@ -15,7 +15,7 @@ const NEWEST: usize = 3;
 /// Models of which self-play is shown, evenly from the first to the newest.
 const MODELS: usize = 5;
 
-/// Matches of players that `is_hidden` are left out.
+/// Matches of players that `is_hidden` are omitted.
 pub(super) fn games(run: &Run, is_hidden: &dyn Fn(&str) -> bool) -> Result<Vec<Game>, StoreError> {
     let mut shown = matches(run, is_hidden)?;
     let models = run.games().models()?;

@@ -18,7 +18,7 @@ impl Audit<'_> {
         Ok(())
     }
 
-    /// Reads the games that were left before their end.
+    /// Reads the handed-off games.
     pub(super) fn unfinished(&mut self, _stop: &Stop) -> Result<(), StoreError> {
         let files = self.run.in_progress().files();
         for (file, _) in self.note(files)?.into_iter().flatten() {
@@ -145,7 +145,7 @@ impl Audit<'_> {
         Ok(None)
     }
 
-    /// Looks at a game whose examples are there, and whether they say what it says.
+    /// Checks whether the examples of a game match it.
     fn game_with_examples(&mut self, file: &FileRef, game: GameRecord, name: &str, rows: &[Example]) {
         self.game(file, &game);
         // What makes no examples of a game was said of the game.

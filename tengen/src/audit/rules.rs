@@ -59,7 +59,7 @@ fn header(game: &GameRecord, config: &RunConfig) -> Vec<String> {
     problems
 }
 
-/// Plays the game again, and looks at each search on the way.
+/// Replays the game, and checks each search.
 fn replay(game: &GameRecord, config: &RunConfig) -> Result<Game, String> {
     let mut board = Game::new(game.size);
     let shares = u64::from(Search::SHARES);

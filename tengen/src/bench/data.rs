@@ -55,7 +55,7 @@ struct Shuffle {
     /// Of all threads of the process.
     cpu_seconds: f64,
     rows_per_cpu_s: f64,
-    /// At most, beyond what the process had before there were games: with what making them up has left free.
+    /// At most, beyond what the process had before there were games: with the memory that generation freed.
     memory_mib: f64,
     /// What the shuffler says that it takes at most.
     bound_mib: f64,
@@ -270,7 +270,7 @@ fn length(name: &str) -> anyhow::Result<usize> {
     Ok(fs::metadata(Path::new(name)).with_context(|| format!("cannot measure {name}"))?.len() as usize)
 }
 
-/// From here on [`peak`] looks. Linux, proc(5).
+/// [`peak`] measures from here on. Linux, proc(5).
 fn forget_peak() -> anyhow::Result<()> {
     fs::write("/proc/self/clear_refs", "5").context("the peak of memory cannot be reset")
 }

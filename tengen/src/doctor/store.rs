@@ -21,7 +21,7 @@ pub(super) struct StoreState {
     conditional_put: Option<bool>,
 }
 
-/// Looks at a store, and tries it. A folder that is not there is not made.
+/// Checks a store. A folder that is not there is not made.
 pub(super) fn look(place: &str) -> (StoreState, Result<(), StoreError>) {
     let state = |state: String, probe: Option<Probe>| StoreState {
         place: place.to_owned(),

@@ -1,4 +1,4 @@
-//! Stopped, killed, overtaken: where training goes on.
+//! Stopped, killed, overtaken: where training continues.
 
 use std::collections::BTreeMap;
 use std::error::Error;

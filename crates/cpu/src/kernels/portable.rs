@@ -81,7 +81,7 @@ impl Simd for Portable {
         const MAGIC: f32 = 12_582_912.0;
         let round = |number: f32| ((number + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits())) as i32 as i16;
         let rounded = [round(a[0]), round(a[1]), round(a[2]), round(a[3])];
-        // SAFETY: the caller promises that there is room; an array of i16 is aligned as i16 is.
+        // SAFETY: the caller promises enough space; an array of i16 is aligned as i16 is.
         unsafe { to.cast::<[i16; LANES]>().write(rounded) }
     }
 

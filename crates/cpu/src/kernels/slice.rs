@@ -7,7 +7,7 @@ pub(super) fn at<T>(slice: &[T], index: usize, count: usize) -> *const T {
     slice.as_ptr().wrapping_add(index)
 }
 
-/// A pointer to room for some numbers in a slice.
+/// A pointer to space for some numbers in a slice.
 #[inline(always)]
 pub(super) fn room<T>(slice: &mut [T], index: usize, count: usize) -> *mut T {
     debug_assert!(index + count <= slice.len(), "{index} + {count} of {}", slice.len());

@@ -109,7 +109,7 @@ pub(super) unsafe fn gather<S: Simd, T: Element>(job: Gather<'_>, out: &mut [T])
                 let corner = ((position * padded + STEP * row) * padded + STEP * tile) * channels;
                 let mut channel = 0;
                 while channel < channels {
-                    // SAFETY: by `check` a position has rows and columns for every tile, and `out` room for every
+                    // SAFETY: by `check` a position has rows and columns for every tile, and `out` has space for every
                     // frequency, column and channel.
                     unsafe {
                         let mut half = [[S::splat(0.0); SIDE]; SIDE];
@@ -176,7 +176,7 @@ unsafe fn tile_back<S: Simd>(
     let &Scatter { board, positions, products, width, first, channels, bias, add, relu } = job;
     let columns = positions * board.columns();
     let channel = first + lane;
-    // SAFETY: the caller's promise; points beside the board are left out.
+    // SAFETY: the caller's promise; points beside the board are omitted.
     unsafe {
         let mut half = [[S::splat(0.0); SIDE]; STEP];
         for x in 0..SIDE {

@@ -2,7 +2,7 @@
 
 use super::{Fault, Tree, parse};
 
-/// The end of a game is looked for over so many lines that begin as games do: variations may begin so too.
+/// The end of a game is searched over so many lines that begin as games do: variations may begin so too.
 const REACH: usize = 200;
 
 /// Every game of a collection, or why it cannot be read. One that is broken does not take its neighbours with it: the

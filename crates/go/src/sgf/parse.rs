@@ -12,7 +12,7 @@ use super::tree::{Node, Property, Tree, Value};
 /// have, are dropped.
 ///
 /// # Errors
-/// When the text is not an SGF collection. What the properties mean is not looked at.
+/// When the text is not an SGF collection. The meaning of properties is not checked.
 pub fn parse(bytes: &[u8]) -> Result<Vec<Tree>, Error> {
     let text = text::decode(bytes);
     let mut reader = Reader::new(&text);

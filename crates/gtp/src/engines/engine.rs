@@ -35,7 +35,7 @@ pub struct Identity {
     pub program: String,
     /// The version it names.
     pub version: String,
-    /// Its arguments. Where it lies is left out: that may differ from machine to machine.
+    /// Its arguments. Where it lies is omitted: that may differ from machine to machine.
     pub arguments: Vec<String>,
     /// GTP commands before each game.
     pub before_game: Vec<String>,

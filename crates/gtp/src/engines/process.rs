@@ -13,14 +13,14 @@ use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Bytes at the end of its standard error that are kept, to quote when it fails.
 const LAST_WORDS: usize = 600;
-/// Bytes of a line that are looked at.
+/// Bytes of a line that are read.
 const MOST_OF_LINE: u64 = 1 << 16;
 /// Lines that wait to be read; a program that writes more is held up.
 const LINES: usize = 256;
 /// How long a program that has closed its output may take to exit and to have its last words read.
 const EXITING: Duration = Duration::from_secs(1);
 
-/// A running program. When this goes the program is killed, and whatever it has started.
+/// A running program. Dropping this kills the program and its children.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,

@@ -1,4 +1,4 @@
-//! What is shown of a search while it goes on.
+//! What is shown of a search while it runs.
 
 use std::time::{Duration, Instant};
 

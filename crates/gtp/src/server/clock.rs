@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use go::{Color, Game};
 
-/// Seconds of each move that are left alone: for the way to the controller and back, and for the last evaluations.
+/// Seconds of each move that are reserved: for the way to the controller and back, and for the last evaluations.
 const LAG: f64 = 0.1;
 
 /// How time is given.
@@ -37,7 +37,7 @@ pub(super) enum System {
     },
 }
 
-/// What a player has left.
+/// The remaining time of a player.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Left {
     /// Seconds of the main time, or of the present period; below 0 when more was used than there was.

@@ -1,4 +1,4 @@
-//! A model that thinks, and remembers what it thought as long as the game goes on from there.
+//! A model that thinks, and remembers what it thought as long as the game continues from there.
 
 use std::thread;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use super::player::{Decision, Player, PlayerError, Task, Watch};
 use super::playouts;
 pub use super::playouts::WIDTH;
 
-/// Bytes that a tree may take; when an analysis has filled them it goes on to show what it knows.
+/// Bytes that a tree may take; when an analysis has filled them it continues to show what it knows.
 const LARGEST_TREE: usize = 1 << 30;
 
 /// Poll interval of the analysis output.
@@ -90,7 +90,7 @@ impl EnginePlayer {
     /// One batch. What is open is lost when it fails.
     fn round(&mut self, open: &mut Open) -> Result<(), EvaluateError> {
         if open.visits.is_none() {
-            // Round by round, so that one whose responses are all known ends, too.
+            // Round by round, so that one whose evaluations are all known stops, too.
             open.driver.extend(open.driver.search().visits().saturating_add(self.manner.leaves as u32));
         }
         open.driver.submit(&mut *self.model, &mut self.rng);

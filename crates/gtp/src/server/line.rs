@@ -2,19 +2,19 @@
 
 use std::io::{self, BufRead};
 
-/// Bytes of a line that are looked at. Commands are short; a file name may have 4096.
+/// Bytes of a line that are read. Commands are short; a file name may have 4096.
 const LONGEST: usize = 16 * 1024;
 
 /// One line of input without its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub(super) bytes: Vec<u8>,
-    /// There was more on the line than is looked at.
+    /// The line is longer than what is read.
     pub(super) cut: bool,
 }
 
 impl Line {
-    /// Reads to the end of the line, or of the input; `None` when there is nothing left. However long the line, no more
+    /// Reads to the end of the line, or of the input; `None` at the end. However long the line, no more
     /// than its beginning is kept.
     pub(super) fn read(input: &mut impl BufRead) -> io::Result<Option<Line>> {
         let mut line = Line { bytes: Vec::new(), cut: false };

@@ -36,19 +36,19 @@ pub trait Player {
     /// A move for the player to move, or the best that is known when `watch` says that it is enough.
     ///
     /// # Errors
-    /// When there is no move to be had; the session goes on.
+    /// When there is no move to be had; the session continues.
     fn genmove(&mut self, task: &Task<'_>, watch: &mut Watch<'_>) -> Result<Decision, PlayerError>;
 
     /// Thinks about the position that `game` is in until `watch` says that it is enough.
     ///
     /// # Errors
-    /// When it cannot; the session goes on.
+    /// When it cannot; the session continues.
     fn think(&mut self, game: &Game, komi: f32, watch: &mut Watch<'_>) -> Result<(), PlayerError>;
 
     /// Games that go on from here to their end, quickly played: what may become of the stones. None when it has no idea.
     ///
     /// # Errors
-    /// When it cannot; the session goes on.
+    /// When it cannot; the session continues.
     fn play_on(&mut self, game: &Game, komi: f32) -> Result<Vec<Game>, PlayerError>;
 
     /// What follows has nothing to do with what was before.

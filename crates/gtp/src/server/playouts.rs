@@ -1,6 +1,6 @@
 //! How games may go on: quickly, to their end.
 //!
-//! Moves are drawn from the model's policy without a search. Left out are points that are decided, eyes of one's own,
+//! Moves are drawn from the model's policy without a search. Omitted are points that are decided, eyes of one's own,
 //! and moves that put two stones or more of one's own into atari without capturing: so living stones keep their eyes, a
 //! seki is left alone, and games end.
 

@@ -23,7 +23,7 @@ type Heard = io::Result<Line>;
 /// They are read by a thread of their own, since nothing can wake a thread that waits for input.
 pub struct Inbox {
     lines: Receiver<Heard>,
-    /// The next line, if it was looked at.
+    /// The next line, if it was read.
     next: VecDeque<Heard>,
     /// There is nothing after `next`.
     over: bool,

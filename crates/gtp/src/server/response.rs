@@ -1,4 +1,4 @@
-//! What goes back.
+//! Responses.
 
 use std::fmt::Write;
 

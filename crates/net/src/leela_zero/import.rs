@@ -23,7 +23,7 @@ pub(super) fn import(zero: &Zero) -> Result<Weights, NetError> {
     Weights::assemble(shape, tensors)
 }
 
-/// A network that does not look at the plane for White, such as one of ours, needs none.
+/// A network that ignores the plane for White, such as one of ours, needs none.
 fn inputs(zero: &Zero) -> Inputs {
     let unit = &zero.shape.units()[0];
     let (square, planes) = (unit.kernel * unit.kernel, unit.inputs);

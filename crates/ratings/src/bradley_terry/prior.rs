@@ -13,7 +13,7 @@ const UNKNOWN: f64 = 1000.0;
 /// Elo that the first move may be worth, one standard deviation. On small boards it can decide the game.
 const FIRST_MOVE: f64 = 200.0;
 
-/// Elo from one model of a run to the next, one standard deviation, before the games are looked at. Between 100 and 150
+/// Elo from one model of a run to the next, one standard deviation, before the games. Between 100 and 150
 /// gave the smallest errors on simulated runs (`experiments/0007-rating-errors-and-priors`).
 const STEP: f64 = 125.0;
 

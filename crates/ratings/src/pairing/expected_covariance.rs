@@ -90,7 +90,7 @@ impl<'a> ExpectedCovariance<'a> {
     }
 
     /// The information of `games` games, expected over what the difference may be. Colours alternate, so the first
-    /// move is left out.
+    /// move is omitted.
     fn information(&self, a: usize, b: usize, games: u32) -> f64 {
         let (mean, sd) = (self.ratings.difference(a, b).elo / ELO, self.variance(a, b).sqrt());
         let draws = self.ratings.draws();

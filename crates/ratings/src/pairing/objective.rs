@@ -32,7 +32,7 @@ pub(super) struct Contrast {
     pub(super) minus: Mean,
 }
 
-/// A candidate for the best model that is surely weaker than the one that looks best does not matter.
+/// A candidate for the best model that is surely weaker than the one with the highest rating does not matter.
 const HOPELESS: f64 = 1e-3;
 
 /// Weight of the differences between neighbours, relative to the places in the pool, where the goal is all ratings.
@@ -68,7 +68,7 @@ fn by_age(ages: &[Option<u32>]) -> Vec<usize> {
     models
 }
 
-/// Every model against the one that looks best, by the root of its chance to be better than that. The chance itself
+/// Every model against the one with the highest rating, by the root of its chance to be better than that. The chance itself
 /// would leave the rest of the top unknown, and finds the best one hardly sooner (`experiments/0008-pairing-rules`).
 fn best(ratings: &Ratings, models: &[usize]) -> Vec<Contrast> {
     let stronger = |&&a: &&usize, &&b: &&usize| ratings.rating(a).elo.total_cmp(&ratings.rating(b).elo);

@@ -27,7 +27,7 @@ pub fn schema() -> Arc<Schema> {
     to_batch(&[]).schema()
 }
 
-/// The table of these games. What their records say of an end is left out, and so are the notes of their turns.
+/// The table of these games. What their records say of an end is omitted, and so are the notes of their turns.
 pub fn to_batch(games: &[GameRecord]) -> RecordBatch {
     let mut columns = header_columns(games);
     columns.retain(|column| !OF_THE_END.contains(&column.name()));

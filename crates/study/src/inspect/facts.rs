@@ -49,7 +49,7 @@ pub(super) struct Card {
     origin: Vec<Source>,
 }
 
-/// The kernels of the first layer: what it looks for in each plane of a position.
+/// The kernels of the first layer: its filters for each plane of a position.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Stem {
     planes: Vec<String>,

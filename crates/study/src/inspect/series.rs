@@ -190,7 +190,7 @@ fn middle(mut numbers: Vec<f64>) -> Option<(f64, f64)> {
     numbers.sort_unstable_by(f64::total_cmp);
     let cut = (BEYOND * numbers.len() as f64) as usize;
     let (&low, &high) = (numbers.get(cut)?, numbers.get(numbers.len() - 1 - cut)?);
-    // Some room where all are the same.
+    // A margin where all are the same.
     let room = if low == high { 0.5 * low.abs().max(1e-6) } else { 0.0 };
     Some((low - room, high + room))
 }

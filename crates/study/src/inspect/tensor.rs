@@ -124,7 +124,7 @@ fn range_of<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> (f64, f64) {
     numbers.into_iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), &n| (low.min(n), high.max(n)))
 }
 
-/// Where the numbers are, with some room where they are all the same; `None` of none.
+/// Where the numbers are, with a margin where they are all the same; `None` of none.
 fn range<'a>(numbers: impl Iterator<Item = &'a f64>) -> Option<(f64, f64)> {
     let (low, high) = range_of(numbers);
     let room = if low == high { 0.5 * low.abs().max(1e-6) } else { 0.0 };

@@ -2,7 +2,7 @@
 
 use go::{Game, Move, Point, PointSet};
 
-/// Positions that are looked at before a reading stops. A ladder across 19x19 takes a few hundred.
+/// Positions of a reading, at most. A ladder across 19x19 takes a few hundred.
 const PATIENCE: usize = 20_000;
 
 /// Reads one chain, which is named by a point of it.

@@ -89,7 +89,7 @@ impl fmt::Display for Ladder {
     }
 }
 
-/// So many positions of each kind, always the same; `None` where the board has no room for them.
+/// So many positions of each kind, always the same; `None` where the board is too small for them.
 pub(crate) fn make(size: Size, count: usize) -> Option<Vec<Ladder>> {
     let mut rng = generator(size.side() as u64);
     let mut found = Vec::with_capacity(count * Kind::ALL.len());

@@ -8,7 +8,7 @@ use crate::server::analysis::{Dialect, Ticker, Wish};
 use crate::server::controller::Controller;
 use crate::server::session::enough;
 
-/// How often a player that has come to an end looks for the controller.
+/// How often a player that has come to an end polls the controller.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Thinks about the position and shows what is found until anything comes in.

@@ -4,7 +4,7 @@ use record::Outcome;
 
 use crate::bradley_terry::*;
 
-/// The league of the fixture; draws are left out on request, since choix knows none.
+/// The league of the fixture; draws are omitted on request, since choix knows none.
 fn league(with_draws: bool) -> PairResults {
     let mut results = PairResults::default();
     for line in include_str!("../../../fixtures/league.csv").lines().skip(1) {
