@@ -130,7 +130,7 @@ fn of_argument(argument: &Arg) -> String {
         argument.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
     let possible =
         if takes_values && !possible.is_empty() { format!(": {}", possible.join(", ")) } else { String::new() };
-    item("", &format!("{text}<br>{}{possible}", help.trim()))
+    item("", &format!("{text}<br>{}{possible}", help.trim().replace("\n\n", "<br>")))
 }
 
 #[cfg(test)]

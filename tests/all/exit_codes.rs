@@ -249,7 +249,7 @@ fn help_of_every_program_lists_the_exit_codes() {
 
 #[test]
 fn every_exit_code_has_a_section_of_the_page_that_operators_find() {
-    let read = |path: &str| std::fs::read_to_string(tests::repository().join(path)).expect("a file of the repository");
+    let read = |path: &str| fs::read_to_string(repository().join(path)).expect("a file of the repository");
     let page = read("docs/reference/exit-codes.md");
     for class in ExitClass::ALL {
         assert!(page.contains(&format!("\n## {}: ", class.code())), "{class:?} has no section");

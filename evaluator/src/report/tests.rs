@@ -100,7 +100,7 @@ fn what_the_page_shows_is_in_the_store() {
     let newest = run.resign().newest().expect("memory can be read").expect("there is one");
     assert_eq!(facts["thresholds"][1]["threshold"].as_f64().map(|number| number as f32), Some(newest.threshold));
     assert_eq!(facts["losses"][0]["policy"][0].as_f64(), Some(1.5));
-    assert!(facts["notes"].to_string().contains("1 lines of the logs"), "{}", facts["notes"]);
+    assert!(facts["notes"].to_string().contains("1 unreadable lines of the logs"), "{}", facts["notes"]);
     assert_eq!(facts["run"]["config_digest"].as_str(), Some(rated.config().digest().as_str()));
 }
 

@@ -29,7 +29,7 @@ function chain(board, size, start) {
   return { stones, free };
 }
 
-// All positions of a game: 1 is Black, -1 White, 0 nobody; with the stones that each has captured.
+// All positions of a game: 1 is Black, -1 White, 0 empty; with the stones that each has captured.
 function positions({ size, moves }) {
   let board = new Array(size * size).fill(0);
   const captured = { 1: 0, [-1]: 0 };
@@ -96,7 +96,7 @@ function drawBoard() {
 function drawValues() {
   const { game, turn } = replay;
   const points = game.values.map((y, x) => ({ x, y })).filter(point => point.y !== null);
-  if (points.length === 0) return byId('values').replaceChildren(html('div', { class: 'empty' }, 'no move was searched'));
+  if (points.length === 0) return byId('values').replaceChildren(html('div', { class: 'empty' }, 'no searches'));
   const [width, height] = [byId('values').clientWidth || 300, 150];
   const x = at => 34 + (width - 42) * at / Math.max(game.moves.length, 1);
   const y = value => 8 + (height - 16) * (1 - value) / 2;
@@ -123,7 +123,7 @@ function go(turn) {
   const move = at === 0 ? 'before the first move' :
     `move ${at} of ${game.moves.length}: ${at % 2 ? 'Black' : 'White'} ${vertex(game.size, game.moves[at - 1])}`;
   const expected = at > 0 && game.values[at - 1] !== null ?
-    `; the search expected ${game.values[at - 1].toFixed(3).replace('-', '−')} for Black` : '';
+    `; root value ${game.values[at - 1].toFixed(3).replace('-', '−')} for Black` : '';
   const { captured } = all[at];
   byId('turn-says').textContent = `${move}${expected}. Captured by Black ${captured[1]}, by White ${captured[-1]}.`;
   drawBoard();
@@ -154,7 +154,7 @@ function choose(index) {
 }
 
 if (facts.games.length === 0) {
-  byId('replay').querySelector('.replay').replaceChildren(html('p', { class: 'quiet' }, 'No game was played yet.'));
+  byId('replay').querySelector('.replay').replaceChildren(html('p', { class: 'quiet' }, 'No games yet.'));
 } else {
   const groups = new Map();
   facts.games.forEach((game, index) => {

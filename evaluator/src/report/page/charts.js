@@ -119,7 +119,7 @@ function columns(id, { rows, kinds }) {
 
 // Ratings are on a scale of their own, or on that of some players whose ratings are given.
 const errorOf = player => (facts.scale.length > 0 ? player.error : player.above_pool_error);
-const errorAgainst = () => (facts.scale.length > 0 ? 'the ratings that are given' : (facts.players.some(player => player.number !== null) ? 'the mean of the run’s models' : 'the mean of all players'));
+const errorAgainst = () => (facts.scale.length > 0 ? 'the given ratings' : (facts.players.some(player => player.number !== null) ? 'the mean of the run’s models' : 'the mean of all players'));
 
 function scaleSaid(end) {
   const zero = facts.players.find(player => player.error === 0);
@@ -151,9 +151,9 @@ function strength() {
   lines('by-model', { series: series(player => player.number), rules });
   lines('by-games', { series: series(player => player.games_before), rules });
   lines('by-hours', { series: series(player => player.hours), rules });
-  byId('strength-says').textContent = facts.players.length === 0 ? 'Nobody has played a match yet.' :
+  byId('strength-says').textContent = facts.players.length === 0 ? 'No matches yet.' :
     `${scaleSaid('. ')}The band is 95 % against ${errorAgainst()}. ` +
-    'Dashed lines are players that are no models of this run.';
+    'Dashed lines are other players.';
 }
 
 function selfplay() {
@@ -190,7 +190,7 @@ function selfplay() {
   columns('ends', {
     kinds,
     rows: models.map(model => {
-      // Nobody forfeits a game against itself.
+      // Self-play has no forfeits.
       const { passes, pass_alive, resignation, move_limit } = model.ends;
       const ends = [passes, pass_alive, resignation, move_limit];
       const text = [name(model), ...ends.map((count, kind) => `${kinds[kind].name}: ${whole(count)}`)].join('\n');
@@ -202,12 +202,12 @@ function selfplay() {
     return { x: model.number, y: share, text: `${name(model)}: ${whole(model.ends.resignation)} of ${whole(games(model))} games` };
   }, { yFormat: percent, zero: true, colour: 'var(--two)' });
   one('wrongly', model => {
-    // Before there was a threshold nobody would have resigned.
+    // Without a threshold there are no resignations.
     const first = facts.thresholds[0];
     if (model.calibration === 0 || !first || model.number <= first.to_model) return null;
     const [low, high] = wilson(model.would_resign_wrongly, model.calibration);
     const text = `${name(model)}: ${model.would_resign_wrongly} of ${model.calibration} calibration games\n` +
-      `(somebody would have resigned in ${model.would_resign})`;
+      `(a player would have resigned in ${model.would_resign})`;
     return { x: model.number, y: model.would_resign_wrongly / model.calibration, low, high, text };
   }, { yFormat: percent, zero: true, colour: 'var(--two)' });
 }
@@ -217,7 +217,7 @@ function resigning() {
   const when = threshold => new Date(threshold.time).toISOString().slice(0, 16).replace('T', ' ');
   const text = threshold => `${when(threshold)} UTC\nthreshold ${threshold.threshold.toFixed(3)}\n` +
     `${threshold.games} calibration games of models ${threshold.from_model} to ${threshold.to_model}\n` +
-    `${percent(threshold.false_positive_rate, 1)} of their wins thrown away`;
+    `${percent(threshold.false_positive_rate, 1)} false positives: wins resigned`;
   lines('threshold', {
     series: [{ name: '', colour: 'var(--one)', points: all.map(t => ({ x: t.to_model, y: t.threshold, text: text(t) })) }],
     yFormat: at => at.toFixed(2).replace('-', '−'),
@@ -230,14 +230,14 @@ function resigning() {
     rules: all.length > 0 ? [{ y: all[all.length - 1].quantile, name: 'wanted' }] : [],
     yFormat: percent, zero: true,
   });
-  byId('resigning-says').textContent = all.length === 0 ? 'There is no threshold yet, so nobody resigns.' :
-    `A player resigns when its search expects less than the threshold, from −1 to 1. It was set ${all.length} times, last ` +
-    `to ${all[all.length - 1].threshold.toFixed(3).replace('-', '−')}.`;
+  byId('resigning-says').textContent = all.length === 0 ? 'No threshold yet; resignation is disabled.' :
+    `A player resigns when its root value, −1 to 1, is below the threshold. Thresholds so far: ${all.length}; newest: ` +
+    `${all[all.length - 1].threshold.toFixed(3).replace('-', '−')}.`;
 }
 
 function training() {
   const colours = { train: 'var(--one)', holdout: 'var(--two)', human: 'var(--three)' };
-  const names = { train: 'learned from', holdout: 'held out', human: 'of people' };
+  const names = { train: 'training', holdout: 'validation', human: 'human games' };
   const curve = (id, loss, options) => lines(id, {
     ...options,
     series: facts.losses.map(({ set, step, ...losses }) => ({
@@ -250,8 +250,8 @@ function training() {
   curve('policy-loss', 'policy', {});
   curve('value-loss', 'value', {});
   curve('accuracy', 'accuracy', { yFormat: percent });
-  byId('training-says').textContent = facts.losses.length === 0 ? 'Nothing was trained yet.' :
-    'By step of the optimiser: batches before they were learned from, and games that are never learned from.';
+  byId('training-says').textContent = facts.losses.length === 0 ? 'No training yet.' :
+    'By optimiser step: training batches before the step, validation set and human games.';
 }
 
 strength();

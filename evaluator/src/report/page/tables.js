@@ -20,15 +20,15 @@ function heading() {
     if (oldest !== newest) tiles.push(tile(signed(newest.elo - oldest.elo), `Elo from ${oldest.player} to ${newest.player}`));
     tiles.push(tile(players.find(isOwn).player, 'strongest model by its rating'));
   }
-  tiles.push(tile(whole(pool.black_won + pool.white_won + pool.drawn), 'games of matches'));
-  tiles.push(tile(whole(sum(models, model => model.games)), 'games of self-play'));
+  tiles.push(tile(whole(pool.black_won + pool.white_won + pool.drawn), 'match games'));
+  tiles.push(tile(whole(sum(models, model => model.games)), 'self-play games'));
   byId('tiles').append(...tiles);
   byId('notes').append(...facts.notes.map(note => html('li', {}, note)));
 }
 
 function ratings() {
   const { players } = facts;
-  byId('players-say').textContent = players.length === 0 ? 'Nobody has played a match yet.' :
+  byId('players-say').textContent = players.length === 0 ? 'No matches yet.' :
     `${scaleSaid('; ')}± is against ${errorAgainst()}, with 95 %.`;
   if (players.length === 0) return;
   const cells = (kind, texts) => html('tr', {}, ...texts.map(text => html(kind, {}, text)));
@@ -114,7 +114,7 @@ function colours() {
   const games = pool.black_won + pool.white_won + pool.drawn;
   const { elo, error } = pool.first_move;
   byId('colours-say').textContent = games === 0 ? '' :
-    `In matches Black’s first move is worth ${signed(elo)} ± ${whole(margin(error))} Elo at komi ${facts.run.komi}, ` +
+    `First-move advantage in matches: ${signed(elo)} ± ${whole(margin(error))} Elo at komi ${facts.run.komi}, ` +
     'fitted together with the ratings.';
   if (games === 0) return empty('match-colours', 'nothing yet');
   const part = (share, colour) => html('div', { style: `flex: ${share}; background: ${colour}` });

@@ -12,8 +12,8 @@ function heading() {
   const tile = (number, text, wrong) =>
     html('div', { class: 'tile' }, html('b', wrong ? { class: 'bad' } : {}, number), html('span', {}, text));
   byId('tiles').append(
-    tile(whole(model.parameters), 'numbers that are learned'),
-    tile(`${plain(model.operations / 1e6)} M`, 'multiplications and additions for each position'),
+    tile(whole(model.parameters), 'trained numbers'),
+    tile(`${plain(model.operations / 1e6)} M`, 'multiply-adds per position'),
     tile(whole(broken), 'numbers that are not finite', broken > 0),
     tile(`${whole(dead)} of ${whole(sum(norms, norm => norm.variance.length))}`, 'dead channels', dead > 0),
   );
@@ -46,8 +46,8 @@ function tensorTable() {
 
 function stem() {
   const { planes, filters, largest } = facts.stem;
-  byId('stem-says').textContent = `The 3×3 kernels of the ${filters} filters by the plane of the position they look at, filter 0 first. ` +
-    `Blue is above 0, orange below, full colour ±${plain(largest)}, its strength by the root; a number that is none is magenta. Point at a kernel for its numbers.`;
+  byId('stem-says').textContent = `The 3×3 kernels of the ${filters} filters by input plane, filter 0 first. ` +
+    `Blue is above 0, orange below, full colour ±${plain(largest)}, its strength by the root; NaN is magenta. Point at a kernel for its numbers.`;
   const figures = planes.map(name => html('figure', {}, html('figcaption', {}, name), html('div', {})));
   byId('filters').append(...figures);
   const draw = () => figures.forEach((figure, plane) => kernels(figure.lastChild, plane));
@@ -61,7 +61,7 @@ function stem() {
 
 function normTable() {
   byId('norms-say').textContent = 'A bar for each channel, in ascending order. A channel is dead, and marked below, where its scale is within ' +
-    `±${plain(facts.least_scale)} or its running variance below ${plain(facts.least_variance)}: it says the same of every position. ` +
+    `±${plain(facts.least_scale)} or its running variance below ${plain(facts.least_variance)}: it is constant. ` +
     'The last batch norm of a block begins with scales of 0. The batch norms of the heads have no scale.';
   const row = norm => line('td', [
     named(norm.name), whole(norm.variance.length), norm.dead.length ? bad('td', whole(norm.dead.length)) : '0',

@@ -11,15 +11,15 @@ function heading() {
 }
 
 function networkTable() {
-  byId('networks-say').textContent = 'L2 is the root of the sum of squares of all learned numbers. Change is ‖a − b‖ / ‖b‖, b being the network before, over ' +
-    'the tensors that both have in the same shape. A channel is dead where its batch norm makes it say the same of every position.';
+  byId('networks-say').textContent = 'L2 is the root of the sum of squares of all trained numbers. Change is ‖a − b‖ / ‖b‖, b being the previous network, over ' +
+    'the tensors that both have in the same shape. A channel is dead where its batch norm makes it constant.';
   const row = ({ card, norm, change, broken, dead, channels }) => line('td', [
     named(card.name), plain(norm), change === null ? '–' : percent(change, 1),
     dead > 0 ? bad('td', `${whole(dead)} of ${whole(channels)}`) : `0 of ${whole(channels)}`,
     broken > 0 ? bad('td', whole(broken)) : '0', card.step === null ? '–' : whole(card.step), whole(card.parameters),
   ]);
   byId('columns').append(
-    html('thead', {}, line('th', ['network', 'L2', 'change', 'dead channels', 'not finite', 'steps', 'learned numbers'])),
+    html('thead', {}, line('th', ['network', 'L2', 'change', 'dead channels', 'not finite', 'steps', 'trained numbers'])),
     html('tbody', {}, ...facts.networks.map(row)),
   );
 }
@@ -106,8 +106,8 @@ function ends(chart, middle, y, right) {
 }
 
 function maps() {
-  byId('histograms-say').textContent = 'One column for each network, from left to right in the order of the table; upward are the numbers of the tensor, ' +
-    'the darker the more of them (strength by the root of the count; every column by its own largest). ' +
+  byId('histograms-say').textContent = 'One column for each network, from left to right in the order of the table; the vertical axis has the values of the tensor, ' +
+    'darker where there are more (root of the count, scaled per column). ' +
     `At most ${percent(facts.beyond, 1)} of a tensor’s numbers are beyond either end and are counted there. Below in orange: the L2 norm. Point at a column for its numbers.`;
   const figures = facts.tensors.map(tensor => {
     const shapes = [...new Set(tensor.cells.filter(Boolean).map(cell => cell.dimensions.join('×')))];

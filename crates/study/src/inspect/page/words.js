@@ -23,11 +23,11 @@ function card(model) {
   const terms = [
     ['Name', model.name],
     ['Shape', model.shape],
-    ['Learned numbers', whole(model.parameters)],
+    ['Trained numbers', whole(model.parameters)],
     ['File', `${whole(model.bytes)} bytes`],
     ['Steps', model.step === null ? null : whole(model.step)],
     ['Configuration', model.config_digest],
-    ['Goes on from', model.parent],
+    ['Parent', model.parent],
     ['First model of the run', model.first],
     ['Begun with', model.origin.map(source => `${source.name} (${source.kind})`).join(', ') || null],
   ];
