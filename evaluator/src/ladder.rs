@@ -28,14 +28,14 @@ impl RatedRun {
     /// # Errors
     /// The store cannot be read, or the results cannot be rated.
     pub fn ladder(&self, newest: u32) -> Result<Ladder, EvaluatorError> {
-        let (hidden, everybody) = (self.hidden()?, self.pool()?.results([]));
-        let played = self.ages(&everybody).into_iter().flatten().chain([newest]);
+        let (hidden, results_of_all) = (self.hidden()?, self.pool()?.results([]));
+        let played = self.ages(&results_of_all).into_iter().flatten().chain([newest]);
         let mut models: Vec<u32> = played.filter(|number| *number <= newest && !hidden.contains(number)).collect();
         models.sort_unstable();
         models.dedup();
         // By number, so that ratings do not depend on the order in which results came.
         let mut results = PairResults::new(models.iter().chain([&0]).map(|&number| self.numbered(number).to_string()));
-        results.extend(&everybody);
+        results.extend(&results_of_all);
         let ratings = self.fit(&results, |prior| prior)?;
         let ages = self.ages(&results).into_iter().map(|age| age.filter(|age| models.binary_search(age).is_ok()));
         Ok(Ladder { ages: ages.collect(), results, ratings })

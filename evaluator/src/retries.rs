@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn game_that_comes_to_nothing_is_tried_three_times() {
+    fn void_game_is_replayed_up_to_three_times() {
         let mut tries = Retries::new(VecDeque::from([7, 8]));
         let mut played = Vec::new();
         while let Some((index, attempt)) = tries.next() {

@@ -1,7 +1,7 @@
-//! Games that go from process to process.
+//! Hand-off of games in progress between processes.
 //!
-//! A worker that is to stop leaves the games it is playing in the store, where its job says so, and one that starts goes on
-//! with such games before it begins any. Its model takes them over, and they count where they began.
+//! A worker that stops hands off its games in progress through the store, if its job says so. A worker that starts resumes
+//! such games before it begins any. Its model continues them, and they count for the original worker and model.
 
 use std::collections::{BTreeMap, BTreeSet};
 

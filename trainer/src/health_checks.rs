@@ -10,7 +10,7 @@ use net::{Losses, TensorDiagnostics};
 use store::DrawSummary;
 
 /// Value error in training by that on the holdout, below which the network overfits.
-const BY_HEART: f32 = 0.5;
+const OVERFITTING: f32 = 0.5;
 /// Spread of the values of one position between its symmetries, from 0 to 1, above which training on them fails.
 const SPREAD: f32 = 0.25;
 /// Part of its own length that a tensor may move in a step.
@@ -39,7 +39,7 @@ pub(crate) struct HealthChecks<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Alarm {
     /// Training is far below holdout.
-    ByHeart { learned: f32, holdout: f32 },
+    Overfitting { learned: f32, holdout: f32 },
     /// A constant would say more.
     WorseThanConstant { error: f32, constant: f32 },
     /// Symmetries are not understood.
@@ -55,7 +55,7 @@ pub(crate) enum Alarm {
     /// The policy knows no doubt, or nothing else.
     Collapsed { entropy: f32, target: f32 },
     /// Searches find what the policy says anyway.
-    NothingToLearn { distance: f32, target: f32 },
+    NothingToTrain { distance: f32, target: f32 },
 }
 
 impl HealthChecks<'_> {
@@ -74,12 +74,12 @@ impl HealthChecks<'_> {
         let distance = policy - target;
         let found = [
             (!self.train.augment_symmetries).then_some(Alarm::RotationOff),
-            (learned < BY_HEART * error).then_some(Alarm::ByHeart { learned, holdout: error }),
+            (learned < OVERFITTING * error).then_some(Alarm::Overfitting { learned, holdout: error }),
             (error > constant).then_some(Alarm::WorseThanConstant { error, constant }),
             (self.spread > SPREAD).then_some(Alarm::Spread { spread: self.spread }),
             (samples > SAMPLES).then_some(Alarm::Stale { samples }),
             (entropy < target / 4.0).then_some(Alarm::Collapsed { entropy, target }),
-            (distance < LEARNED && target > UNSURE).then_some(Alarm::NothingToLearn { distance, target }),
+            (distance < LEARNED && target > UNSURE).then_some(Alarm::NothingToTrain { distance, target }),
         ];
         let tensors = self.diagnostics.iter().flat_map(|TensorDiagnostics { tensor, size, update_ratio }| {
             let dead = (*size == 0.0).then(|| Alarm::Dead { tensor: tensor.clone() });
@@ -96,7 +96,7 @@ impl Alarm {
     /// A name for programs.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Alarm::ByHeart { .. } => "learned-by-heart",
+            Alarm::Overfitting { .. } => "overfitting",
             Alarm::WorseThanConstant { .. } => "worse-than-constant",
             Alarm::Spread { .. } => "symmetry-spread",
             Alarm::RotationOff => "rotation-off",
@@ -104,7 +104,7 @@ impl Alarm {
             Alarm::Unsteady { .. } => "unsteady-tensor",
             Alarm::Stale { .. } => "stale-data",
             Alarm::Collapsed { .. } => "policy-collapsed",
-            Alarm::NothingToLearn { .. } => "nothing-to-learn",
+            Alarm::NothingToTrain { .. } => "nothing-to-train",
         }
     }
 }
@@ -112,7 +112,7 @@ impl Alarm {
 impl fmt::Display for Alarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Alarm::ByHeart { learned, holdout } => write!(
+            Alarm::Overfitting { learned, holdout } => write!(
                 f,
                 "overfitting to game outcomes: value MSE is {learned:.3} in training and {holdout:.3} in validation; a \
                  larger window or fewer samples per position help"
@@ -138,7 +138,7 @@ impl fmt::Display for Alarm {
             Alarm::Collapsed { entropy, target } => {
                 write!(f, "policy collapse: its entropy is {entropy:.2} nats, that of the policy target {target:.2}")
             }
-            Alarm::NothingToLearn { distance, target } => write!(
+            Alarm::NothingToTrain { distance, target } => write!(
                 f,
                 "searches return the prior: KL divergence {distance:.2} nats, entropy of the policy target {target:.2}; more visits, or \
                  a larger search.gumbel_c_scale, help"
@@ -216,10 +216,10 @@ mod tests {
     fn every_fault_raises_its_alarm_and_no_other() {
         let bad = |size, ratio| vital("blocks.0.first.conv.weight", size, ratio);
         assert_eq!(alarms(|known| known.train.augment_symmetries = false), ["rotation-off"]);
-        assert_eq!(alarms(|known| known.learned.value_error = 0.2), ["learned-by-heart"]);
+        assert_eq!(alarms(|known| known.learned.value_error = 0.2), ["overfitting"]);
         assert_eq!(alarms(|known| known.holdout.value_error = 1.1), ["worse-than-constant"]);
         assert_eq!(alarms(|known| known.holdout.output_entropy = 0.3), ["policy-collapsed"]);
-        assert_eq!(alarms(|known| known.holdout.policy = 2.5), ["nothing-to-learn"]);
+        assert_eq!(alarms(|known| known.holdout.policy = 2.5), ["nothing-to-train"]);
         let sure = |known: &mut Known| (known.holdout.policy, known.holdout.target_entropy) = (0.8, 0.7);
         assert_eq!(alarms(sure), Vec::<&str>::new(), "a strong network agrees with searches that are sure");
         assert_eq!(alarms(|known| known.spread = 0.3), ["symmetry-spread"]);

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn games_that_are_not_set_aside_are_turned_round_as_often_as_others() {
+    fn outcomes_of_training_games_are_inverted_as_often_as_others() {
         let mut games: Vec<GameId> = examples().iter().map(|example| example.game).collect();
         games.dedup();
         games.retain(|game| game.share() >= 0.5);

@@ -104,8 +104,8 @@ fn groups(results: &PairResults, anchors: &[Anchor]) -> Vec<Vec<usize>> {
     let mut beats = WinGraph::new(results);
     let anchored: Vec<usize> = anchors.iter().map(|anchor| anchor.player).collect();
     beats.join(&anchored);
-    let everybody: Vec<usize> = (0..results.players().len()).collect();
-    let mut groups = beats.classes(&everybody);
+    let all: Vec<usize> = (0..results.players().len()).collect();
+    let mut groups = beats.classes(&all);
     let holds_anchor = |group: &[usize]| anchored.iter().any(|player| group.contains(player));
     groups.sort_by_key(|group| (!holds_anchor(group), std::cmp::Reverse(group.len())));
     groups

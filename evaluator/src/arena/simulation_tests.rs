@@ -82,7 +82,7 @@ impl Simulation {
 
     fn run(mut self, pairs: usize) -> Found {
         while self.found.pairs < pairs {
-            let ((now, worker), step) = self.steps.pop_first().expect("everybody always has a next step");
+            let ((now, worker), step) = self.steps.pop_first().expect("every evaluator always has a next step");
             let (later, next) = match step {
                 Step::Choose => {
                     let proposal = self.arenas[worker].propose(BEST).expect("the pool can be rated");

@@ -19,7 +19,7 @@ fn drawn(examples: &[Example]) -> BTreeSet<GameId> {
 const ALL: [&str; 2] = ["train.steps=100", "window.reuse_limit=1000"];
 
 #[test]
-fn window_is_the_newest_games_without_those_set_aside() {
+fn window_is_the_newest_games_without_the_validation_set() {
     let run = a_run();
     play(&run, 0, 0, 40);
     play(&run, 1, 0, 20);
@@ -46,7 +46,7 @@ fn window_may_begin_within_a_file() {
 }
 
 #[test]
-fn games_set_aside_are_never_drawn() {
+fn validation_set_is_never_sampled() {
     let run = a_run();
     for model in 0..4 {
         play(&run, model, 0, 40);

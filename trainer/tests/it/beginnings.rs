@@ -204,7 +204,7 @@ fn time_ends_a_bootstrap_too() {
 }
 
 #[test]
-fn games_are_set_aside_by_their_names_and_counted() {
+fn games_are_held_out_by_their_names_and_counted() {
     let people = people(100);
     assert_eq!(people.games() + people.unseen_games(), 100);
     // A tenth of them; the standard deviation is 3.

@@ -77,7 +77,7 @@ fn shards_that_come_later_are_found() {
 }
 
 #[test]
-fn model_is_measured_on_games_that_were_set_aside() {
+fn model_is_measured_on_held_out_games() {
     let run = run();
     publish_two(&run);
     let games: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();

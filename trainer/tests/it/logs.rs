@@ -31,7 +31,7 @@ fn every_stretch_of_training_leaves_lines_and_events() {
 }
 
 #[test]
-fn values_of_games_set_aside_are_compared_with_their_outcomes() {
+fn values_of_held_out_games_are_compared_with_their_outcomes() {
     let run = run();
     publish(&run, 1, &examples(1, 6 * 16), 40);
     let held: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();

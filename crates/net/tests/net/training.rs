@@ -34,7 +34,7 @@ fn difference(a: &Weights, b: &Weights, ends: &[&str]) -> f32 {
 }
 
 #[test]
-fn one_batch_is_learned_by_heart() {
+fn overfits_one_batch() {
     let examples = examples(16);
     let mut trainer = Trainer::new(&Weights::random(tiny(), 11), 0, train_config(0.05), TRAIN_DEVICE).unwrap();
     let first = trainer.step(&examples).unwrap();
@@ -311,7 +311,7 @@ fn elaborate_training_goes_on_bit_for_bit_too() {
 }
 
 #[test]
-fn one_batch_is_learned_by_heart_in_every_way() {
+fn overfits_one_batch_in_every_configuration() {
     let examples = examples(16);
     let [all, features] = kinds(helped());
     for (optimizer, rate, shape) in [
@@ -349,7 +349,7 @@ fn what_is_published_is_the_mean_with_statistics_of_its_own() {
     let (before, raw) = (trainer.measure(&examples).unwrap(), trainer.weights().unwrap());
     trainer.recalibrate_batch_norm(&examples).unwrap();
     let (settled, mean) = (trainer.measure(&examples).unwrap(), trainer.published().unwrap());
-    assert_eq!(trainer.weights().unwrap(), raw, "learning goes on where it was");
+    assert_eq!(trainer.weights().unwrap(), raw, "training resumes where it was");
     assert!(difference(&raw, &mean, &["conv.weight"]) > 1e-4 && before != settled);
     // In play it answers as it does in training: its statistics are those of the examples.
     train_config.train.learning_rate[0].rate = 0.0;

@@ -477,7 +477,7 @@ fn taken_over(config: &RunConfig, rounds: u64) -> Vec<GameRecord> {
 
 /// However far the search was that the newer model found, the game is the same: it follows from its models and its seed.
 #[test]
-fn newer_model_goes_on_with_a_game_at_the_present_move() {
+fn newer_model_continues_a_game_at_the_present_move() {
     for search in ["search.algorithm=puct", "search.algorithm=gumbel"] {
         let config = config(&[search, "search.reuse=false", "selfplay.choice_moves=0", "search.leaves=1"]);
         let records = taken_over(&config, 20);
@@ -536,7 +536,7 @@ fn game_that_was_left_goes_on_elsewhere_as_it_would_have_here() {
 }
 
 #[test]
-fn games_of_other_runs_and_games_that_are_over_are_not_gone_on_with() {
+fn games_of_other_runs_and_finished_games_are_not_resumed() {
     let config_of = |seed: &str| config(&[seed]);
     let own = config_of("seed=1");
     let over = selfplay(&own, 1, 0..1, None).remove(0);

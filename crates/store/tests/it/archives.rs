@@ -167,7 +167,7 @@ fn readable_games_are_all_there() {
 
 /// Every state in which a compaction may be killed: some of the files deleted, and some not.
 #[test]
-fn compaction_that_was_killed_is_gone_on_with() {
+fn killed_compaction_is_resumed() {
     let (folder, run) = in_folder();
     publish(&run, 0..4);
     let before = view(&run);

@@ -121,7 +121,7 @@ fn results_models_and_claims_are_read_once() {
 }
 
 #[test]
-fn who_goes_on_with_games_that_were_left_lists_those_and_nothing_else() {
+fn resuming_worker_lists_handed_off_games_and_nothing_else() {
     let (server, run) = old_run();
     assert_eq!(run.in_progress().take("1", |_| true).unwrap(), None);
     assert!(run.in_progress().indices(MODELS, "1").unwrap().is_empty());
