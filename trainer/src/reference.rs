@@ -1,7 +1,7 @@
 //! Human games that every model of a run is measured on, as in Minigo's figure 3.
 //!
-//! They are not what the run trains on, so they tell its models apart on one scale, which its own games, that grow with it,
-//! cannot.
+//! The run does not train on them, so they compare its models on one scale. Games of the run cannot, since they change with
+//! the models.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

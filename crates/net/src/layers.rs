@@ -152,9 +152,9 @@ impl Layers {
 
     /// How many rows it takes to evaluate so many positions, of a batch at most.
     ///
-    /// On a CPU convolutions, which take nearly all the time, give a row the same bits in a batch of any size, so
-    /// a smaller one does for few positions; the sizes are few, because oneDNN prepares itself for each. On a GPU the size
-    /// decides which kernel computes a row, and it is always the whole batch.
+    /// On a CPU, convolutions take nearly all the time, and give a row the same bits in a batch of any size. So few positions
+    /// use a smaller batch, of one of few sizes, because oneDNN prepares itself for each. On a GPU the size of the batch decides
+    /// which kernel computes a row, and it is always the whole batch.
     pub(crate) fn rows(&self, positions: usize) -> usize {
         if self.options.device.is_cuda() {
             return self.batch;

@@ -1,7 +1,7 @@
-//! Which players should meet next.
+//! Choice of the next pairs.
 //!
-//! [`pairs`] chooses those whose games would be most informative about a [`Question`], in an [`ExpectedCovariance`] that counts games
-//! without a result as if they were over.
+//! [`pairs`] chooses the pairs whose games are expected to be most informative about a [`Question`]. The
+//! [`ExpectedCovariance`] counts games in progress as finished.
 
 mod expected_covariance;
 mod objective;
