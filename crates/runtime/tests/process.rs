@@ -194,7 +194,7 @@ fn process_that_does_not_stop_is_killed_in_time() {
     let (child, _stdout) = signalled("deaf", "TERM", &["--drain-seconds", "1"]);
     let output = child.wait_with_output().expect("the process ends");
     assert_eq!(output.status.code(), Some(4));
-    assert!(stderr(&output).contains("not done within 1.0s"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("did not finish within 1.0s"), "{}", stderr(&output));
 }
 
 /// Asks for a page; the answer's first line and its last part.
