@@ -439,6 +439,21 @@ fn sources_use_no_invented_words() {
 }
 
 #[test]
+fn names_of_tests_begin_with_the_unit() {
+    let mut problems = Vec::new();
+    for file in sources() {
+        let text = fs::read_to_string(&file).unwrap();
+        for test in text.split("#[test]").skip(1) {
+            let name = test.split("fn ").nth(1).and_then(|rest| rest.split('(').next()).unwrap_or_default();
+            if ["a_", "an_", "the_"].iter().any(|article| name.starts_with(article)) {
+                problems.push(format!("{}: {name} begins with an article", file.display()));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+#[test]
 fn sentences_of_messages_have_at_most_35_words() {
     let mut problems = Vec::new();
     for (path, message) in messages() {
