@@ -166,7 +166,7 @@ impl Description {
         2 * (tower + heads + value) as u64
     }
 
-    /// Checks that the parts fit together.
+    /// Checks that the parts fit together and that all numbers are finite.
     pub(crate) fn check(&self) -> Result<(), CpuError> {
         if !(2..=19).contains(&self.side) {
             return Err(CpuError::Side(self.side));
@@ -218,21 +218,35 @@ impl Convolution {
         count(&format!("{name}: input channels"), inputs, self.inputs)?;
         count(&format!("{name}: output channels"), outputs.max(1), self.outputs)?;
         count(&format!("{name}.weight"), inputs * outputs * side * side, self.weight.len())?;
-        count(&format!("{name}.bias"), outputs, self.bias.len())
+        count(&format!("{name}.bias"), outputs, self.bias.len())?;
+        finite(&format!("{name}.weight"), &self.weight)?;
+        finite(&format!("{name}.bias"), &self.bias)
     }
 }
 
 impl Dense {
     fn check(&self, name: &str, inputs: usize, outputs: usize) -> Result<(), CpuError> {
         count(&format!("{name}.bias"), outputs.max(1), self.bias.len())?;
-        count(&format!("{name}.weight"), inputs * outputs, self.weight.len())
+        count(&format!("{name}.weight"), inputs * outputs, self.weight.len())?;
+        finite(&format!("{name}.weight"), &self.weight)?;
+        finite(&format!("{name}.bias"), &self.bias)
     }
 }
 
 impl Affine {
     fn check(&self, name: &str, channels: usize) -> Result<(), CpuError> {
         count(&format!("{name}.scale"), channels, self.scale.len())?;
-        count(&format!("{name}.shift"), channels, self.shift.len())
+        count(&format!("{name}.shift"), channels, self.shift.len())?;
+        finite(&format!("{name}.scale"), &self.scale)?;
+        finite(&format!("{name}.shift"), &self.shift)
+    }
+}
+
+/// Finite weights with a tiny variance can be infinite after folding.
+fn finite(part: &str, numbers: &[f32]) -> Result<(), CpuError> {
+    match numbers.iter().position(|number| !number.is_finite()) {
+        Some(index) => Err(CpuError::Number { tensor: part.to_owned(), index, value: numbers[index] }),
+        None => Ok(()),
     }
 }
 

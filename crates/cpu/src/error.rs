@@ -52,6 +52,12 @@ pub enum CpuError {
         /// Layers that were calibrated.
         found: usize,
     },
+    /// Scales that no calibration gives.
+    #[error("the scales of layer {layer} are not finite magnitudes; calibrate this network again")]
+    BadScales {
+        /// The layer, from 0.
+        layer: usize,
+    },
     /// The processor lacks an instruction set.
     #[error("this processor does not have the instruction set {set}; use `{best}`", best = InstructionSet::best())]
     InstructionSet {

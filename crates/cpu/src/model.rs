@@ -73,8 +73,8 @@ impl Model {
     /// Packs a network for an instruction set.
     ///
     /// # Errors
-    /// A description whose parts do not fit together, scales of another network, or an instruction set that this processor
-    /// lacks.
+    /// A description whose parts do not fit together or that has a number that is not finite, scales of another network or
+    /// that are not finite, or an instruction set that this processor lacks.
     pub fn new(
         description: &Description,
         precision: Precision<'_>,
@@ -86,10 +86,10 @@ impl Model {
         let layers = 1 + 2 * description.blocks.len();
         let factors: Vec<_> = match precision {
             Precision::F32 => Vec::new(),
-            Precision::Int16(Scales(found)) if found.len() != layers => {
-                return Err(CpuError::Scales { expected: layers, found: found.len() });
+            Precision::Int16(scales) => {
+                scales.check(layers)?;
+                scales.0.iter().map(factors).collect()
             }
-            Precision::Int16(Scales(largest)) => largest.iter().map(factors).collect(),
         };
         let block = |(index, block): (usize, &Block)| {
             let [first, second] = [1, 2].map(|conv| factors.get(2 * index + conv));

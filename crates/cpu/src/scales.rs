@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::CpuError;
 use crate::board::FREQUENCIES;
 use crate::kernels::LARGEST_INPUT;
 
-/// What an input may exceed the largest of the calibration by before it is saturated (`experiments/0063-integer-winograd`).
+/// What an input may exceed the largest of the calibration by before it is saturated (docs/adr/0017-integer-winograd-on-cpus.md).
 const HEADROOM: f32 = 1.25;
 /// Smaller magnitudes are those of a frequency that the calibration did not meet.
 const NOTHING: f32 = 1e-20;
@@ -19,13 +20,26 @@ impl Scales {
     pub(crate) fn none(layers: usize) -> Scales {
         Scales(vec![[0.0; FREQUENCIES]; layers])
     }
+
+    /// Checks that these are scales of so many layers, and magnitudes that leave room for the headroom.
+    pub(crate) fn check(&self, layers: usize) -> Result<(), CpuError> {
+        if self.0.len() != layers {
+            return Err(CpuError::Scales { expected: layers, found: self.0.len() });
+        }
+        let allowed = 0.0..=f32::MAX / HEADROOM;
+        let bad = |numbers: &[f32; FREQUENCIES]| numbers.iter().any(|number| !allowed.contains(number));
+        self.0.iter().position(bad).map_or(Ok(()), |layer| Err(CpuError::BadScales { layer }))
+    }
 }
 
-/// Takes transformed inputs into account, which are by frequency.
+/// Takes transformed inputs into account, which are by frequency. A number that is none stays, so that it is noticed.
 pub(crate) fn observe(largest: &mut [f32; FREQUENCIES], transformed: &[f32]) {
     let count = transformed.len() / FREQUENCIES;
     for (largest, numbers) in largest.iter_mut().zip(transformed.chunks_exact(count.max(1))) {
-        *largest = numbers.iter().fold(*largest, |largest, number| largest.max(number.abs()));
+        let larger = |largest: f32, number: &f32| if number.is_nan() { f32::NAN } else { largest.max(number.abs()) };
+        let found =
+            numbers.iter().fold(0.0, |found: f32, number| if found.is_nan() { found } else { larger(found, number) });
+        *largest = if found.is_nan() || largest.is_nan() { f32::NAN } else { largest.max(found) };
     }
 }
 
@@ -55,5 +69,18 @@ mod tests {
         let numbers: Vec<f32> = (0..2 * FREQUENCIES).map(|index| index as f32 * 0.1 - 1.0).collect();
         observe(&mut largest, &numbers);
         assert_eq!([largest[0], largest[4], largest[24]], [1.0, 0.5, 49.0 * 0.1 - 1.0]);
+    }
+
+    #[test]
+    fn scales_that_are_no_magnitudes_are_refused() {
+        let mut largest = [0.5; FREQUENCIES];
+        observe(&mut largest, &[[1.0; FREQUENCIES - 1].as_slice(), &[f32::NAN]].concat());
+        observe(&mut largest, &[1.0; FREQUENCIES]);
+        assert!(largest[FREQUENCIES - 1].is_nan());
+        for bad in [f32::NAN, f32::INFINITY, f32::MAX, -1.0] {
+            let layers = [[1.0; FREQUENCIES], [bad; FREQUENCIES]];
+            assert!(matches!(Scales(layers.to_vec()).check(2), Err(CpuError::BadScales { layer: 1 })), "{bad}");
+        }
+        assert!(Scales(vec![[1.0; FREQUENCIES]]).check(1).is_ok());
     }
 }

@@ -36,6 +36,8 @@ fn what_is_forced_is_in_use() {
     assert!(InstructionSet::in_use() <= InstructionSet::of_cpu());
     if let Ok(forced) = env::var(FORCED) {
         assert_eq!(InstructionSet::in_use().name(), forced);
+        let bounded = InstructionSet::in_use() < InstructionSet::Avx512Core;
+        assert!(!bounded || net::of_inference() <= cpu::InstructionSet::Avx2, "{}", net::of_inference());
     }
 }
 

@@ -38,14 +38,9 @@ fn kinds(plain: Shape) -> [Shape; 2] {
     [all, Shape { inputs: Inputs::Features, pre_activation: true, ..heads }]
 }
 
-/// The precisions to test with: bf16 alone in a process for one of oneDNN's instruction sets, for the others are without
-/// libtorch. Where the CPU has no kernels for bf16, the skip is recorded.
+/// The precisions to test with. Where the CPU has no kernels for bf16, the skip is recorded.
 fn precisions() -> Vec<Precision> {
-    let others = if std::env::var_os(instruction_sets::FORCED).is_some() {
-        Vec::new()
-    } else {
-        vec![Precision::F32, Precision::Int16]
-    };
+    let others = vec![Precision::F32, Precision::Int16];
     match Model::new(&Weights::random(tiny(), 1), Device::Cpu, Precision::Bf16, 1) {
         Ok(_) => [others, vec![Precision::Bf16]].concat(),
         Err(NetError::NoBf16 { .. }) => {
