@@ -78,7 +78,7 @@ pub enum EvaluatorError {
         source: EvaluateError,
     },
     /// The results cannot be rated on the scale that was requested.
-    #[error("cannot rate run {run} so")]
+    #[error("cannot rate run {run} with these options")]
     Anchor {
         /// The run.
         run: RunName,

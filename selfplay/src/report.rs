@@ -90,7 +90,7 @@ fn put_down(left: u64, abandoned: u64) {
     metrics::GAMES_ABANDONED.add(abandoned);
 }
 
-/// What a second brings, for people.
+/// Formats throughput for the progress bar.
 fn rates(progress: &Progress) -> String {
     let rate = |number| format::rate(number, progress.time);
     let (games, moves) = (rate(progress.finished), rate(progress.moves));

@@ -165,7 +165,7 @@ const DAMAGES: [Damage; 18] = [
         "visits, and a search has no more than",
     ),
     (
-        "a result turned round",
+        "a flipped result",
         |v| {
             v.change(|games| {
                 let game = counted(games);

@@ -91,11 +91,11 @@ fn run_stores_the_resolved_configuration() {
     selfplay.args(["--run", "it", "--model", "random", "--games", "1", "--set", "seed=5", "--config"]).arg(&tiny);
     succeed(&mut selfplay);
     let stored = fs::read_to_string(store.path().join("it/run.toml")).unwrap();
-    assert!(stored.lines().any(|line| line == "schema = 1") && !stored.contains("extends"), "{stored}");
+    assert!(stored.lines().any(|line| line == "schema = 2") && !stored.contains("extends"), "{stored}");
     assert_eq!(RunConfig::from_toml(&stored).unwrap(), RunConfig { seed: 5, ..read(&tiny) });
     // Another release wrote it.
-    fs::write(store.path().join("it/run.toml"), stored.replace("schema = 1", "schema = 2")).unwrap();
+    fs::write(store.path().join("it/run.toml"), stored.replace("schema = 2", "schema = 3")).unwrap();
     let (code, said) = fail(store.program("selfplay").args(["--run", "it", "--model", "random", "--games", "2"]));
     assert_eq!(code, 2, "{said}");
-    assert!(said.contains("run.toml") && said.contains("schema is 2, and this program reads schema 1"), "{said}");
+    assert!(said.contains("run.toml") && said.contains("schema is 3, and this program reads schema 2"), "{said}");
 }

@@ -7,13 +7,13 @@ use tests::repository;
 
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
-/// The list of dependencies in ARCHITECTURE.md.
+/// The list of crates in ARCHITECTURE.md: "- `name` (uses): contents".
 fn documented() -> Uses {
     let text = std::fs::read_to_string(repository().join("ARCHITECTURE.md")).unwrap();
-    let list = text.split("\nDependencies:\n\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let items = list.trim_start_matches("- ").split("\n- ").map(|item| item.split_once(": ").unwrap());
+    let list = text.split("\n## Crates\n").nth(1).unwrap().split("\n## ").next().unwrap();
+    let items = list.split("\n- `").skip(1).map(|item| item.split_once("` (").unwrap());
     let names = |uses: &str| uses.split(',').map(|name| name.trim().to_owned()).filter(|name| name != "none").collect();
-    items.map(|(name, uses)| (name.trim_matches('`').to_owned(), names(uses))).collect()
+    items.map(|(name, rest)| (name.to_owned(), names(rest.split_once(')').unwrap().0))).collect()
 }
 
 fn metadata() -> serde_json::Value {

@@ -157,7 +157,7 @@ fn of_store() -> Vec<(StoreError, ExitClass)> {
         (StoreError::BadUrl { url: path(), reason: reason() }, ExitClass::Configuration),
         (StoreError::BadName("a/b".to_owned()), ExitClass::Configuration),
         (StoreError::NotFound { path: path() }, ExitClass::Configuration),
-        (StoreError::Config { path: path(), source: ConfigError::Newer(9) }, ExitClass::Configuration),
+        (StoreError::Config { path: path(), source: ConfigError::OtherSchema(9) }, ExitClass::Configuration),
         (StoreError::Held { what: path(), holder: path(), remedy: "wait" }, ExitClass::Configuration),
         (StoreError::Unreachable { doing: "read", path: path(), reason: reason() }, ExitClass::StoreUnreachable),
         (StoreError::Refused { doing: "write", path: path(), reason: reason() }, ExitClass::StoreRefuses),
@@ -230,7 +230,7 @@ fn errors_of_a_stage_have_the_same_exit_code_in_tengen() {
 fn error_of_no_library_of_ours_is_a_failure_in_all_programs() {
     for (program, known) in PROGRAMS {
         assert_eq!(class(&anyhow::anyhow!("out of memory"), known), ExitClass::Failure, "{program}");
-        assert_eq!(class(&ConfigError::Newer(9).into(), known), ExitClass::Configuration, "{program}");
+        assert_eq!(class(&ConfigError::OtherSchema(9).into(), known), ExitClass::Configuration, "{program}");
     }
 }
 

@@ -15,7 +15,7 @@ use runtime::Stop;
 use serde::{Deserialize, Serialize};
 use store::{Checkpoint, ModelMetadata, Run, Source};
 
-use crate::dataset::RECALIBRATION_POSITIONS;
+use crate::dataset::{CALIBRATION_POSITIONS, RECALIBRATION_POSITIONS};
 use crate::init::{publish_first, refuse_models};
 use crate::journal::{Journal, Set};
 use crate::resume::{BOOTSTRAP, WEIGHTS, restore, train_config, unusable};
@@ -140,7 +140,8 @@ impl Bootstrap<'_> {
                 self.look(&mut journal)?;
             }
             journal.publish(self.run)?;
-            let weights = self.trainer.published().map_err(failed)?;
+            let examples = self.order.batch(self.trainer.steps(), CALIBRATION_POSITIONS)?;
+            let weights = self.trainer.published().and_then(|weights| weights.calibrated(&examples)).map_err(failed)?;
             return publish_first(self.run, self.config, &weights, self.trainer.steps(), self.origin).map(Some);
         }
         if !self.batches.is_empty() {

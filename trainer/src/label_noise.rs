@@ -1,7 +1,7 @@
-//! What wrong results of games do to a network: the same training with the outcomes of some games turned round (Minigo,
+//! What wrong results of games do to a network: the same training with the outcomes of some games flipped (Minigo,
 //! issue 483).
 //!
-//! A game is turned round as a whole, by its name, and those of a smaller share are among those of a larger one. Only its
+//! A game is flipped as a whole, by its name, and those of a smaller share are among those of a larger one. Only its
 //! result is wrong then: moves and values of the searches stay, and its score and its owners, which would tell the truth, are
 //! not trained on.
 
@@ -32,7 +32,7 @@ pub struct LabelNoise<'a> {
 pub struct Trial {
     /// The share of the games that was requested.
     pub share: f64,
-    /// The share of the positions that were trained on whose game was turned round; draws stay what they are.
+    /// The share of the positions that were trained on whose game was flipped; draws stay what they are.
     pub flipped_positions: f64,
     /// Steps that were taken.
     pub steps: usize,
@@ -189,7 +189,7 @@ mod tests {
         }
         assert_eq!(games.len(), count);
         games.dedup();
-        assert!(games.iter().all(|game| !others.contains(game)), "a game is turned round wholly");
+        assert!(games.iter().all(|game| !others.contains(game)), "a game is flipped as a whole");
         games
     }
 

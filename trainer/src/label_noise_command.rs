@@ -26,7 +26,7 @@ pub(crate) struct Args {
 /// A row of the table.
 struct Row<'a>(&'a Trial);
 
-const HEAD: &str = "turned round  of positions  value error  confidence  calibration error  top move";
+const HEAD: &str = "     flipped  of positions  value error  confidence  calibration error  top move";
 
 impl fmt::Display for Row<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -50,7 +50,7 @@ pub(crate) fn run(
     tracing::info!(generation, steps, seed, "training anew with wrong results; nothing is published");
     let mut is_first = true;
     for &share in &args.shares {
-        let bar = runtime::Progress::new(format!("{:.1} % turned round", 100.0 * share), Some(steps as u64));
+        let bar = runtime::Progress::new(format!("{:.1} % of outcomes flipped", 100.0 * share), Some(steps as u64));
         let Some(trial) = noise.trial(share, steps, stop, &mut |step| bar.set(step as u64))? else { break };
         bar.finish();
         if args.json {

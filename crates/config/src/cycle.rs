@@ -18,12 +18,11 @@ pub struct Loop {
     /// Maximum further pairs at the end, by expected information.
     ///
     /// Where two neighbouring models differ by more than 400 Elo, a model between them joins the table first.
-    #[schemars(extend("x-neutral" = "0"))]
     pub final_pairs: usize,
     /// 95 % interval in Elo at which the final pairs stop; 0: play all.
     ///
     /// It holds for the rating of every model, against their mean, and for the newest model minus the oldest.
-    #[schemars(range(min = 0.0), extend("x-neutral" = "100.0"))]
+    #[schemars(range(min = 0.0))]
     pub final_margin: f32,
 }
 

@@ -37,11 +37,9 @@ pub enum ConfigError {
     /// An override that is not `section.key=value`.
     #[error("override \"{0}\" is not of the form section.key=value")]
     Override(String),
-    /// A file of a later release.
-    #[error(
-        "schema is {0}, and this program reads schema {SCHEMA}; use the release that wrote the file, or a later one"
-    )]
-    Newer(i64),
+    /// A file of another release.
+    #[error("schema is {0}, and this program reads schema {SCHEMA}; use the release that wrote the file")]
+    OtherSchema(i64),
     /// `extends` where there are no other files.
     #[error("extends = \"{0}\": this configuration must be complete; resolve it with `tengen config show`")]
     Extends(String),

@@ -34,10 +34,9 @@ pub struct Evaluate {
     /// Pairs per new model in `tengen run`.
     pub pairs_per_model: usize,
     /// Evaluate every n-th model; the last of a run always.
-    #[schemars(range(min = 1), extend("x-neutral" = "1"))]
+    #[schemars(range(min = 1))]
     pub every: u32,
     /// Opponents of a new model in `tengen run`.
-    #[schemars(extend("x-neutral" = "\"fibonacci\""))]
     pub pairing: Pairing,
 }
 

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use sha2::{Digest, Sha256};
 
-use crate::{RunConfig, schema};
+use crate::RunConfig;
 
 /// The configuration in force for one model: the schedules by model number are applied.
 ///
@@ -21,12 +21,9 @@ impl RunConfig {
         ModelConfig { config: self.of(model), digest: self.digest() }
     }
 
-    /// Identifies this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`] without the keys
-    /// that have their neutral value (`x-neutral`).
-    ///
-    /// A release may therefore add a key whose neutral value is the former behaviour: runs keep their digest.
+    /// Identifies this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`].
     pub fn digest(&self) -> String {
-        let sum = Sha256::digest(schema::without_neutral(&self.to_toml()).as_bytes());
+        let sum = Sha256::digest(self.to_toml().as_bytes());
         sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
     }
 }

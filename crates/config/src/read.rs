@@ -87,7 +87,7 @@ fn complete(text: &str) -> Result<Table, ConfigError> {
 fn parse(text: &str) -> Result<(Table, Option<String>), ConfigError> {
     let mut table: Table = text.parse().map_err(malformed)?;
     match table.get("schema").and_then(Value::as_integer) {
-        Some(schema) if schema > i64::from(SCHEMA) => return Err(ConfigError::Newer(schema)),
+        Some(schema) if schema != i64::from(SCHEMA) => return Err(ConfigError::OtherSchema(schema)),
         _ => {}
     }
     let extends = match table.remove(EXTENDS) {
@@ -237,14 +237,13 @@ mod tests {
     }
 
     #[test]
-    fn newer_schema_is_an_error() {
-        let message =
-            "schema is 2, and this program reads schema 1; use the release that wrote the file, or a later one";
+    fn other_schema_is_an_error() {
+        let message = "schema is 3, and this program reads schema 2; use the release that wrote the file";
         // It has keys that this program does not know, too.
-        let newer = minigo(&[]).to_toml().replace("schema = 1\n", "schema = 2\nfuture = true\n");
+        let newer = minigo(&[]).to_toml().replace("schema = 2\n", "schema = 3\nfuture = true\n");
         assert_eq!(RunConfig::from_toml(&newer).unwrap_err().to_string(), message);
         assert_eq!(load(&[("a.toml", &newer)], "a.toml").unwrap_err(), format!("a.toml: {message}"));
-        assert_eq!(error(&["schema=0"]), "schema is 0: must be 1");
+        assert_eq!(error(&["schema=0"]), "schema is 0: must be 2");
     }
 
     #[test]

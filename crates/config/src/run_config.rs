@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use crate::{Evaluate, Game, Grow, Loop, Network, Resign, Search, Selfplay, Train, Window};
 
 /// The version of the format that this crate reads and writes.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// The complete configuration of a run, with every value in range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
     /// Version of this format.
-    #[schemars(range(min = 1, max = 1), extend("x-neutral" = "1"))]
+    #[schemars(range(min = 2, max = 2))]
     pub schema: u32,
     /// Seed of all randomness: the same seed plays the same games.
     pub seed: u64,
@@ -83,7 +83,7 @@ mod tests {
         let again = RunConfig::from_toml(&config.to_toml()).unwrap();
         assert_eq!(config, again);
         assert_eq!(config.digest(), again.digest());
-        assert!(config.to_toml().starts_with("schema = 1\n"), "{}", config.to_toml());
+        assert!(config.to_toml().starts_with("schema = 2\n"), "{}", config.to_toml());
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! The JSON Schema of configuration files, generated from the structs of the sections: doc comments become descriptions, and
 //! `#[schemars(range(…))]` becomes the range that [`crate::bounds`] enforces.
-//!
-//! One keyword is our own: `x-neutral`, the value (as TOML) at which a key does not count for the digest.
 
 use std::sync::LazyLock;
 
@@ -47,23 +45,4 @@ pub(crate) fn complete() -> &'static Value {
 /// The schemas of the keys of a table or, for a list of tables, of its entries.
 pub(crate) fn properties(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("items").unwrap_or(schema).get("properties")?.as_object()
-}
-
-/// The text of a configuration without the lines of keys that have their neutral value.
-pub(crate) fn without_neutral(text: &str) -> String {
-    let mut section = Some(complete());
-    let mut kept = String::new();
-    for line in text.split_inclusive('\n') {
-        if let Some(name) = line.trim_end().strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            // Entries of lists, `[[…]]`, have no neutral values.
-            section = complete()["properties"].get(name);
-        }
-        let neutral = line.trim_end().split_once(" = ").is_some_and(|(key, value)| {
-            section.and_then(|section| section["properties"][key]["x-neutral"].as_str()) == Some(value)
-        });
-        if !neutral {
-            kept += line;
-        }
-    }
-    kept
 }

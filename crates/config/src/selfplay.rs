@@ -49,12 +49,12 @@ pub struct Selfplay {
     ///
     /// Off the edge where possible. They yield no examples.
     /// Worth it where matches begin so: the network has seen such positions.
-    #[schemars(range(min = 0.0, max = 1.0), extend("x-neutral" = "0.0"))]
+    #[schemars(range(min = 0.0, max = 1.0))]
     pub random_opening_fraction: f32,
     /// Largest number of those moves, uniform from 1.
     ///
     /// At most a quarter of the points.
-    #[schemars(range(min = 1, max = 100), extend("x-neutral" = "4"))]
+    #[schemars(range(min = 1, max = 100))]
     pub random_opening_moves: usize,
     /// Standard deviation of komi from game to game; 0: constant.
     ///

@@ -91,7 +91,6 @@ pub struct Train {
     ///
     /// The grown network computes the same function; momentum is reset. `from_model` is above 1 and rises. A small network publishes
     /// its first models sooner.
-    #[schemars(extend("x-neutral" = "[]"))]
     pub grow: Vec<Grow>,
     /// Interpolation between the rates below.
     ///

@@ -53,22 +53,22 @@ fn shipped_configurations_hold_only_what_differs() {
 #[test]
 fn digests_of_shipped_configurations_are_stable() {
     let expected = [
-        ("tiny", "c32f9dd01e1ba63b"),
-        ("9x9", "62490a808c4cb9a4"),
-        ("9x9-gpu", "26bbc1c5aa844bda"),
-        ("9x9-larger", "08a8487282a4ff7a"),
-        ("9x9-further", "2774dc3e96863686"),
-        ("19x19-gpu", "6b7be1546ef69fae"),
-        ("19x19-supervised", "ee9a0c287f850e5c"),
-        ("minigo/base", "737779457e023685"),
-        ("minigo/v7", "610b0a9c00873035"),
-        ("minigo/v9", "2463e1d4c997035c"),
-        ("minigo/v10", "996e799d42861e67"),
-        ("minigo/v11", "66df4a77d790b675"),
-        ("minigo/v12", "ed69f9b413ca8644"),
-        ("minigo/v13", "55f78f14db4fb362"),
-        ("minigo/v14", "e313c35ecd354b24"),
-        ("minigo/v15", "754293235f02182d"),
+        ("tiny", "20441ac0ce1c15b6"),
+        ("9x9", "8f23f16c54a5bfe1"),
+        ("9x9-gpu", "1efdffdd605757df"),
+        ("9x9-larger", "983369968007014c"),
+        ("9x9-further", "e00500ddc970fdb8"),
+        ("19x19-gpu", "36ebc25ba20c5895"),
+        ("19x19-supervised", "bb2c3e1d34c0f3fb"),
+        ("minigo/base", "112b10939cc563f2"),
+        ("minigo/v7", "d78c596612ce16bc"),
+        ("minigo/v9", "5d458954a03b669f"),
+        ("minigo/v10", "07c7ef6e3481d7f0"),
+        ("minigo/v11", "78a7182ec6094d10"),
+        ("minigo/v12", "86e6425de3b1d3d1"),
+        ("minigo/v13", "d628895eaa06266c"),
+        ("minigo/v14", "919c6ac672685ab5"),
+        ("minigo/v15", "a2d3560f5760ab67"),
     ];
     let found = expected.map(|(name, _)| (name, load(Path::new(&format!("{CONFIGS}/{name}.toml"))).digest()));
     assert_eq!(found, expected.map(|(name, digest)| (name, digest.to_owned())));

@@ -1,4 +1,4 @@
-//! The gradient of a part of a batch.
+//! Gradient accumulation: forward and backward pass of a micro-batch.
 
 use go::Symmetry;
 use record::Example;

@@ -30,7 +30,7 @@ impl Counter {
 }
 
 impl Gauge {
-    /// It is so much now.
+    /// Sets the gauge.
     pub fn set(self, value: impl Into<f64>) {
         metrics::gauge!(self.0.name).set(value.into());
     }
@@ -40,7 +40,7 @@ impl Gauge {
         metrics::gauge!(self.0.name).increment(0.0);
     }
 
-    /// It is so much now for one value of its label.
+    /// Sets the gauge for one value of its label.
     pub fn set_of(self, value_of_label: &'static str, value: impl Into<f64>) {
         let label = self.0.label.expect("the metric has a label");
         metrics::gauge!(self.0.name, label => value_of_label).set(value.into());

@@ -79,7 +79,7 @@ fn players_without_a_program_meet_models_and_each_other() {
     assert_eq!(first.rated.rate().expect("the results can be rated"), table, "what is stored keeps its scale");
     let stranger =
         first.rated.rate_with(&[], &["GnuGo-10=0".parse().expect("an anchor")]).expect_err("it has not played");
-    assert_eq!(stranger.to_string(), "cannot rate run tiny so");
+    assert_eq!(stranger.to_string(), "cannot rate run tiny with these options");
     let met = meet(&mut first, [&player("Captures"), &player("Random")], 108).expect("they can play");
     // Of 100 games by equals 65 are won once in a thousand tries.
     assert!(met.finished == 100 && met.points >= 65.0, "who takes stones beats who does not: {}", met.points);
