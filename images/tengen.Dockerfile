@@ -1,4 +1,4 @@
-# selfplay, trainer, evaluator and tengen, with libtorch 2.11.0. From the root of the repository:
+# selfplay, trainer, evaluator, inference and tengen, with libtorch 2.11.0. From the root of the repository:
 #
 #     docker build -f images/tengen.Dockerfile -t tengen:0.2.0-cpu .
 #     docker build -f images/tengen.Dockerfile --build-arg VARIANT=gpu -t tengen:0.2.0-cuda .
@@ -20,9 +20,9 @@ RUN scripts/setup-libtorch --${VARIANT} --dest /tengen/libtorch
 COPY . .
 # The same bytes wherever and whenever it is built: no path of this machine, no time.
 ENV SOURCE_DATE_EPOCH=0 RUSTFLAGS="--remap-path-prefix=/tengen=. --remap-path-prefix=/usr/local/cargo=cargo"
-RUN cargo build --locked --release --package selfplay --package trainer --package evaluator --package tengen
+RUN cargo build --locked --release --package selfplay --package trainer --package evaluator --package inference --package tengen
 RUN mkdir -p /image/bin /image/lib /image/share/licenses \
-    && cp target/release/selfplay target/release/trainer target/release/evaluator target/release/tengen /image/bin/ \
+    && cp target/release/selfplay target/release/trainer target/release/evaluator target/release/inference target/release/tengen /image/bin/ \
     && strip /image/bin/* \
     && cp -a libtorch/lib/. libtorch/build-version /image/lib/ && cp -a libtorch/licenses LICENSE-MIT LICENSE-APACHE /image/share/licenses/
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use config::{PlayerId, RunConfig};
 use go::Size;
 use gtp::engines::{EngineSpecs, Identity};
-use net::Device;
+use models::Place;
 use runtime::Stop;
 use store::Stem;
 
@@ -25,7 +25,7 @@ use duration_estimate::DurationEstimate;
 #[derive(Clone, Debug)]
 pub struct Resources {
     /// Where networks run.
-    pub device: Device,
+    pub place: Place,
     /// Worker threads.
     pub threads: usize,
     /// Bytes for evaluations that are needed again, for each side in each thread.
@@ -156,7 +156,7 @@ impl Arena {
                     models: self.rated.models(),
                     config: self.config(),
                     engines: &self.resources.engines,
-                    device: self.resources.device,
+                    place: &self.resources.place,
                     batch: self.config().evaluate.batch,
                 };
                 let player = Player::open(&source, id)?;

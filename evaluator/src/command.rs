@@ -7,8 +7,8 @@ use clap::{ArgGroup, Parser, Subcommand};
 use config::{ConfigError, PlayerId, PlayerRef, RunName};
 use exit_class::{Classifier, classify};
 use gtp::engines::EngineSpecs;
-use models::{ModelError, Models};
-use net::{Backend, NetError, Precision};
+use models::{ModelError, Models, Place, Priority};
+use net::NetError;
 use ratings::sprt::SprtError;
 use runtime::{Classify, Stop};
 use store::{Store, StoreError};
@@ -53,6 +53,8 @@ pub struct Args {
     worker: String,
     #[command(flatten)]
     resources: runtime::ResourceArgs,
+    #[command(flatten)]
+    inference: runtime::InferenceArgs,
     #[command(flatten)]
     times: runtime::TimesArgs,
     #[command(flatten)]
@@ -141,13 +143,10 @@ impl Args {
     }
 
     /// What this machine lends to matches.
-    fn resources(&self) -> anyhow::Result<Resources> {
-        let device = self.resources.device.parse().misconfigured()?;
-        let backend = Backend::open(device, Precision::Auto)?;
-        backend.log("inference", self.resources.threads());
-        runtime::metrics::DEVICE.inform(&backend.labels());
+    fn resources(&self, stop: &Stop) -> anyhow::Result<Resources> {
+        let client = format!("evaluator {}", self.worker);
         Ok(Resources {
-            device,
+            place: Place::open(&self.resources, &self.inference, &client, Priority::Interactive, stop)?,
             threads: self.resources.threads(),
             cache: self.resources.cache(),
             times: self.times.times.unwrap_or(true),

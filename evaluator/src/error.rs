@@ -107,9 +107,8 @@ impl Classified for EvaluatorError {
             | EvaluatorError::NotRetirable { .. }
             | EvaluatorError::Anchor { .. }
             | EvaluatorError::OtherEngine { .. } => ExitClass::Configuration,
-            EvaluatorError::Voids { .. } | EvaluatorError::Evaluate { .. } | EvaluatorError::Rating { .. } => {
-                ExitClass::Failure
-            }
+            EvaluatorError::Evaluate { source, .. } => models::evaluate_class(source),
+            EvaluatorError::Voids { .. } | EvaluatorError::Rating { .. } => ExitClass::Failure,
         }
     }
 }

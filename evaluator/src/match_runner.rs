@@ -9,9 +9,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use config::RunConfig;
+use exit_class::ExitClass;
 use go::{Color, Size};
 use mcts::Evaluator;
-use models::Searcher;
+use models::{Searcher, evaluate_class};
 use play::{EvaluatorStats, ExternalPlayer, Finish, Instrumented, Match, MatchSpec, Void, game_seed};
 use record::{GameRecord, Outcome};
 use runtime::Stop;
@@ -118,7 +119,7 @@ impl MatchRunner<'_> {
         let (first, second) = (self.first.side(places[0]), self.second.side(places[1]));
         let heard = Cell::new(true);
         let tries = RefCell::new(Retries::new(games));
-        play::run(
+        let played = play::run(
             &mut models.iter_mut().map(|model| model as &mut dyn Evaluator).collect::<Vec<_>>(),
             &mut Vec::new(),
             self.slots(),
@@ -135,11 +136,15 @@ impl MatchRunner<'_> {
                 let leave = stop.requested() || !heard.get() || tries.borrow().is_hopeless();
                 if leave { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
-        )
-        .map_err(|source| {
-            let (first, second) = (self.first.id().to_string(), self.second.id().to_string());
-            EvaluatorError::Evaluate { first, second, source }
-        })?;
+        );
+        match played {
+            // Games in progress are lost when the process is to stop, whether or not an inference server is there.
+            Err(error) if stop.requested() && evaluate_class(&error) == ExitClass::StoreUnreachable => return Ok(()),
+            played => played.map_err(|source| {
+                let (first, second) = (self.first.id().to_string(), self.second.id().to_string());
+                EvaluatorError::Evaluate { first, second, source }
+            })?,
+        }
         match tries.into_inner().hopeless() {
             None => Ok(()),
             Some((games, reason)) => {

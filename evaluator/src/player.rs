@@ -2,8 +2,7 @@
 
 use config::{PlayerId, RunConfig};
 use gtp::engines::{Engine, EngineSpecs};
-use models::{Models, Searcher};
-use net::Device;
+use models::{Models, Place, Searcher};
 use play::{By, Side};
 
 use crate::EvaluatorError;
@@ -29,7 +28,7 @@ pub struct Source<'a> {
     /// Programs that may play.
     pub engines: &'a EngineSpecs,
     /// Where networks run.
-    pub device: Device,
+    pub place: &'a Place,
     /// Positions that a network evaluates at a time.
     pub batch: usize,
 }
@@ -42,8 +41,8 @@ impl Player {
     pub fn open(source: &Source<'_>, id: &PlayerId) -> Result<Player, EvaluatorError> {
         let kind = match id {
             PlayerId::Model { id, settings } => {
-                let Source { models, config, device, batch, .. } = *source;
-                Kind::Model(Searcher::open_with(models, config, id, settings, device, batch)?)
+                let Source { models, config, place, batch, .. } = *source;
+                Kind::Model(Searcher::open_with(models, config, id, settings, place, batch)?)
             }
             PlayerId::Engine(name) => Kind::Engine(Engine::find(name, source.engines)?),
         };

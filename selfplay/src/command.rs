@@ -4,8 +4,8 @@ use anyhow::anyhow;
 use clap::Parser;
 use config::{ConfigError, ModelRef, QInit, RunConfig, RunName};
 use exit_class::{Classifier, classify};
-use models::{ModelError, Models};
-use net::{Backend, Device, NetError, Precision};
+use models::{ModelError, Models, Place, Priority};
+use net::NetError;
 use runtime::{Classify, Stop, within};
 use store::{Run, Store, StoreError};
 
@@ -46,6 +46,8 @@ pub struct Args {
     #[command(flatten)]
     resources: runtime::ResourceArgs,
     #[command(flatten)]
+    inference: runtime::InferenceArgs,
+    #[command(flatten)]
     times: runtime::TimesArgs,
     #[command(flatten)]
     store: runtime::StoreArgs,
@@ -81,10 +83,8 @@ pub const ERRORS: &[Classifier] = &[
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let name = run_name(args)?;
     args.service.start("selfplay", Some(name.as_str()), stop)?;
-    let device: Device = args.resources.device.parse().misconfigured()?;
-    let backend = Backend::open(device, Precision::Auto)?;
-    backend.log("inference", args.resources.threads());
-    runtime::metrics::DEVICE.inform(&backend.labels());
+    let client = format!("selfplay {} of run {name}", args.worker);
+    let place = Place::open(&args.resources, &args.inference, &client, Priority::Selfplay, stop)?;
     let models = Models::new(Store::open(&args.store.store)?);
     let run = models.store().run(&name);
     let mut config = configuration(args, &models, &run)?;
@@ -96,7 +96,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         worker: args.worker.clone(),
         games: Games::Share { own: args.games, all: args.max_games_per_model },
         handoff_on_shutdown: args.on_shutdown == OnShutdown::Handoff,
-        device,
+        place,
         threads: args.resources.threads(),
         cache: args.resources.cache(),
         times: args.times.times.unwrap_or(true),

@@ -4,8 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use config::{ModelId, ModelRef, RunConfig, RunName};
-use models::Model;
-use net::Device;
+use models::{Model, Place};
 use runtime::{Reporter, Step, Stop, Waiting};
 use store::{Backoff, LeaseName, Run};
 
@@ -29,7 +28,7 @@ pub struct Options {
     /// Whether games in progress are handed off at a stop, and such games are resumed.
     pub handoff_on_shutdown: bool,
     /// Where the network runs.
-    pub device: Device,
+    pub place: Place,
     /// Worker threads.
     pub threads: usize,
     /// Bytes for evaluations that are needed again, for each thread.
@@ -167,7 +166,7 @@ impl<'a> Driver<'a> {
             follow_latest,
             threshold: Threshold::new(threshold(&self.run, model)?),
         };
-        let opened = Model::open(&self.run, model, self.options.device, self.config.selfplay.batch)?;
+        let opened = Model::open(&self.run, model, &self.options.place, self.config.selfplay.batch)?;
         tracing::info!(%model, threshold = job.threshold.get(), threads = job.threads, "playing");
         let reporter = &mut *self.reporter;
         reporter.report(Event::Playing { model: model.clone(), games });

@@ -29,7 +29,7 @@ impl Classified for SelfplayError {
         match self {
             SelfplayError::Store(error) => error.class(),
             SelfplayError::Model(error) => error.class(),
-            SelfplayError::Evaluate { .. } => ExitClass::Failure,
+            SelfplayError::Evaluate { source, .. } => models::evaluate_class(source),
         }
     }
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 
-use models::Model;
+use exit_class::ExitClass;
+use models::{Model, evaluate_class};
 use play::{Instrumented, Selfplay, SelfplaySpec, is_calibration};
 use record::GameRecord;
 
@@ -36,7 +37,7 @@ pub(crate) fn play(
     let mut later = games.split_off(games.len().min(slots));
     // The receiver is gone when a game could not be published.
     let heard = Cell::new(true);
-    play::run(
+    let played = play::run(
         &mut [&mut evaluator],
         games,
         slots,
@@ -54,10 +55,13 @@ pub(crate) fn play(
             let leave = hand_over || shared.stop.requested() || !heard.get();
             if leave { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         },
-    )
-    .map_err(|source| SelfplayError::Evaluate { model: job.model.clone(), source })?;
+    );
     games.append(&mut later);
-    Ok(())
+    match played {
+        // Games in progress are put down as they are when the process is to stop and no inference server is there.
+        Err(error) if shared.stop.requested() && evaluate_class(&error) == ExitClass::StoreUnreachable => Ok(()),
+        played => played.map_err(|source| SelfplayError::Evaluate { model: job.model.clone(), source }),
+    }
 }
 
 /// The games 0 to `games`, in each `block` of them the calibration games first: the sooner they are over, the sooner the

@@ -5,6 +5,7 @@
 
 mod clock;
 mod data;
+mod inference;
 mod network;
 mod null_network;
 mod peers;
@@ -42,6 +43,8 @@ enum What {
     ///
     /// Compares the outputs of other precisions with those of f32.
     Network(network::Args),
+    /// Inference server: positions/s without a network, share of the bare network, added latency and bytes
+    Inference(inference::Args),
     /// Self-play speed: games/s, positions/s and evaluations/s, relative to inference alone
     Selfplay(selfplay::Args),
     /// Training speed: examples/s, relative to forward, backward and step alone
@@ -80,6 +83,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     match &args.what {
         What::Search(args) => search::run(&bench, args),
         What::Network(args) => network::run(&bench, args),
+        What::Inference(args) => inference::run(&bench, args),
         What::Selfplay(args) => selfplay::run(&bench, args),
         What::Train(args) => train::run(&bench, args),
         What::Data(args) => data::run(&bench, args),

@@ -8,8 +8,8 @@ use std::time::Duration;
 use config::{ModelRef, RunConfig};
 use evaluator::{Arena, Bar, Generations, Matches, RatedRun};
 use gtp::engines::EngineSpecs;
-use models::Models;
-use net::{Device, Precision, TrainDevice};
+use models::{Models, Place};
+use net::{Precision, TrainDevice};
 use runtime::{Driver, Step, Stop};
 use selfplay::{Games, Options};
 use store::{Backoff, Run, Store};
@@ -20,9 +20,10 @@ use trainer::Reference;
 const WORKER: &str = "0";
 
 /// The resources of this machine for a run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Resources<'a> {
-    pub(crate) device: Device,
+    /// Where networks play; they are trained on the device of this machine.
+    pub(crate) place: Place,
     pub(crate) threads: usize,
     /// Bytes for evaluations that are needed again, for each thread.
     pub(crate) cache: usize,
@@ -65,21 +66,23 @@ impl<'a> Cycle<'a> {
         resources: Resources<'a>,
         stop: &'a Stop,
     ) -> anyhow::Result<Cycle<'a>> {
-        let Resources { device, threads, cache, times, reference } = resources;
+        let Resources { place, threads, cache, times, reference } = resources;
         let options = Options {
             model: ModelRef::Newest(run.name().clone()),
             worker: WORKER.to_owned(),
             games: Games::Wanted,
             handoff_on_shutdown: false,
-            device,
+            place: place.clone(),
             threads,
             cache,
             times,
         };
-        let training =
-            trainer::Options { train_device: TrainDevice { device, precision: Precision::Auto, threads }, reference };
+        let training = trainer::Options {
+            train_device: TrainDevice { device: place.device(), precision: Precision::Auto, threads },
+            reference,
+        };
         let here = evaluator::Resources {
-            device,
+            place,
             threads,
             cache,
             times,

@@ -2,9 +2,9 @@
 
 use config::{ModelId, RunName};
 use go::Size;
-use models::{ModelName, Models, Searcher};
+use models::{ModelName, Models, Place, Priority, Searcher};
 use play::{game_seed, generator};
-use runtime::{Classify, ResourceArgs, Stop};
+use runtime::{Classify, InferenceArgs, ResourceArgs, Stop};
 use store::Store;
 
 use gtp::server::{self, EngineOptions, EnginePlayer, Session, Setup, WIDTH};
@@ -33,6 +33,8 @@ pub struct Args {
     name: String,
     #[command(flatten)]
     resources: ResourceArgs,
+    #[command(flatten)]
+    inference: InferenceArgs,
 }
 
 /// A name is one line of a response.
@@ -46,19 +48,19 @@ fn name(text: &str) -> Result<String, String> {
 /// # Errors
 /// No such model, or one that cannot be opened.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let device = args.resources.device.parse().misconfigured()?;
     let models = Models::new(Store::open(store)?);
+    let place = Place::open(&args.resources, &args.inference, "gtp", Priority::Interactive, stop)?;
     let configuration = |id| model::configuration(&models, id, args.run.as_ref(), &[]);
     let (config, opened, has_network) = match &args.model {
         ModelName::Model(model) => {
             let id = models.resolve(model)?;
             let config = configuration(&id)?;
-            let opened = Searcher::open(&models, &config, &id, device, WIDTH)?;
+            let opened = Searcher::open(&models, &config, &id, &place, WIDTH)?;
             (config, opened, matches!(id, ModelId::Trained { .. }))
         }
         ModelName::File(path) => {
             let config = configuration(&ModelId::Uniform)?;
-            let opened = Searcher::of_file(path, &config, device, WIDTH)?;
+            let opened = Searcher::of_file(path, &config, &place, WIDTH)?;
             (config, opened, true)
         }
     };

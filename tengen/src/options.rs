@@ -39,13 +39,14 @@ pub fn page(tengen: clap::Command) -> String {
     page
 }
 
-fn programs(tengen: clap::Command) -> [clap::Command; 5] {
+fn programs(tengen: clap::Command) -> [clap::Command; 6] {
     [
         tengen.name("tengen"),
         selfplay::command::Args::command().name("selfplay"),
         shuffler::command::Args::command().name("shuffler"),
         trainer::command::Args::command().name("trainer"),
         evaluator::command::Args::command().name("evaluator"),
+        inference::command::Args::command().name("inference"),
     ]
 }
 

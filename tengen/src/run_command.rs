@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use config::RunName;
+use models::{Place, Priority};
 use net::{Backend, Precision};
-use runtime::{Classify, ResourceArgs, Stop, TimesArgs};
+use runtime::{Classify, InferenceArgs, ResourceArgs, Stop, TimesArgs};
 use store::Store;
 use trainer::ReferenceArgs;
 
@@ -27,6 +28,8 @@ pub struct Args {
     #[command(flatten)]
     resources: ResourceArgs,
     #[command(flatten)]
+    inference: InferenceArgs,
+    #[command(flatten)]
     times: TimesArgs,
     #[command(flatten)]
     service: runtime::ServiceArgs,
@@ -39,19 +42,17 @@ pub struct Args {
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let config = runtime::configuration(&args.config, &args.overrides)?;
     let name = name(args).misconfigured()?;
-    let device = args.resources.device.parse().misconfigured()?;
     args.service.start("tengen", Some(name.as_str()), stop)?;
-    let backend = Backend::open(device, Precision::Auto)?;
-    backend.log("inference", args.resources.threads());
-    Backend::of_training(device, Precision::Auto)?.log("training", args.resources.threads());
-    runtime::metrics::DEVICE.inform(&backend.labels());
+    let client = format!("run {name}");
+    let place = Place::open(&args.resources, &args.inference, &client, Priority::Selfplay, stop)?;
+    Backend::of_training(place.device(), Precision::Auto)?.log("training", args.resources.threads());
     let store = Store::open(store)?;
     let run = store.run(&name);
     run.create(&config)?;
     let reference = args.reference.open(&run, &config)?;
     stop.health().set_ready();
     let resources = Resources {
-        device,
+        place,
         threads: args.resources.threads(),
         cache: args.resources.cache(),
         times: args.times.times.unwrap_or(false),

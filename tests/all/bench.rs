@@ -89,6 +89,22 @@ fn bench_selfplay_with_a_null_network_tells_the_time_of_each_part() {
 }
 
 #[test]
+fn bench_inference_measures_bytes_throughput_share_and_latency() {
+    let inference = bench("inference", &[&TOWER[..], &["--clients", "2", "--client-batch", "8"]].concat());
+    let named = |name: &str| inference.iter().filter(|case| case["bench"] == name).collect::<Vec<_>>();
+    let bytes = named("inference bytes");
+    let of = |board: u64| bytes.iter().find(|case| case["board"] == board && case["inputs"] == "history").unwrap();
+    assert_eq!((number(of(19), "exact"), number(of(19), "f16")), (2175.0, 1449.0));
+    let throughput = named("inference without network");
+    let transports: Vec<&Value> = throughput.iter().map(|case| &case["transport"]).collect();
+    assert_eq!(transports, ["plain", "TLS", "Unix socket", "plain", "TLS", "Unix socket"]);
+    assert!(throughput.iter().all(|case| number(case, "positions_per_s") > 0.0), "{throughput:?}");
+    let [share, latency] = [named("inference share"), named("inference latency")];
+    assert!(share.len() == 1 && number(share[0], "share") > 0.0, "{share:?}");
+    assert!(number(latency[0], "added_p99_us") >= number(latency[0], "added_p50_us"), "{latency:?}");
+}
+
+#[test]
 fn bench_without_json_prints_a_line_for_each_case() {
     let text = succeed(program("tengen").args(["bench", "search", "--size", "5", "--seconds", "0.05"]));
     assert!(text.starts_with("search 5x5, puct, 800 visits a move: ") && text.lines().count() == 2, "{text}");

@@ -152,7 +152,7 @@ fn drivers_of_three_stages_work_side_by_side_in_one_process() {
             worker: "0".to_owned(),
             games: Games::Share { own: Some(20), all: Some(0) },
             handoff_on_shutdown: false,
-            device: Device::Cpu,
+            place: Device::Cpu.into(),
             threads: 1,
             cache: 0,
             times: false,

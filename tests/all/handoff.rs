@@ -15,7 +15,7 @@ const THREADS: usize = 2;
 
 /// Plays with a model until it has `games` published, or wants to stop after the first.
 fn play(run: &Run, config: &RunConfig, model: ModelId, unfinished: &mut InProgressGames, only_one: bool) -> u64 {
-    let opened = Model::open(run, &model, Device::Cpu, config.selfplay.batch).unwrap();
+    let opened = Model::open(run, &model, &Device::Cpu.into(), config.selfplay.batch).unwrap();
     let job = Job {
         config: config.clone(),
         model,
@@ -91,7 +91,7 @@ struct Worker<'a> {
 impl Worker<'_> {
     /// Plays with a model until `games` are published, or is stopped after so many rounds of reports.
     fn play(&self, model: ModelId, games: u64, stop_after: Option<u64>) -> selfplay::Progress {
-        let opened = Model::open(self.run, &model, Device::Cpu, self.config.selfplay.batch).unwrap();
+        let opened = Model::open(self.run, &model, &Device::Cpu.into(), self.config.selfplay.batch).unwrap();
         let job = Job {
             config: self.config.clone(),
             model,

@@ -11,7 +11,7 @@ use serde_json::Value;
 use testing::{Tool, require};
 use tests::{fail, program, repository, succeed};
 
-const OVERLAYS: [&str; 5] = ["cpu", "gpu", "s3", "gcs", "small"];
+const OVERLAYS: [&str; 6] = ["cpu", "gpu", "s3", "gcs", "small", "inference"];
 
 /// Ready to render and to check, unless that is skipped.
 fn checker() -> Option<Command> {
@@ -96,7 +96,9 @@ fn every_overlay_is_good_for_kubernetes_and_for_the_programs() {
                 programs.insert(text(&container["command"][0]).to_owned());
             }
         }
-        assert_eq!(programs.into_iter().collect::<Vec<_>>(), ["evaluator", "selfplay", "shuffler", "trainer"]);
+        let mut expected = BTreeSet::from(["evaluator", "selfplay", "shuffler", "trainer"].map(str::to_owned));
+        expected.extend((overlay == "inference").then(|| "inference".to_owned()));
+        assert_eq!(programs, expected, "{overlay}");
     }
 }
 
@@ -105,7 +107,9 @@ fn starts(overlay: &str, objects: &[Value], workload: &Value, container: &Value)
     let environment = environment(objects, container);
     let args: Vec<&str> = container["args"].as_array().unwrap().iter().map(text).collect();
     let mut command = program(text(&container["command"][0]));
-    command.args(&args).envs(&environment).env("TENGEN_STORE", "ftp://nowhere");
+    // The files of the Secret for clients of inference servers are not on this machine.
+    let given = environment.iter().filter(|(name, _)| !name.starts_with("TENGEN_INFERENCE"));
+    command.args(&args).envs(given).env("TENGEN_STORE", "ftp://nowhere");
     command.env("TENGEN_METRICS_ADDR", "127.0.0.1:0");
     if workload["kind"] == "Job" {
         command.env("JOB_COMPLETION_INDEX", "3");
@@ -129,7 +133,11 @@ fn starts(overlay: &str, objects: &[Value], workload: &Value, container: &Value)
     assert!(container["resources"]["requests"]["cpu"].is_string(), "{container}");
     assert!(container["resources"]["limits"]["memory"].is_string(), "{container}");
     let gpus = &container["resources"]["limits"]["nvidia.com/gpu"];
-    let wants = matches!(overlay, "gpu" | "s3" | "gcs") && container["name"] != "shuffler";
+    let wants = match overlay {
+        "gpu" | "s3" | "gcs" => container["name"] != "shuffler",
+        "inference" => container["name"] == "inference" || container["name"] == "trainer",
+        _ => false,
+    };
     assert_eq!(gpus.as_u64(), wants.then_some(1), "{overlay}: {}", container["name"]);
     let unfinished = (container["name"] == "selfplay").then_some("handoff");
     assert_eq!(
@@ -156,6 +164,32 @@ fn hardened(pod: &Value) {
         assert_eq!(context["readOnlyRootFilesystem"], true);
         assert_eq!(context["allowPrivilegeEscalation"], false);
         assert_eq!(context["capabilities"]["drop"][0], "ALL");
+    }
+}
+
+#[test]
+fn clients_of_inference_servers_know_each_by_its_name_and_none_of_their_keys() {
+    let Some(overlays) = rendered() else { return };
+    let objects = &overlays["inference"];
+    let servers = named(objects, "StatefulSet", "inference");
+    let service = named(objects, "Service", text(&servers["spec"]["serviceName"]));
+    assert_eq!(service["spec"]["clusterIP"], "None");
+    let port = &service["spec"]["ports"][0]["port"];
+    let addresses = (0..servers["spec"]["replicas"].as_u64().unwrap())
+        .map(|number| format!("https://inference-{number}.inference.tengen.svc:{port}"));
+    let addresses = addresses.collect::<Vec<_>>().join(",");
+    let policy = &named(objects, "NetworkPolicy", "inference")["spec"]["ingress"][0];
+    assert_eq!(policy["ports"][0]["port"], *port);
+    for name in ["selfplay", "evaluator"] {
+        let pod = &named(objects, "Job", name)["spec"]["template"]["spec"];
+        let environment = environment(objects, &pod["containers"][0]);
+        assert_eq!(environment["TENGEN_INFERENCE"], addresses);
+        let secret = pod["volumes"].as_array().unwrap().iter().find(|volume| volume["name"] == "inference").unwrap();
+        let keys: Vec<_> =
+            secret["secret"]["items"].as_array().unwrap().iter().map(|item| text(&item["key"])).collect();
+        assert_eq!(keys, ["ca.crt", "token"]);
+        let may = policy["from"][0]["podSelector"]["matchExpressions"][0]["values"].as_array().unwrap();
+        assert!(may.contains(&Value::from(name)), "{name} may connect");
     }
 }
 
@@ -324,8 +358,8 @@ fn image_of_the_shuffler_needs_no_libtorch() {
     assert!(!names_torch("shuffler") && names_torch("trainer"));
     // The programs of the images are those that the manifests start.
     for (file, folder, names) in [
-        ("tengen", "release", ["selfplay", "trainer", "evaluator"]),
-        ("cpu", "dist", ["selfplay", "evaluator", "shuffler"]),
+        ("tengen", "release", ["selfplay", "trainer", "evaluator", "inference"].as_slice()),
+        ("cpu", "dist", ["selfplay", "evaluator", "shuffler"].as_slice()),
     ] {
         let image = fs::read_to_string(repository().join(format!("images/{file}.Dockerfile"))).unwrap();
         for name in names {

@@ -134,6 +134,15 @@ fn evaluator_rates_and_plays_pairs(service: &mut Service) {
     drain(&mut rated);
 }
 
+fn inference_serves_until_it_drains(service: &mut Service) {
+    let mut inference = stage(&service.store, "inference", &["--listen", "127.0.0.1:0", "--device", "cpu"]);
+    inference.wait_for_metric("tengen_inference_credit_positions", 8192.0);
+    assert_eq!(inference.page("/readyz").unwrap().0, 200);
+    service.look(&inference);
+    let log = drain(&mut inference);
+    assert!(log.iter().any(|line| line.contains("inference server stopped")), "{log:?}");
+}
+
 #[test]
 fn stages_drain_when_told_and_serve_the_documented_metrics() {
     let mut service = Service::new();
@@ -144,6 +153,7 @@ fn stages_drain_when_told_and_serve_the_documented_metrics() {
     trainer_publishes_and_waits_for_shards(&mut service);
     selfplay_follows_the_resign_threshold(&mut service, shuffler);
     evaluator_rates_and_plays_pairs(&mut service);
+    inference_serves_until_it_drains(&mut service);
     assert_documented(service.seen);
 }
 
@@ -152,8 +162,13 @@ fn assert_documented(seen: BTreeSet<String>) {
     let documented = described();
     let ours: BTreeSet<String> = seen.into_iter().filter(|name| name != "up").collect();
     assert_eq!(ours.difference(&documented).collect::<Vec<_>>(), [""; 0], "metrics that docs/METRICS.md does not know");
-    // Nothing went wrong.
-    let rare = ["tengen_store_errors_total", "tengen_store_retries_total", "tengen_store_quarantined_files_total"];
+    // Nothing went wrong, and networks were in the processes.
+    let rare = [
+        "tengen_inference_client",
+        "tengen_store_errors_total",
+        "tengen_store_retries_total",
+        "tengen_store_quarantined_files_total",
+    ];
     let missing: Vec<_> =
         documented.difference(&ours).filter(|name| !rare.iter().any(|rare| name.starts_with(rare))).collect();
     assert_eq!(missing, [""; 0], "metrics of no program");

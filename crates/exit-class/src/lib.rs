@@ -14,7 +14,7 @@ pub enum ExitClass {
     Failure,
     /// A wrong argument, configuration or name; a restart does not help.
     Configuration,
-    /// The store cannot be reached; a restart may help.
+    /// The store or every inference server is unreachable; a restart may help.
     StoreUnreachable,
     /// SIGTERM stopped the process before its work was done; a restart resumes it.
     Preempted,
@@ -51,7 +51,7 @@ impl ExitClass {
             ExitClass::Finished => "finished, or stopped with Ctrl-C",
             ExitClass::Failure => "failed",
             ExitClass::Configuration => "the arguments or the configuration are wrong",
-            ExitClass::StoreUnreachable => "the store cannot be reached",
+            ExitClass::StoreUnreachable => "the store or every inference server is unreachable",
             ExitClass::Preempted => "stopped by SIGTERM before it was finished; a restart resumes the work",
             ExitClass::StoreRefuses => {
                 "the store refuses writes: it is full, read-only, or the credentials do not allow them"
@@ -148,6 +148,6 @@ mod tests {
     fn exit_codes_are_those_of_the_pod_failure_policies() {
         assert_eq!(ExitClass::ALL.map(ExitClass::code), [0, 1, 2, 3, 4, 5]);
         let help = exit_codes();
-        assert!(help.contains("\n  3  the store cannot be reached\n"), "{help}");
+        assert!(help.contains("\n  3  the store or every inference server is unreachable\n"), "{help}");
     }
 }

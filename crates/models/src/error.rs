@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use config::{ConfigError, ModelId, RunName};
 use exit_class::{Classified, ExitClass};
 use net::{NetError, UnknownPlace};
+use remote::RemoteError;
 use store::{Run, StoreError};
 
 use crate::demo;
@@ -89,6 +90,27 @@ pub enum ModelError {
         /// The response of the file system.
         source: io::Error,
     },
+    /// A file of weights where inference servers evaluate.
+    #[error("{}: inference servers evaluate models of the store; name one, or leave --inference out", path.display())]
+    FileOnServer {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A model whose metadata has no digest of its weights.
+    #[error("model {model}: the digest in model.toml is not the SHA-256 of a file; restore the file from a backup")]
+    Digest {
+        /// The model.
+        model: ModelId,
+    },
+    /// A device that is none.
+    #[error(transparent)]
+    UnknownDevice(#[from] UnknownPlace),
+    /// A device that cannot be used. Boxed, so that a `Result` stays small.
+    #[error(transparent)]
+    Device(Box<NetError>),
+    /// Inference servers that cannot be used.
+    #[error(transparent)]
+    Inference(Box<RemoteError>),
     /// Weights that cannot be used.
     #[error("cannot open model {model}")]
     Open {
@@ -102,6 +124,10 @@ pub enum ModelError {
 impl ModelError {
     pub(crate) fn unusable(model: &str, source: NetError) -> ModelError {
         ModelError::Open { model: model.to_owned(), source: Box::new(source) }
+    }
+
+    pub(crate) fn device(source: NetError) -> ModelError {
+        ModelError::Device(Box::new(source))
     }
 
     pub(crate) fn no_model(run: &Run) -> ModelError {
@@ -132,11 +158,19 @@ impl ModelError {
     }
 }
 
+impl From<RemoteError> for ModelError {
+    fn from(error: RemoteError) -> ModelError {
+        ModelError::Inference(Box::new(error))
+    }
+}
+
 impl Classified for ModelError {
     fn class(&self) -> ExitClass {
         match self {
             ModelError::Store(error) => error.class(),
-            ModelError::Open { source, .. } => source.class(),
+            ModelError::Open { source, .. } | ModelError::Device(source) => source.class(),
+            ModelError::Inference(error) => error.class(),
+            ModelError::Digest { .. } => ExitClass::Failure,
             _ => ExitClass::Configuration,
         }
     }

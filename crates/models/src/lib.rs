@@ -2,17 +2,23 @@
 //!
 //! [`ModelName`] is a name as typed: `v15-330`, `v15` for the newest model of run `v15`, `uniform`, `random`, `9x9-demo`, or a file
 //! of weights. [`Models`] finds the named model in a store or among the built-in ones. [`Model`] is the network, ready for any
-//! number of threads, and hands out one [`Evaluator`](mcts::Evaluator) for each. [`Searcher`] is a model with its search settings.
+//! number of threads, and hands out one [`Evaluator`](mcts::Evaluator) for each. A [`Place`] says where it runs: on a device, or on
+//! inference servers. [`Searcher`] is a model with its search settings.
 
 mod demo;
 mod error;
 mod model;
 mod name;
+mod place;
 mod registry;
+mod remote_model;
 mod searcher;
 
 pub use error::ModelError;
 pub use model::Model;
 pub use name::ModelName;
+pub use place::Place;
 pub use registry::Models;
+pub use remote::Priority;
+pub use remote_model::{RemoteModel, evaluate_class};
 pub use searcher::Searcher;

@@ -4,9 +4,9 @@ use config::ModelId;
 use mcts::Evaluator;
 use net::{Device, Precision};
 use play::{Cached, RandomModel, Uniform};
-use store::Run;
+use store::{ModelMetadata, Run};
 
-use crate::ModelError;
+use crate::{ModelError, Place, RemoteModel};
 
 /// A model that is open.
 pub enum Model {
@@ -16,26 +16,44 @@ pub enum Model {
     Random,
     /// A network on a device.
     Trained(Box<net::Model>),
+    /// A network on inference servers.
+    Remote(Box<RemoteModel>),
 }
 
 impl Model {
-    /// Opens a model. A trained one is read from `run`, and evaluates `batch` positions at a time.
+    /// Opens a model. A trained one is read from `run`, and evaluates `batch` positions at a time. Built-in models are evaluated
+    /// by this process wherever networks run.
     ///
     /// # Errors
     /// There is no such model in the run, its weights are damaged, or the device cannot be used.
-    pub fn open(run: &Run, id: &ModelId, device: Device, batch: usize) -> Result<Model, ModelError> {
+    pub fn open(run: &Run, id: &ModelId, place: &Place, batch: usize) -> Result<Model, ModelError> {
         match id {
             ModelId::Uniform => Ok(Model::Uniform),
             ModelId::Random => Ok(Model::Random),
-            ModelId::Trained { number, .. } => {
-                let (_, weights) = run.models().get(*number).map_err(|error| ModelError::of_model(run, id, error))?;
-                Model::of_weights(&id.to_string(), &weights, device, Precision::Auto, batch)
-            }
+            ModelId::Trained { .. } => Ok(Model::trained(run, id, place, Precision::Auto, batch)?.1),
         }
     }
 
+    /// A network of a run, and what is known of it. Where servers evaluate it, its weights are not read, and the precision is
+    /// theirs.
+    pub(crate) fn trained(
+        run: &Run,
+        id: &ModelId,
+        place: &Place,
+        precision: Precision,
+        batch: usize,
+    ) -> Result<(ModelMetadata, Model), ModelError> {
+        if let Some(servers) = place.servers() {
+            let (metadata, model) = RemoteModel::open(run, id, servers, place.device(), batch)?;
+            return Ok((metadata, Model::Remote(Box::new(model))));
+        }
+        let (metadata, weights) =
+            run.models().get(id.number()).map_err(|error| ModelError::of_model(run, id, error))?;
+        Ok((metadata, Model::of_weights(&id.to_string(), &weights, place.device(), precision, batch)?))
+    }
+
     /// A network from published weights.
-    pub(crate) fn of_weights(
+    fn of_weights(
         name: &str,
         weights: &[u8],
         device: Device,
@@ -52,6 +70,7 @@ impl Model {
             Model::Uniform => Box::new(Uniform::new()),
             Model::Random => Box::new(RandomModel::new()),
             Model::Trained(model) => Box::new(Cached::new(model.network(), model.shape().size, cache)),
+            Model::Remote(model) => model.evaluator(cache),
         }
     }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use config::{ModelId, Overrides, RunConfig};
 use mcts::{Evaluator, Settings};
-use net::{Device, FileKind, Precision};
+use net::{FileKind, Precision};
 use play::Budget;
 
-use crate::{Model, ModelError, Models};
+use crate::{Model, ModelError, Models, Place};
 
 /// A model together with its search settings.
 pub struct Searcher {
@@ -28,10 +28,10 @@ impl Searcher {
         models: &Models,
         config: &RunConfig,
         id: &ModelId,
-        device: Device,
+        place: &Place,
         batch: usize,
     ) -> Result<Searcher, ModelError> {
-        Searcher::open_with(models, config, id, &Overrides::NONE, device, batch)
+        Searcher::open_with(models, config, id, &Overrides::NONE, place, batch)
     }
 
     /// The same with overrides of the search settings, and of the precision of inference, which is otherwise
@@ -44,7 +44,7 @@ impl Searcher {
         config: &RunConfig,
         id: &ModelId,
         overrides: &Overrides,
-        device: Device,
+        place: &Place,
         batch: usize,
     ) -> Result<Searcher, ModelError> {
         let name = id.to_string();
@@ -54,10 +54,10 @@ impl Searcher {
         let (search, model) = match id {
             ModelId::Uniform => (config.search.clone(), Model::Uniform),
             ModelId::Random => (config.search.clone(), Model::Random),
-            ModelId::Trained { .. } => {
-                let (metadata, weights) = models.published(id)?;
+            ModelId::Trained { run, .. } => {
+                let (metadata, model) = Model::trained(&models.run(run)?, id, place, precision, batch)?;
                 same_board(&name, metadata.size, config)?;
-                (metadata.search, Model::of_weights(&name, &weights, device, precision, batch)?)
+                (metadata.search, model)
             }
         };
         let published = RunConfig { search, ..config.clone() };
@@ -68,14 +68,18 @@ impl Searcher {
     /// Opens a file of weights of any kind, which searches as the run does.
     ///
     /// # Errors
-    /// The file cannot be read, is no network or one for another board, or the device cannot be used.
-    pub fn of_file(path: &Path, config: &RunConfig, device: Device, batch: usize) -> Result<Searcher, ModelError> {
+    /// The file cannot be read, is no network or one for another board, or the device cannot be used. Inference servers
+    /// evaluate models of their stores, and no files.
+    pub fn of_file(path: &Path, config: &RunConfig, place: &Place, batch: usize) -> Result<Searcher, ModelError> {
+        if place.servers().is_some() {
+            return Err(ModelError::FileOnServer { path: path.to_owned() });
+        }
         let name = path.display().to_string();
         let bytes = fs::read(path).map_err(|source| ModelError::File { path: path.to_owned(), source })?;
         let unusable = |source| ModelError::unusable(&name, source);
         let (_, weights, _) = FileKind::read(&bytes).map_err(unusable)?;
         same_board(&name, weights.shape().size.side(), config)?;
-        let model = net::Model::new(&weights, device, Precision::Auto, batch).map_err(unusable)?;
+        let model = net::Model::new(&weights, place.device(), Precision::Auto, batch).map_err(unusable)?;
         Ok(Searcher::new(name, config, Model::Trained(Box::new(model))))
     }
 
@@ -113,7 +117,7 @@ fn same_board(model: &str, found: usize, config: &RunConfig) -> Result<(), Model
 #[cfg(test)]
 mod tests {
     use config::Preset;
-    use net::{Shape, Weights};
+    use net::{Device, Shape, Weights};
     use store::Store;
 
     use super::*;
@@ -124,7 +128,8 @@ mod tests {
         let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("net.safetensors");
-        let open = |config: &RunConfig| Searcher::of_file(&path, config, Device::Cpu, 8).map(|found| found.budget());
+        let open =
+            |config: &RunConfig| Searcher::of_file(&path, config, &Device::Cpu.into(), 8).map(|found| found.budget());
         assert!(matches!(open(&config), Err(ModelError::File { .. })));
         fs::write(&path, weights.to_bytes()).unwrap();
         assert_eq!(open(&config).unwrap().visits, config.evaluate.visits);
@@ -140,7 +145,7 @@ mod tests {
         let config = Preset::NineByNine.config();
         let id = models.resolve(&"9x9-demo".parse().unwrap()).unwrap();
         let open = |overrides: &Overrides| {
-            Searcher::open_with(&models, &config, &id, overrides, Device::Cpu, 8).map(|found| found.budget())
+            Searcher::open_with(&models, &config, &id, overrides, &Device::Cpu.into(), 8).map(|found| found.budget())
         };
         assert_eq!(open(&Overrides::NONE).unwrap().visits, config.evaluate.visits);
         assert_eq!(open(&"visits=7+precision=f32".parse().unwrap()).unwrap().visits, 7);

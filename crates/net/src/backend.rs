@@ -69,6 +69,11 @@ impl Backend {
         }
     }
 
+    /// Whether it is a CPU.
+    pub fn is_cpu(&self) -> bool {
+        self.device == "cpu"
+    }
+
     /// Logs it for `work` (inference or training), as a stage does when it starts.
     pub fn log(&self, work: &str, threads: usize) {
         let Backend { device, precision, instruction_set, cpu_instruction_set, libtorch } = self;

@@ -2,24 +2,24 @@
 
 use std::sync::Mutex;
 
-use crate::engine::{Answers, Engine, Session};
+use crate::engine::{Engine, Session};
+use crate::evaluator::PlaneEvaluator;
 use crate::layers::Layers;
 use crate::mode::Mode;
 use crate::tensor_options::TensorOptions;
 use crate::threads::single;
 use crate::tower::{Format, Tower};
-use crate::{Device, Model, NetError, Precision, Weights};
+use crate::{Device, Model, NetError, Precision, Shape, Weights};
 
 /// A network that evaluates the same made-up batch again and again, on the thread that asks.
 pub struct InferenceBench {
     way: Way,
     planes: Vec<u8>,
-    answers: Answers,
 }
 
 enum Way {
     /// As in play.
-    Session { session: Session, batch: usize, moves: usize },
+    Session { session: Session, policies: Vec<f32>, values: Vec<f32> },
     /// Nothing special.
     Tower(Box<Tower>),
 }
@@ -27,10 +27,7 @@ enum Way {
 impl InferenceBench {
     /// The network that plays, without the writing of planes before it and the inverse symmetry of outputs after it.
     pub fn of(model: &Model) -> InferenceBench {
-        let (size, batch) = (model.shape().size, model.batch());
-        let planes = vec![1; batch * model.shape().inputs.len(size)];
-        let way = Way::Session { session: model.session(), batch, moves: size.moves() };
-        InferenceBench { way, planes, answers: Answers::default() }
+        InferenceBench::with(model.session(), model.shape(), model.batch())
     }
 
     /// Crate `cpu` with an instruction set.
@@ -61,10 +58,12 @@ impl InferenceBench {
     }
 
     fn session(weights: &Weights, engine: Engine, batch: usize) -> InferenceBench {
-        let shape = weights.shape();
-        let planes = vec![1; batch * shape.inputs.len(shape.size)];
-        let way = Way::Session { session: engine.session(), batch, moves: shape.size.moves() };
-        InferenceBench { way, planes, answers: Answers::default() }
+        InferenceBench::with(engine.session(), weights.shape(), batch)
+    }
+
+    fn with(session: Session, Shape { size, inputs, .. }: Shape, batch: usize) -> InferenceBench {
+        let (policies, values) = (vec![0.0; batch * size.moves()], vec![0.0; batch]);
+        InferenceBench { way: Way::Session { session, policies, values }, planes: vec![1; batch * inputs.len(size)] }
     }
 
     /// A network that does nothing special: f32, batch norms not folded, libtorch's default layout.
@@ -76,7 +75,7 @@ impl InferenceBench {
         let tower = Tower::new(weights, options, Format::Planes)?;
         let shape = weights.shape();
         let planes = vec![1; batch * shape.inputs.len(shape.size)];
-        Ok(InferenceBench { way: Way::Tower(Box::new(tower)), planes, answers: Answers::default() })
+        Ok(InferenceBench { way: Way::Tower(Box::new(tower)), planes })
     }
 
     /// The batch that is evaluated: the planes of its positions, one after the other.
@@ -89,9 +88,9 @@ impl InferenceBench {
     /// # Errors
     /// The device fails.
     pub fn evaluate(&mut self) -> Result<(), NetError> {
-        let InferenceBench { way, planes, answers } = self;
+        let InferenceBench { way, planes } = self;
         match way {
-            Way::Session { session, batch, moves } => session.evaluate(planes, *batch, *moves, answers),
+            Way::Session { session, policies, values } => session.evaluate(planes, values.len(), policies, values),
             // The outputs are copied back, as in play: a GPU is not done before that.
             Way::Tower(tower) => {
                 single();

@@ -8,6 +8,7 @@ use cpu::{InstructionSet, Scales};
 #[cfg(feature = "torch")]
 use tch::Tensor;
 
+use crate::evaluator::PlaneEvaluator;
 use crate::{Device, NetError, Precision, Weights, of_inference};
 #[cfg(feature = "torch")]
 use crate::{layers::Layers, tensor_options::TensorOptions, threads::single};
@@ -21,19 +22,13 @@ pub(crate) enum Engine {
     Torch(Mutex<Box<Layers>>),
 }
 
-/// The same for one thread.
-pub(crate) enum Session {
+/// The same for one thread: evaluates planes on a device of this machine.
+pub struct Session(Kernels);
+
+enum Kernels {
     Cpu(Box<cpu::Session>),
     #[cfg(feature = "torch")]
     Torch(Box<Layers>),
-}
-
-/// Network output, row by row: probabilities of moves, and values for the side to move. Rows after those of the batch are
-/// undefined.
-#[derive(Default)]
-pub(crate) struct Answers {
-    pub(crate) policies: Vec<f32>,
-    pub(crate) values: Vec<f32>,
 }
 
 impl Engine {
@@ -78,55 +73,61 @@ impl Engine {
     /// What a thread evaluates with; the weights are shared.
     pub(crate) fn session(&self) -> Session {
         match self {
-            Engine::Cpu(model) => Session::Cpu(Box::new(model.session())),
+            Engine::Cpu(model) => Session::on_cpu(model.session()),
             #[cfg(feature = "torch")]
             Engine::Torch(layers) => {
-                Session::Torch(Box::new(layers.lock().unwrap_or_else(PoisonError::into_inner).share()))
+                let layers = layers.lock().unwrap_or_else(PoisonError::into_inner).share();
+                Session(Kernels::Torch(Box::new(layers)))
             }
         }
     }
 }
 
 impl Session {
-    /// Evaluates the first `positions` of a batch, given as the planes of a whole one.
-    pub(crate) fn evaluate(
-        &mut self,
-        planes: &[u8],
-        positions: usize,
-        moves: usize,
-        answers: &mut Answers,
-    ) -> Result<(), NetError> {
-        let mut resize = |rows: usize| {
-            answers.policies.resize(rows * moves, 0.0);
-            answers.values.resize(rows, 0.0);
-        };
-        match self {
-            Session::Cpu(session) => {
-                resize(positions);
-                let planes = &planes[..positions * session.model().position_len()];
-                session.evaluate(planes, &mut answers.policies, &mut answers.values);
-            }
-            #[cfg(feature = "torch")]
-            Session::Torch(layers) => {
-                single();
-                let rows = layers.rows(positions);
-                resize(rows);
-                let output = layers.forward(&planes[..rows * (planes.len() / layers.batch())])?;
-                let copy = |tensor: &Tensor, to: &mut [f32]| tensor.f_copy_data(to, to.len());
-                copy(&output.policies, &mut answers.policies)?;
-                copy(&output.values, &mut answers.values)?;
-            }
-        }
-        Ok(())
+    pub(crate) fn on_cpu(session: cpu::Session) -> Session {
+        Session(Kernels::Cpu(Box::new(session)))
     }
 
     /// The scales that crate `cpu` has observed.
     pub(crate) fn into_scales(self) -> Scales {
-        match self {
-            Session::Cpu(session) => session.into_scales(),
+        match self.0 {
+            Kernels::Cpu(session) => session.into_scales(),
             #[cfg(feature = "torch")]
-            Session::Torch(_) => Scales(Vec::new()),
+            Kernels::Torch(_) => Scales(Vec::new()),
         }
+    }
+}
+
+impl PlaneEvaluator for Session {
+    fn rows(&self, positions: usize) -> usize {
+        match &self.0 {
+            Kernels::Cpu(_) => positions,
+            #[cfg(feature = "torch")]
+            Kernels::Torch(layers) => layers.rows(positions),
+        }
+    }
+
+    fn evaluate(
+        &mut self,
+        planes: &[u8],
+        positions: usize,
+        policies: &mut [f32],
+        values: &mut [f32],
+    ) -> Result<(), NetError> {
+        assert_eq!(values.len(), positions, "room for the values of the positions");
+        match &mut self.0 {
+            Kernels::Cpu(session) => session.evaluate(planes, policies, values),
+            #[cfg(feature = "torch")]
+            Kernels::Torch(layers) => {
+                single();
+                let output = layers.forward(planes)?;
+                // The first rows of the output; those that only fill the batch stay where they are.
+                let copy = |tensor: &Tensor, to: &mut [f32]| tensor.f_copy_data(to, to.len());
+                copy(&output.policies, policies)?;
+                copy(&output.values, values)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -141,11 +142,9 @@ mod tests {
 
     /// Policies and values of a batch.
     fn answers(engine: &Engine, shape: Shape, planes: &[u8], positions: usize) -> [Vec<f32>; 2] {
-        let (mut answers, moves) = (Answers::default(), shape.size.moves());
-        engine.session().evaluate(planes, positions, moves, &mut answers).unwrap();
-        answers.policies.truncate(positions * moves);
-        answers.values.truncate(positions);
-        [answers.policies, answers.values]
+        let (mut policies, mut values) = (vec![0.0; positions * shape.size.moves()], vec![0.0; positions]);
+        engine.session().evaluate(planes, positions, &mut policies, &mut values).unwrap();
+        [policies, values]
     }
 
     fn largest(one: &[Vec<f32>; 2], other: &[Vec<f32>; 2]) -> f32 {

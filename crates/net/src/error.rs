@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use exit_class::{Classified, ExitClass};
 use go::{Size, SizeError};
+use mcts::EvaluateError;
 use record::{Example, ExampleError, GameId};
 
 #[cfg(feature = "torch")]
@@ -221,6 +222,9 @@ pub enum NetError {
         /// By how much.
         difference: Difference,
     },
+    /// An evaluator that is no device of this machine failed.
+    #[error(transparent)]
+    Evaluator(#[from] EvaluateError),
     /// libtorch refused, as when memory runs out.
     #[error("libtorch: {0}")]
     Torch(String),

@@ -145,11 +145,6 @@ impl Layers {
         }
     }
 
-    /// Positions in a batch of the size that kernels are laid out for.
-    pub(crate) fn batch(&self) -> usize {
-        self.batch
-    }
-
     /// How many rows it takes to evaluate so many positions, of a batch at most.
     ///
     /// On a CPU, convolutions take nearly all the time, and give a row the same bits in a batch of any size. So few positions

@@ -36,6 +36,7 @@ mod difference;
 mod ema;
 mod engine;
 mod error;
+mod evaluator;
 mod features;
 mod file;
 mod fold;
@@ -69,6 +70,7 @@ mod network;
 mod norm;
 #[cfg(feature = "torch")]
 mod optimizer;
+mod packing;
 pub mod planes;
 mod scales;
 #[cfg(feature = "torch")]
@@ -108,7 +110,9 @@ pub use device::{Device, Precision, UnknownPlace};
 #[cfg(feature = "torch")]
 pub use diagnostics::TensorDiagnostics;
 pub use difference::Difference;
+pub use engine::Session;
 pub use error::NetError;
+pub use evaluator::PlaneEvaluator;
 pub use inputs::Inputs;
 #[cfg(feature = "torch")]
 pub use installation::Installation;
@@ -117,6 +121,7 @@ pub use listing::{ListedTensor, Listing};
 #[cfg(feature = "torch")]
 pub use mean_losses::Losses;
 pub use network::{Model, Network};
+pub use packing::Packing;
 pub use shape::Shape;
 #[cfg(feature = "torch")]
 pub use targets::Targets;

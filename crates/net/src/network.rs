@@ -4,7 +4,8 @@ use cpu::InstructionSet;
 use go::{Color, Size, Symmetry};
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value};
 
-use crate::engine::{Answers, Engine, Session};
+use crate::engine::{Engine, Session};
+use crate::evaluator::PlaneEvaluator;
 use crate::{Device, NetError, Precision, Shape, Weights};
 
 /// Weights on a device, from which any number of threads take a [`Network`] each.
@@ -20,18 +21,21 @@ pub struct Model {
 /// them: on a CPU it is the same bit for bit, and on every CPU, unless it is in bf16. A GPU, which would compute with other
 /// kernels in a batch of another size, always evaluates the whole batch. Rows that are not requested are filled with whatever
 /// was there before.
-pub struct Network {
+///
+/// What computes the output is a [`PlaneEvaluator`]: a [`Session`] on this machine, or a network elsewhere.
+pub struct Network<E: PlaneEvaluator = Session> {
     shape: Shape,
     batch: usize,
-    session: Session,
+    evaluator: E,
     /// Planes of the submitted positions, and of older ones after them; whole batches.
     planes: Vec<u8>,
     tickets: Tickets,
     pending: Vec<Row>,
     /// The board of a submitted game on which the network cannot play.
     other_board: Option<Size>,
-    /// Output of the session for a batch.
-    answers: Answers,
+    /// Network output for a batch: probabilities of moves, and values for the side to move.
+    turned_policies: Vec<f32>,
+    turned_values: Vec<f32>,
     /// The evaluations since the last flush, with policies turned back.
     policies: Vec<f32>,
     values: Vec<Value>,
@@ -96,8 +100,8 @@ impl Model {
         self.batch
     }
 
-    /// What a thread evaluates with.
-    pub(crate) fn session(&self) -> Session {
+    /// What a thread evaluates planes with. The weights are shared with all others of this model.
+    pub fn session(&self) -> Session {
         self.engine.session()
     }
 
@@ -118,6 +122,29 @@ impl Network {
     pub fn open(weights: &[u8], device: Device, precision: Precision, batch: usize) -> Result<Network, NetError> {
         Ok(Model::open(weights, device, precision, batch)?.network())
     }
+}
+
+impl<E: PlaneEvaluator> Network<E> {
+    /// A network of this shape that submits `batch` positions at a time to an evaluator.
+    ///
+    /// # Panics
+    /// When `batch` is 0.
+    pub fn new(shape: Shape, batch: usize, evaluator: E) -> Network<E> {
+        assert!(batch > 0, "a batch holds at least one position");
+        Network {
+            shape,
+            batch,
+            evaluator,
+            planes: Vec::new(),
+            tickets: Tickets::default(),
+            pending: Vec::new(),
+            other_board: None,
+            turned_policies: Vec::new(),
+            turned_values: Vec::new(),
+            policies: Vec::new(),
+            values: Vec::new(),
+        }
+    }
 
     /// The shape of the network.
     pub fn shape(&self) -> Shape {
@@ -129,23 +156,8 @@ impl Network {
         self.batch
     }
 
-    pub(crate) fn new(shape: Shape, batch: usize, session: Session) -> Network {
-        Network {
-            shape,
-            batch,
-            session,
-            planes: Vec::new(),
-            tickets: Tickets::default(),
-            pending: Vec::new(),
-            other_board: None,
-            answers: Answers::default(),
-            policies: Vec::new(),
-            values: Vec::new(),
-        }
-    }
-
-    pub(crate) fn into_session(self) -> Session {
-        self.session
+    pub(crate) fn into_evaluator(self) -> E {
+        self.evaluator
     }
 
     /// [`Evaluator::flush`] with the error of this crate.
@@ -161,19 +173,24 @@ impl Network {
         if let Some(found) = self.other_board.take() {
             return Err(NetError::OtherBoard { expected: size, found });
         }
-        self.policies.resize(self.pending.len() * size.moves(), 0.0);
+        let (moves, numbers) = (size.moves(), inputs.len(size));
+        self.policies.resize(self.pending.len() * moves, 0.0);
         self.values.clear();
-        let batches = self.planes.chunks_exact(self.batch * inputs.len(size)).zip(self.pending.chunks(self.batch));
+        let batches = self.planes.chunks_exact(self.batch * numbers).zip(self.pending.chunks(self.batch));
         for (planes, pending) in batches {
-            self.session.evaluate(planes, pending.len(), size.moves(), &mut self.answers)?;
-            let policies = &mut self.policies[self.values.len() * size.moves()..];
-            turn_back(size, &self.answers, pending, policies, &mut self.values)?;
+            let positions = pending.len();
+            self.turned_policies.resize(positions * moves, 0.0);
+            self.turned_values.resize(positions, 0.0);
+            let planes = &planes[..self.evaluator.rows(positions) * numbers];
+            self.evaluator.evaluate(planes, positions, &mut self.turned_policies, &mut self.turned_values)?;
+            let policies = &mut self.policies[self.values.len() * moves..];
+            turn_back(size, [&self.turned_policies, &self.turned_values], pending, policies, &mut self.values)?;
         }
         Ok(())
     }
 }
 
-impl Evaluator for Network {
+impl<E: PlaneEvaluator> Evaluator for Network<E> {
     fn submit(&mut self, request: Request<'_>) -> Ticket {
         let Request { game, komi, draw } = request;
         let Shape { size, inputs, .. } = self.shape;
@@ -217,13 +234,13 @@ impl Evaluator for Network {
 /// Copies the outputs of a batch: policies turned back, values for Black.
 fn turn_back(
     size: Size,
-    answers: &Answers,
+    [turned_policies, turned_values]: [&[f32]; 2],
     pending: &[Row],
     policies: &mut [f32],
     values: &mut Vec<Value>,
 ) -> Result<(), NetError> {
     let moves = size.moves();
-    let answers = answers.policies.chunks_exact(moves).zip(&answers.values);
+    let answers = turned_policies.chunks_exact(moves).zip(turned_values);
     let rows = answers.zip(pending).zip(policies.chunks_exact_mut(moves));
     for (row, (((turned, &value), position), policy)) in rows.enumerate() {
         // A policy with a number that is none sums to one that is none.

@@ -11,7 +11,8 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Example;
 
-use crate::engine::{Answers, Session};
+use crate::engine::Session;
+use crate::evaluator::PlaneEvaluator;
 use crate::{NetError, Network, Shape, Weights, of_inference};
 
 /// Games that a network without scales plays against itself. The first begins with the empty board, each other one after more
@@ -50,13 +51,14 @@ impl Weights {
     /// A session in f32 that observes how large transformed inputs get.
     fn observing(&self, set: InstructionSet) -> Result<Session, NetError> {
         let model = cpu::Model::new(&self.description()?, cpu::Precision::F32, set)?;
-        Ok(Session::Cpu(Box::new(model.session().observing())))
+        Ok(Session::on_cpu(model.session().observing()))
     }
 
     fn of_examples(&self, examples: &[Example], set: InstructionSet) -> Result<Scales, NetError> {
         let Shape { size, inputs, .. } = self.shape();
         let mut session = self.observing(set)?;
-        let (mut planes, mut answers) = (vec![0; BATCH * inputs.len(size)], Answers::default());
+        let mut planes = vec![0; BATCH * inputs.len(size)];
+        let (mut policies, mut values) = (vec![0.0; BATCH * size.moves()], vec![0.0; BATCH]);
         for examples in examples.chunks(BATCH) {
             let rows = planes.chunks_exact_mut(inputs.len(size));
             for ((example, planes), &symmetry) in examples.iter().zip(rows).zip(Symmetry::ALL.iter().cycle()) {
@@ -65,7 +67,9 @@ impl Weights {
                 }
                 inputs.of_example(example, symmetry, planes)?;
             }
-            session.evaluate(&planes, examples.len(), size.moves(), &mut answers)?;
+            let count = examples.len();
+            let (policies, values) = (&mut policies[..count * size.moves()], &mut values[..count]);
+            session.evaluate(&planes[..count * inputs.len(size)], count, policies, values)?;
         }
         found(session)
     }
@@ -91,7 +95,7 @@ impl Weights {
                 play(game, network.get(ticket).policy, &mut rng);
             }
         }
-        found(network.into_session())
+        found(network.into_evaluator())
     }
 }
 

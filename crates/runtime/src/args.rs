@@ -1,6 +1,7 @@
 //! Arguments that several programs share: what belongs to the place, not to the run.
 
 use std::num::NonZeroUsize;
+use std::path::PathBuf;
 use std::thread;
 
 use clap::Args;
@@ -45,6 +46,38 @@ impl ResourceArgs {
     pub fn threads(&self) -> usize {
         self.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
     }
+}
+
+/// Inference servers of a process.
+// The crate that knows servers reads them.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Inference servers")]
+pub struct InferenceArgs {
+    /// Inference servers to use instead of a network in this process: URLs (http://HOST:PORT, https://HOST:PORT,
+    /// unix:///PATH), separated by commas, and by semicolons between tiers. A later tier is used while the earlier ones are
+    /// down; the last may be the word local [default: none]
+    #[arg(long, env = "TENGEN_INFERENCE", global = true, value_name = "URL,...;URL,...")]
+    pub inference: Option<String>,
+
+    /// Milliseconds after which a batch goes to another inference server as well; slow servers have longer
+    #[arg(long, env = "TENGEN_INFERENCE_DEADLINE", default_value = "250", global = true, value_name = "MILLISECONDS", allow_negative_numbers = true, value_parser = within(1..=600_000_u64))]
+    pub inference_deadline: u64,
+
+    /// Certificates (PEM) of the authorities that may sign those of https servers [default: the system's]
+    #[arg(long, env = "TENGEN_INFERENCE_CA", global = true, value_name = "FILE")]
+    pub inference_ca: Option<PathBuf>,
+
+    /// Certificate chain (PEM) that this client shows to https servers [default: none]
+    #[arg(long, env = "TENGEN_INFERENCE_CERT", global = true, value_name = "FILE")]
+    pub inference_cert: Option<PathBuf>,
+
+    /// Private key (PEM) of --inference-cert [default: none]
+    #[arg(long, env = "TENGEN_INFERENCE_KEY", global = true, value_name = "FILE")]
+    pub inference_key: Option<PathBuf>,
+
+    /// File with the token that this client shows to servers [default: none]
+    #[arg(long, env = "TENGEN_INFERENCE_TOKEN_FILE", global = true, value_name = "FILE")]
+    pub inference_token_file: Option<PathBuf>,
 }
 
 /// Whether games say when they were played.

@@ -48,7 +48,7 @@ mod service;
 mod signals;
 mod stop;
 
-pub use args::{ResourceArgs, StoreArgs, TimesArgs};
+pub use args::{InferenceArgs, ResourceArgs, StoreArgs, TimesArgs};
 pub use classify::{Classify, exit_class};
 pub use configuration::{ConfigArgs, configuration, run_config};
 pub use console::LogFormat;

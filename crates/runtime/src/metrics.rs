@@ -27,6 +27,18 @@ impl Counter {
     pub fn add(self, more: u64) {
         metrics::counter!(self.0.name).increment(more);
     }
+
+    /// So many more for one value of its label.
+    pub fn add_for(self, value_of_label: &str, more: u64) {
+        metrics::counter!(self.0.name, self.0.label_with(value_of_label)).increment(more);
+    }
+}
+
+impl About {
+    /// The only label, with a value.
+    fn label_with(&self, value: &str) -> Vec<metrics::Label> {
+        vec![metrics::Label::new(self.label.expect("the metric has a label"), value.to_owned())]
+    }
 }
 
 impl Gauge {
@@ -44,6 +56,11 @@ impl Gauge {
     pub fn set_of(self, value_of_label: &'static str, value: impl Into<f64>) {
         let label = self.0.label.expect("the metric has a label");
         metrics::gauge!(self.0.name, label => value_of_label).set(value.into());
+    }
+
+    /// The same with a value that is not known beforehand.
+    pub fn set_for(self, value_of_label: &str, value: impl Into<f64>) {
+        metrics::gauge!(self.0.name, self.0.label_with(value_of_label)).set(value.into());
     }
 
     /// It is 1 with these values of its labels, which say what is to be known.
@@ -111,6 +128,13 @@ metrics! {
     Gauge MODEL_SINCE = "tengen_model_opened_timestamp_seconds": "Time when self-play opened this model, Unix time";
     Gauge RESIGN_IN_FORCE = "tengen_resign_threshold_in_force": "Resign threshold of new games, as root value; absent while resignation is off";
 
+    Gauge INFERENCE_UP = "tengen_inference_client_server_up" ["server"]: "State of an inference server as this client sees it: 1 up, 0.5 suspect, 0 down";
+    Gauge INFERENCE_OUTSTANDING = "tengen_inference_client_outstanding_positions" ["server"]: "Positions that the server has not answered";
+    Counter INFERENCE_ANSWERED = "tengen_inference_client_batches_total" ["server"]: "Batches that the server evaluated";
+    Counter INFERENCE_RESENT = "tengen_inference_client_resent_batches_total" ["server"]: "Batches that were sent to the server and then elsewhere, because it failed or was late";
+    Counter INFERENCE_LATE = "tengen_inference_client_late_answers_total" ["server"]: "Answers that were dropped, because the batch was done";
+    Counter INFERENCE_LOCAL = "tengen_inference_client_local_batches_total": "Batches that the network of this process evaluated, because all servers were down";
+
     Gauge RESIGN_THRESHOLD = "tengen_resign_threshold": "Newest resign threshold, as root value of the player to move: -1 to 0";
     Gauge RESIGN_FALSE_POSITIVES = "tengen_resign_false_positive_ratio": "Fraction of the calibration games that their winner would have resigned";
     Gauge RESIGN_GAMES = "tengen_resign_calibration_games": "Calibration games behind the threshold";
@@ -151,6 +175,27 @@ metrics! {
     Gauge RATED_MODEL = "tengen_rated_model_number": "Number of the newest rated model";
     Gauge RATED_ELO = "tengen_rated_model_elo": "Rating of the newest rated model, in Elo";
     Gauge RATED_ERROR = "tengen_rated_model_error_elo": "Standard error of that rating, in Elo";
+
+    Counter INFERENCE_POSITIONS = "tengen_inference_positions_total": "Positions that the inference server has evaluated";
+    Counter INFERENCE_BATCHES = "tengen_inference_batches_total": "Batches on the device of the inference server";
+    Counter INFERENCE_SLOTS = "tengen_inference_batch_slots_total": "Slots of these batches, used or not; positions / slots is the batch fill";
+    Counter INFERENCE_PIECES = "tengen_inference_batch_requests_total": "Requests, or parts of them, in these batches";
+    Counter INFERENCE_WAIT = "tengen_inference_wait_microseconds_total": "Time from arrival of a request to its batch, summed over the requests of all batches, in microseconds";
+    Counter INFERENCE_BUSY = "tengen_inference_busy_microseconds_total": "Time that threads of the inference server evaluated batches, in microseconds";
+    Gauge INFERENCE_QUEUE = "tengen_inference_queue_positions": "Positions that wait for the device";
+    Gauge INFERENCE_QUEUE_AGE = "tengen_inference_queue_age_seconds": "Waiting time of the oldest position";
+    Counter INFERENCE_EXPIRED = "tengen_inference_expired_total": "Positions that were dropped unevaluated because their deadline had passed";
+    Counter INFERENCE_REJECTED = "tengen_inference_rejected_total": "Positions that were rejected because the queue was full";
+    Counter INFERENCE_ERRORS = "tengen_inference_errors_total": "Batches that failed on the device";
+    Counter INFERENCE_CONNECTIONS = "tengen_inference_connections_total": "Connections that were accepted";
+    Counter INFERENCE_UNAUTHENTICATED = "tengen_inference_unauthenticated_total": "Calls without the right token";
+    Gauge INFERENCE_STREAMS = "tengen_inference_streams": "Streams and calls under way";
+    Gauge INFERENCE_CREDIT = "tengen_inference_credit_positions": "Outstanding positions that each stream may have";
+    Gauge INFERENCE_MODELS = "tengen_inference_models": "Models in memory";
+    Gauge INFERENCE_MODEL_BYTES = "tengen_inference_model_bytes": "Estimated memory of these models";
+    Counter INFERENCE_LOADS = "tengen_inference_model_loads_total": "Models that were loaded";
+    Counter INFERENCE_LOAD_FAILURES = "tengen_inference_model_load_failures_total": "Models that could not be loaded";
+    Counter INFERENCE_EVICTIONS = "tengen_inference_model_evictions_total": "Models that were evicted for others";
 }
 
 /// The reference of all metrics, as Markdown: docs/METRICS.md.

@@ -194,6 +194,15 @@ impl Models {
         Ok(self.committed(number)?.metadata)
     }
 
+    /// The same with the SHA-256 of its weights, in hexadecimal digits.
+    ///
+    /// # Errors
+    /// As [`Models::get`].
+    pub fn described(&self, number: u32) -> Result<(ModelMetadata, String), StoreError> {
+        let committed = self.committed(number)?;
+        Ok((committed.metadata, committed.weights.sha256))
+    }
+
     /// The full name of a model's metadata, for people.
     pub fn name(&self, number: u32) -> String {
         self.at.store.name(&self.at.numbered(MODELS, number).join(METADATA))

@@ -83,11 +83,11 @@ impl fmt::Display for Row {
 /// A model or a configuration that cannot be used, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, id) = args.of.find(store)?;
-    let device = args.resources.device.parse().misconfigured()?;
+    let device: net::Device = args.resources.device.parse().misconfigured()?;
     let played = args.of.configuration(&models, &id, &[])?;
     let overrides = [&["search.algorithm=puct".to_owned()], &args.overrides[..]].concat();
     let config = args.of.configuration(&models, &id, &overrides)?;
-    let player = Searcher::open(&models, &config, &id, device, BATCH)?;
+    let player = Searcher::open(&models, &config, &id, &device.into(), BATCH)?;
     let mut evaluator = player.evaluator(args.resources.cache());
     let games = positions(&played, &id.to_string(), "depth", args.positions, None, &mut *evaluator, stop)?;
     if stop.requested() {

@@ -142,11 +142,11 @@ struct Board<'a> {
 
 impl<'a> Board<'a> {
     fn open(models: &Models, args: &'a Args, id: &ModelId, side: usize) -> anyhow::Result<Board<'a>> {
-        let device = args.resources.device.parse().misconfigured()?;
+        let device: net::Device = args.resources.device.parse().misconfigured()?;
         let given = [format!("game.size={side}"), "search.algorithm=puct".to_owned()];
         let overrides = [&given[..], &args.overrides].concat();
         let config = args.of.configuration(models, id, &overrides)?;
-        let player = Searcher::open(models, &config, id, device, BATCH)?;
+        let player = Searcher::open(models, &config, id, &device.into(), BATCH)?;
         let ladders = suite(side, args.positions)?;
         let games = ladders.iter().map(|ladder| ladder.game.clone()).collect();
         Ok(Board { args, config, player, ladders, games })

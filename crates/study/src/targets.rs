@@ -115,13 +115,13 @@ impl fmt::Display for Summary {
 /// A model or a configuration that cannot be used, more models than there are, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, id) = args.of.find(store)?;
-    let device = args.resources.device.parse().misconfigured()?;
+    let device: net::Device = args.resources.device.parse().misconfigured()?;
     let config = args.of.configuration(&models, &id, &args.overrides)?;
     let series = series(&id, args.models, args.searches).misconfigured()?;
     let mut games = Vec::new();
     let mut seen: Vec<Searched> = Vec::new();
     for (nth, by) in series.iter().enumerate() {
-        let player = Searcher::open(&models, &config, by, device, BATCH)?;
+        let player = Searcher::open(&models, &config, by, &device.into(), BATCH)?;
         let mut evaluator = player.evaluator(args.resources.cache());
         if nth == 0 {
             let (name, threshold) = (id.to_string(), threshold(&models, &id)?);

@@ -28,6 +28,10 @@ impl Fault {
     pub const HTTP: &[Fault] =
         &[Fault::RequestLost, Fault::ResponseLost, Fault::Delayed, Fault::Refused, Fault::ResponseCut];
 
+    /// Faults of a stream of bytes, by piece: the stream is cut before it; everything from it on is lost while the stream stays
+    /// open; the piece is late; the stream is cut in the middle of it.
+    pub const STREAM: &[Fault] = &[Fault::RequestLost, Fault::ResponseLost, Fault::Delayed, Fault::ResponseCut];
+
     /// How late a delayed request is.
     pub const DELAY: Duration = Duration::from_millis(20);
 }

@@ -1,11 +1,13 @@
 //! Support for the tests of all crates. A dev-dependency only.
 
 mod faults;
+mod proxy;
 pub mod s3;
 mod skip;
 mod tool;
 
 pub use faults::{Fault, FaultInjector};
+pub use proxy::Proxy;
 pub use skip::{require, unsupported};
 pub use tool::Tool;
 

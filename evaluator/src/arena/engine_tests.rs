@@ -21,7 +21,7 @@ fn store() -> Store {
 
 fn arena(store: &Store, engines: &str) -> Arena {
     let resources = Resources {
-        device: Device::Cpu,
+        place: net::Device::Cpu.into(),
         cache: 1 << 20,
         times: false,
         threads: 2,

@@ -123,7 +123,7 @@ impl MatchArgs {
 /// Plays the matches, and prints the ratings.
 pub(super) fn run(args: &super::Args, stop: &Stop) -> anyhow::Result<()> {
     let (name, models) = args.open(run_of_any(args.matches.players()), stop)?;
-    let resources = args.resources()?;
+    let resources = args.resources(stop)?;
     if args.matches.wait {
         let run = models.store().run(&name);
         run.store().reach()?;

@@ -71,7 +71,7 @@ struct ErrorArgs {
 pub(super) fn sprt(args: &super::Args, sprt: &SprtArgs, stop: &Stop) -> anyhow::Result<()> {
     let SprtArgs { first, second, elo0, elo1, errors } = sprt;
     let test = Sprt::new(*elo0, *elo1, errors.alpha, errors.beta)?;
-    let resources = args.resources()?;
+    let resources = args.resources(stop)?;
     let rated = args.rated(run_of_any([first, second]), stop)?;
     let players = [rated.resolve(first)?, rated.resolve(second)?];
     decide(arena(rated, resources)?, Test::new(players, test, errors.games), stop)
@@ -80,7 +80,7 @@ pub(super) fn sprt(args: &super::Args, sprt: &SprtArgs, stop: &Stop) -> anyhow::
 pub(super) fn gate(args: &super::Args, gate: &GateArgs, stop: &Stop) -> anyhow::Result<()> {
     let GateArgs { model, elo0, elo1, errors, include_retired } = gate;
     let test = Sprt::new(*elo0, *elo1, errors.alpha, errors.beta)?;
-    let resources = args.resources()?;
+    let resources = args.resources(stop)?;
     let mut rated = args.rated(model.run(), stop)?;
     if *include_retired {
         rated = rated.including_retired();

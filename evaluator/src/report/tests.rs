@@ -19,8 +19,8 @@ fn arena() -> Arena {
     let store = Store::in_memory().expect("there is memory");
     let run = store.run(&"tiny".parse().expect("a name"));
     run.create(&Preset::Tiny.config()).expect("the run is new");
-    let (device, engines, worker) = (Device::Cpu, EngineSpecs::default(), "test".to_owned());
-    let resources = Resources { device, cache: 1 << 20, times: false, threads: 1, engines, worker };
+    let (place, engines, worker) = (Device::Cpu.into(), EngineSpecs::default(), "test".to_owned());
+    let resources = Resources { place, cache: 1 << 20, times: false, threads: 1, engines, worker };
     let rated = RatedRun::open(Models::new(store), run.name()).expect("the run is there");
     Arena::open(rated, resources).expect("a good name")
 }

@@ -33,7 +33,7 @@ pub(crate) fn name(run: &str) -> RunName {
 
 pub(crate) fn arena(store: &Store, threads: usize) -> Arena {
     let resources = Resources {
-        device: Device::Cpu,
+        place: Device::Cpu.into(),
         cache: 1 << 20,
         times: false,
         threads,

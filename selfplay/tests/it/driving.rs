@@ -22,7 +22,7 @@ fn options(model: &str, games: Games) -> Options {
         worker,
         games,
         handoff_on_shutdown: false,
-        device: Device::Cpu,
+        place: Device::Cpu.into(),
         threads: 2,
         cache: 0,
         times: false,

@@ -106,5 +106,5 @@ pub(crate) fn trained(run: &Run, number: u32) -> Model {
     };
     let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
     run.models().publish(&metadata, Bytes::from(weights.to_bytes())).unwrap();
-    Model::open(run, &id(number), Device::Cpu, config.selfplay.batch).unwrap()
+    Model::open(run, &id(number), &Device::Cpu.into(), config.selfplay.batch).unwrap()
 }

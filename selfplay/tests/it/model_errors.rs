@@ -12,7 +12,7 @@ use crate::handoff::trained;
 
 fn open(run: &store::Run, name: &str) -> Result<Model, ModelError> {
     let id: ModelId = name.parse().unwrap();
-    Model::open(run, &id, Device::Cpu, 8)
+    Model::open(run, &id, &Device::Cpu.into(), 8)
 }
 
 #[test]

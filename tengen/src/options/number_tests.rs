@@ -11,10 +11,15 @@ const TRIED: [&str; 11] = ["-1", "0", "1", "2", "5", "400", "0.25", "NaN", "inf"
 const NUMBERS: &[(&str, &[&str])] = &[
     ("alpha", &["0.25"]),
     ("batch", &["1", "2", "5", "400"]),
+    ("batch-wait", &["0", "1", "2", "5", "400"]),
     ("beta", &["0.25"]),
     ("blocks", &["0", "1", "2", "5"]),
     ("cache-mib", &["0", "1", "2", "5", "400"]),
+    ("client-batch", &["1", "2", "5", "400"]),
+    ("clients", &["1", "2", "5"]),
     ("compact", &["1", "2", "5", "400"]),
+    ("connections", &["1", "2", "5", "400"]),
+    ("credit", &["1", "2", "5", "400"]),
     ("drain-seconds", &["0", "1", "2", "5", "400"]),
     ("draw", &["400"]),
     ("elo0", &["-1", "0", "1", "2", "5", "400", "0.25"]),
@@ -25,14 +30,18 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("every", &["1", "2", "5", "400"]),
     ("filters", &["1", "2", "5", "400"]),
     ("generation", &["1", "2", "5", "400"]),
+    ("inference-deadline", &["1", "2", "5", "400"]),
     ("eval-interval", &["1", "2", "5", "400"]),
+    ("io-threads", &["1", "2", "5"]),
     ("max-games-per-model", &["0", "1", "2", "5", "400"]),
     ("minutes", &["1", "2", "5", "400", "0.25"]),
+    ("model-mib", &["1", "2", "5", "400"]),
     ("models", &["1", "2", "5", "400"]),
     ("pairs", &["1", "2", "5", "400"]),
     ("positions", &["2", "5", "400"]),
     ("bench network positions", &["1", "2", "5", "400"]),
     ("ladders positions", &["1", "2", "5", "400"]),
+    ("queue", &["1", "2", "5", "400"]),
     ("resign", &["-1", "0"]),
     ("searches", &["2", "5", "400"]),
     ("seconds", &["1", "2", "5", "400", "0.25"]),
@@ -47,8 +56,8 @@ const NUMBERS: &[(&str, &[&str])] = &[
 ];
 
 /// Options that are no numbers.
-const WORDS: &str = "about against against-anchors anchor config device engines eval-sgf format from log-format log-level \
-    metrics-addr model name new-model on-shutdown out pair precision prior python q-init run set sgf store times with worker";
+const WORDS: &str = "about against against-anchors anchor client-ca config device engines eval-sgf format from inference inference-ca \
+    inference-cert inference-key inference-token-file listen log-format log-level metrics-addr model name new-model on-shutdown out pair precision prior python q-init run set sgf store times tls-cert tls-key token-file with worker";
 
 /// The numbers that an option takes by the longest name that fits, or `None` for one that is no number.
 fn declared(name: &str) -> Option<&'static [&'static str]> {

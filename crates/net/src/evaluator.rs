@@ -1,0 +1,48 @@
+//! The interface between input planes and whatever computes a network's output.
+
+use crate::NetError;
+
+/// Evaluates input planes: a [`Session`](crate::Session) on a device of this machine, or a network elsewhere.
+///
+/// [`Network`](crate::Network) writes planes, turns policies back and checks the output, so that all networks do this
+/// in one way. Output for a row depends on that row alone, whatever else is in the batch.
+pub trait PlaneEvaluator: Send {
+    /// Rows of planes that [`PlaneEvaluator::evaluate`] reads for so many positions. The rows after those of the positions
+    /// may hold anything; they fill a batch of fixed size.
+    fn rows(&self, positions: usize) -> usize {
+        positions
+    }
+
+    /// Evaluates positions. `planes` holds [`PlaneEvaluator::rows`] of them one after the other, as
+    /// [`Inputs::of_game`](crate::Inputs::of_game) writes them. `policies` receives a probability for each move of each position,
+    /// in the symmetry of the planes; `values` one value for each position, for the side to move.
+    ///
+    /// # Errors
+    /// The device or the server failed.
+    ///
+    /// # Panics
+    /// When the lengths do not fit together.
+    fn evaluate(
+        &mut self,
+        planes: &[u8],
+        positions: usize,
+        policies: &mut [f32],
+        values: &mut [f32],
+    ) -> Result<(), NetError>;
+}
+
+impl<E: PlaneEvaluator + ?Sized> PlaneEvaluator for Box<E> {
+    fn rows(&self, positions: usize) -> usize {
+        (**self).rows(positions)
+    }
+
+    fn evaluate(
+        &mut self,
+        planes: &[u8],
+        positions: usize,
+        policies: &mut [f32],
+        values: &mut [f32],
+    ) -> Result<(), NetError> {
+        (**self).evaluate(planes, positions, policies, values)
+    }
+}

@@ -1,0 +1,147 @@
+//! The handle of the pool: what evaluators of all threads have their batches evaluated with.
+
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use runtime::{InferenceArgs, Stop};
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tonic::transport::Endpoint;
+
+use crate::connection::{Connecting, Grpc, tuned};
+use crate::credentials::Credentials;
+use crate::dispatcher::{Command, Dispatcher, Job};
+use crate::pool::Settings;
+use crate::proto::v1;
+use crate::transport::Transport;
+use crate::{PROTOCOL, RemoteError, Tiers};
+
+/// The patience of a process that is to stop: it has to be done within its drain time.
+const HURRY: Duration = Duration::from_secs(1);
+
+/// The inference servers of a process: connections that all of its threads share. Clones are the same pool.
+#[derive(Clone)]
+pub struct Client(Arc<Shared>);
+
+struct Shared {
+    /// `None` once the last handle is dropped.
+    commands: Option<UnboundedSender<Command>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    largest: Arc<AtomicU32>,
+    tiers: Tiers,
+    stop: Stop,
+}
+
+/// Whose positions a server evaluates first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Priority {
+    /// Those of self-play.
+    Selfplay,
+    /// Those of people and matches, before those of self-play.
+    Interactive,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Client").field(&self.0.tiers).finish()
+    }
+}
+
+impl Client {
+    /// Begins to connect to the servers that the arguments name; `None` where they name none. `client` is the name that
+    /// servers log.
+    ///
+    /// # Errors
+    /// Arguments that cannot be used. Servers that cannot be reached are no error.
+    pub fn open(
+        args: &InferenceArgs,
+        client: &str,
+        priority: Priority,
+        stop: &Stop,
+    ) -> Result<Option<Client>, RemoteError> {
+        let Some(tiers) = args.inference.as_ref().map(|text| text.parse::<Tiers>()).transpose()? else {
+            return Ok(None);
+        };
+        let credentials = Credentials::read(args, &tiers)?;
+        let endpoints = tiers.addresses().map(|address| credentials.endpoint(address).map(tuned));
+        let endpoints: Vec<Endpoint> = endpoints.collect::<Result<_, _>>()?;
+        let priority = match priority {
+            Priority::Selfplay => v1::Priority::Selfplay,
+            Priority::Interactive => v1::Priority::Interactive,
+        };
+        let hello = v1::Hello { protocol: PROTOCOL, client: client.to_owned(), priority: priority.into() };
+        let connect = move |server: usize| -> Connecting {
+            let endpoint = endpoints[server].clone();
+            Box::pin(async move { endpoint.connect().await })
+        };
+        let transport = Grpc::new(connect, hello, credentials.token);
+        let deadline = Duration::from_millis(args.inference_deadline);
+        let settings = Settings { deadline, local: tiers.has_local(), ..Settings::DEFAULT };
+        Client::start(tiers, settings, transport, stop).map(Some)
+    }
+
+    fn start(tiers: Tiers, settings: Settings, transport: impl Transport, stop: &Stop) -> Result<Client, RemoteError> {
+        let (commands, received) = unbounded_channel();
+        let largest = Arc::new(AtomicU32::new(u32::MAX));
+        let servers: Vec<_> = tiers.servers.iter().map(|(tier, address)| (*tier, address.to_string())).collect();
+        // Chance spreads the clients of a server; nothing that is computed depends on it.
+        let seed = RandomState::new().hash_one(0);
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(RemoteError::Thread)?;
+        let seen = Arc::clone(&largest);
+        let work = move || {
+            runtime.block_on(async {
+                Dispatcher::new(&servers, settings, seed, transport, received, seen).run().await;
+            });
+        };
+        let thread = thread::Builder::new().name("inference".to_owned()).spawn(work).map_err(RemoteError::Thread)?;
+        tracing::info!(servers = %tiers, deadline = ?settings.deadline, "positions are evaluated by inference servers");
+        let thread = Mutex::new(Some(thread));
+        Ok(Client(Arc::new(Shared { commands: Some(commands), thread, largest, tiers, stop: stop.clone() })))
+    }
+
+    /// Whether the network of this process evaluates what no server can.
+    pub fn has_local(&self) -> bool {
+        self.0.tiers.has_local()
+    }
+
+    /// The largest batch that every server takes that was heard of.
+    pub(crate) fn largest(&self) -> usize {
+        self.0.largest.load(Ordering::Relaxed).max(1) as usize
+    }
+
+    /// Has a batch evaluated. Its end comes back over [`Job::done`], or never when the pool has ended.
+    pub(crate) fn submit(&self, job: Job) {
+        self.command(Command::Evaluate(job));
+    }
+
+    /// Whether the process is to stop. Then batches no longer wait long for a server.
+    pub(crate) fn is_stopping(&self) -> bool {
+        let stopping = self.0.stop.requested();
+        if stopping {
+            self.command(Command::Patience(HURRY));
+        }
+        stopping
+    }
+
+    fn command(&self, command: Command) {
+        if let Some(commands) = &self.0.commands {
+            // Without a receiver the sender of the job's answer is dropped, which the caller notices.
+            let _ended = commands.send(command);
+        }
+    }
+}
+
+impl Drop for Shared {
+    /// Waits for the thread, which logs what the servers did.
+    fn drop(&mut self) {
+        self.commands = None;
+        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _panicked = thread.join();
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! Clients against servers of the test over real sockets.
+
+use std::fs;
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use go::Size;
+use net::{Inputs, NetError, PlaneEvaluator, Shape};
+use runtime::{InferenceArgs, Stop};
+use tokio::sync::oneshot;
+use tokio_stream::wrappers::TcpListenerStream;
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::transport::Server;
+use tonic::transport::server::Router;
+
+use crate::proto::v1::evaluation_server::EvaluationServer;
+use crate::test_server::{CREDIT, Control, MOVES, TestEvaluation, output};
+use crate::{Client, ModelKey, OpenLocal, Priority, RemoteSession, ServerIdentity, Token, server_tls};
+
+/// Where a server listens.
+#[derive(Clone, Debug)]
+enum Place {
+    Tcp(SocketAddr),
+    Unix(PathBuf),
+}
+
+/// A server on a thread of its own. Dropping it is like killing a process: its connections are reset.
+struct Running {
+    place: Place,
+    control: Arc<Control>,
+    handle: tokio::runtime::Handle,
+    end: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    fn start(place: Place, control: Control, identity: Option<&ServerIdentity>) -> Running {
+        let control = Arc::new(control);
+        let mut server = Server::builder();
+        if let Some(identity) = identity {
+            server = server.tls_config(server_tls(identity, Some(&identity.cert)).unwrap()).unwrap();
+        }
+        let router = server.add_service(EvaluationServer::new(TestEvaluation(Arc::clone(&control))));
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let handle = runtime.handle().clone();
+        let (end, ended) = oneshot::channel();
+        let (ready, is_ready) = std::sync::mpsc::channel();
+        let listens = place.clone();
+        let thread = std::thread::spawn(move || {
+            runtime.block_on(async {
+                tokio::select! {
+                    () = serve(router, &listens, ready) => {}
+                    _ = ended => {}
+                }
+            });
+            // Tasks and their connections end here.
+            drop(runtime);
+        });
+        is_ready.recv().expect("it listens");
+        Running { place, control, handle, end: Some(end), thread: Some(thread) }
+    }
+
+    fn on_tcp() -> Running {
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        Running::start(Place::Tcp(address), Control::default(), None)
+    }
+
+    fn url(&self) -> String {
+        match &self.place {
+            Place::Tcp(address) => format!("http://{address}"),
+            Place::Unix(path) => format!("unix://{}", path.display()),
+        }
+    }
+
+    fn evaluated(&self) -> u64 {
+        self.control.evaluated.load(Ordering::Relaxed)
+    }
+
+    /// Stops everything that the server does until the sender is dropped, as SIGSTOP does.
+    fn freeze(&self) -> std::sync::mpsc::Sender<()> {
+        let (release, released) = std::sync::mpsc::channel::<()>();
+        self.handle.spawn(async move {
+            let _released = released.recv();
+        });
+        release
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        self.thread.take().expect("it is joined once").join().expect("the server does not panic");
+    }
+}
+
+async fn serve(router: Router, place: &Place, ready: std::sync::mpsc::Sender<()>) {
+    match place {
+        Place::Tcp(address) => {
+            let listener = tokio::net::TcpListener::bind(address).await.unwrap();
+            ready.send(()).unwrap();
+            router.serve_with_incoming(TcpListenerStream::new(listener)).await.unwrap();
+        }
+        Place::Unix(path) => {
+            let listener = tokio::net::UnixListener::bind(path).unwrap();
+            ready.send(()).unwrap();
+            router.serve_with_incoming(UnixListenerStream::new(listener)).await.unwrap();
+        }
+    }
+}
+
+/// Arguments with these servers and nothing else.
+fn args(servers: &str) -> InferenceArgs {
+    InferenceArgs {
+        inference: Some(servers.to_owned()),
+        inference_deadline: 250,
+        inference_ca: None,
+        inference_cert: None,
+        inference_key: None,
+        inference_token_file: None,
+    }
+}
+
+fn shape() -> Shape {
+    Shape::plain(Size::new(2).unwrap())
+}
+
+/// A session on these servers.
+fn session(args: &InferenceArgs, stop: &Stop) -> RemoteSession {
+    let client = Client::open(args, "test", Priority::Selfplay, stop).unwrap().expect("servers are named");
+    let model = ModelKey { run: "v1".parse().unwrap(), number: 1, digest: None };
+    let open: OpenLocal = Arc::new(|| Ok(Box::new(Here) as Box<dyn PlaneEvaluator>));
+    RemoteSession::new(&client, &model, shape(), open)
+}
+
+/// The network of the process: computes what servers compute, and says by a value of 2 that it did.
+struct Here;
+
+impl PlaneEvaluator for Here {
+    fn rows(&self, positions: usize) -> usize {
+        positions.next_multiple_of(8)
+    }
+
+    fn evaluate(
+        &mut self,
+        planes: &[u8],
+        positions: usize,
+        policies: &mut [f32],
+        values: &mut [f32],
+    ) -> Result<(), NetError> {
+        assert_eq!(planes.len(), self.rows(positions) * Inputs::History.len(shape().size), "whole batches");
+        policies.copy_from_slice(&expected(&planes[..positions * Inputs::History.len(shape().size)], positions)[0]);
+        values.fill(2.0);
+        Ok(())
+    }
+}
+
+/// Planes of positions that differ.
+fn planes(seed: usize, positions: usize) -> Vec<u8> {
+    let len = Inputs::History.len(shape().size);
+    // The last plane is constant.
+    let point =
+        |nth: usize| u8::from((nth * nth + 7 * seed).is_multiple_of(3) && nth % len < len - shape().size.area());
+    (0..positions * len).map(point).collect()
+}
+
+fn expected(planes: &[u8], positions: usize) -> [Vec<f32>; 2] {
+    let (mut bits, mut scalars) = (Vec::new(), Vec::new());
+    Inputs::History.packing(shape().size).pack(planes, &mut bits, &mut scalars);
+    output(&bits, positions)
+}
+
+/// Evaluates a batch; answers whether the process itself did.
+fn evaluate(session: &mut RemoteSession, seed: usize, positions: usize) -> Result<bool, String> {
+    let planes = planes(seed, positions);
+    let (mut policies, mut values) = (vec![0.0; positions * MOVES], vec![0.0; positions]);
+    session.evaluate(&planes, positions, &mut policies, &mut values).map_err(|error| error.to_string())?;
+    let expected = expected(&planes, positions);
+    assert_eq!(policies, expected[0]);
+    let is_local = values[0] == 2.0;
+    assert!(is_local || values == expected[1]);
+    Ok(is_local)
+}
+
+#[test]
+fn batches_are_evaluated_over_tcp_in_parts_that_the_server_takes() {
+    let server = Running::on_tcp();
+    let mut session = session(&args(&server.url()), &Stop::never());
+    // The first batch is submitted before the server has said what it takes.
+    assert_eq!(evaluate(&mut session, 1, 2 * CREDIT as usize), Ok(false));
+    for positions in [1, 7, CREDIT as usize] {
+        assert_eq!(evaluate(&mut session, positions, positions), Ok(false));
+    }
+    let before = server.evaluated();
+    assert_eq!(evaluate(&mut session, 1, 3 * CREDIT as usize + 1), Ok(false));
+    assert_eq!(server.evaluated() - before, 4);
+}
+
+#[test]
+fn batches_are_evaluated_over_a_unix_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Running::start(Place::Unix(folder.path().join("socket")), Control::default(), None);
+    let mut session = session(&args(&server.url()), &Stop::never());
+    assert_eq!(evaluate(&mut session, 1, 9), Ok(false));
+}
+
+/// A certificate for localhost that is its own authority.
+fn certificate(folder: &Path) -> ServerIdentity {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let [cert, key] = ["cert.pem", "key.pem"].map(|name| folder.join(name));
+    fs::write(&cert, made.cert.pem()).unwrap();
+    fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    ServerIdentity { cert, key }
+}
+
+#[test]
+fn certificates_and_tokens_are_shown_and_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let identity = certificate(folder.path());
+    let [token, wrong] = ["token", "wrong"].map(|name| folder.path().join(name));
+    fs::write(&token, "a-secret-of-20-chars").unwrap();
+    fs::write(&wrong, "another-secret-of-25-char").unwrap();
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let control = Control { token: Some(Token::read(&token).unwrap()), ..Control::default() };
+    let _server = Running::start(Place::Tcp(address), control, Some(&identity));
+    let good = InferenceArgs {
+        inference_ca: Some(identity.cert.clone()),
+        inference_cert: Some(identity.cert.clone()),
+        inference_key: Some(identity.key),
+        inference_token_file: Some(token),
+        ..args(&format!("https://localhost:{}", address.port()))
+    };
+    assert_eq!(evaluate(&mut session(&good, &Stop::never()), 1, 9), Ok(false));
+    // A process that is to stop waits a second for servers, and not five minutes.
+    let stop = Stop::never();
+    stop.request();
+    let refused = |args: InferenceArgs| evaluate(&mut session(&args, &stop), 1, 9).unwrap_err();
+    let error = refused(InferenceArgs { inference_token_file: Some(wrong), ..good.clone() });
+    assert!(error.contains("no inference server answered") && error.contains("the token is wrong"), "{error}");
+    let other = tempfile::tempdir().unwrap();
+    let error = refused(InferenceArgs { inference_ca: Some(certificate(other.path()).cert), ..good.clone() });
+    assert!(error.contains("certificate"), "{error}");
+    let error = refused(InferenceArgs { inference_cert: None, inference_key: None, ..good });
+    assert!(error.contains("no inference server answered"), "{error}");
+}
+
+#[test]
+fn answers_of_a_wrong_length_are_refused_and_another_server_answers() {
+    let [first, second] = [Running::on_tcp(), Running::on_tcp()];
+    first.control.is_short.store(true, Ordering::Relaxed);
+    let mut session = session(&args(&format!("{};{}", first.url(), second.url())), &Stop::never());
+    assert_eq!(evaluate(&mut session, 1, 9), Ok(false));
+    assert_eq!([&first, &second].map(Running::evaluated), [1, 1]);
+}
+
+/// Evaluates until a condition holds; answers for how long, and the longest time that a batch took.
+fn evaluate_until(session: &mut RemoteSession, mut holds: impl FnMut(bool) -> bool) -> [Duration; 2] {
+    let (began, mut longest) = (Instant::now(), Duration::ZERO);
+    for seed in 0.. {
+        let submitted = Instant::now();
+        let is_local = evaluate(session, seed, 9).unwrap();
+        longest = longest.max(submitted.elapsed());
+        if holds(is_local) {
+            break;
+        }
+    }
+    [began.elapsed(), longest]
+}
+
+/// Prints a measurement past the test runner, which captures what tests print.
+fn print(what: &str, [time, longest]: [Duration; 2]) {
+    let line = format!("MEASURED: {what}: after {time:.1?}, longest batch {longest:.1?}\n");
+    std::io::stderr().write_all(line.as_bytes()).unwrap();
+}
+
+#[test]
+fn batches_of_a_dead_server_are_evaluated_by_another_and_traffic_returns() {
+    let [first, second] = [Running::on_tcp(), Running::on_tcp()];
+    let mut session = session(&args(&format!("{};{}", first.url(), second.url())), &Stop::never());
+    evaluate_until(&mut session, |_| first.evaluated() > 100);
+    let place = first.place.clone();
+    drop(first);
+    let stall = evaluate_until(&mut session, |_| second.evaluated() > 100);
+    print("first of two servers dies; 100 batches of the second", stall);
+    let first = Running::start(place, Control::default(), None);
+    let back = evaluate_until(&mut session, |_| first.evaluated() > 0);
+    print("first server is back; its first batch", back);
+}
+
+#[test]
+fn batches_of_a_frozen_server_are_evaluated_by_another_after_the_deadline() {
+    let [first, second] = [Running::on_tcp(), Running::on_tcp()];
+    let mut session = session(&args(&format!("{};{}", first.url(), second.url())), &Stop::never());
+    evaluate_until(&mut session, |_| first.evaluated() > 100);
+    let frozen = first.freeze();
+    let stall = evaluate_until(&mut session, |_| second.evaluated() > 100);
+    print("first of two servers freezes; 100 batches of the second", stall);
+    // After the test of the connection has failed, too.
+    evaluate_until(&mut session, |_| second.evaluated() > 5000);
+    drop(frozen);
+    let before = first.evaluated();
+    let back = evaluate_until(&mut session, |_| first.evaluated() > before + 10);
+    print("frozen server goes on; ten of its batches", back);
+}
+
+#[test]
+fn the_process_evaluates_while_no_server_is_up() {
+    let server = Running::on_tcp();
+    let mut session = session(&args(&format!("{};local", server.url())), &Stop::never());
+    evaluate_until(&mut session, |is_local| !is_local);
+    let place = server.place.clone();
+    drop(server);
+    evaluate_until(&mut session, |is_local| is_local);
+    assert_eq!(evaluate(&mut session, 1, 9), Ok(true));
+    let _server = Running::start(place, Control::default(), None);
+    evaluate_until(&mut session, |is_local| !is_local);
+}
+
+#[test]
+fn threads_share_the_connection_of_a_client() {
+    let server = Running::on_tcp();
+    let stop = Stop::never();
+    let client = Client::open(&args(&server.url()), "test", Priority::Interactive, &stop).unwrap().unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let client = &client;
+            scope.spawn(move || {
+                let model = ModelKey { run: "v1".parse().unwrap(), number: 1 + thread, digest: None };
+                let open: OpenLocal = Arc::new(|| panic!("no local tier"));
+                let mut session = RemoteSession::new(client, &model, shape(), open);
+                for seed in 0..200 {
+                    assert_eq!(evaluate(&mut session, seed + thread as usize, 1 + seed % 20), Ok(false));
+                }
+            });
+        }
+    });
+    assert_eq!(server.evaluated(), 800);
+}

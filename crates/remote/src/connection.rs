@@ -1,0 +1,156 @@
+//! A connection to a server: one bidirectional stream of gRPC.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_stream::StreamExt;
+use tokio_stream::wrappers::UnboundedReceiverStream;
+use tonic::transport::{self, Channel, Endpoint};
+use tonic::{Request, Status};
+
+use crate::pool::{Connection, Event, Reply};
+use crate::proto::v1::evaluation_client::EvaluationClient;
+use crate::proto::v1::{self, client_message, server_message};
+use crate::transport::{Incoming, Link, Transport};
+use crate::{Answer, Batch, Output, PROTOCOL, Refusal, Token};
+
+/// Flow-control windows: what a server may send before the client has read it. More than the answers to a usual credit.
+const WINDOW: u32 = 8 << 20;
+/// The largest message that is taken.
+const MESSAGE: usize = 64 << 20;
+/// A connection that was silent for this time is tested …
+const TEST: Duration = Duration::from_millis(250);
+/// … and fails when the test is not answered in this time.
+const TEST_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// A connection that is being made.
+pub(crate) type Connecting = Pin<Box<dyn Future<Output = Result<Channel, transport::Error>> + Send>>;
+
+/// Connections over gRPC.
+pub(crate) struct Grpc<C> {
+    connect: C,
+    hello: v1::Hello,
+    token: Option<Token>,
+}
+
+impl<C: FnMut(usize) -> Connecting + Send + 'static> Grpc<C> {
+    /// Connections that `connect` makes to the server of a number.
+    pub(crate) fn new(connect: C, hello: v1::Hello, token: Option<Token>) -> Grpc<C> {
+        Grpc { connect, hello, token }
+    }
+}
+
+/// An endpoint whose connections are fast, and fail soon when they are dead.
+pub(crate) fn tuned(endpoint: Endpoint) -> Endpoint {
+    endpoint
+        .tcp_nodelay(true)
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
+        .http2_keep_alive_interval(TEST)
+        .keep_alive_timeout(TEST_TIMEOUT)
+        .keep_alive_while_idle(true)
+}
+
+impl<C: FnMut(usize) -> Connecting + Send + 'static> Transport for Grpc<C> {
+    fn connect(&mut self, connection: Connection, incoming: UnboundedSender<Incoming>) -> Link {
+        let connecting = (self.connect)(connection.server);
+        let request = Greeting { hello: self.hello.clone(), token: self.token.clone() };
+        let (sender, batches) = unbounded_channel();
+        let task = tokio::spawn(async move {
+            let ended = converse(connecting, request, batches, connection, &incoming).await;
+            let note = ended.err().unwrap_or_else(|| "the server has ended the stream".to_owned());
+            // Without a dispatcher the process ends.
+            let _ended = incoming.send(Incoming { connection, event: Event::Gone, output: None, note });
+        });
+        Link::new(sender, task.abort_handle())
+    }
+}
+
+/// How a stream begins.
+struct Greeting {
+    hello: v1::Hello,
+    token: Option<Token>,
+}
+
+impl Greeting {
+    /// The call: the greeting, and then the batches.
+    fn request(
+        self,
+        batches: UnboundedReceiver<Batch>,
+    ) -> Request<impl tokio_stream::Stream<Item = v1::ClientMessage>> {
+        let message = |message| v1::ClientMessage { message: Some(message) };
+        let hello = message(client_message::Message::Hello(self.hello));
+        let batches = UnboundedReceiverStream::new(batches)
+            .map(move |batch| message(client_message::Message::Batch(batch.into())));
+        let mut request = Request::new(tokio_stream::once(hello).chain(batches));
+        if let Some(token) = &self.token {
+            token.add_to(request.metadata_mut());
+        }
+        request
+    }
+}
+
+/// Connects, greets, sends batches and passes on what comes back, until the stream ends.
+async fn converse(
+    connecting: Connecting,
+    greeting: Greeting,
+    batches: UnboundedReceiver<Batch>,
+    connection: Connection,
+    incoming: &UnboundedSender<Incoming>,
+) -> Result<(), String> {
+    let channel = connecting.await.map_err(|error| chain(&error))?;
+    let mut client =
+        EvaluationClient::new(channel).max_decoding_message_size(MESSAGE).max_encoding_message_size(MESSAGE);
+    let answers = client.evaluate(greeting.request(batches)).await;
+    let mut answers = answers.map_err(|status| said(&status))?.into_inner();
+    while let Some(message) = answers.message().await.map_err(|status| said(&status))? {
+        let (event, output, note) = read(message)?;
+        if incoming.send(Incoming { connection, event, output, note }).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A message of the server.
+fn read(message: v1::ServerMessage) -> Result<(Event, Option<Output>, String), String> {
+    Ok(match message.message.ok_or("it sent a message of an unknown kind")? {
+        server_message::Message::Welcome(v1::Welcome { protocol, server, credit, max_positions }) => {
+            if protocol != PROTOCOL {
+                return Err(format!("it speaks version {protocol} of the protocol, expected {PROTOCOL}"));
+            }
+            (Event::Welcome { credit, most: max_positions }, None, server)
+        }
+        server_message::Message::Credit(v1::Credit { credit }) => (Event::Credit { credit }, None, String::new()),
+        server_message::Message::Answer(answer) => {
+            let Answer { id: attempt, result } = Answer::read(answer).map_err(|error| error.to_string())?;
+            match result {
+                Ok(output) => (Event::Answer { attempt, reply: Reply::Evaluated }, Some(output), String::new()),
+                Err(refusal) => (Event::Answer { attempt, reply: reply(refusal) }, None, String::new()),
+            }
+        }
+    })
+}
+
+fn reply(Refusal { status, retry_after, message: reason }: Refusal) -> Reply {
+    match status {
+        v1::Status::ResourceExhausted => Reply::Exhausted { retry_after },
+        v1::Status::DeadlineExceeded => Reply::Expired,
+        v1::Status::Unavailable => Reply::Draining,
+        v1::Status::Invalid => Reply::Invalid { reason },
+        v1::Status::NotFound | v1::Status::Internal | v1::Status::Ok => Reply::Refused { reason },
+    }
+}
+
+/// What a status says.
+fn said(status: &Status) -> String {
+    format!("{:?}: {}", status.code(), status.message())
+}
+
+/// An error and its causes.
+fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}

@@ -1,0 +1,43 @@
+//! Networks on other machines: the protocol of the inference server, and its client.
+//!
+//! [`proto`] has the messages of both services. [`Batch`] and [`Answer`] are what they mean, checked: whatever comes over a
+//! wire is refused with a reason, and never trusted. [`server_tls`], [`client_tls`] and [`Token`] are who may talk to whom.
+//!
+//! [`Client`] is the pool of a process: connections to all servers, shared by its threads. A [`RemoteSession`] evaluates the
+//! batches of one thread and one model with it, as a [`net::Session`] does on a device.
+
+mod address;
+mod answer;
+mod batch;
+mod client;
+#[cfg(test)]
+mod client_tests;
+mod connection;
+mod credentials;
+mod dispatcher;
+mod encoding;
+mod error;
+mod model_key;
+mod pool;
+pub mod proto;
+mod report;
+mod security;
+mod session;
+#[cfg(test)]
+mod test_server;
+mod transport;
+
+pub use address::{Address, AddressError, Tiers};
+pub use answer::{Answer, AnswerError, Output, Refusal};
+pub use batch::{Batch, BatchError};
+pub use client::{Client, Priority};
+pub use encoding::{Encoding, LengthError};
+pub use error::RemoteError;
+pub use model_key::{Digest, ModelKey, ModelKeyError};
+pub use security::{SecurityError, ServerIdentity, Token, client_tls, server_tls};
+pub use session::{OpenLocal, RemoteSession};
+
+/// Version of the protocol.
+pub const PROTOCOL: u32 = 1;
+/// Address that `inference` listens on, and clients ask, unless told otherwise.
+pub const DEFAULT_PORT: u16 = 9470;

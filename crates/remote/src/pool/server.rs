@@ -1,0 +1,191 @@
+//! A server of the list.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use rand::{Rng, RngExt};
+
+use super::backoff;
+use super::event::{Connection, State, Time};
+use super::latency::Latency;
+use super::settings::Settings;
+
+/// What the pool knows of a server.
+#[derive(Clone, Debug)]
+pub(crate) struct Server {
+    pub(crate) tier: usize,
+    pub(crate) state: State,
+    pub(crate) counts: Counts,
+    /// Counts its connections.
+    pub(super) generation: u64,
+    /// Whether it was ever up or failed. Until then lower tiers wait for it.
+    pub(super) known: bool,
+    pub(super) latency: Latency,
+    /// Positions that were sent over the connection and are not answered.
+    pub(super) outstanding: u32,
+    credit: u32,
+    /// Positions that may be in a batch.
+    most: u32,
+    /// The models of which it has answered a batch over this connection.
+    warm: BTreeSet<u64>,
+    /// Positions that may be outstanding beside the credit. It doubles with each answer, so that a server that comes back is
+    /// not met with everything at once.
+    window: u32,
+    /// It had no room, and is not asked before.
+    busy: Time,
+    /// When the last message came.
+    heard: Time,
+    /// Connections that failed in a row.
+    failures: u32,
+}
+
+/// What happened to the batches of a server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Answers that were those of their batches.
+    pub(crate) answered: u64,
+    /// Batches that were sent elsewhere after they were sent to this server.
+    pub(crate) resent: u64,
+    /// Answers to batches that were done, or to none.
+    pub(crate) late: u64,
+}
+
+impl Server {
+    pub(super) fn new(tier: usize) -> Server {
+        Server {
+            tier,
+            state: State::Down { until: Time::ZERO },
+            counts: Counts::default(),
+            generation: 0,
+            known: false,
+            latency: Latency::default(),
+            outstanding: 0,
+            credit: 0,
+            most: u32::MAX,
+            warm: BTreeSet::new(),
+            window: 0,
+            busy: Time::ZERO,
+            heard: Time::ZERO,
+            failures: 0,
+        }
+    }
+
+    /// Positions that were sent and not answered.
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.outstanding
+    }
+
+    /// Positions that may be outstanding; 0 before the first connection.
+    pub(crate) fn credit(&self) -> u32 {
+        self.credit
+    }
+
+    /// Positions that may be in a batch; no limit before the first connection.
+    pub(crate) fn most(&self) -> u32 {
+        self.most
+    }
+
+    pub(super) fn connection(&self, server: usize) -> Connection {
+        Connection { server, generation: self.generation }
+    }
+
+    /// Begins a connection.
+    pub(super) fn probe(&mut self, now: Time, settings: &Settings) {
+        self.generation += 1;
+        self.warm.clear();
+        self.state = State::Probing { until: now + settings.connect };
+    }
+
+    /// It answers again. The first connection to a server counts at once; on others it has to settle.
+    pub(super) fn rise(&mut self, now: Time, settings: &Settings, random: &mut impl Rng) {
+        let settle = settings.settle + (settings.settle / 4).mul_f64(random.random());
+        let settled = if self.known { now + settle } else { now };
+        self.known = true;
+        self.window = 0;
+        self.busy = Time::ZERO;
+        self.state = State::Up { since: now, settled };
+    }
+
+    /// The connection is gone.
+    pub(super) fn fall(&mut self, now: Time, settings: &Settings, random: &mut impl Rng) {
+        let lasted = match self.state {
+            State::Up { since, .. } => now.saturating_sub(since),
+            _ => Duration::ZERO,
+        };
+        if lasted >= settings.settle {
+            self.failures = 0;
+        }
+        let pause = backoff::pause(settings.backoff, self.failures, random);
+        self.state = State::Down { until: now + pause };
+        self.failures = self.failures.saturating_add(1);
+        self.known = true;
+        self.outstanding = 0;
+    }
+
+    /// A message came.
+    pub(super) fn hear(&mut self, now: Time) {
+        self.heard = now;
+    }
+
+    /// Whether no message came for half of the deadline.
+    pub(super) fn is_silent(&self, now: Time, settings: &Settings) -> bool {
+        now.saturating_sub(self.heard) >= settings.deadline / 2
+    }
+
+    pub(super) fn set_credit(&mut self, credit: u32) {
+        self.credit = credit;
+    }
+
+    pub(super) fn set_most(&mut self, most: u32) {
+        self.most = most.max(1);
+    }
+
+    /// Whether it has answered a batch of this model, so that it need not load it.
+    pub(super) fn is_warm(&self, model: u64) -> bool {
+        self.warm.contains(&model)
+    }
+
+    /// It has evaluated a batch, and took so long.
+    pub(super) fn evaluated(&mut self, model: u64, positions: u32, took: Duration) {
+        if !self.warm.insert(model) {
+            self.latency.note(took);
+        }
+        self.window = self.window.max(positions).saturating_mul(2).min(self.credit.max(positions));
+    }
+
+    /// It had no room.
+    pub(super) fn rest(&mut self, now: Time, retry_after: Option<Duration>, settings: &Settings) {
+        self.busy = now + retry_after.unwrap_or(settings.busy).min(settings.longest_busy);
+        self.window /= 2;
+    }
+
+    /// Whether it is up, and settled if `and_settled`.
+    pub(super) fn is_up(&self, now: Time, and_settled: bool) -> bool {
+        matches!(self.state, State::Up { settled, .. } if !and_settled || settled <= now)
+    }
+
+    /// Whether a batch may be sent. One that is larger than the credit may be sent alone.
+    pub(super) fn has_room(&self, now: Time, positions: u32) -> bool {
+        let fits = self.outstanding.saturating_add(positions) <= self.credit.min(self.window);
+        self.busy <= now && self.credit > 0 && (self.outstanding == 0 || fits)
+    }
+
+    /// Its share of work, as a fraction: outstanding positions with this batch, and credit.
+    pub(super) fn load(&self, positions: u32) -> [u64; 2] {
+        [u64::from(self.outstanding) + u64::from(positions), u64::from(self.credit)]
+    }
+
+    /// When its state ends by itself.
+    pub(super) fn ends(&self) -> Option<Time> {
+        match self.state {
+            State::Down { until } | State::Probing { until } => Some(until),
+            State::Up { .. } | State::Suspect { .. } => None,
+        }
+    }
+
+    /// When batches that wait may find it settled, or with room again.
+    pub(super) fn opens(&self, now: Time) -> Option<Time> {
+        let State::Up { settled, .. } = self.state else { return None };
+        [settled, self.busy].into_iter().filter(|&time| time > now).min()
+    }
+}

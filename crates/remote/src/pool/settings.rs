@@ -1,0 +1,50 @@
+//! The times of a pool.
+
+use std::time::Duration;
+
+/// Times and limits of a pool.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    /// A batch is overdue after this time, and goes to another server as well. Servers that are slower have longer.
+    pub(crate) deadline: Duration,
+    /// The same for the first batches of a model on a connection: the server may have to load the model.
+    pub(crate) cold: Duration,
+    /// Time for a connection and its greeting.
+    pub(crate) connect: Duration,
+    /// The first and the longest pause before a connection is tried again.
+    pub(crate) backoff: [Duration; 2],
+    /// A server that comes back is used beside others after it was up for this time, and up to a quarter more.
+    pub(crate) settle: Duration,
+    /// Pause after a server had no room and gave no hint.
+    pub(crate) busy: Duration,
+    /// The longest hint that is honoured.
+    pub(crate) longest_busy: Duration,
+    /// Pause after every server that is up has refused a batch.
+    pub(crate) refused: Duration,
+    /// How often a batch is offered to all servers that refuse it.
+    pub(crate) rounds: u32,
+    /// A connection is closed when a batch was not answered for this time.
+    pub(crate) give_up: Duration,
+    /// A batch fails when no server took it for this time.
+    pub(crate) patience: Duration,
+    /// Whether the caller can evaluate batches where no server can.
+    pub(crate) local: bool,
+}
+
+impl Settings {
+    /// The longest pause and the time to settle add up to less than 2 s: so long a server that is back is without traffic.
+    pub(crate) const DEFAULT: Settings = Settings {
+        deadline: Duration::from_millis(250),
+        cold: Duration::from_secs(10),
+        connect: Duration::from_secs(1),
+        backoff: [Duration::from_millis(100), Duration::from_millis(700)],
+        settle: Duration::from_secs(1),
+        busy: Duration::from_millis(10),
+        longest_busy: Duration::from_secs(5),
+        refused: Duration::from_secs(1),
+        rounds: 3,
+        give_up: Duration::from_secs(60),
+        patience: Duration::from_secs(300),
+        local: false,
+    };
+}

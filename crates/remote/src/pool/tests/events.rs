@@ -1,0 +1,160 @@
+//! Answers, credits, refusals.
+
+use super::{CREDIT, MS, SETTINGS, World};
+use crate::pool::{Counts, Event, Failure, Outcome, Reply};
+
+#[test]
+fn batches_go_to_the_server_with_the_fewest_outstanding_positions_per_credit() {
+    let mut world = World::up(&[0, 0], SETTINGS);
+    // Wide windows first.
+    world.rounds(40);
+    let small = world.open[1].expect("it is up").0;
+    world.handle(small, Event::Credit { credit: CREDIT / 4 });
+    let batches: Vec<u64> = (0..40).map(|_| world.submit(8)).collect();
+    let first = batches.iter().filter(|&&batch| world.at(batch) == [0]).count();
+    assert_eq!(first, 32, "four of five go to the server with four times the credit");
+    assert_eq!([0, 1].map(|server| world.pool.servers()[server].outstanding()), [256, 64]);
+}
+
+#[test]
+fn chance_decides_between_servers_that_are_equal() {
+    let mut world = World::up(&[0, 0], SETTINGS);
+    let first = (0..200).filter(|_| world.round() == 0).count();
+    assert!((60..140).contains(&first), "{first} of 200");
+}
+
+#[test]
+fn batches_beyond_the_credit_wait_for_answers() {
+    let mut world = World::up(&[0], SETTINGS);
+    while world.pool.servers()[0].counts.answered < 10 {
+        world.round();
+    }
+    let batches: Vec<u64> = (0..30).map(|_| world.submit(100)).collect();
+    assert_eq!(world.sent.len(), 10, "the credit is 1000");
+    world.evaluate(0, batches[3]);
+    assert_eq!(world.at(batches[10]), [0]);
+    let connection = world.open[0].expect("it is up").0;
+    world.handle(connection, Event::Credit { credit: 500 });
+    (0..5).for_each(|nth| world.evaluate(0, [0, 1, 2, 4, 5].map(|nth| batches[nth])[nth]));
+    assert_eq!(world.sent.len(), 5, "a smaller credit holds for what is sent afterwards");
+    world.evaluate(0, batches[6]);
+    assert_eq!(world.sent.len(), 5);
+}
+
+#[test]
+fn a_server_begins_with_one_batch_and_doubles() {
+    let mut world = World::up(&[0], SETTINGS);
+    let batches: Vec<u64> = (0..20).map(|_| world.submit(10)).collect();
+    let mut outstanding = vec![world.sent.len()];
+    for &batch in &batches[..5] {
+        world.evaluate(0, batch);
+        outstanding.push(world.sent.len());
+    }
+    assert_eq!(outstanding, [1, 2, 4, 8, 16, 15]);
+}
+
+#[test]
+fn an_exhausted_server_is_left_alone_for_as_long_as_it_asks() {
+    let mut world = World::up(&[0], SETTINGS);
+    let batch = world.submit(8);
+    world.reply(0, batch, Reply::Exhausted { retry_after: Some(70 * MS) });
+    world.pass(69 * MS);
+    assert!(world.sent.is_empty());
+    world.pass(MS);
+    assert_eq!(world.at(batch), [0]);
+    world.reply(0, batch, Reply::Exhausted { retry_after: None });
+    world.pass(10 * MS);
+    assert_eq!(world.at(batch), [0]);
+    world.evaluate(0, batch);
+    assert_eq!(world.done[&batch], Outcome::Answered);
+}
+
+#[test]
+fn an_exhausted_server_is_no_reason_for_a_lower_tier() {
+    let mut world = World::up(&[0, 0, 1], SETTINGS);
+    let batch = world.submit(8);
+    let first = world.at(batch)[0];
+    world.reply(first, batch, Reply::Exhausted { retry_after: Some(70 * MS) });
+    let second = world.at(batch)[0];
+    assert_eq!(first + second, 1, "the other server of the tier");
+    world.reply(second, batch, Reply::Exhausted { retry_after: Some(70 * MS) });
+    assert!(world.sent.is_empty());
+    world.pass(70 * MS);
+    assert!(world.at(batch)[0] < 2);
+}
+
+#[test]
+fn a_batch_that_one_server_refuses_goes_to_another() {
+    let mut world = World::up(&[0, 1], SETTINGS);
+    let batch = world.submit(8);
+    world.reply(0, batch, Reply::Refused { reason: "no such model".to_owned() });
+    assert_eq!(world.at(batch), [1]);
+    world.evaluate(1, batch);
+    assert_eq!(world.done[&batch], Outcome::Answered);
+    let other = world.submit(8);
+    assert_eq!(world.at(other), [0], "another batch is offered to it");
+}
+
+#[test]
+fn a_batch_that_all_servers_refuse_fails_after_three_rounds() {
+    let mut world = World::up(&[0, 0], SETTINGS);
+    let batch = world.submit(8);
+    let mut refusals = 0;
+    while !world.done.contains_key(&batch) {
+        let servers = world.at(batch);
+        for &server in &servers {
+            refusals += 1;
+            world.reply(server, batch, Reply::Refused { reason: format!("{server} has no such model") });
+        }
+        if servers.is_empty() {
+            world.pass(1000 * MS);
+        }
+    }
+    assert_eq!((refusals, world.now), (6, 2000 * MS));
+    let Outcome::Failed(Failure::Refused { server, reason }) = &world.done[&batch] else { panic!("{:?}", world.done) };
+    assert_eq!(reason, &format!("{server} has no such model"));
+}
+
+#[test]
+fn an_invalid_batch_fails_at_once() {
+    let mut world = World::up(&[0, 0], SETTINGS);
+    let batch = world.submit(8);
+    let server = world.at(batch)[0];
+    world.reply(server, batch, Reply::Invalid { reason: "7 planes".to_owned() });
+    assert_eq!(world.done[&batch], Outcome::Failed(Failure::Invalid { server, reason: "7 planes".to_owned() }));
+}
+
+#[test]
+fn a_batch_larger_than_the_credit_is_sent_alone() {
+    let mut world = World::up(&[0], SETTINGS);
+    let batches = [world.submit(2 * CREDIT), world.submit(1)];
+    assert_eq!(batches.map(|batch| world.at(batch)), [vec![0], vec![]]);
+    world.evaluate(0, batches[0]);
+    assert_eq!(world.at(batches[1]), [0]);
+}
+
+#[test]
+fn a_batch_larger_than_a_server_takes_fails_at_once() {
+    let mut world = World::up(&[0, 1], SETTINGS);
+    let batch = world.submit(2 * CREDIT + 1);
+    assert_eq!(world.done[&batch], Outcome::Failed(Failure::TooLarge { most: 2 * CREDIT }));
+}
+
+#[test]
+fn answers_to_unknown_attempts_and_of_earlier_connections_are_dropped() {
+    let mut world = World::up(&[0], SETTINGS);
+    let batch = world.submit(8);
+    let (connection, _) = world.open[0].expect("it is up");
+    world.handle(connection, Event::Answer { attempt: 77, reply: Reply::Evaluated });
+    assert_eq!(world.pool.servers()[0].counts, Counts { late: 1, ..Counts::default() });
+    let earlier = world.sent[0].attempt;
+    world.cut(0);
+    world.pass(100 * MS);
+    world.welcome(0);
+    assert_eq!(world.at(batch), [0]);
+    world.handle(connection, Event::Answer { attempt: earlier, reply: Reply::Evaluated });
+    world.handle(connection, Event::Gone);
+    assert!(world.done.is_empty() && world.at(batch) == [0]);
+    world.evaluate(0, batch);
+    assert_eq!(world.pool.servers()[0].counts, Counts { answered: 1, resent: 1, late: 1 });
+}

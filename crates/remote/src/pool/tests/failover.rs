@@ -1,0 +1,296 @@
+//! Servers die, hang, drain and come back.
+
+use std::time::Duration;
+
+use super::{MS, SETTINGS, World};
+use crate::pool::{Failure, Outcome, Reply, Settings, State};
+
+const LOCAL: fn() -> Settings = || Settings { local: true, ..SETTINGS };
+
+/// Lets the servers of a list refuse their connections for so long.
+fn refuse(world: &mut World, servers: &[usize], time: Duration) {
+    let end = world.now + time;
+    while world.now < end {
+        for &server in servers {
+            if world.open[server].is_some() {
+                world.cut(server);
+            }
+        }
+        world.pass(10 * MS);
+    }
+}
+
+#[test]
+fn a_batch_waits_for_the_first_tier_before_it_goes_to_a_lower_one() {
+    let mut world = World::new(&[0, 1], SETTINGS, 1);
+    let batch = world.submit(8);
+    world.welcome(1);
+    world.pass(100 * MS);
+    assert!(world.sent.is_empty(), "the first tier was not heard of yet");
+    world.cut(0);
+    assert_eq!(world.at(batch), [1]);
+}
+
+#[test]
+fn a_server_that_cannot_be_reached_is_given_up_after_a_second() {
+    let mut world = World::new(&[0, 1], SETTINGS, 1);
+    let batch = world.submit(8);
+    world.welcome(1);
+    world.pass(999 * MS);
+    assert!(world.sent.is_empty());
+    world.pass(MS);
+    assert_eq!(world.at(batch), [1]);
+}
+
+#[test]
+fn outstanding_batches_of_a_dead_server_go_to_another_at_once() {
+    let mut world = World::up(&[0, 0], SETTINGS);
+    world.rounds(40);
+    let batches: Vec<u64> = (0..10).map(|_| world.submit(8)).collect();
+    let lost = batches.iter().filter(|&&batch| world.at(batch) == [0]).count();
+    assert_eq!(lost, 5);
+    world.cut(0);
+    assert!(batches.iter().all(|&batch| world.at(batch) == [1]), "no time has passed");
+    assert_eq!(world.pool.servers()[0].counts.resent, 5);
+    assert!(matches!(world.states.last(), Some((0, State::Down { .. }))));
+}
+
+#[test]
+fn a_silent_server_is_suspect_at_the_deadline_and_another_answers() {
+    let mut world = World::up(&[0, 0], SETTINGS);
+    world.rounds(40);
+    let batches: Vec<u64> = (0..2).map(|_| world.submit(8)).collect();
+    let stuck = *batches.iter().find(|&&batch| world.at(batch) == [0]).expect("one each");
+    let other = *batches.iter().find(|&&batch| world.at(batch) == [1]).expect("one each");
+    world.evaluate(1, other);
+    world.pass(249 * MS);
+    assert_eq!(world.at(stuck), [0]);
+    world.pass(MS);
+    assert_eq!(world.at(stuck), [0, 1]);
+    assert!(matches!(world.states.last(), Some((0, State::Suspect { .. }))));
+    world.evaluate(1, stuck);
+    assert_eq!(world.done[&stuck], Outcome::Answered);
+    // The late answer is dropped; the server is up, and settles.
+    world.evaluate(0, stuck);
+    assert_eq!(world.pool.servers()[0].counts.late, 1);
+    assert!(matches!(world.states.last(), Some((0, State::Up { .. }))));
+    assert!((0..20).all(|_| world.round() == 1));
+    world.pass(1250 * MS);
+    assert!((0..20).any(|_| world.round() == 0));
+}
+
+#[test]
+fn a_suspect_gets_no_batches_and_all_of_its_own_go_elsewhere() {
+    let mut world = World::up(&[0, 1], SETTINGS);
+    world.round();
+    let first = world.submit(8);
+    world.pass(100 * MS);
+    let second = world.submit(8);
+    world.pass(150 * MS);
+    assert_eq!([first, second].map(|batch| world.at(batch)), [vec![0, 1], vec![0]], "the other server begins with one");
+    world.evaluate(1, first);
+    assert_eq!(world.at(second), [0, 1]);
+    world.evaluate(1, second);
+    assert!((0..5).all(|_| world.round() == 1));
+}
+
+#[test]
+fn a_server_that_answers_others_keeps_them_while_one_batch_is_overdue() {
+    let mut world = World::up(&[0, 1], SETTINGS);
+    world.rounds(10);
+    let stuck = world.submit(8);
+    for _ in 0..25 {
+        assert_eq!(world.round(), 0);
+        world.pass(10 * MS);
+    }
+    assert_eq!(world.at(stuck), [0, 1]);
+    assert_eq!(world.round(), 0, "it answers, so it is up");
+}
+
+#[test]
+fn a_late_answer_counts_where_no_other_server_has_the_batch() {
+    let mut world = World::up(&[0], SETTINGS);
+    let batch = world.submit(8);
+    assert_eq!(world.sent[0].deadline, None, "no other server can evaluate it");
+    world.pass(2000 * MS);
+    assert_eq!(world.at(batch), [0]);
+    world.evaluate(0, batch);
+    assert_eq!(world.done[&batch], Outcome::Answered);
+    let batch = world.submit(8);
+    world.pass(2000 * MS);
+    assert!(matches!(world.pool.servers()[0].state, State::Suspect { .. }));
+    world.evaluate(0, batch);
+    // From now on it has longer.
+    let batch = world.submit(8);
+    world.pass(2500 * MS);
+    assert!(matches!(world.pool.servers()[0].state, State::Up { .. }));
+    world.evaluate(0, batch);
+}
+
+#[test]
+fn a_server_has_longer_for_the_first_batch_of_a_model() {
+    let mut world = World::up(&[0, 1], Settings::DEFAULT);
+    let batch = world.submit(8);
+    assert_eq!(world.sent[0].deadline, None);
+    world.pass(9999 * MS);
+    assert_eq!(world.at(batch), [0]);
+    world.evaluate(0, batch);
+    let batch = world.submit(8);
+    assert_eq!(world.sent[0].deadline, Some(250 * MS));
+    world.pass(250 * MS);
+    assert_eq!(world.at(batch), [0, 1]);
+    world.evaluate(1, batch);
+    // After a restart it has to load the model again.
+    world.cut(0);
+    refuse(&mut world, &[0], 3000 * MS);
+    while world.open[0].is_none() {
+        world.pass(MS);
+    }
+    world.welcome(0);
+    world.pass(1250 * MS);
+    let batch = world.submit(8);
+    world.pass(5000 * MS);
+    assert_eq!(world.at(batch), [0]);
+}
+
+#[test]
+fn a_draining_server_loses_its_batches_to_another() {
+    let mut world = World::up(&[0, 1], SETTINGS);
+    world.rounds(5);
+    let batches = [world.submit(8), world.submit(8)];
+    world.reply(0, batches[1], Reply::Draining);
+    assert_eq!(world.open[0], None);
+    assert_eq!(world.at(batches[0]), [1]);
+    world.evaluate(1, batches[0]);
+    world.evaluate(1, batches[1]);
+}
+
+#[test]
+fn the_first_tier_takes_over_again_after_it_was_up_for_a_second() {
+    let mut world = World::up(&[0, 1], SETTINGS);
+    assert_eq!(world.round(), 0);
+    world.cut(0);
+    refuse(&mut world, &[0], 10_000 * MS);
+    assert_eq!(world.round(), 1);
+    let back = world.now;
+    while world.open[0].is_none() {
+        world.pass(MS);
+    }
+    world.welcome(0);
+    let up = world.now;
+    while world.round() == 1 {
+        world.pass(MS);
+    }
+    assert!(world.now - up >= 1000 * MS, "{:?}", world.now - up);
+    assert!(world.now - back <= 2000 * MS, "{:?}", world.now - back);
+}
+
+#[test]
+fn a_returning_server_is_used_at_once_where_there_is_no_other() {
+    let mut world = World::up(&[0], SETTINGS);
+    world.cut(0);
+    let batch = world.submit(8);
+    refuse(&mut world, &[0], 3000 * MS);
+    while world.open[0].is_none() {
+        world.pass(MS);
+    }
+    world.welcome(0);
+    assert_eq!(world.at(batch), [0]);
+}
+
+#[test]
+fn clients_that_lost_a_server_together_come_back_one_by_one() {
+    const CLIENTS: u64 = 200;
+    let (mut connected, mut returned) = (Vec::new(), Vec::new());
+    for seed in 0..CLIENTS {
+        let mut world = World::new(&[0, 1], SETTINGS, seed);
+        (0..2).for_each(|server| world.welcome(server));
+        world.cut(0);
+        refuse(&mut world, &[0], 10_000 * MS);
+        let back = world.now;
+        while world.open[0].is_none() {
+            world.pass(MS);
+        }
+        connected.push(world.now - back);
+        world.welcome(0);
+        while world.round() == 1 {
+            world.pass(5 * MS);
+        }
+        returned.push(world.now - back);
+    }
+    // All within 2 s, and no twentieth of the time sees a quarter of them.
+    for times in [connected, returned] {
+        assert!(times.iter().all(|&time| time <= 2000 * MS));
+        for slot in 0..20 {
+            let slot = 100 * MS * slot..100 * MS * (slot + 1);
+            let count = times.iter().filter(|time| slot.contains(*time)).count();
+            assert!(count < 50, "{count} in {slot:?}");
+        }
+    }
+}
+
+#[test]
+fn the_caller_evaluates_while_every_server_is_down() {
+    let mut world = World::new(&[0, 1], LOCAL(), 1);
+    let first = world.submit(8);
+    assert!(world.done.is_empty(), "no server was heard of yet");
+    (0..2).for_each(|server| world.cut(server));
+    assert_eq!(world.done[&first], Outcome::Local);
+    refuse(&mut world, &[0, 1], 3000 * MS);
+    while world.open[1].is_none() {
+        world.pass(MS);
+    }
+    world.welcome(1);
+    let second = world.submit(8);
+    assert_eq!(world.done[&second], Outcome::Local, "the server is not settled");
+    world.pass(1250 * MS);
+    assert_eq!(world.round(), 1);
+    let third = world.submit(8);
+    world.cut(1);
+    assert_eq!(world.done[&third], Outcome::Local);
+    assert_eq!(world.pool.servers()[1].counts.resent, 1);
+}
+
+#[test]
+fn the_caller_evaluates_what_every_server_refuses_or_is_too_slow_for() {
+    let mut world = World::up(&[0], LOCAL());
+    let batch = world.submit(8);
+    world.reply(0, batch, Reply::Refused { reason: "no such model".to_owned() });
+    assert_eq!(world.done[&batch], Outcome::Local);
+    world.round();
+    let batch = world.submit(8);
+    assert_eq!(world.sent[0].deadline, Some(250 * MS));
+    world.pass(250 * MS);
+    assert_eq!(world.done[&batch], Outcome::Local);
+}
+
+#[test]
+fn a_batch_that_no_server_takes_fails_after_the_patience() {
+    let settings = Settings { patience: 20_000 * MS, ..SETTINGS };
+    let mut world = World::new(&[0], settings, 1);
+    let batch = world.submit(8);
+    refuse(&mut world, &[0], 19_900 * MS);
+    assert!(world.done.is_empty());
+    refuse(&mut world, &[0], 200 * MS);
+    assert!(matches!(world.done[&batch], Outcome::Failed(Failure::NoServer { waited }) if waited >= 20_000 * MS));
+    // Shutdown is less patient.
+    let batch = world.submit(8);
+    world.pool.set_patience(1000 * MS);
+    refuse(&mut world, &[0], 1100 * MS);
+    assert!(world.done.contains_key(&batch));
+}
+
+#[test]
+fn a_connection_on_which_a_batch_was_never_answered_is_closed() {
+    let mut world = World::up(&[0], SETTINGS);
+    let stuck = world.submit(8);
+    for _ in 0..60 {
+        world.pass(1000 * MS);
+    }
+    assert!(world.done.is_empty() && world.sent.is_empty());
+    while world.open[0].is_none() {
+        world.pass(MS);
+    }
+    world.welcome(0);
+    world.evaluate(0, stuck);
+}

@@ -1,0 +1,103 @@
+//! What people and monitors learn of the servers: log lines when a state changes, and metrics.
+
+use runtime::metrics;
+
+use crate::pool::{Counts, Server, State};
+
+/// Reports the servers of a list.
+pub(crate) struct Reporter {
+    servers: Vec<Reported>,
+}
+
+/// A server, and what was said about it.
+struct Reported {
+    name: String,
+    tier: usize,
+    /// Who it said it is.
+    greeting: String,
+    /// Why its last connection ended.
+    problem: Option<String>,
+    noted: Counts,
+}
+
+impl Reporter {
+    pub(crate) fn new(servers: &[(usize, String)]) -> Reporter {
+        let reported = |(tier, name): &(usize, String)| Reported {
+            name: name.clone(),
+            tier: *tier,
+            greeting: String::new(),
+            problem: None,
+            noted: Counts::default(),
+        };
+        Reporter { servers: servers.iter().map(reported).collect() }
+    }
+
+    pub(crate) fn name(&self, server: usize) -> &str {
+        &self.servers[server].name
+    }
+
+    /// A server has greeted.
+    pub(crate) fn greeted(&mut self, server: usize, greeting: String) {
+        self.servers[server].greeting = greeting;
+    }
+
+    /// A connection has ended.
+    pub(crate) fn failed(&mut self, server: usize, problem: String) {
+        self.servers[server].problem = Some(problem);
+    }
+
+    /// A batch is left to the network of this process.
+    pub(crate) fn local(&self) {
+        metrics::INFERENCE_LOCAL.add(1);
+    }
+
+    pub(crate) fn changed(&self, server: usize, state: State, is: &Server) {
+        let Reported { name, tier, greeting, problem, .. } = &self.servers[server];
+        let problem = problem.as_deref().unwrap_or("it did not answer in time");
+        match state {
+            State::Up { .. } => {
+                tracing::info!(server = %name, tier, credit = is.credit(), version = %greeting, "inference server is up");
+            }
+            State::Suspect { .. } => tracing::warn!(server = %name, tier, "inference server does not answer"),
+            State::Down { .. } => tracing::warn!(server = %name, tier, problem, "inference server is down"),
+            State::Probing { .. } => {}
+        }
+    }
+
+    /// The servers and why they are not up.
+    pub(crate) fn problems(&self) -> String {
+        let each = self
+            .servers
+            .iter()
+            .map(|Reported { name, problem, .. }| format!("{name}: {}", problem.as_deref().unwrap_or("no answer")));
+        each.collect::<Vec<_>>().join("; ")
+    }
+
+    /// Notes metrics.
+    pub(crate) fn note(&mut self, servers: &[Server]) {
+        for (reported, server) in self.servers.iter_mut().zip(servers) {
+            let name = &reported.name;
+            let up = match server.state {
+                State::Up { .. } => 1.0,
+                State::Suspect { .. } => 0.5,
+                State::Down { .. } | State::Probing { .. } => 0.0,
+            };
+            metrics::INFERENCE_UP.set_for(name, up);
+            metrics::INFERENCE_OUTSTANDING.set_for(name, server.outstanding());
+            let Counts { answered, resent, late } = server.counts;
+            metrics::INFERENCE_ANSWERED.add_for(name, answered - reported.noted.answered);
+            metrics::INFERENCE_RESENT.add_for(name, resent - reported.noted.resent);
+            metrics::INFERENCE_LATE.add_for(name, late - reported.noted.late);
+            reported.noted = server.counts;
+        }
+    }
+
+    /// Says at the end what each server did.
+    pub(crate) fn conclude(&mut self, servers: &[Server]) {
+        self.note(servers);
+        for (Reported { name, tier, .. }, server) in self.servers.iter().zip(servers) {
+            let Counts { answered, resent, late } = server.counts;
+            tracing::info!(server = %name, tier, answered, resent, late, "batches of inference server");
+        }
+    }
+}

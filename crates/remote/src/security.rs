@@ -1,0 +1,198 @@
+//! Who may talk to whom: certificates and tokens.
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use subtle::ConstantTimeEq;
+use tonic::metadata::MetadataMap;
+use tonic::metadata::{Ascii, MetadataValue};
+use tonic::transport::{Certificate, ClientTlsConfig, Identity, ServerTlsConfig};
+
+/// The scheme of the header `authorization` (RFC 6750).
+const SCHEME: &str = "Bearer ";
+/// Characters of a token at least: what cannot be guessed.
+const LEAST: usize = 16;
+/// Characters of a token at most.
+const MOST: usize = 4096;
+
+/// A certificate or a token that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SecurityError {
+    /// A file that cannot be read.
+    #[error("cannot read {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The answer of the file system.
+        source: io::Error,
+    },
+    /// A file that is no certificate or key.
+    #[error("{} has no {expected} in PEM format", path.display())]
+    NotPem {
+        /// The file.
+        path: PathBuf,
+        /// What it should hold.
+        expected: &'static str,
+    },
+    /// A token that no client can send, or that can be guessed.
+    #[error("{} has no token of {LEAST} to {MOST} printable ASCII characters on its first line", path.display())]
+    NoToken {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// A secret that clients send with each call.
+#[derive(Clone)]
+pub struct Token {
+    header: MetadataValue<Ascii>,
+}
+
+/// The certificate of a server and its key, as files in PEM format.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerIdentity {
+    /// The certificate, and those of its issuers.
+    pub cert: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+}
+
+impl Token {
+    /// Reads the token on the first line of a file.
+    ///
+    /// # Errors
+    /// The file cannot be read or has no token.
+    pub fn read(path: &Path) -> Result<Token, SecurityError> {
+        let text = read(path)?;
+        let text = String::from_utf8_lossy(&text);
+        Token::new(text.lines().next().unwrap_or_default().trim())
+            .ok_or_else(|| SecurityError::NoToken { path: path.to_owned() })
+    }
+
+    /// A token of 16 to 4096 printable ASCII characters; `None` for another text.
+    pub fn new(text: &str) -> Option<Token> {
+        let is_fine = (LEAST..=MOST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+        let header = is_fine.then(|| format!("{SCHEME}{text}").parse().ok())?;
+        header.map(|mut header: MetadataValue<Ascii>| {
+            header.set_sensitive(true);
+            Token { header }
+        })
+    }
+
+    /// Adds the token to the metadata of a call.
+    pub fn add_to(&self, metadata: &mut MetadataMap) {
+        metadata.insert("authorization", self.header.clone());
+    }
+
+    /// Whether a call has the token. The time that the comparison takes tells nothing of the token but its length.
+    pub fn is_in(&self, metadata: &MetadataMap) -> bool {
+        let Some(found) = metadata.get("authorization") else { return false };
+        found.as_encoded_bytes().ct_eq(self.header.as_encoded_bytes()).into()
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Token")
+    }
+}
+
+/// TLS of a server; with `client_ca`, of clients with a certificate of this authority only.
+///
+/// # Errors
+/// A file that cannot be read or holds something else.
+pub fn server_tls(identity: &ServerIdentity, client_ca: Option<&Path>) -> Result<ServerTlsConfig, SecurityError> {
+    let config = ServerTlsConfig::new().identity(read_identity(identity)?);
+    Ok(match client_ca {
+        Some(path) => config.client_ca_root(read_certificate(path)?),
+        None => config,
+    })
+}
+
+/// TLS of a client: of servers with a certificate of `ca`, or of an authority that the system trusts; with a certificate of
+/// its own where servers ask for one.
+///
+/// # Errors
+/// A file that cannot be read or holds something else.
+pub fn client_tls(ca: Option<&Path>, own: Option<&ServerIdentity>) -> Result<ClientTlsConfig, SecurityError> {
+    let config = match ca {
+        Some(path) => ClientTlsConfig::new().ca_certificate(read_certificate(path)?),
+        None => ClientTlsConfig::new().with_native_roots(),
+    };
+    Ok(match own {
+        Some(identity) => config.identity(read_identity(identity)?),
+        None => config,
+    })
+}
+
+fn read_identity(ServerIdentity { cert, key }: &ServerIdentity) -> Result<Identity, SecurityError> {
+    Ok(Identity::from_pem(read_pem(cert, "CERTIFICATE", "certificate")?, read_pem(key, "PRIVATE KEY", "private key")?))
+}
+
+fn read_certificate(path: &Path) -> Result<Certificate, SecurityError> {
+    Ok(Certificate::from_pem(read_pem(path, "CERTIFICATE", "certificate")?))
+}
+
+/// Reads a file with such a part, whose name may have more words before it (`EC PRIVATE KEY`).
+fn read_pem(path: &Path, label: &str, expected: &'static str) -> Result<Vec<u8>, SecurityError> {
+    let bytes = read(path)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let begins = |line: &str| line.starts_with("-----BEGIN ") && line.trim_end().ends_with(&format!("{label}-----"));
+    if text.lines().any(begins) { Ok(bytes) } else { Err(SecurityError::NotPem { path: path.to_owned(), expected }) }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, SecurityError> {
+    fs::read(path).map_err(|source| SecurityError::File { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn token_is_in_calls_that_it_was_added_to() {
+        let (token, other) = (Token::new("a-secret-of-20-chars").unwrap(), Token::new("a-secret-of-20-charz").unwrap());
+        let mut metadata = MetadataMap::new();
+        assert!(!token.is_in(&metadata));
+        token.add_to(&mut metadata);
+        assert!(token.is_in(&metadata) && !other.is_in(&metadata));
+        metadata.insert("authorization", "Bearer a-secret-of-20-char".parse().unwrap());
+        assert!(!token.is_in(&metadata));
+        assert_eq!(format!("{token:?}"), "Token", "no secret in a log");
+    }
+
+    #[test]
+    fn token_of_a_file_is_its_first_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let read = |text: &str| {
+            fs::write(&path, text).unwrap();
+            Token::read(&path)
+        };
+        let mut metadata = MetadataMap::new();
+        read("  a-secret-of-20-chars \nmore\n").unwrap().add_to(&mut metadata);
+        assert!(Token::new("a-secret-of-20-chars").unwrap().is_in(&metadata));
+        for text in ["", "\n", "too-short", "a secret with blanks", "ein-geheimnis-für-uns", &"a".repeat(5000)] {
+            assert!(matches!(read(text), Err(SecurityError::NoToken { .. })), "{text}");
+        }
+        assert!(matches!(Token::read(&folder.path().join("none")), Err(SecurityError::File { .. })));
+    }
+
+    #[test]
+    fn certificates_and_keys_are_told_from_other_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let [cert, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
+        fs::write(&cert, made.cert.pem()).unwrap();
+        fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+        let identity = ServerIdentity { cert: cert.clone(), key: key.clone() };
+        server_tls(&identity, Some(&cert)).unwrap();
+        client_tls(Some(&cert), Some(&identity)).unwrap();
+        let swapped = ServerIdentity { cert: key.clone(), key: cert };
+        let error = server_tls(&swapped, None).unwrap_err().to_string();
+        assert!(error.ends_with("key.pem has no certificate in PEM format"), "{error}");
+        assert!(matches!(client_tls(Some(&key), None), Err(SecurityError::NotPem { .. })));
+    }
+}

@@ -1,0 +1,149 @@
+//! Evaluates planes with the pool: what a network of one thread computes with.
+
+use std::error::Error;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::time::Duration;
+
+use net::{NetError, Packing, PlaneEvaluator, Shape};
+
+use crate::dispatcher::{Finished, Job};
+use crate::{Batch, Client, Encoding, ModelKey, RemoteError};
+
+/// How often a thread that waits for an answer looks whether the process is to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Opens what evaluates planes in this process, for the last tier.
+pub type OpenLocal = Arc<dyn Fn() -> Result<Box<dyn PlaneEvaluator>, Box<dyn Error + Send + Sync>> + Send + Sync>;
+
+/// A model on inference servers, for one thread.
+pub struct RemoteSession {
+    client: Client,
+    model: ModelKey,
+    packing: Packing,
+    moves: usize,
+    open: OpenLocal,
+    local: Option<Box<dyn PlaneEvaluator>>,
+    /// Rows of planes for the local network, which may want more than there are.
+    rows: Vec<u8>,
+}
+
+/// The end of a part of a batch.
+type Ended = (usize, Finished);
+
+impl RemoteSession {
+    /// A model of this shape on the servers of a client. `open` opens the network of this process for the last tier.
+    pub fn new(client: &Client, model: &ModelKey, shape: Shape, open: OpenLocal) -> RemoteSession {
+        RemoteSession {
+            client: client.clone(),
+            model: model.clone(),
+            packing: shape.inputs.packing(shape.size),
+            moves: shape.size.moves(),
+            open,
+            local: None,
+            rows: Vec::new(),
+        }
+    }
+
+    /// Sends a part of a batch.
+    fn submit(&self, part: usize, planes: &[u8], ended: &Sender<Ended>) {
+        let batch = Batch::pack(0, self.model.clone(), &self.packing, planes, Encoding::F32);
+        let mut hasher = DefaultHasher::new();
+        self.model.hash(&mut hasher);
+        let ended = ended.clone();
+        self.client.submit(Job {
+            batch,
+            model: hasher.finish(),
+            moves: self.moves,
+            done: Box::new(move |finished| {
+                // The thread has gone away after the failure of another part.
+                let _gone = ended.send((part, finished));
+            }),
+        });
+    }
+
+    /// The end of any part.
+    fn wait(&self, ended: &Receiver<Ended>) -> Result<Ended, RemoteError> {
+        let mut stopping = false;
+        loop {
+            match ended.recv_timeout(LOOK) {
+                Ok(ended) => return Ok(ended),
+                Err(RecvTimeoutError::Disconnected) => return Err(RemoteError::Ended),
+                Err(RecvTimeoutError::Timeout) if !stopping => stopping = self.client.is_stopping(),
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Evaluates a part with the network of this process.
+    fn evaluate_here(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
+        let local = match &mut self.local {
+            Some(local) => local,
+            none => none.insert((self.open)().map_err(|error| failed(RemoteError::Local(error)))?),
+        };
+        let rows = local.rows(values.len());
+        if rows == values.len() {
+            return local.evaluate(planes, values.len(), policies, values);
+        }
+        self.rows.clear();
+        self.rows.extend_from_slice(planes);
+        self.rows.resize(rows * self.packing.planes(), 0);
+        local.evaluate(&self.rows, values.len(), policies, values)
+    }
+}
+
+impl PlaneEvaluator for RemoteSession {
+    fn evaluate(
+        &mut self,
+        planes: &[u8],
+        positions: usize,
+        policies: &mut [f32],
+        values: &mut [f32],
+    ) -> Result<(), NetError> {
+        assert_eq!(values.len(), positions, "room for the values of the positions");
+        self.evaluate_in_parts(self.client.largest(), planes, policies, values)
+    }
+}
+
+impl RemoteSession {
+    /// Evaluates positions, at most `largest` in a batch.
+    fn evaluate_in_parts(
+        &mut self,
+        largest: usize,
+        planes: &[u8],
+        policies: &mut [f32],
+        values: &mut [f32],
+    ) -> Result<(), NetError> {
+        let positions = values.len();
+        let largest = largest.min(positions.max(1));
+        let parts = planes.chunks(largest * self.packing.planes());
+        let count = parts.len();
+        let (sender, ended) = mpsc::channel();
+        parts.enumerate().for_each(|(part, planes)| self.submit(part, planes, &sender));
+        drop(sender);
+        for _ in 0..count {
+            let (part, finished) = self.wait(&ended).map_err(failed)?;
+            let rows = part * largest..positions.min((part + 1) * largest);
+            let policies = &mut policies[rows.start * self.moves..rows.end * self.moves];
+            let values = &mut values[rows.clone()];
+            let planes = &planes[rows.start * self.packing.planes()..rows.end * self.packing.planes()];
+            match finished {
+                Finished::Answered(output) => {
+                    output.read(Encoding::F32, policies, values).map_err(|error| NetError::Evaluator(error.into()))?;
+                }
+                Finished::Local => self.evaluate_here(planes, policies, values)?,
+                // The batch was sent before its server was known.
+                Finished::Failed(RemoteError::TooLarge { most }) if (most as usize) < values.len() => {
+                    self.evaluate_in_parts(most as usize, planes, policies, values)?;
+                }
+                Finished::Failed(error) => return Err(failed(error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn failed(error: RemoteError) -> NetError {
+    NetError::Evaluator(error.into())
+}

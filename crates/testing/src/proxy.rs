@@ -1,0 +1,215 @@
+//! A TCP proxy with fault injection: what is between a client and a server on a bad line.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use crate::{Fault, FaultInjector};
+
+/// Bytes that are passed on at a time.
+const PIECE: usize = 16 << 10;
+/// How often a line that carries nothing looks whether it does again.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// A proxy to one server. It ends with this.
+pub struct Proxy {
+    address: SocketAddr,
+    line: Arc<Line>,
+}
+
+/// What all connections share.
+struct Line {
+    target: Mutex<SocketAddr>,
+    faults: FaultInjector,
+    /// Whether the line carries nothing.
+    is_dead: AtomicBool,
+    ended: AtomicBool,
+    injected: AtomicU32,
+    streams: Mutex<Vec<TcpStream>>,
+}
+
+impl Proxy {
+    /// A proxy on a free port. One piece in `one_in` meets a fault of [`Fault::STREAM`]; 0 for none.
+    ///
+    /// # Errors
+    /// There is no free port.
+    pub fn start(target: SocketAddr, one_in: u32, seed: u64) -> io::Result<Proxy> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let address = listener.local_addr()?;
+        let line = Arc::new(Line {
+            target: Mutex::new(target),
+            faults: FaultInjector::new(Fault::STREAM, one_in, seed),
+            is_dead: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            injected: AtomicU32::new(0),
+            streams: Mutex::default(),
+        });
+        let shared = Arc::clone(&line);
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                if shared.ended.load(Ordering::Relaxed) {
+                    break;
+                }
+                // A server that is not there refuses; so does the proxy then.
+                let _refused = shared.connect(client);
+            }
+        });
+        Ok(Proxy { address, line })
+    }
+
+    /// Where the proxy listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Faults so far.
+    pub fn injected(&self) -> u32 {
+        self.line.injected.load(Ordering::Relaxed)
+    }
+
+    /// From now on the line carries nothing, or carries everything again. Connections stay open.
+    pub fn set_dead(&self, is_dead: bool) {
+        self.line.is_dead.store(is_dead, Ordering::Relaxed);
+    }
+
+    /// Connects new clients to another server.
+    pub fn set_target(&self, target: SocketAddr) {
+        *self.line.target.lock().unwrap_or_else(PoisonError::into_inner) = target;
+    }
+
+    /// Cuts all connections.
+    pub fn cut(&self) {
+        let streams = std::mem::take(&mut *self.line.streams.lock().unwrap_or_else(PoisonError::into_inner));
+        streams.iter().for_each(close);
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.line.ended.store(true, Ordering::Relaxed);
+        self.cut();
+        // Wakes the thread that accepts.
+        let _ended = TcpStream::connect(self.address);
+    }
+}
+
+impl Line {
+    fn connect(self: &Arc<Line>, client: TcpStream) -> io::Result<()> {
+        let target = *self.target.lock().unwrap_or_else(PoisonError::into_inner);
+        let server = TcpStream::connect(target)?;
+        for stream in [&client, &server] {
+            stream.set_nodelay(true)?;
+            self.streams.lock().unwrap_or_else(PoisonError::into_inner).push(stream.try_clone()?);
+        }
+        for (from, to) in [(client.try_clone()?, server.try_clone()?), (server, client)] {
+            let line = Arc::clone(self);
+            thread::spawn(move || {
+                let _cut = line.pump(&from, &to);
+                close(&from);
+                close(&to);
+            });
+        }
+        Ok(())
+    }
+
+    /// Passes bytes on until either end closes, or a fault cuts the line.
+    fn pump(&self, mut from: &TcpStream, mut to: &TcpStream) -> io::Result<()> {
+        let mut piece = vec![0; PIECE];
+        let mut is_lost = false;
+        loop {
+            let length = from.read(&mut piece)?;
+            if length == 0 {
+                return Ok(());
+            }
+            while self.is_dead.load(Ordering::Relaxed) && !self.ended.load(Ordering::Relaxed) {
+                thread::sleep(LOOK);
+            }
+            let fault = self.faults.draw();
+            self.injected.fetch_add(u32::from(fault.is_some()), Ordering::Relaxed);
+            match fault {
+                None | Some(Fault::Refused) => {}
+                Some(Fault::RequestLost) => return Ok(()),
+                Some(Fault::ResponseLost) => is_lost = true,
+                Some(Fault::Delayed) => thread::sleep(Fault::DELAY),
+                Some(Fault::ResponseCut) => return to.write_all(&piece[..length / 2]),
+            }
+            if !is_lost {
+                to.write_all(&piece[..length])?;
+            }
+        }
+    }
+}
+
+/// Closes a stream, which may be closed already.
+fn close(stream: &TcpStream) {
+    let _closed = stream.shutdown(Shutdown::Both);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends back what it gets.
+    fn echo() -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let address = listener.local_addr().expect("it is bound");
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                thread::spawn(move || io::copy(&mut &stream, &mut &stream));
+            }
+        });
+        address
+    }
+
+    fn round(stream: &mut TcpStream, bytes: &[u8]) -> io::Result<()> {
+        stream.write_all(bytes)?;
+        let mut back = vec![0; bytes.len()];
+        stream.read_exact(&mut back)?;
+        assert_eq!(back, bytes);
+        Ok(())
+    }
+
+    #[test]
+    fn proxy_without_faults_passes_everything_on_until_it_is_cut() {
+        let proxy = Proxy::start(echo(), 0, 1).expect("a port is free");
+        let mut stream = TcpStream::connect(proxy.address()).expect("it accepts");
+        (0..100).for_each(|nth| round(&mut stream, &vec![nth; 1000]).expect("it comes back"));
+        proxy.cut();
+        assert!(round(&mut stream, b"gone").is_err());
+        assert_eq!(proxy.injected(), 0);
+        let mut stream = TcpStream::connect(proxy.address()).expect("it accepts again");
+        round(&mut stream, b"again").expect("it comes back");
+    }
+
+    #[test]
+    fn dead_line_carries_nothing_until_it_is_alive() {
+        let proxy = Proxy::start(echo(), 0, 1).expect("a port is free");
+        let mut stream = TcpStream::connect(proxy.address()).expect("it accepts");
+        round(&mut stream, b"alive").expect("it comes back");
+        proxy.set_dead(true);
+        stream.set_read_timeout(Some(Duration::from_millis(50))).expect("a timeout can be set");
+        stream.write_all(b"late").expect("the connection is open");
+        let mut back = [0; 4];
+        assert!(stream.read_exact(&mut back).is_err());
+        proxy.set_dead(false);
+        stream.set_read_timeout(None).expect("a timeout can be cleared");
+        stream.read_exact(&mut back).expect("it comes back");
+        assert_eq!(&back, b"late");
+    }
+
+    #[test]
+    fn faults_cut_streams() {
+        let proxy = Proxy::start(echo(), 4, 1).expect("a port is free");
+        let mut cut = 0;
+        for _ in 0..20 {
+            let mut stream = TcpStream::connect(proxy.address()).expect("it accepts");
+            // What is lost never comes.
+            stream.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout can be set");
+            cut += u32::from((0..10).any(|_| round(&mut stream, &[1; 100]).is_err()));
+        }
+        assert!(cut >= 15 && proxy.injected() >= cut, "{cut} of 20, {} faults", proxy.injected());
+    }
+}

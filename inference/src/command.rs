@@ -1,0 +1,147 @@
+//! The command line: what was typed, and what is served because of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Parser;
+use exit_class::{Classifier, classify};
+use models::{ModelError, Models};
+use net::{Backend, Device, NetError, Precision};
+use remote::ServerIdentity;
+use runtime::{Stop, within};
+use store::{Store, StoreError};
+
+use crate::{Limits, Listen, Options, Server, ServerError, StoreSource};
+
+/// Time between two reports of metrics, and adaptations of the credit.
+const TICK: Duration = Duration::from_millis(100);
+/// What a shutdown keeps of its time for the end of the process.
+const RESERVE: Duration = Duration::from_millis(500);
+/// Batches that a GPU has in flight: one is evaluated while the planes of the other are unpacked.
+const IN_FLIGHT: usize = 2;
+/// Positions in a batch, of a CPU and of a GPU.
+const BATCHES: [usize; 2] = [64, 1024];
+/// Microseconds that a GPU waits for a full batch. A CPU takes as long for each position of a batch of any size.
+const GPU_WAIT: u64 = 1000;
+/// A minute, in microseconds.
+const MOST_WAIT: u64 = 60_000_000;
+/// 16 TiB.
+const MOST_MIB: u64 = 1 << 24;
+
+/// Evaluate positions for selfplay, evaluator and tengen processes, which take --inference.
+///
+/// Models of the store are loaded when a client asks for them. The address also serves the Open Inference Protocol
+/// (KServe v2), gRPC health checks and reflection.
+#[derive(Parser, Debug)]
+#[command(version, max_term_width = 100, after_help = runtime::exit_codes())]
+pub struct Args {
+    /// Address for clients: HOST:PORT, or unix:/path for a socket of this user alone. Other addresses than loopback need
+    /// --tls-cert, --tls-key, and --client-ca or --token-file
+    #[arg(long, env = "TENGEN_LISTEN", default_value = "127.0.0.1:9470", value_name = "ADDRESS")]
+    listen: Listen,
+    /// Certificate of the server, PEM
+    #[arg(long, env = "TENGEN_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// Private key of that certificate, PEM
+    #[arg(long, env = "TENGEN_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Certificate authority of clients, PEM; clients without a certificate of it are refused
+    #[arg(long, env = "TENGEN_CLIENT_CA", value_name = "FILE")]
+    client_ca: Option<PathBuf>,
+    /// File whose first line is the token that clients must send
+    #[arg(long, env = "TENGEN_TOKEN_FILE", value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Device of the networks: auto (a GPU if there is one), cpu, cuda or cuda:N
+    #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE")]
+    device: Device,
+    /// Threads that evaluate batches [default: one per core on a CPU, 2 on a GPU]
+    #[arg(long, env = "TENGEN_THREADS", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=1024_usize))]
+    threads: Option<usize>,
+    /// Threads that talk to clients
+    #[arg(long, env = "TENGEN_IO_THREADS", default_value = "1", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=64_usize))]
+    io_threads: usize,
+    /// Positions per batch of the device; a GPU always evaluates whole batches [default: 64 on a CPU, 1024 on a GPU]
+    #[arg(long, env = "TENGEN_BATCH", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=65_536_usize))]
+    batch: Option<usize>,
+    /// Time that positions wait for a full batch, in microseconds [default: 0 on a CPU, 1000 on a GPU]
+    #[arg(long, env = "TENGEN_BATCH_WAIT", value_name = "MICROSECONDS", allow_negative_numbers = true, value_parser = within(0..=MOST_WAIT))]
+    batch_wait: Option<u64>,
+    /// Memory for models, in MiB, estimated from their weights and batches; the least recently used ones are evicted
+    #[arg(long, env = "TENGEN_MODEL_MIB", default_value = "4096", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=MOST_MIB))]
+    model_mib: u64,
+    /// Positions that wait, of all clients; more are rejected
+    #[arg(long, env = "TENGEN_QUEUE", default_value = "65536", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=16_777_216_usize))]
+    queue: usize,
+    /// Outstanding positions of a client
+    #[arg(long, env = "TENGEN_CREDIT", default_value = "8192", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=1_048_576_usize))]
+    credit: usize,
+    /// Connections at the same time; others wait
+    #[arg(long, env = "TENGEN_CONNECTIONS", default_value = "1024", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=65_536_usize))]
+    connections: usize,
+    #[command(flatten)]
+    store: runtime::StoreArgs,
+    #[command(flatten)]
+    service: runtime::ServiceArgs,
+    /// How to log.
+    #[command(flatten)]
+    pub log: runtime::LogArgs,
+}
+
+/// The errors of libraries that the command may end with, for [`runtime::main`].
+pub const ERRORS: &[Classifier] =
+    &[classify::<ServerError>, classify::<ModelError>, classify::<StoreError>, classify::<NetError>];
+
+/// Serves until the process is to stop.
+///
+/// # Errors
+/// An address, a certificate, a token, a store or a device that cannot be used.
+pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    args.service.start("inference", None, stop)?;
+    let backend = Backend::open(args.device, Precision::Auto)?;
+    let options = options(args, backend.is_cpu());
+    backend.log("inference", options.threads);
+    runtime::metrics::DEVICE.inform(&backend.labels());
+    let models = Models::new(Store::open(&args.store.store)?);
+    let source = StoreSource::new(models, args.device, options.limits.batch, options.threads);
+    let Limits { batch, wait, .. } = options.limits;
+    let server = Server::start(options, Arc::new(source), stop.health().clone())?;
+    let wait = wait.as_micros();
+    tracing::info!(address = server.address(), batch, wait_micros = wait, "serving inference");
+    stop.health().set_ready();
+    loop {
+        server.tick();
+        if stop.wait(TICK) {
+            break;
+        }
+    }
+    let within = Duration::from_secs(args.service.drain_seconds).saturating_sub(RESERVE);
+    let answered = server.drain(within);
+    tracing::info!(answered, "inference server stopped");
+    Ok(())
+}
+
+/// What was typed, with the defaults of the device.
+fn options(args: &Args, is_cpu: bool) -> Options {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let batch = args.batch.unwrap_or(BATCHES[usize::from(!is_cpu)]);
+    let wait = Duration::from_micros(args.batch_wait.unwrap_or(if is_cpu { 0 } else { GPU_WAIT }));
+    let identity = args.tls_cert.clone().zip(args.tls_key.clone());
+    Options {
+        listen: args.listen.clone(),
+        identity: identity.map(|(cert, key)| ServerIdentity { cert, key }),
+        client_ca: args.client_ca.clone(),
+        token: args.token_file.clone(),
+        threads: args.threads.unwrap_or(if is_cpu { cores } else { IN_FLIGHT }),
+        io_threads: args.io_threads,
+        limits: Limits {
+            batch,
+            wait,
+            queue: args.queue,
+            credit: args.credit,
+            connections: args.connections,
+            memory: args.model_mib << 20,
+            ..Limits::default()
+        },
+    }
+}

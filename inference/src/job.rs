@@ -1,0 +1,67 @@
+//! A batch of a client on its way through the device, and its answer.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use remote::{Batch, Encoding, Refusal};
+
+use crate::network::Network;
+
+/// Policies and values as bytes, or why there are none.
+pub(crate) type Outcome = Result<[Vec<u8>; 2], Refusal>;
+
+/// Receives the outcome, once.
+pub(crate) type Reply = Box<dyn FnOnce(Outcome) + Send>;
+
+/// A batch with its network.
+pub(crate) struct Job {
+    pub(crate) network: Arc<Network>,
+    pub(crate) batch: Batch,
+    pub(crate) arrived: Instant,
+    /// A lock, because a large batch is evaluated by several threads in parts.
+    state: Mutex<State>,
+}
+
+struct State {
+    output: [Vec<u8>; 2],
+    missing: usize,
+    /// Gone when the outcome is told.
+    reply: Option<Reply>,
+}
+
+impl Job {
+    pub(crate) fn new(network: Arc<Network>, batch: Batch, arrived: Instant, reply: Reply) -> Job {
+        let state = State { output: [Vec::new(), Vec::new()], missing: batch.positions, reply: Some(reply) };
+        Job { network, batch, arrived, state: Mutex::new(state) }
+    }
+
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.batch.answers
+    }
+
+    /// Adds the output for the positions from `first` on. With the last of them the outcome is told.
+    pub(crate) fn add(&self, first: usize, policies: &[f32], values: &[f32]) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = &mut *state;
+        let (width, moves) = (self.encoding().width(), self.network.shape.size.moves());
+        for (output, (numbers, of_one)) in state.output.iter_mut().zip([(policies, moves), (values, 1)]) {
+            output.resize(self.batch.positions * of_one * width, 0);
+            let bytes = &mut output[first * of_one * width..][..numbers.len() * width];
+            self.encoding().write(numbers, bytes);
+        }
+        state.missing -= values.len();
+        if state.missing == 0
+            && let Some(reply) = state.reply.take()
+        {
+            reply(Ok(std::mem::take(&mut state.output)));
+        }
+    }
+
+    /// Tells that the batch was not evaluated, unless an outcome was told before.
+    pub(crate) fn refuse(&self, refusal: Refusal) {
+        let reply = self.state.lock().unwrap_or_else(PoisonError::into_inner).reply.take();
+        if let Some(reply) = reply {
+            reply(Err(refusal));
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! What clients may ask for.
+
+use std::time::Duration;
+
+/// Bounds of what clients may ask for.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Positions that a device evaluates at a time.
+    pub batch: usize,
+    /// Time that positions wait for a full batch.
+    pub wait: Duration,
+    /// Positions in a message.
+    pub max_positions: usize,
+    /// Positions that wait, of all clients.
+    pub queue: usize,
+    /// Outstanding positions of a stream.
+    pub credit: usize,
+    /// Connections at the same time.
+    pub connections: usize,
+    /// Streams and calls of a connection at the same time.
+    pub streams: u32,
+    /// Bytes of a message.
+    pub message_bytes: usize,
+    /// Bytes of all networks in memory.
+    pub memory: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            batch: 64,
+            wait: Duration::ZERO,
+            max_positions: 2048,
+            queue: 65_536,
+            credit: 8192,
+            connections: 1024,
+            streams: 64,
+            message_bytes: 16 << 20,
+            memory: 4 << 30,
+        }
+    }
+}

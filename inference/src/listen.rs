@@ -1,0 +1,261 @@
+//! Where clients connect: a TCP port or a Unix socket, with bounds on what a connection may do.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use std::{fmt, fs};
+
+use futures::Stream;
+use futures::stream::unfold;
+use runtime::metrics;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, Sleep};
+use tonic::transport::server::Connected;
+
+/// A connection on which nothing arrives for so long is closed. Clients answer a ping every third of it.
+pub(crate) const IDLE: Duration = Duration::from_secs(30);
+/// Pause after a failed accept: too many open files, which passes.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// An address to listen on: `HOST:PORT`, or `unix:/path`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// A TCP port; 0 for any that is free.
+    Tcp(String),
+    /// A Unix socket.
+    Unix(PathBuf),
+}
+
+/// A text that is no address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is neither HOST:PORT nor unix:/path")]
+pub struct NoAddress(String);
+
+impl FromStr for Listen {
+    type Err = NoAddress;
+
+    fn from_str(text: &str) -> Result<Listen, NoAddress> {
+        if let Some(path) = text.strip_prefix("unix:") {
+            let path = Path::new(path.strip_prefix("//").unwrap_or(path));
+            return if path.is_absolute() {
+                Ok(Listen::Unix(path.to_owned()))
+            } else {
+                Err(NoAddress(text.to_owned()))
+            };
+        }
+        let is_port = |(host, port): (&str, &str)| !host.is_empty() && port.parse::<u16>().is_ok();
+        let is_address = text.rsplit_once(':').is_some_and(is_port);
+        if is_address { Ok(Listen::Tcp(text.to_owned())) } else { Err(NoAddress(text.to_owned())) }
+    }
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Listen::Tcp(address) => f.write_str(address),
+            Listen::Unix(path) => write!(f, "unix:{}", path.display()),
+        }
+    }
+}
+
+impl Listen {
+    /// Whether only this machine can connect: a Unix socket, or a host all of whose addresses are loopback.
+    pub(crate) fn is_local(&self) -> io::Result<bool> {
+        match self {
+            Listen::Tcp(address) => Ok(address.to_socket_addrs()?.all(|address| address.ip().is_loopback())),
+            Listen::Unix(_) => Ok(true),
+        }
+    }
+
+    /// Opens the address.
+    pub(crate) fn bind(&self) -> io::Result<Bound> {
+        match self {
+            Listen::Tcp(address) => {
+                let listener = std::net::TcpListener::bind(address)?;
+                listener.set_nonblocking(true)?;
+                Ok(Bound::Tcp(listener))
+            }
+            Listen::Unix(path) => bind_unix(path).map(Bound::Unix),
+        }
+    }
+}
+
+/// An address that is open.
+pub(crate) enum Bound {
+    Tcp(std::net::TcpListener),
+    Unix(std::os::unix::net::UnixListener),
+}
+
+impl Bound {
+    /// The TCP address.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        match self {
+            Bound::Tcp(listener) => listener.local_addr().ok(),
+            Bound::Unix(_) => None,
+        }
+    }
+}
+
+/// A socket of this user alone. It gets its name when its mode is set. A socket that a killed server left is replaced, one
+/// that is served is not.
+fn bind_unix(path: &Path) -> io::Result<std::os::unix::net::UnixListener> {
+    if std::os::unix::net::UnixStream::connect(path).is_ok() {
+        return Err(io::ErrorKind::AddrInUse.into());
+    }
+    let aside = path.with_added_extension("partial");
+    drop(fs::remove_file(&aside));
+    let listener = std::os::unix::net::UnixListener::bind(&aside)?;
+    fs::set_permissions(&aside, fs::Permissions::from_mode(0o600))?;
+    fs::rename(&aside, path)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// A connection: bytes both ways.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
+
+/// Connections as they come.
+pub(crate) type Incoming = Pin<Box<dyn Stream<Item = io::Result<Connection>> + Send>>;
+
+/// The connections to an address, no more than `most` at a time; others wait.
+pub(crate) fn connections(bound: Bound, most: usize) -> io::Result<Incoming> {
+    let places = Arc::new(Semaphore::new(most));
+    Ok(match bound {
+        Bound::Tcp(listener) => {
+            let listener = TcpListener::from_std(listener)?;
+            Box::pin(unfold((listener, places), async |(listener, places)| {
+                let place = Arc::clone(&places).acquire_owned().await.ok()?;
+                loop {
+                    match listener.accept().await {
+                        Ok((stream, _)) => {
+                            // Without it small answers wait for others; where it cannot be set the client is gone.
+                            drop(stream.set_nodelay(true));
+                            return Some((Ok(Connection::new(Box::new(stream), place)), (listener, places)));
+                        }
+                        Err(_) => tokio::time::sleep(PAUSE).await,
+                    }
+                }
+            }))
+        }
+        Bound::Unix(listener) => {
+            let listener = UnixListener::from_std(listener)?;
+            Box::pin(unfold((listener, places), async |(listener, places)| {
+                let place = Arc::clone(&places).acquire_owned().await.ok()?;
+                loop {
+                    match listener.accept().await {
+                        Ok((stream, _)) => {
+                            let stream: UnixStream = stream;
+                            return Some((Ok(Connection::new(Box::new(stream), place)), (listener, places)));
+                        }
+                        Err(_) => tokio::time::sleep(PAUSE).await,
+                    }
+                }
+            }))
+        }
+    })
+}
+
+/// A connection that is closed when nothing arrives for [`IDLE`].
+pub(crate) struct Connection {
+    inner: Box<dyn Io>,
+    last: Instant,
+    timer: Pin<Box<Sleep>>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    fn new(inner: Box<dyn Io>, place: OwnedSemaphorePermit) -> Connection {
+        metrics::INFERENCE_CONNECTIONS.add(1);
+        Connection { inner, last: Instant::now(), timer: Box::pin(tokio::time::sleep(IDLE)), _place: place }
+    }
+}
+
+impl Connected for Connection {
+    type ConnectInfo = ();
+
+    fn connect_info(&self) {}
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if let Poll::Ready(read) = Pin::new(&mut self.inner).poll_read(cx, buffer) {
+            self.last = Instant::now();
+            return Poll::Ready(read);
+        }
+        // The timer is set anew only when it rings, and not with every read.
+        loop {
+            ready!(self.timer.as_mut().poll(cx));
+            let until = self.last + IDLE;
+            if until <= Instant::now() {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            self.timer.as_mut().reset(until);
+        }
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.inner).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.inner).poll_shutdown(cx)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.inner).poll_write_vectored(cx, parts)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.inner.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listen_reads_ports_and_sockets() {
+        for text in ["127.0.0.1:9470", "[::1]:0", "localhost:1", "0.0.0.0:9470", "unix:/run/x.sock"] {
+            assert_eq!(text.parse::<Listen>().unwrap().to_string(), text);
+        }
+        assert_eq!("unix:///run/x".parse(), Ok(Listen::Unix("/run/x".into())));
+        for text in ["", "9470", ":9470", "host", "host:port", "host:70000", "unix:", "unix:relative"] {
+            assert!(text.parse::<Listen>().is_err(), "{text}");
+        }
+        for (text, local) in [("127.0.0.1:1", true), ("[::1]:1", true), ("0.0.0.0:1", false), ("unix:/x", true)] {
+            assert_eq!(text.parse::<Listen>().unwrap().is_local().unwrap(), local, "{text}");
+        }
+    }
+
+    #[test]
+    fn socket_is_of_its_user_alone_and_replaces_what_a_killed_server_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let first = bind_unix(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(bind_unix(&path).unwrap_err().kind(), io::ErrorKind::AddrInUse);
+        drop(first);
+        bind_unix(&path).unwrap();
+    }
+}

@@ -1,0 +1,92 @@
+//! Where networks come from.
+
+use config::RunName;
+use models::{ModelError, Models};
+use net::{Device, Model, NetError, Precision, Shape, Weights};
+use remote::Digest;
+use store::StoreError;
+
+use crate::network::Opened;
+
+/// Bytes that an activation and its copies take at most: f32, in and out of a layer, twice for what is in flight.
+const ACTIVATION_BYTES: u64 = 16;
+
+/// Where networks come from: a store, or something made up for a benchmark.
+pub trait Source: Send + Sync {
+    /// Finds a model and says what it takes.
+    ///
+    /// # Errors
+    /// The model cannot be had.
+    fn find(&self, run: &RunName, number: u32) -> Result<Found, SourceError>;
+}
+
+/// A model that was found.
+pub struct Found {
+    /// The digest of its weights.
+    pub digest: Digest,
+    /// Memory that it takes on the device, estimated.
+    pub bytes: u64,
+    /// Opens it.
+    pub open: Box<dyn FnOnce() -> Result<Opened, SourceError> + Send>,
+}
+
+/// A model that cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// It is not in the store, or its weights are deleted.
+    #[error("{0}")]
+    Missing(String),
+    /// Its weights cannot be used.
+    #[error(transparent)]
+    Net(#[from] NetError),
+    /// The store failed.
+    #[error("{0}")]
+    Store(String),
+}
+
+/// The models of a store.
+pub struct StoreSource {
+    models: Models,
+    device: Device,
+    batch: usize,
+    threads: usize,
+}
+
+impl StoreSource {
+    /// The models of a store, for a device with so many threads that evaluate `batch` positions at a time.
+    pub fn new(models: Models, device: Device, batch: usize, threads: usize) -> StoreSource {
+        StoreSource { models, device, batch, threads }
+    }
+
+    /// Weights twice, as read and as made ready, and the activations of all batches in flight.
+    fn bytes(&self, weights: &[u8], shape: Shape) -> u64 {
+        let activations = self.threads * self.batch * shape.size.area() * shape.filters;
+        2 * weights.len() as u64 + ACTIVATION_BYTES * activations as u64
+    }
+}
+
+impl Source for StoreSource {
+    fn find(&self, run: &RunName, number: u32) -> Result<Found, SourceError> {
+        let (_, bytes) = self.models.published(&run.model(number))?;
+        let weights = Weights::from_bytes(&bytes)?;
+        let shape = weights.shape();
+        let (device, batch) = (self.device, self.batch);
+        let open = move || {
+            let model = Model::new(&weights, device, Precision::Auto, batch)?;
+            Ok(Opened { shape: model.shape(), open: Box::new(move || Box::new(model.session())) })
+        };
+        Ok(Found { digest: Digest::of(&bytes), bytes: self.bytes(&bytes, shape), open: Box::new(open) })
+    }
+}
+
+impl From<ModelError> for SourceError {
+    fn from(error: ModelError) -> SourceError {
+        match error {
+            ModelError::Store(StoreError::NotFound { .. } | StoreError::Deleted { .. })
+            | ModelError::NoRun { .. }
+            | ModelError::NoModel { .. }
+            | ModelError::Missing { .. } => SourceError::Missing(error.to_string()),
+            error => SourceError::Store(error.to_string()),
+        }
+    }
+}

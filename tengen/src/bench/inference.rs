@@ -1,0 +1,377 @@
+//! The inference server: what it adds to a network, in time and bytes.
+//!
+//! Server and clients are in this process, and talk over a loopback port as they would between machines.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::anyhow;
+use config::RunName;
+use go::Size;
+use inference::{Found, Limits, Opened, Options, Server, Source, SourceError};
+use net::{Device, Inputs, Model, NetError, PlaneEvaluator, Precision, Shape};
+use rcgen::{CertificateParams, KeyPair};
+use remote::{Client, Digest, Encoding, ModelKey, Priority, RemoteSession, ServerIdentity};
+use runtime::{Classify, Health, InferenceArgs};
+use serde::Serialize;
+
+use super::Bench;
+use super::played::on_threads;
+use super::subject::{Subject, SubjectArgs};
+
+/// What is compared is measured in so many turns, so that a disturbance hits all of it.
+const ROUNDS: u32 = 5;
+/// Boards of the null network.
+const BOARDS: [usize; 2] = [9, 19];
+/// All sets of planes of our own networks.
+const INPUTS: [Inputs; 3] = [Inputs::History, Inputs::Features, Inputs::Tactics];
+/// Patience of clients: a benchmark wants to see how long it takes, and not another server.
+const DEADLINE: u64 = 60_000;
+
+/// Arguments of `tengen bench inference`.
+#[derive(clap::Args, Debug)]
+pub(super) struct Args {
+    #[command(flatten)]
+    subject: SubjectArgs,
+    /// Client threads, each with one batch under way
+    #[arg(long, default_value = "4", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=256_usize))]
+    clients: usize,
+    /// Positions per batch of a client
+    #[arg(long, default_value = "64", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=2048_usize))]
+    client_batch: usize,
+    /// Threads of the device [default: one per core on a CPU, 2 on a GPU]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=1024_usize))]
+    threads: Option<usize>,
+    /// Device of the network: auto (a GPU if there is one), cpu, cuda or cuda:N
+    #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE")]
+    device: Device,
+}
+
+/// Positions through a server whose network costs nothing.
+#[derive(Serialize)]
+#[serde(tag = "bench", rename = "inference without network")]
+struct Throughput {
+    board: usize,
+    transport: &'static str,
+    clients: usize,
+    batch: usize,
+    positions_per_s: f64,
+    megabytes_per_s: f64,
+}
+
+impl fmt::Display for Throughput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Throughput { board, transport, clients, batch, positions_per_s, megabytes_per_s } = self;
+        write!(
+            f,
+            "inference {board}x{board} without network, {transport}, {clients} clients with batches of {batch}: "
+        )?;
+        write!(f, "{positions_per_s:.0} positions/s, {megabytes_per_s:.0} MB/s both ways")
+    }
+}
+
+/// A network through a server and by itself, in turns.
+#[derive(Serialize)]
+#[serde(tag = "bench", rename = "inference share")]
+struct Share {
+    network: String,
+    threads: usize,
+    clients: usize,
+    batch: usize,
+    bare_per_s: f64,
+    served_per_s: f64,
+    share: f64,
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Share { network, threads, clients, batch, bare_per_s, served_per_s, share } = self;
+        write!(f, "inference {network}, {threads} threads, {clients} clients with batches of {batch}: ")?;
+        write!(f, "{served_per_s:.0} positions/s through a server, {bare_per_s:.0} bare, {:.1} %", 100.0 * share)
+    }
+}
+
+/// What a server adds to the time of a batch while it is idle half of the time.
+#[derive(Serialize)]
+#[serde(tag = "bench", rename = "inference latency")]
+struct Latency {
+    network: String,
+    batch: usize,
+    batches: usize,
+    bare_us: f64,
+    added_p50_us: f64,
+    added_p99_us: f64,
+}
+
+impl fmt::Display for Latency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Latency { network, batch, batches, bare_us, added_p50_us, added_p99_us } = self;
+        write!(f, "inference {network}, batches of {batch} at half load: {bare_us:.0} µs bare, ")?;
+        write!(f, "{added_p50_us:.0} µs more in the median and {added_p99_us:.0} µs at 99 % of {batches}")
+    }
+}
+
+/// Bytes of an evaluation.
+#[derive(Serialize)]
+#[serde(tag = "bench", rename = "inference bytes")]
+struct Bytes {
+    board: usize,
+    inputs: String,
+    planes: usize,
+    exact: usize,
+    f16: usize,
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Bytes { board, inputs, planes, exact, f16 } = self;
+        write!(
+            f,
+            "inference {board}x{board}, {inputs}: {exact} bytes an evaluation, {f16} with f16; {planes} for planes"
+        )
+    }
+}
+
+pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
+    for size in BOARDS.map(|side| Size::new(side).expect("a board")) {
+        INPUTS.map(|inputs| bytes(size, inputs)).iter().try_for_each(|case| bench.report(case))?;
+    }
+    for size in BOARDS.map(|side| Size::new(side).expect("a board")) {
+        for transport in ["plain", "TLS", "Unix socket"] {
+            if !bench.stop.requested() {
+                bench.report(&throughput(bench, args, size, transport)?)?;
+            }
+        }
+    }
+    for subject in args.subject.subjects(bench.store)? {
+        if !bench.stop.requested() {
+            bench.report(&share(bench, args, &subject)?)?;
+            bench.report(&latency(bench, args, &subject)?)?;
+        }
+    }
+    Ok(())
+}
+
+fn bytes(size: Size, inputs: Inputs) -> Bytes {
+    let packing = inputs.packing(size);
+    let planes = packing.bits() + packing.scalars();
+    let with = |encoding: Encoding| planes + (size.moves() + 1) * encoding.width();
+    let (exact, f16) = (with(Encoding::F32), with(Encoding::F16));
+    Bytes { board: size.side(), inputs: inputs.to_string(), planes, exact, f16 }
+}
+
+/// A network of some shape, under the name of any model.
+struct OneNetwork {
+    shape: Shape,
+    open: Arc<dyn Fn() -> Box<dyn PlaneEvaluator> + Send + Sync>,
+}
+
+impl Source for OneNetwork {
+    fn find(&self, _: &RunName, _: u32) -> Result<Found, SourceError> {
+        let (shape, open) = (self.shape, Arc::clone(&self.open));
+        let opened = move || Ok(Opened { shape, open: Box::new(move || open()) });
+        Ok(Found { digest: digest(), bytes: 0, open: Box::new(opened) })
+    }
+}
+
+fn digest() -> Digest {
+    Digest::of(b"bench")
+}
+
+/// Says the same of every position.
+struct NullNetwork;
+
+impl PlaneEvaluator for NullNetwork {
+    fn evaluate(
+        &mut self,
+        _: &[u8],
+        positions: usize,
+        policies: &mut [f32],
+        values: &mut [f32],
+    ) -> Result<(), NetError> {
+        policies.fill(positions as f32 / policies.len() as f32);
+        values.fill(0.0);
+        Ok(())
+    }
+}
+
+/// A server and its client.
+struct Pair {
+    server: Server,
+    client: Client,
+    shape: Shape,
+    _folder: tempfile::TempDir,
+}
+
+impl Pair {
+    fn start(
+        source: OneNetwork,
+        transport: &str,
+        threads: usize,
+        batch: usize,
+        bench: &Bench<'_>,
+    ) -> anyhow::Result<Pair> {
+        let folder = tempfile::tempdir()?;
+        let shape = source.shape;
+        let listen = match transport {
+            "Unix socket" => format!("unix:{}", folder.path().join("socket").display()),
+            _ => "127.0.0.1:0".to_owned(),
+        };
+        let identity = (transport == "TLS").then(|| self_signed(folder.path())).transpose()?;
+        let ca = identity.as_ref().map(|identity| identity.cert.clone());
+        let limits = Limits { batch, ..Limits::default() };
+        let options = Options { identity, limits, ..Options::local(listen.parse()?, threads) };
+        let server = Server::start(options, Arc::new(source), Health::default())?;
+        let args = InferenceArgs {
+            inference: Some(server.address().to_owned()),
+            inference_deadline: DEADLINE,
+            inference_ca: ca,
+            inference_cert: None,
+            inference_key: None,
+            inference_token_file: None,
+        };
+        let client = Client::open(&args, "bench", Priority::Selfplay, bench.stop)?;
+        let client = client.ok_or_else(|| anyhow!("no server is named"))?;
+        Ok(Pair { server, client, shape, _folder: folder })
+    }
+
+    fn session(&self) -> anyhow::Result<RemoteSession> {
+        let model = ModelKey { run: "bench".parse()?, number: 1, digest: Some(digest()) };
+        Ok(RemoteSession::new(&self.client, &model, self.shape, Arc::new(|| Err("there is no other network".into()))))
+    }
+
+    fn end(self) {
+        let Pair { server, client, .. } = self;
+        drop(client);
+        server.drain(Duration::from_secs(1));
+    }
+}
+
+/// A certificate of this machine for itself.
+fn self_signed(folder: &Path) -> anyhow::Result<ServerIdentity> {
+    let key = KeyPair::generate()?;
+    let cert = CertificateParams::new(["127.0.0.1".to_owned()])?.self_signed(&key)?;
+    let identity = ServerIdentity { cert: folder.join("cert.pem"), key: folder.join("key.pem") };
+    fs::write(&identity.cert, cert.pem())?;
+    fs::write(&identity.key, key.serialize_pem())?;
+    Ok(identity)
+}
+
+/// Evaluates a made-up batch again and again.
+struct Asker<E> {
+    evaluator: E,
+    planes: Vec<u8>,
+    policies: Vec<f32>,
+    values: Vec<f32>,
+}
+
+impl<E: PlaneEvaluator> Asker<E> {
+    fn new(evaluator: E, Shape { size, inputs, .. }: Shape, batch: usize) -> Asker<E> {
+        let planes = vec![1; evaluator.rows(batch) * inputs.len(size)];
+        Asker { evaluator, planes, policies: vec![0.0; batch * size.moves()], values: vec![0.0; batch] }
+    }
+
+    fn ask(&mut self) -> anyhow::Result<Duration> {
+        let began = Instant::now();
+        self.evaluator.evaluate(&self.planes, self.values.len(), &mut self.policies, &mut self.values)?;
+        Ok(began.elapsed())
+    }
+
+    /// Positions a second.
+    fn rate(&mut self, time: Duration) -> anyhow::Result<f64> {
+        let (began, mut positions) = (Instant::now(), 0);
+        while began.elapsed() < time {
+            self.ask()?;
+            positions += self.values.len();
+        }
+        Ok(positions as f64 / began.elapsed().as_secs_f64())
+    }
+}
+
+fn throughput(bench: &Bench<'_>, args: &Args, size: Size, transport: &'static str) -> anyhow::Result<Throughput> {
+    let shape = Shape::plain(size);
+    let source = OneNetwork { shape, open: Arc::new(|| Box::new(NullNetwork)) };
+    let pair = Pair::start(source, transport, 1, args.client_batch, bench)?;
+    pair.session().and_then(|session| Asker::new(session, shape, args.client_batch).ask())?;
+    let rates = on_threads(args.clients, |_| Asker::new(pair.session()?, shape, args.client_batch).rate(bench.time))?;
+    pair.end();
+    let positions_per_s: f64 = rates.iter().sum();
+    Ok(Throughput {
+        board: size.side(),
+        transport,
+        clients: args.clients,
+        batch: args.client_batch,
+        positions_per_s,
+        megabytes_per_s: positions_per_s * bytes(size, shape.inputs).exact as f64 / 1e6,
+    })
+}
+
+/// The network of a subject, and how many threads evaluate it.
+fn model(args: &Args, subject: &Subject, batch: usize) -> anyhow::Result<(Arc<Model>, usize)> {
+    let backend = net::Backend::open(args.device, Precision::Auto)?;
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.threads.unwrap_or(if backend.is_cpu() { cores } else { 2 });
+    Ok((Arc::new(Model::new(&subject.weights, args.device, Precision::Auto, batch).misconfigured()?), threads))
+}
+
+fn of_model(model: &Arc<Model>) -> OneNetwork {
+    let shape = model.shape();
+    let model = Arc::clone(model);
+    OneNetwork { shape, open: Arc::new(move || Box::new(model.session())) }
+}
+
+fn share(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Share> {
+    let batch = args.client_batch;
+    let (model, threads) = model(args, subject, batch)?;
+    let shape = model.shape();
+    let pair = Pair::start(of_model(&model), "plain", threads, batch, bench)?;
+    pair.session().and_then(|session| Asker::new(session, shape, batch).ask())?;
+    let (mut bare, mut served) = (0.0, 0.0);
+    for _ in 0..ROUNDS {
+        let time = bench.time / ROUNDS;
+        let rates = on_threads(threads, |_| Asker::new(model.session(), shape, batch).rate(time))?;
+        bare += rates.iter().sum::<f64>() / f64::from(ROUNDS);
+        let rates = on_threads(args.clients, |_| Asker::new(pair.session()?, shape, batch).rate(time))?;
+        served += rates.iter().sum::<f64>() / f64::from(ROUNDS);
+    }
+    pair.end();
+    let network = subject.tower().to_string();
+    let share = served / bare;
+    Ok(Share { network, threads, clients: args.clients, batch, bare_per_s: bare, served_per_s: served, share })
+}
+
+fn latency(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Latency> {
+    /// Small enough for the batch not to hide what is added to it.
+    const BATCH: usize = 8;
+    let (model, _) = model(args, subject, BATCH)?;
+    let shape = model.shape();
+    let pair = Pair::start(of_model(&model), "plain", 1, BATCH, bench)?;
+    let (mut bare, mut served) = (Asker::new(model.session(), shape, BATCH), Asker::new(pair.session()?, shape, BATCH));
+    served.ask()?;
+    let (mut alone, mut through) = (Vec::new(), Vec::new());
+    let began = Instant::now();
+    while began.elapsed() < bench.time {
+        let time = bare.ask()?;
+        alone.push(time);
+        through.push(served.ask()?);
+        // The device of the server rests for as long as it works.
+        thread::sleep(time);
+    }
+    pair.end();
+    alone.sort_unstable();
+    through.sort_unstable();
+    let micros = |times: &[Duration], percent: usize| times[times.len() * percent / 100].as_secs_f64() * 1e6;
+    let bare_us = micros(&alone, 50);
+    Ok(Latency {
+        network: subject.tower().to_string(),
+        batch: BATCH,
+        batches: through.len(),
+        bare_us,
+        added_p50_us: micros(&through, 50) - bare_us,
+        added_p99_us: micros(&through, 99) - bare_us,
+    })
+}

@@ -1,0 +1,345 @@
+//! Self-play on inference servers that die, hang, come back and are behind bad lines: no game is lost, and every game is the
+//! one that a local network plays.
+//!
+//! `TENGEN_TEST_INFERENCE_KILLS=1000` asks for so many kills and stops instead of a few.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use record::GameRecord;
+use testing::Proxy;
+use tests::{Stage, TestStore, repository, succeed, whole_games};
+
+/// Kills and stops of the storm.
+const STORM: u32 = 12;
+
+/// The objects of a run that a worker needs to play with model 1.
+const COPIED: [&str; 3] = ["run.toml", "models/000001/model.toml", "models/000001/weights.safetensors"];
+
+/// A store with model 1 of run `tiny`.
+fn trained() -> &'static TestStore {
+    static TRAINED: OnceLock<TestStore> = OnceLock::new();
+    TRAINED.get_or_init(|| {
+        let store = TestStore::new();
+        let config = repository().join("configs/tiny.toml");
+        let selfplay = ["--run", "tiny", "--model", "random", "--games", "40", "--config"];
+        succeed(store.program("selfplay").args(selfplay).arg(config));
+        succeed(store.program("shuffler").args(["--run", "tiny", "--once"]));
+        succeed(store.program("trainer").args(["--run", "tiny", "--once"]));
+        store
+    })
+}
+
+/// A store of its own with the same model.
+fn store() -> TestStore {
+    let store = TestStore::new();
+    for name in COPIED {
+        let (from, to) = (trained().path().join("tiny").join(name), store.path().join("tiny").join(name));
+        fs::create_dir_all(to.parent().unwrap()).unwrap();
+        fs::copy(from, to).unwrap();
+    }
+    store
+}
+
+/// An address without a listener.
+fn free_address() -> SocketAddr {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+/// An inference server, which can be started again where it was.
+struct Server {
+    address: SocketAddr,
+    stage: Stage,
+}
+
+impl Server {
+    fn start() -> Server {
+        let address = free_address();
+        Server { address, stage: Server::launch(address) }
+    }
+
+    fn launch(address: SocketAddr) -> Stage {
+        let mut command = trained().program("inference");
+        let mut stage = Stage::start(command.args(["--listen", &address.to_string(), "--device", "cpu"]));
+        stage.wait_for("readiness", |stage| stage.page("/readyz").filter(|(code, _)| *code == 200));
+        stage
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    fn kill(&mut self) {
+        self.stage.signal("KILL");
+        self.stage.wait();
+    }
+
+    fn restart(&mut self) {
+        self.stage = Server::launch(self.address);
+    }
+}
+
+/// A worker that plays `games` games with model 1.
+fn worker(store: &TestStore, inference: &str, games: u32) -> Command {
+    let mut command = store.program("selfplay");
+    command.args(["--model", "tiny-1", "--times", "false", "--cache-mib", "0", "--games", &games.to_string()]);
+    if !inference.is_empty() {
+        command.args(["--inference", inference]);
+    }
+    command
+}
+
+/// The games of model 1, by number.
+fn games(store: &TestStore) -> BTreeMap<u64, GameRecord> {
+    let run = store.run("tiny");
+    let files = run.games().files(1).unwrap();
+    let mut games = BTreeMap::new();
+    for game in files.iter().flat_map(|file| whole_games(&run, file)) {
+        let index = game.index;
+        assert!(games.insert(index, game).is_none(), "game {index} is published once");
+    }
+    games
+}
+
+/// The games that a network in the worker's own process plays.
+fn expected(count: u32) -> BTreeMap<u64, GameRecord> {
+    static PLAYED: OnceLock<BTreeMap<u64, GameRecord>> = OnceLock::new();
+    const MOST: u32 = 1500;
+    assert!(count <= MOST);
+    let played = PLAYED.get_or_init(|| {
+        let store = store();
+        succeed(&mut worker(&store, "", MOST));
+        games(&store)
+    });
+    played.iter().filter(|(index, _)| **index < u64::from(count)).map(|(&index, game)| (index, game.clone())).collect()
+}
+
+fn assert_same(store: &TestStore, count: u32) {
+    let (found, expected) = (games(store), expected(count));
+    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "no game is lost");
+    for (index, game) in &expected {
+        assert_eq!(&found[index], game, "game {index}");
+    }
+    succeed(store.program("tengen").args(["audit", "tiny"]));
+}
+
+/// A metric of a client for each server.
+fn of_servers(client: &Stage, metric: &str) -> BTreeMap<String, f64> {
+    let page = client.page("/metrics").unwrap_or_default().1;
+    let lines = page.lines().filter(|line| line.starts_with(&format!("{metric}{{")));
+    let server = |line: &str| line.split("server=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    lines.map(|line| (server(line), line.rsplit(' ').next().unwrap().parse().unwrap())).collect()
+}
+
+/// Waits until a server has answered more batches than before.
+fn wait_for_answers(client: &mut Stage, url: &str) {
+    const ANSWERED: &str = "tengen_inference_client_batches_total";
+    let answered = |client: &Stage| of_servers(client, ANSWERED).get(url).copied().unwrap_or_default();
+    let before = answered(client);
+    client.wait_for(&format!("answers of {url}"), |client| (answered(client) > before + 5.0).then_some(()));
+}
+
+fn finish(client: &mut Stage) {
+    let status = client.wait();
+    assert!(status.success(), "{status}\n{}", client.log().join("\n"));
+}
+
+fn has_logged(client: &Stage, message: &str, server: &str) -> bool {
+    client.log().iter().any(|line| line.contains(message) && line.contains(server))
+}
+
+#[test]
+fn games_on_a_server_are_those_of_a_local_network_to_the_bit() {
+    let server = Server::start();
+    let store = store();
+    // The weights stay where the server is.
+    fs::remove_file(store.path().join("tiny").join(COPIED[2])).unwrap();
+    let mut command = worker(&store, &server.url(), 100);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("inference server is up") && said.contains(&server.url()), "{said}");
+    fs::copy(trained().path().join("tiny").join(COPIED[2]), store.path().join("tiny").join(COPIED[2])).unwrap();
+    assert_same(&store, 100);
+}
+
+#[test]
+fn a_server_that_is_killed_costs_no_game() {
+    let mut servers = [Server::start(), Server::start()];
+    let store = store();
+    let tiers = format!("{},{}", servers[0].url(), servers[1].url());
+    let mut client = Stage::start(&mut worker(&store, &tiers, 1500));
+    for server in &servers {
+        wait_for_answers(&mut client, &server.url());
+    }
+    servers[0].kill();
+    wait_for_answers(&mut client, &servers[1].url());
+    assert!(client.ended().is_none(), "the kill came while games were played");
+    finish(&mut client);
+    assert!(has_logged(&client, "inference server is down", &servers[0].url()));
+    assert_same(&store, 1500);
+}
+
+#[test]
+fn a_server_that_is_stopped_is_suspect_and_another_answers() {
+    let servers = [Server::start(), Server::start()];
+    let store = store();
+    let tiers = format!("{};{}", servers[0].url(), servers[1].url());
+    let mut client = Stage::start(&mut worker(&store, &tiers, 1500));
+    wait_for_answers(&mut client, &servers[0].url());
+    servers[0].stage.signal("STOP");
+    wait_for_answers(&mut client, &servers[1].url());
+    let resent = of_servers(&client, "tengen_inference_client_resent_batches_total");
+    assert!(resent[&servers[0].url()] >= 1.0, "{resent:?}");
+    finish(&mut client);
+    servers[0].stage.signal("CONT");
+    assert_same(&store, 1500);
+}
+
+#[test]
+fn the_first_tier_has_the_traffic_again_when_it_is_back() {
+    let mut servers = [Server::start(), Server::start()];
+    let store = store();
+    let tiers = format!("{};{}", servers[0].url(), servers[1].url());
+    // More games than are played before SIGTERM.
+    let mut client = Stage::start(&mut worker(&store, &tiers, 1_000_000));
+    wait_for_answers(&mut client, &servers[0].url());
+    servers[0].kill();
+    wait_for_answers(&mut client, &servers[1].url());
+    servers[0].restart();
+    wait_for_answers(&mut client, &servers[0].url());
+    let before = of_servers(&client, "tengen_inference_client_batches_total");
+    wait_for_answers(&mut client, &servers[0].url());
+    let after = of_servers(&client, "tengen_inference_client_batches_total");
+    assert_eq!(before[&servers[1].url()], after[&servers[1].url()], "the second tier has nothing to do");
+    assert_eq!(client.terminate(), Some(4));
+}
+
+#[test]
+fn the_network_of_the_process_is_the_last_tier() {
+    let mut server = Server::start();
+    let store = store();
+    let mut client = Stage::start(&mut worker(&store, &format!("{};local", server.url()), 1500));
+    wait_for_answers(&mut client, &server.url());
+    server.kill();
+    client.wait_for_metric("tengen_inference_client_local_batches_total", 5.0);
+    server.restart();
+    wait_for_answers(&mut client, &server.url());
+    finish(&mut client);
+    assert_same(&store, 1500);
+}
+
+#[test]
+fn a_worker_waits_for_servers_and_goes_when_it_is_told() {
+    let store = store();
+    let mut client = Stage::start(&mut worker(&store, &format!("http://{}", free_address()), 10));
+    client.wait_for("the problem", |client| {
+        client.log().iter().find(|line| line.contains("inference server is down")).cloned()
+    });
+    assert!(client.ended().is_none());
+    assert_eq!(client.terminate(), Some(4));
+    assert!(games(&store).is_empty());
+}
+
+#[test]
+fn a_line_that_cuts_delays_and_truncates_changes_no_game() {
+    let servers = [Server::start(), Server::start()];
+    let proxies: Vec<Proxy> =
+        (servers.iter().zip(1..)).map(|(server, seed)| Proxy::start(server.address, 60, seed).unwrap()).collect();
+    let store = store();
+    let tiers = format!("http://{},http://{}", proxies[0].address(), proxies[1].address());
+    succeed(&mut worker(&store, &tiers, 100));
+    let injected: u32 = proxies.iter().map(Proxy::injected).sum();
+    assert!(injected > 5, "{injected} faults");
+    assert_same(&store, 100);
+}
+
+#[test]
+fn matches_and_gtp_are_played_on_servers() {
+    let server = Server::start();
+    let store = store();
+    let pair = ["--pair", "tiny-1", "random", "--games", "8", "--inference"];
+    let table = succeed(store.program("evaluator").args(pair).arg(server.url()));
+    assert!(table.contains("tiny-1"), "{table}");
+    let played = |place: &[&str]| {
+        let mut command = store.program("tengen");
+        command.args(["gtp", "--model", "tiny-1"]).args(place);
+        converse(&mut command, "genmove b\ngenmove w\ngenmove b\nquit\n")
+    };
+    assert_eq!(played(&["--inference", &server.url()]), played(&[]));
+}
+
+#[test]
+fn a_model_that_no_server_has_is_an_error_that_names_it() {
+    let server = Server::start();
+    let store = store();
+    let model = store.path().join("tiny/models/000001/model.toml");
+    let text = fs::read_to_string(&model).unwrap();
+    let digest = text.split("sha256 = \"").nth(1).unwrap().split('"').next().unwrap();
+    fs::write(&model, text.replace(digest, &"0".repeat(64))).unwrap();
+    let (code, said) = tests::fail(&mut worker(&store, &server.url(), 10));
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("refused the batch") && said.contains(&server.url()), "{said}");
+}
+
+/// What a program answers to these lines.
+fn converse(command: &mut Command, lines: &str) -> String {
+    let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    process.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+    String::from_utf8(process.wait_with_output().unwrap().stdout).unwrap()
+}
+
+/// Random enough for moments: a linear congruential generator (Knuth, MMIX).
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+}
+
+/// Does something bad to a server; answers whether it suffers from it now.
+fn harm(server: &mut Server, chance: &mut Chance) -> &'static str {
+    if chance.below(2) == 0 {
+        server.kill();
+        "killed"
+    } else {
+        server.stage.signal("STOP");
+        "stopped"
+    }
+}
+
+#[test]
+fn a_storm_of_kills_and_stops_behind_a_bad_line_loses_nothing() {
+    let wanted = std::env::var("TENGEN_TEST_INFERENCE_KILLS").map_or(STORM, |text| text.parse().unwrap());
+    let mut servers = [Server::start(), Server::start(), Server::start()];
+    let proxies: Vec<Proxy> =
+        (servers.iter().zip(1..)).map(|(server, seed)| Proxy::start(server.address, 400, seed).unwrap()).collect();
+    let [first, second, third] = [0, 1, 2].map(|nth: usize| format!("http://{}", proxies[nth].address()));
+    let (mut chance, mut harmed, mut rounds) = (Chance(1), 0, 0);
+    while harmed < wanted {
+        let store = store();
+        let mut client = Stage::start(&mut worker(&store, &format!("{first},{second};{third}"), 1500));
+        while client.ended().is_none() && harmed < wanted {
+            std::thread::sleep(Duration::from_millis(20 + chance.below(200)));
+            let server = &mut servers[chance.below(3) as usize];
+            let harm = harm(server, &mut chance);
+            harmed += u32::from(client.ended().is_none());
+            std::thread::sleep(Duration::from_millis(chance.below(300)));
+            if harm == "killed" { server.restart() } else { server.stage.signal("CONT") }
+        }
+        finish(&mut client);
+        assert_same(&store, 1500);
+        rounds += 1;
+    }
+    let injected: u32 = proxies.iter().map(Proxy::injected).sum();
+    println!(
+        "{harmed} kills and stops and {injected} faults of the line in {rounds} runs, nothing lost, nothing changed"
+    );
+}

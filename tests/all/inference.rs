@@ -1,0 +1,136 @@
+//! The inference server as a process: who may reach it, what other clients get, and how it ends.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use config::Preset;
+use go::{Game, Move, Symmetry};
+use net::{Device, Model, PlaneEvaluator, Precision, Shape, Weights};
+use store::{ModelMetadata, Run};
+use testing::{Tool, require};
+use tests::{Stage, TestStore, fail, repository, succeed};
+
+/// Positions that are compared.
+const POSITIONS: usize = 23;
+
+/// Publishes model 1 of run `v1`, with made-up weights.
+fn publish(run: &Run) -> Weights {
+    let config = Preset::NineByNine.config();
+    run.create(&config).unwrap();
+    let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
+    let metadata = ModelMetadata {
+        run: run.name().clone(),
+        number: 1,
+        parent: None,
+        origin: Vec::new(),
+        step: 0,
+        size: config.game.size,
+        config_digest: config.digest(),
+        network: config.network,
+        search: config.search,
+    };
+    run.models().publish(&metadata, weights.to_bytes().into()).unwrap();
+    weights
+}
+
+fn serve(store: &TestStore, args: &[&str]) -> Stage {
+    let args = [&["--device", "cpu", "--log-format", "json"], args].concat();
+    let mut server = Stage::start(store.program("inference").args(args));
+    server.wait_for("readiness", |server| (server.page("/readyz")?.0 == 200).then_some(()));
+    server
+}
+
+/// Where a server listens, by its log.
+fn address(server: &mut Stage) -> String {
+    server.wait_for("its address", |server| {
+        let line = server.log().into_iter().find(|line| line.contains("serving inference"))?;
+        let event: serde_json::Value = serde_json::from_str(&line).ok()?;
+        Some(event["address"].as_str()?.to_owned())
+    })
+}
+
+/// Planes of some positions of a game.
+fn planes(Shape { size, inputs, .. }: Shape) -> Vec<u8> {
+    let mut game = Game::new(size);
+    let mut planes = vec![0; POSITIONS * inputs.len(size)];
+    for (nth, row) in planes.chunks_exact_mut(inputs.len(size)).enumerate() {
+        let mv = Move::from_index(size, nth * 37 % size.area()).unwrap();
+        if game.is_legal(mv) {
+            game.play(mv).unwrap();
+        }
+        inputs.of_game(&game, 6.5, Symmetry::ALL[nth % Symmetry::ALL.len()], row);
+    }
+    planes
+}
+
+fn bytes(numbers: &[f32]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+#[test]
+fn tritonclient_gets_what_the_local_network_answers() {
+    let Some(site) = require(Tool::Python) else { return };
+    let store = TestStore::new();
+    let weights = publish(&store.run("v1"));
+    let shape = weights.shape();
+    let planes = planes(shape);
+    let model = Model::new(&weights, Device::Cpu, Precision::Auto, POSITIONS).unwrap();
+    let (mut policies, mut values) = (vec![0.0; POSITIONS * shape.size.moves()], vec![0.0; POSITIONS]);
+    model.session().evaluate(&planes, POSITIONS, &mut policies, &mut values).unwrap();
+    let packing = shape.inputs.packing(shape.size);
+    let packed = planes.chunks_exact(packing.planes()).flat_map(|row| {
+        let (mut bits, mut scalars) = (Vec::new(), Vec::new());
+        packing.pack(row, &mut bits, &mut scalars);
+        [bits, scalars].concat()
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let files = [
+        ("packed", packed.collect()),
+        ("planes", planes.clone()),
+        ("policy", bytes(&policies)),
+        ("value", bytes(&values)),
+    ];
+    files.into_iter().for_each(|(name, bytes)| fs::write(folder.path().join(name), bytes).unwrap());
+    let mut server = serve(&store, &["--listen", "127.0.0.1:0"]);
+    let address = address(&mut server);
+    let mut python = Command::new("python3");
+    python.env("PYTHONPATH", &site).arg(repository().join("tests/python/check_inference.py"));
+    let said = succeed(python.args([address.strip_prefix("http://").unwrap(), "v1-1"]).arg(folder.path()));
+    assert!(said.contains("23 positions agree bit for bit"), "{said}");
+    server.wait_for_metric("tengen_inference_positions_total", (4 * POSITIONS) as f64);
+    assert_eq!(server.metrics()["tengen_inference_models"], 1.0);
+    assert_eq!(server.terminate(), Some(4), "{:?}", server.log());
+}
+
+#[test]
+fn address_that_everybody_can_reach_is_refused_without_protection() {
+    let store = TestStore::new();
+    for args in [
+        &["--listen", "0.0.0.0:0"][..],
+        &["--listen", "[::]:0"],
+        &["--listen", "127.0.0.1:0", "--client-ca", "ca.pem"],
+        &["--listen", "127.0.0.1:0", "--tls-cert", "cert.pem"],
+        &["--listen", "127.0.0.1:0", "--token-file", "/no/such/file"],
+        &["--listen", "127.0.0.1"],
+        &["--listen", "unix:relative"],
+    ] {
+        let (code, said) = fail(store.program("inference").args(["--device", "cpu"]).args(args));
+        assert_eq!(code, 2, "{args:?}: {said}");
+    }
+    let (_, said) = fail(store.program("inference").args(["--device", "cpu", "--listen", "0.0.0.0:0"]));
+    assert!(said.contains("can be reached from other machines; give --tls-cert and --tls-key"), "{said}");
+}
+
+#[test]
+fn second_server_of_a_socket_is_refused_and_the_socket_goes_with_the_first() {
+    let store = TestStore::new();
+    let socket = store.path().join("inference.sock");
+    let listen = format!("unix:{}", socket.display());
+    let mut server = serve(&store, &["--listen", &listen]);
+    assert_eq!(fs::metadata(&socket).unwrap().permissions().mode() & 0o777, 0o600);
+    let (code, said) = fail(store.program("inference").args(["--device", "cpu", "--listen", &listen]));
+    assert!(code == 2 && said.contains("cannot listen on unix:"), "{said}");
+    assert_eq!(server.terminate(), Some(4), "{:?}", server.log());
+    assert!(!socket.exists());
+}
