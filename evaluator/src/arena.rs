@@ -5,7 +5,7 @@ use std::time::Instant;
 use config::{PlayerId, RunConfig};
 use go::Size;
 use gtp::engines::{EngineSpecs, Identity};
-use models::Place;
+use models::{EvaluationCacheOptions, Place};
 use runtime::Stop;
 use store::Stem;
 
@@ -34,6 +34,8 @@ pub struct Resources {
     pub times: bool,
     /// The programs that may play here.
     pub engines: EngineSpecs,
+    /// Where evaluations outlive the process, if they do.
+    pub evaluations: Option<EvaluationCacheOptions>,
     /// Who writes the results; evaluators of one run have different names.
     pub worker: String,
 }
@@ -158,6 +160,7 @@ impl Arena {
                     engines: &self.resources.engines,
                     place: &self.resources.place,
                     batch: self.config().evaluate.batch,
+                    evaluations: self.resources.evaluations.as_ref(),
                 };
                 let player = Player::open(&source, id)?;
                 self.introduce(&player)?;

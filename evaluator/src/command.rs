@@ -7,10 +7,10 @@ use clap::{ArgGroup, Parser, Subcommand};
 use config::{ConfigError, PlayerId, PlayerRef, RunName};
 use exit_class::{Classifier, classify};
 use gtp::engines::EngineSpecs;
-use models::{ModelError, Models, Place, Priority};
+use models::{EvaluationCacheOptions, ModelError, Models, Place, Priority};
 use net::NetError;
 use ratings::sprt::SprtError;
-use runtime::{Classify, Stop};
+use runtime::{Classify, EvalcacheArgs, Stop};
 use store::{Store, StoreError};
 
 use crate::rate::RateError;
@@ -55,6 +55,8 @@ pub struct Args {
     resources: runtime::ResourceArgs,
     #[command(flatten)]
     inference: runtime::InferenceArgs,
+    #[command(flatten)]
+    evalcache: EvalcacheArgs,
     #[command(flatten)]
     times: runtime::TimesArgs,
     #[command(flatten)]
@@ -152,7 +154,17 @@ impl Args {
             times: self.times.times.unwrap_or(true),
             engines: self.declarations()?,
             worker: self.worker.clone(),
+            evaluations: self.evaluations()?,
         })
+    }
+
+    /// Where evaluations outlive the process.
+    fn evaluations(&self) -> anyhow::Result<Option<EvaluationCacheOptions>> {
+        let EvalcacheArgs { evalcache, evalcache_steps, evalcache_symmetry, evalcache_copies } = &self.evalcache;
+        let Some(store) = evalcache else { return Ok(None) };
+        let options =
+            EvaluationCacheOptions::parse(store, evalcache_steps, evalcache_symmetry, evalcache_copies.clone());
+        Ok(Some(options.misconfigured()?))
     }
 
     /// The programs that may play.

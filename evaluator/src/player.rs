@@ -2,7 +2,7 @@
 
 use config::{PlayerId, RunConfig};
 use gtp::engines::{Engine, EngineSpecs};
-use models::{Models, Place, Searcher};
+use models::{EvaluationCacheOptions, Models, Place, Searcher};
 use play::{By, Side};
 
 use crate::EvaluatorError;
@@ -31,6 +31,8 @@ pub struct Source<'a> {
     pub place: &'a Place,
     /// Positions that a network evaluates at a time.
     pub batch: usize,
+    /// Where evaluations outlive the process, if they do.
+    pub evaluations: Option<&'a EvaluationCacheOptions>,
 }
 
 impl Player {
@@ -41,8 +43,9 @@ impl Player {
     pub fn open(source: &Source<'_>, id: &PlayerId) -> Result<Player, EvaluatorError> {
         let kind = match id {
             PlayerId::Model { id, settings } => {
-                let Source { models, config, place, batch, .. } = *source;
-                Kind::Model(Searcher::open_with(models, config, id, settings, place, batch)?)
+                let Source { models, config, place, batch, evaluations, .. } = *source;
+                let searcher = Searcher::open_with(models, config, id, settings, place, batch)?;
+                Kind::Model(searcher.keeping(evaluations)?)
             }
             PlayerId::Engine(name) => Kind::Engine(Engine::find(name, source.engines)?),
         };

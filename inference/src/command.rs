@@ -40,16 +40,16 @@ pub struct Args {
     /// --tls-cert, --tls-key, and --client-ca or --token-file
     #[arg(long, env = "TENGEN_LISTEN", default_value = "127.0.0.1:9470", value_name = "ADDRESS")]
     listen: Listen,
-    /// Certificate of the server, PEM
+    /// Certificate of the server, PEM [default: none]
     #[arg(long, env = "TENGEN_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
-    /// Private key of that certificate, PEM
+    /// Private key of that certificate, PEM [default: none]
     #[arg(long, env = "TENGEN_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Certificate authority of clients, PEM; clients without a certificate of it are refused
+    /// Certificate authority of clients, PEM; clients without a certificate of it are refused [default: none]
     #[arg(long, env = "TENGEN_CLIENT_CA", value_name = "FILE")]
     client_ca: Option<PathBuf>,
-    /// File whose first line is the token that clients must send
+    /// File whose first line is the token that clients must send [default: none]
     #[arg(long, env = "TENGEN_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Device of the networks: auto (a GPU if there is one), cpu, cuda or cuda:N

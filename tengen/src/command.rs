@@ -19,7 +19,7 @@ use store::StoreError;
 #[cfg(feature = "torch")]
 use trainer::TrainerError;
 
-use crate::{audit, config_command, gtp_command};
+use crate::{audit, config_command, evalcache_command, gtp_command};
 #[cfg(feature = "torch")]
 use crate::{bench, doctor, import, options, run_command};
 
@@ -50,6 +50,8 @@ enum Command {
     Audit(audit::Args),
     /// Play over the Go Text Protocol (GTP 2), for Sabaki, GoGui, Lizzie and other programs
     Gtp(gtp_command::Args),
+    /// List, compact, check and export evaluation caches
+    Evalcache(evalcache_command::Args),
     /// Benchmark search, network, self-play, training and data on this machine
     #[cfg(feature = "torch")]
     Bench(bench::Args),
@@ -107,6 +109,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::ImportSgf(import) => import::run(&args.store.store, import, stop),
         Command::Audit(audit) => audit::run(&args.store.store, audit, stop),
         Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),
+        Command::Evalcache(evalcache) => evalcache_command::run(&args.store.store, evalcache, stop),
         #[cfg(feature = "torch")]
         Command::Bench(bench) => bench::run(&args.store.store, bench, stop),
         Command::Study(study) => study::run(&args.store.store, study, stop),

@@ -88,6 +88,7 @@ impl<'a> Cycle<'a> {
             times,
             engines: EngineSpecs::default(),
             worker: WORKER.to_owned(),
+            evaluations: None,
         };
         let arena = Arena::open(RatedRun::open(Models::new(store.clone()), run.name())?, here)?;
         let health = || stop.health().clone();

@@ -2,9 +2,9 @@
 
 use config::{ModelId, RunName};
 use go::Size;
-use models::{ModelName, Models, Place, Priority, Searcher};
+use models::{EvaluationCacheOptions, ModelName, Models, Place, Priority, Searcher};
 use play::{game_seed, generator};
-use runtime::{Classify, InferenceArgs, ResourceArgs, Stop};
+use runtime::{Classify, EvalcacheArgs, InferenceArgs, ResourceArgs, Stop};
 use store::Store;
 
 use gtp::server::{self, EngineOptions, EnginePlayer, Session, Setup, WIDTH};
@@ -35,6 +35,18 @@ pub struct Args {
     resources: ResourceArgs,
     #[command(flatten)]
     inference: InferenceArgs,
+    #[command(flatten)]
+    evalcache: EvalcacheArgs,
+}
+
+impl Args {
+    fn evaluations(&self) -> anyhow::Result<Option<EvaluationCacheOptions>> {
+        let EvalcacheArgs { evalcache, evalcache_steps, evalcache_symmetry, evalcache_copies } = &self.evalcache;
+        let Some(store) = evalcache else { return Ok(None) };
+        let options =
+            EvaluationCacheOptions::parse(store, evalcache_steps, evalcache_symmetry, evalcache_copies.clone());
+        Ok(Some(options.misconfigured()?))
+    }
 }
 
 /// A name is one line of a response.
@@ -64,6 +76,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             (config, opened, true)
         }
     };
+    let opened = opened.keeping(args.evaluations()?.as_ref())?;
     let visits = args.visits.unwrap_or(config.search.visits);
     let setup = Setup {
         size: Size::new(config.game.size).misconfigured()?,

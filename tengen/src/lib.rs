@@ -9,6 +9,7 @@ pub mod config_command;
 mod cycle;
 #[cfg(feature = "torch")]
 pub mod doctor;
+pub mod evalcache_command;
 pub mod gtp_command;
 #[cfg(feature = "torch")]
 pub mod import;

@@ -83,7 +83,7 @@ fn shuffler_ships_without_libtorch() {
 #[test]
 fn pure_crates_forbid_clock_files_and_global_randomness() {
     let rules = repository().join("crates/pure.clippy.toml").canonicalize().unwrap();
-    for name in ["go", "config", "mcts", "record", "ratings"] {
+    for name in ["go", "config", "mcts", "record", "ratings", "evalcache"] {
         let own = repository().join("crates").join(name).join("clippy.toml");
         assert_eq!(own.canonicalize().unwrap(), rules, "{}", own.display());
     }

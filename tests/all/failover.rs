@@ -169,7 +169,7 @@ fn games_on_a_server_are_those_of_a_local_network_to_the_bit() {
 }
 
 #[test]
-fn a_server_that_is_killed_costs_no_game() {
+fn server_that_is_killed_costs_no_game() {
     let mut servers = [Server::start(), Server::start()];
     let store = store();
     let tiers = format!("{},{}", servers[0].url(), servers[1].url());
@@ -186,7 +186,7 @@ fn a_server_that_is_killed_costs_no_game() {
 }
 
 #[test]
-fn a_server_that_is_stopped_is_suspect_and_another_answers() {
+fn server_that_is_stopped_is_suspect_and_another_answers() {
     let servers = [Server::start(), Server::start()];
     let store = store();
     let tiers = format!("{};{}", servers[0].url(), servers[1].url());
@@ -202,7 +202,7 @@ fn a_server_that_is_stopped_is_suspect_and_another_answers() {
 }
 
 #[test]
-fn the_first_tier_has_the_traffic_again_when_it_is_back() {
+fn first_tier_has_the_traffic_again_when_it_is_back() {
     let mut servers = [Server::start(), Server::start()];
     let store = store();
     let tiers = format!("{};{}", servers[0].url(), servers[1].url());
@@ -221,7 +221,7 @@ fn the_first_tier_has_the_traffic_again_when_it_is_back() {
 }
 
 #[test]
-fn the_network_of_the_process_is_the_last_tier() {
+fn network_of_the_process_is_the_last_tier() {
     let mut server = Server::start();
     let store = store();
     let mut client = Stage::start(&mut worker(&store, &format!("{};local", server.url()), 1500));
@@ -235,7 +235,7 @@ fn the_network_of_the_process_is_the_last_tier() {
 }
 
 #[test]
-fn a_worker_waits_for_servers_and_goes_when_it_is_told() {
+fn worker_waits_for_servers_and_goes_when_it_is_told() {
     let store = store();
     let mut client = Stage::start(&mut worker(&store, &format!("http://{}", free_address()), 10));
     client.wait_for("the problem", |client| {
@@ -247,7 +247,7 @@ fn a_worker_waits_for_servers_and_goes_when_it_is_told() {
 }
 
 #[test]
-fn a_line_that_cuts_delays_and_truncates_changes_no_game() {
+fn line_that_cuts_delays_and_truncates_changes_no_game() {
     let servers = [Server::start(), Server::start()];
     let proxies: Vec<Proxy> =
         (servers.iter().zip(1..)).map(|(server, seed)| Proxy::start(server.address, 60, seed).unwrap()).collect();
@@ -275,7 +275,7 @@ fn matches_and_gtp_are_played_on_servers() {
 }
 
 #[test]
-fn a_model_that_no_server_has_is_an_error_that_names_it() {
+fn model_that_no_server_has_is_an_error_that_names_it() {
     let server = Server::start();
     let store = store();
     let model = store.path().join("tiny/models/000001/model.toml");
@@ -316,7 +316,7 @@ fn harm(server: &mut Server, chance: &mut Chance) -> &'static str {
 }
 
 #[test]
-fn a_storm_of_kills_and_stops_behind_a_bad_line_loses_nothing() {
+fn storm_of_kills_and_stops_behind_a_bad_line_loses_nothing() {
     let wanted = std::env::var("TENGEN_TEST_INFERENCE_KILLS").map_or(STORM, |text| text.parse().unwrap());
     let mut servers = [Server::start(), Server::start(), Server::start()];
     let proxies: Vec<Proxy> =

@@ -104,7 +104,7 @@ fn tritonclient_gets_what_the_local_network_answers() {
 }
 
 #[test]
-fn address_that_everybody_can_reach_is_refused_without_protection() {
+fn public_address_is_refused_without_protection() {
     let store = TestStore::new();
     for args in [
         &["--listen", "0.0.0.0:0"][..],

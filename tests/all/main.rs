@@ -15,6 +15,7 @@ mod depth;
 mod doctor;
 mod drivers;
 mod engines;
+mod evaluations;
 mod exit_codes;
 mod experiments;
 mod failover;

@@ -128,8 +128,11 @@ fn evaluator_rates_and_plays_pairs(service: &mut Service) {
     service.look(&evaluator);
     drain(&mut evaluator);
     assert!(service.run.matches().all().unwrap().len() >= 4);
-    let mut rated = stage(&service.store, "evaluator", &["--pair", "slow-1", "random", "--games", "100000"]);
+    let kept = service.store.path().join("evaluations");
+    let plain = ["--pair", "slow-1", "random", "--games", "100000", "--cache-mib", "0", "--evalcache"];
+    let mut rated = stage(&service.store, "evaluator", &[&plain[..], &[kept.to_str().unwrap()]].concat());
     rated.wait_for_metric("tengen_match_games_total", 1.0);
+    rated.wait_for_metric("tengen_evalcache_hits_total", 1.0);
     service.look(&rated);
     drain(&mut rated);
 }
@@ -168,6 +171,9 @@ fn assert_documented(seen: BTreeSet<String>) {
         "tengen_store_errors_total",
         "tengen_store_retries_total",
         "tengen_store_quarantined_files_total",
+        "tengen_evalcache_errors_total",
+        // Segments are published once a minute.
+        "tengen_evalcache_written_bytes_total",
     ];
     let missing: Vec<_> =
         documented.difference(&ours).filter(|name| !rare.iter().any(|rare| name.starts_with(rare))).collect();

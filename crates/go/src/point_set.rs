@@ -58,6 +58,11 @@ impl PointSet {
         Iter { words: self.0, word: 0 }
     }
 
+    /// The words of the set: bit i % 64 of word i / 64 says whether point i is in it.
+    pub const fn words(&self) -> &[u64; MAX_AREA.div_ceil(64)] {
+        &self.0
+    }
+
     /// Bit i of byte i/8, least significant first, says whether point i is in the set: what
     /// `numpy.unpackbits(…, bitorder="little")` undoes. `ceil(area / 8)` bytes.
     pub fn to_bytes(&self, size: Size) -> Vec<u8> {
@@ -76,11 +81,6 @@ impl PointSet {
             set.0[i / 8] |= u64::from(byte) << (8 * (i % 8));
         }
         set.is_subset(&PointSet::full(size)).then_some(set)
-    }
-
-    /// The words of the bits, the first points in the first.
-    pub(crate) const fn words(&self) -> &[u64; WORDS] {
-        &self.0
     }
 
     /// A set from as many of its words as can have points.

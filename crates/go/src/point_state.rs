@@ -95,6 +95,11 @@ impl Liberties {
         (self.count > 0 && self.are_one_point()).then(|| self.sum / self.count)
     }
 
+    /// The pairs.
+    pub(crate) fn count(self) -> usize {
+        self.count.into()
+    }
+
     pub(crate) fn are_none(self) -> bool {
         self.count == 0
     }

@@ -9,7 +9,7 @@ use net::{NetError, UnknownPlace};
 use remote::RemoteError;
 use store::{Run, StoreError};
 
-use crate::demo;
+use crate::{EvaluationCacheError, demo};
 
 /// A model that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -119,6 +119,9 @@ pub enum ModelError {
         /// The reason. Boxed, so that a `Result` stays small.
         source: Box<NetError>,
     },
+    /// An evaluation cache that cannot be used.
+    #[error("cannot open the evaluation cache")]
+    Evaluations(#[source] Box<EvaluationCacheError>),
 }
 
 impl ModelError {
@@ -171,6 +174,7 @@ impl Classified for ModelError {
             ModelError::Open { source, .. } | ModelError::Device(source) => source.class(),
             ModelError::Inference(error) => error.class(),
             ModelError::Digest { .. } => ExitClass::Failure,
+            ModelError::Evaluations(source) => source.class(),
             _ => ExitClass::Configuration,
         }
     }

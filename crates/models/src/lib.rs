@@ -7,6 +7,7 @@
 
 mod demo;
 mod error;
+mod evaluations;
 mod model;
 mod name;
 mod place;
@@ -15,6 +16,7 @@ mod remote_model;
 mod searcher;
 
 pub use error::ModelError;
+pub use evaluations::{EvaluationCache, EvaluationCacheError, EvaluationCacheOptions, MergedSegments};
 pub use model::Model;
 pub use name::ModelName;
 pub use place::Place;

@@ -1,9 +1,13 @@
 //! A model, ready for any number of threads.
 
 use config::ModelId;
+use std::sync::Arc;
+
+use evalcache::{KomiCoding, Set, Steps, Symmetries};
 use mcts::Evaluator;
-use net::{Device, Precision};
-use play::{Cached, RandomModel, Uniform};
+use net::{Backend, Device, NetError, Precision};
+use play::{Cached, EvaluationStore, RandomModel, Stored, Uniform};
+use sha2::{Digest, Sha256};
 use store::{ModelMetadata, Run};
 
 use crate::{ModelError, Place, RemoteModel};
@@ -15,9 +19,37 @@ pub enum Model {
     /// Fresh random output for every position.
     Random,
     /// A network on a device.
-    Trained(Box<net::Model>),
+    Trained(Box<Trained>),
     /// A network on inference servers.
     Remote(Box<RemoteModel>),
+}
+
+/// A network on a device.
+pub struct Trained {
+    model: net::Model,
+    /// Of the weights, and of the arithmetic that evaluates them.
+    digest: [u8; 32],
+}
+
+impl Trained {
+    /// A network whose weights come from these bytes.
+    pub(crate) fn new(
+        model: net::Model,
+        weights: &[u8],
+        device: Device,
+        precision: Precision,
+    ) -> Result<Trained, NetError> {
+        let precision = Backend::open(device, precision)?.precision;
+        let digest = Sha256::new_with_prefix(weights).chain_update(precision).finalize().into();
+        Ok(Trained { model, digest })
+    }
+
+    /// What evaluations of it are of, when they are kept in this way.
+    pub fn set(&self, steps: Steps, symmetries: Symmetries) -> Set {
+        let shape = self.model.shape();
+        let komi = if shape.inputs.tell_komi() { KomiCoding::Seen } else { KomiCoding::Unseen };
+        Set { model: self.digest, size: shape.size, komi, symmetries, steps }
+    }
 }
 
 impl Model {
@@ -61,15 +93,28 @@ impl Model {
         batch: usize,
     ) -> Result<Model, ModelError> {
         let opened = net::Model::open(weights, device, precision, batch);
-        opened.map(|model| Model::Trained(Box::new(model))).map_err(|source| ModelError::unusable(name, source))
+        let trained = opened.and_then(|model| Trained::new(model, weights, device, precision));
+        trained.map(|model| Model::Trained(Box::new(model))).map_err(|source| ModelError::unusable(name, source))
     }
 
     /// An evaluator for one thread, with so many bytes for its cache.
     pub fn evaluator(&self, cache: usize) -> Box<dyn Evaluator> {
+        self.evaluator_keeping(cache, None)
+    }
+
+    /// An evaluator for one thread, with so many bytes for its cache, and behind it the evaluations that are kept in a store.
+    /// Built-in models have none of these.
+    pub fn evaluator_keeping(&self, cache: usize, kept: Option<Arc<dyn EvaluationStore>>) -> Box<dyn Evaluator> {
         match self {
             Model::Uniform => Box::new(Uniform::new()),
             Model::Random => Box::new(RandomModel::new()),
-            Model::Trained(model) => Box::new(Cached::new(model.network(), model.shape().size, cache)),
+            Model::Trained(trained) => {
+                let (network, size) = (trained.model.network(), trained.model.shape().size);
+                match kept {
+                    Some(kept) => Box::new(Cached::new(Stored::new(network, kept), size, cache)),
+                    None => Box::new(Cached::new(network, size, cache)),
+                }
+            }
             Model::Remote(model) => model.evaluator(cache),
         }
     }

@@ -84,8 +84,8 @@ mod tests {
     #[test]
     fn failures_of_servers_have_the_class_of_their_kind() {
         let class = |error: RemoteError| evaluate_class(&NetError::Evaluator(error.into()).into());
-        let nobody = RemoteError::NoServer { waited: Duration::from_secs(300), problems: String::new() };
-        assert_eq!(class(nobody), ExitClass::StoreUnreachable);
+        let no_server = RemoteError::NoServer { waited: Duration::from_secs(300), problems: String::new() };
+        assert_eq!(class(no_server), ExitClass::StoreUnreachable);
         assert_eq!(class(RemoteError::Ended), ExitClass::Failure);
         assert_eq!(evaluate_class(&NetError::BadAnswer { row: 1 }.into()), ExitClass::Failure);
     }

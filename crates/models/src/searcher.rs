@@ -2,13 +2,16 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use config::{ModelId, Overrides, RunConfig};
 use mcts::{Evaluator, Settings};
 use net::{FileKind, Precision};
-use play::Budget;
+use play::{Budget, EvaluationStore};
 
-use crate::{Model, ModelError, Models, Place};
+use crate::evaluations::SharedCache;
+use crate::model::Trained;
+use crate::{EvaluationCache, EvaluationCacheOptions, Model, ModelError, Models, Place};
 
 /// A model together with its search settings.
 pub struct Searcher {
@@ -16,6 +19,7 @@ pub struct Searcher {
     settings: Settings,
     budget: Budget,
     model: Model,
+    kept: Option<SharedCache>,
 }
 
 impl Searcher {
@@ -80,12 +84,37 @@ impl Searcher {
         let (_, weights, _) = FileKind::read(&bytes).map_err(unusable)?;
         same_board(&name, weights.shape().size.side(), config)?;
         let model = net::Model::new(&weights, place.device(), Precision::Auto, batch).map_err(unusable)?;
-        Ok(Searcher::new(name, config, Model::Trained(Box::new(model))))
+        let trained = Trained::new(model, &bytes, place.device(), Precision::Auto).map_err(unusable)?;
+        Ok(Searcher::new(name, config, Model::Trained(Box::new(trained))))
     }
 
     fn new(name: String, config: &RunConfig, model: Model) -> Searcher {
         let budget = Budget { visits: config.evaluate.visits, leaves: config.search.leaves };
-        Searcher { name, settings: Settings::new(&config.search, &config.game), budget, model }
+        Searcher { name, settings: Settings::new(&config.search, &config.game), budget, model, kept: None }
+    }
+
+    /// The same with evaluations that outlive the process; built-in models have none.
+    ///
+    /// # Errors
+    /// The store of the evaluations cannot be used.
+    pub fn keeping(self, options: Option<&EvaluationCacheOptions>) -> Result<Searcher, ModelError> {
+        let (Some(options), Model::Trained(trained)) = (options, &self.model) else { return Ok(self) };
+        let set = trained.set(options.steps, options.symmetries);
+        let kept = EvaluationCache::open(options, set).map_err(|error| ModelError::Evaluations(Box::new(error)))?;
+        tracing::info!(
+            model = self.name,
+            evaluations = kept.evaluations(),
+            segments = kept.segments(),
+            steps = %options.steps,
+            symmetries = %options.symmetries,
+            "evaluation cache"
+        );
+        Ok(Searcher { kept: Some(Arc::new(kept)), ..self })
+    }
+
+    /// The evaluations that outlive the process, if it keeps any.
+    pub fn kept(&self) -> Option<&EvaluationCache> {
+        self.kept.as_deref()
     }
 
     /// The id of the model, or the name of its file.
@@ -105,7 +134,7 @@ impl Searcher {
 
     /// An evaluator for one thread, with so many bytes for its cache.
     pub fn evaluator(&self, cache: usize) -> Box<dyn Evaluator> {
-        self.model.evaluator(cache)
+        self.model.evaluator_keeping(cache, self.kept.clone().map(|kept| kept as Arc<dyn EvaluationStore>))
     }
 }
 

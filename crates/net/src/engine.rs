@@ -114,7 +114,7 @@ impl PlaneEvaluator for Session {
         policies: &mut [f32],
         values: &mut [f32],
     ) -> Result<(), NetError> {
-        assert_eq!(values.len(), positions, "room for the values of the positions");
+        assert_eq!(values.len(), positions, "space for the values of the positions");
         match &mut self.0 {
             Kernels::Cpu(session) => session.evaluate(planes, policies, values),
             #[cfg(feature = "torch")]

@@ -34,6 +34,11 @@ impl Inputs {
         matches!(self, Inputs::Features | Inputs::Tactics)
     }
 
+    /// Whether the network sees komi.
+    pub const fn tell_komi(self) -> bool {
+        self.tell_the_board()
+    }
+
     /// Whether the first planes are all those of the others.
     pub(crate) fn begin_with(self, others: Inputs) -> bool {
         self == others || (self, others) == (Inputs::Tactics, Inputs::Features)

@@ -102,7 +102,7 @@ impl Packing {
     /// When the lengths do not fit together.
     pub fn unpack(&self, bits: &[u8], scalars: &[u8], planes: &mut [u8]) {
         let positions = planes.len() / self.planes();
-        assert_eq!(planes.len(), positions * self.planes(), "room for whole positions");
+        assert_eq!(planes.len(), positions * self.planes(), "space for whole positions");
         assert_eq!(bits.len(), positions * self.bits(), "bits of {positions} positions");
         assert_eq!(scalars.len(), positions * self.scalars(), "scalars of {positions} positions");
         let [before, after] = self.runs();

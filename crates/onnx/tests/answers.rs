@@ -7,7 +7,7 @@ use cpu::Description;
 use testing::{Tool, require};
 
 /// Networks of 5x5 with the answers of libtorch in f32, which crate `cpu` is tested with too.
-const NETWORKS: [&str; 5] = ["plain", "branches", "pooled", "features", "all"];
+const NETWORKS: [&str; 4] = ["plain", "pooled", "features", "all"];
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../cpu/tests/data").join(name)

@@ -17,6 +17,7 @@ mod search_driver;
 mod search_plan;
 mod seed;
 mod selfplay;
+mod stored;
 mod termination;
 
 pub use built_in::{RandomModel, Uniform};
@@ -28,3 +29,4 @@ pub use scheduler::{BatchedGame, run};
 pub use search_driver::{Budget, SearchDriver};
 pub use seed::{Seed, game_seed, generator};
 pub use selfplay::{Selfplay, SelfplaySpec, is_calibration};
+pub use stored::{EvaluationStore, Stored};

@@ -240,12 +240,12 @@ fn certificates_and_tokens_are_shown_and_checked() {
     stop.request();
     let refused = |args: InferenceArgs| evaluate(&mut session(&args, &stop), 1, 9).unwrap_err();
     let error = refused(InferenceArgs { inference_token_file: Some(wrong), ..good.clone() });
-    assert!(error.contains("no inference server answered") && error.contains("the token is wrong"), "{error}");
+    assert!(error.contains("no inference server responded") && error.contains("the token is wrong"), "{error}");
     let other = tempfile::tempdir().unwrap();
     let error = refused(InferenceArgs { inference_ca: Some(certificate(other.path()).cert), ..good.clone() });
     assert!(error.contains("certificate"), "{error}");
     let error = refused(InferenceArgs { inference_cert: None, inference_key: None, ..good });
-    assert!(error.contains("no inference server answered"), "{error}");
+    assert!(error.contains("no inference server responded"), "{error}");
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn batches_of_a_frozen_server_are_evaluated_by_another_after_the_deadline() {
 }
 
 #[test]
-fn the_process_evaluates_while_no_server_is_up() {
+fn process_evaluates_while_no_server_is_up() {
     let server = Running::on_tcp();
     let mut session = session(&args(&format!("{};local", server.url())), &Stop::never());
     evaluate_until(&mut session, |is_local| !is_local);

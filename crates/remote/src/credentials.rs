@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_go_only_where_nobody_else_reads_them() {
+    fn tokens_are_sent_only_where_others_cannot_read_them() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         fs::write(&path, "a-secret-of-20-chars\n").unwrap();

@@ -155,7 +155,7 @@ impl<T: Transport> Dispatcher<T> {
     fn problem(&self, attempt: u64, output: Option<&Output>) -> Option<String> {
         let job = self.jobs.get(&self.pool.batch_of(attempt)?)?;
         let Batch { positions, answers, .. } = job.batch;
-        output?.check(answers, positions * job.moves, positions).err().map(|error| format!("its answer: {error}"))
+        output?.check(answers, positions * job.moves, positions).err().map(|error| format!("its response: {error}"))
     }
 
     /// Carries out what the pool asks for. `output` is that of the answer that it was told of, if it was one.

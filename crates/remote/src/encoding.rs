@@ -38,7 +38,7 @@ impl Encoding {
     /// # Panics
     /// When `bytes` has no room for exactly these numbers.
     pub fn write(self, numbers: &[f32], bytes: &mut [u8]) {
-        assert_eq!(bytes.len(), numbers.len() * self.width(), "room for {} numbers", numbers.len());
+        assert_eq!(bytes.len(), numbers.len() * self.width(), "space for {} numbers", numbers.len());
         match self {
             Encoding::F32 => {
                 let (chunks, _) = bytes.as_chunks_mut::<4>();

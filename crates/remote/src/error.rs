@@ -16,7 +16,7 @@ pub enum RemoteError {
     /// Certificates or a token that cannot be used.
     #[error(transparent)]
     Security(#[from] SecurityError),
-    /// A token that everybody on the network could read.
+    /// A token that others on the network could read.
     #[error("--inference-token-file: {server} is not encrypted; use https, a loopback address or a Unix socket")]
     BareToken {
         /// The server.
@@ -43,7 +43,7 @@ pub enum RemoteError {
     #[error("cannot start the thread of the inference client")]
     Thread(#[source] io::Error),
     /// No server took a batch in time.
-    #[error("no inference server answered for {:.0} s: {problems}", waited.as_secs_f64())]
+    #[error("no inference server responded for {:.0} s: {problems}", waited.as_secs_f64())]
     NoServer {
         /// How long the batch waited.
         waited: Duration,

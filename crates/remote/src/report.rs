@@ -53,12 +53,12 @@ impl Reporter {
 
     pub(crate) fn changed(&self, server: usize, state: State, is: &Server) {
         let Reported { name, tier, greeting, problem, .. } = &self.servers[server];
-        let problem = problem.as_deref().unwrap_or("it did not answer in time");
+        let problem = problem.as_deref().unwrap_or("it did not respond in time");
         match state {
             State::Up { .. } => {
                 tracing::info!(server = %name, tier, credit = is.credit(), version = %greeting, "inference server is up");
             }
-            State::Suspect { .. } => tracing::warn!(server = %name, tier, "inference server does not answer"),
+            State::Suspect { .. } => tracing::warn!(server = %name, tier, "inference server does not respond"),
             State::Down { .. } => tracing::warn!(server = %name, tier, problem, "inference server is down"),
             State::Probing { .. } => {}
         }
@@ -69,7 +69,7 @@ impl Reporter {
         let each = self
             .servers
             .iter()
-            .map(|Reported { name, problem, .. }| format!("{name}: {}", problem.as_deref().unwrap_or("no answer")));
+            .map(|Reported { name, problem, .. }| format!("{name}: {}", problem.as_deref().unwrap_or("no response")));
         each.collect::<Vec<_>>().join("; ")
     }
 

@@ -101,7 +101,7 @@ impl PlaneEvaluator for RemoteSession {
         policies: &mut [f32],
         values: &mut [f32],
     ) -> Result<(), NetError> {
-        assert_eq!(values.len(), positions, "room for the values of the positions");
+        assert_eq!(values.len(), positions, "space for the values of the positions");
         self.evaluate_in_parts(self.client.largest(), planes, policies, values)
     }
 }

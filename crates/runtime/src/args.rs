@@ -59,7 +59,7 @@ pub struct InferenceArgs {
     #[arg(long, env = "TENGEN_INFERENCE", global = true, value_name = "URL,...;URL,...")]
     pub inference: Option<String>,
 
-    /// Milliseconds after which a batch goes to another inference server as well; slow servers have longer
+    /// Milliseconds after which a batch is sent to another inference server as well; slow servers have longer
     #[arg(long, env = "TENGEN_INFERENCE_DEADLINE", default_value = "250", global = true, value_name = "MILLISECONDS", allow_negative_numbers = true, value_parser = within(1..=600_000_u64))]
     pub inference_deadline: u64,
 
@@ -78,6 +78,27 @@ pub struct InferenceArgs {
     /// File with the token that this client shows to servers [default: none]
     #[arg(long, env = "TENGEN_INFERENCE_TOKEN_FILE", global = true, value_name = "FILE")]
     pub inference_token_file: Option<PathBuf>,
+}
+
+/// Evaluations that outlive the process.
+#[derive(Args, Clone, Debug)]
+pub struct EvalcacheArgs {
+    /// Evaluation cache on disk or in a bucket: a folder or a URL, as for --store [default: none]
+    #[arg(long, env = "TENGEN_EVALCACHE", value_name = "URL", global = true)]
+    pub evalcache: Option<String>,
+
+    /// Precision of the evaluations in it: probabilities in 1/256 or 1/2048, or exact
+    // The crate that knows evaluations reads it, and the next.
+    #[arg(long, env = "TENGEN_EVALCACHE_STEPS", default_value = "2048", value_name = "STEPS", global = true, value_parser = ["256", "2048", "exact"])]
+    pub evalcache_steps: String,
+
+    /// Symmetry of the evaluations in it: the canonical one, the mean of all eight, or as the search shows the position
+    #[arg(long, env = "TENGEN_EVALCACHE_SYMMETRY", default_value = "canonical", value_name = "SYMMETRY", global = true, value_parser = ["canonical", "mean8", "shown"])]
+    pub evalcache_symmetry: String,
+
+    /// Folder for copies of what is read from a bucket [default: none, so that every lookup asks the bucket]
+    #[arg(long, env = "TENGEN_EVALCACHE_COPIES", value_name = "FOLDER", global = true)]
+    pub evalcache_copies: Option<PathBuf>,
 }
 
 /// Whether games say when they were played.

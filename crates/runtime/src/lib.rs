@@ -47,8 +47,9 @@ mod range;
 mod service;
 mod signals;
 mod stop;
+mod thread_time;
 
-pub use args::{InferenceArgs, ResourceArgs, StoreArgs, TimesArgs};
+pub use args::{EvalcacheArgs, InferenceArgs, ResourceArgs, StoreArgs, TimesArgs};
 pub use classify::{Classify, exit_class};
 pub use configuration::{ConfigArgs, configuration, run_config};
 pub use console::LogFormat;
@@ -63,3 +64,4 @@ pub use progress::Progress;
 pub use range::within;
 pub use service::ServiceArgs;
 pub use stop::Stop;
+pub use thread_time::thread_time;

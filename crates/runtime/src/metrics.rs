@@ -112,6 +112,11 @@ metrics! {
     Counter STORE_READ = "tengen_store_read_bytes_total": "Bytes read from the store";
     Counter STORE_WRITTEN = "tengen_store_written_bytes_total": "Bytes written to the store";
 
+    Counter EVALCACHE_HITS = "tengen_evalcache_hits_total": "Evaluations found in the evaluation cache of --evalcache";
+    Counter EVALCACHE_MISSES = "tengen_evalcache_misses_total": "Evaluations that the evaluation cache of --evalcache lacked";
+    Counter EVALCACHE_WRITTEN = "tengen_evalcache_written_bytes_total": "Bytes of segments that were published to the evaluation cache, those of merged segments included";
+    Counter EVALCACHE_ERRORS = "tengen_evalcache_errors_total": "Lookups in damaged blocks or unreadable segments of the evaluation cache, which count as misses, and segments that could not be published";
+
     Counter GAMES = "tengen_games_total": "Self-play games finished";
     Counter GAMES_ABANDONED = "tengen_games_abandoned_total": "Self-play games in progress that were discarded on shutdown";
     Counter GAMES_HANDED_OFF = "tengen_games_handed_off_total": "Self-play games in progress that were handed off on shutdown";
@@ -129,10 +134,10 @@ metrics! {
     Gauge RESIGN_IN_FORCE = "tengen_resign_threshold_in_force": "Resign threshold of new games, as root value; absent while resignation is off";
 
     Gauge INFERENCE_UP = "tengen_inference_client_server_up" ["server"]: "State of an inference server as this client sees it: 1 up, 0.5 suspect, 0 down";
-    Gauge INFERENCE_OUTSTANDING = "tengen_inference_client_outstanding_positions" ["server"]: "Positions that the server has not answered";
+    Gauge INFERENCE_OUTSTANDING = "tengen_inference_client_outstanding_positions" ["server"]: "Positions that the server has not evaluated yet";
     Counter INFERENCE_ANSWERED = "tengen_inference_client_batches_total" ["server"]: "Batches that the server evaluated";
     Counter INFERENCE_RESENT = "tengen_inference_client_resent_batches_total" ["server"]: "Batches that were sent to the server and then elsewhere, because it failed or was late";
-    Counter INFERENCE_LATE = "tengen_inference_client_late_answers_total" ["server"]: "Answers that were dropped, because the batch was done";
+    Counter INFERENCE_LATE = "tengen_inference_client_late_answers_total" ["server"]: "Responses that were dropped, because the batch was done";
     Counter INFERENCE_LOCAL = "tengen_inference_client_local_batches_total": "Batches that the network of this process evaluated, because all servers were down";
 
     Gauge RESIGN_THRESHOLD = "tengen_resign_threshold": "Newest resign threshold, as root value of the player to move: -1 to 0";

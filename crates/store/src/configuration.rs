@@ -40,11 +40,22 @@ impl Run {
         Ok(Some(config))
     }
 
-    /// Compares a configuration with the digest that was written above it.
+    /// Compares a configuration with the digest that was written above it, or, where an editor removed that line, with the
+    /// name of its copy.
     fn check_unchanged(&self, text: &str, config: &RunConfig) -> Result<(), StoreError> {
         let found = config.digest();
         let noted = text.lines().take_while(|line| line.starts_with('#')).find_map(|line| line.strip_prefix(DIGEST));
-        let wanted = noted.map_or("(missing)", str::trim).to_owned();
+        let wanted = match noted {
+            Some(noted) => noted.trim().to_owned(),
+            None => {
+                let copies = self.store().files(&self.folder().path([COPIES]))?;
+                let digests: Vec<&str> = copies.iter().filter_map(|name| name.strip_suffix(".toml")).collect();
+                match digests.first() {
+                    Some(first) if !digests.contains(&found.as_str()) => (*first).to_owned(),
+                    _ => return Ok(()),
+                }
+            }
+        };
         if wanted == found {
             return Ok(());
         }

@@ -24,6 +24,7 @@
 //!         config/<digest>.toml                             a copy of the initial configuration
 //!         unfinished/000330/<worker>-<time>.parquet        handed-off games, and who has taken them
 //!         quarantine/<path>                                damaged files that were moved out of the way
+//! <store>/evalcache/<set>/000001.segment                   evaluations of a model, by any process (crate evalcache)
 //! ```
 //!
 //! What holds for all of it:
@@ -55,6 +56,8 @@ mod classify;
 mod compact;
 mod configuration;
 mod error;
+mod evaluation_table;
+mod evaluations;
 mod examples;
 mod files;
 mod folder;
@@ -95,6 +98,8 @@ pub use checkpoints::{Checkpoint, Checkpoints};
 pub use claims::{Claim, Claims};
 pub use compact::Compaction;
 pub use error::{Changes, StoreError};
+pub use evaluation_table::{EvaluationRow, evaluation_table};
+pub use evaluations::{Evaluations, SegmentFile};
 pub use examples::Examples;
 pub use files::FileRef;
 pub use games::Games;

@@ -3,6 +3,7 @@
 
 mod batched_search;
 mod depth;
+mod evalcache;
 mod inspect;
 mod ladders;
 pub mod model;
@@ -21,6 +22,8 @@ pub enum Command {
     Depth(depth::Args),
     /// Measure the noise of the policy targets that a model's searches produce
     Targets(targets::Args),
+    /// Measure how small and how near evaluations in the evaluation cache are
+    Evalcache(evalcache::Args),
     /// Write an HTML page with the weights of one or more networks
     Inspect(inspect::Args),
 }
@@ -34,6 +37,7 @@ pub fn run(store: &str, command: &Command, stop: &Stop) -> anyhow::Result<()> {
         Command::Ladders(args) => ladders::run(store, args, stop),
         Command::Depth(args) => depth::run(store, args, stop),
         Command::Targets(args) => targets::run(store, args, stop),
+        Command::Evalcache(args) => evalcache::run(store, args, stop),
         Command::Inspect(args) => inspect::run(store, args),
     }
 }

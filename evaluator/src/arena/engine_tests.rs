@@ -27,6 +27,7 @@ fn arena(store: &Store, engines: &str) -> Arena {
         threads: 2,
         engines: EngineSpecs::from_toml(engines).expect("the declarations are good"),
         worker: "test".to_owned(),
+        evaluations: None,
     };
     let rated = RatedRun::open(Models::new(store.clone()), &"tiny".parse().expect("a name")).expect("the run is there");
     Arena::open(rated, resources).expect("a good name")

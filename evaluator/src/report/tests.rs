@@ -20,7 +20,7 @@ fn arena() -> Arena {
     let run = store.run(&"tiny".parse().expect("a name"));
     run.create(&Preset::Tiny.config()).expect("the run is new");
     let (place, engines, worker) = (Device::Cpu.into(), EngineSpecs::default(), "test".to_owned());
-    let resources = Resources { place, cache: 1 << 20, times: false, threads: 1, engines, worker };
+    let resources = Resources { place, cache: 1 << 20, times: false, threads: 1, engines, worker, evaluations: None };
     let rated = RatedRun::open(Models::new(store), run.name()).expect("the run is there");
     Arena::open(rated, resources).expect("a good name")
 }

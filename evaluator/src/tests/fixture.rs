@@ -39,6 +39,7 @@ pub(crate) fn arena(store: &Store, threads: usize) -> Arena {
         threads,
         engines: EngineSpecs::default(),
         worker: "test".to_owned(),
+        evaluations: None,
     };
     let rated = RatedRun::open(Models::new(store.clone()), &name(RUN)).expect("the run is there");
     Arena::open(rated, resources).expect("a good name")

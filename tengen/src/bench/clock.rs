@@ -3,6 +3,8 @@
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
+use runtime::thread_time;
+
 /// Time that a thread has spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Spent {
@@ -20,21 +22,15 @@ pub(super) struct Stopwatch {
 
 impl Stopwatch {
     pub(super) fn start() -> Stopwatch {
-        Stopwatch { began: Instant::now(), core: on_core() }
+        Stopwatch { began: Instant::now(), core: thread_time() }
     }
 
     pub(super) fn spent(&self) -> Spent {
         let wall = self.began.elapsed();
         // Where the system does not tell, the thread is taken to have had its core to itself.
-        let core = self.core.zip(on_core()).map_or(wall, |(before, now)| now.saturating_sub(before));
+        let core = self.core.zip(thread_time()).map_or(wall, |(before, now)| now.saturating_sub(before));
         Spent { wall, core }
     }
-}
-
-/// How long this thread was on a core since it began; proc(5), `/proc/[pid]/schedstat`.
-fn on_core() -> Option<Duration> {
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
 }
 
 /// Things done in some time.

@@ -27,6 +27,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("evaluator games", &["2", "400"]),
     ("evaluator gate games", &["2", "400"]),
     ("evaluator sprt games", &["2", "400"]),
+    ("entries", &["0", "1", "2", "5", "400"]),
     ("every", &["1", "2", "5", "400"]),
     ("filters", &["1", "2", "5", "400"]),
     ("generation", &["1", "2", "5", "400"]),
@@ -34,12 +35,13 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("eval-interval", &["1", "2", "5", "400"]),
     ("io-threads", &["1", "2", "5"]),
     ("max-games-per-model", &["0", "1", "2", "5", "400"]),
+    ("komi", &["-1", "0", "1", "2", "5", "400", "0.25"]),
     ("minutes", &["1", "2", "5", "400", "0.25"]),
     ("model-mib", &["1", "2", "5", "400"]),
     ("models", &["1", "2", "5", "400"]),
     ("pairs", &["1", "2", "5", "400"]),
     ("positions", &["2", "5", "400"]),
-    ("bench network positions", &["1", "2", "5", "400"]),
+    ("bench network positions", &["0", "1", "2", "5", "400"]),
     ("ladders positions", &["1", "2", "5", "400"]),
     ("queue", &["1", "2", "5", "400"]),
     ("resign", &["-1", "0"]),
@@ -56,8 +58,10 @@ const NUMBERS: &[(&str, &[&str])] = &[
 ];
 
 /// Options that are no numbers.
-const WORDS: &str = "about against against-anchors anchor client-ca config device engines eval-sgf format from inference inference-ca \
-    inference-cert inference-key inference-token-file listen log-format log-level metrics-addr model name new-model on-shutdown out pair precision prior python q-init run set sgf store times tls-cert tls-key token-file with worker";
+const WORDS: &str = "about against against-anchors anchor client-ca config device engines eval-sgf evalcache \
+    evalcache-copies evalcache-steps evalcache-symmetry format from inference inference-ca \
+    inference-cert inference-key inference-token-file listen log-format log-level metrics-addr model name new-model \
+    on-shutdown out pair precision prior python q-init run set sgf store times tls-cert tls-key token-file with worker";
 
 /// The numbers that an option takes by the longest name that fits, or `None` for one that is no number.
 fn declared(name: &str) -> Option<&'static [&'static str]> {

@@ -10,6 +10,12 @@ impl Position {
         let images = Symmetry::ALL.into_iter().zip(self.hashes);
         images.min_by_key(|&(_, hash)| hash).expect("there are eight symmetries")
     }
+
+    /// All symmetries after which the stones have the least hash: several where the stones are images of themselves.
+    pub fn canonical_symmetries(&self) -> impl Iterator<Item = Symmetry> {
+        let (_, least) = self.canonical();
+        Symmetry::ALL.into_iter().zip(self.hashes).filter(move |&(_, hash)| hash == least).map(|(symmetry, _)| symmetry)
+    }
 }
 
 #[cfg(test)]
@@ -35,5 +41,22 @@ mod tests {
             assert_eq!(shown.hash(), forms[0].1);
         }
         assert_eq!(Position::empty(size).canonical(), (Symmetry::Identity, 0));
+        assert_eq!(Position::empty(size).canonical_symmetries().count(), 8);
+    }
+
+    #[test]
+    fn canonical_symmetries_are_those_of_the_stones() {
+        let size = Size::new(5).unwrap();
+        for (diagram, count) in [
+            ("X . . . ./. O . . ./. . . X ./. . . . ./. . . . O", 1),
+            ("X . . . ./. O . . ./. . . . ./. . . . ./. . . . O", 2),
+        ] {
+            let position = Position::from_diagram(size, diagram, Color::Black).unwrap();
+            let stones = |symmetry: Symmetry| symmetry.apply_stones(size, position.stones());
+            let found: Vec<Symmetry> = position.canonical_symmetries().collect();
+            assert_eq!(found.len(), count, "{diagram}");
+            assert_eq!(found[0], position.canonical().0);
+            assert!(found.iter().all(|&symmetry| stones(symmetry) == stones(found[0])), "{diagram}");
+        }
     }
 }

@@ -7,6 +7,7 @@ mod archives;
 mod classes;
 mod clock;
 mod damage;
+mod evaluations;
 mod faulty;
 mod folder;
 mod games;

@@ -42,7 +42,7 @@ fn batches_beyond_the_credit_wait_for_answers() {
 }
 
 #[test]
-fn a_server_begins_with_one_batch_and_doubles() {
+fn server_begins_with_one_batch_and_doubles() {
     let mut world = World::up(&[0], SETTINGS);
     let batches: Vec<u64> = (0..20).map(|_| world.submit(10)).collect();
     let mut outstanding = vec![world.sent.len()];
@@ -54,7 +54,7 @@ fn a_server_begins_with_one_batch_and_doubles() {
 }
 
 #[test]
-fn an_exhausted_server_is_left_alone_for_as_long_as_it_asks() {
+fn exhausted_server_is_left_alone_for_as_long_as_it_asks() {
     let mut world = World::up(&[0], SETTINGS);
     let batch = world.submit(8);
     world.reply(0, batch, Reply::Exhausted { retry_after: Some(70 * MS) });
@@ -70,7 +70,7 @@ fn an_exhausted_server_is_left_alone_for_as_long_as_it_asks() {
 }
 
 #[test]
-fn an_exhausted_server_is_no_reason_for_a_lower_tier() {
+fn exhausted_server_is_no_reason_for_a_lower_tier() {
     let mut world = World::up(&[0, 0, 1], SETTINGS);
     let batch = world.submit(8);
     let first = world.at(batch)[0];
@@ -84,7 +84,7 @@ fn an_exhausted_server_is_no_reason_for_a_lower_tier() {
 }
 
 #[test]
-fn a_batch_that_one_server_refuses_goes_to_another() {
+fn batch_that_one_server_refuses_goes_to_another() {
     let mut world = World::up(&[0, 1], SETTINGS);
     let batch = world.submit(8);
     world.reply(0, batch, Reply::Refused { reason: "no such model".to_owned() });
@@ -96,7 +96,7 @@ fn a_batch_that_one_server_refuses_goes_to_another() {
 }
 
 #[test]
-fn a_batch_that_all_servers_refuse_fails_after_three_rounds() {
+fn batch_that_all_servers_refuse_fails_after_three_rounds() {
     let mut world = World::up(&[0, 0], SETTINGS);
     let batch = world.submit(8);
     let mut refusals = 0;
@@ -116,7 +116,7 @@ fn a_batch_that_all_servers_refuse_fails_after_three_rounds() {
 }
 
 #[test]
-fn an_invalid_batch_fails_at_once() {
+fn invalid_batch_fails_at_once() {
     let mut world = World::up(&[0, 0], SETTINGS);
     let batch = world.submit(8);
     let server = world.at(batch)[0];
@@ -125,7 +125,7 @@ fn an_invalid_batch_fails_at_once() {
 }
 
 #[test]
-fn a_batch_larger_than_the_credit_is_sent_alone() {
+fn batch_larger_than_the_credit_is_sent_alone() {
     let mut world = World::up(&[0], SETTINGS);
     let batches = [world.submit(2 * CREDIT), world.submit(1)];
     assert_eq!(batches.map(|batch| world.at(batch)), [vec![0], vec![]]);
@@ -134,7 +134,7 @@ fn a_batch_larger_than_the_credit_is_sent_alone() {
 }
 
 #[test]
-fn a_batch_larger_than_a_server_takes_fails_at_once() {
+fn batch_larger_than_a_server_takes_fails_at_once() {
     let mut world = World::up(&[0, 1], SETTINGS);
     let batch = world.submit(2 * CREDIT + 1);
     assert_eq!(world.done[&batch], Outcome::Failed(Failure::TooLarge { most: 2 * CREDIT }));

@@ -21,7 +21,7 @@ fn refuse(world: &mut World, servers: &[usize], time: Duration) {
 }
 
 #[test]
-fn a_batch_waits_for_the_first_tier_before_it_goes_to_a_lower_one() {
+fn batch_waits_for_the_first_tier_before_it_goes_to_a_lower_one() {
     let mut world = World::new(&[0, 1], SETTINGS, 1);
     let batch = world.submit(8);
     world.welcome(1);
@@ -32,7 +32,7 @@ fn a_batch_waits_for_the_first_tier_before_it_goes_to_a_lower_one() {
 }
 
 #[test]
-fn a_server_that_cannot_be_reached_is_given_up_after_a_second() {
+fn server_that_cannot_be_reached_is_given_up_after_a_second() {
     let mut world = World::new(&[0, 1], SETTINGS, 1);
     let batch = world.submit(8);
     world.welcome(1);
@@ -56,7 +56,7 @@ fn outstanding_batches_of_a_dead_server_go_to_another_at_once() {
 }
 
 #[test]
-fn a_silent_server_is_suspect_at_the_deadline_and_another_answers() {
+fn silent_server_is_suspect_at_the_deadline_and_another_answers() {
     let mut world = World::up(&[0, 0], SETTINGS);
     world.rounds(40);
     let batches: Vec<u64> = (0..2).map(|_| world.submit(8)).collect();
@@ -80,7 +80,7 @@ fn a_silent_server_is_suspect_at_the_deadline_and_another_answers() {
 }
 
 #[test]
-fn a_suspect_gets_no_batches_and_all_of_its_own_go_elsewhere() {
+fn suspect_gets_no_batches_and_all_of_its_own_go_elsewhere() {
     let mut world = World::up(&[0, 1], SETTINGS);
     world.round();
     let first = world.submit(8);
@@ -95,7 +95,7 @@ fn a_suspect_gets_no_batches_and_all_of_its_own_go_elsewhere() {
 }
 
 #[test]
-fn a_server_that_answers_others_keeps_them_while_one_batch_is_overdue() {
+fn server_that_answers_others_keeps_them_while_one_batch_is_overdue() {
     let mut world = World::up(&[0, 1], SETTINGS);
     world.rounds(10);
     let stuck = world.submit(8);
@@ -108,7 +108,7 @@ fn a_server_that_answers_others_keeps_them_while_one_batch_is_overdue() {
 }
 
 #[test]
-fn a_late_answer_counts_where_no_other_server_has_the_batch() {
+fn late_answer_counts_where_no_other_server_has_the_batch() {
     let mut world = World::up(&[0], SETTINGS);
     let batch = world.submit(8);
     assert_eq!(world.sent[0].deadline, None, "no other server can evaluate it");
@@ -128,7 +128,7 @@ fn a_late_answer_counts_where_no_other_server_has_the_batch() {
 }
 
 #[test]
-fn a_server_has_longer_for_the_first_batch_of_a_model() {
+fn server_has_longer_for_the_first_batch_of_a_model() {
     let mut world = World::up(&[0, 1], Settings::DEFAULT);
     let batch = world.submit(8);
     assert_eq!(world.sent[0].deadline, None);
@@ -154,7 +154,7 @@ fn a_server_has_longer_for_the_first_batch_of_a_model() {
 }
 
 #[test]
-fn a_draining_server_loses_its_batches_to_another() {
+fn draining_server_loses_its_batches_to_another() {
     let mut world = World::up(&[0, 1], SETTINGS);
     world.rounds(5);
     let batches = [world.submit(8), world.submit(8)];
@@ -166,7 +166,7 @@ fn a_draining_server_loses_its_batches_to_another() {
 }
 
 #[test]
-fn the_first_tier_takes_over_again_after_it_was_up_for_a_second() {
+fn first_tier_takes_over_again_after_it_was_up_for_a_second() {
     let mut world = World::up(&[0, 1], SETTINGS);
     assert_eq!(world.round(), 0);
     world.cut(0);
@@ -186,7 +186,7 @@ fn the_first_tier_takes_over_again_after_it_was_up_for_a_second() {
 }
 
 #[test]
-fn a_returning_server_is_used_at_once_where_there_is_no_other() {
+fn returning_server_is_used_at_once_where_there_is_no_other() {
     let mut world = World::up(&[0], SETTINGS);
     world.cut(0);
     let batch = world.submit(8);
@@ -230,7 +230,7 @@ fn clients_that_lost_a_server_together_come_back_one_by_one() {
 }
 
 #[test]
-fn the_caller_evaluates_while_every_server_is_down() {
+fn caller_evaluates_while_every_server_is_down() {
     let mut world = World::new(&[0, 1], LOCAL(), 1);
     let first = world.submit(8);
     assert!(world.done.is_empty(), "no server was heard of yet");
@@ -252,7 +252,7 @@ fn the_caller_evaluates_while_every_server_is_down() {
 }
 
 #[test]
-fn the_caller_evaluates_what_every_server_refuses_or_is_too_slow_for() {
+fn caller_evaluates_what_every_server_refuses_or_is_too_slow_for() {
     let mut world = World::up(&[0], LOCAL());
     let batch = world.submit(8);
     world.reply(0, batch, Reply::Refused { reason: "no such model".to_owned() });
@@ -265,7 +265,7 @@ fn the_caller_evaluates_what_every_server_refuses_or_is_too_slow_for() {
 }
 
 #[test]
-fn a_batch_that_no_server_takes_fails_after_the_patience() {
+fn batch_that_no_server_takes_fails_after_the_patience() {
     let settings = Settings { patience: 20_000 * MS, ..SETTINGS };
     let mut world = World::new(&[0], settings, 1);
     let batch = world.submit(8);
@@ -281,7 +281,7 @@ fn a_batch_that_no_server_takes_fails_after_the_patience() {
 }
 
 #[test]
-fn a_connection_on_which_a_batch_was_never_answered_is_closed() {
+fn connection_on_which_a_batch_was_never_answered_is_closed() {
     let mut world = World::up(&[0], SETTINGS);
     let stuck = world.submit(8);
     for _ in 0..60 {

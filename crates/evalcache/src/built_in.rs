@@ -1,0 +1,49 @@
+//! Tables that come with the program, fitted by `tengen study evalcache --out`.
+
+use std::sync::OnceLock;
+
+use go::Size;
+
+use crate::{Steps, Tables};
+
+/// Boards of more points on a side use the tables of 19x19, others those of 9x9.
+const LAST_SMALL: usize = 13;
+
+macro_rules! tables {
+    ($($name:literal),*) => {
+        [$(include_bytes!(concat!("../tables/", $name, ".tables"))),*]
+    };
+}
+
+/// Fitted to `9x9-demo` (experiments/0075-evaluation-cache).
+static SMALL: [&[u8]; 3] = tables!("9-256", "9-2048", "9-exact");
+/// Fitted to a network that was trained on human games (experiments/0075-evaluation-cache).
+static LARGE: [&[u8]; 3] = tables!("19-256", "19-2048", "19-exact");
+
+impl Tables {
+    /// The tables for new files of this board.
+    pub fn built_in(size: Size, steps: Steps) -> &'static Tables {
+        static READ: [OnceLock<Tables>; 6] = [const { OnceLock::new() }; 6];
+        let large = size.side() > LAST_SMALL;
+        let bytes = if large { LARGE } else { SMALL }[steps as usize];
+        READ[steps as usize + 3 * usize::from(large)]
+            .get_or_init(|| Tables::from_bytes(bytes).expect("a test reads them"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn built_in_tables_are_of_their_steps() {
+        for size in Size::all() {
+            for steps in Steps::ALL {
+                assert_eq!(Tables::built_in(size, steps).steps(), steps);
+            }
+        }
+        let digests = Steps::ALL.map(|steps| Tables::built_in(Size::MAX, steps).digest());
+        assert_ne!(digests[0], digests[1]);
+        assert_ne!(digests[0], Tables::built_in(Size::MIN, Steps::S256).digest());
+    }
+}

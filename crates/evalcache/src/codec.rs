@@ -1,0 +1,154 @@
+//! Evaluations to bytes and back.
+
+use crate::exact;
+use crate::range::{Reader, Writer};
+use crate::squash::squash;
+use crate::steps::quantise;
+use crate::tables::{LogOdds, Tables};
+use crate::view::View;
+use crate::walk::{self, Candidates, Coder};
+use go::MAX_MOVES;
+
+/// Encodes evaluations, one at a time.
+#[derive(Clone, Copy, Debug)]
+pub struct Codec<'a> {
+    tables: &'a Tables,
+}
+
+impl<'a> Codec<'a> {
+    /// The codec with these tables.
+    pub fn new(tables: &'a Tables) -> Codec<'a> {
+        Codec { tables }
+    }
+
+    /// Appends an evaluation to `out`: the policy of the position as the view shows it, and the value for the player to
+    /// move, from −1 to 1. `None`, and nothing appended, when it is none: a number is missing or no number, or no move that
+    /// the board has room for has a probability.
+    pub fn encode(&self, view: &View, policy: &[f32], value: f32, out: &mut Vec<u8>) -> Option<()> {
+        if policy.len() != view.size().moves() {
+            return None;
+        }
+        let Some(count) = self.tables.steps().count() else {
+            let mut coder = Encoder { log_odds: self.tables.log_odds(), writer: Writer::new(out) };
+            let candidates = Candidates::new(&coder, view);
+            exact::code(&mut coder, view, &candidates, &mut policy.to_vec(), &mut value.clone());
+            coder.writer.finish();
+            return Some(());
+        };
+        let mut steps = [0; MAX_MOVES];
+        let steps = &mut steps[..policy.len()];
+        quantise(view, policy, count, steps)?;
+        let value = quantise_value(value, count)?;
+        self.encode_steps(view, steps, Some(value), out);
+        Some(())
+    }
+
+    /// Appends the steps of a policy, and those of a value if there is one.
+    pub(crate) fn encode_steps(&self, view: &View, steps: &mut [u16], value: Option<u32>, out: &mut Vec<u8>) {
+        let mut coder = Encoder { log_odds: self.tables.log_odds(), writer: Writer::new(out) };
+        code_steps(&mut coder, self.tables, view, steps, value);
+        coder.writer.finish();
+    }
+
+    /// Decodes what [`Codec::encode`] made of the evaluation of the same view; the value is the answer. Other bytes, or
+    /// another view, give some policy that sums to 1, and some value between −1 and 1; `exact` ones give any numbers.
+    ///
+    /// # Panics
+    /// When `policy` has not one number for each move.
+    pub fn decode(&self, view: &View, code: &[u8], policy: &mut [f32]) -> f32 {
+        assert_eq!(policy.len(), view.size().moves(), "one number for each move");
+        let mut coder = Decoder { log_odds: self.tables.log_odds(), reader: Reader::new(code) };
+        let candidates = Candidates::new(&coder, view);
+        let Some(count) = self.tables.steps().count() else {
+            let mut value = 0.0;
+            exact::code(&mut coder, view, &candidates, policy, &mut value);
+            return value;
+        };
+        let mut steps = [0; MAX_MOVES];
+        let largest = walk::policy(&mut coder, &candidates, count, &mut steps[..policy.len()]);
+        let value = walk::value(&mut coder, candidates.stage, largest, count, 0).min(2 * count);
+        policy.fill(0.0);
+        let mut sum = 0_u32;
+        for candidate in candidates.list() {
+            let index = usize::from(candidate.index);
+            // In 1/65536 of a step: whole numbers below 2^27 and a bit, so that the sum has no rounding.
+            let share = match u32::from(steps[index]) {
+                0 => u32::from(self.tables.floors()[usize::from(candidate.class)]),
+                steps => steps << 16,
+            };
+            sum += share;
+            policy[index] = share as f32;
+        }
+        let scale = 1.0 / sum as f32;
+        policy.iter_mut().for_each(|share| *share *= scale);
+        value as f32 / count as f32 - 1.0
+    }
+}
+
+/// A value in steps from −1 on.
+pub(crate) fn quantise_value(value: f32, count: u32) -> Option<u32> {
+    let steps = ((f64::from(value) + 1.0) * f64::from(count)).round();
+    steps.is_finite().then(|| (steps as u32).min(2 * count))
+}
+
+/// Policy, and value if there is one, by any coder.
+pub(crate) fn code_steps<C: Coder>(coder: &mut C, tables: &Tables, view: &View, steps: &mut [u16], value: Option<u32>) {
+    let count = tables.steps().count().expect("exact evaluations have no steps");
+    let candidates = Candidates::new(coder, view);
+    let largest = walk::policy(coder, &candidates, count, steps);
+    if let Some(value) = value {
+        walk::value(coder, candidates.stage, largest, count, value);
+    }
+}
+
+struct Encoder<'a, 'b> {
+    log_odds: &'a LogOdds,
+    writer: Writer<'b>,
+}
+
+struct Decoder<'a> {
+    log_odds: &'a LogOdds,
+    reader: Reader<'a>,
+}
+
+#[inline(always)]
+fn sum<const N: usize>(log_odds: &LogOdds, contexts: [u32; N]) -> i32 {
+    contexts.iter().map(|&context| i32::from(log_odds[usize::from(context as u16)])).sum()
+}
+
+impl Coder for Encoder<'_, '_> {
+    #[inline(always)]
+    fn bit<const N: usize>(&mut self, contexts: [u32; N], bit: bool) -> bool {
+        self.writer.bit(squash(sum(self.log_odds, contexts)), bit);
+        bit
+    }
+
+    fn raw(&mut self, count: u32, bits: u32) -> u32 {
+        (0..count).rev().for_each(|digit| self.writer.bit(1 << 15, bits >> digit & 1 == 1));
+        bits
+    }
+
+    #[inline(always)]
+    fn log_odds<const N: usize>(&self, contexts: [u32; N]) -> i32 {
+        sum(self.log_odds, contexts)
+    }
+}
+
+impl Coder for Decoder<'_> {
+    #[inline(always)]
+    fn bit<const N: usize>(&mut self, contexts: [u32; N], _: bool) -> bool {
+        self.reader.bit(squash(sum(self.log_odds, contexts)))
+    }
+
+    fn raw(&mut self, count: u32, _: u32) -> u32 {
+        (0..count).fold(0, |bits, _| bits << 1 | u32::from(self.reader.bit(1 << 15)))
+    }
+
+    #[inline(always)]
+    fn log_odds<const N: usize>(&self, contexts: [u32; N]) -> i32 {
+        sum(self.log_odds, contexts)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,169 @@
+//! Fits tables to samples: logistic regression over contexts, with a rate for each that falls as it is seen (AdaGrad).
+//!
+//! This is done once, with floats; what it results in are integers that go into files.
+
+use go::MAX_MOVES;
+
+use crate::Steps;
+use crate::codec::{code_steps, quantise_value};
+use crate::exact;
+use crate::fixed::Fixed;
+use crate::layout::{CLASSES, given as places};
+use crate::parts::Parts;
+use crate::sample::Sample;
+use crate::squash::ONE;
+use crate::steps::{moves, quantise};
+use crate::tables::Tables;
+use crate::walk::{Candidates, Coder};
+
+/// How many times the samples are gone through; the rate halves each time.
+const EPOCHS: u32 = 4;
+const RATE: f32 = 0.2;
+/// No log-odds of one context are beyond this.
+const LIMIT: f32 = 12.0;
+
+struct Weights {
+    weights: Vec<f32>,
+    squares: Vec<f32>,
+    rate: f32,
+}
+
+impl Weights {
+    fn new(len: usize) -> Weights {
+        Weights { weights: vec![0.0; len], squares: vec![1.0; len], rate: RATE }
+    }
+
+    fn learn(&mut self, contexts: &[u32], bit: bool) {
+        let sum: f32 = contexts.iter().map(|&context| self.weights[context as usize]).sum();
+        let gradient = 1.0 / (1.0 + (-sum).exp()) - f32::from(u8::from(bit));
+        for &context in contexts {
+            let at = context as usize;
+            self.squares[at] += gradient * gradient;
+            let weight = self.weights[at] - self.rate * gradient / self.squares[at].sqrt();
+            self.weights[at] = weight.clamp(-LIMIT, LIMIT);
+        }
+    }
+
+    fn rounded(&self) -> Vec<i16> {
+        self.weights.iter().map(|weight| (weight * ONE as f32).round() as i16).collect()
+    }
+}
+
+/// The encoder's decisions, learned from.
+struct Learner<'a> {
+    fixed: &'a [i16],
+    weights: Weights,
+    parts: Parts,
+}
+
+impl Coder for Learner<'_> {
+    fn bit<const N: usize>(&mut self, contexts: [u32; N], bit: bool) -> bool {
+        let mut some = [0; N];
+        let mut len = 0;
+        for context in contexts.into_iter().filter(|&context| self.parts.have(context)) {
+            some[len] = context;
+            len += 1;
+        }
+        self.weights.learn(&some[..len], bit);
+        bit
+    }
+
+    fn raw(&mut self, _: u32, bits: u32) -> u32 {
+        bits
+    }
+
+    fn log_odds<const N: usize>(&self, contexts: [u32; N]) -> i32 {
+        contexts.iter().map(|&context| i32::from(self.fixed[context as usize])).sum()
+    }
+}
+
+/// Tables for evaluations like these, with all parts of the models.
+pub fn fit(samples: &[Sample], steps: Steps) -> Tables {
+    fit_parts(samples, steps, Parts::ALL)
+}
+
+/// Tables with some parts of the models.
+pub(crate) fn fit_parts(samples: &[Sample], steps: Steps, parts: Parts) -> Tables {
+    // What is likely to have steps is likely to have a large exponent, too.
+    let quantised = quantised(samples, steps.count().unwrap_or(2048));
+    let fixed = fit_fixed(samples, &quantised, parts);
+    let mut weights = Weights::new(Tables::len(steps));
+    for (weight, &number) in weights.weights.iter_mut().zip(&fixed) {
+        *weight = f32::from(number) / ONE as f32;
+    }
+    let mut learner = Learner { fixed: &fixed, weights, parts };
+    let flat = Tables::flat(steps);
+    for epoch in 0..EPOCHS {
+        learner.weights.rate = RATE / (1 << epoch) as f32;
+        for (sample, shares) in samples.iter().zip(&quantised) {
+            let Some((steps, value)) = shares else { continue };
+            if flat.steps() == Steps::Exact {
+                let candidates = Candidates::new(&learner, &sample.view);
+                let (mut policy, mut value) = (sample.policy.clone(), sample.value);
+                exact::code(&mut learner, &sample.view, &candidates, &mut policy, &mut value);
+            } else {
+                code_steps(&mut learner, &flat, &sample.view, &mut steps.clone(), Some(*value));
+            }
+        }
+    }
+    let floors = floors(samples, &quantised, &fixed, steps.count().unwrap_or(2048));
+    Tables::new(steps, learner.weights.rounded(), floors)
+}
+
+type Quantised = Vec<Option<(Vec<u16>, u32)>>;
+
+fn quantised(samples: &[Sample], count: u32) -> Quantised {
+    let of = |sample: &Sample| {
+        let mut steps = vec![0; sample.policy.len()];
+        quantise(&sample.view, &sample.policy, count, &mut steps)?;
+        Some((steps, quantise_value(sample.value, count)?))
+    };
+    samples.iter().map(of).collect()
+}
+
+/// The log-odds that a move has steps, by what the position tells.
+fn fit_fixed(samples: &[Sample], quantised: &Quantised, parts: Parts) -> Vec<i16> {
+    let mut weights = Weights::new(places::END);
+    for epoch in 0..EPOCHS {
+        weights.rate = RATE / (1 << epoch) as f32;
+        for (Sample { view, .. }, shares) in samples.iter().zip(quantised) {
+            let Some((steps, _)) = shares else { continue };
+            let (side, fixed) = (view.size().side(), Fixed::new(view));
+            for index in moves(view) {
+                let has = steps[index] > 0;
+                if !parts.position {
+                    weights.learn(&[places::PASS], has);
+                } else if index == view.size().area() {
+                    weights.learn(&fixed.pass(), has);
+                } else {
+                    weights.learn(&fixed.contexts(index / side, index % side), has);
+                }
+            }
+        }
+    }
+    if !parts.position {
+        return vec![0; places::END];
+    }
+    weights.rounded()
+}
+
+/// What moves without steps had on average, by class.
+fn floors(samples: &[Sample], quantised: &Quantised, fixed: &[i16], count: u32) -> [u16; CLASSES] {
+    let learner = Learner { fixed, weights: Weights::new(0), parts: Parts::ALL };
+    let mut sums = [(0.0_f64, 0.0_f64); CLASSES];
+    for (sample, shares) in samples.iter().zip(quantised) {
+        let Some((steps, _)) = shares else { continue };
+        let candidates = Candidates::new(&learner, &sample.view);
+        let share = |index: u16| f64::from(sample.policy[usize::from(index)]);
+        let with: f64 =
+            candidates.list().iter().filter(|c| steps[usize::from(c.index)] > 0).map(|c| share(c.index)).sum();
+        for candidate in candidates.list().iter().filter(|c| steps[usize::from(c.index)] == 0) {
+            let (sum, number) = &mut sums[usize::from(candidate.class)];
+            *sum += share(candidate.index) * f64::from(count) / with;
+            *number += 1.0;
+        }
+    }
+    sums.map(|(sum, number)| if number > 0.0 { (sum / number * 65536.0).round().min(65535.0) as u16 } else { 0 })
+}
+
+const _: () = assert!(MAX_MOVES < u16::MAX as usize);

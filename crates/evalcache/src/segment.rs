@@ -1,0 +1,321 @@
+//! Files of evaluations, sorted by key, which are written once.
+//!
+//! ```text
+//! prelude   magic, version, length and checksum of the head
+//! head      what the evaluations are of, the tables, and where each block is
+//! filters   for each block: which keys it may have, 9 bits a key
+//! blocks    for each block: lengths, the rest of each key, codes
+//! head      a second copy
+//! footer    length and checksum of the head, length of the file, magic
+//! ```
+//!
+//! All numbers have their lowest byte first. A block has the keys that begin with its number, some 120 to 240 of them. Every
+//! block and every filter has a checksum, so damage costs one block; the head is there twice.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+use crate::{Key, Tables};
+
+mod bits;
+mod filter;
+mod head;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+use bits::Bits;
+use filter::Filter;
+pub use head::{Head, KomiCoding, Set, Symmetries};
+pub use write::{Merged, SegmentError, mergeable, write};
+
+const MAGIC: [u8; 4] = *b"TGEC";
+const MAGIC_END: [u8; 4] = *b"CEGT";
+const VERSION: u16 = 1;
+const PRELUDE: usize = 20;
+const FOOTER: usize = 24;
+/// Why a block is refused that was found damaged before.
+pub const KNOWN: &str = "it was found before";
+/// No head is longer: the tables and the directory of 2^20 blocks.
+const MAX_HEAD: u32 = 1 << 25;
+
+/// Why a file could not be read.
+pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The bytes of a segment, wherever they are.
+pub trait Source: Send + Sync {
+    /// How many there are.
+    fn len(&self) -> u64;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Fills `into` with the bytes from `at` on.
+    ///
+    /// # Errors
+    /// The place cannot be read, or ends before.
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError>;
+}
+
+impl Source for Vec<u8> {
+    fn len(&self) -> u64 {
+        self.as_slice().len() as u64
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {
+        let from = usize::try_from(at)?;
+        let bytes = self.get(from..).and_then(|rest| rest.get(..into.len())).ok_or("the file is shorter than")?;
+        into.copy_from_slice(bytes);
+        Ok(())
+    }
+}
+
+/// What a look-up or a check may find.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The file is no segment, or of another version.
+    #[error("not a segment of version {VERSION}: {0}")]
+    NoSegment(&'static str),
+    /// A block cannot be used; the others can.
+    #[error("block {block} of {blocks} is damaged: {reason}")]
+    Damaged {
+        /// The number of the block.
+        block: u32,
+        /// How many there are.
+        blocks: u32,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// The bytes cannot be read.
+    #[error("cannot read: {0}")]
+    Source(SourceError),
+}
+
+/// An open segment.
+#[derive(Debug)]
+pub struct Segment<S> {
+    source: S,
+    head: Head,
+    filters: Vec<u8>,
+    /// Where the filter of each block begins, and where the last ends.
+    filter_at: Vec<u32>,
+    blocks_at: u64,
+    head_copies: u8,
+    /// Blocks that were found damaged, one bit each, so that each is reported once.
+    damaged: Vec<AtomicU64>,
+}
+
+/// One block, checked.
+pub(crate) struct Block {
+    bytes: Vec<u8>,
+    entries: usize,
+    /// Bits of the keys that are not implied by block and filter.
+    rest: u32,
+    wide: bool,
+    codes: usize,
+}
+
+impl<S: Source> Segment<S> {
+    /// Opens a segment: reads its head, and the filters.
+    ///
+    /// # Errors
+    /// The bytes cannot be read, or are no segment: damage in both copies of the head included.
+    pub fn open(source: S) -> Result<Segment<S>, ReadError> {
+        let (first, second) = (head::read_first(&source), head::read_second(&source));
+        let head_copies = u8::from(first.is_ok()) + u8::from(second.is_ok());
+        let (head, head_len) = match (first, second) {
+            (Err(error @ ReadError::Source(_)), Err(_)) | (Err(error), Err(ReadError::NoSegment(_))) => {
+                return Err(error);
+            }
+            (Ok(found), _) | (_, Ok(found)) => found,
+            (_, Err(error)) => return Err(error),
+        };
+        let filter_at = head.filters();
+        let len = filter_at.last().copied().unwrap_or(0);
+        let filters_at = PRELUDE as u64 + u64::from(head_len);
+        let blocks_at = filters_at + u64::from(len);
+        let blocks_len = head.blocks.last().map_or(0, |block| u64::from(block.end));
+        if source.len() != blocks_at + blocks_len + u64::from(head_len) + FOOTER as u64 {
+            return Err(ReadError::NoSegment("its length is another than its head says"));
+        }
+        let mut filters = vec![0; len as usize];
+        source.read(filters_at, &mut filters).map_err(ReadError::Source)?;
+        let damaged = (0..head.blocks.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let segment = Segment { source, head, filters, filter_at, blocks_at, head_copies, damaged };
+        if xxh3_64(&segment.filters) != segment.head.filters_sum {
+            segment.mark_damaged_filters();
+        }
+        Ok(segment)
+    }
+
+    fn mark_damaged_filters(&self) {
+        for block in 0..self.head.blocks.len() {
+            if filter_sum(self.filter_bytes(block)) != self.head.blocks[block].filter_sum {
+                self.mark(block);
+            }
+        }
+    }
+
+    /// What the segment is of.
+    pub fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Its bytes.
+    pub fn source(&self) -> &S {
+        &self.source
+    }
+
+    /// Bytes of memory that it takes while it is open, but for its tables.
+    pub fn memory(&self) -> usize {
+        let blocks = self.head.blocks.len();
+        self.filters.len() + blocks * (size_of::<head::BlockRef>() + size_of::<u32>()) + self.damaged.len() * 8
+    }
+
+    /// Appends the code of a key to `out`, if the segment has it.
+    ///
+    /// # Errors
+    /// The block that may have it is damaged, or cannot be read.
+    pub fn get(&self, key: Key, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+        let block = self.head.block_of(key);
+        if self.is_marked(block) {
+            return Err(self.damage(block, KNOWN));
+        }
+        let ranks = self.filter(block).ranks(self.head.slot_of(key), self.head.mark_of(key));
+        let Some(ranks) = ranks else { return Ok(false) };
+        let found = self.block(block)?;
+        let rest = self.head.rest_of(key);
+        match ranks.into_iter().find(|&rank| found.rest(rank) == rest) {
+            Some(rank) => {
+                let code = found.code(rank).ok_or_else(|| self.damage(block, "a code reaches beyond it"))?;
+                out.extend_from_slice(code);
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Reads a block and compares its checksum.
+    fn block(&self, block: usize) -> Result<Block, ReadError> {
+        let entry = &self.head.blocks[block];
+        let start = block.checked_sub(1).map_or(0, |before| self.head.blocks[before].end);
+        let mut bytes = vec![0; entry.end.saturating_sub(start) as usize];
+        self.source.read(self.blocks_at + u64::from(start), &mut bytes).map_err(ReadError::Source)?;
+        if block_sum(block, &bytes) != entry.sum {
+            self.mark(block);
+            return Err(self.damage(block, "its checksum is another"));
+        }
+        let found = Block::new(bytes, entry.entries.into(), self.head.rest_bits(), self.head.wide);
+        found.ok_or_else(|| self.damage(block, "it is shorter than its entries"))
+    }
+
+    /// All entries of a block in order of key: calls `take` with each key and its code.
+    ///
+    /// # Errors
+    /// The block is damaged, or cannot be read.
+    pub fn read_block(&self, block: usize, take: &mut dyn FnMut(Key, &[u8])) -> Result<(), ReadError> {
+        if self.is_marked(block) {
+            return Err(self.damage(block, KNOWN));
+        }
+        let found = self.block(block)?;
+        let filter = self.filter(block);
+        let mut entries = Vec::with_capacity(found.entries);
+        for (rank, (slot, mark)) in filter.all().into_iter().enumerate() {
+            let code = found.code(rank).ok_or_else(|| self.damage(block, "a code reaches beyond it"))?;
+            entries.push((self.head.key(block, slot, mark, found.rest(rank)), code));
+        }
+        entries.into_iter().for_each(|(key, code)| take(key, code));
+        Ok(())
+    }
+
+    /// Blocks, empty ones included.
+    pub fn blocks(&self) -> usize {
+        self.head.blocks.len()
+    }
+
+    /// Reads everything, and says what is damaged: blocks, and how many copies of the head.
+    ///
+    /// # Errors
+    /// The bytes cannot be read.
+    pub fn check(&self) -> Result<Vec<ReadError>, ReadError> {
+        let mut found = Vec::new();
+        if self.head_copies < 2 {
+            found.push(ReadError::NoSegment("one of the two copies of its head is damaged"));
+        }
+        for block in 0..self.blocks() {
+            match self.read_block(block, &mut |_, _| ()) {
+                Err(error @ ReadError::Source(_)) => return Err(error),
+                read => found.extend(read.err()),
+            }
+        }
+        Ok(found)
+    }
+
+    fn filter_bytes(&self, block: usize) -> &[u8] {
+        &self.filters[self.filter_at[block] as usize..self.filter_at[block + 1] as usize]
+    }
+
+    fn filter(&self, block: usize) -> Filter<'_> {
+        Filter::new(self.filter_bytes(block), self.head.blocks[block].entries.into())
+    }
+
+    fn mark(&self, block: usize) {
+        self.damaged[block / 64].fetch_or(1 << (block % 64), Ordering::Relaxed);
+    }
+
+    fn is_marked(&self, block: usize) -> bool {
+        self.damaged[block / 64].load(Ordering::Relaxed) >> (block % 64) & 1 == 1
+    }
+
+    /// Blocks that were found damaged so far.
+    pub fn damaged_blocks(&self) -> u32 {
+        self.damaged.iter().map(|word| word.load(Ordering::Relaxed).count_ones()).sum()
+    }
+
+    fn damage(&self, block: usize, reason: &'static str) -> ReadError {
+        ReadError::Damaged { block: block as u32, blocks: self.blocks() as u32, reason }
+    }
+}
+
+fn block_sum(block: usize, bytes: &[u8]) -> u64 {
+    xxh3_64_with_seed(bytes, block as u64)
+}
+
+fn filter_sum(bytes: &[u8]) -> u16 {
+    xxh3_64(bytes) as u16
+}
+
+impl Block {
+    fn new(bytes: Vec<u8>, entries: usize, rest: u32, wide: bool) -> Option<Block> {
+        let lengths = entries * (1 + usize::from(wide));
+        let codes = lengths + (entries * rest as usize).div_ceil(8);
+        (bytes.len() >= codes).then_some(Block { bytes, entries, rest, wide, codes })
+    }
+
+    fn rest(&self, rank: usize) -> u128 {
+        let lengths = self.entries * (1 + usize::from(self.wide));
+        Bits(&self.bytes[lengths..self.codes]).get(rank * self.rest as usize, self.rest)
+    }
+
+    fn code(&self, rank: usize) -> Option<&[u8]> {
+        let (start, len) = if self.wide {
+            let lengths = self.bytes[..2 * self.entries]
+                .chunks_exact(2)
+                .map(|two| usize::from(u16::from_le_bytes([two[0], two[1]])));
+            (lengths.clone().take(rank).sum::<usize>(), lengths.clone().nth(rank)?)
+        } else {
+            let lengths = &self.bytes[..self.entries];
+            (lengths[..rank].iter().map(|&len| u32::from(len)).sum::<u32>() as usize, usize::from(*lengths.get(rank)?))
+        };
+        self.bytes[self.codes..].get(start..)?.get(..len)
+    }
+}
+
+/// The tables of a set of segments are the same in all of them.
+pub(crate) fn same_tables(one: &Tables, other: &Tables) -> bool {
+    one.digest() == other.digest()
+}

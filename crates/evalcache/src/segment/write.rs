@@ -1,0 +1,163 @@
+//! Writing and merging segments.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::head::{self, BlockRef, Head, Set};
+use super::{Segment, Source, bits, block_sum, filter, filter_sum, same_tables};
+use crate::{Key, ReadError, Tables};
+
+/// Why entries make no segment.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SegmentError {
+    /// Keys must ascend.
+    #[error("key {0} comes after a key that is not below it")]
+    Order(Key),
+    /// A code is longer than a segment can say.
+    #[error("the code of key {0} has {1} bytes, more than 65535")]
+    Code(Key, usize),
+    /// More than 4 GiB of codes, or more entries in a block than it can count.
+    #[error("{0} entries are more than a segment can have; write several")]
+    TooLarge(u64),
+    /// The tables are of other steps than the set.
+    #[error("tables of {0} steps do not fit a set of {1}")]
+    Tables(crate::Steps, crate::Steps),
+}
+
+/// The bytes of a segment of these entries, whose keys ascend.
+///
+/// # Errors
+/// The entries are not in order, or too many for one.
+pub fn write(set: Set, tables: &Tables, replaces: &[u32], entries: &[(Key, &[u8])]) -> Result<Vec<u8>, SegmentError> {
+    if tables.steps() != set.steps {
+        return Err(SegmentError::Tables(tables.steps(), set.steps));
+    }
+    if let Some(pair) = entries.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+        return Err(SegmentError::Order(pair[1].0));
+    }
+    if let Some((key, code)) = entries.iter().find(|(_, code)| code.len() > usize::from(u16::MAX)) {
+        return Err(SegmentError::Code(*key, code.len()));
+    }
+    let block_bits = head::block_bits(entries.len() as u64);
+    let wide = entries.iter().any(|(_, code)| code.len() > usize::from(u8::MAX));
+    let mut head = Head {
+        set,
+        tables: tables.clone(),
+        entries: entries.len() as u64,
+        replaces: replaces.to_vec(),
+        wide,
+        block_bits,
+        filters_sum: 0,
+        blocks: Vec::new(),
+    };
+    let (mut filters, mut blocks, mut rest) = (Vec::new(), Vec::new(), entries);
+    for number in 0..1_usize << block_bits {
+        let len = rest.iter().take_while(|(key, _)| head.block_of(*key) == number).count();
+        let (inside, after) = rest.split_at(len);
+        rest = after;
+        let block = put_block(&head, number, inside, &mut filters, &mut blocks);
+        head.blocks.push(block.ok_or(SegmentError::TooLarge(entries.len() as u64))?);
+    }
+    head.filters_sum = xxh3_64(&filters);
+    let head = head.to_bytes();
+    let mut out = head::prelude(&head).to_vec();
+    [&head, &filters, &blocks, &head].into_iter().for_each(|part| out.extend(part));
+    let len = (out.len() + super::FOOTER) as u64;
+    out.extend(head::footer(&head, len));
+    Ok(out)
+}
+
+fn put_block(
+    head: &Head,
+    number: usize,
+    inside: &[(Key, &[u8])],
+    filters: &mut Vec<u8>,
+    blocks: &mut Vec<u8>,
+) -> Option<BlockRef> {
+    let marks: Vec<(usize, u8)> = inside.iter().map(|(key, _)| (head.slot_of(*key), head.mark_of(*key))).collect();
+    let filter_start = filters.len();
+    filter::write(&marks, filters);
+    let start = blocks.len();
+    for (_, code) in inside {
+        let len = (code.len() as u16).to_le_bytes();
+        blocks.extend(&len[..1 + usize::from(head.wide)]);
+    }
+    let mut packed = Vec::new();
+    for (rank, (key, _)) in inside.iter().enumerate() {
+        bits::put(&mut packed, rank * head.rest_bits() as usize, head.rest_bits(), head.rest_of(*key));
+    }
+    blocks.extend(packed);
+    inside.iter().for_each(|(_, code)| blocks.extend(*code));
+    Some(BlockRef {
+        end: u32::try_from(blocks.len()).ok()?,
+        entries: u16::try_from(inside.len()).ok()?,
+        filter_sum: filter_sum(&filters[filter_start..]),
+        sum: block_sum(number, &blocks[start..]),
+    })
+}
+
+/// Entries of several segments in order of key, each key once: that of the first segment that has it.
+#[derive(Debug, Default)]
+pub struct Merged {
+    codes: Vec<u8>,
+    /// Key, and where its code begins and ends.
+    entries: Vec<(Key, u32, u32)>,
+    /// Blocks that could not be read.
+    pub damaged: Vec<ReadError>,
+}
+
+impl Merged {
+    /// Adds the entries of a segment. Damaged blocks are left out and counted.
+    ///
+    /// # Errors
+    /// The segment cannot be read.
+    pub fn add<S: Source>(&mut self, segment: &Segment<S>) -> Result<(), ReadError> {
+        for block in 0..segment.blocks() {
+            let read = segment.read_block(block, &mut |key, code| self.put(key, code));
+            match read {
+                Err(error @ ReadError::Damaged { .. }) => self.damaged.push(error),
+                read => read?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds an entry.
+    pub fn put(&mut self, key: Key, code: &[u8]) {
+        let start = self.codes.len() as u32;
+        self.codes.extend_from_slice(code);
+        self.entries.push((key, start, self.codes.len() as u32));
+    }
+
+    /// Entries so far, those of equal keys included.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Bytes of the codes.
+    pub fn bytes(&self) -> usize {
+        self.codes.len()
+    }
+
+    /// The segment of all entries.
+    ///
+    /// # Errors
+    /// There are too many for one.
+    pub fn write(&mut self, set: Set, tables: &Tables, replaces: &[u32]) -> Result<Vec<u8>, SegmentError> {
+        // The sort keeps the order of equal keys: the first of them stays.
+        self.entries.sort_by_key(|&(key, ..)| key);
+        self.entries.dedup_by_key(|&mut (key, ..)| key);
+        let code = |&(key, start, end): &(Key, u32, u32)| (key, &self.codes[start as usize..end as usize]);
+        let entries: Vec<(Key, &[u8])> = self.entries.iter().map(code).collect();
+        write(set, tables, replaces, &entries)
+    }
+}
+
+/// Whether two segments may be merged.
+pub fn mergeable(one: &Head, other: &Head) -> bool {
+    one.set == other.set && same_tables(&one.tables, &other.tables)
+}

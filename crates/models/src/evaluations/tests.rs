@@ -1,0 +1,257 @@
+//! Writers that are killed, bits that are flipped, and segments that are merged: on a folder and on an S3 server.
+
+use std::env;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use go::{Game, Size, Symmetry};
+use tempfile::TempDir;
+use testing::s3::Server;
+
+use super::*;
+
+/// Where the writer writes, the options of that place, and its first segment: the test is only a writer where these are set.
+const PLACE: &str = "EVALCACHE_TEST_PLACE";
+const OPTIONS: &str = "EVALCACHE_TEST_OPTIONS";
+const FIRST: &str = "EVALCACHE_TEST_FIRST";
+const PUBLISHED: &str = "published a segment";
+/// How often, unless TENGEN_TEST_KILLS says otherwise.
+const KILLS: u32 = 8;
+/// How many, unless TENGEN_TEST_FLIPS says otherwise.
+const FLIPS: usize = 24;
+/// Evaluations of a segment.
+const EACH: u64 = 30;
+
+fn set() -> Set {
+    Set {
+        model: [3; 32],
+        size: Size::new(5).unwrap(),
+        komi: KomiCoding::Unseen,
+        symmetries: Symmetries::Canonical,
+        steps: Steps::S256,
+    }
+}
+
+fn options(store: Store) -> EvaluationCacheOptions {
+    EvaluationCacheOptions { store, steps: Steps::S256, symmetries: Symmetries::Canonical, copies: None }
+}
+
+/// With copies, so that a bucket is not asked for each evaluation.
+fn options_with(store: &Store, copies: &Path) -> EvaluationCacheOptions {
+    EvaluationCacheOptions { copies: Some(copies.to_owned()), ..options(store.clone()) }
+}
+
+fn open(store: &Store) -> EvaluationCache {
+    EvaluationCache::open(&options(store.clone()), set()).unwrap()
+}
+
+fn view() -> View {
+    View::new(&Game::new(set().size), Symmetry::Identity)
+}
+
+/// The evaluation of a number: a key, a policy and a value.
+fn evaluation(number: u64) -> (Key, Vec<f32>, f32) {
+    let mixed = |salt: u64| (number ^ salt).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    let key =
+        Key::from_bits(u128::from(mixed(1).wrapping_mul(0xBF58_476D_1CE4_E5B9)) << 16 | u128::from(number & 0xffff));
+    let policy = (0..26_u32).map(|i| (mixed(2).rotate_left(i) % 64) as f32 / 64.0 + 1e-3).collect();
+    (key, policy, (mixed(3) % 200) as f32 / 100.0 - 1.0)
+}
+
+/// Puts an evaluation, and answers what a look-up must give.
+fn put(cache: &EvaluationCache, number: u64) -> (Vec<f32>, f32) {
+    let (key, mut policy, mut value) = evaluation(number);
+    cache.put(key, &view(), &mut policy, &mut value);
+    (policy, value)
+}
+
+/// What a look-up must give of what was put.
+fn expected(number: u64) -> (Vec<f32>, f32) {
+    let (_, mut policy, value) = evaluation(number);
+    let codec = Codec::new(Tables::built_in(set().size, set().steps));
+    let mut code = Vec::new();
+    codec.encode(&view(), &policy, value, &mut code).unwrap();
+    let value = codec.decode(&view(), &code, &mut policy);
+    (policy, value)
+}
+
+fn get(cache: &EvaluationCache, number: u64) -> Option<(Vec<f32>, f32)> {
+    let mut policy = vec![0.0; 26];
+    let value = cache.get(evaluation(number).0, &view(), &mut policy)?;
+    Some((policy, value))
+}
+
+/// How many of these evaluations are there; every one that is must be right.
+fn found(cache: &EvaluationCache, numbers: std::ops::Range<u64>) -> u64 {
+    let right = |&number: &u64| match get(cache, number) {
+        None => false,
+        found => {
+            assert_eq!(found, Some(expected(number)), "evaluation {number}");
+            true
+        }
+    };
+    numbers.filter(right).count() as u64
+}
+
+/// A folder, and an S3 server.
+fn on_both(check: impl Fn(&Store, &str, &[(String, String)])) {
+    let folder = TempDir::new().unwrap();
+    let place = folder.path().to_str().unwrap();
+    check(&Store::open(place).unwrap(), place, &[]);
+    let server = Server::start().unwrap();
+    let (url, options) = (server.url(), server.options());
+    check(&Store::open_with(&url, &options).unwrap(), &url, &options);
+}
+
+#[test]
+fn evaluations_outlive_the_process_once_published() {
+    on_both(|store, _, _| {
+        let cache = open(store);
+        let put: Vec<_> = (0..300).map(|number| put(&cache, number)).collect();
+        assert_eq!(put[7], expected(7));
+        // Another process sees them when they are published, which the end of the first does at last.
+        assert_eq!((found(&cache, 0..300), found(&open(store), 0..300)), (300, 0));
+        drop(cache);
+        let other = open(store);
+        assert_eq!((found(&other, 0..300), found(&other, 300..600)), (300, 0));
+        assert_eq!((other.segments(), other.evaluations()), (1, 300));
+    });
+}
+
+#[test]
+fn segments_of_other_sets_are_not_mixed() {
+    let store = Store::in_memory().unwrap();
+    put(&open(&store), 1);
+    let sets = [
+        Set { model: [4; 32], ..set() },
+        Set { komi: KomiCoding::Seen, ..set() },
+        Set { symmetries: Symmetries::Mean8, ..set() },
+        Set { steps: Steps::S2048, ..set() },
+    ];
+    for other in sets {
+        let options = EvaluationCacheOptions { steps: other.steps, ..options(store.clone()) };
+        assert_eq!(EvaluationCache::open(&options, other).unwrap().segments(), 0, "{other:?}");
+    }
+    assert_eq!(open(&store).segments(), 1);
+}
+
+#[test]
+fn compaction_keeps_everything_and_deletes_what_it_merged() {
+    on_both(|store, _, _| {
+        for nth in 0..5 {
+            let cache = open(store);
+            (nth * 50..nth * 50 + 60).for_each(|number| drop(put(&cache, number)));
+        }
+        let (reader, cache) = (open(store), open(store));
+        assert_eq!((cache.segments(), found(&cache, 0..260)), (5, 260));
+        let done = cache.compact().unwrap();
+        assert_eq!(done, MergedSegments { merged: 5, evaluations: 260, deleted: 5, damaged: 0 });
+        assert_eq!((cache.segments(), found(&cache, 0..260)), (1, 260));
+        assert_eq!(cache.compact().unwrap(), MergedSegments::default());
+        // Who opened the segments before has no wrong answers, and all of them after a refresh.
+        found(&reader, 0..260);
+        reader.refresh().unwrap();
+        assert_eq!((reader.segments(), found(&reader, 0..260)), (1, 260));
+    });
+}
+
+/// As a compaction leaves it that is killed before it deletes.
+#[test]
+fn merged_segments_stand_for_those_that_were_not_deleted() {
+    let store = Store::in_memory().unwrap();
+    for nth in 0..3 {
+        put(&open(&store), nth);
+    }
+    let cache = open(&store);
+    let mut merged = Merged::default();
+    cache.open.read().unwrap().iter().for_each(|one| merged.add(&one.segment).unwrap());
+    let bytes = merged.write(set(), &cache.tables, &[1, 2, 3]).unwrap();
+    cache.segments.publish(&bytes.into()).unwrap();
+    let after = open(&store);
+    assert_eq!((after.segments(), found(&after, 0..3)), (1, 3));
+    assert_eq!(after.compact().unwrap().deleted, 3);
+    assert_eq!((cache.segments.numbers().unwrap(), found(&after, 0..3)), (vec![4], 3));
+}
+
+#[test]
+fn flipped_bits_cost_one_block_and_give_no_wrong_answer() {
+    let flips = env::var("TENGEN_TEST_FLIPS").map_or(FLIPS, |text| text.parse().unwrap());
+    on_both(|store, _, _| {
+        let cache = open(store);
+        (0..1000).for_each(|number| drop(put(&cache, number)));
+        cache.publish().unwrap();
+        let file = cache.segments.open(1).unwrap();
+        let mut bytes = vec![0; file.size() as usize];
+        file.read(0, &mut bytes).unwrap();
+        cache.segments.delete(1).unwrap();
+        let (bits, mut lost, copies) = (bytes.len() * 8, 0, TempDir::new().unwrap());
+        let options = options_with(store, copies.path());
+        for nth in 0..flips {
+            let at = nth * (bits / flips) + nth % 8;
+            let mut damaged = bytes.clone();
+            damaged[at / 8] ^= 1 << (at % 8);
+            let number = cache.segments.publish(&damaged.into()).unwrap();
+            let reader = EvaluationCache::open(&options, set()).unwrap();
+            let missing = 1000 - found(&reader, 0..1000);
+            assert!(missing <= 256, "bit {at}: {missing} evaluations");
+            assert_eq!(reader.check().unwrap().len(), 1, "bit {at}");
+            lost += missing;
+            reader.segments.delete(number).unwrap();
+        }
+        assert!(lost > 0, "no block was hit");
+    });
+}
+
+/// Not a test of its own: the process that the next one starts and kills.
+#[test]
+fn writer() {
+    let (Ok(place), Ok(options), Ok(first)) = (env::var(PLACE), env::var(OPTIONS), env::var(FIRST)) else { return };
+    let pairs = options.lines().filter_map(|line| line.split_once('='));
+    let pairs: Vec<(String, String)> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let cache = open(&Store::open_with(&place, &pairs).unwrap());
+    for nth in first.parse::<u64>().unwrap().. {
+        (nth * EACH..(nth + 1) * EACH).for_each(|number| drop(put(&cache, number)));
+        // Every eighth segment is followed by a compaction.
+        cache.publish().unwrap();
+        writeln!(std::io::stdout(), "{PUBLISHED}").unwrap();
+    }
+}
+
+/// Starts a writer of segments from the `first` on, kills it a moment after it has published so many, and answers how many it has
+/// published by then.
+fn killed_writer(place: &str, options: &[(String, String)], first: u64, kill: u32) -> u64 {
+    let lines: Vec<String> = options.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let mut writer = Command::new(env::current_exe().unwrap());
+    writer
+        .args(["--exact", "evaluations::tests::writer", "--nocapture"])
+        .env(PLACE, place)
+        .env(OPTIONS, lines.join("\n"));
+    let mut writer = writer.env(FIRST, first.to_string()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(writer.stdout.take().unwrap()).lines();
+    let mut published = said.by_ref().filter(|line| line.as_ref().is_ok_and(|line| line.ends_with(PUBLISHED)));
+    let before = published.by_ref().take(kill as usize % 4).count();
+    // Anywhere in what comes next.
+    thread::sleep(Duration::from_micros(u64::from(kill) * 7919 % 9973));
+    writer.kill().unwrap();
+    writer.wait().unwrap();
+    (before + published.count()) as u64
+}
+
+#[test]
+fn killed_writers_lose_nothing_that_was_published() {
+    let kills = env::var("TENGEN_TEST_KILLS").map_or(KILLS, |text| text.parse().unwrap());
+    on_both(|store, place, options| {
+        let (mut published, copies) = (0, TempDir::new().unwrap());
+        for kill in 0..kills {
+            published += killed_writer(place, options, published, kill);
+            let cache = EvaluationCache::open(&options_with(store, copies.path()), set()).unwrap();
+            assert_eq!(found(&cache, 0..published * EACH), published * EACH, "after {} kills", kill + 1);
+            // An evaluation on its way is there or not, and right if it is.
+            found(&cache, published * EACH..(published + 2) * EACH);
+            assert!(cache.check().unwrap().is_empty(), "after {} kills", kill + 1);
+        }
+        assert!(published >= 8, "{published} segments are too few for a compaction");
+    });
+}

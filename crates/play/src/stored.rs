@@ -1,0 +1,360 @@
+//! An evaluator with a cache that outlives the process.
+
+use std::sync::Arc;
+
+use evalcache::{Key, KomiCoding, Symmetries, View};
+use go::{Color, Game, MAX_MOVES, Size, Symmetry};
+use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Value};
+
+/// Evaluations of one model that are kept somewhere, for any number of threads.
+pub trait EvaluationStore: Send + Sync {
+    /// In which symmetry positions are evaluated.
+    fn symmetries(&self) -> Symmetries;
+
+    /// Whether the model sees komi.
+    fn komi(&self) -> KomiCoding;
+
+    /// The evaluation of a position as its view shows it: the policy, and as the answer the value for the player to move.
+    /// `None`, and any policy, where there is none or it cannot be read.
+    fn get(&self, key: Key, view: &View, policy: &mut [f32]) -> Option<f32>;
+
+    /// Keeps an evaluation, and makes of it what [`EvaluationStore::get`] will answer.
+    fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32);
+}
+
+/// Asks a store of evaluations before an evaluator, and keeps there what the evaluator answers.
+///
+/// Requests are equal when the network's input is, up to a symmetry unless the store keeps evaluations as they are
+/// [shown](Symmetries::Shown). An evaluation depends on the request and on how the store keeps it, and not on whether it was
+/// there: what is kept in steps is answered in steps the first time, too.
+///
+/// The policies of a batch are kept until the flush after next.
+pub struct Stored<E> {
+    inner: E,
+    store: Arc<dyn EvaluationStore>,
+    batch: u64,
+    /// The positions of the batch that is being filled, and of the one before.
+    submitted: Batch,
+    flushed: Batch,
+}
+
+/// Where the evaluations of a batch are.
+#[derive(Default)]
+struct Batch {
+    entries: Vec<Entry>,
+    /// The policies of what is ready, one after the other, as the games have their points.
+    policies: Vec<f32>,
+}
+
+enum Entry {
+    Ready { start: usize, moves: usize, value: Value },
+    Miss(Box<Miss>),
+}
+
+/// A position that the evaluator was asked for.
+struct Miss {
+    /// One, or one for each symmetry.
+    tickets: Vec<Ticket>,
+    key: Key,
+    view: View,
+    to_move: Color,
+    /// From the game to the view.
+    symmetry: Symmetry,
+}
+
+impl<E: Evaluator> Stored<E> {
+    /// An evaluator that asks `store` first.
+    pub fn new(inner: E, store: Arc<dyn EvaluationStore>) -> Stored<E> {
+        Stored { inner, store, batch: 0, submitted: Batch::default(), flushed: Batch::default() }
+    }
+
+    /// The key of a request, and the symmetry that leads to its view.
+    fn key(&self, request: &Request<'_>) -> (Symmetry, Key) {
+        let komi = (self.store.komi() == KomiCoding::Seen).then_some(request.komi);
+        match self.store.symmetries() {
+            Symmetries::Shown => {
+                let symmetry = request.draw.symmetry();
+                (symmetry, Key::shown(request.game, komi, symmetry))
+            }
+            Symmetries::Canonical | Symmetries::Mean8 => Key::canonical(request.game, komi),
+        }
+    }
+
+    fn ask(&mut self, request: Request<'_>, symmetry: Symmetry) -> Vec<Ticket> {
+        let all = Symmetry::ALL;
+        let asked = if self.store.symmetries() == Symmetries::Mean8 { &all[..] } else { &[symmetry] };
+        let seen = |&symmetry: &Symmetry| Request { draw: request.draw.seen_in(symmetry), ..request };
+        asked.iter().map(|symmetry| self.inner.submit(seen(symmetry))).collect()
+    }
+
+    fn entry(&self, ticket: Ticket) -> (&Batch, &Entry) {
+        let batch = if ticket.batch() == self.batch {
+            &self.submitted
+        } else {
+            assert_eq!(ticket.batch() + 1, self.batch, "a ticket is read before the flush after next");
+            &self.flushed
+        };
+        (batch, &batch.entries[ticket.index()])
+    }
+}
+
+impl Batch {
+    /// Adds a policy of a view, turned to its game.
+    fn ready(&mut self, size: Size, symmetry: Symmetry, policy: &[f32], value: Value) -> Entry {
+        let (start, moves) = (self.policies.len(), policy.len());
+        self.policies.resize(start + moves, 0.0);
+        symmetry.inverse().apply_values(size, policy, &mut self.policies[start..]);
+        Entry::Ready { start, moves, value }
+    }
+}
+
+/// The mean of some evaluations of a position, as its view has it.
+fn mean(inner: &impl Evaluator, miss: &Miss, policy: &mut [f32]) -> f32 {
+    let mut turned = [0.0; MAX_MOVES];
+    let turned = &mut turned[..policy.len()];
+    let share = 1.0 / miss.tickets.len() as f32;
+    let mut value = 0.0;
+    policy.fill(0.0);
+    for &ticket in &miss.tickets {
+        let found = inner.get(ticket);
+        miss.symmetry.apply_values(miss.view.size(), found.policy, turned);
+        policy.iter_mut().zip(&*turned).for_each(|(sum, more)| *sum += share * more);
+        value += share * found.value.mover(miss.to_move);
+    }
+    value
+}
+
+fn mover(game: &Game, value: f32) -> Value {
+    Value::for_mover(game.to_move(), value)
+}
+
+impl<E: Evaluator> Evaluator for Stored<E> {
+    fn submit(&mut self, request: Request<'_>) -> Ticket {
+        let (symmetry, key) = self.key(&request);
+        let size = request.game.size();
+        let view = View::new(request.game, symmetry);
+        let mut policy = [0.0; MAX_MOVES];
+        let policy = &mut policy[..size.moves()];
+        let entry = match self.store.get(key, &view, policy) {
+            Some(value) => self.submitted.ready(size, symmetry, policy, mover(request.game, value)),
+            None => {
+                let tickets = self.ask(request, symmetry);
+                Entry::Miss(Box::new(Miss { tickets, key, view, to_move: request.game.to_move(), symmetry }))
+            }
+        };
+        self.submitted.entries.push(entry);
+        Ticket::new(self.batch, self.submitted.entries.len() - 1)
+    }
+
+    fn flush(&mut self) -> Result<(), EvaluateError> {
+        self.inner.flush()?;
+        std::mem::swap(&mut self.submitted, &mut self.flushed);
+        self.submitted.entries.clear();
+        self.submitted.policies.clear();
+        self.batch += 1;
+        for nth in 0..self.flushed.entries.len() {
+            let Entry::Miss(miss) = &self.flushed.entries[nth] else { continue };
+            let size = miss.view.size();
+            let mut policy = [0.0; MAX_MOVES];
+            let policy = &mut policy[..size.moves()];
+            let mut value = mean(&self.inner, miss, policy);
+            self.store.put(miss.key, &miss.view, policy, &mut value);
+            let (symmetry, value) = (miss.symmetry, Value::for_mover(miss.to_move, value));
+            self.flushed.entries[nth] = self.flushed.ready(size, symmetry, policy, value);
+        }
+        Ok(())
+    }
+
+    fn is_ready(&self, ticket: Ticket) -> bool {
+        matches!(self.entry(ticket), (_, Entry::Ready { .. }))
+    }
+
+    fn get(&self, ticket: Ticket) -> Evaluation<'_> {
+        match self.entry(ticket) {
+            (batch, &Entry::Ready { start, moves, value }) => {
+                Evaluation { policy: &batch.policies[start..][..moves], value }
+            }
+            (_, Entry::Miss(_)) => panic!("an evaluation is read when it is ready"),
+        }
+    }
+
+    fn pending(&self) -> usize {
+        self.inner.pending()
+    }
+
+    fn capacity(&self) -> usize {
+        self.inner.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Mutex;
+
+    use evalcache::{Codec, Steps, Tables};
+    use go::Move;
+    use mcts::Draw;
+
+    use super::*;
+
+    /// Evaluations in memory.
+    struct Kept {
+        symmetries: Symmetries,
+        tables: Tables,
+        entries: Mutex<BTreeMap<Key, Vec<u8>>>,
+    }
+
+    impl Kept {
+        fn new(symmetries: Symmetries, steps: Steps) -> Arc<Kept> {
+            Arc::new(Kept { symmetries, tables: Tables::flat(steps), entries: Mutex::default() })
+        }
+    }
+
+    impl EvaluationStore for Kept {
+        fn symmetries(&self) -> Symmetries {
+            self.symmetries
+        }
+
+        fn komi(&self) -> KomiCoding {
+            KomiCoding::Seen
+        }
+
+        fn get(&self, key: Key, view: &View, policy: &mut [f32]) -> Option<f32> {
+            let entries = self.entries.lock().expect("no panic");
+            entries.get(&key).map(|code| Codec::new(&self.tables).decode(view, code, policy))
+        }
+
+        fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32) {
+            let mut code = Vec::new();
+            Codec::new(&self.tables).encode(view, policy, *value, &mut code).expect("an evaluation");
+            *value = Codec::new(&self.tables).decode(view, &code, policy);
+            self.entries.lock().expect("no panic").insert(key, code);
+        }
+    }
+
+    /// A network as it is seen: its answer depends on the orientation in which it sees a position.
+    #[derive(Default)]
+    struct Oriented {
+        asked: usize,
+        batch: u64,
+        submitted: Vec<(Vec<f32>, Value)>,
+        flushed: Vec<(Vec<f32>, Value)>,
+    }
+
+    impl Evaluator for Oriented {
+        fn submit(&mut self, request: Request<'_>) -> Ticket {
+            let Request { game, komi, draw } = request;
+            let symmetry = draw.symmetry();
+            let view = View::new(game, symmetry);
+            let raw: Vec<f32> = (0..view.size().moves())
+                .map(|i| 1.0 + ((i * 37 + game.turn() * 11 + game.position().stones().both().len()) % 17) as f32)
+                .collect();
+            let sum: f32 = raw.iter().sum();
+            let seen: Vec<f32> = raw.iter().map(|p| p / sum).collect();
+            let mut policy = vec![0.0; seen.len()];
+            symmetry.inverse().apply_values(game.size(), &seen, &mut policy);
+            self.asked += 1;
+            self.submitted.push((policy, mover(game, komi / 20.0)));
+            Ticket::new(self.batch, self.submitted.len() - 1)
+        }
+
+        fn flush(&mut self) -> Result<(), EvaluateError> {
+            self.flushed = std::mem::take(&mut self.submitted);
+            self.batch += 1;
+            Ok(())
+        }
+
+        fn is_ready(&self, ticket: Ticket) -> bool {
+            ticket.batch() < self.batch
+        }
+
+        fn get(&self, ticket: Ticket) -> Evaluation<'_> {
+            let (policy, value) = &self.flushed[ticket.index()];
+            Evaluation { policy, value: *value }
+        }
+
+        fn pending(&self) -> usize {
+            self.submitted.len()
+        }
+
+        fn capacity(&self) -> usize {
+            usize::MAX
+        }
+    }
+
+    fn size() -> Size {
+        Size::new(5).expect("a size")
+    }
+
+    fn game(symmetry: Symmetry) -> Game {
+        let mut game = Game::new(size());
+        for index in [1, 7, 13, 25, 20] {
+            let mv = Move::from_index(size(), index).expect("a move");
+            game.play(symmetry.apply_move(size(), mv)).expect("a legal move");
+        }
+        game
+    }
+
+    fn ask(stored: &mut Stored<Oriented>, game: &Game, komi: f32, symmetry: Symmetry) -> (Vec<f32>, f32) {
+        let ticket = stored.submit(Request { game, komi, draw: Draw::PLAIN.seen_in(symmetry) });
+        if !stored.is_ready(ticket) {
+            stored.flush().expect("it cannot fail");
+        }
+        let found = stored.get(ticket);
+        (found.policy.to_vec(), found.value.black())
+    }
+
+    #[test]
+    fn images_share_an_evaluation_that_is_the_same_the_first_time() {
+        for symmetries in [Symmetries::Canonical, Symmetries::Mean8] {
+            let mut stored = Stored::new(Oriented::default(), Kept::new(symmetries, Steps::S256));
+            let first = ask(&mut stored, &game(Symmetry::Identity), 7.0, Symmetry::Rot90);
+            let asked = stored.inner.asked;
+            assert_eq!(asked, if symmetries == Symmetries::Mean8 { 8 } else { 1 });
+            for symmetry in Symmetry::ALL {
+                let (policy, value) = ask(&mut stored, &game(symmetry), 7.0, Symmetry::Flip);
+                let mut back = vec![0.0; policy.len()];
+                symmetry.inverse().apply_values(size(), &policy, &mut back);
+                assert_eq!((back, value), first, "{symmetries} {symmetry:?}");
+            }
+            assert_eq!(stored.inner.asked, asked);
+            ask(&mut stored, &game(Symmetry::Identity), 7.5, Symmetry::Identity);
+            assert!(stored.inner.asked > asked, "komi is seen");
+        }
+    }
+
+    #[test]
+    fn shown_and_exact_evaluations_are_the_evaluators_bit_for_bit() {
+        let mut plain = Oriented::default();
+        let store = Kept::new(Symmetries::Shown, Steps::Exact);
+        let mut stored = Stored::new(Oriented::default(), Arc::clone(&store) as Arc<dyn EvaluationStore>);
+        for _ in 0..2 {
+            for symmetry in Symmetry::ALL {
+                let game = game(Symmetry::Identity);
+                let ticket = plain.submit(Request { game: &game, komi: 7.0, draw: Draw::PLAIN.seen_in(symmetry) });
+                plain.flush().expect("it cannot fail");
+                let expected = plain.get(ticket);
+                let found = ask(&mut stored, &game, 7.0, symmetry);
+                assert_eq!(found, (expected.policy.to_vec(), expected.value.black()));
+            }
+        }
+        assert_eq!((stored.inner.asked, store.entries.lock().expect("no panic").len()), (8, 8));
+    }
+
+    #[test]
+    fn evaluations_stay_until_the_flush_after_next() {
+        let mut stored = Stored::new(Oriented::default(), Kept::new(Symmetries::Canonical, Steps::S2048));
+        let game = game(Symmetry::Identity);
+        let request = Request { game: &game, komi: 7.0, draw: Draw::PLAIN };
+        let miss = stored.submit(request);
+        assert_eq!((stored.is_ready(miss), stored.pending()), (false, 1));
+        stored.flush().expect("it cannot fail");
+        let hit = stored.submit(request);
+        assert_eq!((stored.is_ready(hit), stored.pending()), (true, 0));
+        assert_eq!(stored.get(hit).policy, stored.get(miss).policy);
+        let expected = stored.get(miss).policy.to_vec();
+        stored.flush().expect("it cannot fail");
+        assert_eq!(stored.get(hit).policy, expected);
+    }
+}

@@ -1,0 +1,240 @@
+//! Segments of evaluation caches: files that are published under the next free number, merged, and read in parts.
+//!
+//! ```text
+//! <store>/evalcache/<set>/000001.segment     evaluations of one set: a model, a board, and how they are kept
+//! ```
+//!
+//! The format is that of crate `evalcache`; this module knows numbers and bytes.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::{Path as FilePath, PathBuf};
+
+use bytes::Bytes;
+use object_store::path::Path;
+
+use crate::error::StoreError;
+use crate::names::{number_name, parse_number};
+use crate::store::Store;
+
+const FOLDER: &str = "evalcache";
+const SEGMENT: &str = "segment";
+/// What is read of a bucket at a time, where copies are kept.
+const CHUNK: u64 = 128 << 10;
+
+/// The segments of one set of evaluations.
+#[derive(Clone, Debug)]
+pub struct Evaluations {
+    store: Store,
+    set: String,
+    copies: Option<PathBuf>,
+}
+
+/// An open segment: on a folder the file itself, in a bucket its ranges.
+#[derive(Debug)]
+pub struct SegmentFile {
+    len: u64,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    File { file: File, path: PathBuf },
+    Bucket { store: Store, path: Path, copies: Option<PathBuf> },
+}
+
+impl Store {
+    /// The segments of a set of evaluations. What is read from a bucket is kept below `copies`, if there is such a folder.
+    ///
+    /// # Errors
+    /// [`StoreError::BadName`] for a set whose name cannot be that of a folder.
+    pub fn evaluations(&self, set: &str, copies: Option<&FilePath>) -> Result<Evaluations, StoreError> {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
+        if set.is_empty() || set.len() > 128 || !set.chars().all(allowed) {
+            return Err(StoreError::BadName(set.to_owned()));
+        }
+        let copies = copies.map(|copies| copies.join(set));
+        Ok(Evaluations { store: self.clone(), set: set.to_owned(), copies })
+    }
+
+    /// The sets of evaluations that the store has, in order of name.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn evaluation_sets(&self) -> Result<Vec<String>, StoreError> {
+        Ok(self.folders(&Path::from(FOLDER))?.into_iter().collect())
+    }
+}
+
+impl Evaluations {
+    /// The numbers of the segments, ascending.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn numbers(&self) -> Result<Vec<u32>, StoreError> {
+        let files = self.store.files(&self.folder())?;
+        let number = |name: &String| parse_number(name.strip_suffix(SEGMENT)?.strip_suffix('.')?);
+        Ok(files.iter().filter_map(number).collect())
+    }
+
+    /// Publishes a segment under the first number after all others, and answers it.
+    ///
+    /// # Errors
+    /// A store that refuses it.
+    pub fn publish(&self, bytes: &Bytes) -> Result<u32, StoreError> {
+        let mut number = self.numbers()?.last().map_or(1, |last| last + 1);
+        loop {
+            match self.store.publish(&self.path(number), bytes.clone()) {
+                // Another writer was faster.
+                Err(StoreError::AlreadyExists { .. }) => number += 1,
+                done => return done.map(|()| number),
+            }
+        }
+    }
+
+    /// Opens a segment.
+    ///
+    /// # Errors
+    /// [`StoreError::NotFound`] when there is none of this number: a compaction may have replaced it.
+    pub fn open(&self, number: u32) -> Result<SegmentFile, StoreError> {
+        let path = self.path(number);
+        if let Some(root) = self.store.folder() {
+            let path = root.join(path.as_ref());
+            let file = File::open(&path).map_err(|e| file_error(&path, &e))?;
+            let len = file.metadata().map_err(|e| file_error(&path, &e))?.len();
+            return Ok(SegmentFile { len, place: Place::File { file, path } });
+        }
+        let len = self.store.size(&path)?;
+        let copies = self.copies.as_ref().map(|copies| copies.join(number_name(number)));
+        Ok(SegmentFile { len, place: Place::Bucket { store: self.store.clone(), path, copies } })
+    }
+
+    /// Deletes a segment, which another one must stand for; one that is gone is no error.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn delete(&self, number: u32) -> Result<(), StoreError> {
+        self.store.delete(&self.path(number))?;
+        if let Some(copies) = &self.copies {
+            // Copies can be made again, so it is no loss when they stay.
+            if let Err(error) = std::fs::remove_dir_all(copies.join(number_name(number))) {
+                tracing::debug!(%error, "copies not deleted");
+            }
+        }
+        Ok(())
+    }
+
+    /// The full name of a segment, for people.
+    pub fn name(&self, number: u32) -> String {
+        self.store.name(&self.path(number))
+    }
+
+    /// The name of the set.
+    pub fn set(&self) -> &str {
+        &self.set
+    }
+
+    fn folder(&self) -> Path {
+        Path::from_iter([FOLDER, self.set.as_str()])
+    }
+
+    fn path(&self, number: u32) -> Path {
+        self.folder().join(format!("{}.{SEGMENT}", number_name(number)))
+    }
+}
+
+impl SegmentFile {
+    /// Bytes in it.
+    pub fn size(&self) -> u64 {
+        self.len
+    }
+
+    /// Fills `into` with the bytes from `at` on.
+    ///
+    /// # Errors
+    /// The place cannot be read, or ends before.
+    pub fn read(&self, at: u64, into: &mut [u8]) -> Result<(), StoreError> {
+        match &self.place {
+            Place::File { file, path } => file.read_exact_at(into, at).map_err(|e| file_error(path, &e)),
+            Place::Bucket { store, path, copies: None } => fill(store, path, at, into),
+            Place::Bucket { store, path, copies: Some(copies) } => {
+                let mut done = 0;
+                while done < into.len() {
+                    let from = at + done as u64;
+                    let chunk = self.chunk(store, path, copies, from / CHUNK)?;
+                    let part = chunk.get((from % CHUNK) as usize..).unwrap_or_default();
+                    if part.is_empty() {
+                        return Err(StoreError::Damaged {
+                            path: store.name(path),
+                            reason: "it is cut short".to_owned(),
+                        });
+                    }
+                    let len = part.len().min(into.len() - done);
+                    into[done..done + len].copy_from_slice(&part[..len]);
+                    done += len;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// A part of a file in a bucket, from its copy if there is one of the right length.
+    fn chunk(&self, store: &Store, path: &Path, copies: &FilePath, number: u64) -> Result<Vec<u8>, StoreError> {
+        let start = number * CHUNK;
+        let len = self.len.saturating_sub(start).min(CHUNK);
+        let copy = copies.join(number.to_string());
+        if let Ok(bytes) = std::fs::read(&copy)
+            && bytes.len() as u64 == len
+        {
+            return Ok(bytes);
+        }
+        let mut bytes = vec![0; len as usize];
+        fill(store, path, start, &mut bytes)?;
+        // Without its copy the part is read again another time.
+        if let Err(error) = keep(copies, &copy, &bytes) {
+            tracing::debug!(%error, "copy not kept");
+        }
+        Ok(bytes)
+    }
+}
+
+fn file_error(path: &FilePath, error: &io::Error) -> StoreError {
+    let name = path.display().to_string();
+    match error.kind() {
+        io::ErrorKind::NotFound => StoreError::NotFound { path: name },
+        io::ErrorKind::UnexpectedEof => StoreError::Damaged { path: name, reason: "it is cut short".to_owned() },
+        _ => StoreError::of_file_system("read", path, error),
+    }
+}
+
+/// Reads a range of a file in a bucket.
+fn fill(store: &Store, path: &Path, at: u64, into: &mut [u8]) -> Result<(), StoreError> {
+    let bytes = store.range(path, at..at + into.len() as u64)?;
+    if bytes.len() != into.len() {
+        return Err(StoreError::Damaged { path: store.name(path), reason: "it is cut short".to_owned() });
+    }
+    into.copy_from_slice(&bytes);
+    Ok(())
+}
+
+/// Writes a copy aside and renames it, so that it is whole where it is.
+fn keep(folder: &FilePath, copy: &FilePath, bytes: &[u8]) -> io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let aside = copy.with_extension(format!("{}.part", std::process::id()));
+    std::fs::write(&aside, bytes)?;
+    std::fs::rename(&aside, copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_sets_cannot_leave_their_folder() {
+        let store = Store::in_memory().unwrap();
+        for name in ["", "..", "a/b", "a b", &"x".repeat(129)] {
+            assert!(matches!(store.evaluations(name, None), Err(StoreError::BadName(_))), "{name}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `tengen evalcache`: what an evaluation cache has, its compaction, its damage, and its evaluations as a table.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use evalcache::{Key, KomiCoding, Set, Symmetries, View};
+use go::{Game, sgf};
+use models::EvaluationCache;
+use play::EvaluationStore;
+use runtime::{Classify, Stop};
+use store::{EvaluationRow, Store, evaluation_table};
+
+/// No collection is larger, unpacked.
+const MOST_SGF: u64 = 1 << 32;
+
+/// Arguments of `tengen evalcache`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    /// List the sets of evaluations in --store
+    List,
+    /// Merge the segments of all sets
+    Compact,
+    /// Read all segments of all sets and list damage
+    Check,
+    /// Write the cached evaluations of the positions of games to a Parquet file
+    Export(ExportArgs),
+}
+
+#[derive(clap::Args, Debug)]
+struct ExportArgs {
+    /// Set, as `tengen evalcache list` names it
+    set: String,
+    /// Games: .sgf or .sgf.gz; may be repeated
+    #[arg(long, required = true, value_name = "FILE")]
+    sgf: Vec<PathBuf>,
+    /// Komi where the network sees it, in points [default: that of each game]
+    #[arg(long, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(-400.0..=400.0_f32))]
+    komi: Option<f32>,
+    /// Parquet file
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+}
+
+/// Does what the arguments ask for.
+///
+/// # Errors
+/// A store that cannot be reached, a set that is not there, a file that cannot be read or written; damage that was found.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let store = Store::open(store)?;
+    match &args.command {
+        Command::List => on_each(&store, stop, |cache| runtime::print(described(cache))),
+        Command::Compact => on_each(&store, stop, |cache| {
+            let done = cache.compact()?;
+            let counts =
+                format!("{} segments merged, {} deleted, {} damaged blocks", done.merged, done.deleted, done.damaged);
+            runtime::print(format!("{}: {counts}; {}", cache.name(), described(cache)))
+        }),
+        Command::Check => check(&store, stop),
+        Command::Export(args) => export(&store, args),
+    }
+}
+
+fn on_each(
+    store: &Store,
+    stop: &Stop,
+    mut work: impl FnMut(&EvaluationCache) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    for name in store.evaluation_sets()? {
+        if stop.requested() {
+            return Ok(());
+        }
+        if let Some(cache) = EvaluationCache::open_named(store, &name, None)? {
+            work(&cache)?;
+        }
+    }
+    Ok(())
+}
+
+fn described(cache: &EvaluationCache) -> String {
+    let (segments, evaluations, bytes) = (cache.segments(), cache.evaluations(), cache.bytes());
+    let each = bytes as f64 / evaluations.max(1) as f64;
+    format!("{}: {evaluations} evaluations in {segments} segments, {bytes} bytes, {each:.1} each", cache.name())
+}
+
+fn check(store: &Store, stop: &Stop) -> anyhow::Result<()> {
+    let mut problems = 0;
+    on_each(store, stop, |cache| {
+        for damage in cache.check()? {
+            problems += 1;
+            runtime::print(damage)?;
+        }
+        runtime::print(described(cache))
+    })?;
+    if problems == 0 {
+        Ok(())
+    } else {
+        Err(anyhow!("{problems} damaged parts; their evaluations are made again when needed"))
+    }
+}
+
+fn export(store: &Store, args: &ExportArgs) -> anyhow::Result<()> {
+    let cache = EvaluationCache::open_named(store, &args.set, None)?;
+    let missing = || anyhow!("there is no set {} in {}; `tengen evalcache list` names them", args.set, store.root());
+    let cache = cache.ok_or_else(missing).misconfigured()?;
+    if cache.set().symmetries == Symmetries::Shown {
+        let why = "evaluations as shown belong to symmetries that were drawn; export a set of canonical or mean8";
+        return Err(anyhow!("{}: {why}", args.set)).misconfigured();
+    }
+    let (mut rows, mut positions) = (Vec::new(), 0);
+    for (nth, (game, komi)) in games(&args.sgf, cache.set())?.into_iter().enumerate() {
+        positions += game.turn() + 1;
+        rows.extend(of_game(&cache, nth as u32, game, args.komi.or(komi)));
+    }
+    std::fs::write(&args.out, evaluation_table(&rows)).with_context(|| args.out.display().to_string())?;
+    runtime::print(format!("{} of {positions} positions are in {}", rows.len(), args.out.display()))
+}
+
+/// The games of the board of a set, each with its komi.
+fn games(paths: &[PathBuf], set: &Set) -> anyhow::Result<Vec<(Game, Option<f32>)>> {
+    let mut games = Vec::new();
+    for path in paths {
+        let bytes = collection(path).misconfigured()?;
+        for tree in sgf::collection(&bytes).into_iter().flatten() {
+            let Ok(record) = sgf::Record::from_tree(&tree) else { continue };
+            if let Ok(game) = record.replay()
+                && game.size() == set.size
+            {
+                games.push((game, record.komi));
+            }
+        }
+    }
+    Ok(games)
+}
+
+fn collection(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let file = std::fs::read(path).with_context(|| path.display().to_string())?;
+    let unpacked = record::unpacked(&file, MOST_SGF).map_err(|reason| anyhow!("{}: {reason}", path.display()))?;
+    Ok(unpacked.into_owned())
+}
+
+/// The evaluations of the positions of a game, the last first.
+fn of_game(cache: &EvaluationCache, number: u32, mut game: Game, komi: Option<f32>) -> Vec<EvaluationRow> {
+    let (mut rows, size) = (Vec::new(), game.size());
+    let komi = (cache.set().komi == KomiCoding::Seen).then_some(komi.unwrap_or(0.0));
+    loop {
+        let (symmetry, key) = Key::canonical(&game, komi);
+        let mut seen = vec![0.0; size.moves()];
+        if let Some(value) = cache.get(key, &View::new(&game, symmetry), &mut seen) {
+            let mut policy = vec![0.0; size.moves()];
+            symmetry.inverse().apply_values(size, &seen, &mut policy);
+            let mut bytes = [0; 10];
+            bytes.copy_from_slice(&key.bits().to_be_bytes()[6..]);
+            let value = if game.to_move() == go::Color::Black { value } else { -value };
+            rows.push(EvaluationRow { game: number, turn: game.turn() as u32, key: bytes, value, policy });
+        }
+        if game.undo().is_none() {
+            rows.reverse();
+            return rows;
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `--evalcache`: evaluations that later processes find.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use tempfile::TempDir;
+use tests::{fail, program, succeed};
+
+const SCRIPT: &[u8] = b"boardsize 9\nkomi 7\nplay b E5\ngenmove w\ngenmove b\nshowboard\nquit\n";
+
+/// What `tengen gtp` says to the script.
+fn game(options: &[&str]) -> String {
+    let mut tengen = program("tengen");
+    tengen.args(["gtp", "--model", "9x9-demo", "--visits", "40", "--device", "cpu"]).args(options);
+    let mut tengen = tengen.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    tengen.stdin.take().unwrap().write_all(SCRIPT).unwrap();
+    let output = tengen.wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn evalcache(folder: &Path, words: &[&str]) -> Command {
+    let mut tengen = program("tengen");
+    tengen.arg("--store").arg(folder).arg("evalcache").args(words);
+    tengen
+}
+
+#[test]
+fn second_game_finds_all_evaluations_and_plays_the_same() {
+    let folder = TempDir::new().unwrap();
+    let options = ["--evalcache", folder.path().to_str().unwrap()];
+    let first = game(&options);
+    let listed = succeed(&mut evalcache(folder.path(), &["list"]));
+    assert!(listed.contains("-9x9-komi-canonical-2048-") && listed.contains(" in 1 segments"), "{listed}");
+    assert_eq!(game(&options), first);
+    // Nothing was added.
+    assert_eq!(succeed(&mut evalcache(folder.path(), &["list"])), listed);
+
+    let set = listed.split(':').next().unwrap();
+    let (games, table) = (folder.path().join("game.sgf"), folder.path().join("table.parquet"));
+    std::fs::write(&games, "(;GM[1]SZ[9]KM[7];B[ee])").unwrap();
+    let paths = ["--sgf", games.to_str().unwrap(), "--out", table.to_str().unwrap()];
+    let said = succeed(&mut evalcache(folder.path(), &[&["export", set], &paths[..]].concat()));
+    // The empty board was not searched.
+    assert!(said.starts_with("1 of 2 positions"), "{said}");
+    assert!(std::fs::read(&table).unwrap().starts_with(b"PAR1"));
+    let said = succeed(&mut evalcache(folder.path(), &["compact"]));
+    assert!(said.contains(": 0 segments merged, 0 deleted, 0 damaged blocks"), "{said}");
+}
+
+#[test]
+fn damage_is_listed_and_the_game_goes_on() {
+    let folder = TempDir::new().unwrap();
+    let options = ["--evalcache", folder.path().to_str().unwrap()];
+    let first = game(&options);
+    succeed(&mut evalcache(folder.path(), &["check"]));
+    let sets = folder.path().join("evalcache");
+    let set = std::fs::read_dir(&sets).unwrap().next().unwrap().unwrap().path();
+    let segment = set.join("000001.segment");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    // The blocks end before the second copy of the head, whose length is in the last 24 bytes.
+    let footer = bytes.len() - 24;
+    let head = u32::from_le_bytes(bytes[footer..footer + 4].try_into().unwrap()) as usize;
+    bytes[footer - head - 1] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    let (code, said) = fail(&mut evalcache(folder.path(), &["check"]));
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("1 damaged parts"), "{said}");
+    assert_eq!(game(&options), first);
+}
+
+#[test]
+fn exact_evaluations_as_shown_change_no_game() {
+    let folder = TempDir::new().unwrap();
+    let place = folder.path().to_str().unwrap();
+    let options = ["--evalcache", place, "--evalcache-steps", "exact", "--evalcache-symmetry", "shown"];
+    let plain = game(&[]);
+    assert_eq!(game(&options), plain);
+    assert_eq!(game(&options), plain);
+}
