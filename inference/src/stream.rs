@@ -41,7 +41,7 @@ impl Evaluation for EvaluationService {
             receiver,
             outstanding: Arc::clone(&outstanding),
             client,
-            active: shared.enter(),
+            _active: shared.enter(),
             shared: Arc::clone(&shared),
         };
         let stream = ClientStream { shared, client, priority: Priority::Selfplay, sender, outstanding };
@@ -168,8 +168,8 @@ pub(crate) struct Outgoing {
     receiver: UnboundedReceiver<Item>,
     outstanding: Arc<AtomicUsize>,
     client: ClientId,
-    #[allow(dead_code, reason = "counts the stream for as long as it lives")]
-    active: Active,
+    /// Counts the stream for as long as it lives.
+    _active: Active,
     shared: Arc<Shared>,
 }
 

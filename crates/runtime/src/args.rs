@@ -48,8 +48,7 @@ impl ResourceArgs {
     }
 }
 
-/// Inference servers of a process.
-// The crate that knows servers reads them.
+/// Inference servers of a process, as typed: crate `remote` reads them.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Inference servers")]
 pub struct InferenceArgs {
