@@ -16,20 +16,18 @@ fn documented() -> Uses {
     items.map(|(name, rest)| (name.to_owned(), names(rest.split_once(')').unwrap().0))).collect()
 }
 
-fn metadata() -> serde_json::Value {
+fn cargo(arguments: &[&str]) -> Vec<u8> {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let output = Command::new(cargo)
-        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .current_dir(repository())
-        .output()
-        .unwrap();
+    let output =
+        Command::new(cargo).args(arguments).args(["--offline", "--locked"]).current_dir(repository()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    output.stdout
 }
 
 /// Direct dependencies of every package, of every kind, by name.
 fn dependencies() -> Uses {
-    let metadata = metadata();
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&cargo(&["metadata", "--no-deps", "--format-version", "1"])).unwrap();
     let packages = metadata["packages"].as_array().unwrap();
     let name = |value: &serde_json::Value| value["name"].as_str().unwrap().to_owned();
     packages.iter().map(|p| (name(p), p["dependencies"].as_array().unwrap().iter().map(name).collect())).collect()
@@ -65,6 +63,30 @@ fn few_crates_name_each_heavy_library() {
         let users = dependencies().into_iter().filter(|(_, uses)| uses.contains(library)).map(|(user, _)| user);
         assert_eq!(users.collect::<Vec<_>>(), names, "who names {library}");
     }
+}
+
+/// As `make deny` does, which needs a network for its other checks.
+#[test]
+fn duplicate_versions_are_those_of_deny_toml() {
+    let tree = ["tree", "--workspace", "--duplicates", "--target", "x86_64-unknown-linux-gnu", "--depth", "0"];
+    let tree = String::from_utf8(cargo(&[&tree[..], &["--prefix", "none"]].concat())).unwrap();
+    let mut versions = Uses::new();
+    for (name, rest) in tree.lines().filter_map(|line| line.split_once(" v")) {
+        let version = rest.split(' ').next().unwrap();
+        versions.entry(name.to_owned()).or_default().insert(version.to_owned());
+    }
+    let deny: toml::Table = std::fs::read_to_string(repository().join("deny.toml")).unwrap().parse().unwrap();
+    let skipped =
+        deny["bans"]["skip"].as_array().unwrap().iter().map(|entry| entry.as_str().unwrap().split_once('@').unwrap());
+    for (name, version) in skipped {
+        let of_crate = versions.get_mut(name).filter(|versions| versions.len() > 1);
+        assert!(
+            of_crate.is_some_and(|versions| versions.remove(version)),
+            "deny.toml: {name} {version} is no duplicate"
+        );
+    }
+    let more: Vec<_> = versions.iter().filter(|(_, versions)| versions.len() > 1).collect();
+    assert!(more.is_empty(), "decide which of these versions deny.toml skips: {more:?}");
 }
 
 #[test]
