@@ -4,7 +4,7 @@
     python3 experiments/0064-rating-curve-9x9/plot.py
 
 Columns: run, model, minutes of training, elo, error (half of the 95 % interval). The horizontal axis is logarithmic. Dashed lines
-are the anchors of configs/engines/gnugo.toml.
+are the anchors of configs/engines/gnugo.toml. Runs of the removed configuration 9x9-hour are in the table alone.
 """
 
 import csv
@@ -15,7 +15,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 WIDTH, HEIGHT = 860, 500
-LEFT, RIGHT, TOP, BOTTOM = 64, 20, 84, 52
+LEFT, RIGHT, TOP, BOTTOM = 76, 20, 64, 52
+REMOVED = "9x9-hour"
 MINUTES = (0.18, 720.0)
 ELO = (-1620.0, 1180.0)
 TICKS = [(0.25, "15 s"), (1, "1 min"), (4, "4 min"), (15, "15 min"), (60, "1 h"), (180, "3 h"), (600, "10 h")]
@@ -110,7 +111,7 @@ def main():
     with open(HERE / "ratings.csv", newline="") as file:
         for row in csv.DictReader(file):
             table[row["run"]].append((float(row["minutes"]), float(row["elo"]), float(row["error"])))
-    runs = [(name, sorted(points)) for name, points in table.items()]
+    runs = [(name, sorted(points)) for name, points in table.items() if not name.startswith(REMOVED)]
     runs.sort(key=lambda run: run[1][-1][0])
     for name, theme in THEMES.items():
         (HERE / f"rating-curve-{name}.svg").write_text("\n".join(draw(runs, theme)) + "\n")
