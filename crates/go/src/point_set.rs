@@ -100,6 +100,7 @@ impl fmt::Debug for PointSet {
 impl BitOr for PointSet {
     type Output = PointSet;
 
+    #[inline]
     fn bitor(mut self, other: PointSet) -> PointSet {
         self |= other;
         self
@@ -107,6 +108,7 @@ impl BitOr for PointSet {
 }
 
 impl BitOrAssign for PointSet {
+    #[inline]
     fn bitor_assign(&mut self, other: PointSet) {
         for (word, other) in self.0.iter_mut().zip(other.0) {
             *word |= other;
@@ -117,6 +119,7 @@ impl BitOrAssign for PointSet {
 impl BitAnd for PointSet {
     type Output = PointSet;
 
+    #[inline]
     fn bitand(mut self, other: PointSet) -> PointSet {
         self &= other;
         self
@@ -124,6 +127,7 @@ impl BitAnd for PointSet {
 }
 
 impl BitAndAssign for PointSet {
+    #[inline]
     fn bitand_assign(&mut self, other: PointSet) {
         for (word, other) in self.0.iter_mut().zip(other.0) {
             *word &= other;
@@ -134,6 +138,7 @@ impl BitAndAssign for PointSet {
 impl Sub for PointSet {
     type Output = PointSet;
 
+    #[inline]
     fn sub(mut self, other: PointSet) -> PointSet {
         self -= other;
         self
@@ -141,6 +146,7 @@ impl Sub for PointSet {
 }
 
 impl SubAssign for PointSet {
+    #[inline]
     fn sub_assign(&mut self, other: PointSet) {
         for (word, other) in self.0.iter_mut().zip(other.0) {
             *word &= !other;
