@@ -116,8 +116,8 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         }
     }
     let within = Duration::from_secs(args.service.drain_seconds).saturating_sub(RESERVE);
-    let answered = server.drain(within);
-    tracing::info!(answered, "inference server stopped");
+    let drained = server.drain(within);
+    tracing::info!(drained, "inference server stopped");
     Ok(())
 }
 

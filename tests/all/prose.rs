@@ -157,14 +157,14 @@ fn paragraphs(document: &Path) -> Vec<Line> {
     paragraphs
 }
 
-/// The sentences of a text; a colon or semicolon ends one as well.
+/// The sentences of a text; a colon or semicolon does not end one.
 fn sentences(text: &str) -> Vec<String> {
     let text = text.replace("<br>", ". ");
     let (mut sentences, mut sentence) = (Vec::new(), String::new());
     for word in text.split_whitespace() {
         sentence += word;
         sentence.push(' ');
-        if word.ends_with(['.', '!', '?', ':', ';']) {
+        if word.ends_with(['.', '!', '?']) {
             sentences.push(std::mem::take(&mut sentence));
         }
     }
@@ -318,7 +318,7 @@ fn documents_use_the_terms_of_the_field() {
 
 /// The Rust sources of the workspace.
 fn sources() -> Vec<PathBuf> {
-    let members = ["crates", "selfplay", "shuffler", "trainer", "evaluator", "tengen", "tests"];
+    let members = ["crates", "selfplay", "shuffler", "trainer", "evaluator", "inference", "tengen", "tests"];
     let (mut found, mut folders) = (Vec::new(), members.map(|member| repository().join(member)).to_vec());
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
@@ -338,7 +338,8 @@ fn sources() -> Vec<PathBuf> {
 fn messages() -> Vec<(PathBuf, String)> {
     let (mut found, mut folders) = (Vec::new(), vec![repository().join("crates")]);
     folders.extend(
-        ["selfplay", "shuffler", "trainer", "evaluator", "tengen"].map(|stage| repository().join(stage).join("src")),
+        ["selfplay", "shuffler", "trainer", "evaluator", "inference", "tengen"]
+            .map(|stage| repository().join(stage).join("src")),
     );
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {

@@ -56,15 +56,13 @@ pub struct Window {
     ///
     /// Share of a position's sampling weight in proportion to this surprise relative to the mean of its game. The rest, less
     /// `policy_surprise_weight`, is uniform.
-    /// Worth it in short runs: 0.5 gained 102 ± 36 Elo in nine minutes of 9x9. In a longer run with 48 visits both weights together
-    /// made no difference (−3 ± 48); see experiments.
+    /// Worth it in short runs (`experiments/0047-value-surprise`), not in long ones (`experiments/0056-48-visits-and-surprise`).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub value_surprise_weight: f32,
     /// Policy surprise weighting: KL divergence of target and prior; KataGo: 0.5.
     ///
     /// As `value_surprise_weight`; both together at most 1.
-    /// Worth it in short runs: 0.4 gained 123 ± 52 and 89 ± 50 Elo in eight minutes of 9x9 (two seeds), and most of that is gone at the
-    /// end of the run; see experiments.
+    /// Worth it in short runs (`experiments/0049-batch-size-policy-surprise`); most of the gain is gone at their end.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub policy_surprise_weight: f32,
 }

@@ -137,7 +137,7 @@ metrics! {
     Gauge INFERENCE_OUTSTANDING = "tengen_inference_client_outstanding_positions" ["server"]: "Positions that the server has not evaluated yet";
     Counter INFERENCE_ANSWERED = "tengen_inference_client_batches_total" ["server"]: "Batches that the server evaluated";
     Counter INFERENCE_RESENT = "tengen_inference_client_resent_batches_total" ["server"]: "Batches that were sent to the server and then elsewhere, because it failed or was late";
-    Counter INFERENCE_LATE = "tengen_inference_client_late_answers_total" ["server"]: "Responses that were dropped, because the batch was done";
+    Counter INFERENCE_LATE = "tengen_inference_client_late_responses_total" ["server"]: "Responses that were dropped, because the batch was done";
     Counter INFERENCE_LOCAL = "tengen_inference_client_local_batches_total": "Batches that the network of this process evaluated, because all servers were down";
 
     Gauge RESIGN_THRESHOLD = "tengen_resign_threshold": "Newest resign threshold, as root value of the player to move: -1 to 0";

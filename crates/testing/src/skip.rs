@@ -11,7 +11,7 @@ const ALLOW_SKIP: &str = "TENGEN_ALLOW_SKIP";
 /// Names the file to which every skip is added. Without it a skip is only printed.
 const SKIP_LIST: &str = "TENGEN_SKIP_LIST";
 
-/// The tool's path. Where the tool is missing and [`TENGEN_ALLOW_SKIP`](ALLOW_SKIP) names it, the skip is recorded and
+/// The tool's path. Where the tool is missing and `TENGEN_ALLOW_SKIP` names it, the skip is recorded and
 /// the result is `None`: the test returns.
 ///
 /// # Panics

@@ -70,7 +70,7 @@ fn shards_that_come_later_are_found() {
             assert_eq!((done, of), (steps, 2));
         }
         Progress::Holdout { .. } => panic!("no game is held out"),
-        Progress::Human { .. } => panic!("no games of people were named"),
+        Progress::Human { .. } => panic!("no human games were named"),
         Progress::Published { .. } => unreachable!("it is the result"),
     });
     assert_eq!((trained.unwrap().map(|metadata| metadata.number), steps), (Some(1), 2));
