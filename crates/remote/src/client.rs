@@ -17,7 +17,7 @@ use crate::dispatcher::{Command, Dispatcher, Job};
 use crate::pool::Settings;
 use crate::proto::v1;
 use crate::transport::Transport;
-use crate::{PROTOCOL, RemoteError, Tiers};
+use crate::{Encoding, PROTOCOL, RemoteError, Tiers};
 
 /// The patience of a process that is to stop: it has to be done within its drain time.
 const HURRY: Duration = Duration::from_secs(1);
@@ -31,6 +31,7 @@ struct Shared {
     commands: Option<UnboundedSender<Command>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     largest: Arc<AtomicU32>,
+    encoding: Encoding,
     tiers: Tiers,
     stop: Stop,
 }
@@ -80,10 +81,18 @@ impl Client {
         let transport = Grpc::new(connect, hello, credentials.token);
         let deadline = Duration::from_millis(args.inference_deadline);
         let settings = Settings { deadline, local: tiers.has_local(), ..Settings::DEFAULT };
-        Client::start(tiers, settings, transport, stop).map(Some)
+        let encoding = &args.inference_encoding;
+        let encoding = Encoding::of_name(encoding).ok_or_else(|| RemoteError::Encoding(encoding.clone()))?;
+        Client::start(tiers, settings, encoding, transport, stop).map(Some)
     }
 
-    fn start(tiers: Tiers, settings: Settings, transport: impl Transport, stop: &Stop) -> Result<Client, RemoteError> {
+    fn start(
+        tiers: Tiers,
+        settings: Settings,
+        encoding: Encoding,
+        transport: impl Transport,
+        stop: &Stop,
+    ) -> Result<Client, RemoteError> {
         let (commands, received) = unbounded_channel();
         let largest = Arc::new(AtomicU32::new(u32::MAX));
         let servers: Vec<_> = tiers.servers.iter().map(|(tier, address)| (*tier, address.to_string())).collect();
@@ -100,7 +109,8 @@ impl Client {
         let thread = thread::Builder::new().name("inference".to_owned()).spawn(work).map_err(RemoteError::Thread)?;
         tracing::info!(servers = %tiers, deadline = ?settings.deadline, "positions are evaluated by inference servers");
         let thread = Mutex::new(Some(thread));
-        Ok(Client(Arc::new(Shared { commands: Some(commands), thread, largest, tiers, stop: stop.clone() })))
+        let stop = stop.clone();
+        Ok(Client(Arc::new(Shared { commands: Some(commands), thread, largest, encoding, tiers, stop })))
     }
 
     /// Whether the network of this process evaluates what no server can.
@@ -111,6 +121,11 @@ impl Client {
     /// The largest batch that every server takes that was heard of.
     pub(crate) fn largest(&self) -> usize {
         self.0.largest.load(Ordering::Relaxed).max(1) as usize
+    }
+
+    /// How servers write their answers.
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.0.encoding
     }
 
     /// Has a batch evaluated. Its end comes back over [`Job::done`], or never when the pool has ended.

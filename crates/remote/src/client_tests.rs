@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use go::Size;
+use half::f16;
 use net::{Inputs, NetError, PlaneEvaluator, Shape};
 use runtime::{InferenceArgs, Stop};
 use tokio::sync::oneshot;
@@ -118,6 +119,7 @@ fn args(servers: &str) -> InferenceArgs {
     InferenceArgs {
         inference: Some(servers.to_owned()),
         inference_deadline: 250,
+        inference_encoding: "f32".to_owned(),
         inference_ca: None,
         inference_cert: None,
         inference_key: None,
@@ -198,6 +200,27 @@ fn batches_are_evaluated_over_tcp_in_parts_that_the_server_takes() {
     let before = server.evaluated();
     assert_eq!(evaluate(&mut session, 1, 3 * CREDIT as usize + 1), Ok(false));
     assert_eq!(server.evaluated() - before, 4);
+}
+
+#[test]
+fn answers_in_f16_are_rounded_once_and_those_in_f32_are_exact() {
+    let server = Running::on_tcp();
+    let planes = planes(1, 9);
+    let [exact, rounded] = ["f32", "f16"].map(|encoding| {
+        let args = InferenceArgs { inference_encoding: encoding.to_owned(), ..args(&server.url()) };
+        let (mut policies, mut values) = (vec![0.0; 9 * MOVES], vec![0.0; 9]);
+        let mut session = session(&args, &Stop::never());
+        session.evaluate(&planes, 9, &mut policies, &mut values).unwrap();
+        [policies, values]
+    });
+    let expected = expected(&planes, 9);
+    assert_eq!(exact, expected);
+    let round = |numbers: Vec<f32>| -> Vec<f32> { numbers.into_iter().map(|it| f16::from_f32(it).to_f32()).collect() };
+    assert_eq!(rounded, expected.map(round));
+    assert_eq!(server.evaluated(), 2);
+    let unknown = InferenceArgs { inference_encoding: "f8".to_owned(), ..args(&server.url()) };
+    let error = Client::open(&unknown, "test", Priority::Selfplay, &Stop::never()).unwrap_err();
+    assert_eq!(error.to_string(), "--inference-encoding f8 is unknown; expected f32 or f16");
 }
 
 #[test]

@@ -77,6 +77,7 @@ mod tests {
         let mut args = InferenceArgs {
             inference: None,
             inference_deadline: 250,
+            inference_encoding: "f32".to_owned(),
             inference_ca: None,
             inference_cert: None,
             inference_key: None,

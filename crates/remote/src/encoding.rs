@@ -25,6 +25,15 @@ pub struct LengthError {
 }
 
 impl Encoding {
+    /// The format of this name: f32 or f16.
+    pub(crate) fn of_name(name: &str) -> Option<Encoding> {
+        match name {
+            "f32" => Some(Encoding::F32),
+            "f16" => Some(Encoding::F16),
+            _ => None,
+        }
+    }
+
     /// Bytes of a number.
     pub const fn width(self) -> usize {
         match self {

@@ -28,6 +28,9 @@ pub enum RemoteError {
         /// The option.
         option: &'static str,
     },
+    /// A number format that the protocol does not have.
+    #[error("--inference-encoding {0} is unknown; expected f32 or f16")]
+    Encoding(String),
     /// A certificate without its key, or a key without its certificate.
     #[error("--inference-cert and --inference-key belong together; name both")]
     HalfIdentity,
@@ -80,6 +83,7 @@ impl Classified for RemoteError {
             | RemoteError::BareToken { .. }
             | RemoteError::NotEncrypted { .. }
             | RemoteError::HalfIdentity
+            | RemoteError::Encoding(_)
             | RemoteError::Endpoint { .. } => ExitClass::Configuration,
             RemoteError::NoServer { .. } => ExitClass::StoreUnreachable,
             RemoteError::Thread(_)

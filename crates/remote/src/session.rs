@@ -9,7 +9,7 @@ use std::time::Duration;
 use net::{NetError, Packing, PlaneEvaluator, Shape};
 
 use crate::dispatcher::{Finished, Job};
-use crate::{Batch, Client, Encoding, ModelKey, RemoteError};
+use crate::{Batch, Client, ModelKey, RemoteError};
 
 /// How often a thread that waits for an answer looks whether the process is to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -48,7 +48,7 @@ impl RemoteSession {
 
     /// Sends a part of a batch.
     fn submit(&self, part: usize, planes: &[u8], ended: &Sender<Ended>) {
-        let batch = Batch::pack(0, self.model.clone(), &self.packing, planes, Encoding::F32);
+        let batch = Batch::pack(0, self.model.clone(), &self.packing, planes, self.client.encoding());
         let mut hasher = DefaultHasher::new();
         self.model.hash(&mut hasher);
         let ended = ended.clone();
@@ -130,7 +130,8 @@ impl RemoteSession {
             let planes = &planes[rows.start * self.packing.planes()..rows.end * self.packing.planes()];
             match finished {
                 Finished::Answered(output) => {
-                    output.read(Encoding::F32, policies, values).map_err(|error| NetError::Evaluator(error.into()))?;
+                    let encoding = self.client.encoding();
+                    output.read(encoding, policies, values).map_err(|error| NetError::Evaluator(error.into()))?;
                 }
                 Finished::Local => self.evaluate_here(planes, policies, values)?,
                 // The batch was sent before its server was known.

@@ -40,9 +40,9 @@ pub(crate) fn output(bits: &[u8], positions: usize) -> [Vec<f32>; 2] {
     [bits.chunks(of_one).flat_map(policy).collect(), bits.chunks(of_one).map(value).collect()]
 }
 
-fn bytes(numbers: &[f32]) -> Vec<u8> {
-    let mut bytes = vec![0; 4 * numbers.len()];
-    Encoding::F32.write(numbers, &mut bytes);
+fn bytes(numbers: &[f32], encoding: Encoding) -> Vec<u8> {
+    let mut bytes = vec![0; encoding.width() * numbers.len()];
+    encoding.write(numbers, &mut bytes);
     bytes
 }
 
@@ -53,7 +53,8 @@ impl Control {
             values.pop();
         }
         self.evaluated.fetch_add(1, Ordering::Relaxed);
-        Answer::output(batch.id, bytes(&policies), bytes(&values)).into()
+        let [policies, values] = [policies, values].map(|numbers| bytes(&numbers, batch.answers));
+        Answer::output(batch.id, policies, values).into()
     }
 }
 

@@ -62,6 +62,11 @@ pub struct InferenceArgs {
     #[arg(long, env = "TENGEN_INFERENCE_DEADLINE", default_value = "250", global = true, value_name = "MILLISECONDS", allow_negative_numbers = true, value_parser = within(1..=600_000_u64))]
     pub inference_deadline: u64,
 
+    /// Number format of responses: f32, or f16 for half of the bytes, rounded, so that games differ from local ones
+    // The crate that knows the protocol reads it.
+    #[arg(long, env = "TENGEN_INFERENCE_ENCODING", default_value = "f32", global = true, value_name = "ENCODING", value_parser = ["f32", "f16"])]
+    pub inference_encoding: String,
+
     /// Certificates (PEM) of the authorities that may sign those of https servers [default: the system's]
     #[arg(long, env = "TENGEN_INFERENCE_CA", global = true, value_name = "FILE")]
     pub inference_ca: Option<PathBuf>,

@@ -229,6 +229,7 @@ impl Pair {
         let args = InferenceArgs {
             inference: Some(server.address().to_owned()),
             inference_deadline: DEADLINE,
+            inference_encoding: "f32".to_owned(),
             inference_ca: ca,
             inference_cert: None,
             inference_key: None,
