@@ -76,7 +76,9 @@ impl Buffers {
         let mut rest = self.planes.as_mut_slice();
         for (job, rows) in rows {
             let (planes, after) = rest.split_at_mut(rows.len() * packing.planes());
-            let bits = &job.batch.bits[rows.start * packing.bits()..rows.end * packing.bits()];
+            // The form of the planes is that of the batch.
+            let of_one = job.batch.bits.len() / job.batch.positions;
+            let bits = &job.batch.bits[rows.start * of_one..rows.end * of_one];
             let scalars = &job.batch.scalars[rows.start * packing.scalars()..rows.end * packing.scalars()];
             packing.unpack(bits, scalars, planes);
             rest = after;

@@ -29,6 +29,8 @@
 //! function of the last six boards, so that examples and games in progress give the same; a point forbidden by superko
 //! alone is not told.
 
+use std::ops::Range;
+
 use go::{Color, Point, PointSet, Position, Prospects, Stones, Symmetry, Tactics};
 
 /// Planes of a position.
@@ -41,6 +43,8 @@ pub(crate) const KOMI: usize = COUNT - 1;
 const MOVES: usize = 5;
 /// Boards of the history, the current one included.
 pub(crate) const BOARDS: usize = MOVES + 1;
+/// The planes that mark at most one point: the ko and the last moves.
+pub(crate) const POINTS: Range<usize> = 8..9 + MOVES;
 /// The byte that means a komi of 0.
 pub(crate) const NO_KOMI: f32 = 128.0;
 

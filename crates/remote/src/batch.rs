@@ -69,7 +69,7 @@ impl Batch {
     /// When `planes` are not those of whole positions.
     pub fn pack(id: u64, model: ModelKey, packing: &Packing, planes: &[u8], answers: Encoding) -> Batch {
         let (mut bits, mut scalars) = (Vec::new(), Vec::new());
-        packing.pack(planes, &mut bits, &mut scalars);
+        packing.pack_densely(planes, &mut bits, &mut scalars);
         let positions = planes.len() / packing.planes();
         Batch { id, model, positions, deadline: None, bits: bits.into(), scalars: scalars.into(), answers }
     }
@@ -80,14 +80,17 @@ impl Batch {
     /// They have another length.
     pub fn check(&self, packing: &Packing) -> Result<(), BatchError> {
         let Batch { positions, .. } = *self;
-        let parts = [("planes", packing.bits(), self.bits.len()), ("scalars", packing.scalars(), self.scalars.len())];
-        for (what, of_one, found) in parts {
-            let expected = positions.saturating_mul(of_one);
-            if found != expected {
-                return Err(BatchError::Length { what, positions, expected, found });
+        let [bits, scalars] = [&self.bits, &self.scalars].map(Bytes::len);
+        let parts = [
+            ("planes", packing.dense_bits(), bits, packing.is_length(bits, positions)),
+            ("scalars", packing.scalars(), scalars, positions.checked_mul(packing.scalars()) == Some(scalars)),
+        ];
+        match parts.into_iter().find(|(.., fits)| !fits) {
+            Some((what, of_one, found, _)) => {
+                Err(BatchError::Length { what, positions, expected: positions.saturating_mul(of_one), found })
             }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Reads a message of at most `most` positions. Whether the planes fit the network is for [`Batch::check`].
