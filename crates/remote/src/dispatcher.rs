@@ -102,7 +102,9 @@ impl<T: Transport> Dispatcher<T> {
             self.act(&mut None);
             let next = self.pool.next().into_iter().chain(self.due).min();
             let next = self.began + next.unwrap_or(Duration::from_secs(3600));
+            // Whatever comes lets the pool see what time it is, so nothing waits for ever at the end.
             tokio::select! {
+                biased;
                 command = self.commands.recv() => match command {
                     Some(command) => self.obey(command),
                     None => break,

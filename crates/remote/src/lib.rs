@@ -24,6 +24,8 @@ mod report;
 mod security;
 mod session;
 #[cfg(test)]
+mod simulation_tests;
+#[cfg(test)]
 mod test_server;
 mod transport;
 
