@@ -20,6 +20,7 @@ help:
 	@echo "make book   the book of docs/ in target/book"
 	@echo "make deny   licences, duplicate versions and advisories of dependencies"
 	@echo "make sanitize  tests of the CPU kernels under AddressSanitizer (x86-64)"
+	@echo "make fuzz   each fuzz target under AddressSanitizer for SECONDS=60 (x86-64)"
 	@echo "make dist   programs without libtorch, as a tarball and a wheel, in target/dist"
 	@echo "make setup  set up libtorch for plain cargo commands"
 
@@ -64,6 +65,21 @@ sanitize:
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" \
 		cargo test --locked --package cpu --target x86_64-unknown-linux-gnu
 
+# Each fuzz target for some seconds. What is found stays in target/fuzz, and is where the next run begins.
+SECONDS ?= 60
+FUZZ_TARGETS ?= $(sort $(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs))))
+COVERAGE = -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)
+fuzz: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/fuzz
+fuzz:
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS="--cfg fuzzing $(COVERAGE) -Zsanitizer=address" \
+		cargo build --locked --release --manifest-path fuzz/Cargo.toml --target x86_64-unknown-linux-gnu
+	$(CARGO_TARGET_DIR)/x86_64-unknown-linux-gnu/release/seeds $(CARGO_TARGET_DIR)/seeds
+	set -e; cd $(CARGO_TARGET_DIR); mkdir -p found; for target in $(FUZZ_TARGETS); do \
+		mkdir -p corpus/$$target seeds/$$target; echo "fuzz: $$target"; \
+		x86_64-unknown-linux-gnu/release/$$target corpus/$$target seeds/$$target -max_total_time=$(SECONDS) \
+			-timeout=10 -print_final_stats=1 -verbosity=0 -artifact_prefix=found/$$target-; \
+	done
+
 setup:
 	@scripts/setup-libtorch
 
@@ -76,4 +92,4 @@ node:
 tools:
 	@scripts/setup-tools
 
-.PHONY: help run lint check test doc book deny dist sanitize setup python node tools
+.PHONY: help run lint check test doc book deny dist sanitize fuzz setup python node tools

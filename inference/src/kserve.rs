@@ -10,7 +10,6 @@ use bytes::Bytes;
 use config::ModelId;
 use net::{Packing, Shape};
 use remote::proto::kserve::grpc_inference_service_server::GrpcInferenceService;
-use remote::proto::kserve::model_infer_request::InferInputTensor;
 use remote::proto::kserve::model_infer_response::InferOutputTensor;
 use remote::proto::kserve::model_metadata_response::TensorMetadata;
 use remote::proto::kserve::{
@@ -19,7 +18,7 @@ use remote::proto::kserve::{
     ServerReadyRequest, ServerReadyResponse,
 };
 use remote::proto::v1::{self, Priority};
-use remote::{Batch, Encoding, ModelKey, Refusal};
+use remote::{Batch, Encoding, KserveInput, ModelKey, Refusal};
 use tokio::sync::oneshot;
 use tonic::{Request, Response, Status, async_trait};
 
@@ -85,7 +84,7 @@ impl GrpcInferenceService for KserveService {
             platform: PLATFORM.to_owned(),
             inputs: vec![
                 tensor("planes", BYTES, vec![-1, planes, side, side]),
-                tensor("packed", BYTES, vec![-1, packed_len(packing) as i64]),
+                tensor("packed", BYTES, vec![-1, (packing.bits() + packing.scalars()) as i64]),
             ],
             outputs: vec![
                 tensor("policy", NUMBERS, vec![-1, shape.size.moves() as i64]),
@@ -98,7 +97,9 @@ impl GrpcInferenceService for KserveService {
         let request = request.into_inner();
         let model = key(&request.model_name, &request.model_version)?;
         let network = self.network(&model).await.map_err(status)?;
-        let input = Input::read(&request, &network, self.0.limits.max_positions)?;
+        let Network { shape, packing, .. } = &*network;
+        let input = KserveInput::read(&request, shape.size, packing, self.0.limits.max_positions)
+            .map_err(|error| Status::invalid_argument(error.to_string()))?;
         let outputs = wanted_outputs(&request)?;
         let positions = input.positions;
         let batch = Batch {
@@ -153,78 +154,6 @@ impl KserveService {
     }
 }
 
-/// Positions of a request, packed.
-struct Input {
-    positions: usize,
-    bits: Vec<u8>,
-    scalars: Vec<u8>,
-}
-
-impl Input {
-    fn read(request: &ModelInferRequest, network: &Network, most: usize) -> Result<Input, Status> {
-        let [tensor] = request.inputs.as_slice() else {
-            return Err(Status::invalid_argument("expected one input: planes or packed"));
-        };
-        let Network { shape, packing, .. } = network;
-        let [planes, side] = board(packing, shape);
-        let of_one = match tensor.name.as_str() {
-            "planes" => vec![planes, side, side],
-            "packed" => vec![packed_len(packing) as i64],
-            _ => return Err(Status::invalid_argument("the input is neither planes nor packed")),
-        };
-        let fits = tensor.datatype == BYTES && tensor.shape.get(1..) == Some(&of_one);
-        if !fits {
-            let expected = format!("{} is {BYTES} of [n, {of_one:?}] for a network of {shape}", tensor.name);
-            return Err(Status::invalid_argument(expected));
-        }
-        let positions = usize::try_from(tensor.shape[0]).unwrap_or_default();
-        if !(1..=most).contains(&positions) {
-            return Err(Status::invalid_argument(format!("{} positions, expected 1 to {most}", tensor.shape[0])));
-        }
-        let bytes = contents(request, tensor)?;
-        let len = if tensor.name == "planes" { packing.planes() } else { packed_len(packing) };
-        if bytes.len() != positions * len {
-            let lengths = format!("{} bytes, expected {} for {positions} positions", bytes.len(), positions * len);
-            return Err(Status::invalid_argument(lengths));
-        }
-        if tensor.name == "planes" { Input::of_planes(packing, &bytes) } else { Ok(Input::of_packed(packing, &bytes)) }
-    }
-
-    /// Planes that would not survive packing are none of a position.
-    fn of_planes(packing: &Packing, planes: &[u8]) -> Result<Input, Status> {
-        if !packing.can_pack(planes) {
-            return Err(Status::invalid_argument("planes are 0 or 1, and constant where the model's are"));
-        }
-        let (mut bits, mut scalars) = (Vec::new(), Vec::new());
-        packing.pack(planes, &mut bits, &mut scalars);
-        Ok(Input { positions: planes.len() / packing.planes(), bits, scalars })
-    }
-
-    fn of_packed(packing: &Packing, bytes: &[u8]) -> Input {
-        let (mut bits, mut scalars) = (Vec::new(), Vec::new());
-        let rows = bytes.chunks_exact(packed_len(packing));
-        let positions = rows.len();
-        for row in rows {
-            let (of_bits, of_scalars) = row.split_at(packing.bits());
-            bits.extend_from_slice(of_bits);
-            scalars.extend_from_slice(of_scalars);
-        }
-        Input { positions, bits, scalars }
-    }
-}
-
-/// The bytes of the only input, as raw contents or as numbers.
-fn contents(request: &ModelInferRequest, tensor: &InferInputTensor) -> Result<Bytes, Status> {
-    match (request.raw_input_contents.as_slice(), &tensor.contents) {
-        ([bytes], _) => Ok(bytes.clone()),
-        ([], Some(contents)) => {
-            let bytes: Result<Vec<u8>, _> = contents.uint_contents.iter().map(|&number| u8::try_from(number)).collect();
-            Ok(bytes.map_err(|_| Status::invalid_argument("UINT8 contents are 0 to 255"))?.into())
-        }
-        _ => Err(Status::invalid_argument("the input has no contents, or those of several inputs")),
-    }
-}
-
 /// The names of the outputs that are asked for; without any, all.
 fn wanted_outputs(request: &ModelInferRequest) -> Result<Vec<&'static str>, Status> {
     let all = ["policy", "value"];
@@ -244,10 +173,6 @@ fn output((name, shape, bytes): (&str, Vec<i64>, Vec<u8>)) -> (InferOutputTensor
         ..InferOutputTensor::default()
     };
     (tensor, bytes.into())
-}
-
-fn packed_len(packing: &Packing) -> usize {
-    packing.bits() + packing.scalars()
 }
 
 /// Planes that are written, and the side of the board.

@@ -1,0 +1,142 @@
+//! Positions in a request of the Open Inference Protocol.
+
+use bytes::Bytes;
+use go::Size;
+use net::Packing;
+
+use crate::proto::kserve::ModelInferRequest;
+use crate::proto::kserve::model_infer_request::InferInputTensor;
+
+const BYTES: &str = "UINT8";
+
+/// The positions of a request, packed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KserveInput {
+    /// Positions, at least one.
+    pub positions: usize,
+    /// Bits of the planes.
+    pub bits: Vec<u8>,
+    /// Constant planes.
+    pub scalars: Vec<u8>,
+}
+
+/// A request whose input is not that of the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KserveInputError {
+    /// No tensor, or more than one.
+    #[error("expected one input: planes or packed")]
+    Count,
+    /// A tensor of another name.
+    #[error("the input is neither planes nor packed")]
+    Name,
+    /// A tensor of another type or shape.
+    #[error("{name} is {BYTES} of [n, {expected:?}] for a network of {size}x{size}")]
+    Shape {
+        /// The tensor.
+        name: String,
+        /// Dimensions after the number of positions.
+        expected: Vec<i64>,
+        /// The board.
+        size: Size,
+    },
+    /// No positions, or too many.
+    #[error("{found} positions, expected 1 to {most}")]
+    Positions {
+        /// In the request.
+        found: i64,
+        /// Allowed.
+        most: usize,
+    },
+    /// Bytes that do not fit the shape.
+    #[error("{found} bytes, expected {expected} for {positions} positions")]
+    Length {
+        /// In the request.
+        found: usize,
+        /// By the shape.
+        expected: usize,
+        /// By the shape.
+        positions: usize,
+    },
+    /// Planes that are none of a position.
+    #[error("planes are 0 or 1, and constant where the model's are")]
+    Planes,
+    /// Numbers that are no bytes.
+    #[error("UINT8 contents are 0 to 255")]
+    Numbers,
+    /// No contents, or several.
+    #[error("the input has no contents, or those of several inputs")]
+    Contents,
+}
+
+impl KserveInput {
+    /// Reads a request of at most `most` positions for a network.
+    ///
+    /// # Errors
+    /// The input is not that of the network.
+    pub fn read(
+        request: &ModelInferRequest,
+        size: Size,
+        packing: &Packing,
+        most: usize,
+    ) -> Result<KserveInput, KserveInputError> {
+        let [tensor] = request.inputs.as_slice() else { return Err(KserveInputError::Count) };
+        let side = size.side() as i64;
+        let (is_packed, of_one, len) = match tensor.name.as_str() {
+            "planes" => (false, vec![(packing.planes() / size.area()) as i64, side, side], packing.planes()),
+            "packed" => (true, vec![packed_len(packing) as i64], packed_len(packing)),
+            _ => return Err(KserveInputError::Name),
+        };
+        let dimensions = tensor.shape.split_first().filter(|(_, rest)| **rest == of_one && tensor.datatype == BYTES);
+        let Some((&found, _)) = dimensions else {
+            return Err(KserveInputError::Shape { name: tensor.name.clone(), expected: of_one, size });
+        };
+        let positions = usize::try_from(found).unwrap_or_default();
+        if !(1..=most).contains(&positions) {
+            return Err(KserveInputError::Positions { found, most });
+        }
+        let bytes = contents(request, tensor)?;
+        let expected = positions * len;
+        if bytes.len() != expected {
+            return Err(KserveInputError::Length { found: bytes.len(), expected, positions });
+        }
+        if is_packed { Ok(KserveInput::of_packed(packing, &bytes)) } else { KserveInput::of_planes(packing, &bytes) }
+    }
+
+    /// Planes that would not survive packing are none of a position.
+    fn of_planes(packing: &Packing, planes: &[u8]) -> Result<KserveInput, KserveInputError> {
+        if !packing.can_pack(planes) {
+            return Err(KserveInputError::Planes);
+        }
+        let (mut bits, mut scalars) = (Vec::new(), Vec::new());
+        packing.pack(planes, &mut bits, &mut scalars);
+        Ok(KserveInput { positions: planes.len() / packing.planes(), bits, scalars })
+    }
+
+    fn of_packed(packing: &Packing, bytes: &[u8]) -> KserveInput {
+        let (mut bits, mut scalars) = (Vec::new(), Vec::new());
+        let rows = bytes.chunks_exact(packed_len(packing));
+        let positions = rows.len();
+        for row in rows {
+            let (of_bits, of_scalars) = row.split_at(packing.bits());
+            bits.extend_from_slice(of_bits);
+            scalars.extend_from_slice(of_scalars);
+        }
+        KserveInput { positions, bits, scalars }
+    }
+}
+
+/// The bytes of the only input, as raw contents or as numbers.
+fn contents(request: &ModelInferRequest, tensor: &InferInputTensor) -> Result<Bytes, KserveInputError> {
+    match (request.raw_input_contents.as_slice(), &tensor.contents) {
+        ([bytes], _) => Ok(bytes.clone()),
+        ([], Some(contents)) => {
+            let bytes: Result<Vec<u8>, _> = contents.uint_contents.iter().map(|&number| u8::try_from(number)).collect();
+            Ok(bytes.map_err(|_| KserveInputError::Numbers)?.into())
+        }
+        _ => Err(KserveInputError::Contents),
+    }
+}
+
+fn packed_len(packing: &Packing) -> usize {
+    packing.bits() + packing.scalars()
+}

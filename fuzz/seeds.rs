@@ -1,0 +1,113 @@
+//! Writes what the fuzz targets begin with: `seeds FOLDER` makes a folder of files for each target.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use evalcache::segment::{KomiCoding, Set, Symmetries, write};
+use evalcache::{Codec, Key, Steps, Tables, View};
+use go::{Game, Move, Size, Symmetry};
+use net::{Inputs, Shape, Weights};
+use prost::Message;
+use remote::proto::kserve::{ModelInferRequest, model_infer_request::InferInputTensor};
+use remote::proto::v1::{self, ClientMessage, ServerMessage, client_message, server_message};
+use remote::{Answer, Batch, Encoding, ModelKey, Refusal};
+
+fn main() -> std::io::Result<()> {
+    let folder = PathBuf::from(std::env::args().nth(1).expect("seeds FOLDER"));
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
+    let game = game();
+    for inputs in [Inputs::History, Inputs::Features, Inputs::Tactics] {
+        let name = inputs.to_string();
+        put(&folder, "batch", &name, &client(inputs, &game).encode_to_vec())?;
+        put(&folder, "kserve", &name, &request(inputs, &game).encode_to_vec())?;
+    }
+    for (name, answer) in answers() {
+        let message = ServerMessage { message: Some(server_message::Message::Answer(answer.into())) };
+        put(&folder, "reply", name, &message.encode_to_vec())?;
+    }
+    for steps in Steps::ALL {
+        let code = code(steps, &game);
+        put(&folder, "segment", &steps.to_string(), &segment(steps, &code))?;
+        put(&folder, "evaluation", &steps.to_string(), &code)?;
+    }
+    put(&folder, "gtp_line", "game", b"1 boardsize 9\nclear_board # comment\nplay b D4\n\tgenmove w\nquit\n")?;
+    for (target, file) in [
+        ("sgf", "tests/gtp/game.sgf"),
+        ("sgf", "crates/go/tests/data/human-9d-sample.sgf"),
+        ("configuration", "configs/base.toml"),
+        ("configuration", "configs/tiny.toml"),
+        ("weights", "crates/net/tests/data/5x5.safetensors"),
+    ] {
+        put(&folder, target, &file.replace('/', "-"), &fs::read(repository.join(file))?)?;
+    }
+    put(&folder, "configuration", "model", b"v15-330")?;
+    put(&folder, "weights", "small", &Weights::synthetic(Shape::plain(game.size()), 1).to_bytes())
+}
+
+fn put(folder: &Path, target: &str, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = folder.join(target);
+    fs::create_dir_all(&folder)?;
+    fs::write(folder.join(name), bytes)
+}
+
+/// A game on 5x5 with a few stones.
+fn game() -> Game {
+    let size = Size::new(5).expect("a board");
+    let mut game = Game::new(size);
+    for index in [12, 7, 11, 6, 13] {
+        game.play(Move::from_index(size, index).expect("a move")).expect("a legal move");
+    }
+    game
+}
+
+fn planes(inputs: Inputs, game: &Game) -> Vec<u8> {
+    let mut planes = vec![0; inputs.len(game.size())];
+    inputs.of_game(game, 7.0, Symmetry::Identity, &mut planes);
+    planes
+}
+
+fn client(inputs: Inputs, game: &Game) -> ClientMessage {
+    let model = ModelKey { run: "v15".parse().expect("a name"), number: 330, digest: None };
+    let packing = inputs.packing(game.size());
+    let batch = Batch::pack(7, model, &packing, &planes(inputs, game).repeat(3), Encoding::F16);
+    ClientMessage { message: Some(client_message::Message::Batch(batch.into())) }
+}
+
+fn request(inputs: Inputs, game: &Game) -> ModelInferRequest {
+    let side = game.size().side() as i64;
+    let planes = planes(inputs, game);
+    let count = (planes.len() / game.size().area()) as i64;
+    let tensor = InferInputTensor {
+        name: "planes".to_owned(),
+        datatype: "UINT8".to_owned(),
+        shape: vec![1, count, side, side],
+        ..InferInputTensor::default()
+    };
+    ModelInferRequest {
+        model_name: "v15-330".to_owned(),
+        inputs: vec![tensor],
+        raw_input_contents: vec![planes.into()],
+        ..ModelInferRequest::default()
+    }
+}
+
+fn answers() -> [(&'static str, Answer); 2] {
+    let refusal = Refusal::new(v1::Status::ResourceExhausted, "the queue is full");
+    [("output", Answer::output(3, vec![1; 26 * 4], vec![2; 4])), ("refusal", Answer::refused(4, refusal))]
+}
+
+fn code(steps: Steps, game: &Game) -> Vec<u8> {
+    let moves = game.size().moves();
+    let mut code = Vec::new();
+    let view = View::new(game, Symmetry::Identity);
+    let policy = vec![1.0 / moves as f32; moves];
+    Codec::new(&Tables::flat(steps)).encode(&view, &policy, 0.25, &mut code).expect("an evaluation");
+    code
+}
+
+fn segment(steps: Steps, code: &[u8]) -> Vec<u8> {
+    let size = Size::new(5).expect("a board");
+    let set = Set { model: [7; 32], size, komi: KomiCoding::Seen, symmetries: Symmetries::Canonical, steps };
+    let entries: Vec<(Key, &[u8])> = (1..60_u128).map(|nth| (Key::from_bits(nth << 70), code)).collect();
+    write(set, &Tables::flat(steps), &[3], &entries).expect("entries in order")
+}
