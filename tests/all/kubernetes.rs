@@ -175,7 +175,22 @@ fn clients_of_inference_servers_know_each_by_its_name_and_none_of_their_keys() {
     let service = named(objects, "Service", text(&servers["spec"]["serviceName"]));
     assert_eq!(service["spec"]["clusterIP"], "None");
     let port = &service["spec"]["ports"][0]["port"];
-    let addresses = (0..servers["spec"]["replicas"].as_u64().unwrap())
+    let scaler = &named(objects, "HorizontalPodAutoscaler", "inference")["spec"];
+    assert_eq!(
+        scaler["scaleTargetRef"],
+        serde_json::json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "inference"})
+    );
+    assert_eq!(
+        scaler["minReplicas"], servers["spec"]["replicas"],
+        "an update of the objects changes no number of servers"
+    );
+    let metric = text(&scaler["metrics"][0]["pods"]["metric"]["name"]);
+    assert!(fs::read_to_string(repository().join("docs/METRICS.md")).unwrap().contains(metric), "{metric}");
+    assert!(
+        fs::read_to_string(repository().join("docs/operations/kubernetes.md")).unwrap().contains(metric),
+        "{metric}"
+    );
+    let addresses = (0..scaler["maxReplicas"].as_u64().unwrap())
         .map(|number| format!("https://inference-{number}.inference.tengen.svc:{port}"));
     let addresses = addresses.collect::<Vec<_>>().join(",");
     let policy = &named(objects, "NetworkPolicy", "inference")["spec"]["ingress"][0];
