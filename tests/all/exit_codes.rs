@@ -23,11 +23,12 @@ use trainer::TrainerError;
 use crate::mistakes::{limited, with_games};
 
 /// The programs, with the errors that their `main` hands to `runtime::main`.
-const PROGRAMS: [(&str, &[Classifier]); 5] = [
+const PROGRAMS: [(&str, &[Classifier]); 6] = [
     ("selfplay", selfplay::command::ERRORS),
     ("shuffler", shuffler::command::ERRORS),
     ("trainer", trainer::command::ERRORS),
     ("evaluator", evaluator::command::ERRORS),
+    ("inference", inference::command::ERRORS),
     ("tengen", tengen::command::ERRORS),
 ];
 
@@ -46,11 +47,14 @@ enum Cause {
     Sigterm,
 }
 
-/// A program, its arguments, the cause of its end, and the class. Every class can occur in every program.
+/// The ends of `inference`: it writes nothing to the store, reports its errors to clients, and serves until SIGTERM.
+const OF_INFERENCE: [ExitClass; 2] = [ExitClass::Configuration, ExitClass::Preempted];
+
+/// A program, its arguments, the cause of its end, and the class. Every class can occur in every other program.
 type Case = (&'static str, &'static [&'static str], Cause, ExitClass);
 
 /// In the order in which the programs run: shards are made before a model is trained on them, and what damages the store is last.
-const CASES: [Case; 30] = [
+const CASES: [Case; 32] = [
     ("selfplay", &["--model", "tiny-9", "--games", "1"], Cause::Arguments, ExitClass::Configuration),
     ("selfplay", &["--model", "tiny"], Cause::NoServer, ExitClass::StoreUnreachable),
     ("selfplay", &["--model", "tiny-1", "--games", "99", "--worker", "1"], Cause::FullDisk, ExitClass::StoreRefuses),
@@ -72,6 +76,8 @@ const CASES: [Case; 30] = [
     ("evaluator", &["--pair", "tiny-1", "random", "--games", "4"], Cause::FullDisk, ExitClass::StoreRefuses),
     ("evaluator", &["--pair", "tiny-1", "random", "--games", "2"], Cause::Arguments, ExitClass::Finished),
     ("evaluator", &["--pair", "tiny-1", "random", "--games", "999998"], Cause::Sigterm, ExitClass::Preempted),
+    ("inference", &["--listen", "0.0.0.0:0", "--device", "cpu"], Cause::Arguments, ExitClass::Configuration),
+    ("inference", &["--listen", "127.0.0.1:0", "--device", "cpu"], Cause::Sigterm, ExitClass::Preempted),
     ("tengen", &["run", "configs/tiny.toml", "--set", "search.visist=1"], Cause::Arguments, ExitClass::Configuration),
     ("tengen", &["run", "configs/tiny.toml"], Cause::NoServer, ExitClass::StoreUnreachable),
     ("tengen", &["run", "configs/tiny.toml", "--run", "full"], Cause::FullDisk, ExitClass::StoreRefuses),
@@ -121,7 +127,8 @@ fn every_program_ends_with_the_code_of_every_class() {
     for (program, _) in PROGRAMS {
         for class in ExitClass::ALL {
             let has = CASES.iter().any(|&(other, _, _, of)| (other, of) == (program, class));
-            assert!(has, "{program} has no case for {class:?}");
+            let can = program != "inference" || OF_INFERENCE.contains(&class);
+            assert_eq!(has, can, "{program} and its cases for {class:?}");
         }
     }
     let store = TestStore::new();
