@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use config::Preset;
+use config::{Preset, RunConfig};
 use go::{Game, Move, Symmetry};
 use net::{Device, Model, PlaneEvaluator, Precision, Shape, Weights};
 use store::{ModelMetadata, Run};
@@ -14,14 +14,13 @@ use tests::{Stage, TestStore, fail, repository, succeed};
 /// Positions that are compared.
 const POSITIONS: usize = 23;
 
-/// Publishes model 1 of run `v1`, with made-up weights.
-fn publish(run: &Run) -> Weights {
-    let config = Preset::NineByNine.config();
+/// Publishes a model of a run, with made-up weights.
+fn publish(run: &Run, number: u32, config: RunConfig) -> Weights {
     run.create(&config).unwrap();
     let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
     let metadata = ModelMetadata {
         run: run.name().clone(),
-        number: 1,
+        number,
         parent: None,
         origin: Vec::new(),
         step: 0,
@@ -72,7 +71,7 @@ fn bytes(numbers: &[f32]) -> Vec<u8> {
 fn tritonclient_gets_what_the_local_network_answers() {
     let Some(site) = require(Tool::Python) else { return };
     let store = TestStore::new();
-    let weights = publish(&store.run("v1"));
+    let weights = publish(&store.run("v1"), 1, Preset::NineByNine.config());
     let shape = weights.shape();
     let planes = planes(shape);
     let model = Model::new(&weights, Device::Cpu, Precision::Auto, POSITIONS).unwrap();
@@ -100,6 +99,38 @@ fn tritonclient_gets_what_the_local_network_answers() {
     assert!(said.contains("23 positions agree bit for bit"), "{said}");
     server.wait_for_metric("tengen_inference_positions_total", (4 * POSITIONS) as f64);
     assert_eq!(server.metrics()["tengen_inference_models"], 1.0);
+    assert_eq!(server.terminate(), Some(4), "{:?}", server.log());
+}
+
+/// A configuration with a small network, which a CPU evaluates at once.
+fn small(side: u8, more: &[&str]) -> RunConfig {
+    let size = format!("game.size={side}");
+    let all = [&[&size, "network.blocks=1", "network.filters=8", "search.visits=4"], more].concat();
+    let text = Preset::Tiny.config().to_toml();
+    RunConfig::from_toml_with(&text, &all).unwrap()
+}
+
+/// Two runs whose searches differ, and a third that trains meanwhile, all evaluated by one server with one thread.
+#[test]
+fn models_with_other_searches_share_one_device_with_a_run() {
+    let [store, local] = [(); 2].map(|()| {
+        let store = TestStore::new();
+        publish(&store.run("few"), 1, small(5, &[]));
+        let more = ["search.leaves=4", "search.q_init=\"zero\"", "network.filters=12"];
+        publish(&store.run("many"), 1, small(5, &more));
+        store
+    });
+    let mut server = serve(&store, &["--listen", "127.0.0.1:0", "--threads", "1"]);
+    let address = address(&mut server);
+    let config = repository().join("configs/tiny.toml");
+    let mut run = store.program("tengen");
+    let mut run = Stage::start(run.arg("run").arg(config).args(["--inference", &address]));
+    let pair = ["--pair", "few-1", "many-1", "--games", "12"];
+    let table = succeed(store.program("evaluator").args(pair).args(["--inference", &address]));
+    assert_eq!(table, succeed(local.program("evaluator").args(pair)), "games are those of local networks");
+    assert!(run.wait().success(), "{:?}", run.log());
+    // Those of the match, and of the run all that it has played with.
+    assert!(server.metrics()["tengen_inference_model_loads_total"] >= 4.0, "{:?}", server.metrics());
     assert_eq!(server.terminate(), Some(4), "{:?}", server.log());
 }
 

@@ -10,7 +10,7 @@ use remote::proto::kserve::{
 };
 use tonic::Code;
 
-use crate::fixture::{batch, connect, local, options, planes, runtime, serve, shapes};
+use crate::fixture::{connect, local, options, planes, runtime, serve, shapes};
 
 fn request(input: &str, shape: &[i64], bytes: Vec<u8>) -> ModelInferRequest {
     let tensor = InferInputTensor {
@@ -68,8 +68,10 @@ fn kserve_answers_equal_the_local_network_for_planes_and_packed() {
         Encoding::F32.write(&numbers, &mut bytes);
         Bytes::from(bytes)
     });
-    let packed = batch(1, 1, 7);
-    let rows = packed.bits.chunks(packed.bits.len() / 7).zip(packed.scalars.chunks(packed.scalars.len() / 7));
+    let (mut bits, mut scalars) = (Vec::new(), Vec::new());
+    let packing = shapes()[0].inputs.packing(shapes()[0].size);
+    packing.pack(&seen, &mut bits, &mut scalars);
+    let rows = bits.chunks(packing.bits()).zip(scalars.chunks(packing.scalars()));
     let rows: Vec<u8> = rows.flat_map(|(bits, scalars)| [bits, scalars].concat()).collect();
     let mut as_numbers = request("planes", &[7, 16, 5, 5], Vec::new());
     as_numbers.raw_input_contents.clear();
