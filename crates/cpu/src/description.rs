@@ -172,6 +172,12 @@ impl Description {
             return Err(CpuError::Side(self.side));
         }
         let filters = self.filters();
+        for (index, input) in self.inputs.iter().enumerate() {
+            if let Input::Scaled { offset, divisor, .. } = input {
+                let factor = if *divisor == 0.0 { f32::NAN } else { 1.0 / divisor };
+                finite(&format!("inputs.{index}"), &[*offset, factor])?;
+            }
+        }
         self.stem.check("stem", self.inputs.len(), filters, 3)?;
         for (index, block) in self.blocks.iter().enumerate() {
             block.check(index, filters, self.exit.is_some())?;
@@ -243,7 +249,7 @@ impl Affine {
 }
 
 /// Finite weights with a tiny variance can be infinite after folding.
-fn finite(part: &str, numbers: &[f32]) -> Result<(), CpuError> {
+pub(crate) fn finite(part: &str, numbers: &[f32]) -> Result<(), CpuError> {
     match numbers.iter().position(|number| !number.is_finite()) {
         Some(index) => Err(CpuError::Number { tensor: part.to_owned(), index, value: numbers[index] }),
         None => Ok(()),

@@ -52,11 +52,19 @@ pub enum CpuError {
         /// Layers that were calibrated.
         found: usize,
     },
-    /// Scales that no calibration gives.
+    /// Scales of activations that are too large for f32, or of none.
     #[error("the scales of layer {layer} are not finite magnitudes; calibrate this network again")]
     BadScales {
         /// The layer, from 0.
         layer: usize,
+    },
+    /// Activations that int16 inference could not represent.
+    #[error("{part} could be as large as {bound:e}, and f32 ends at {:e}; train with smaller weights", f32::MAX)]
+    Overflow {
+        /// The part of the network.
+        part: String,
+        /// What its numbers stay below.
+        bound: f64,
     },
     /// The processor lacks an instruction set.
     #[error("this processor does not have the instruction set {set}; use `{best}`", best = InstructionSet::best())]

@@ -3,7 +3,7 @@
 use crate::board::Board;
 use crate::buffer::Buffer;
 use crate::description::Dense;
-use crate::math::{softmax, tanh};
+use crate::math::{relu, softmax, tanh};
 use crate::model::{Heads, Model, PackedPolicy};
 use crate::workspace::multiply;
 
@@ -65,11 +65,9 @@ impl HeadsMemory {
         let points = self.planes.chunks_exact(width).take(positions * board.area());
         let places = self.policy.chunks_exact_mut(policy).zip(self.value.chunks_exact_mut(value));
         for (point, (policies, values)) in points.zip(places) {
-            let relu = |to: &mut [f32], from: &[f32]| {
-                to.iter_mut().zip(from).for_each(|(to, &from)| *to = from.max(0.0));
-            };
-            relu(policies, point);
-            relu(values, &point[policy..]);
+            let cut = |to: &mut [f32], from: &[f32]| to.iter_mut().zip(from).for_each(|(to, &from)| *to = relu(from));
+            cut(policies, point);
+            cut(values, &point[policy..]);
         }
     }
 
@@ -82,8 +80,7 @@ impl HeadsMemory {
         }
         multiply(model.kernels, &heads.hidden, values.len(), &self.value, stride, &mut self.hidden);
         for (value, hidden) in values.iter_mut().zip(self.hidden.chunks_exact(heads.hidden.outputs)) {
-            let out =
-                |index: usize| output(&heads.out, index, hidden[..heads.hidden_width].iter().map(|&x| x.max(0.0)));
+            let out = |index: usize| output(&heads.out, index, hidden[..heads.hidden_width].iter().map(|&x| relu(x)));
             *value = match heads.out.bias.len() {
                 1 => tanh(out(0)),
                 _ => {
@@ -111,7 +108,7 @@ fn by_convolution(board: &Dense, pass: &Dense, planes: &[f32], policy: &mut [f32
     policy.iter_mut().zip(points.clone()).for_each(|(logit, point)| *logit = output(board, 0, point.iter().copied()));
     let of_plane = |plane: usize| points.clone().map(move |point| point[plane]);
     let means = (0..count).map(|plane| of_plane(plane).sum::<f32>() / area);
-    // After a ReLU nothing is below 0.
+    // After a ReLU nothing is below 0; the means keep NaN, which `max` drops.
     let maxima = (0..count).map(|plane| of_plane(plane).fold(0.0, f32::max));
     if let Some(last) = policy.last_mut() {
         *last = output(pass, 0, means.chain(maxima));

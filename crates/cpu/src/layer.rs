@@ -2,12 +2,12 @@
 
 use crate::board::{Board, FREQUENCIES, padded};
 use crate::buffer::Buffer;
-use crate::description::Convolution;
+use crate::description::{Convolution, finite};
 use crate::kernels::Kernels;
 use crate::pack::Packed;
-use crate::scales::{factors, observe};
+use crate::scales::{Scales, factors, observe};
 use crate::workspace::{After, Workspace, group};
-use crate::{CpuError, InstructionSet};
+use crate::{CpuError, InstructionSet, bound};
 
 /// A 3x3 convolution with a bias and ReLU, and the positions that it is applied to.
 pub struct Layer {
@@ -26,7 +26,8 @@ impl Layer {
     /// A layer in f32, with its positions: rows of channels, rows and columns.
     ///
     /// # Errors
-    /// A board that there is not, numbers that do not fit together, or an instruction set that this processor lacks.
+    /// A board that there is not, numbers that do not fit together or are not finite, or an instruction set that this
+    /// processor lacks.
     pub fn exact(conv: &Convolution, side: usize, input: &[f32], set: InstructionSet) -> Result<Layer, CpuError> {
         Layer::new(conv, side, input, set, None)
     }
@@ -34,7 +35,7 @@ impl Layer {
     /// The same in integers, calibrated on these positions.
     ///
     /// # Errors
-    /// As for [`Layer::exact`].
+    /// As for [`Layer::exact`], and numbers that could overflow f32.
     pub fn rounded(
         conv: &Convolution,
         side: usize,
@@ -48,7 +49,11 @@ impl Layer {
             let channels = layer.conv.inputs;
             observe(&mut largest, layer.workspace.gather(positions, channels, input, None));
         });
-        Layer::new(conv, side, input, set, Some(factors(&largest)))
+        Scales(vec![largest]).check(1)?;
+        let layer = Layer::new(conv, side, input, set, Some(factors(&largest)))?;
+        let most = input.iter().fold(0.0, |most: f32, number| most.max(number.abs()));
+        bound::layer(&layer.conv, most)?;
+        Ok(layer)
     }
 
     fn new(
@@ -62,6 +67,7 @@ impl Layer {
             return Err(CpuError::Side(side));
         }
         conv.check("layer", conv.inputs, conv.outputs, 3)?;
+        finite("input", input)?;
         let board = Board::new(side);
         let positions = input.len() / (conv.inputs * board.area());
         let (inputs, outputs) = (padded(conv.inputs), padded(conv.outputs));

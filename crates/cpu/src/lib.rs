@@ -7,8 +7,12 @@
 //!
 //! Outputs have the same bits with every [`InstructionSet`], in batches of any size, in any row and on any number of
 //! threads.
+//!
+//! NaN and infinity never become a number. A description that has one is refused. Activations that overflow f32 make the
+//! output NaN in f32; in int16, which could not carry NaN, a network is refused unless no input can make it overflow.
 
 mod board;
+mod bound;
 mod buffer;
 mod description;
 mod error;

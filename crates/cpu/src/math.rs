@@ -16,16 +16,35 @@ pub(crate) fn exp(x: f32) -> f32 {
     mantissa * f32::from_bits(((power as i32 + 127) as u32) << 23)
 }
 
+/// 0 for every finite number, which changes no sum that it is added to; NaN for others.
+///
+/// Layers keep what is not finite, as infinity times 0 is NaN. The functions below, which would make a number of it, add
+/// this.
+#[inline]
+fn poison(x: f32) -> f32 {
+    x * 0.0
+}
+
+/// The larger of a number and 0.
+#[inline]
+pub(crate) fn relu(x: f32) -> f32 {
+    x.max(0.0) + poison(x)
+}
+
 pub(crate) fn sigmoid(x: f32) -> f32 {
-    1.0 / (1.0 + exp(-x))
+    1.0 / (1.0 + exp(-x)) + poison(x)
 }
 
+/// The sign of a NaN depends on the processor, so there is one for outputs.
 pub(crate) fn tanh(x: f32) -> f32 {
-    1.0 - 2.0 / (exp(2.0 * x) + 1.0)
+    if x.is_finite() { 1.0 - 2.0 / (exp(2.0 * x) + 1.0) } else { f32::NAN }
 }
 
-/// Logits to probabilities, in place.
+/// Logits to probabilities, in place. All are NaN when a logit is not finite.
 pub(crate) fn softmax(logits: &mut [f32]) {
+    if !logits.iter().all(|logit| logit.is_finite()) {
+        return logits.fill(f32::NAN);
+    }
     let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut sum = 0.0;
     for logit in &mut *logits {
@@ -48,6 +67,20 @@ mod tests {
             assert!((f64::from(sigmoid(x)) - 1.0 / (1.0 + (-f64::from(x)).exp())).abs() < 2e-7, "{x}");
         }
         assert_eq!([tanh(1000.0), tanh(-1000.0), tanh(0.0)], [1.0, -1.0, 0.0]);
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_become_nan() {
+        for x in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            assert!([relu(x), sigmoid(x), tanh(x)].iter().all(|y| y.is_nan()), "{x}");
+            let mut logits = [1.0, x, 3.0];
+            softmax(&mut logits);
+            assert!(logits.iter().all(|y| y.to_bits() == f32::NAN.to_bits()), "{x}: {logits:?}");
+        }
+        assert_eq!(
+            [relu(-1.0), relu(-0.0), relu(f32::MAX), relu(-f32::MAX)].map(f32::to_bits),
+            [0, 0, f32::MAX.to_bits(), 0]
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::kernels::Kernels;
 use crate::pack::{Matrix, Packed};
 use crate::scales::{Scales, factors};
 use crate::workspace::group;
-use crate::{CpuError, InstructionSet};
+use crate::{CpuError, InstructionSet, bound};
 
 /// The numbers that convolutions are computed with.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +74,7 @@ impl Model {
     ///
     /// # Errors
     /// A description whose parts do not fit together or that has a number that is not finite, scales of another network or
-    /// that are not finite, or an instruction set that this processor lacks.
+    /// that are not finite, numbers in int16 that could overflow f32, or an instruction set that this processor lacks.
     pub fn new(
         description: &Description,
         precision: Precision<'_>,
@@ -106,7 +106,7 @@ impl Model {
             }
         };
         let channels = padded(description.filters().max(description.inputs.len()));
-        Ok(Arc::new(Model {
+        let model = Model {
             kernels,
             board,
             inputs: description.inputs.clone(),
@@ -118,7 +118,11 @@ impl Model {
             exit: description.exit.clone(),
             heads: Heads::new(description),
             factors,
-        }))
+        };
+        if let Precision::Int16(_) = precision {
+            bound::check(description, &model)?;
+        }
+        Ok(Arc::new(model))
     }
 
     /// Moves of the board, the pass included.

@@ -26,7 +26,7 @@ impl Model {
     /// on every machine.
     ///
     /// # Errors
-    /// As [`Model::new`].
+    /// As [`Model::new`], and activations that are too large for f32.
     ///
     /// # Panics
     /// When `planes` are not those of whole positions.
@@ -38,7 +38,9 @@ impl Model {
         for planes in planes.chunks(model.group * len) {
             session.tower(planes, planes.len() / len);
         }
-        Ok(session.into_scales())
+        let scales = session.into_scales();
+        scales.check(model.layers())?;
+        Ok(scales)
     }
 
     /// What a thread needs to evaluate positions.
@@ -67,6 +69,9 @@ impl Session {
 
     /// Evaluates positions, given as their planes one after the other: a probability for each move, and a value for the side to
     /// move, for each position.
+    ///
+    /// Where f32 is too small for a number on the way to them, the policy or value of the position is NaN, with the same bits
+    /// everywhere. In int16 that cannot happen: [`Model::new`] refuses such networks.
     ///
     /// # Panics
     /// When the lengths do not fit together.

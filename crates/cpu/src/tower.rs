@@ -3,7 +3,7 @@
 use crate::board::Board;
 use crate::buffer::Buffer;
 use crate::description::Affine;
-use crate::math::sigmoid;
+use crate::math::{relu, sigmoid};
 use crate::model::{Model, PackedBlock, Pooled};
 use crate::pack::Matrix;
 use crate::scales::{Scales, observe};
@@ -138,7 +138,7 @@ impl Pass<'_> {
         for (position, seen) in tower.seen.chunks_exact_mut(2 * count).take(positions).enumerate() {
             let (means, maxima) = seen.split_at_mut(count);
             mean(model.board, position, channels, &tower.pooled, means);
-            // After a ReLU nothing is below 0.
+            // After a ReLU nothing is below 0; the means keep NaN, which `max` drops.
             maxima.fill(0.0);
             for index in points(model.board, position, channels) {
                 let planes = &tower.pooled[index..][..count];
@@ -152,7 +152,7 @@ impl Pass<'_> {
     }
 
     /// Squeeze and excitation of what is inside of a block, added to the trunk.
-    fn squeeze(&mut self, [first, second]: &[Matrix; 2], relu: bool) {
+    fn squeeze(&mut self, [first, second]: &[Matrix; 2], has_relu: bool) {
         let Pass { model, positions, ref mut tower, .. } = *self;
         let (filters, channels) = (model.filters, model.stem.outputs);
         let Tower { trunk, inner, seen, hidden, bias, .. } = &mut **tower;
@@ -160,7 +160,7 @@ impl Pass<'_> {
             mean(model.board, position, channels, inner, means);
         }
         multiply(model.kernels, first, positions, seen, filters, bias);
-        bias.iter_mut().for_each(|number| *number = number.max(0.0));
+        bias.iter_mut().for_each(|number| *number = relu(*number));
         multiply(model.kernels, second, positions, bias, first.outputs, hidden);
         for (position, gates) in hidden.chunks_exact_mut(second.outputs).take(positions).enumerate() {
             let (scales, shifts) = gates.split_at_mut(filters);
@@ -169,7 +169,7 @@ impl Pass<'_> {
                 let sums = trunk[index..][..filters].iter_mut().zip(&inner[index..]);
                 for ((sum, inner), (scale, shift)) in sums.zip(scales.iter().zip(&*shifts)) {
                     let number = inner * scale + shift + *sum;
-                    *sum = if relu { number.max(0.0) } else { number };
+                    *sum = if has_relu { relu(number) } else { number };
                 }
             }
         }
@@ -181,10 +181,13 @@ impl Pass<'_> {
         let Tower { trunk, inner, .. } = &mut *self.tower;
         for position in 0..self.positions {
             for index in points(board, position, channels) {
-                let numbers = inner[index..][..layer.scale.len()].iter_mut().zip(&trunk[index..]);
+                let (inner, padding) = inner[index..][..channels].split_at_mut(layer.scale.len());
+                let numbers = inner.iter_mut().zip(&trunk[index..]);
                 for ((to, from), (scale, shift)) in numbers.zip(layer.scale.iter().zip(&layer.shift)) {
-                    *to = (from * scale + shift).max(0.0);
+                    *to = relu(from * scale + shift);
                 }
+                // An earlier group may have left NaN.
+                padding.fill(0.0);
             }
         }
     }

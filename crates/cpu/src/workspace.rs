@@ -131,6 +131,8 @@ impl Panels<'_> {
             bias: self.after.bias.unwrap_or(&self.conv.bias),
             add: self.after.add,
             relu: self.after.relu,
+            // Of integers `bound` proves it.
+            strict: matches!(self.conv.weights, Weights::Exact(_)),
         }
     }
 }

@@ -203,6 +203,37 @@ fn extreme_weights_do_not_overflow() {
     }
 }
 
+#[test]
+fn overflow_becomes_nan_and_never_zero() {
+    for weight in [1.0f32, -1.0] {
+        let conv = Convolution { inputs: 16, outputs: 16, weight: vec![weight; 16 * 16 * 9], bias: vec![0.0; 16] };
+        let input = vec![3e38; 16 * 25];
+        for set in InstructionSet::available() {
+            let mut layer = Layer::exact(&conv, 5, &input, set).unwrap();
+            layer.run();
+            assert!(layer.output().iter().all(|number| number.is_nan()), "{set}: {weight}");
+            let refused = Layer::rounded(&conv, 5, &input, &input, set).err().unwrap();
+            assert!(matches!(refused, CpuError::BadScales { layer: 0 }), "{set}: {refused}");
+            let refused = Layer::rounded(&conv, 5, &input, &[1e30; 16 * 25], set).err().unwrap();
+            assert!(matches!(refused, CpuError::Overflow { .. }), "{set}: {refused}");
+        }
+    }
+}
+
+#[test]
+fn numbers_that_are_not_finite_are_refused() {
+    for number in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let mut input = vec![0.5; 4 * 81];
+        let mut conv = convolution(4, 4, 1);
+        input[7] = number;
+        let wrong_input = Layer::exact(&conv, 9, &input, InstructionSet::Portable).err().unwrap();
+        assert!(matches!(wrong_input, CpuError::Number { index: 7, .. }), "{wrong_input}");
+        conv.weight[3] = number;
+        let wrong_weight = Layer::exact(&conv, 9, &[0.5; 4 * 81], InstructionSet::Portable).err().unwrap();
+        assert!(matches!(wrong_weight, CpuError::Number { index: 3, .. }), "{wrong_weight}");
+    }
+}
+
 /// FNV-1a of the bits.
 fn hash(numbers: &[f32]) -> u64 {
     let bytes = numbers.iter().flat_map(|number| number.to_bits().to_le_bytes());

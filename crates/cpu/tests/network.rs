@@ -143,6 +143,80 @@ fn golden_answers_have_not_changed() {
     assert_eq!(found.join("\n"), include_str!("data/golden.txt").trim_end());
 }
 
+/// Sets one weight of the stem so large that a byte of 255 in plane 0 overflows f32.
+fn overflowing(fixture: &Fixture, weight: f32) -> Description {
+    let mut description = fixture.description.clone();
+    description.stem.weight[4] = weight;
+    description
+}
+
+#[test]
+fn overflow_of_f32_makes_its_row_nan_and_no_other() {
+    let without_gates = |mut fixture: Fixture| {
+        fixture.description.blocks.iter_mut().for_each(|block| block.squeeze = None);
+        fixture
+    };
+    for fixture in fixtures().chain(fixtures().map(without_gates)) {
+        let (len, moves) = (fixture.len(), fixture.description.moves());
+        let area = fixture.description.area();
+        let mut planes = fixture.planes[..3 * len].to_vec();
+        planes.chunks_exact_mut(len).for_each(|planes| planes[..area].fill(0));
+        for weight in [1e37, -1e37] {
+            let description = overflowing(&fixture, weight);
+            let mut expected = None;
+            for set in InstructionSet::available() {
+                let model = Model::new(&description, Precision::F32, set).unwrap();
+                let mut session = model.session();
+                let mut answers = |planes: &[u8]| {
+                    let (mut policies, mut values) = (vec![0.0; 3 * moves], vec![0.0; 3]);
+                    session.evaluate(planes, &mut policies, &mut values);
+                    bits(&(policies, values))
+                };
+                let clean = answers(&planes);
+                assert!(clean.iter().all(|&bits| f32::from_bits(bits).is_finite()), "{}, {set}", fixture.name);
+                let mut overflow = planes.clone();
+                overflow[len + area / 2] = 255;
+                let found = answers(&overflow);
+                for (index, (&found, &clean)) in found.iter().zip(&clean).enumerate() {
+                    let row = if index < 3 * moves { index / moves } else { index - 3 * moves };
+                    let right = if row == 1 { f32::NAN.to_bits() } else { clean };
+                    assert_eq!(found, right, "{}, {set}, {weight}: number {index}", fixture.name);
+                }
+                assert!(answers(&planes) == clean, "{}, {set}: NaN stays in the session", fixture.name);
+                assert!(*expected.get_or_insert_with(|| clean.clone()) == clean, "{}, {set}", fixture.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn network_that_could_overflow_in_int16_is_refused() {
+    for fixture in fixtures() {
+        let scales = fixture.scales();
+        let refusal = |description: &Description| {
+            let found = Model::new(description, Precision::Int16(&scales), InstructionSet::Portable);
+            found.err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        assert_eq!(refusal(&fixture.description), "");
+        assert!(refusal(&overflowing(&fixture, 1e37)).starts_with("stem could be as large as "), "{}", fixture.name);
+        let mut description = fixture.description.clone();
+        description.value.out.weight[0] = 1e38;
+        assert!(refusal(&description).starts_with("value.out could be as large as "), "{}", fixture.name);
+        if let Some((_, dense)) = &mut description.blocks[1].pooled {
+            dense.weight[0] = 1e38;
+            assert!(refusal(&description).starts_with("blocks.1.second: inputs could be "), "{}", fixture.name);
+        }
+    }
+}
+
+#[test]
+fn calibration_that_overflows_is_refused() {
+    let fixture = fixtures().next().unwrap();
+    let planes = vec![255; 2 * fixture.len()];
+    let found = Model::calibrate(&overflowing(&fixture, 1e37), &planes);
+    assert!(matches!(found, Err(CpuError::BadScales { layer: 1 })), "{found:?}");
+}
+
 #[test]
 fn scales_of_another_network_are_refused() {
     let fixture = fixtures().next().unwrap();

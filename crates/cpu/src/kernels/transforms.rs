@@ -42,6 +42,8 @@ pub(crate) struct Scatter<'a> {
     /// Whether the output is added to what is there.
     pub(crate) add: bool,
     pub(crate) relu: bool,
+    /// Whether ReLU makes NaN of numbers that are not finite. Without it they have to be impossible.
+    pub(crate) strict: bool,
 }
 
 impl Gather<'_> {
@@ -173,7 +175,7 @@ unsafe fn tile_back<S: Simd>(
     lane: usize,
     out: &mut [f32],
 ) {
-    let &Scatter { board, positions, products, width, first, channels, bias, add, relu } = job;
+    let &Scatter { board, positions, products, width, first, channels, bias, add, relu, strict } = job;
     let columns = positions * board.columns();
     let channel = first + lane;
     // SAFETY: the caller's promise; points beside the board are omitted.
@@ -201,7 +203,9 @@ unsafe fn tile_back<S: Simd>(
                     sum = S::add(sum, S::load(at(out, index, S::LANES)));
                 }
                 if relu {
-                    sum = S::max(sum, zero);
+                    let cut = S::max(sum, zero);
+                    // Of a finite number 0 is added; an infinite one and NaN times 0 are NaN.
+                    sum = if strict { S::exact(sum, zero, cut) } else { cut };
                 }
                 S::store(room(out, index, S::LANES), sum);
             }

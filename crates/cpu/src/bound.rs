@@ -1,0 +1,126 @@
+//! Proof that no activation of a network in int16 leaves f32, whatever the input is.
+//!
+//! Integers cannot carry NaN or infinity from one layer to the next, so they have to be impossible. Saturation makes that
+//! easy to prove: the sums of a convolution are of 32 bits whatever its inputs are, and so the bounds of layers add up
+//! along the trunk instead of multiplying.
+
+use crate::CpuError;
+use crate::board::FREQUENCIES;
+use crate::description::{Affine, Convolution, Dense, Description, Input, PolicyHead};
+use crate::model::Model;
+use crate::pack::{Packed, Weights};
+
+/// The largest sum of magnitudes of a row of Bᵀ, twice, as tiles are transformed along both sides.
+const INPUT_GROWTH: f64 = 36.0;
+/// The largest magnitude of each column of Aᵀ.
+const OUTPUT_GROWTH: [f64; 5] = [1.0, 1.0, 1.0, 4.0, 1.0];
+/// The largest magnitude of a sum of products.
+const SUM: f64 = (1u32 << 31) as f64;
+/// Half of what f32 has: the rest is for roundings on the way.
+const MOST: f64 = f32::MAX as f64 / 2.0;
+
+/// Checks a convolution whose inputs are as large as this.
+pub(crate) fn layer(conv: &Packed, inputs: f32) -> Result<(), CpuError> {
+    fits("layer: inputs", INPUT_GROWTH * f64::from(inputs))?;
+    fits("layer: outputs", of_packed(conv)).map(drop)
+}
+
+/// Checks all layers of a network in int16.
+pub(crate) fn check(description: &Description, model: &Model) -> Result<(), CpuError> {
+    let input = description.inputs.iter().map(of_input).fold(0.0, f64::max);
+    fits("inputs", INPUT_GROWTH * input)?;
+    let mut trunk = fits("stem", of_packed(&model.stem))?;
+    for index in 0..model.blocks.len() {
+        trunk = block(description, model, index, trunk)?;
+    }
+    if let Some(exit) = &description.exit {
+        trunk = fits("exit", of_affine(exit, trunk))?;
+    }
+    heads(description, trunk)
+}
+
+/// The bound, if it is below that of f32.
+fn fits(part: &str, bound: f64) -> Result<f64, CpuError> {
+    if bound < MOST { Ok(bound) } else { Err(CpuError::Overflow { part: part.to_owned(), bound }) }
+}
+
+fn of_input(input: &Input) -> f64 {
+    match *input {
+        Input::Plane(_) => f64::from(u8::MAX),
+        Input::Not(_) => 1.0,
+        Input::Scaled { offset, divisor, .. } => {
+            (f64::from(u8::MAX) + f64::from(offset).abs()) * f64::from(1.0 / divisor).abs()
+        }
+    }
+}
+
+/// What the outputs of a convolution in int16 stay below: sums of 32 bits, in the scale of their frequency, transformed
+/// back, and the bias.
+fn of_packed(conv: &Packed) -> f64 {
+    let Weights::Rounded { scales, .. } = &conv.weights else { return f64::INFINITY };
+    let growth = |frequency: usize| OUTPUT_GROWTH[frequency / 5] * OUTPUT_GROWTH[frequency % 5];
+    let sums = (0..FREQUENCIES).zip(scales.chunks_exact(conv.outputs));
+    sums.map(|(frequency, scales)| growth(frequency) * SUM * largest(scales)).sum::<f64>() + largest(&conv.bias)
+}
+
+/// Checks a block, and gives the bound of the trunk after it.
+fn block(description: &Description, model: &Model, index: usize, trunk: f64) -> Result<f64, CpuError> {
+    let (block, packed) = (&description.blocks[index], &model.blocks[index]);
+    let fits = |part: &str, bound| fits(&format!("blocks.{index}.{part}"), bound);
+    let area = description.area() as f64;
+    let entry = block.entry.as_ref().map_or(trunk, |entry| of_affine(entry, trunk));
+    fits("first: inputs", INPUT_GROWTH * entry)?;
+    let mut first = of_packed(&packed.first);
+    if let (Some((_, dense)), Some(pooled)) = (&block.pooled, &packed.pooled) {
+        // A mean is a sum first.
+        first += of_dense(dense, fits("pool", area * of_packed(&pooled.conv))?);
+    }
+    fits("second: inputs", INPUT_GROWTH * first)?;
+    let mut second = of_packed(&packed.second);
+    if let Some([hidden, gates]) = &block.squeeze {
+        let seen = fits("squeeze", area * second)?;
+        let hidden = fits("squeeze.hidden", of_dense(hidden, seen))?;
+        second += of_dense(gates, hidden);
+    }
+    fits("second", trunk + second)
+}
+
+fn heads(description: &Description, trunk: f64) -> Result<(), CpuError> {
+    let area = description.area() as f64;
+    let (policy, value) = (&description.policy, &description.value);
+    // Means are sums first.
+    let planes = fits("policy", area * of_points(&policy.planes, trunk))?;
+    match &policy.head {
+        PolicyHead::Dense(dense) => fits("policy.dense", of_dense(dense, planes))?,
+        PolicyHead::Convolution { board, pass } => {
+            fits("policy.board", of_dense(board, planes))?;
+            fits("policy.pass", of_dense(pass, planes))?
+        }
+    };
+    let planes = fits("value", area * of_points(&value.planes, trunk))?;
+    let hidden = fits("value.hidden", of_dense(&value.hidden, planes))?;
+    // tanh takes twice of it.
+    fits("value.out", 2.0 * of_dense(&value.out, hidden)).map(drop)
+}
+
+fn of_affine(affine: &Affine, input: f64) -> f64 {
+    largest(&affine.scale) * input + largest(&affine.shift)
+}
+
+/// A 1x1 convolution.
+fn of_points(conv: &Convolution, input: f64) -> f64 {
+    of_rows(&conv.weight, conv.inputs, &conv.bias, input)
+}
+
+fn of_dense(dense: &Dense, input: f64) -> f64 {
+    of_rows(&dense.weight, dense.weight.len() / dense.bias.len(), &dense.bias, input)
+}
+
+fn of_rows(weight: &[f32], inputs: usize, bias: &[f32], input: f64) -> f64 {
+    let sum = |row: &[f32]| row.iter().map(|weight| f64::from(weight.abs())).sum::<f64>();
+    weight.chunks_exact(inputs.max(1)).map(sum).fold(0.0, f64::max) * input + largest(bias)
+}
+
+fn largest(numbers: &[f32]) -> f64 {
+    numbers.iter().map(|number| f64::from(number.abs())).fold(0.0, f64::max)
+}
