@@ -129,3 +129,6 @@ impl Layer {
         (2 * 9 * self.positions * self.board.area() * self.channels.0 * self.channels.1) as u64
     }
 }
+
+#[cfg(test)]
+mod rounding_tests;

@@ -124,7 +124,7 @@ fn round(exact: &[f64]) -> (Vec<i16>, f64) {
 }
 
 /// G g Gᵀ.
-fn transform(kernel: &[f32; 9]) -> [f64; FREQUENCIES] {
+pub(crate) fn transform(kernel: &[f32; 9]) -> [f64; FREQUENCIES] {
     let mut transformed = [0.0; FREQUENCIES];
     for (frequency, number) in transformed.iter_mut().enumerate() {
         let (rows, columns) = (G[frequency / 5], G[frequency % 5]);
