@@ -54,6 +54,7 @@ fn few_crates_name_each_heavy_library() {
         ("metrics-exporter-prometheus", &["runtime"][..]),
         ("tch", &["net"]),
         ("torch-sys", &["net"]),
+        ("libm", &["mcts"]),
         ("object_store", &["store"]),
         ("parquet", &["store"]),
         ("prost", &["onnx", "remote"]),
@@ -105,10 +106,28 @@ fn shuffler_ships_without_libtorch() {
 #[test]
 fn pure_crates_forbid_clock_files_and_global_randomness() {
     let rules = repository().join("crates/pure.clippy.toml").canonicalize().unwrap();
-    for name in ["go", "config", "mcts", "record", "ratings", "evalcache"] {
+    for name in ["go", "config", "record", "ratings", "evalcache"] {
         let own = repository().join("crates").join(name).join("clippy.toml");
         assert_eq!(own.canonicalize().unwrap(), rules, "{}", own.display());
     }
+    let (pure, own) = (clippy_rules("crates/pure.clippy.toml"), clippy_rules("crates/mcts/clippy.toml"));
+    assert_eq!(pure.difference(&own).collect::<Vec<_>>(), Vec::<&String>::new(), "mcts is pure, too");
+}
+
+/// The paths that a clippy.toml disallows.
+fn clippy_rules(file: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(repository().join(file)).unwrap();
+    let rules = text.lines().filter_map(|line| line.trim().strip_prefix("{ path = \""));
+    rules.map(|rule| rule.split('"').next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn crates_of_games_forbid_the_mathematics_of_the_c_library() {
+    let [mcts, play] = ["mcts", "play"].map(|name| clippy_rules(&format!("crates/{name}/clippy.toml")));
+    assert!(play.contains("f32::exp") && play.contains("f64::powf"), "{play:?}");
+    assert!(play.is_subset(&mcts), "{:?} is missing in mcts", play.difference(&mcts).collect::<Vec<_>>());
+    let all = dependencies();
+    assert!(["mcts", "play"].iter().all(|name| !all[*name].contains("rand_distr")), "rand_distr uses them, too");
 }
 
 /// The modules of a crate that each module names as `crate::module`, without unit tests.

@@ -2,6 +2,8 @@
 
 use rand::{Rng, RngExt};
 
+use crate::math;
+
 /// visits^exponent, scaled to sum 1. All zeros give all zeros.
 pub fn weights(visits: &[u32], exponent: f32) -> Vec<f32> {
     // Relative to the most visited, so that no exponent is too large.
@@ -9,7 +11,7 @@ pub fn weights(visits: &[u32], exponent: f32) -> Vec<f32> {
     let power = |n: u32| match f64::from(n) / most {
         // The usual exponent needs no power, which takes longer than all the rest.
         share if exponent == 1.0 || n == 0 => share,
-        share => share.powf(exponent.into()),
+        share => math::double::pow(share, exponent.into()),
     };
     let powers: Vec<f64> = visits.iter().map(|&n| power(n)).collect();
     let sum: f64 = powers.iter().sum();
@@ -41,7 +43,7 @@ pub fn draw_from(weights: &[f32], rng: &mut impl Rng) -> Option<usize> {
 /// The exponent for drawing the move that is `turn`-th, from 0: its inverse, the temperature, halves every `halflife`
 /// moves; it is constant when `halflife` is 0.
 pub fn exponent_at(exponent: f32, halflife: f32, turn: usize) -> f32 {
-    if halflife > 0.0 { exponent * (turn as f32 / halflife).exp2() } else { exponent }
+    if halflife > 0.0 { exponent * math::exp2(turn as f32 / halflife) } else { exponent }
 }
 
 #[cfg(test)]

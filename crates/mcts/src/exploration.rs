@@ -4,6 +4,7 @@ use rand::Rng;
 
 use crate::Noise;
 use crate::formula::{decayed, noise_alpha};
+use crate::math;
 
 /// How a root is made to explore, and what is taken out of the policy target again. For PUCT.
 ///
@@ -76,7 +77,7 @@ fn temper(priors: &mut [f32], temperature: f32) {
     }
     // Relative to the highest, so that they cannot all underflow.
     let highest = priors.iter().copied().fold(0.0, f32::max);
-    priors.iter_mut().for_each(|prior| *prior = (*prior / highest).powf(temperature.recip()));
+    priors.iter_mut().for_each(|prior| *prior = math::pow(*prior / highest, temperature.recip()));
     let sum: f32 = priors.iter().sum();
     priors.iter_mut().for_each(|prior| *prior /= sum);
 }

@@ -2,7 +2,7 @@
 
 use config::QInit;
 
-use crate::Value;
+use crate::{Value, math};
 use go::Color;
 
 /// Exploration factor C(N) = 2·(ln((1 + N + base)/base) + init) of a node with `visits` N.
@@ -10,7 +10,7 @@ use go::Color;
 /// AlphaZero's schedule (Silver et al. 2018, supplement), doubled because values are on [−1, 1] here and on [0, 1]
 /// there. With Minigo's constants (19652, 1.25): C(1) = 2.5002, C(800) = 2.5799.
 pub fn c_puct(visits: u32, base: f32, init: f32) -> f32 {
-    2.0 * (((1.0 + visits as f32 + base) / base).ln() + init)
+    2.0 * (math::ln((1.0 + visits as f32 + base) / base) + init)
 }
 
 /// What all edges of a node share in U_i = C(N)·sqrt(max(1, N − 1))·P_i/(1 + N_i): the part before P_i.
@@ -52,7 +52,7 @@ pub fn pruned_visits(bonus: f32, gap: f32) -> u32 {
 /// What starts at `early` and approaches `late`, half of the way in every `halflife` turns; `early` for ever when
 /// `halflife` is 0.
 pub fn decayed(early: f32, late: f32, halflife: f32, turn: usize) -> f32 {
-    if halflife > 0.0 { late + (early - late) * (-(turn as f32) / halflife).exp2() } else { early }
+    if halflife > 0.0 { late + (early - late) * math::exp2(-(turn as f32) / halflife) } else { early }
 }
 
 /// Dirichlet concentration per move: `alpha` is meant for 361 points and grows as the board shrinks.

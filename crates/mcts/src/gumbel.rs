@@ -7,6 +7,7 @@
 //! Moves that were never followed share one completed value, so of them only the one with the highest prior can be
 //! chosen below the root. That is the one the tree keeps in front; see [`crate::tree`].
 
+use crate::math;
 use crate::settings::Gumbel;
 use crate::tree::{Child, View};
 
@@ -56,8 +57,8 @@ fn improve(view: &View<'_>, gumbel: &Gumbel, followed: &mut Vec<f32>) -> f32 {
     let first = if unfollowed > 0.0 { sigma.unvisited } else { f32::NEG_INFINITY };
     let top = edges().filter(|(_, prior)| **prior > 0.0).map(|(child, _)| sigma.of(child)).fold(first, f32::max);
     followed.clear();
-    followed.extend(edges().map(|(child, prior)| prior * (sigma.of(child) - top).min(0.0).exp()));
-    let rest = (sigma.unvisited - top).min(0.0).exp();
+    followed.extend(edges().map(|(child, prior)| prior * math::exp((sigma.of(child) - top).min(0.0))));
+    let rest = math::exp((sigma.unvisited - top).min(0.0));
     let prior_left =
         if unfollowed > 0.0 { (1.0 - edges().map(|(_, prior)| prior).sum::<f32>()).max(unfollowed) } else { 0.0 };
     let total = followed.iter().sum::<f32>() + rest * prior_left;

@@ -12,11 +12,11 @@
 //! A phase is judged only when all of its visits are backed up: the search waits for leaves at its end.
 
 use rand::Rng;
-use rand_distr::{Distribution, Gumbel as Noise};
 
 use crate::gumbel::Sigma;
 use crate::settings::Gumbel;
 use crate::tree::View;
+use crate::{math, sample};
 
 /// Visits of the first round of a search without an end, for each move that is considered: as many as two phases of two
 /// visits each take. Other rules for a search without an end are weaker (`experiments/0061-open-ended-search`).
@@ -77,8 +77,7 @@ impl Halving {
     /// Samples the moves of a search of `budget` more visits. Without a generator nothing is random: the moves with
     /// the highest priors are considered.
     pub(crate) fn start(&mut self, view: &View<'_>, gumbel: &Gumbel, budget: u32, mut rng: Option<&mut impl Rng>) {
-        let noise = Noise::new(0.0f32, 1.0).expect("a positive scale");
-        self.consider(view, gumbel.moves, budget, || rng.as_mut().map_or(0.0, |rng| noise.sample(rng)));
+        self.consider(view, gumbel.moves, budget, || rng.as_mut().map_or(0.0, |rng| sample::gumbel(*rng) as f32));
         self.round_ends = None;
     }
 
@@ -88,7 +87,7 @@ impl Halving {
         for (slot, (&mv, &prior)) in view.moves.iter().zip(view.priors).enumerate().filter(|(_, (_, p))| **p > 0.0) {
             let slot = (slot < view.children.len()).then_some(slot);
             let inherited = slot.map_or(0, |slot| view.children[slot].visits);
-            self.considered.push(Considered { mv, key: g() + prior.ln(), slot, inherited });
+            self.considered.push(Considered { mv, key: g() + math::ln(prior), slot, inherited });
         }
         let by_key = |a: &Considered, b: &Considered| b.key.total_cmp(&a.key).then(a.mv.cmp(&b.mv));
         // More moves than visits cannot be compared.
@@ -168,7 +167,7 @@ impl Halving {
         if self.round_ends.is_some() {
             let most = view.children.iter().map(|child| child.visits).max().filter(|&most| most > 0)?;
             let known = (0..view.children.len()).filter(|&slot| 2 * view.children[slot].visits >= most);
-            let score = |slot: usize| view.priors[slot].ln() + sigma.of(&view.children[slot]);
+            let score = |slot: usize| math::ln(view.priors[slot]) + sigma.of(&view.children[slot]);
             let order =
                 |a: &usize, b: &usize| score(*a).total_cmp(&score(*b)).then(view.moves[*b].cmp(&view.moves[*a]));
             return known.max_by(order);

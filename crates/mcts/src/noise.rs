@@ -1,7 +1,8 @@
 //! Dirichlet noise for the root.
 
 use rand::Rng;
-use rand_distr::{Distribution, Gamma};
+
+use crate::{math, sample};
 
 /// How much noise the root gets, and of what shape: P ← (1 − weight)·P + weight·η, η ~ Dirichlet(alpha·shape).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,7 +35,7 @@ impl Noise {
 /// Flat where no prior stands out.
 fn shape(priors: &[f32]) -> Vec<f32> {
     // The small number keeps the logarithm of a prior of 0 finite.
-    let logs: Vec<f32> = priors.iter().map(|prior| (prior.min(0.01) + 1e-20).ln()).collect();
+    let logs: Vec<f32> = priors.iter().map(|prior| math::ln(prior.min(0.01) + 1e-20)).collect();
     let mean = logs.iter().sum::<f32>() / logs.len() as f32;
     let excess = |log: &f32| (log - mean).max(0.0);
     let sum: f32 = logs.iter().map(excess).sum();
@@ -45,16 +46,11 @@ fn shape(priors: &[f32]) -> Vec<f32> {
 /// One draw from a Dirichlet distribution.
 fn dirichlet(concentrations: &[f32], rng: &mut impl Rng) -> Vec<f32> {
     let len = concentrations.len();
-    let draws: Vec<f64> = concentrations.iter().map(|&alpha| gamma(alpha, rng)).collect();
+    let draws: Vec<f64> = concentrations.iter().map(|&alpha| sample::gamma(alpha.into(), rng)).collect();
     let sum: f64 = draws.iter().sum();
     // With a tiny alpha every draw can underflow to zero; a flat draw is then the harmless one.
     let normalise = |draw: f64| if sum > 0.0 { draw / sum } else { 1.0 / len as f64 };
     draws.into_iter().map(|draw| normalise(draw) as f32).collect()
-}
-
-/// One draw from the gamma distribution with the given shape; a shape of 0 is the constant 0.
-fn gamma(shape: f32, rng: &mut impl Rng) -> f64 {
-    if shape > 0.0 { Gamma::new(shape.into(), 1.0).expect("a positive shape").sample(rng) } else { 0.0 }
 }
 
 #[cfg(test)]
@@ -73,7 +69,7 @@ mod tests {
         let first: Vec<f64> = draws.iter().flat_map(|draw| draw.iter().map(|&x| f64::from(x))).collect();
         let n = len as f64;
         let mean = first.iter().sum::<f64>() / first.len() as f64;
-        let variance = first.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / first.len() as f64;
+        let variance = first.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / first.len() as f64;
         let expected = (n - 1.0) / (n * n * (n * f64::from(alpha) + 1.0));
         assert!((mean - 1.0 / n).abs() < 1e-6, "mean {mean}");
         assert!((variance / expected - 1.0).abs() < 0.03, "variance {variance}, expected {expected}");

@@ -8,7 +8,7 @@ use crate::search::Search;
 use crate::settings::Algorithm;
 use crate::target::shares;
 use crate::tree::{Child, NodeId, View};
-use crate::{Depth, Value};
+use crate::{Depth, Value, math};
 
 /// A followed edge of the root.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,7 +55,7 @@ impl Search {
     /// When the root is not expanded.
     pub fn prior_entropy(&self) -> f32 {
         let priors = self.tree.priors(self.expanded_root()).iter();
-        -priors.filter(|prior| **prior > 0.0).map(|prior| prior * prior.ln()).sum::<f32>()
+        -priors.filter(|prior| **prior > 0.0).map(|prior| prior * math::ln(*prior)).sum::<f32>()
     }
 
     /// The moves of the root that are considered, with their priors, which sum to 1.

@@ -1,7 +1,6 @@
 //! The two models that need no weights.
 
-use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value};
-use rand_distr::{Distribution, Normal};
+use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value, math, sample};
 
 use crate::seed::{finish, generator};
 
@@ -78,11 +77,11 @@ impl Evaluator for RandomModel {
     fn submit(&mut self, request: Request<'_>) -> Ticket {
         let Request { game, draw, .. } = request;
         let mut rng = generator(finish(draw.bits() ^ game.position().hash()));
-        let logits = Normal::new(0.5f32, 0.4).expect("a positive deviation");
-        let mut policy: Vec<f32> = (0..game.size().moves()).map(|_| logits.sample(&mut rng).exp()).collect();
+        let mut logit = || 0.5 + 0.4 * sample::normal(&mut rng) as f32;
+        let mut policy: Vec<f32> = (0..game.size().moves()).map(|_| math::exp(logit())).collect();
         let sum: f32 = policy.iter().sum();
         policy.iter_mut().for_each(|p| *p /= sum);
-        let value = Normal::new(0.0f32, 0.4).expect("a positive deviation").sample(&mut rng);
+        let value = 0.4 * sample::normal(&mut rng) as f32;
         self.open.push(Output { policy, value: Value::for_black(value) });
         self.tickets.issue()
     }

@@ -1,8 +1,9 @@
 //! What is drawn for a game before its first move.
 
 use config::RunConfig;
+use mcts::math::double::{ln, ln_1p};
+use mcts::sample;
 use rand::RngExt;
-use rand_distr::{Distribution, Normal};
 
 use crate::Seed;
 use crate::seed::{finish, generator};
@@ -24,8 +25,7 @@ impl GameRandomization {
     /// It has a generator of its own, so that it changes nothing of what is drawn for the moves.
     pub(crate) fn draw(config: &RunConfig, seed: u64) -> GameRandomization {
         let (selfplay, mut rng) = (&config.selfplay, generator(finish(seed)));
-        let normal = Normal::new(0.0f32, selfplay.komi_deviation).expect("the configuration was checked");
-        let shift = normal.sample(&mut rng);
+        let shift = selfplay.komi_deviation * sample::normal(&mut rng) as f32;
         let opens = rng.random::<f32>() < selfplay.policy_opening_fraction;
         let plies = plies(selfplay.policy_opening_moves, &mut rng);
         let random = if rng.random::<f32>() < selfplay.random_opening_fraction {
@@ -51,11 +51,13 @@ fn komi(mean: f32, shift: f32, area: usize) -> f32 {
 fn plies(mean: f32, rng: &mut Seed) -> usize {
     // An exponential number rounded down; 1 - u is never 0.
     let u = f64::from(1.0 - rng.random::<f32>());
-    if mean > 0.0 { (u.ln() / -(1.0 / f64::from(mean)).ln_1p()) as usize } else { 0 }
+    if mean > 0.0 { (ln(u) / -ln_1p(1.0 / f64::from(mean))) as usize } else { 0 }
 }
 
 #[cfg(test)]
 mod tests {
+    use mcts::math::double::pow;
+
     use super::*;
 
     fn config(overrides: &[&str]) -> RunConfig {
@@ -73,7 +75,7 @@ mod tests {
     fn mean_and_variance(numbers: impl Iterator<Item = f32>) -> (f64, f64) {
         let numbers: Vec<f64> = numbers.map(f64::from).collect();
         let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
-        (mean, numbers.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / numbers.len() as f64)
+        (mean, numbers.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / numbers.len() as f64)
     }
 
     #[test]
@@ -114,7 +116,7 @@ mod tests {
         for n in 0..4 {
             let share = found.iter().filter(|variety| variety.opening == n).count() as f64 / GAMES as f64;
             // Three standard deviations of a share of a quarter are 0.0206.
-            assert!((share - 0.25 * 0.75f64.powi(n as i32)).abs() < 0.0206, "{n}: {share}");
+            assert!((share - 0.25 * pow(0.75, n as f64)).abs() < 0.0206, "{n}: {share}");
         }
         let some = many(&["selfplay.policy_opening_fraction=0.4", "selfplay.policy_opening_moves=99.0"]);
         let share = some.iter().filter(|variety| variety.opening > 0).count() as f64 / GAMES as f64;

@@ -2,7 +2,7 @@
 
 use go::{Game, Illegal, Move, Position, Symmetry};
 use half::bf16;
-use mcts::{Draw, Evaluator, Exploration, Leaf, Request, Search, Selected, Settings, Ticket};
+use mcts::{Draw, Evaluator, Exploration, Leaf, Request, Search, Selected, Settings, Ticket, math};
 use rand::RngExt;
 
 use crate::Seed;
@@ -79,7 +79,7 @@ impl SearchDriver {
         let total = visits.iter().map(|(_, count)| count).sum::<u32>() as f32;
         let term = |&(mv, count): &(u16, u32)| {
             let share = count as f32 / total;
-            share * (share / self.priors[usize::from(mv)].max(f32::MIN_POSITIVE)).ln()
+            share * math::ln(share / self.priors[usize::from(mv)].max(f32::MIN_POSITIVE))
         };
         self.prior_entropy.map(|_| bf16::from_f32(visits.iter().map(term).sum()).to_f32())
     }

@@ -131,7 +131,7 @@ fn illegal_moves_get_no_prior_and_an_empty_policy_becomes_flat() {
     let mut policy = vec![0.0; 26];
     policy[0] = 1.0;
     search.expand(root, Evaluation { policy: &policy, value: Value::ZERO });
-    assert!((search.prior_entropy() - 23f32.ln()).abs() < 1e-5, "22 points and pass are legal");
+    assert!((search.prior_entropy() - mcts::math::ln(23.0)).abs() < 1e-5, "22 points and pass are legal");
     let (next, path) = leaf(&mut search);
     assert_eq!(path, [2]);
     flat(&mut search, next, 0.0);

@@ -57,6 +57,7 @@ pub(crate) fn leaf(search: &mut Search) -> (Leaf, Vec<usize>) {
 /// A policy and a value that depend on the position only: the hash of its stones, spread out.
 pub(crate) fn hashed(game: &Game) -> (Vec<f32>, f32) {
     let mut state = game.position().hash() ^ game.turn() as u64;
+    let fourth = |x: f32| (x * x) * (x * x);
     let mut next = || {
         // splitmix64
         state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -65,7 +66,7 @@ pub(crate) fn hashed(game: &Game) -> (Vec<f32>, f32) {
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         ((z ^ (z >> 31)) >> 40) as f32 / (1u64 << 24) as f32
     };
-    let policy: Vec<f32> = (0..game.size().moves()).map(|_| next().powi(4)).collect();
+    let policy: Vec<f32> = (0..game.size().moves()).map(|_| fourth(next())).collect();
     let sum: f32 = policy.iter().sum();
     (policy.iter().map(|p| p / sum).collect(), next() * 2.0 - 1.0)
 }

@@ -1,6 +1,7 @@
 //! Gumbel search: the schedule of its visits, its sampling, its target, and its rule below the root.
 
 use go::{Color, Game, Move};
+use mcts::math::double::{exp, ln};
 use mcts::{RootMove, Search, Selected, Settings};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -172,14 +173,14 @@ fn target_is_the_improved_policy() {
         let sigma = |q: f64| (50.0 + most) * (q + 1.0) / 2.0;
         let logit = |index: usize| {
             let q = of(index).map_or(mixed, value);
-            f64::from(policy[index]).ln() + sigma(q)
+            ln(policy[index].into()) + sigma(q)
         };
-        let total: f64 = (0..82).map(|index| logit(index).exp()).sum();
+        let total: f64 = (0..82).map(|index| exp(logit(index))).sum();
         let target = search.policy_target();
         for index in 0..82 {
             let mv = Move::from_index(size, index).unwrap();
             let found = target.iter().find(|(other, _)| *other == mv).map_or(0, |(_, count)| *count);
-            let expected = logit(index).exp() / total * f64::from(Search::SHARES);
+            let expected = exp(logit(index)) / total * f64::from(Search::SHARES);
             assert!((f64::from(found) - expected).abs() < 1.0 + 1e-3, "{index}: {found}, expected {expected}");
         }
     }

