@@ -133,3 +133,5 @@ impl PlaneEvaluator for Session {
 
 #[cfg(all(test, feature = "torch"))]
 mod parity_tests;
+#[cfg(all(test, feature = "torch"))]
+mod search_tests;
