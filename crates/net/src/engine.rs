@@ -131,7 +131,9 @@ impl PlaneEvaluator for Session {
     }
 }
 
-#[cfg(all(test, feature = "torch"))]
+#[cfg(feature = "torch")]
+#[cfg(test)]
 mod parity_tests;
-#[cfg(all(test, feature = "torch"))]
+#[cfg(feature = "torch")]
+#[cfg(test)]
 mod search_tests;
