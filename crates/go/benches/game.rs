@@ -9,7 +9,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use go::{Game, Mark, Move, Point, PointSet, Scoring, Size};
+use go::{Color, Game, Mark, Move, Point, PointSet, Scoring, Size, Tactics};
 
 const ROUNDS: usize = 15;
 /// Moves from the root of a search to the leaf of a visit.
@@ -57,6 +57,19 @@ fn report(size: Size, games: &[Vec<Move>]) {
             black_box(game.score(Scoring::PassAlive));
         }
     });
+    let of_tactics = |name: &str, run: fn(&mut Tactics)| {
+        let mut tactics: Vec<_> = positions.iter().map(|(game, _, _)| Tactics::new(game.position())).collect();
+        row(name, positions.len(), || tactics.iter_mut().for_each(run));
+    };
+    row("tactics: new", positions.len(), || {
+        for (game, _, _) in &positions {
+            black_box(Tactics::new(game.position()));
+        }
+    });
+    of_tactics("tactics: prospects of both", |tactics| {
+        _ = black_box(Color::BOTH.map(|color| tactics.prospects(color)));
+    });
+    of_tactics("tactics: ladders of both", |tactics| _ = black_box(Color::BOTH.map(|color| tactics.ladders(color))));
     let mut game = Game::new(size);
     let lines = lines(size, games);
     row(&format!("rewind and {DEPTH} plays"), lines.iter().map(|line| line.marks.len()).sum(), || {

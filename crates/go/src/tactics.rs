@@ -161,14 +161,19 @@ impl Tactics {
     ///
     /// Only atari after atari is read, at most 30 stones deep and 50 in all for a chain and a first move: who is not caught
     /// by then is free. Kos are taken back at once in it.
-    pub fn ladders(&self, color: Color) -> (PointSet, PointSet) {
+    pub fn ladders(&mut self, color: Color) -> (PointSet, PointSet) {
         let (mut caught, mut moves) = (PointSet::EMPTY, PointSet::EMPTY);
-        let mut cells = self.cells.clone();
-        for &head in &self.heads[color.index()] {
+        for nth in 0..self.heads[color.index()].len() {
+            let head = self.heads[color.index()][nth];
             let is_caught = match *self.liberties[usize::from(head)].points() {
-                [_] => Ladder::new(&mut cells, head, color).is_caught(),
+                [way_out] => {
+                    !self.finds_help(head, color, [way_out; 2]) && Ladder::new(&mut self.cells, head, color).is_caught()
+                }
                 [a, b] => {
-                    let catches = |(atari, way_out)| Ladder::new(&mut cells, head, color).catches(atari, way_out);
+                    let catches = |(atari, way_out)| {
+                        !self.finds_help(head, color, [way_out, atari])
+                            && Ladder::new(&mut self.cells, head, color).catches(atari, way_out)
+                    };
                     let working = [(a, b), (b, a)].map(catches);
                     let ataris = [a, b].into_iter().zip(working).filter(|(_, works)| *works);
                     moves.extend(ataris.map(|(atari, _)| Point::at(atari.into())));
@@ -181,6 +186,18 @@ impl Tactics {
             }
         }
         (caught, moves)
+    }
+
+    /// Whether a chain that extends to the first of these points joins one that has three liberties without them: nothing
+    /// has to be read then.
+    fn finds_help(&self, head: u16, color: Color, [way_out, atari]: [u16; 2]) -> bool {
+        self.cells.around(way_out).iter().any(|&beside| {
+            let cell = self.cells.at(beside);
+            let others = || self.liberties[usize::from(cell.head)].points().iter();
+            cell.content == Content::stone(color)
+                && cell.head != head
+                && others().filter(|&&at| at != way_out && at != atari).count() >= 3
+        })
     }
 }
 

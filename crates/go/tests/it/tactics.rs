@@ -43,7 +43,7 @@ fn human_boards(every: usize) -> Vec<Position> {
 
 /// Everything that tactics tell, each against sets of points. Returns how many stones are caught and moves catch.
 fn check_against_slow(board: &Position) -> [usize; 2] {
-    let (tactics, slow) = (Tactics::new(board), slow_tactics::Tactics::new(board));
+    let (mut tactics, slow) = (Tactics::new(board), slow_tactics::Tactics::new(board));
     let mut seen = [0; 2];
     for color in Color::BOTH {
         for count in 1..=3 {
@@ -207,7 +207,7 @@ fn ladders_are_those_of_a_reading_on_whole_boards() {
     let mut seen = [0; 4];
     for (side, games, every) in [(3, 20, 1), (5, 30, 2), (9, 12, 3), (19, 1, 20)] {
         for board in boards(side, games, every) {
-            let tactics = Tactics::new(&board);
+            let mut tactics = Tactics::new(&board);
             for color in Color::BOTH {
                 let (caught, moves) = tactics.ladders(color);
                 let mut expected_moves = PointSet::EMPTY;
