@@ -9,16 +9,23 @@ pub enum InstructionSet {
     Portable,
     /// AVX2 and FMA: `vpmaddwd` of 256 bits.
     Avx2,
+    /// The same and AVX-VNNI: `vpdpwssd` of 256 bits, of processors without AVX-512.
+    AvxVnni,
     /// AVX-512 F, BW, VL and DQ: `vpmaddwd` of 512 bits.
     Avx512,
-    /// The same and AVX512-VNNI: `vpdpwssd` of 512 bits.
+    /// These and AVX512-VNNI: `vpdpwssd` of 512 bits.
     Avx512Vnni,
 }
 
 impl InstructionSet {
     /// All of them, the slowest first.
-    pub const ALL: [InstructionSet; 4] =
-        [InstructionSet::Portable, InstructionSet::Avx2, InstructionSet::Avx512, InstructionSet::Avx512Vnni];
+    pub const ALL: [InstructionSet; 5] = [
+        InstructionSet::Portable,
+        InstructionSet::Avx2,
+        InstructionSet::AvxVnni,
+        InstructionSet::Avx512,
+        InstructionSet::Avx512Vnni,
+    ];
 
     /// Those that this processor has.
     pub fn available() -> impl Iterator<Item = InstructionSet> {
@@ -38,6 +45,7 @@ impl InstructionSet {
         match self {
             InstructionSet::Portable => true,
             InstructionSet::Avx2 => has!("avx2") && has!("fma"),
+            InstructionSet::AvxVnni => has!("avx2") && has!("fma") && has!("avxvnni"),
             InstructionSet::Avx512 => avx512(),
             InstructionSet::Avx512Vnni => avx512() && has!("avx512vnni"),
         }
@@ -55,6 +63,7 @@ impl fmt::Display for InstructionSet {
         f.write_str(match self {
             InstructionSet::Portable => "portable",
             InstructionSet::Avx2 => "avx2",
+            InstructionSet::AvxVnni => "avx-vnni",
             InstructionSet::Avx512 => "avx512",
             InstructionSet::Avx512Vnni => "avx512-vnni",
         })

@@ -53,6 +53,7 @@ impl Kernels {
             set => unsafe {
                 match set {
                     InstructionSet::Avx2 => sets::avx2::gather(job, out),
+                    InstructionSet::AvxVnni => sets::avx_vnni::gather(job, out),
                     InstructionSet::Avx512 => sets::avx512::gather(job, out),
                     _ => sets::vnni::gather(job, out),
                 }
@@ -76,6 +77,7 @@ impl Kernels {
             set => unsafe {
                 match set {
                     InstructionSet::Avx2 => sets::avx2::products(job, out),
+                    InstructionSet::AvxVnni => sets::avx_vnni::products(job, out),
                     InstructionSet::Avx512 => sets::avx512::products(job, out),
                     _ => sets::vnni::products(job, out),
                 }
@@ -99,6 +101,7 @@ impl Kernels {
             set => unsafe {
                 match set {
                     InstructionSet::Avx2 => sets::avx2::scatter(job, out),
+                    InstructionSet::AvxVnni => sets::avx_vnni::scatter(job, out),
                     InstructionSet::Avx512 => sets::avx512::scatter(job, out),
                     _ => sets::vnni::scatter(job, out),
                 }

@@ -39,6 +39,7 @@ pub fn of_inference() -> cpu::InstructionSet {
 /// The bound for crate `cpu` that a value of the variable means.
 fn inference_bound(text: &str) -> Option<cpu::InstructionSet> {
     match text.to_lowercase().as_str() {
+        "avx2_vnni" | "avx2_vnni_2" => Some(cpu::InstructionSet::AvxVnni),
         "avx512_core" => Some(cpu::InstructionSet::Avx512),
         "avx512_core_vnni" => Some(cpu::InstructionSet::Avx512Vnni),
         other => InstructionSet::bound(other).map(|bound| {
@@ -137,8 +138,8 @@ mod tests {
 
     #[test]
     fn bounds_hold_for_inference_as_well() {
-        use cpu::InstructionSet::{Avx2, Avx512, Avx512Vnni, Portable};
-        let names = [("sse41", Portable), ("AVX", Portable), ("AVX2", Avx2), ("avx2_vnni", Avx2)];
+        use cpu::InstructionSet::{Avx2, Avx512, Avx512Vnni, AvxVnni, Portable};
+        let names = [("sse41", Portable), ("AVX", Portable), ("AVX2", Avx2), ("avx2_vnni", AvxVnni)];
         for (text, set) in names.into_iter().chain([("AVX512_CORE", Avx512), ("avx512_core_vnni", Avx512Vnni)]) {
             assert_eq!(inference_bound(text), Some(set), "{text}");
         }

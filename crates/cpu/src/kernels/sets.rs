@@ -38,6 +38,8 @@ set!(portable, crate::kernels::portable::Portable,);
 #[cfg(target_arch = "x86_64")]
 set!(avx2, crate::kernels::x86::Avx2, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
+set!(avx_vnni, crate::kernels::x86::AvxVnni, "avx2,fma,avxvnni");
+#[cfg(target_arch = "x86_64")]
 set!(avx512, crate::kernels::x86::Avx512, "avx512f,avx512bw,avx512vl,avx512dq");
 #[cfg(target_arch = "x86_64")]
 set!(vnni, crate::kernels::x86::Avx512Vnni, "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni");
