@@ -41,6 +41,13 @@ pub struct Mark {
     captures: [usize; 2],
 }
 
+impl Mark {
+    /// The number of moves played at this point.
+    pub const fn turn(&self) -> usize {
+        self.turn
+    }
+}
+
 impl Game {
     /// A game from the empty board, Black to move.
     pub fn new(size: Size) -> Game {

@@ -7,6 +7,7 @@
 //!
 //! Values are kept for Black everywhere; [`Value`] is the only place where they are turned round.
 
+mod avoid;
 pub mod choice;
 mod depth;
 mod evaluator;
@@ -25,6 +26,7 @@ mod target;
 mod tree;
 mod value;
 
+pub use avoid::Avoid;
 pub use depth::Depth;
 pub use evaluator::{Draw, EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets};
 pub use exploration::{Exploration, RootTemperature};

@@ -77,6 +77,19 @@ impl Search {
         visited.map(|(slot, child)| self.root_move(&view, slot, child)).collect()
     }
 
+    /// The visited edges of the root, the best first: the [move to play](Search::best_move), then by visits and value.
+    ///
+    /// # Panics
+    /// When the root is not expanded.
+    pub fn ranked_moves(&self) -> Vec<RootMove> {
+        let (best, mover) = (self.best_move().map(|best| best.mv), self.game.to_move());
+        let by_value = |a: &RootMove, b: &RootMove| b.value.mover(mover).total_cmp(&a.value.mover(mover));
+        let is_best = |root: &RootMove| Some(root.mv) == best;
+        let mut moves = self.root_moves();
+        moves.sort_by(|a, b| is_best(b).cmp(&is_best(a)).then(b.visits.cmp(&a.visits)).then(by_value(a, b)));
+        moves
+    }
+
     fn root_move(&self, view: &View<'_>, slot: usize, child: &Child) -> RootMove {
         RootMove {
             mv: self.move_of(view.moves[slot]),

@@ -9,7 +9,7 @@ use crate::halving::Halving;
 use crate::puct::Puct;
 use crate::settings::{Algorithm, Settings};
 use crate::tree::{NodeId, State, Tree, View};
-use crate::{Depth, Evaluation, Value, gumbel};
+use crate::{Avoid, Depth, Evaluation, Value, gumbel};
 
 /// A position that wants an evaluation. It can be used once, by [`Search::expand`] of the search it came from.
 #[derive(Debug, PartialEq)]
@@ -47,6 +47,8 @@ pub struct Search {
     /// The moves of the present root that a Gumbel search considers.
     pub(crate) halving: Halving,
     pub(crate) depth: Depth,
+    /// Moves that are left out.
+    avoid: Vec<Avoid>,
     /// Kept so that no visit allocates it.
     pub(crate) scratch: Vec<f32>,
 }
@@ -63,6 +65,7 @@ impl Search {
             exploration: None,
             halving: Halving::default(),
             depth: Depth::default(),
+            avoid: Vec::new(),
             scratch: Vec::new(),
         }
     }
@@ -79,7 +82,17 @@ impl Search {
 
     /// Clears the tree: the present position counts as not searched.
     pub fn reset(&mut self) {
-        *self = Search::new(self.game.clone(), self.settings);
+        let avoid = std::mem::take(&mut self.avoid);
+        *self = Search { avoid, ..Search::new(self.game.clone(), self.settings) };
+    }
+
+    /// The same search without some moves. Depths count from the present root.
+    ///
+    /// # Panics
+    /// When something of the position was searched.
+    pub fn avoiding(self, avoid: Vec<Avoid>) -> Search {
+        assert!(self.tree.root().is_none(), "moves are left out before the search begins");
+        Search { avoid, ..self }
     }
 
     /// Walks down to a position that was never evaluated and shows it to `see`, with all its history.
@@ -181,13 +194,18 @@ impl Search {
             && self.outcome().mover(self.game.to_move()) > 0.0
     }
 
-    /// Indices of the moves to consider, ascending: the legal ones, without points that are decided and without a pass
-    /// that comes too early. Without other moves it is the pass.
+    /// Indices of the moves to consider, ascending: the legal ones, without points that are decided, without moves that are
+    /// avoided and without a pass that comes too early. Without other moves it is the pass.
     fn sensible_moves(&self, decided: Option<&PointSet>) -> impl Iterator<Item = u16> + use<> {
         let legal = self.game.legal_points();
-        let points = decided.map_or(legal, |decided| legal - *decided);
-        let may_pass = self.game.turn() >= self.settings.pass_from || points.is_empty();
-        let pass = may_pass.then_some(self.game.size().area() as u16);
+        let mut points = decided.map_or(legal, |decided| legal - *decided);
+        let mut may_pass = self.game.turn() >= self.settings.pass_from;
+        let (mover, depth) = (self.game.to_move(), self.game.turn() - self.root.turn());
+        for avoid in self.avoid.iter().filter(|avoid| avoid.player == mover && depth < avoid.until) {
+            points = points - avoid.points;
+            may_pass &= !avoid.pass;
+        }
+        let pass = (may_pass || points.is_empty()).then_some(self.game.size().area() as u16);
         points.iter().map(|point| point.index() as u16).chain(pass)
     }
 

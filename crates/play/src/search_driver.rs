@@ -2,7 +2,7 @@
 
 use go::{Game, Illegal, Move, Position, Symmetry};
 use half::bf16;
-use mcts::{Draw, Evaluator, Exploration, Leaf, Request, Search, Selected, Settings, Ticket, math};
+use mcts::{Avoid, Draw, Evaluator, Exploration, Leaf, Request, Search, Selected, Settings, Ticket};
 use rand::RngExt;
 
 use crate::Seed;
@@ -55,6 +55,11 @@ impl SearchDriver {
     /// are drawn, as those of matches do after the opening, this would make games repeat each other.
     pub fn seeing_images_alike(self) -> SearchDriver {
         SearchDriver { sees_images_alike: true, ..self }
+    }
+
+    /// The same without some moves near the root.
+    pub fn avoiding(self, avoid: Vec<Avoid>) -> SearchDriver {
+        SearchDriver { search: self.search.avoiding(avoid), ..self }
     }
 
     /// The search, to read its results from.

@@ -1,0 +1,63 @@
+//! Moves that a search leaves out.
+
+use go::{Color, PointSet};
+
+/// Moves of one player that a search leaves out near its root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Avoid {
+    /// The player.
+    pub player: Color,
+    /// The points.
+    pub points: PointSet,
+    /// Whether the pass is left out, too.
+    pub pass: bool,
+    /// Only at positions less than so many moves below the root; 1: at the root alone.
+    pub until: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+    use go::{Color, Game, Move, PointSet, Size};
+
+    use super::Avoid;
+    use crate::{Evaluation, Search, Selected, Settings, Value};
+
+    fn moves(avoid: Vec<Avoid>, visits: u32) -> Vec<(Move, Vec<(Move, u32)>)> {
+        let config = Preset::Minigo.config();
+        let size = Size::new(3).expect("a size");
+        let settings = Settings { pass_from: 0, ..Settings::new(&config.search, &config.game) };
+        let mut search = Search::new(Game::new(size), settings).avoiding(avoid);
+        let policy = vec![0.1; size.moves()];
+        while !search.is_expanded() || search.visits() < visits {
+            if let Selected::Leaf(leaf) = search.select(&mut |_| {}) {
+                search.expand(leaf, Evaluation { policy: &policy, value: Value::ZERO });
+            }
+        }
+        search.root_moves().iter().map(|root| (root.mv, search.variation(root.mv))).collect()
+    }
+
+    #[test]
+    fn avoided_moves_are_searched_nowhere_above_their_depth() {
+        let size = Size::new(3).expect("a size");
+        let corner = go::Point::new(size, 0, 0).expect("a point");
+        let all_but_corner = PointSet::full(size) - PointSet::from_iter([corner]);
+        let only = |player, until| Avoid { player, points: all_but_corner, pass: true, until };
+        let found = moves(vec![only(Color::Black, 1)], 200);
+        assert_eq!(found.iter().map(|(mv, _)| *mv).collect::<Vec<_>>(), [Move::Play(corner)]);
+        // White's moves are not restricted, and Black's second move is not either.
+        let replies = moves(vec![only(Color::White, 2)], 200);
+        assert!(replies.len() > 5, "{replies:?}");
+        for (mv, variation) in replies.iter().filter(|(_, variation)| variation.len() > 1) {
+            let reply = if *mv == Move::Play(corner) { Move::Pass } else { Move::Play(corner) };
+            assert_eq!(variation[1].0, reply, "after {mv:?}");
+        }
+    }
+
+    #[test]
+    fn without_any_other_move_the_pass_is_left() {
+        let all = PointSet::full(Size::new(3).expect("a size"));
+        let found = moves(vec![Avoid { player: Color::Black, points: all, pass: true, until: 1 }], 20);
+        assert_eq!(found.iter().map(|(mv, _)| *mv).collect::<Vec<_>>(), [Move::Pass]);
+    }
+}
