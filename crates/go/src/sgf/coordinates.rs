@@ -31,6 +31,11 @@ pub(super) fn points(size: Size, text: &str) -> Option<Vec<Point>> {
 }
 
 /// Writes a point.
-pub(super) fn write(size: Size, point: Point) -> String {
+pub fn write(size: Size, point: Point) -> String {
     [point.col(size), point.row(size)].map(|number| char::from(b'a' + number as u8)).iter().collect()
+}
+
+/// Writes a move: a point, or nothing for a pass.
+pub(super) fn write_move(size: Size, mv: Move) -> String {
+    mv.point().map(|point| write(size, point)).unwrap_or_default()
 }

@@ -1,30 +1,83 @@
 //! From a record to text.
 
 use super::coordinates;
-use super::record::Record;
+use super::record::{Record, Turn};
 use super::text::{escape, escape_part};
 use crate::color::Color;
+use crate::point::Move;
 use crate::point_set::PointSet;
 
 /// Moves on one line of text.
 const MOVES_A_LINE: usize = 10;
 
+/// What is added to a node of a game when it is written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extra {
+    /// Properties with their values as text.
+    pub properties: Vec<(&'static str, Vec<String>)>,
+    /// Text behind the comment that the node has.
+    pub comment: String,
+    /// Lines of moves that follow the node beside the game's own move.
+    pub variations: Vec<Vec<Turn>>,
+}
+
 impl Record {
     /// Writes the game as a collection of one: what describes it in the root, then a node a move.
     pub fn to_sgf(&self) -> String {
+        self.to_sgf_with(|_| Extra::default())
+    }
+
+    /// Writes the game with what `extra` adds to the node after so many moves; 0 is the root.
+    pub fn to_sgf_with(&self, mut extra: impl FnMut(usize) -> Extra) -> String {
         let mut out = String::from("(;");
         self.write_root(&mut out);
+        // Variations of a node come behind the whole rest of the game.
+        let mut variations = self.write_extra(&mut out, &self.comment, extra(0));
+        let mut branches = Vec::new();
         for (i, turn) in self.turns.iter().enumerate() {
-            if i % MOVES_A_LINE == 0 {
+            if !variations.is_empty() {
+                out.push_str("\n(");
+                branches.push(std::mem::take(&mut variations));
+            } else if i % MOVES_A_LINE == 0 {
                 out.push('\n');
             }
-            let point = turn.mv.point().map(|point| coordinates::write(self.size, point));
-            out.push(';');
-            write_raw(&mut out, letter(turn.color), &point.unwrap_or_default());
-            write_text(&mut out, "C", &turn.comment);
+            self.write_move(&mut out, turn.color, turn.mv);
+            variations = self.write_extra(&mut out, &turn.comment, extra(i + 1));
+        }
+        self.write_variations(&mut out, &variations);
+        for variations in branches.iter().rev() {
+            out.push(')');
+            self.write_variations(&mut out, variations);
         }
         out.push_str(")\n");
         out
+    }
+
+    fn write_move(&self, out: &mut String, color: Color, mv: Move) {
+        out.push(';');
+        write_raw(out, letter(color), &coordinates::write_move(self.size, mv));
+    }
+
+    /// Writes a comment and what is added to its node, but the variations, which it returns.
+    fn write_extra(&self, out: &mut String, comment: &str, extra: Extra) -> Vec<Vec<Turn>> {
+        let texts = [comment, &extra.comment].into_iter().filter(|text| !text.is_empty());
+        write_text(out, "C", &texts.collect::<Vec<_>>().join("\n\n"));
+        for (name, values) in extra.properties.iter().filter(|(_, values)| !values.is_empty()) {
+            out.push_str(name);
+            out.extend(values.iter().map(|value| format!("[{}]", escape(value))));
+        }
+        extra.variations
+    }
+
+    fn write_variations(&self, out: &mut String, variations: &[Vec<Turn>]) {
+        for turns in variations.iter().filter(|turns| !turns.is_empty()) {
+            out.push_str("\n(");
+            for turn in turns {
+                self.write_move(out, turn.color, turn.mv);
+                write_text(out, "C", &turn.comment);
+            }
+            out.push(')');
+        }
     }
 
     fn write_root(&self, out: &mut String) {
@@ -56,7 +109,6 @@ impl Record {
         if self.first != self.natural_first() {
             write_raw(out, "PL", letter(self.first));
         }
-        write_text(out, "C", &self.comment);
     }
 
     fn write_points(&self, out: &mut String, name: &str, points: &PointSet) {
@@ -85,4 +137,47 @@ fn write_text(out: &mut String, name: &str, text: &str) {
 
 fn write_raw(out: &mut String, name: &str, value: &str) {
     out.extend([name, "[", value, "]"]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sgf::parse;
+
+    fn record(text: &str) -> Record {
+        Record::parse(text.as_bytes()).expect("a game")
+    }
+
+    #[test]
+    fn extra_properties_and_variations_are_read_back() {
+        let game = record("(;SZ[5];B[aa];W[bb]C[old];B[cc])");
+        let turn = |color, index| Turn {
+            color,
+            mv: Move::from_index(game.size, index).expect("a move"),
+            comment: "a \\ b]".to_owned(),
+        };
+        let text = game.to_sgf_with(|nth| Extra {
+            properties: vec![("LB", vec!["aa:1".to_owned(), "bb:2]".to_owned()]), ("BM", Vec::new())],
+            comment: format!("new {nth}"),
+            variations: match nth {
+                1 => vec![vec![turn(Color::White, 7), turn(Color::Black, 25)], vec![turn(Color::White, 8)]],
+                3 => vec![vec![turn(Color::White, 9)]],
+                _ => Vec::new(),
+            },
+        });
+        let tree = &parse(text.as_bytes()).expect("SGF")[0];
+        let nodes: Vec<_> = tree.main_line().collect();
+        assert_eq!(nodes.iter().map(|node| tree.children(node).count()).collect::<Vec<_>>(), [1, 3, 1, 1, 0]);
+        let comments: Vec<String> = nodes.iter().map(|node| node.value("C").expect("a comment").text()).collect();
+        assert_eq!(comments[..4], ["new 0", "new 1", "old\n\nnew 2", "new 3"]);
+        assert_eq!(nodes[2].values("LB").iter().map(super::super::Value::text).collect::<Vec<_>>(), ["aa:1", "bb:2]"]);
+        assert!(nodes[2].value("BM").is_none());
+        let variation = tree.children(nodes[1]).nth(1).expect("a variation");
+        assert_eq!(variation.value("C").expect("a comment").text(), "a \\ b]");
+        let pass = tree.children(variation).next().expect("a move").value("B").expect("Black's").text();
+        assert_eq!(pass, "");
+        // At the end of the game a variation continues it.
+        assert_eq!(nodes[4].value("W").expect("White's").text(), "eb");
+        assert_eq!(record(&text).turns.len(), 4);
+    }
 }
