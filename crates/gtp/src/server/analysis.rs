@@ -141,15 +141,8 @@ impl Wish {
 
 /// The moves that were visited, the best first; `None` before there is any.
 fn moves(search: &Search) -> Option<Vec<RootMove>> {
-    if !search.is_expanded() {
-        return None;
-    }
-    let best = search.best_move()?.mv;
-    let mut moves = search.root_moves();
-    let mover = search.game().to_move();
-    let by_value = |a: &RootMove, b: &RootMove| b.value.mover(mover).total_cmp(&a.value.mover(mover));
-    moves.sort_by(|a, b| (b.mv == best).cmp(&(a.mv == best)).then(b.visits.cmp(&a.visits)).then(by_value(a, b)));
-    Some(moves)
+    let moves = if search.is_expanded() { search.ranked_moves() } else { Vec::new() };
+    Some(moves).filter(|moves| !moves.is_empty())
 }
 
 /// A move as CGOS shows it; its variation begins behind the move.
