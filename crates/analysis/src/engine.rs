@@ -1,0 +1,229 @@
+//! Threads that search positions.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use mcts::{Evaluator, Settings};
+
+use crate::queue::{Event, Listener, Queue, Task, TaskId};
+use crate::running::Running;
+
+/// More searches than these for urgent tasks.
+const SPARE: usize = 8;
+
+/// How an engine searches.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineOptions {
+    /// The search; each task has its own komi.
+    pub settings: Settings,
+    /// Leaves of one search that are evaluated together.
+    pub leaves: usize,
+    /// Threads, each with an evaluator of its own.
+    pub threads: usize,
+    /// Positions that each thread searches at the same time, so that their leaves share batches.
+    pub positions: usize,
+    /// Seed of the draws of evaluations, which networks do not depend on.
+    pub seed: u64,
+}
+
+/// Searches positions in threads of its own.
+///
+/// An analysis is a function of its task, the settings and the model; what is searched beside it changes nothing, unless time
+/// is limited.
+pub struct Engine {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// There are new tasks, or the engine is to end, or its evaluators are.
+    changed: Condvar,
+    /// A task is over.
+    finished: Condvar,
+    /// Changes when evaluators are to be opened anew.
+    generation: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    queue: Queue,
+    closed: bool,
+}
+
+/// Opens an evaluator for one thread.
+type Open = dyn Fn() -> Box<dyn Evaluator> + Send + Sync;
+
+impl Engine {
+    /// Starts the threads. `open` makes an evaluator for each.
+    ///
+    /// # Errors
+    /// There can be no thread.
+    pub fn start(
+        options: EngineOptions,
+        open: impl Fn() -> Box<dyn Evaluator> + Send + Sync + 'static,
+    ) -> io::Result<Engine> {
+        let shared = Arc::new(Shared {
+            state: Mutex::default(),
+            changed: Condvar::new(),
+            finished: Condvar::new(),
+            generation: AtomicU64::new(0),
+        });
+        let open: Arc<Open> = Arc::new(open);
+        let mut engine = Engine { shared, workers: Vec::new() };
+        for number in 0..options.threads {
+            let (shared, open) = (Arc::clone(&engine.shared), Arc::clone(&open));
+            let worker = thread::Builder::new().name(format!("analysis-{number}"));
+            engine.workers.push(worker.spawn(move || Worker { shared, options }.work(&*open))?);
+        }
+        Ok(engine)
+    }
+
+    /// Adds a task. `listener` is told what becomes of it.
+    pub fn submit(&self, task: Task, listener: Listener) -> TaskId {
+        let id = self.shared.lock().queue.add(task, listener);
+        self.shared.changed.notify_one();
+        id
+    }
+
+    /// Stops a task if it is not over: its last event has what is known so far.
+    pub fn stop(&self, id: TaskId) {
+        let stopped = self.shared.lock().queue.stop(id);
+        if let Some(mut job) = stopped {
+            job.end(Event::Nothing);
+            self.shared.finished.notify_all();
+        }
+    }
+
+    /// Stops all tasks.
+    pub fn stop_all(&self) {
+        let stopped = self.shared.lock().queue.stop_all();
+        stopped.into_iter().for_each(|mut job| job.end(Event::Nothing));
+        self.shared.finished.notify_all();
+    }
+
+    /// Forgets the evaluations that are in memory.
+    pub fn clear_caches(&self) {
+        let _state = self.shared.lock();
+        self.shared.generation.fetch_add(1, Ordering::Relaxed);
+        self.shared.changed.notify_all();
+    }
+
+    /// Waits until all tasks are over.
+    pub fn wait(&self) {
+        let state = self.shared.lock();
+        let idle = self.shared.finished.wait_while(state, |state| !state.queue.is_empty());
+        drop(idle.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.shared.lock().closed = true;
+        self.stop_all();
+        self.shared.changed.notify_all();
+        for worker in self.workers.drain(..) {
+            // A thread that panicked has said so.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Relaxed)
+    }
+}
+
+struct Worker {
+    shared: Arc<Shared>,
+    options: EngineOptions,
+}
+
+impl Worker {
+    fn work(&self, open: &Open) {
+        let mut games = Vec::new();
+        loop {
+            let generation = self.shared.generation();
+            let mut evaluator = open();
+            while self.shared.generation() == generation {
+                if games.is_empty() && !self.wait(generation) {
+                    return;
+                }
+                if !self.search(&mut *evaluator, &mut games, generation) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Waits for a task, or for another generation; whether the engine goes on.
+    fn wait(&self, generation: u64) -> bool {
+        let idle =
+            |state: &mut State| !state.closed && !state.queue.has_waiting() && self.shared.generation() == generation;
+        let state = self.shared.changed.wait_while(self.shared.lock(), idle);
+        !state.unwrap_or_else(PoisonError::into_inner).closed
+    }
+
+    /// Searches until there is nothing to search, or a new generation begins; whether the evaluator can be used again.
+    fn search(&self, evaluator: &mut dyn Evaluator, games: &mut Vec<Running>, generation: u64) -> bool {
+        let EngineOptions { settings, leaves, positions, seed, .. } = self.options;
+        let urgent = Rc::new(Cell::new(i32::MIN));
+        let priorities: RefCell<Vec<i32>> = RefCell::default();
+        for game in games.iter() {
+            priorities.borrow_mut().push(game.priority());
+        }
+        let update = || urgent.set(priorities.borrow().iter().copied().max().unwrap_or(i32::MIN));
+        games.iter_mut().for_each(|game| game.heed(Rc::clone(&urgent)));
+        update();
+        let mut start = || {
+            let mut state = self.shared.lock();
+            // Threads share few positions rather than that the first takes all.
+            let share = state.queue.len().div_ceil(self.options.threads).min(positions);
+            let full = priorities.borrow().len() >= share;
+            let job = state.queue.take(full.then(|| urgent.get()))?;
+            drop(state);
+            priorities.borrow_mut().push(job.task.priority);
+            update();
+            Some(Running::new(job, settings, leaves, seed, Rc::clone(&urgent)))
+        };
+        let mut finish = |(id, priority)| {
+            let mut open = priorities.borrow_mut();
+            if let Some(place) = open.iter().position(|other| *other == priority) {
+                open.swap_remove(place);
+            }
+            drop(open);
+            update();
+            self.over(id);
+        };
+        let mut watch = || match self.shared.generation() == generation {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        };
+        let done = play::run(&mut [evaluator], games, positions + SPARE, &mut start, &mut finish, &mut watch);
+        let Err(error) = done else { return true };
+        tracing::error!(%error, "positions cannot be evaluated");
+        let error = Arc::new(error);
+        for game in games.drain(..) {
+            self.over(game.fail(Event::Failed(Arc::clone(&error))));
+        }
+        false
+    }
+
+    fn over(&self, id: TaskId) {
+        self.shared.lock().queue.finish(id);
+        self.shared.finished.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,191 @@
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
+
+use config::Preset;
+use go::{Game, Move, Size};
+use mcts::{EvaluateError, Evaluation, Request, Ticket};
+use play::{RandomModel, Uniform};
+
+use super::*;
+use crate::Analysis;
+
+fn options(threads: usize) -> EngineOptions {
+    let config = Preset::Minigo.config();
+    EngineOptions { settings: Settings::new(&config.search, &config.game), leaves: 4, threads, positions: 4, seed: 1 }
+}
+
+fn game(moves: usize) -> Arc<Game> {
+    let mut game = Game::new(Size::new(5).expect("a size"));
+    for index in 0..moves {
+        game.play(Move::from_index(game.size(), 2 * index).expect("a move")).expect("a legal move");
+    }
+    Arc::new(game)
+}
+
+fn task(turn: usize, visits: u32) -> Task {
+    Task::new(game(6), turn, 7.5, visits)
+}
+
+fn tell<T: Send + 'static>(name: T, to: &Sender<(T, Event)>) -> Listener
+where
+    T: Copy,
+{
+    let to = to.clone();
+    Box::new(move |event| to.send((name, event)).expect("the test listens"))
+}
+
+fn done(event: Event) -> Analysis {
+    match event {
+        Event::Done(analysis) => analysis,
+        other => panic!("not done: {other:?}"),
+    }
+}
+
+/// The analyses of all turns of a game.
+fn analyse(engine: &Engine, visits: u32) -> Vec<Analysis> {
+    let (sender, events) = mpsc::channel();
+    for turn in 0..=6 {
+        engine.submit(task(turn, visits), tell(turn, &sender));
+    }
+    let mut found: Vec<(usize, Analysis)> = events.iter().take(7).map(|(turn, event)| (turn, done(event))).collect();
+    found.sort_by_key(|(turn, _)| *turn);
+    found.into_iter().map(|(_, analysis)| analysis).collect()
+}
+
+#[test]
+fn analyses_do_not_depend_on_threads_or_neighbours() {
+    let one = Engine::start(options(1), || Box::new(RandomModel::new())).expect("threads");
+    let found = analyse(&one, 300);
+    assert_eq!(found.iter().map(|analysis| analysis.visits).collect::<Vec<_>>(), [300; 7]);
+    assert_eq!(found.iter().map(|analysis| analysis.turn).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6]);
+    assert!(found[0] != found[1] && found[3].moves.len() > 2);
+    let three = Engine::start(options(3), || Box::new(RandomModel::new())).expect("threads");
+    assert_eq!(analyse(&three, 300), found);
+    let alone = { EngineOptions { positions: 1, ..options(1) } };
+    let alone = Engine::start(alone, || Box::new(RandomModel::new())).expect("threads");
+    assert_eq!(analyse(&alone, 300), found);
+}
+
+/// Evaluates nothing before it is allowed to, and says which boards it is shown.
+struct Gate {
+    inner: Uniform,
+    shown: Sender<usize>,
+    open: Receiver<()>,
+}
+
+impl Evaluator for Gate {
+    fn submit(&mut self, request: Request<'_>) -> Ticket {
+        self.shown.send(request.game.turn()).expect("the test listens");
+        self.inner.submit(request)
+    }
+
+    fn flush(&mut self) -> Result<(), EvaluateError> {
+        self.open.recv().map_err(|_| "the gate is gone")?;
+        self.inner.flush()
+    }
+
+    fn is_ready(&self, ticket: Ticket) -> bool {
+        self.inner.is_ready(ticket)
+    }
+
+    fn get(&self, ticket: Ticket) -> Evaluation<'_> {
+        self.inner.get(ticket)
+    }
+
+    fn pending(&self) -> usize {
+        self.inner.pending()
+    }
+
+    fn capacity(&self) -> usize {
+        self.inner.capacity()
+    }
+}
+
+/// An engine of one thread whose evaluations the test releases one batch at a time.
+fn gated() -> (Engine, Receiver<usize>, Sender<()>) {
+    let ((shown, see), (open, opened)) = (mpsc::channel(), mpsc::channel());
+    let gate = Mutex::new(Some(Gate { inner: Uniform::new(), shown, open: opened }));
+    let make = move || -> Box<dyn Evaluator> {
+        match gate.lock().expect("no panic").take() {
+            Some(gate) => Box::new(gate),
+            None => Box::new(Uniform::new()),
+        }
+    };
+    (Engine::start(options(1), make).expect("threads"), see, open)
+}
+
+#[test]
+fn urgent_task_interrupts_others() {
+    let (engine, shown, open) = gated();
+    let (sender, events) = mpsc::channel();
+    engine.submit(task(0, 40), tell(0, &sender));
+    assert_eq!(shown.recv(), Ok(0), "the first search begins");
+    engine.submit(Task { priority: 5, ..task(6, 30) }, tell(6, &sender));
+    engine.submit(Task { priority: -5, ..task(3, 30) }, tell(3, &sender));
+    (0..1000).for_each(|_| open.send(()).expect("the gate is there"));
+    let order: Vec<usize> = events.iter().take(3).map(|(turn, event)| (turn, done(event)).0).collect();
+    assert_eq!(order, [6, 0, 3]);
+}
+
+#[test]
+fn stopped_tasks_end_with_what_is_known() {
+    let (engine, shown, open) = gated();
+    let (sender, events) = mpsc::channel();
+    let first = engine.submit(task(0, u32::MAX), tell(0, &sender));
+    assert_eq!(shown.recv(), Ok(0));
+    let second = engine.submit(Task { priority: -1, ..task(1, 10) }, tell(1, &sender));
+    engine.stop(second);
+    assert!(matches!(events.recv(), Ok((1, Event::Nothing))));
+    open.send(()).expect("the gate is there");
+    assert_eq!(shown.recv(), Ok(1), "a leaf below the root");
+    engine.stop(first);
+    open.send(()).expect("the gate is there");
+    let (turn, event) = events.recv().expect("an event");
+    let known = done(event);
+    assert!(turn == 0 && known.visits >= 1 && known.visits <= 8, "{known:?}");
+    engine.wait();
+}
+
+#[test]
+fn progress_is_reported_until_the_end() {
+    let engine = Engine::start(options(1), || Box::new(Uniform::new())).expect("threads");
+    let (sender, events) = mpsc::channel();
+    let progress = Some([Duration::ZERO; 2]);
+    engine.submit(Task { progress, ..task(0, 500) }, tell(0, &sender));
+    drop(sender);
+    let said: Vec<Event> = events.iter().map(|(_, event)| event).collect();
+    let (last, before) = said.split_last().expect("events");
+    assert!(matches!(last, Event::Done(analysis) if analysis.visits == 500));
+    let visits: Vec<u32> = before
+        .iter()
+        .map(|event| match event {
+            Event::Progress(analysis) => analysis.visits,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert!(visits.len() > 3 && visits.is_sorted(), "{visits:?}");
+}
+
+#[test]
+fn failed_evaluations_end_their_tasks_and_the_engine_goes_on() {
+    let (engine, shown, open) = gated();
+    let (sender, events) = mpsc::channel();
+    engine.submit(task(0, 40), tell(0, &sender));
+    assert_eq!(shown.recv(), Ok(0));
+    drop(open);
+    assert!(matches!(events.recv(), Ok((0, Event::Failed(error))) if error.to_string() == "the gate is gone"));
+    // The next evaluator has no gate.
+    assert_eq!(analyse(&engine, 20).len(), 7);
+}
+
+#[test]
+fn caches_are_cleared_while_positions_are_searched() {
+    let (engine, shown, open) = gated();
+    let (sender, events) = mpsc::channel();
+    engine.submit(task(0, 40), tell(0, &sender));
+    assert_eq!(shown.recv(), Ok(0));
+    engine.clear_caches();
+    open.send(()).expect("the gate is there");
+    // The rest is evaluated without the gate.
+    assert_eq!(done(events.recv().expect("an event").1).visits, 40);
+}

@@ -1,0 +1,197 @@
+//! From queries to responses.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use go::Size;
+use serde_json::{Map, Value, json};
+
+use super::query::{Action, Position, Query};
+use super::{Refusal, Warning};
+use crate::{Engine, Event, Report, ReportStyle, Task, TaskId};
+
+/// What a server says of itself, and does where a query says nothing.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// The name of the model.
+    pub model: String,
+    /// The version of the program.
+    pub version: String,
+    /// The only board, if there is only one.
+    pub size: Option<Size>,
+    /// White's compensation.
+    pub komi: f32,
+    /// Visits, the evaluation of the position itself included.
+    pub visits: u32,
+    /// What reports contain.
+    pub style: ReportStyle,
+}
+
+/// Serves queries with an engine.
+pub struct Server<W> {
+    engine: Engine,
+    options: ServerOptions,
+    shared: Arc<Shared<W>>,
+}
+
+/// What the listeners of tasks share with the server.
+struct Shared<W> {
+    output: Mutex<W>,
+    /// Set when the output takes no more.
+    failed: AtomicBool,
+    /// The tasks of each query that are not over, with their turns.
+    open: Mutex<Open>,
+}
+
+type Open = BTreeMap<String, Vec<(usize, TaskId)>>;
+
+impl<W: Write + Send + 'static> Server<W> {
+    /// A server that writes its responses to `output`.
+    pub fn new(engine: Engine, options: ServerOptions, output: W) -> Server<W> {
+        let shared = Shared { output: Mutex::new(output), failed: AtomicBool::new(false), open: Mutex::default() };
+        Server { engine, options, shared: Arc::new(shared) }
+    }
+
+    /// Serves a line. Responses come when there are some.
+    pub fn line(&self, line: &[u8]) {
+        if line.trim_ascii().is_empty() {
+            return;
+        }
+        match serde_json::from_slice(line) {
+            Ok(Value::Object(query)) => self.query(&query),
+            Ok(_) => self.shared.say(&json!({ "error": "a query is a JSON object" })),
+            Err(error) => self.shared.say(&json!({ "error": format!("the line is no JSON: {error}") })),
+        }
+    }
+
+    fn query(&self, query: &Map<String, Value>) {
+        let Some(id) = query.get("id").and_then(Value::as_str) else {
+            return self.shared.say(&json!({ "error": "must be a string", "field": "id" }));
+        };
+        match Query::read(query, &self.options) {
+            Ok(Query::Analyse(position, warnings)) => {
+                warnings.iter().for_each(|warning| self.shared.say(&warned(id, warning)));
+                self.analyse(id, &position);
+            }
+            Ok(Query::Act(action)) => self.act(query, &action),
+            Err(refusal) => self.shared.say(&refused(id, &refusal)),
+        }
+    }
+
+    fn analyse(&self, id: &str, position: &Position) {
+        // Locked until the task is known by its query, since it may be over before that.
+        let mut open = self.shared.open();
+        for &(turn, priority) in &position.turns {
+            let task = Task {
+                game: Arc::clone(&position.game),
+                turn,
+                komi: position.komi,
+                visits: position.visits - 1,
+                avoid: position.avoid.clone(),
+                priority,
+                progress: position.progress,
+                time: position.time,
+            };
+            let (shared, style, name) = (Arc::clone(&self.shared), position.style, id.to_owned());
+            let listener = move |event| shared.event(&name, turn, event, &style);
+            let task = self.engine.submit(task, Box::new(listener));
+            open.entry(id.to_owned()).or_default().push((turn, task));
+        }
+    }
+
+    fn act(&self, query: &Map<String, Value>, action: &Action) {
+        let mut response = query.clone();
+        match action {
+            Action::Version => {
+                response.insert("version".to_owned(), json!(self.options.version));
+                response.insert("git_hash".to_owned(), json!("<omitted>"));
+            }
+            Action::Models => {
+                let model = json!({ "name": self.options.model, "internalName": self.options.model });
+                response.insert("models".to_owned(), json!([model]));
+            }
+            Action::ClearCache => self.engine.clear_caches(),
+            Action::Terminate(id, turns) => {
+                let wanted = |turn: &usize| turns.as_ref().is_none_or(|turns| turns.contains(turn));
+                let tasks: Vec<TaskId> = {
+                    let open = self.shared.open();
+                    let named = open.iter().filter(|(name, _)| id.as_ref().is_none_or(|id| id == *name));
+                    named.flat_map(|(_, tasks)| tasks).filter(|(turn, _)| wanted(turn)).map(|(_, id)| *id).collect()
+                };
+                tasks.into_iter().for_each(|task| self.engine.stop(task));
+            }
+        }
+        self.shared.say(&Value::Object(response));
+    }
+
+    /// Waits until all queries are answered.
+    pub fn finish(&self) {
+        self.engine.wait();
+    }
+
+    /// Whether the client has gone.
+    pub fn is_abandoned(&self) -> bool {
+        self.shared.failed.load(Ordering::Relaxed)
+    }
+}
+
+impl<W: Write> Shared<W> {
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn say(&self, response: &Value) {
+        let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = format!("{response}\n");
+        if output.write_all(line.as_bytes()).and_then(|()| output.flush()).is_err() {
+            self.failed.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn event(&self, id: &str, turn: usize, event: Event, style: &ReportStyle) {
+        let response = match &event {
+            Event::Progress(analysis) => labelled(id, &Report::new(analysis, true, style)),
+            Event::Done(analysis) => labelled(id, &Report::new(analysis, false, style)),
+            Event::Nothing => json!({ "id": id, "turnNumber": turn, "isDuringSearch": false, "noResults": true }),
+            Event::Failed(error) => json!({ "id": id, "turnNumber": turn, "error": error.to_string() }),
+        };
+        if !matches!(event, Event::Progress(_)) {
+            self.close(id, turn);
+        }
+        self.say(&response);
+    }
+
+    /// Forgets a task that is over. Those of a query for the same turn are alike.
+    fn close(&self, id: &str, turn: usize) {
+        let mut open = self.open();
+        let Some(tasks) = open.get_mut(id) else { return };
+        if let Some(place) = tasks.iter().position(|(other, _)| *other == turn) {
+            tasks.remove(place);
+        }
+        if tasks.is_empty() {
+            open.remove(id);
+        }
+    }
+}
+
+fn labelled(id: &str, report: &Report) -> Value {
+    let mut response = serde_json::to_value(report).expect("a report is JSON");
+    response["id"] = json!(id);
+    response
+}
+
+fn refused(id: &str, refusal: &Refusal) -> Value {
+    match refusal.field {
+        Some(field) => json!({ "id": id, "error": refusal.reason, "field": field }),
+        None => json!({ "id": id, "error": refusal.reason }),
+    }
+}
+
+fn warned(id: &str, warning: &Warning) -> Value {
+    json!({ "id": id, "warning": warning.reason, "field": warning.field })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,23 @@
+//! Analysis of games: many positions searched at once, and what is said of them.
+//!
+//! The cast: an [`Engine`] has worker threads that search the positions of its [`Task`]s, the most urgent first, and hands out
+//! [`Event`]s while it does. A [`Report`] is an [`Analysis`] in the words of KataGo's analysis protocol, which is how this project
+//! stores analyses, too. [`annotated`] writes a game with its reports as SGF, and [`losses`] lists its bad moves. A
+//! [`katago::Server`] speaks the protocol with front ends.
+
+mod analysis;
+mod annotated;
+mod engine;
+pub mod katago;
+mod katrain;
+mod queue;
+mod report;
+mod review;
+mod running;
+
+pub use analysis::{Analysis, Candidate};
+pub use annotated::{Annotation, annotated};
+pub use engine::{Engine, EngineOptions};
+pub use queue::{Event, Listener, Task, TaskId};
+pub use report::{MoveInfo, Perspective, Report, ReportStyle, RootInfo};
+pub use review::{Loss, losses};

@@ -1,0 +1,298 @@
+//! An analysis in the words of KataGo's analysis protocol
+//! (<https://github.com/lightvector/KataGo/blob/master/docs/Analysis_Engine.md>).
+
+use go::Color;
+use mcts::Value;
+use serde::{Deserialize, Serialize};
+
+use crate::{Analysis, Candidate};
+
+/// Whose chances are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Perspective {
+    /// Black's.
+    Black,
+    /// White's.
+    White,
+    /// Those of the player to move.
+    SideToMove,
+}
+
+/// What a report contains.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReportStyle {
+    /// Whose chances it gives.
+    pub perspective: Perspective,
+    /// Points of lead for a sure win: networks predict no score, so a lead is the expected outcome in other units.
+    pub points: f32,
+    /// Moves at most.
+    pub moves: usize,
+    /// Moves of a variation at most.
+    pub variation: usize,
+    /// Whether it has the network's policy.
+    pub policy: bool,
+    /// Whether it has the visits of the moves of variations.
+    pub path_visits: bool,
+}
+
+/// An analysis of a position.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// Whether the search goes on.
+    pub is_during_search: bool,
+    /// Moves played before the position.
+    pub turn_number: usize,
+    /// The visited moves, the best first.
+    pub move_infos: Vec<MoveInfo>,
+    /// The position itself.
+    pub root_info: RootInfo,
+    /// The network's policy by the index of the move, pass last; −1 for moves that are not considered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Vec<f64>>,
+}
+
+/// A visited move.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MoveInfo {
+    /// The move as GTP writes it.
+    pub r#move: String,
+    /// Its place among the moves, from 0.
+    pub order: usize,
+    /// Its visits.
+    pub visits: u32,
+    /// The network's probability of it.
+    pub prior: f64,
+    /// What is expected after it.
+    #[serde(flatten)]
+    pub outlook: Outlook,
+    /// Lower confidence bound of the utility.
+    pub utility_lcb: f64,
+    /// The same as `scoreLead`, which older clients look for.
+    pub score_mean: f64,
+    /// The line that begins with it.
+    pub pv: Vec<String>,
+    /// The visits of the moves of that line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pv_visits: Option<Vec<u32>>,
+}
+
+/// What is known of the position itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RootInfo {
+    /// The player to move: `B` or `W`.
+    pub current_player: String,
+    /// Visits, the evaluation of the position itself included.
+    pub visits: u32,
+    /// What is expected.
+    #[serde(flatten)]
+    pub outlook: Outlook,
+    /// The winrate of the network without search.
+    pub raw_winrate: f64,
+    /// Hash of the stones and the player to move.
+    pub this_hash: String,
+    /// The same for all images of the position.
+    pub sym_hash: String,
+}
+
+/// What is expected of a position.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outlook {
+    /// Chance to win, from 0 to 1.
+    pub winrate: f64,
+    /// Lower confidence bound of the chance to win for the player to move.
+    pub lcb: f64,
+    /// The expected outcome, from −1 to 1.
+    pub utility: f64,
+    /// The expected outcome in units of [`ReportStyle::points`]. No network here predicts points.
+    pub score_lead: f64,
+    /// The same as `scoreLead`.
+    pub score_selfplay: f64,
+    /// 0: it is not known.
+    pub score_stdev: f64,
+}
+
+impl Report {
+    /// An analysis as a style says it.
+    pub fn new(analysis: &Analysis, during_search: bool, style: &ReportStyle) -> Report {
+        let viewer = match style.perspective {
+            Perspective::Black => Color::Black,
+            Perspective::White => Color::White,
+            Perspective::SideToMove => analysis.to_move,
+        };
+        let say = |value: Value, visits| Outlook::new(value, visits, analysis.to_move, viewer, style.points);
+        let hash = |hash: u64| format!("{hash:016X}{}", letter(analysis.to_move));
+        let infos = analysis.moves.iter().take(style.moves).enumerate();
+        Report {
+            is_during_search: during_search,
+            turn_number: analysis.turn,
+            move_infos: infos.map(|(order, one)| move_info(analysis, order, one, style, &say)).collect(),
+            root_info: RootInfo {
+                current_player: letter(analysis.to_move).to_owned(),
+                visits: analysis.visits + 1,
+                outlook: say(analysis.value, analysis.visits),
+                raw_winrate: winrate(analysis.network.mover(viewer)),
+                this_hash: hash(analysis.hashes[0]),
+                sym_hash: hash(analysis.hashes[1]),
+            },
+            policy: style.policy.then(|| analysis.policy.iter().map(|prior| prior.map_or(-1.0, rounded)).collect()),
+        }
+    }
+
+    /// Black's chance to win, in a report from Black's perspective.
+    pub fn winrate(&self) -> f64 {
+        self.root_info.outlook.winrate
+    }
+}
+
+fn move_info(
+    analysis: &Analysis,
+    order: usize,
+    one: &Candidate,
+    style: &ReportStyle,
+    say: &dyn Fn(Value, u32) -> Outlook,
+) -> MoveInfo {
+    let variation = || one.variation.iter().take(style.variation);
+    let outlook = say(one.value, one.visits);
+    MoveInfo {
+        r#move: one.mv.to_gtp(analysis.size),
+        order,
+        visits: one.visits,
+        prior: rounded(one.prior),
+        utility_lcb: rounded((2.0 * outlook.lcb - 1.0) as f32),
+        score_mean: outlook.score_lead,
+        pv: variation().map(|(mv, _)| mv.to_gtp(analysis.size)).collect(),
+        pv_visits: style.path_visits.then(|| variation().map(|(_, visits)| *visits).collect()),
+        outlook,
+    }
+}
+
+impl Outlook {
+    fn new(value: Value, visits: u32, mover: Color, viewer: Color, points: f32) -> Outlook {
+        let seen = value.mover(viewer);
+        // For the other player the bound is an upper one.
+        let bound = cautious(value.mover(mover), visits);
+        let bound = if mover == viewer { bound } else { -bound };
+        let lead = rounded(points * seen);
+        Outlook {
+            winrate: winrate(seen),
+            lcb: winrate(bound),
+            utility: rounded(seen),
+            score_lead: lead,
+            score_selfplay: lead,
+            score_stdev: 0.0,
+        }
+    }
+}
+
+/// What a mean value of so many visits is at least, with 97.5 %: outcomes of −1 and 1 differ most from each other, so their spread
+/// bounds that of all values with this mean.
+fn cautious(value: f32, visits: u32) -> f32 {
+    (value - 1.96 * ((1.0 - value * value) / visits.max(1) as f32).max(0.0).sqrt()).max(-1.0)
+}
+
+fn winrate(value: f32) -> f64 {
+    rounded((1.0 + value) / 2.0)
+}
+
+/// To six places.
+fn rounded(number: f32) -> f64 {
+    (f64::from(number) * 1e6).round() / 1e6
+}
+
+/// How the protocol names a player.
+pub(crate) fn letter(color: Color) -> &'static str {
+    match color {
+        Color::Black => "B",
+        Color::White => "W",
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use go::{Move, Size};
+
+    use super::*;
+
+    /// White is to move on 2x2 and stands badly.
+    pub(crate) fn analysis() -> Analysis {
+        let size = Size::new(2).expect("a size");
+        let mv = |index| Move::from_index(size, index).expect("a move");
+        Analysis {
+            turn: 1,
+            size,
+            to_move: Color::White,
+            visits: 12,
+            value: Value::for_black(0.5),
+            network: Value::for_black(0.25),
+            moves: vec![
+                Candidate {
+                    mv: mv(3),
+                    visits: 9,
+                    prior: 0.75,
+                    value: Value::for_black(0.4),
+                    variation: vec![(mv(3), 9), (mv(4), 5), (mv(0), 1)],
+                },
+                Candidate {
+                    mv: Move::Pass,
+                    visits: 3,
+                    prior: 0.25,
+                    value: Value::for_black(0.8),
+                    variation: vec![(Move::Pass, 3)],
+                },
+            ],
+            policy: vec![None, None, None, Some(0.75), Some(0.25)],
+            hashes: [0xAB, 0xA],
+        }
+    }
+
+    pub(crate) const STYLE: ReportStyle = ReportStyle {
+        perspective: Perspective::Black,
+        points: 10.0,
+        moves: 20,
+        variation: 15,
+        policy: true,
+        path_visits: false,
+    };
+
+    #[test]
+    fn reports_are_from_the_perspective_asked_for() {
+        let seen = |perspective| {
+            let report = Report::new(&analysis(), false, &ReportStyle { perspective, ..STYLE });
+            let best = &report.move_infos[0].outlook;
+            [report.winrate(), report.root_info.outlook.score_lead, best.winrate, best.utility, best.lcb]
+        };
+        // White's value of the best move is −0.4 ± 1.96·sqrt((1 − 0.16)/9).
+        let bound = 0.999_395;
+        assert_eq!(seen(Perspective::Black), [0.75, 5.0, 0.7, 0.4, bound]);
+        assert_eq!(seen(Perspective::White), [0.25, -5.0, 0.3, -0.4, 0.000_605]);
+        assert_eq!(seen(Perspective::SideToMove), seen(Perspective::White));
+    }
+
+    #[test]
+    fn reports_have_the_fields_of_the_protocol() {
+        let style = ReportStyle { moves: 1, variation: 2, path_visits: true, ..STYLE };
+        let report = serde_json::to_value(Report::new(&analysis(), true, &style)).expect("JSON");
+        let expected = serde_json::json!({
+            "isDuringSearch": true,
+            "turnNumber": 1,
+            "moveInfos": [{
+                "move": "B1", "order": 0, "visits": 9, "prior": 0.75, "winrate": 0.7, "lcb": 0.999395, "utility": 0.4,
+                "utilityLcb": 0.99879, "scoreLead": 4.0, "scoreMean": 4.0, "scoreSelfplay": 4.0, "scoreStdev": 0.0,
+                "pv": ["B1", "pass"], "pvVisits": [9, 5],
+            }],
+            "rootInfo": {
+                "currentPlayer": "W", "visits": 13, "winrate": 0.75, "lcb": report["rootInfo"]["lcb"], "utility": 0.5,
+                "scoreLead": 5.0, "scoreSelfplay": 5.0, "scoreStdev": 0.0, "rawWinrate": 0.625,
+                "thisHash": "00000000000000ABW", "symHash": "000000000000000AW",
+            },
+            "policy": [-1.0, -1.0, -1.0, 0.75, 0.25],
+        });
+        assert_eq!(report, expected);
+        let read: Report = serde_json::from_value(report).expect("a report");
+        assert_eq!(read, Report::new(&analysis(), true, &style));
+    }
+}

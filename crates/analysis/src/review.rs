@@ -1,0 +1,64 @@
+//! What moves of a game cost.
+
+use go::sgf::Record;
+
+use crate::report::Report;
+
+/// A move and what it cost the player.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loss {
+    /// Moves before it.
+    pub turn: usize,
+    /// How much smaller the player's chance to win is after the move, from −1 to 1.
+    pub loss: f64,
+    /// Black's chance to win before the move and after it.
+    pub winrates: [f64; 2],
+    /// The best move instead; `None` when it is the one played.
+    pub best: Option<String>,
+}
+
+/// The moves of a game whose positions before and after are analysed, by what they cost, the worst first. Reports are from Black's
+/// perspective.
+pub fn losses(record: &Record, reports: &[Option<Report>]) -> Vec<Loss> {
+    let mut losses: Vec<Loss> = (0..record.turns.len()).filter_map(|turn| loss(record, reports, turn)).collect();
+    losses.sort_by(|a, b| b.loss.total_cmp(&a.loss).then(a.turn.cmp(&b.turn)));
+    losses
+}
+
+/// What the move after so many moves cost.
+pub(crate) fn loss(record: &Record, reports: &[Option<Report>], turn: usize) -> Option<Loss> {
+    let played = record.turns.get(turn)?;
+    let [before, after] = [turn, turn + 1].map(|nth| reports.get(nth).and_then(Option::as_ref));
+    let winrates = [before?.winrate(), after?.winrate()];
+    let loss = (winrates[0] - winrates[1]) * f64::from(played.color.sign());
+    let best = before?.move_infos.first().map(|best| best.r#move.clone());
+    let best = best.filter(|best| *best != played.mv.to_gtp(record.size));
+    Some(Loss { turn, loss, winrates, best })
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::report::tests::{STYLE, analysis};
+
+    /// Reports of positions with these chances for Black, in all of which B1 is the best move.
+    pub(crate) fn reports(winrates: &[Option<f64>]) -> Vec<Option<Report>> {
+        let report = |(turn, winrate): (usize, &Option<f64>)| {
+            let mut report = Report::new(&analysis(), false, &STYLE);
+            (report.turn_number, report.root_info.outlook.winrate) = (turn, (*winrate)?);
+            Some(report)
+        };
+        winrates.iter().enumerate().map(report).collect()
+    }
+
+    #[test]
+    fn losses_are_those_of_the_player_and_the_worst_comes_first() {
+        let record = Record::parse(b"(;SZ[2];B[aa];W[bb];B[])").expect("a game");
+        let found = losses(&record, &reports(&[Some(0.5), Some(0.25), Some(0.75), Some(0.75)]));
+        let facts = found.iter().map(|one| (one.turn, one.loss, one.best.as_deref())).collect::<Vec<_>>();
+        // White's B1 is the best move, though it turns out badly.
+        assert_eq!(facts, [(1, 0.5, None), (0, 0.25, Some("B1")), (2, 0.0, Some("B1"))]);
+        let partial = losses(&record, &reports(&[Some(0.5), None, Some(0.75), Some(0.5)]));
+        assert_eq!(partial.iter().map(|one| one.turn).collect::<Vec<_>>(), [2]);
+    }
+}

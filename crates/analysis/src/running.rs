@@ -1,0 +1,122 @@
+//! One position while it is searched.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Instant;
+
+use go::Game;
+use mcts::{Evaluator, Settings};
+use play::{BatchedGame, Budget, SearchDriver, Seed, generator};
+
+use crate::queue::{Event, Job, TaskId};
+use crate::{Analysis, Task};
+
+/// Visits after which a search whose evaluations are all known looks up. Rounds end at its multiples whether they are known or
+/// not, so that caches change no result.
+const STEP: u32 = 128;
+
+/// A tree that takes more bytes ends its search.
+const LARGEST_TREE: usize = 1 << 30;
+
+/// A position that a worker searches.
+pub(crate) struct Running {
+    job: Job,
+    driver: SearchDriver,
+    rng: Seed,
+    began: Instant,
+    next_report: Option<Instant>,
+    /// The highest priority of what the worker searches: all others wait.
+    urgent: Rc<Cell<i32>>,
+}
+
+impl Running {
+    pub(crate) fn new(job: Job, settings: Settings, leaves: usize, seed: u64, urgent: Rc<Cell<i32>>) -> Running {
+        let Task { game, turn, komi, avoid, progress, .. } = &job.task;
+        let budget = Budget { visits: 0, leaves };
+        let settings = Settings { komi: *komi, ..settings };
+        let driver = SearchDriver::new(position(game, *turn), settings, budget, None).seeing_images_alike();
+        let mut driver = driver.avoiding(avoid.clone());
+        driver.set_endless(true);
+        let began = Instant::now();
+        let next_report = progress.map(|[first, _]| began + first);
+        Running { driver, rng: generator(seed), began, next_report, urgent, job }
+    }
+
+    pub(crate) fn priority(&self) -> i32 {
+        self.job.task.priority
+    }
+
+    /// Waits for what is more urgent than itself, as this cell will say.
+    pub(crate) fn heed(&mut self, urgent: Rc<Cell<i32>>) {
+        self.urgent = urgent;
+    }
+
+    fn visits(&self) -> u32 {
+        let search = self.driver.search();
+        if search.is_expanded() { search.visits() } else { 0 }
+    }
+
+    fn is_over(&self) -> bool {
+        let (search, task) = (self.driver.search(), &self.job.task);
+        self.job.is_stopped()
+            || search.is_expanded()
+                && (search.visits() >= task.visits
+                    || task.time.is_some_and(|time| self.began.elapsed() >= time)
+                    || search.bytes() >= LARGEST_TREE)
+    }
+
+    fn report_when_due(&mut self) {
+        let (Some(due), Some([_, every])) = (self.next_report, self.job.task.progress) else { return };
+        let now = Instant::now();
+        if now >= due
+            && self.visits() > 0
+            && let Some(analysis) = Analysis::of(self.driver.search())
+        {
+            // A report that was late is not made up for.
+            self.next_report = Some(now + every);
+            self.job.progress(analysis);
+        }
+    }
+
+    /// Ends the task without a result.
+    pub(crate) fn fail(mut self, event: Event) -> TaskId {
+        self.job.end(event);
+        self.job.id
+    }
+}
+
+/// The position of a game after so many of its moves, with its past.
+fn position(game: &Game, turn: usize) -> Game {
+    let mut position = game.clone();
+    while position.turn() > turn {
+        position.undo();
+    }
+    position
+}
+
+impl BatchedGame for Running {
+    type Finished = (TaskId, i32);
+
+    fn model(&self) -> Option<usize> {
+        (self.priority() >= self.urgent.get() && !self.is_over()).then_some(0)
+    }
+
+    fn submit(&mut self, models: &mut [&mut dyn Evaluator]) {
+        if self.model().is_some() {
+            let step = (self.visits() / STEP + 1).saturating_mul(STEP);
+            self.driver.extend(step.min(self.job.task.visits));
+            self.driver.submit(models[0], &mut self.rng);
+        }
+    }
+
+    fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<(TaskId, i32)> {
+        self.driver.take(models[0]);
+        if !self.is_over() {
+            self.report_when_due();
+            return None;
+        }
+        let found = Analysis::of(self.driver.search());
+        self.job.end(found.map_or(Event::Nothing, Event::Done));
+        Some((self.job.id, self.priority()))
+    }
+}
