@@ -19,7 +19,9 @@ use store::StoreError;
 #[cfg(feature = "torch")]
 use trainer::TrainerError;
 
-use crate::{audit, config_command, evalcache_command, gtp_command};
+use crate::{
+    analysis_server_command, analyze_command, audit, config_command, evalcache_command, gtp_command,
+};
 #[cfg(feature = "torch")]
 use crate::{bench, doctor, import, options, run_command};
 
@@ -50,6 +52,12 @@ enum Command {
     Audit(audit::Args),
     /// Play over the Go Text Protocol (GTP 2), for Sabaki, GoGui, Lizzie and other programs
     Gtp(gtp_command::Args),
+    /// Analyse all positions of games and write them as SGF and JSON
+    ///
+    /// Ctrl-C or SIGTERM stops it; re-running the command resumes the analysis.
+    Analyze(analyze_command::Args),
+    /// Analyse positions for other programs over KataGo's analysis protocol, for KaTrain and others
+    AnalysisServer(analysis_server_command::Args),
     /// List, compact, check and export evaluation caches
     Evalcache(evalcache_command::Args),
     /// Benchmark search, network, self-play, training and data on this machine
@@ -109,6 +117,8 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::ImportSgf(import) => import::run(&args.store.store, import, stop),
         Command::Audit(audit) => audit::run(&args.store.store, audit, stop),
         Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),
+        Command::Analyze(analyze) => analyze_command::run(&args.store.store, analyze, stop),
+        Command::AnalysisServer(server) => analysis_server_command::run(&args.store.store, server, stop),
         Command::Evalcache(evalcache) => evalcache_command::run(&args.store.store, evalcache, stop),
         #[cfg(feature = "torch")]
         Command::Bench(bench) => bench::run(&args.store.store, bench, stop),

@@ -1,24 +1,17 @@
 //! `tengen gtp`: a model that plays over GTP.
 
-use config::{ModelId, RunName};
 use go::Size;
-use models::{EvaluationCacheOptions, ModelName, Models, Place, Priority, Searcher};
-use play::{game_seed, generator};
-use runtime::{Classify, EvalcacheArgs, InferenceArgs, ResourceArgs, Stop};
-use store::Store;
-
 use gtp::server::{self, EngineOptions, EnginePlayer, Session, Setup, WIDTH};
-use study::model;
+use play::{game_seed, generator};
+use runtime::{Classify, Stop};
+
+use crate::player::{Player, PlayerArgs};
 
 /// Arguments of `tengen gtp`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Model: v15-330, v15 for the newest of run v15, 9x9-demo (built in), a file of weights, uniform or random
-    #[arg(long, env = "TENGEN_MODEL", value_name = "MODEL|FILE")]
-    model: ModelName,
-    /// Run whose rules a file or a built-in model plays by [default: those of configs/9x9.toml, any board size]
-    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
-    run: Option<RunName>,
+    #[command(flatten)]
+    model: PlayerArgs,
     /// Visits per move, an upper limit with a clock [default: the model's own; with a clock as time permits]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: Option<u32>,
@@ -31,22 +24,6 @@ pub struct Args {
     /// Response to `name`; Lizzie shows the analysis of programs whose name begins with KataGo
     #[arg(long, default_value = "Tengen", value_name = "NAME", value_parser = name)]
     name: String,
-    #[command(flatten)]
-    resources: ResourceArgs,
-    #[command(flatten)]
-    inference: InferenceArgs,
-    #[command(flatten)]
-    evalcache: EvalcacheArgs,
-}
-
-impl Args {
-    fn evaluations(&self) -> anyhow::Result<Option<EvaluationCacheOptions>> {
-        let EvalcacheArgs { evalcache, evalcache_steps, evalcache_symmetry, evalcache_copies } = &self.evalcache;
-        let Some(store) = evalcache else { return Ok(None) };
-        let options =
-            EvaluationCacheOptions::parse(store, evalcache_steps, evalcache_symmetry, evalcache_copies.clone());
-        Ok(Some(options.misconfigured()?))
-    }
 }
 
 /// A name is one line of a response.
@@ -60,27 +37,11 @@ fn name(text: &str) -> Result<String, String> {
 /// # Errors
 /// No such model, or one that cannot be opened.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let models = Models::new(Store::open(store)?);
-    let place = Place::open(&args.resources, &args.inference, "gtp", Priority::Interactive, stop)?;
-    let configuration = |id| model::configuration(&models, id, args.run.as_ref(), &[]);
-    let (config, opened, has_network) = match &args.model {
-        ModelName::Model(model) => {
-            let id = models.resolve(model)?;
-            let config = configuration(&id)?;
-            let opened = Searcher::open(&models, &config, &id, &place, WIDTH)?;
-            (config, opened, matches!(id, ModelId::Trained { .. }))
-        }
-        ModelName::File(path) => {
-            let config = configuration(&ModelId::Uniform)?;
-            let opened = Searcher::of_file(path, &config, &place, WIDTH)?;
-            (config, opened, true)
-        }
-    };
-    let opened = opened.keeping(args.evaluations()?.as_ref())?;
+    let Player { config, searcher: opened, any_size } = args.model.open(store, "gtp", WIDTH, stop)?;
     let visits = args.visits.unwrap_or(config.search.visits);
     let setup = Setup {
         size: Size::new(config.game.size).misconfigured()?,
-        any_size: !has_network,
+        any_size,
         komi: config.game.komi,
         scoring: opened.settings().scoring,
         name: args.name.clone(),
@@ -96,6 +57,6 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         resign: args.resign,
     };
     let rng = generator(game_seed(config.seed, opened.name(), "gtp", 0));
-    let mut player = EnginePlayer::new(opened.evaluator(args.resources.cache()), manner, rng);
+    let mut player = EnginePlayer::new(opened.evaluator(args.model.cache()), manner, rng);
     Ok(server::run(&mut Session::new(setup, &mut player), stop)?)
 }

@@ -1,5 +1,7 @@
 //! The loop on one machine, and the door for people.
 
+pub mod analysis_server_command;
+pub mod analyze_command;
 pub mod audit;
 #[cfg(feature = "torch")]
 pub mod bench;
@@ -15,5 +17,6 @@ pub mod gtp_command;
 pub mod import;
 #[cfg(feature = "torch")]
 pub mod options;
+mod player;
 #[cfg(feature = "torch")]
 pub mod run_command;

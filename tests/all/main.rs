@@ -3,6 +3,7 @@
 // All of this is tests, and a panic is how a test fails; clippy only knows functions marked as tests.
 #![allow(clippy::unwrap_used)]
 
+mod analysis;
 mod audit;
 mod bench;
 mod cluster;

@@ -8,6 +8,7 @@
 mod analysis;
 mod annotated;
 mod engine;
+mod file;
 pub mod katago;
 mod katrain;
 mod queue;
@@ -18,6 +19,7 @@ mod running;
 pub use analysis::{Analysis, Candidate};
 pub use annotated::{Annotation, annotated};
 pub use engine::{Engine, EngineOptions};
+pub use file::{AnalysisFile, FileError, Header};
 pub use queue::{Event, Listener, Task, TaskId};
 pub use report::{MoveInfo, Perspective, Report, ReportStyle, RootInfo};
 pub use review::{Loss, losses};

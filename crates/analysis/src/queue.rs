@@ -90,7 +90,7 @@ impl Job {
 }
 
 impl Drop for Job {
-    /// Of a thread that panics: nobody waits for ever.
+    /// Of a thread that panics: its tasks end, too.
     fn drop(&mut self) {
         self.end(Event::Failed(Arc::new("the thread that searched the position ended".into())));
     }

@@ -202,7 +202,7 @@ impl Search {
         let mut may_pass = self.game.turn() >= self.settings.pass_from;
         let (mover, depth) = (self.game.to_move(), self.game.turn() - self.root.turn());
         for avoid in self.avoid.iter().filter(|avoid| avoid.player == mover && depth < avoid.until) {
-            points = points - avoid.points;
+            points -= avoid.points;
             may_pass &= !avoid.pass;
         }
         let pass = (may_pass || points.is_empty()).then_some(self.game.size().area() as u16);

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -105,6 +105,15 @@ pub struct MergedSegments {
     pub damaged: usize,
 }
 
+/// How often evaluations were looked up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lookups {
+    /// Evaluations that were there.
+    pub hits: u64,
+    /// Evaluations that were not.
+    pub misses: u64,
+}
+
 /// The evaluations of one set, for all threads of a process.
 pub struct EvaluationCache {
     segments: Evaluations,
@@ -116,6 +125,8 @@ pub struct EvaluationCache {
     published: Mutex<Instant>,
     /// Whether a failure of the store was logged.
     failed: AtomicBool,
+    hits: AtomicU64,
+    misses: AtomicU64,
 }
 
 /// A segment of the store.
@@ -187,6 +198,8 @@ impl EvaluationCache {
             recent: RwLock::default(),
             published: Mutex::new(Instant::now()),
             failed: AtomicBool::new(false),
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
         };
         cache.refresh()?;
         Ok(cache)
@@ -249,6 +262,11 @@ impl EvaluationCache {
     /// Bytes of the open segments.
     pub fn bytes(&self) -> u64 {
         self.open.read().unwrap_or_else(PoisonError::into_inner).iter().map(|one| one.segment.source().len()).sum()
+    }
+
+    /// Lookups since it was opened.
+    pub fn lookups(&self) -> Lookups {
+        Lookups { hits: self.hits.load(Ordering::Relaxed), misses: self.misses.load(Ordering::Relaxed) }
     }
 
     /// The name of the set in its store.
@@ -434,9 +452,11 @@ impl EvaluationStore for EvaluationCache {
         let mut code = Vec::with_capacity(64);
         if !self.find(key, &mut code) {
             counter!("tengen_evalcache_misses_total").increment(1);
+            self.misses.fetch_add(1, Ordering::Relaxed);
             return None;
         }
         counter!("tengen_evalcache_hits_total").increment(1);
+        self.hits.fetch_add(1, Ordering::Relaxed);
         Some(Codec::new(&self.tables).decode(view, &code, policy))
     }
 

@@ -16,7 +16,7 @@ mod remote_model;
 mod searcher;
 
 pub use error::ModelError;
-pub use evaluations::{EvaluationCache, EvaluationCacheError, EvaluationCacheOptions, MergedSegments};
+pub use evaluations::{EvaluationCache, EvaluationCacheError, EvaluationCacheOptions, Lookups, MergedSegments};
 pub use model::Model;
 pub use name::ModelName;
 pub use place::Place;

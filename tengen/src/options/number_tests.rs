@@ -14,6 +14,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("batch-wait", &["0", "1", "2", "5", "400"]),
     ("beta", &["0.25"]),
     ("blocks", &["0", "1", "2", "5"]),
+    ("budget", &["1", "2", "5", "400"]),
     ("cache-mib", &["0", "1", "2", "5", "400"]),
     ("client-batch", &["1", "2", "5", "400"]),
     ("clients", &["1", "2", "5"]),
@@ -40,6 +41,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("model-mib", &["1", "2", "5", "400"]),
     ("models", &["1", "2", "5", "400"]),
     ("pairs", &["1", "2", "5", "400"]),
+    ("points", &["0", "1", "2", "5", "400", "0.25"]),
     ("positions", &["2", "5", "400"]),
     ("bench network positions", &["0", "1", "2", "5", "400"]),
     ("ladders positions", &["1", "2", "5", "400"]),
@@ -58,10 +60,10 @@ const NUMBERS: &[(&str, &[&str])] = &[
 ];
 
 /// Options that are no numbers.
-const WORDS: &str = "about against against-anchors anchor client-ca config device engines eval-sgf evalcache \
+const WORDS: &str = "about against against-anchors anchor book client-ca config device engines eval-sgf evalcache \
     evalcache-copies evalcache-steps evalcache-symmetry format from inference inference-ca \
-    inference-cert inference-encoding inference-key inference-token-file listen log-format log-level metrics-addr model name new-model \
-    on-shutdown out pair precision prior python q-init run set sgf store times tls-cert tls-key token-file with worker";
+    inference-cert inference-key inference-token-file json listen log-format log-level metrics-addr model name new-model \
+    on-shutdown out pair parquet perspective precision prior python q-init run set sgf store times tls-cert tls-key token-file with worker";
 
 /// The numbers that an option takes by the longest name that fits, or `None` for one that is no number.
 fn declared(name: &str) -> Option<&'static [&'static str]> {

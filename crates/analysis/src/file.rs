@@ -1,0 +1,244 @@
+//! The analysis of a game as a file of lines, to which positions are added one by one.
+//!
+//! The first line is a [`Header`], each other line the [`Report`] of a position, in the order in which they were finished. A
+//! process that is killed leaves half a line at the end, at most; it is dropped when the file is opened again.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use go::Color;
+use go::sgf::Record;
+use serde::{Deserialize, Serialize};
+
+use crate::report::{Report, letter};
+
+const FORMAT: &str = "tengen-analysis";
+const VERSION: u32 = 1;
+
+/// What was analysed, and how. A file is continued only by an analysis with the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Header {
+    format: String,
+    version: u32,
+    /// The model.
+    pub model: String,
+    /// The set of the evaluation cache, which rounds evaluations; `None` without a cache.
+    pub evaluations: Option<String>,
+    /// Visits below the root.
+    pub visits: u32,
+    /// Points of lead for a sure win.
+    pub points: f32,
+    /// White's compensation.
+    pub komi: f32,
+    /// The side of the board.
+    pub board_size: usize,
+    /// Stones before the first move, each with its player.
+    pub initial_stones: Vec<[String; 2]>,
+    /// Who plays first.
+    pub initial_player: String,
+    /// The moves, each with its player.
+    pub moves: Vec<[String; 2]>,
+}
+
+impl Header {
+    /// The header of the analysis of a game by a model.
+    pub fn new(record: &Record, model: &str, evaluations: Option<&str>, visits: u32, points: f32, komi: f32) -> Header {
+        let size = record.size;
+        let pair = |color: Color, mv: go::Move| [letter(color).to_owned(), mv.to_gtp(size)];
+        let stones = |color: Color| record.setup.of(color).iter().map(move |point| pair(color, go::Move::Play(point)));
+        Header {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            model: model.to_owned(),
+            evaluations: evaluations.map(str::to_owned),
+            visits,
+            points,
+            komi,
+            board_size: size.side(),
+            initial_stones: Color::BOTH.into_iter().flat_map(stones).collect(),
+            initial_player: letter(record.first).to_owned(),
+            moves: record.turns.iter().map(|turn| pair(turn.color, turn.mv)).collect(),
+        }
+    }
+}
+
+/// The file of an analysis. It is closed between two positions, since collections have more games than processes may have open
+/// files.
+#[derive(Debug)]
+pub struct AnalysisFile {
+    path: PathBuf,
+}
+
+/// A file of an analysis that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be read or written.
+    #[error("{path}: {source}", path = .path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is of another analysis.
+    #[error("{path}: not an analysis of this game by this model with these settings ({what} differs); write to another \
+             folder with --out, or delete the file", path = .path.display())]
+    Other {
+        /// The file.
+        path: PathBuf,
+        /// What differs.
+        what: &'static str,
+    },
+    /// A line in its middle is damaged.
+    #[error("{path}: line {line} is damaged: {reason}; delete the line, and the position is analysed again", path = .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl AnalysisFile {
+    /// Opens a file, or begins one, and returns the reports that it has, by their turns.
+    ///
+    /// # Errors
+    /// The file cannot be used, or is of another analysis.
+    pub fn open(path: &Path, header: &Header) -> Result<(AnalysisFile, Vec<Option<Report>>), FileError> {
+        let io = |source| FileError::Io { path: path.to_owned(), source };
+        let bytes = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            read => read.map_err(io)?,
+        };
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let mut reports = vec![None; header.moves.len() + 1];
+        let mut lines = bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate();
+        let opened = AnalysisFile { path: path.to_owned() };
+        match lines.next() {
+            None if could_begin(&bytes, header) => {
+                fs::write(path, "").map_err(io)?;
+                opened.write(header)?;
+                return Ok((opened, reports));
+            }
+            first => check(path, first.map_or(&bytes, |(_, line)| line), header)?,
+        }
+        for (number, line) in lines {
+            let damaged = |reason| FileError::Damaged { path: path.to_owned(), line: number + 1, reason };
+            let report: Report = serde_json::from_slice(line).map_err(|error| damaged(error.to_string()))?;
+            let place = reports.get_mut(report.turn_number);
+            *place.ok_or_else(|| damaged("the game has no such turn".to_owned()))? = Some(report);
+        }
+        if whole < bytes.len() {
+            OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(whole as u64)).map_err(io)?;
+        }
+        Ok((opened, reports))
+    }
+
+    /// Adds the report of a position.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn add(&self, report: &Report) -> Result<(), FileError> {
+        self.write(report)
+    }
+
+    fn write(&self, what: &impl Serialize) -> Result<(), FileError> {
+        let line = serde_json::to_string(what).expect("it is JSON") + "\n";
+        let written = OpenOptions::new().append(true).open(&self.path);
+        let written = written.and_then(|mut file| file.write_all(line.as_bytes()));
+        written.map_err(|source| FileError::Io { path: self.path.clone(), source })
+    }
+}
+
+/// Whether a file without a whole line is the beginning of one with this header.
+fn could_begin(bytes: &[u8], header: &Header) -> bool {
+    serde_json::to_string(header).is_ok_and(|header| header.as_bytes().starts_with(bytes))
+}
+
+fn check(path: &Path, line: &[u8], header: &Header) -> Result<(), FileError> {
+    let other = |what| Err(FileError::Other { path: path.to_owned(), what });
+    let Ok(found) = serde_json::from_slice::<Header>(line) else { return other("its first line") };
+    let game = |header: &Header| (header.board_size, header.initial_player.clone(), header.initial_stones.clone());
+    match () {
+        () if found == *header => Ok(()),
+        () if found.model != header.model => other("the model"),
+        () if found.visits != header.visits => other("the number of visits"),
+        () if found.evaluations != header.evaluations => other("the evaluation cache"),
+        () if game(&found) != game(header) || found.moves != header.moves => other("the game"),
+        () if found.komi != header.komi => other("komi"),
+        () => other("a setting"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::review::tests::reports;
+
+    fn header(sgf: &str, visits: u32) -> Header {
+        Header::new(&Record::parse(sgf.as_bytes()).expect("a game"), "v1-2", None, visits, 10.0, 7.5)
+    }
+
+    const GAME: &str = "(;SZ[2]AB[aa];W[bb];B[])";
+
+    #[test]
+    fn header_describes_game_and_settings() {
+        let found = serde_json::to_value(header(GAME, 30)).expect("JSON");
+        let expected = serde_json::json!({
+            "format": "tengen-analysis", "version": 1, "model": "v1-2", "evaluations": null, "visits": 30,
+            "points": 10.0, "komi": 7.5, "boardSize": 2, "initialStones": [["B", "A2"]], "initialPlayer": "W",
+            "moves": [["W", "B1"], ["B", "pass"]],
+        });
+        assert_eq!(found, expected);
+    }
+
+    /// Cut at every byte, the file is continued, and nothing that was whole is lost.
+    #[test]
+    fn file_that_is_cut_anywhere_resumes() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("game.jsonl");
+        let (header, reports) = (header(GAME, 30), reports(&[Some(0.5), Some(0.6), Some(0.7)]));
+        let (file, found) = AnalysisFile::open(&path, &header).expect("a file");
+        assert_eq!(found, [None, None, None]);
+        for turn in [2, 0, 1] {
+            file.add(reports[turn].as_ref().expect("a report")).expect("it can be written");
+        }
+        let whole = fs::read(&path).expect("the file");
+        let ends: Vec<usize> = (0..whole.len()).filter(|at| whole[*at] == b'\n').collect();
+        let near = |cut: usize| ends.iter().any(|end| end.abs_diff(cut) < 3);
+        for cut in (0..=whole.len()).filter(|cut| near(*cut) || cut % 41 == 0) {
+            fs::write(&path, &whole[..cut]).expect("the file");
+            let (file, found) = AnalysisFile::open(&path, &header).expect("a file");
+            let lines = ends.iter().filter(|end| **end < cut).count();
+            let expected = [lines > 2, lines > 3, lines > 1];
+            assert_eq!(found.iter().map(Option::is_some).collect::<Vec<_>>(), expected, "cut at {cut}");
+            for turn in [2, 0, 1].into_iter().filter(|turn| found[*turn].is_none()) {
+                file.add(reports[turn].as_ref().expect("a report")).expect("it can be written");
+            }
+            assert!(fs::read(&path).expect("the file") == whole, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn files_of_other_analyses_are_refused_and_left_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("game.jsonl");
+        drop(AnalysisFile::open(&path, &header(GAME, 30)).expect("a file"));
+        let before = fs::read(&path).expect("the file");
+        let refused = |header: &Header| AnalysisFile::open(&path, header).expect_err("another").to_string();
+        assert!(refused(&header(GAME, 31)).contains("the number of visits differs"));
+        assert!(refused(&header("(;SZ[2];B[aa])", 30)).contains("the game differs"));
+        assert!(refused(&Header { evaluations: Some("set".to_owned()), ..header(GAME, 30) }).contains("cache"));
+        assert_eq!(fs::read(&path).expect("the file"), before);
+        fs::write(&path, "a shopping list").expect("the file");
+        assert!(refused(&header(GAME, 30)).contains("its first line"));
+        assert_eq!(fs::read(&path).expect("the file"), b"a shopping list");
+        let damaged = [&before[..], b"{}\n"].concat();
+        fs::write(&path, damaged).expect("the file");
+        assert!(refused(&header(GAME, 30)).contains("line 2 is damaged"));
+    }
+}

@@ -1,0 +1,156 @@
+//! `tengen analysis-server`: KataGo's analysis protocol on standard input and output.
+
+use std::io::{self, BufRead, Read};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use analysis::katago::{Server, ServerOptions};
+use analysis::{Engine, EngineOptions, Perspective, ReportStyle};
+use anyhow::Context;
+use go::Size;
+use runtime::{Classify, Stop};
+
+use crate::analyze_command::{BATCH, POINTS};
+use crate::player::{Player, PlayerArgs};
+
+/// Bytes of a line. A query of 1,000 moves has 20,000.
+const LONGEST_LINE: usize = 1 << 24;
+
+/// Lines read ahead.
+const AHEAD: usize = 64;
+
+/// How soon a request to stop is noticed.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Moves of a variation where a query does not say, as in KataGo.
+const VARIATION: usize = 15;
+
+/// Arguments of `tengen analysis-server`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(flatten)]
+    model: PlayerArgs,
+    /// Visits per position where a query gives no maxVisits [default: the model's own]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
+    visits: Option<u32>,
+    /// Player whose winrate is reported where a query does not say: black, white or side-to-move
+    #[arg(long, default_value = "black", value_name = "PLAYER", value_parser = perspective)]
+    perspective: Perspective,
+    /// Lead reported for a sure win, in points; networks predict no score
+    #[arg(long, default_value_t = POINTS, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(0.0..=400.0_f32))]
+    points: f32,
+    /// Exit at the end of the input without finishing the queries
+    #[arg(long)]
+    quit_without_waiting: bool,
+}
+
+fn perspective(text: &str) -> Result<Perspective, String> {
+    match text {
+        "black" => Ok(Perspective::Black),
+        "white" => Ok(Perspective::White),
+        "side-to-move" => Ok(Perspective::SideToMove),
+        _ => Err("not black, white or side-to-move".to_owned()),
+    }
+}
+
+/// Serves queries on standard input until its end.
+///
+/// # Errors
+/// No such model, or one that cannot be opened; an input that cannot be read.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let Player { config, searcher, any_size } = args.model.open(store, "analysis-server", BATCH, stop)?;
+    let size = Size::new(config.game.size).misconfigured()?;
+    let leaves = searcher.budget().leaves;
+    let engine = EngineOptions {
+        settings: searcher.settings(),
+        leaves,
+        threads: args.model.threads(),
+        positions: (BATCH / leaves).max(1),
+        seed: config.seed,
+    };
+    let options = ServerOptions {
+        model: searcher.name().to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        size: (!any_size).then_some(size),
+        komi: config.game.komi,
+        visits: args.visits.unwrap_or(config.search.visits),
+        style: ReportStyle {
+            perspective: args.perspective,
+            points: args.points,
+            moves: usize::MAX,
+            variation: VARIATION,
+            policy: false,
+            path_visits: false,
+        },
+    };
+    let (searcher, cache) = (Arc::new(searcher), args.model.cache());
+    let engine = Engine::start(engine, move || searcher.evaluator(cache)).context("cannot start a thread")?;
+    tracing::info!(
+        model = options.model,
+        size = config.game.size,
+        "ready; scoreLead is the expected outcome in points"
+    );
+    let server = Server::new(engine, options, io::stdout());
+    serve(&server, &lines()?, stop)?;
+    if !args.quit_without_waiting && !stop.requested() && !server.is_abandoned() {
+        server.finish();
+    }
+    Ok(())
+}
+
+fn serve(server: &Server<io::Stdout>, lines: &Receiver<io::Result<Vec<u8>>>, stop: &Stop) -> anyhow::Result<()> {
+    while !stop.requested() && !server.is_abandoned() {
+        match lines.recv_timeout(PATIENCE) {
+            Ok(line) => server.line(&line.context("cannot read standard input")?),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    Ok(())
+}
+
+/// The lines of standard input, read by a thread of its own, since nothing can wake a thread that waits for input. A line that
+/// is too long is cut, so that it is no JSON.
+fn lines() -> io::Result<Receiver<io::Result<Vec<u8>>>> {
+    let (sender, lines) = mpsc::sync_channel(AHEAD);
+    thread::Builder::new().name("analysis-input".to_owned()).spawn(move || {
+        let mut input = io::stdin().lock();
+        loop {
+            let line = line(&mut input).transpose();
+            let Some(line) = line else { return };
+            let broken = line.is_err();
+            if sender.send(line).is_err() || broken {
+                return;
+            }
+        }
+    })?;
+    Ok(lines)
+}
+
+fn line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    input.by_ref().take(LONGEST_LINE as u64).read_until(b'\n', &mut line)?;
+    if line.len() == LONGEST_LINE && !line.ends_with(b"\n") {
+        input.skip_until(b'\n')?;
+    }
+    Ok(Some(line).filter(|line| !line.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_cut_at_the_limit_and_the_next_is_whole() {
+        let text = [&vec![b'a'; LONGEST_LINE + 5][..], b"\nsecond\n\nlast"].concat();
+        let mut input = io::Cursor::new(text);
+        let mut next = || line(&mut input).expect("memory can be read");
+        assert_eq!(next().map(|line| line.len()), Some(LONGEST_LINE));
+        assert_eq!(next().as_deref(), Some(&b"second\n"[..]));
+        assert_eq!(next().as_deref(), Some(&b"\n"[..]));
+        assert_eq!(next().as_deref(), Some(&b"last"[..]));
+        assert_eq!(next(), None);
+    }
+}

@@ -1,0 +1,189 @@
+//! `tengen analyze`: all positions of games, as SGF with the analysis and as JSON.
+//!
+//! The cast: [`Work`] is a game, its positions and the file to which they are added; [`run`] hands positions of a few games at a
+//! time to an [`Engine`] and adds what it finds. A process that is killed loses the positions that it searched at the time.
+
+mod work;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::{Duration, Instant};
+
+use analysis::{Engine, EngineOptions, Event, Perspective, Report, ReportStyle, Task};
+use anyhow::{Context, anyhow};
+use go::Size;
+use models::{Lookups, Searcher};
+use runtime::{Classify, Progress, Stop, format};
+
+use crate::player::{Player, PlayerArgs};
+use work::{Analyst, Work};
+
+/// Positions that an evaluator takes at a time.
+pub(crate) const BATCH: usize = 32;
+
+/// Points of lead for a sure win. On 9x9 a stone that decides a game is worth about that much.
+pub(crate) const POINTS: f32 = 10.0;
+
+/// Positions that wait for the engine, for each thread.
+const AHEAD: usize = 8 * BATCH;
+
+/// How soon a request to stop is noticed.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What reports contain.
+const STYLE: ReportStyle = ReportStyle {
+    perspective: Perspective::Black,
+    points: POINTS,
+    moves: 20,
+    variation: 15,
+    policy: true,
+    path_visits: false,
+};
+
+/// Arguments of `tengen analyze`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Games: .sgf or .sgf.gz, collections included
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    model: PlayerArgs,
+    /// Visits per position [default: the model's own]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
+    visits: Option<u32>,
+    /// Folder for the results [default: that of each file]
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Lead reported for a sure win, in points; networks predict no score
+    #[arg(long, default_value_t = POINTS, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(0.0..=400.0_f32))]
+    points: f32,
+}
+
+/// A position that is over: the number of its game, its turn, and what became of it.
+type Finished = (usize, usize, Event);
+
+/// Analyses all games.
+///
+/// # Errors
+/// No such model, or one that cannot be opened; games that cannot be analysed, after all others were.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let Player { config, searcher, any_size } = args.model.open(store, "analyze", BATCH, stop)?;
+    let visits = args.visits.unwrap_or(config.search.visits);
+    let analyst = Analyst {
+        model: searcher.name().to_owned(),
+        evaluations: searcher.kept().map(|kept| kept.name().to_owned()),
+        size: if any_size { None } else { Some(Size::new(config.game.size).misconfigured()?) },
+        komi: config.game.komi,
+        visits,
+        style: ReportStyle { points: args.points, ..STYLE },
+    };
+    let (mut games, mut failed) = work::open(&args.files, args.out.as_deref(), &analyst)?;
+    let leaves = searcher.budget().leaves;
+    let options = EngineOptions {
+        settings: searcher.settings(),
+        leaves,
+        threads: args.model.threads(),
+        positions: (BATCH / leaves).max(1),
+        seed: config.seed,
+    };
+    let (searcher, cache) = (Arc::new(searcher), args.model.cache());
+    let opened = Arc::clone(&searcher);
+    let engine = Engine::start(options, move || opened.evaluator(cache)).context("cannot start a thread")?;
+    let began = Instant::now();
+    let done = analyse(&mut games, &analyst, &engine, AHEAD * options.threads, stop);
+    drop(engine);
+    let done = done?;
+    failed += done.failed;
+    summarise(done.searched, began.elapsed(), &searcher)?;
+    if failed > 0 {
+        return Err(anyhow!("{failed} games are not analysed; the errors above say why")).misconfigured();
+    }
+    Ok(())
+}
+
+/// What was done.
+#[derive(Default)]
+struct Done {
+    /// Positions that were searched.
+    searched: u64,
+    /// Games whose files cannot be used.
+    failed: usize,
+}
+
+/// Analyses what is left of all games.
+fn analyse(games: &mut [Work], analyst: &Analyst, engine: &Engine, ahead: usize, stop: &Stop) -> anyhow::Result<Done> {
+    let (sender, finished) = mpsc::channel();
+    let progress = Progress::new("analyze", Some(games.iter().map(|game| game.positions() as u64).sum()));
+    let (mut next, mut waiting, mut known, mut done) = (0, 0, 0, Done::default());
+    loop {
+        while waiting < ahead && next < games.len() && !stop.requested() {
+            let left = begin(&mut games[next], analyst)?;
+            done.failed += usize::from(left.is_none());
+            let left = left.unwrap_or_default();
+            left.iter().for_each(|turn| submit(next, *turn, &games[next], analyst, engine, &sender));
+            waiting += left.len();
+            known += (games[next].positions() - left.len()) as u64;
+            next += 1;
+        }
+        if waiting == 0 {
+            return Ok(done);
+        }
+        let Some((game, turn, event)) = receive(&finished, engine, stop) else { continue };
+        waiting -= 1;
+        let analysis = match event {
+            Event::Done(analysis) if !stop.requested() => analysis,
+            Event::Failed(error) => {
+                let class = models::evaluate_class(&error);
+                return Err(anyhow!("{}, turn {turn}: {error}", games[game].name())).class(class);
+            }
+            // Stopped before its visits.
+            _ => continue,
+        };
+        games[game].add(Report::new(&analysis, false, &analyst.style))?;
+        games[game].finish_when_whole(analyst)?;
+        done.searched += 1;
+        progress.set(known + done.searched);
+    }
+}
+
+/// Begins a game. Returns the turns to analyse; `None` for a game whose file cannot be used, which is printed.
+fn begin(game: &mut Work, analyst: &Analyst) -> anyhow::Result<Option<Vec<usize>>> {
+    match game.begin(analyst) {
+        Ok(left) => {
+            game.finish_when_whole(analyst)?;
+            Ok(Some(left))
+        }
+        Err(error) => {
+            tracing::error!("{}: {error}", game.name());
+            Ok(None)
+        }
+    }
+}
+
+/// Hands a position of a game to the engine.
+fn submit(number: usize, turn: usize, game: &Work, analyst: &Analyst, engine: &Engine, sender: &Sender<Finished>) {
+    let sender = sender.clone();
+    let listener = move |event| {
+        // Nobody listens after a failure.
+        let _ = sender.send((number, turn, event));
+    };
+    engine.submit(Task::new(game.game(), turn, game.komi(), analyst.visits), Box::new(listener));
+}
+
+/// The next position that is over; all of them soon after a request to stop.
+fn receive(finished: &Receiver<Finished>, engine: &Engine, stop: &Stop) -> Option<Finished> {
+    if stop.requested() {
+        engine.stop_all();
+    }
+    finished.recv_timeout(PATIENCE).ok()
+}
+
+fn summarise(searched: u64, took: Duration, searcher: &Searcher) -> anyhow::Result<()> {
+    let rate = searched as f64 / took.as_secs_f64();
+    runtime::print(format!("{searched} positions searched in {}, {rate:.1}/s", format::duration(took)))?;
+    let Some(kept) = searcher.kept() else { return Ok(()) };
+    let Lookups { hits, misses } = kept.lookups();
+    let share = 100.0 * hits as f64 / (hits + misses).max(1) as f64;
+    runtime::print(format!("evaluation cache: {hits} of {} lookups found, {share:.1} %", hits + misses))
+}

@@ -1,0 +1,251 @@
+//! Games to analyse, and the files of their analyses.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use analysis::{AnalysisFile, Annotation, FileError, Header, Loss, Report, ReportStyle, annotated, losses};
+use anyhow::{Context, anyhow};
+use go::sgf::{self, Record, Tree};
+use go::{Game, Size};
+use runtime::Classify;
+
+/// No collection is larger, unpacked.
+const MOST_SGF: u64 = 1 << 32;
+
+/// Losses of a game that are printed.
+const LISTED: usize = 5;
+
+/// A loss below this is none.
+const LEAST_LOSS: f64 = 0.01;
+
+/// Who analyses, and how.
+pub(super) struct Analyst {
+    pub(super) model: String,
+    /// The set of the evaluation cache.
+    pub(super) evaluations: Option<String>,
+    /// The only board, if there is only one.
+    pub(super) size: Option<Size>,
+    /// White's compensation in games that do not say.
+    pub(super) komi: f32,
+    pub(super) visits: u32,
+    pub(super) style: ReportStyle,
+}
+
+/// A game, and what is known of its positions.
+pub(super) struct Work {
+    /// The file, and the number of the game in it where there are several.
+    name: String,
+    record: Record,
+    game: Arc<Game>,
+    komi: f32,
+    /// The results, without the end of their names.
+    place: PathBuf,
+    /// While it is analysed.
+    open: Option<Open>,
+}
+
+/// The analysis of a game.
+struct Open {
+    file: AnalysisFile,
+    reports: Vec<Option<Report>>,
+    /// Positions that an earlier process analysed.
+    known: usize,
+}
+
+impl Work {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn game(&self) -> Arc<Game> {
+        Arc::clone(&self.game)
+    }
+
+    pub(super) fn komi(&self) -> f32 {
+        self.komi
+    }
+
+    /// Its positions.
+    pub(super) fn positions(&self) -> usize {
+        self.game.turn() + 1
+    }
+
+    /// Opens the file of the analysis. Returns the turns that it lacks.
+    ///
+    /// # Errors
+    /// The file cannot be used, or is of another analysis.
+    pub(super) fn begin(&mut self, analyst: &Analyst) -> Result<Vec<usize>, FileError> {
+        let Analyst { model, evaluations, visits, style, .. } = analyst;
+        let header = Header::new(&self.record, model, evaluations.as_deref(), *visits, style.points, self.komi);
+        let (file, reports) = AnalysisFile::open(&self.place.with_added_extension("analysis.jsonl"), &header)?;
+        let left: Vec<usize> = (0..reports.len()).filter(|turn| reports[*turn].is_none()).collect();
+        self.open = Some(Open { file, known: reports.len() - left.len(), reports });
+        Ok(left)
+    }
+
+    /// Adds the report of a position of a game that has begun.
+    pub(super) fn add(&mut self, report: Report) -> anyhow::Result<()> {
+        let open = self.open.as_mut().context("a game has begun before its positions are analysed")?;
+        open.file.add(&report)?;
+        let turn = report.turn_number;
+        open.reports[turn] = Some(report);
+        Ok(())
+    }
+
+    /// Once all positions are analysed, writes the SGF and prints what the game lost.
+    pub(super) fn finish_when_whole(&mut self, analyst: &Analyst) -> anyhow::Result<()> {
+        let is_whole = |open: &mut Open| open.reports.iter().all(Option::is_some);
+        let Some(Open { reports, known, .. }) = self.open.take_if(is_whole) else { return Ok(()) };
+        let text = annotated(&self.record, &Annotation { model: &analyst.model, reports: &reports });
+        let sgf = self.place.with_added_extension("analysis.sgf");
+        runtime::write_whole(&sgf, text.as_bytes()).with_context(|| sgf.display().to_string())?;
+        let known = if known > 0 { format!(", {known} of them known") } else { String::new() };
+        runtime::print(format!("{}: {} positions{known}; {}", self.name, reports.len(), sgf.display()))?;
+        let listed = losses(&self.record, &reports);
+        for loss in listed.iter().filter(|loss| loss.loss >= LEAST_LOSS).take(LISTED) {
+            runtime::print(self.described(loss))?;
+        }
+        Ok(())
+    }
+
+    fn described(&self, loss: &Loss) -> String {
+        let turn = &self.record.turns[loss.turn];
+        let [before, after] = loss.winrates.map(|winrate| 100.0 * winrate);
+        let better = loss.best.as_ref().map(|best| format!("; better: {best}")).unwrap_or_default();
+        let (number, color, vertex) = (loss.turn + 1, turn.color, turn.mv.to_gtp(self.record.size));
+        let change = -100.0 * loss.loss;
+        format!("  move {number}, {color} {vertex}: {change:+.1} % (Black {before:.1} % to {after:.1} %){better}")
+    }
+}
+
+/// Opens the games of files, and prints why others cannot be analysed. Returns how many these are, too.
+pub(super) fn open(files: &[PathBuf], out: Option<&Path>, analyst: &Analyst) -> anyhow::Result<(Vec<Work>, usize)> {
+    if let Some(out) = out {
+        fs::create_dir_all(out).with_context(|| out.display().to_string()).misconfigured()?;
+    }
+    distinct(files, out)?;
+    let (mut games, mut failed) = (Vec::new(), 0);
+    for path in files {
+        for game in of_file(path, out, analyst) {
+            match game {
+                Ok(game) => games.push(game),
+                Err(error) => {
+                    failed += 1;
+                    tracing::error!("{error:#}");
+                }
+            }
+        }
+    }
+    Ok((games, failed))
+}
+
+/// The path of the results of a file, without the end of their names.
+fn results(file: &Path, out: Option<&Path>) -> PathBuf {
+    let folder = out.or(file.parent()).unwrap_or(Path::new(""));
+    let name = file.file_name().and_then(OsStr::to_str).unwrap_or("game");
+    let stem = name.strip_suffix(".gz").unwrap_or(name);
+    folder.join(stem.strip_suffix(".sgf").unwrap_or(stem))
+}
+
+/// Two files whose results have the same names would overwrite each other.
+fn distinct(files: &[PathBuf], out: Option<&Path>) -> anyhow::Result<()> {
+    let mut seen = BTreeMap::new();
+    for file in files {
+        let place = results(file, out);
+        if let Some(other) = seen.insert(place, file) {
+            let (one, other) = (file.display(), other.display());
+            let why =
+                format!("{other} and {one} have the same name; analyse them one after the other with different --out");
+            return Err(anyhow!(why)).misconfigured();
+        }
+    }
+    Ok(())
+}
+
+fn of_file(path: &Path, out: Option<&Path>, analyst: &Analyst) -> Vec<anyhow::Result<Work>> {
+    let file = path.display();
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) => return vec![Err(anyhow!("{file}: {error}; name an SGF file"))],
+    };
+    let trees = match record::unpacked(&bytes, MOST_SGF) {
+        Ok(text) => trees(&text),
+        Err(reason) => return vec![Err(anyhow!("{file}: {reason}; unpack it, or fetch it again"))],
+    };
+    let several = trees.len() > 1;
+    let name = |number: usize| if several { format!("{file}, game {number}") } else { file.to_string() };
+    let place = |number: usize| {
+        let mut place = results(path, out).into_os_string();
+        if several {
+            place.push(format!("-{number}"));
+        }
+        PathBuf::from(place)
+    };
+    let one = |(index, tree): (usize, Result<Tree, String>)| {
+        let number = index + 1;
+        tree.map_err(|reason| anyhow!("{}: {reason}; correct the file", name(number)))
+            .and_then(|tree| of_tree(&tree, name(number), &place(number), analyst))
+    };
+    trees.into_iter().enumerate().map(one).collect()
+}
+
+/// The games of a collection. Where all can be read, an error says its line.
+fn trees(text: &[u8]) -> Vec<Result<Tree, String>> {
+    match sgf::parse(text) {
+        Ok(trees) => trees.into_iter().map(Ok).collect(),
+        Err(error) => match sgf::collection(text) {
+            games if games.len() > 1 => games,
+            _ => vec![Err(error.to_string())],
+        },
+    }
+}
+
+fn of_tree(tree: &Tree, name: String, place: &Path, analyst: &Analyst) -> anyhow::Result<Work> {
+    let record = Record::from_tree(tree).map_err(|error| anyhow!("{name}: {error}; correct the file"))?;
+    if let Some(size) = analyst.size.filter(|size| *size != record.size) {
+        let (found, model) = (record.size, &analyst.model);
+        return Err(anyhow!(
+            "{name}: the board is {found}x{found}, and {model} is for {size}x{size}; use a model for {found}x{found}"
+        ));
+    }
+    let game =
+        record.replay().map_err(|error| anyhow!("{name}: {error}; correct the move, or end the game before it"))?;
+    let branches = tree.nodes().len() - tree.main_line().count();
+    if branches > 0 {
+        tracing::warn!(game = name, nodes = branches, "variations are neither analysed nor kept");
+    }
+    let komi = record.komi.filter(|komi| komi.is_finite() && komi.abs() <= record.size.area() as f32);
+    if let (Some(written), None) = (record.komi, komi) {
+        tracing::warn!(game = name, written, used = analyst.komi, "komi is larger than the board");
+    }
+    let komi = komi.unwrap_or(analyst.komi);
+    Ok(Work { name, record, game: Arc::new(game), komi, place: place.to_owned(), open: None })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_beside_the_game_or_in_the_folder() {
+        let of = |file: &str, out: Option<&str>| results(Path::new(file), out.map(Path::new));
+        assert_eq!(of("games/a.sgf", None), Path::new("games/a"));
+        assert_eq!(of("a.b.sgf.gz", None), Path::new("a.b"));
+        assert_eq!(of("games/a", Some("out")), Path::new("out/a"));
+        let files = [PathBuf::from("x/a.sgf"), PathBuf::from("y/a.sgf.gz")];
+        assert!(distinct(&files, None).is_ok());
+        let error = distinct(&files, Some(Path::new("out"))).expect_err("the same name").to_string();
+        assert!(error.contains("x/a.sgf and y/a.sgf.gz have the same name"), "{error}");
+    }
+
+    #[test]
+    fn errors_in_collections_leave_the_other_games() {
+        let found = trees(b"(;SZ[9];B[aa])\n(;SZ[9];B[aa\n(;SZ[9];W[bb])");
+        assert_eq!(found.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, false, true]);
+        let alone = trees(b"(;SZ[9]\n;B[aa");
+        assert!(alone[0].as_ref().is_err_and(|reason| reason.starts_with("line 2 ")), "{alone:?}");
+    }
+}

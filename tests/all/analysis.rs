@@ -1,0 +1,196 @@
+//! `tengen analyze` and `tengen analysis-server` as people and programs meet them.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use testing::{Tool, require};
+use tests::{fail, program, repository, succeed};
+
+const GAME: &str = "(;GM[1]SZ[9]KM[7]PB[a]PW[b];B[ee]C[centre];W[eg];B[cf];W[gf];B[gd];W[cd];B[aa];W[];B[dc])";
+/// The same game up to Black's sixth move, and another continuation.
+const VARIATION: &str = "(;GM[1]SZ[9]KM[7];B[ee];W[eg];B[cf];W[gf];B[gd];W[cd];B[dh];W[dg])";
+const POSITIONS: usize = 10;
+
+fn analyze(folder: &Path, words: &[&str]) -> Command {
+    let mut tengen = program("tengen");
+    tengen
+        .current_dir(folder)
+        .args(["analyze", "--model", "9x9-demo", "--device", "cpu", "--visits", "30"])
+        .args(words);
+    tengen
+}
+
+/// Hits and all lookups of the evaluation cache.
+fn lookups(said: &str) -> [u64; 2] {
+    let line = said.lines().find(|line| line.starts_with("evaluation cache:")).unwrap();
+    let numbers: Vec<u64> = line.split([' ', ',']).filter_map(|word| word.parse().ok()).collect();
+    [numbers[0], numbers[1]]
+}
+
+/// The lines of an analysis: the header and a report for each turn, by turn.
+fn lines(path: &Path) -> (Value, Vec<Value>) {
+    let text = fs::read_to_string(path).unwrap();
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let header = lines.next().unwrap();
+    let mut reports: Vec<Value> = lines.collect();
+    reports.sort_by_key(|report| report["turnNumber"].as_u64());
+    (header, reports)
+}
+
+#[test]
+fn game_is_analysed_once_and_its_variation_mostly_known() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("game.sgf"), GAME).unwrap();
+    fs::write(folder.path().join("variation.sgf"), VARIATION).unwrap();
+    let cached = |words: &[&str]| succeed(&mut analyze(folder.path(), &[&["--evalcache", "cache"], words].concat()));
+    let first = cached(&["game.sgf"]);
+    assert!(first.contains("game.sgf: 10 positions; game.analysis.sgf"), "{first}");
+    assert!(first.contains("10 positions searched in "), "{first}");
+    let [hits, all] = lookups(&first);
+    // Every visit but those of the end of the game, and the root's own.
+    assert!(all > 200 && hits < all / 2, "{hits} of {all}");
+    let (header, reports) = lines(&folder.path().join("game.analysis.jsonl"));
+    assert_eq!((&header["model"], &header["visits"], &header["komi"]), (&json!("9x9-demo-1"), &json!(30), &json!(7.0)));
+    assert_eq!(header["moves"].as_array().unwrap().len() + 1, reports.len());
+    let turns: Vec<_> = reports.iter().map(|report| report["turnNumber"].as_u64().unwrap()).collect();
+    assert_eq!(turns, (0..POSITIONS as u64).collect::<Vec<_>>());
+    assert!(reports.iter().all(|report| report["rootInfo"]["visits"] == 31), "{reports:?}");
+
+    // Nothing is searched again, and nothing is evaluated for other results.
+    let again = cached(&["game.sgf"]);
+    assert!(again.contains("10 positions, 10 of them known") && again.contains("0 positions searched"), "{again}");
+    assert_eq!(lookups(&again), [0, 0]);
+    let elsewhere = cached(&["game.sgf", "--out", "other/place"]);
+    let [hits, all] = lookups(&elsewhere);
+    assert!(hits == all && all > 200, "{hits} of {all}");
+    assert_eq!(lines(&folder.path().join("other/place/game.analysis.jsonl")).1, reports);
+    let sgf = |path: &str| fs::read_to_string(folder.path().join(path)).unwrap();
+    assert_eq!(sgf("other/place/game.analysis.sgf"), sgf("game.analysis.sgf"));
+
+    // Six moves are the same.
+    let variation = cached(&["variation.sgf"]);
+    let [hits, all] = lookups(&variation);
+    assert!(hits * 10 > all * 7 && hits < all, "{hits} of {all}");
+}
+
+#[test]
+fn analysis_without_cache_is_the_same_for_any_number_of_threads() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("game.sgf"), GAME).unwrap();
+    let analysed = |threads: &str| {
+        succeed(&mut analyze(folder.path(), &["game.sgf", "--out", threads, "--threads", threads]));
+        lines(&folder.path().join(threads).join("game.analysis.jsonl"))
+    };
+    assert_eq!(analysed("1"), analysed("3"));
+}
+
+#[test]
+fn killed_analysis_resumes() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("game.sgf"), GAME).unwrap();
+    succeed(&mut analyze(folder.path(), &["game.sgf"]));
+    let file = folder.path().join("game.analysis.jsonl");
+    let (_, reports) = lines(&file);
+    // As a process leaves it that was killed in the middle of its fifth line, with the first, fourth, and two other positions.
+    let text = fs::read_to_string(&file).unwrap();
+    let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
+    fs::write(&file, &text[..ends[5] - 10]).unwrap();
+    fs::remove_file(folder.path().join("game.analysis.sgf")).unwrap();
+    let said = succeed(&mut analyze(folder.path(), &["game.sgf"]));
+    assert!(said.contains("10 positions, 4 of them known") && said.contains("6 positions searched"), "{said}");
+    assert_eq!(lines(&file).1, reports);
+    assert!(folder.path().join("game.analysis.sgf").exists());
+
+    let (code, said) = fail(analyze(folder.path(), &["game.sgf"]).args(["--visits", "31"]));
+    assert_eq!(code, 2, "{said}");
+}
+
+#[test]
+fn games_that_cannot_be_analysed_are_named_and_the_others_are_analysed() {
+    let folder = TempDir::new().unwrap();
+    for (name, text) in [
+        ("torn.sgf", "(;GM[1]SZ[9]\n;B[ee"),
+        ("large.sgf", "(;GM[1]SZ[19];B[dd])"),
+        ("illegal.sgf", "(;GM[1]SZ[9];B[ee];W[ee])"),
+        ("chess.sgf", "(;GM[3])"),
+        ("two.sgf", "(;GM[1]SZ[9];B[ee])\n(;GM[1]SZ[13];B[ee])\n(;GM[1]SZ[9];B[cc](;W[dd])(;W[ee]))"),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let files = ["torn.sgf", "large.sgf", "missing.sgf", "illegal.sgf", "chess.sgf", "two.sgf"];
+    let (code, said) = fail(&mut analyze(folder.path(), &files));
+    assert_eq!(code, 2, "{said}");
+    for part in [
+        "torn.sgf: line 2 column 3",
+        "large.sgf: the board is 19x19, and 9x9-demo-1 is for 9x9; use a model for 19x19",
+        "missing.sgf: No such file",
+        "illegal.sgf: move 2 (white E5): the point is occupied; correct the move, or end the game before it",
+        "GM[3] is not Go",
+        "two.sgf, game 2: the board is 13x13",
+        "variations are neither analysed nor kept",
+        "6 games are not analysed",
+    ] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    for (game, positions) in [("two-1", 2), ("two-3", 3)] {
+        let (_, reports) = lines(&folder.path().join(format!("{game}.analysis.jsonl")));
+        assert_eq!(reports.len(), positions);
+        assert!(folder.path().join(format!("{game}.analysis.sgf")).exists());
+    }
+}
+
+/// What a server says to these queries, by id.
+fn ask(queries: &[Value]) -> Vec<Value> {
+    let mut tengen = program("tengen");
+    tengen.args(["analysis-server", "--model", "9x9-demo", "--device", "cpu", "--visits", "20"]);
+    let mut tengen = tengen.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let text: String = queries.iter().map(|query| format!("{query}\n")).collect();
+    tengen.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    let output = tengen.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let said = String::from_utf8(output.stdout).unwrap();
+    said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn server_finishes_its_queries_at_the_end_of_the_input() {
+    let query = |id: &str, size: usize| {
+        let moves = json!([["B", "E5"], ["W", "E3"]]);
+        json!({
+            "id": id, "rules": "tromp-taylor", "komi": 7, "boardXSize": size, "boardYSize": size, "moves": moves,
+            "analyzeTurns": [0, 1, 2], "includePolicy": true,
+        })
+    };
+    let said = ask(&[query("a", 9), query("b", 19), json!({ "id": "v", "action": "query_version" })]);
+    let of = |id: &str| said.iter().filter(|response| response["id"] == id).collect::<Vec<_>>();
+    assert_eq!(of("a").len(), 4, "a warning and three reports: {said:?}");
+    assert_eq!(of("a")[0]["field"], "rules");
+    assert!(of("a")[1..].iter().all(|report| report["rootInfo"]["visits"] == 20), "{said:?}");
+    assert_eq!(of("b").len(), 1);
+    assert!(of("b")[0]["error"].as_str().unwrap().contains("the model is for 9x9 boards"), "{said:?}");
+    assert_eq!(of("v")[0]["version"], env!("CARGO_PKG_VERSION"));
+}
+
+/// KaTrain's engine, game and nodes from PyPI analyse a game with the server, and read what `tengen analyze` wrote.
+#[test]
+fn katrains_own_code_analyses_with_the_server_and_reads_analysed_games() {
+    let Some(site) = require(Tool::Python) else { return };
+    if !site.join("katrain").exists() {
+        return testing::unsupported("KaTrain, which needs a Python before 3.14, is");
+    }
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("game.sgf");
+    fs::write(&path, GAME).unwrap();
+    succeed(&mut analyze(folder.path(), &["game.sgf"]));
+    let mut python = Command::new("python3");
+    python.env("PYTHONPATH", &site).arg(repository().join("tests/python/check_katrain.py"));
+    python.arg(&path).arg(folder.path().join("game.analysis.sgf"));
+    let server = program("tengen").get_program().to_owned();
+    python.arg(server).args(["analysis-server", "--model", "9x9-demo", "--device", "cpu", "--threads", "2"]);
+    let said = succeed(&mut python);
+    assert!(said.contains("KaTrain analysed 10 positions and read 10"), "{said}");
+}
