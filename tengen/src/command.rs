@@ -20,7 +20,7 @@ use store::StoreError;
 use trainer::TrainerError;
 
 use crate::{
-    analysis_server_command, analyze_command, audit, config_command, evalcache_command, gtp_command,
+    analysis_server_command, analyze_command, audit, book_command, config_command, evalcache_command, gtp_command,
 };
 #[cfg(feature = "torch")]
 use crate::{bench, doctor, import, options, run_command};
@@ -58,6 +58,10 @@ enum Command {
     Analyze(analyze_command::Args),
     /// Analyse positions for other programs over KataGo's analysis protocol, for KaTrain and others
     AnalysisServer(analysis_server_command::Args),
+    /// Search an opening book from the empty board, the likeliest good lines first
+    ///
+    /// Ctrl-C or SIGTERM stops it; re-running the command resumes the book.
+    Book(book_command::Args),
     /// List, compact, check and export evaluation caches
     Evalcache(evalcache_command::Args),
     /// Benchmark search, network, self-play, training and data on this machine
@@ -119,6 +123,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),
         Command::Analyze(analyze) => analyze_command::run(&args.store.store, analyze, stop),
         Command::AnalysisServer(server) => analysis_server_command::run(&args.store.store, server, stop),
+        Command::Book(book) => book_command::run(&args.store.store, book, stop),
         Command::Evalcache(evalcache) => evalcache_command::run(&args.store.store, evalcache, stop),
         #[cfg(feature = "torch")]
         Command::Bench(bench) => bench::run(&args.store.store, bench, stop),

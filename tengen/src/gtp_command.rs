@@ -1,5 +1,8 @@
 //! `tengen gtp`: a model that plays over GTP.
 
+use std::path::PathBuf;
+
+use analysis::book::Openings;
 use go::Size;
 use gtp::server::{self, EngineOptions, EnginePlayer, Session, Setup, WIDTH};
 use play::{game_seed, generator};
@@ -15,6 +18,9 @@ pub struct Args {
     /// Visits per move, an upper limit with a clock [default: the model's own; with a clock as time permits]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: Option<u32>,
+    /// Opening book of `tengen book`, whose moves are played without search [default: none]
+    #[arg(long, value_name = "FILE")]
+    book: Option<PathBuf>,
     /// Resign below this expected outcome, from -1 to 0 [default: never]
     #[arg(long, value_name = "VALUE", allow_negative_numbers = true, value_parser = runtime::within(-1.0..=0.0_f32))]
     resign: Option<f32>,
@@ -58,5 +64,10 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     };
     let rng = generator(game_seed(config.seed, opened.name(), "gtp", 0));
     let mut player = EnginePlayer::new(opened.evaluator(args.model.cache()), manner, rng);
+    if let Some(path) = &args.book {
+        let openings = Openings::read(path).misconfigured()?;
+        tracing::info!(positions = openings.len(), "opening book");
+        player = player.with_book(Box::new(move |game, komi| openings.best(game, komi)));
+    }
     Ok(server::run(&mut Session::new(setup, &mut player), stop)?)
 }

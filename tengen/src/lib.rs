@@ -5,6 +5,7 @@ pub mod analyze_command;
 pub mod audit;
 #[cfg(feature = "torch")]
 pub mod bench;
+pub mod book_command;
 pub mod command;
 pub mod config_command;
 #[cfg(feature = "torch")]

@@ -194,3 +194,49 @@ fn katrains_own_code_analyses_with_the_server_and_reads_analysed_games() {
     let said = succeed(&mut python);
     assert!(said.contains("KaTrain analysed 10 positions and read 10"), "{said}");
 }
+
+fn book(folder: &Path, words: &[&str]) -> Command {
+    let mut tengen = program("tengen");
+    tengen.current_dir(folder).args(["book", "book.jsonl", "--model", "9x9-demo", "--device", "cpu", "--visits", "20"]);
+    tengen.args(words);
+    tengen
+}
+
+/// What `tengen gtp` with a book says to a script.
+fn play(folder: &Path, script: &str) -> String {
+    let mut tengen = program("tengen");
+    tengen.current_dir(folder).args(["gtp", "--model", "9x9-demo", "--device", "cpu", "--visits", "1"]);
+    let tengen = tengen.args(["--book", "book.jsonl"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut tengen = tengen.stderr(Stdio::null()).spawn().unwrap();
+    tengen.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+    let output = tengen.wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn book_grows_resumes_and_is_played() {
+    let folder = TempDir::new().unwrap();
+    let exports = ["--sgf", "book.sgf", "--parquet", "book.parquet", "--json", "book.json"];
+    let said = succeed(&mut book(folder.path(), &["--budget", "40"]));
+    assert!(said.starts_with("40 positions"), "{said}");
+    let file = folder.path().join("book.jsonl");
+    // As a process leaves it that was killed in the middle of a line.
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, &text[..text.len() - 30]).unwrap();
+    let said = succeed(&mut book(folder.path(), &[&["--budget", "60"], &exports[..]].concat()));
+    assert!(said.starts_with("60 positions"), "{said}");
+    let grown = fs::read_to_string(&file).unwrap();
+    assert!(grown.starts_with(&text[..text[..text.len() - 30].rfind('\n').unwrap() + 1]), "what was whole is kept");
+    let json: Value = serde_json::from_slice(&fs::read(folder.path().join("book.json")).unwrap()).unwrap();
+    let positions = json["positions"].as_array().unwrap();
+    assert_eq!(positions.len(), 60);
+    assert_eq!(fs::read_to_string(folder.path().join("book.sgf")).unwrap().matches("SBKV").count(), 60);
+    assert!(fs::read(folder.path().join("book.parquet")).unwrap().starts_with(b"PAR1"));
+    // The first move of the book, and the best answer where the book has one.
+    let best = positions[0]["best"].as_str().expect("a first move");
+    let said = play(folder.path(), "boardsize 9\nkomi 7\ngenmove b\nquit\n");
+    assert!(said.contains(&format!("= {best}\n")), "{best}: {said}");
+    let (code, said) = fail(&mut book(folder.path(), &["--komi", "5.5"]));
+    assert_eq!(code, 2, "{said}");
+}

@@ -7,6 +7,7 @@
 
 mod analysis;
 mod annotated;
+pub mod book;
 mod engine;
 mod file;
 pub mod katago;

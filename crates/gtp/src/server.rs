@@ -25,7 +25,7 @@ mod session;
 mod sgf;
 mod status;
 
-pub use engine_player::{EngineOptions, EnginePlayer, WIDTH};
+pub use engine_player::{EngineOptions, EnginePlayer, OpeningBook, WIDTH};
 pub use line::Line;
 pub use player::{Decision, Player, PlayerError, Task, Watch};
 pub use reader::Inbox;

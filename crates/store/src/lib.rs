@@ -49,6 +49,7 @@
 mod archive;
 mod archives;
 mod backoff;
+mod book_table;
 mod checkpoints;
 mod checksum;
 mod claims;
@@ -94,6 +95,7 @@ mod traffic;
 
 pub use archives::Archives;
 pub use backoff::Backoff;
+pub use book_table::{BookColumns, book_table};
 pub use checkpoints::{Checkpoint, Checkpoints};
 pub use claims::{Claim, Claims};
 pub use compact::Compaction;

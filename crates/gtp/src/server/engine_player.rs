@@ -38,7 +38,11 @@ pub struct EnginePlayer {
     manner: EngineOptions,
     rng: Seed,
     open: Option<Open>,
+    book: Option<Box<OpeningBook>>,
 }
+
+/// The move of an opening book in a position with this komi, if it has one.
+pub type OpeningBook = dyn Fn(&Game, f32) -> Option<Move>;
 
 /// A position that was thought about.
 struct Open {
@@ -53,7 +57,12 @@ impl EnginePlayer {
     /// A model that plays in this manner; `rng` draws the symmetries of its evaluations. The model takes as many
     /// positions at a time as `manner` has leaves, and at least [`WIDTH`].
     pub fn new(model: Box<dyn Evaluator>, manner: EngineOptions, rng: Seed) -> EnginePlayer {
-        EnginePlayer { model, manner, rng, open: None }
+        EnginePlayer { model, manner, rng, open: None, book: None }
+    }
+
+    /// The same, but that it plays the moves of a book where it has any.
+    pub fn with_book(self, book: Box<OpeningBook>) -> EnginePlayer {
+        EnginePlayer { book: Some(book), ..self }
     }
 
     /// Searches until there are so many visits (`None`: without end), or `watch` says that it is enough and there are
@@ -104,6 +113,10 @@ impl Player for EnginePlayer {
     fn genmove(&mut self, task: &Task<'_>, watch: &mut Watch<'_>) -> Result<Decision, PlayerError> {
         if is_settled(task.game, self.manner.settings.scoring) {
             return Ok(Decision::Move(Move::Pass));
+        }
+        let known = self.book.as_ref().and_then(|book| book(task.game, task.komi));
+        if let Some(mv) = known.filter(|mv| task.game.is_legal(*mv)) {
+            return Ok(Decision::Move(mv));
         }
         let visits = (!task.timed || self.manner.no_more).then_some(self.manner.visits);
         let resign = self.manner.resign;

@@ -1,0 +1,173 @@
+//! An opening book: positions with what a search found in each, linked by the moves between them.
+//!
+//! A position is stored once for all its images and for all ways to it ([`BookKey`]). The file has a line for each position; a
+//! later line of the same position replaces an earlier one. [`Graph`] follows the moves from the empty board.
+
+mod export;
+mod file;
+mod graph;
+mod key;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use go::{Color, Game, Move, Scoring, Size, Symmetry};
+use mcts::Value;
+use serde::{Deserialize, Serialize};
+
+use crate::report::letter;
+use crate::{Analysis, FileError};
+
+pub use export::{BookRow, book_json, book_rows, book_sgf};
+pub use file::BookFile;
+pub use graph::{Bounds, Edge, Graph, Spot};
+pub use key::BookKey;
+
+/// Moves of a position that a book keeps.
+const MOVES: usize = 12;
+
+/// What a book is of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BookHeader {
+    format: String,
+    version: u32,
+    /// The model that searched.
+    pub model: String,
+    /// The side of the board.
+    pub board_size: usize,
+    /// White's compensation.
+    pub komi: f32,
+}
+
+impl BookHeader {
+    /// The header of a book of a model.
+    pub fn new(model: &str, size: Size, komi: f32) -> BookHeader {
+        let format = "tengen-book".to_owned();
+        BookHeader { format, version: 1, model: model.to_owned(), board_size: size.side(), komi }
+    }
+}
+
+/// A position of a book, turned as its key is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// The position.
+    pub key: BookKey,
+    /// The player to move: `B` or `W`.
+    pub to_move: String,
+    /// Visits of its search; 0 for the end of a game.
+    pub visits: u32,
+    /// Mean value of the search, for Black.
+    pub value: f32,
+    /// The most visited moves, the best first.
+    pub moves: Vec<BookMove>,
+}
+
+/// A move of a position of a book.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BookMove {
+    /// The move.
+    pub r#move: String,
+    /// The network's probability of it.
+    pub prior: f32,
+    /// Visits of the search of the position before it.
+    pub visits: u32,
+    /// Mean value of these, for Black.
+    pub value: f32,
+}
+
+impl Entry {
+    /// The entry of a position that was searched.
+    pub fn new(game: &Game, analysis: &Analysis) -> Entry {
+        let (symmetry, key) = BookKey::new(game);
+        let size = game.size();
+        let turned = |mv: Move| symmetry.apply_move(size, mv).to_gtp(size);
+        let moves = analysis.moves.iter().take(MOVES);
+        Entry {
+            key,
+            to_move: letter(game.to_move()).to_owned(),
+            visits: analysis.visits,
+            value: analysis.value.black(),
+            moves: moves
+                .map(|one| BookMove {
+                    r#move: turned(one.mv),
+                    prior: one.prior,
+                    visits: one.visits,
+                    value: one.value.black(),
+                })
+                .collect(),
+        }
+    }
+
+    /// The entry of a game that is over.
+    pub fn ended(game: &Game, scoring: Scoring, komi: f32) -> Entry {
+        let value = Value::of_margin(game.score(scoring) as f32 - komi).black();
+        let to_move = letter(game.to_move()).to_owned();
+        Entry { key: BookKey::new(game).1, to_move, visits: 0, value, moves: Vec::new() }
+    }
+
+    /// The player to move.
+    pub(crate) fn mover(&self) -> Color {
+        if self.to_move == "B" { Color::Black } else { Color::White }
+    }
+
+    /// Its moves as a game has them whose position is turned to the key by `symmetry`.
+    fn moves_in(&self, size: Size, symmetry: Symmetry) -> impl Iterator<Item = (Move, &BookMove)> {
+        let back = symmetry.inverse();
+        self.moves.iter().filter_map(move |one| {
+            let mv = Move::from_gtp(size, &one.r#move)?;
+            Some((back.apply_move(size, mv), one))
+        })
+    }
+}
+
+/// What a book plays.
+#[derive(Clone, Debug)]
+pub struct Openings {
+    size: Size,
+    komi: f32,
+    /// The best moves by position, turned as its key is.
+    moves: BTreeMap<BookKey, Move>,
+}
+
+impl Openings {
+    /// The best moves of a book's positions, where they lead to positions of the book.
+    ///
+    /// # Errors
+    /// The file is no book.
+    pub fn read(path: &Path) -> Result<Openings, FileError> {
+        let (header, entries) = BookFile::read(path)?;
+        let size = Size::new(header.board_size).unwrap_or(Size::MAX);
+        let graph = Graph::new(size, entries);
+        let best = |spot: &Spot| {
+            let mv = graph.best(spot)?;
+            Some((spot.entry.key, spot.symmetry.apply_move(size, mv)))
+        };
+        let moves = graph.spots().iter().filter_map(best).collect();
+        Ok(Openings { size, komi: header.komi, moves })
+    }
+
+    /// The move of the book in the position of a game.
+    pub fn best(&self, game: &Game, komi: f32) -> Option<Move> {
+        if game.size() != self.size || komi.to_bits() != self.komi.to_bits() {
+            return None;
+        }
+        let (symmetry, key) = BookKey::new(game);
+        let mv = symmetry.inverse().apply_move(self.size, *self.moves.get(&key)?);
+        game.is_legal(mv).then_some(mv)
+    }
+
+    /// Positions that it knows a move in.
+    pub fn len(&self) -> usize {
+        self.moves.len()
+    }
+
+    /// Whether it knows none.
+    pub fn is_empty(&self) -> bool {
+        self.moves.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;

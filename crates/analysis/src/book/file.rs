@@ -1,0 +1,85 @@
+//! The file of a book: a header, then a line for each position that was searched.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::{BookHeader, BookKey, Entry};
+use crate::FileError;
+
+/// A book that grows.
+#[derive(Debug)]
+pub struct BookFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl BookFile {
+    /// Opens a book, or begins one. Half a line at the end, of a process that was killed, is dropped.
+    ///
+    /// # Errors
+    /// The file cannot be used, or is of another model, board or komi.
+    pub fn open(path: &Path, header: &BookHeader) -> Result<(BookFile, BTreeMap<BookKey, Entry>), FileError> {
+        let io = |source| FileError::Io { path: path.to_owned(), source };
+        let is_new = fs::metadata(path).map_or(true, |metadata| metadata.len() == 0);
+        let open = || OpenOptions::new().append(true).create(true).open(path);
+        if is_new {
+            let mut book = BookFile { path: path.to_owned(), file: open().map_err(io)? };
+            book.write(header)?;
+            return Ok((book, BTreeMap::new()));
+        }
+        let (found, entries) = BookFile::read(path)?;
+        let what = match () {
+            () if found == *header => None,
+            () if found.model != header.model => Some("the model"),
+            () if found.board_size != header.board_size => Some("the size of the board"),
+            () => Some("komi or the version"),
+        };
+        if let Some(what) = what {
+            return Err(FileError::Other { path: path.to_owned(), what });
+        }
+        let bytes = fs::read(path).map_err(io)?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let file = open().map_err(io)?;
+        file.set_len(whole as u64).map_err(io)?;
+        Ok((BookFile { path: path.to_owned(), file }, entries))
+    }
+
+    /// Reads a book.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is no book.
+    pub fn read(path: &Path) -> Result<(BookHeader, BTreeMap<BookKey, Entry>), FileError> {
+        let io = |source: io::Error| FileError::Io { path: path.to_owned(), source };
+        let text = fs::read_to_string(path).map_err(io)?;
+        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+        let damaged = |line: usize, reason: String| FileError::Damaged { path: path.to_owned(), line, reason };
+        let mut lines = whole.lines();
+        let header: Result<BookHeader, _> = serde_json::from_str(lines.next().unwrap_or_default());
+        let Ok(header) = header else {
+            return Err(FileError::Other { path: path.to_owned(), what: "its first line" });
+        };
+        let mut entries = BTreeMap::new();
+        for (number, line) in lines.enumerate() {
+            let entry: Entry = serde_json::from_str(line).map_err(|error| damaged(number + 2, error.to_string()))?;
+            entries.insert(entry.key, entry);
+        }
+        Ok((header, entries))
+    }
+
+    /// Adds a position, or replaces it.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn add(&mut self, entry: &Entry) -> Result<(), FileError> {
+        self.write(entry)
+    }
+
+    fn write(&mut self, what: &impl Serialize) -> Result<(), FileError> {
+        let line = serde_json::to_string(what).expect("it is JSON") + "\n";
+        self.file.write_all(line.as_bytes()).map_err(|source| FileError::Io { path: self.path.clone(), source })
+    }
+}

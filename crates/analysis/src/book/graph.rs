@@ -1,0 +1,220 @@
+//! The positions of a book as they follow each other from the empty board: what each costs, and what each is worth.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use go::{Color, Game, Move, Size, Symmetry};
+
+use super::{BookKey, Entry};
+
+/// Cost of any move.
+const STEP: f64 = 1.0;
+/// Cost of the surprise of a move, for each nat of −ln of its prior.
+const SURPRISE: f64 = 1.0;
+/// Cost of a move that is worse than the best one, for a sure win lost for a sure loss.
+const GAP: f64 = 20.0;
+/// The least prior that counts.
+const LEAST_PRIOR: f64 = 1e-4;
+/// Sweeps of the minimax at most. Lines of a book are shorter, and superko leaves few circles.
+const SWEEPS: usize = 400;
+
+/// What a position is worth for Black, and what it is at least and at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// At least.
+    pub low: f64,
+    /// What is expected.
+    pub value: f64,
+    /// At most.
+    pub high: f64,
+}
+
+/// A move from a position.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// The move.
+    pub mv: Move,
+    /// The network's probability of it.
+    pub prior: f32,
+    /// Visits of the search of the position before it.
+    pub visits: u32,
+    /// Their mean value for Black.
+    pub value: f32,
+    /// What it adds to the cost.
+    pub cost: f64,
+    /// The position after it.
+    pub key: BookKey,
+    /// Its place in the graph, if it is in the book.
+    pub child: Option<usize>,
+}
+
+/// A position of a book that can be reached.
+#[derive(Clone, Debug)]
+pub struct Spot {
+    /// What the search found.
+    pub entry: Entry,
+    /// The cheapest line to it.
+    pub game: Game,
+    /// Turns the game as the entry is.
+    pub symmetry: Symmetry,
+    /// What the line costs: its length, the surprise of its moves, and what they lose.
+    pub cost: f64,
+    /// Its moves, the best first.
+    pub edges: Vec<Edge>,
+    /// What it is worth by minimax.
+    pub bounds: Bounds,
+}
+
+/// A book from the empty board.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    spots: Vec<Spot>,
+}
+
+/// A line that waits for its turn: the cheapest first, of equals the first.
+type Open = (Reverse<u64>, Reverse<usize>);
+
+impl Bounds {
+    /// What a search of so many visits says.
+    fn searched(value: f64, visits: u32) -> Bounds {
+        let spread = if visits == 0 { 0.0 } else { ((1.0 - value * value).max(0.0) / f64::from(visits)).sqrt() };
+        Bounds { low: (value - spread).max(-1.0), value, high: (value + spread).min(1.0) }
+    }
+}
+
+impl Graph {
+    /// Follows the moves of a book from the empty board.
+    pub fn new(size: Size, mut entries: BTreeMap<BookKey, Entry>) -> Graph {
+        let mut graph = Graph { spots: Vec::new() };
+        let mut places: BTreeMap<BookKey, usize> = BTreeMap::new();
+        let mut waiting: Vec<Option<(f64, Game)>> = vec![Some((0.0, Game::new(size)))];
+        let mut open: BinaryHeap<Open> = BinaryHeap::from([(Reverse(0), Reverse(0))]);
+        while let Some((_, Reverse(number))) = open.pop() {
+            let Some((cost, game)) = waiting[number].take() else { continue };
+            let (symmetry, key) = BookKey::new(&game);
+            let Some(entry) = entries.remove(&key) else { continue };
+            let edges = edges(&game, symmetry, &entry);
+            for edge in edges.iter().filter(|edge| entries.contains_key(&edge.key)) {
+                let mut next = game.clone();
+                if next.play(edge.mv).is_ok() {
+                    let cost = cost + edge.cost;
+                    // Costs are not negative, so that their bits are in their order.
+                    open.push((Reverse(cost.to_bits()), Reverse(waiting.len())));
+                    waiting.push(Some((cost, next)));
+                }
+            }
+            places.insert(key, graph.spots.len());
+            let bounds = Bounds::searched(f64::from(entry.value), entry.visits);
+            graph.spots.push(Spot { entry, game, symmetry, cost, edges, bounds });
+        }
+        for spot in &mut graph.spots {
+            spot.edges.iter_mut().for_each(|edge| edge.child = places.get(&edge.key).copied());
+        }
+        graph.minimax();
+        graph
+    }
+
+    /// The positions, the cheapest first; the empty board is the first of all.
+    pub fn spots(&self) -> &[Spot] {
+        &self.spots
+    }
+
+    /// Values from the ends to the empty board.
+    fn minimax(&mut self) {
+        for _ in 0..SWEEPS {
+            let mut changed = false;
+            for place in (0..self.spots.len()).rev() {
+                let bounds = self.bounds(&self.spots[place]);
+                changed |= bounds != self.spots[place].bounds;
+                self.spots[place].bounds = bounds;
+            }
+            if !changed {
+                return;
+            }
+        }
+    }
+
+    /// The best of the moves in the book, and of those that are not: of these, what the search is sure of.
+    fn bounds(&self, spot: &Spot) -> Bounds {
+        if spot.edges.iter().all(|edge| edge.child.is_none()) {
+            return Bounds::searched(f64::from(spot.entry.value), spot.entry.visits);
+        }
+        let mover = spot.entry.mover();
+        let all = spot.edges.iter().map(|edge| self.of_edge(edge, mover));
+        let better = |a: f64, b: f64| if mover == Color::Black { a.max(b) } else { a.min(b) };
+        let best = |a: Bounds, b: Bounds| Bounds {
+            low: better(a.low, b.low),
+            value: better(a.value, b.value),
+            high: better(a.high, b.high),
+        };
+        all.reduce(best).unwrap_or(spot.bounds)
+    }
+
+    fn of_edge(&self, edge: &Edge, mover: Color) -> Bounds {
+        match edge.child {
+            Some(child) => self.spots[child].bounds,
+            None => {
+                let found = Bounds::searched(f64::from(edge.value), edge.visits);
+                Bounds { value: if mover == Color::Black { found.low } else { found.high }, ..found }
+            }
+        }
+    }
+
+    /// The best move of a position, if it leads to a position of the book.
+    pub fn best(&self, spot: &Spot) -> Option<Move> {
+        let mover = spot.entry.mover();
+        let worth = |edge: &Edge| f64::from(mover.sign()) * self.of_edge(edge, mover).value;
+        // Of equals the first, which the search likes best.
+        let best = spot.edges.iter().rev().max_by(|a, b| worth(a).total_cmp(&worth(b)))?;
+        best.child.map(|_| best.mv)
+    }
+
+    /// The positions that are not in the book, each once, and can be reached most cheaply: at most so many, the cheapest first.
+    pub fn cheapest(&self, most: usize) -> Vec<Game> {
+        let mut open: BTreeMap<BookKey, (f64, usize, Move)> = BTreeMap::new();
+        for (place, spot) in self.spots.iter().enumerate() {
+            for edge in spot.edges.iter().filter(|edge| edge.child.is_none()) {
+                let cost = spot.cost + edge.cost;
+                let known = open.entry(edge.key).or_insert((f64::INFINITY, place, edge.mv));
+                if cost < known.0 {
+                    *known = (cost, place, edge.mv);
+                }
+            }
+        }
+        let mut open: Vec<_> = open.into_iter().collect();
+        open.sort_by(|(a, (one, ..)), (b, (other, ..))| one.total_cmp(other).then(a.cmp(b)));
+        let play = |(_, (_, place, mv)): (BookKey, (f64, usize, Move))| {
+            let mut game = self.spots[place].game.clone();
+            game.play(mv).ok().map(|()| game)
+        };
+        open.into_iter().filter_map(play).take(most).collect()
+    }
+
+    /// Positions where search and minimax differ by more than `most`, and that were searched with fewer than so many visits.
+    pub fn disputed(&self, most: f64, visits: u32) -> impl Iterator<Item = &Spot> {
+        let differs = move |spot: &&Spot| (f64::from(spot.entry.value) - spot.bounds.value).abs() > most;
+        self.spots.iter().filter(move |spot| (1..visits).contains(&spot.entry.visits)).filter(differs)
+    }
+}
+
+/// The moves of a position with their costs.
+fn edges(game: &Game, symmetry: Symmetry, entry: &Entry) -> Vec<Edge> {
+    let sign = entry.mover().sign();
+    let best = entry.moves.iter().map(|one| sign * one.value).fold(f32::NEG_INFINITY, f32::max);
+    let edge = |(mv, one): (Move, &super::BookMove)| {
+        let mut next = game.clone();
+        next.play(mv).ok()?;
+        let surprise = -f64::from(one.prior).max(LEAST_PRIOR).min(1.0).ln();
+        let gap = f64::from((best - sign * one.value).max(0.0)) / 2.0;
+        Some(Edge {
+            mv,
+            prior: one.prior,
+            visits: one.visits,
+            value: one.value,
+            cost: STEP + SURPRISE * surprise + GAP * gap,
+            key: BookKey::new(&next).1,
+            child: None,
+        })
+    };
+    entry.moves_in(game.size(), symmetry).filter_map(edge).collect()
+}

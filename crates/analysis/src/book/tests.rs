@@ -1,0 +1,193 @@
+use config::Preset;
+use mcts::{Evaluation, Search, Selected, Settings};
+
+use super::*;
+
+fn size() -> Size {
+    Size::new(3).expect("a size")
+}
+
+fn mv(vertex: &str) -> Move {
+    Move::from_gtp(size(), vertex).expect("a vertex")
+}
+
+fn game(moves: &str) -> Game {
+    let mut game = Game::new(size());
+    moves.split_whitespace().for_each(|vertex| game.play(mv(vertex)).expect("a legal move"));
+    game
+}
+
+/// An entry with these moves: vertex, prior, visits and value for Black.
+fn entry(game: &Game, visits: u32, value: f32, moves: &[(&str, f32, u32, f32)]) -> Entry {
+    let symmetry = BookKey::new(game).0;
+    let turned = |vertex: &str| symmetry.apply_move(size(), mv(vertex)).to_gtp(size());
+    let one = |&(vertex, prior, visits, value): &(&str, f32, u32, f32)| BookMove {
+        r#move: turned(vertex),
+        prior,
+        visits,
+        value,
+    };
+    Entry {
+        key: BookKey::new(game).1,
+        to_move: letter(game.to_move()).to_owned(),
+        visits,
+        value,
+        moves: moves.iter().map(one).collect(),
+    }
+}
+
+fn graph(entries: &[Entry]) -> Graph {
+    Graph::new(size(), entries.iter().map(|entry| (entry.key, entry.clone())).collect())
+}
+
+#[test]
+fn images_and_other_orders_of_moves_are_one_position() {
+    let key = |moves: &str| BookKey::new(&game(moves)).1;
+    assert_eq!(key("A1 B2"), key("C3 B2"));
+    assert_eq!(key("A1 C3 C1"), key("C1 C3 A1"));
+    let others = ["A1 B2", "A1 C3", "A1 pass", "A1", ""];
+    let keys: std::collections::BTreeSet<BookKey> = others.iter().map(|moves| key(moves)).collect();
+    assert_eq!(keys.len(), others.len());
+    assert_eq!(key("A1").to_string().parse::<BookKey>(), Ok(key("A1")));
+}
+
+#[test]
+fn position_where_a_ko_is_forbidden_is_another() {
+    let size = Size::new(4).expect("a size");
+    let mut game = Game::new(size);
+    // White takes a stone at B2 with C2; Black may not take back at once.
+    for vertex in "B3 C3 A2 D2 B1 C1 C2 pass D4 B2".split_whitespace() {
+        let mv = Move::from_gtp(size, vertex).expect("a vertex");
+        if vertex == "C2" {
+            game.set_to_move(Color::Black);
+        }
+        game.play(mv).expect("a legal move");
+    }
+    let forbidden = game.position().legal_points() - game.legal_points();
+    assert_eq!(forbidden.len(), 1, "{:?}", game.position());
+    let free = Game::from_position(game.position().clone());
+    assert_eq!(free.to_move(), game.to_move());
+    assert_ne!(BookKey::new(&game).1, BookKey::new(&free).1);
+}
+
+#[test]
+fn cheapest_line_is_the_likely_one_that_loses_nothing() {
+    let root = entry(&game(""), 100, 0.2, &[("B2", 0.5, 80, 0.2), ("A1", 0.4, 15, 0.0), ("A2", 0.01, 5, 0.2)]);
+    let found = graph(std::slice::from_ref(&root));
+    let lines: Vec<Game> = found.cheapest(10);
+    // The centre; then a corner, which loses 0.1 of a game; then a side that is a surprise.
+    assert_eq!(lines.iter().map(|game| game.moves()[0]).collect::<Vec<_>>(), ["B2", "A1", "A2"].map(mv));
+    assert_eq!(found.cheapest(1).len(), 1);
+    let second = entry(&game("B2"), 100, 0.1, &[("A1", 0.9, 90, 0.1)]);
+    let found = graph(&[root, second]);
+    let lines: Vec<usize> = found.cheapest(10).iter().map(Game::turn).collect();
+    assert_eq!(lines, [2, 1, 1]);
+}
+
+#[test]
+fn values_are_minimax_and_what_was_not_searched_counts_less() {
+    let root = entry(&game(""), 100, 0.2, &[("B2", 0.5, 64, 0.3), ("A1", 0.4, 36, 0.25)]);
+    let alone = graph(std::slice::from_ref(&root));
+    assert!((alone.spots()[0].bounds.value - 0.2).abs() < 1e-6);
+    assert_eq!(alone.best(&alone.spots()[0]), None, "nothing to lead to");
+    // White has a refutation of the centre.
+    let centre = entry(&game("B2"), 50, -0.5, &[]);
+    let found = graph(&[root.clone(), centre.clone()]);
+    let corner = 0.25 - (1.0_f64 - 0.0625).sqrt() / 6.0;
+    assert!((found.spots()[0].bounds.value - corner).abs() < 1e-6, "{:?}", found.spots()[0].bounds);
+    assert_eq!(found.best(&found.spots()[0]), None, "the corner is not in the book");
+    assert_eq!(found.disputed(0.1, 101).count(), 1);
+    assert_eq!((found.disputed(0.1, 100).count(), found.disputed(0.3, 101).count()), (0, 0));
+    let corner = entry(&game("C3"), 50, 0.4, &[]);
+    let found = graph(&[root, centre, corner]);
+    assert_eq!(found.best(&found.spots()[0]), Some(mv("A1")), "an image of what is in the book");
+    assert!((found.spots()[0].bounds.value - 0.4).abs() < 1e-6);
+}
+
+/// Searches positions with a flat network, the cheapest first.
+fn grown(entries: usize) -> Graph {
+    let config = Preset::Minigo.config();
+    let settings = Settings { komi: 0.5, pass_from: 0, ..Settings::new(&config.search, &config.game) };
+    let mut book = std::collections::BTreeMap::new();
+    while book.len() < entries {
+        let graph = Graph::new(size(), book.clone());
+        let games = if book.is_empty() { vec![game("")] } else { graph.cheapest(4) };
+        assert!(!games.is_empty());
+        for game in games {
+            let entry = if game.is_over(settings.scoring) {
+                Entry::ended(&game, settings.scoring, settings.komi)
+            } else {
+                let mut search = Search::new(game.clone(), settings);
+                while !search.is_expanded() || search.visits() < 50 {
+                    if let Selected::Leaf(leaf) = search.select(&mut |_| {}) {
+                        search.expand(leaf, Evaluation { policy: &[0.1; 10], value: Value::ZERO });
+                    }
+                }
+                Entry::new(&game, &Analysis::of(&search).expect("a search"))
+            };
+            book.insert(entry.key, entry);
+        }
+    }
+    Graph::new(size(), book)
+}
+
+#[test]
+fn grown_book_is_reached_whole_and_its_exports_agree() {
+    let graph = grown(60);
+    assert!(graph.spots().len() >= 60);
+    assert!(graph.spots().is_sorted_by(|a, b| a.cost <= b.cost));
+    for spot in graph.spots() {
+        assert!(
+            spot.bounds.low <= spot.bounds.value + 1e-9 && spot.bounds.value <= spot.bounds.high + 1e-9,
+            "{spot:?}"
+        );
+        assert_eq!(BookKey::new(&spot.game).1, spot.entry.key);
+    }
+    let header = BookHeader::new("flat", size(), 0.5);
+    let text = book_sgf(&header, &graph);
+    let tree = &go::sgf::parse(text.as_bytes()).expect("SGF")[0];
+    assert_eq!(tree.nodes().len(), graph.spots().len(), "each position once");
+    let rows = book_rows(&graph);
+    assert_eq!(rows.len(), graph.spots().iter().map(|spot| spot.edges.len()).sum::<usize>());
+    let json = book_json(&header, &graph);
+    assert_eq!(json["positions"].as_array().map(Vec::len), Some(graph.spots().len()));
+    assert_eq!(json["positions"][0]["line"], "");
+}
+
+#[test]
+fn book_file_resumes_and_plays() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("book.jsonl");
+    let (header, graph) = (BookHeader::new("flat", size(), 0.5), grown(40));
+    let (mut file, entries) = BookFile::open(&path, &header).expect("a file");
+    assert!(entries.is_empty());
+    graph.spots().iter().for_each(|spot| file.add(&spot.entry).expect("it can be written"));
+    drop(file);
+    let text = std::fs::read_to_string(&path).expect("the file");
+    std::fs::write(&path, text.clone() + "{\"key\":\"00").expect("the file");
+    let (_, entries) = BookFile::open(&path, &header).expect("a file");
+    assert_eq!(entries.len(), graph.spots().len());
+    assert_eq!(std::fs::read_to_string(&path).expect("the file"), text, "half a line is dropped");
+    let other = BookFile::open(&path, &BookHeader::new("other", size(), 0.5)).expect_err("another model");
+    assert!(other.to_string().contains("the model differs"));
+
+    let openings = Openings::read(&path).expect("a book");
+    assert!(!openings.is_empty());
+    let spot = graph.spots().iter().find(|spot| spot.game.turn() > 0 && graph.best(spot).is_some());
+    let spot = spot.expect("a position with a move");
+    // It plays the images of a position alike.
+    for symmetry in Symmetry::ALL {
+        let mut image = Game::new(size());
+        for mv in spot.game.moves() {
+            image.play(symmetry.apply_move(size(), *mv)).expect("a legal move");
+        }
+        let found = openings.best(&image, 0.5).expect("a move");
+        let mut after = image.clone();
+        after.play(found).expect("a legal move");
+        let mut expected = spot.game.clone();
+        expected.play(graph.best(spot).expect("a move")).expect("a legal move");
+        assert_eq!(BookKey::new(&after).1, BookKey::new(&expected).1);
+    }
+    assert_eq!(openings.best(&spot.game, 1.5), None, "another komi");
+    assert_eq!(openings.best(&Game::new(Size::new(5).expect("a size")), 0.5), None);
+}

@@ -1,0 +1,251 @@
+//! `tengen book`: an opening book, searched from the empty board.
+//!
+//! A round searches the positions that the book can reach most cheaply, and, with more visits, those whose search and minimax
+//! disagree. Each is added to the file when its search ends.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use analysis::book::{BookFile, BookHeader, BookKey, Entry, Graph, book_json, book_rows, book_sgf};
+use analysis::{Engine, EngineOptions, Event, Task};
+use anyhow::{Context, anyhow};
+use go::{Game, Move, Scoring, Size};
+use runtime::{Classify, Progress, Stop};
+use store::{BookColumns, book_table};
+
+use crate::analyze_command::BATCH;
+use crate::player::{Player, PlayerArgs};
+
+/// How soon a request to stop is noticed.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A position is searched again when search and minimax differ by more than this of the way from loss to win.
+const DISPUTED: f64 = 0.1;
+
+/// Visits of a position that is searched again, in multiples of those before, and at most in multiples of --visits.
+const AGAIN: u32 = 4;
+const MOST_AGAIN: u32 = 16;
+
+/// Arguments of `tengen book`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Book: it is continued if it exists
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    model: PlayerArgs,
+    /// Side of the board [default: the model's]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
+    size: Option<usize>,
+    /// White's compensation, in points [default: the run's]
+    #[arg(long, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(-400.0..=400.0_f32))]
+    komi: Option<f32>,
+    /// Positions in the book, earlier ones included
+    #[arg(long, default_value = "1000", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_usize..))]
+    budget: usize,
+    /// Visits per position [default: the model's own]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
+    visits: Option<u32>,
+    /// Write the book as an SGF tree to this file [default: none]
+    #[arg(long, value_name = "FILE")]
+    sgf: Option<PathBuf>,
+    /// Write a row for each move of each position to this Parquet file [default: none]
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
+    /// Write all positions as one JSON object to this file [default: none]
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// A book that grows.
+struct Growing<'a> {
+    size: Size,
+    komi: f32,
+    scoring: Scoring,
+    visits: u32,
+    file: BookFile,
+    entries: BTreeMap<BookKey, Entry>,
+    engine: Engine,
+    /// Positions that are searched at a time.
+    width: usize,
+    /// Positions that were searched again.
+    again: usize,
+    stop: &'a Stop,
+}
+
+/// Searches a book until it has its budget of positions, and writes it as it was asked for.
+///
+/// # Errors
+/// No such model, or one that cannot be opened; a book that cannot be used, or is of another model.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let Player { config, searcher, any_size } = args.model.open(store, "book", BATCH, stop)?;
+    let side = args.size.unwrap_or(config.game.size);
+    if !any_size && side != config.game.size {
+        let own = config.game.size;
+        return Err(anyhow!("{} is for {own}x{own} boards; use --size {own}", searcher.name())).misconfigured();
+    }
+    let size = Size::new(side).misconfigured()?;
+    let komi = args.komi.unwrap_or(config.game.komi);
+    let header = BookHeader::new(searcher.name(), size, komi);
+    let (file, entries) = BookFile::open(&args.file, &header).misconfigured()?;
+    let leaves = searcher.budget().leaves;
+    let (threads, cache) = (args.model.threads(), args.model.cache());
+    let positions = (BATCH / leaves).max(1);
+    let settings = searcher.settings();
+    let options = EngineOptions { settings, leaves, threads, positions, seed: config.seed };
+    let searcher = Arc::new(searcher);
+    let opened = Arc::clone(&searcher);
+    let engine = Engine::start(options, move || opened.evaluator(cache)).context("cannot start a thread")?;
+    let mut book = Growing {
+        size,
+        komi,
+        scoring: settings.scoring,
+        visits: args.visits.unwrap_or(config.search.visits),
+        file,
+        entries,
+        engine,
+        width: threads * positions,
+        again: 0,
+        stop,
+    };
+    book.grow(args.budget)?;
+    let graph = Graph::new(size, std::mem::take(&mut book.entries));
+    export(args, &header, &graph)?;
+    summarise(&book, &graph)
+}
+
+impl Growing<'_> {
+    fn grow(&mut self, budget: usize) -> anyhow::Result<()> {
+        let progress = Progress::new("book", Some(budget as u64));
+        while !self.stop.requested() {
+            progress.set(self.entries.len() as u64);
+            let graph = Graph::new(self.size, self.entries.clone());
+            let most = self.visits.saturating_mul(MOST_AGAIN);
+            // A difference of 2 is the way from loss to win.
+            let disputed: Vec<(Game, u32)> = graph
+                .disputed(2.0 * DISPUTED, most)
+                .map(|spot| (spot.game.clone(), spot.entry.visits.saturating_mul(AGAIN).min(most)))
+                .collect();
+            self.again += disputed.len();
+            let room = budget.saturating_sub(self.entries.len()).min(self.width);
+            let fresh = match self.entries.is_empty() {
+                true => vec![Game::new(self.size)],
+                false => graph.cheapest(room),
+            };
+            let games: Vec<(Game, u32)> =
+                disputed.into_iter().chain(fresh.into_iter().map(|game| (game, self.visits))).collect();
+            if games.is_empty() {
+                return Ok(());
+            }
+            self.search(games)?;
+        }
+        Ok(())
+    }
+
+    /// Searches positions and adds them.
+    fn search(&mut self, games: Vec<(Game, u32)>) -> anyhow::Result<()> {
+        let (sender, finished) = mpsc::channel();
+        let mut open = Vec::new();
+        for (game, visits) in games {
+            if game.is_over(self.scoring) {
+                self.add(Entry::ended(&game, self.scoring, self.komi))?;
+                continue;
+            }
+            let (game, sender, number) = (Arc::new(game), sender.clone(), open.len());
+            let task = Task::new(Arc::clone(&game), game.turn(), self.komi, visits);
+            let listener = move |event| {
+                // Nothing listens after a failure.
+                let _ = sender.send((number, event));
+            };
+            self.engine.submit(task, Box::new(listener));
+            open.push(game);
+        }
+        let mut left = open.len();
+        while left > 0 {
+            let Some((number, event)) = self.receive(&finished) else { continue };
+            left -= 1;
+            match event {
+                Event::Done(analysis) if !self.stop.requested() => self.add(Entry::new(&open[number], &analysis))?,
+                Event::Failed(error) => {
+                    let class = models::evaluate_class(&error);
+                    return Err(anyhow!("a position of the book: {error}")).class(class);
+                }
+                // Stopped before its visits.
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&self, finished: &Receiver<(usize, Event)>) -> Option<(usize, Event)> {
+        if self.stop.requested() {
+            self.engine.stop_all();
+        }
+        finished.recv_timeout(PATIENCE).ok()
+    }
+
+    fn add(&mut self, entry: Entry) -> anyhow::Result<()> {
+        self.file.add(&entry)?;
+        self.entries.insert(entry.key, entry);
+        Ok(())
+    }
+}
+
+fn export(args: &Args, header: &BookHeader, graph: &Graph) -> anyhow::Result<()> {
+    let write = |path: &Option<PathBuf>, bytes: &dyn Fn() -> Vec<u8>| match path {
+        Some(path) => fs::write(path, bytes()).with_context(|| path.display().to_string()),
+        None => Ok(()),
+    };
+    write(&args.sgf, &|| book_sgf(header, graph).into_bytes())?;
+    write(&args.json, &|| book_json(header, graph).to_string().into_bytes())?;
+    write(&args.parquet, &|| book_table(columns(graph)).to_vec())
+}
+
+fn columns(graph: &Graph) -> BookColumns {
+    let mut columns = BookColumns::default();
+    for row in book_rows(graph) {
+        columns.key.push(row.key);
+        columns.line.push(row.line);
+        columns.to_move.push(row.to_move);
+        columns.mv.push(row.r#move);
+        columns.next.push(row.next);
+        columns.prior.push(row.prior);
+        columns.visits.push(row.visits);
+        columns.value.push(row.value);
+        columns.minimax.push(row.minimax);
+    }
+    columns
+}
+
+/// Prints the size of the book and its best line.
+fn summarise(book: &Growing<'_>, graph: &Graph) -> anyhow::Result<()> {
+    let spots = graph.spots();
+    let deepest = spots.iter().map(|spot| spot.game.turn()).max().unwrap_or(0);
+    let (count, again) = (spots.len(), book.again);
+    runtime::print(format!("{count} positions, lines of up to {deepest} moves, {again} searched again"))?;
+    let line: Vec<String> = best_line(graph, book.size).into_iter().map(|mv| mv.to_gtp(book.size)).collect();
+    let root = spots.first().map_or(0.0, |root| 50.0 * (1.0 + root.bounds.value));
+    runtime::print(format!("Black wins {root:.1} %; best line: {}", line.join(" ")))
+}
+
+/// The best moves from the empty board.
+fn best_line(graph: &Graph, size: Size) -> Vec<Move> {
+    let mut game = Game::new(size);
+    let mut next = graph.spots().first();
+    // Lines that meet a position again would go round for ever.
+    while let Some(spot) = next.filter(|_| game.turn() < graph.spots().len()) {
+        let Some(best) = graph.best(spot) else { break };
+        // Another line may have led to the position, which is turned as that one has it.
+        let turned = BookKey::new(&game).0.inverse().apply_move(size, spot.symmetry.apply_move(size, best));
+        if game.play(turned).is_err() {
+            break;
+        }
+        let edge = spot.edges.iter().find(|edge| edge.mv == best);
+        next = edge.and_then(|edge| edge.child).map(|child| &graph.spots()[child]);
+    }
+    game.moves().to_vec()
+}
