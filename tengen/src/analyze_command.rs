@@ -165,7 +165,7 @@ fn begin(game: &mut Work, analyst: &Analyst) -> anyhow::Result<Option<Vec<usize>
 fn submit(number: usize, turn: usize, game: &Work, analyst: &Analyst, engine: &Engine, sender: &Sender<Finished>) {
     let sender = sender.clone();
     let listener = move |event| {
-        // Nobody listens after a failure.
+        // Nothing listens after a failure.
         let _ = sender.send((number, turn, event));
     };
     engine.submit(Task::new(game.game(), turn, game.komi(), analyst.visits), Box::new(listener));

@@ -8,7 +8,9 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testing::{Tool, require};
-use tests::{fail, program, repository, succeed};
+use tests::{TestStore, fail, program, repository, succeed};
+
+use crate::inference::{address, publish, serve};
 
 const GAME: &str = "(;GM[1]SZ[9]KM[7]PB[a]PW[b];B[ee]C[centre];W[eg];B[cf];W[gf];B[gd];W[cd];B[aa];W[];B[dc])";
 /// The same game up to Black's sixth move, and another continuation.
@@ -173,6 +175,30 @@ fn server_finishes_its_queries_at_the_end_of_the_input() {
     assert_eq!(of("b").len(), 1);
     assert!(of("b")[0]["error"].as_str().unwrap().contains("the model is for 9x9 boards"), "{said:?}");
     assert_eq!(of("v")[0]["version"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn evaluations_of_an_inference_server_are_kept_by_its_clients() {
+    let store = TestStore::new();
+    publish(&store.run("v1"));
+    let mut server = serve(&store, &["--listen", "127.0.0.1:0"]);
+    let address = address(&mut server);
+    let path = store.path().join("game.sgf");
+    fs::write(&path, GAME).unwrap();
+    let analysed = |out: &str| {
+        let mut tengen = store.program("tengen");
+        tengen.args(["analyze", "--model", "v1", "--visits", "10", "--inference", &address]).arg(&path);
+        tengen.arg("--out").arg(store.path().join(out)).arg("--evalcache").arg(store.path().join("cache"));
+        lookups(&succeed(&mut tengen))
+    };
+    let [hits, all] = analysed("first");
+    assert!(hits < all, "{hits} of {all}");
+    let positions = server.metrics()["tengen_inference_positions_total"];
+    let [hits, all] = analysed("second");
+    assert!(hits == all && all > 50, "{hits} of {all}");
+    assert_eq!(server.metrics()["tengen_inference_positions_total"], positions);
+    let reports = |out: &str| lines(&store.path().join(out).join("game.analysis.jsonl")).1;
+    assert_eq!(reports("first"), reports("second"));
 }
 
 /// KaTrain's engine, game and nodes from PyPI analyse a game with the server, and read what `tengen analyze` wrote.

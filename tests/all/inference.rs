@@ -14,8 +14,9 @@ use tests::{Stage, TestStore, fail, repository, succeed};
 /// Positions that are compared.
 const POSITIONS: usize = 23;
 
-/// Publishes a model of a run, with made-up weights.
-fn publish(run: &Run, number: u32, config: RunConfig) -> Weights {
+/// Publishes model 1 of run `v1`, with made-up weights.
+pub(crate) fn publish(run: &Run) -> Weights {
+    let config = Preset::NineByNine.config();
     run.create(&config).unwrap();
     let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
     let metadata = ModelMetadata {
@@ -33,7 +34,7 @@ fn publish(run: &Run, number: u32, config: RunConfig) -> Weights {
     weights
 }
 
-fn serve(store: &TestStore, args: &[&str]) -> Stage {
+pub(crate) fn serve(store: &TestStore, args: &[&str]) -> Stage {
     let args = [&["--device", "cpu", "--log-format", "json"], args].concat();
     let mut server = Stage::start(store.program("inference").args(args));
     server.wait_for("readiness", |server| (server.page("/readyz")?.0 == 200).then_some(()));
@@ -41,7 +42,7 @@ fn serve(store: &TestStore, args: &[&str]) -> Stage {
 }
 
 /// Where a server listens, by its log.
-fn address(server: &mut Stage) -> String {
+pub(crate) fn address(server: &mut Stage) -> String {
     server.wait_for("its address", |server| {
         let line = server.log().into_iter().find(|line| line.contains("serving inference"))?;
         let event: serde_json::Value = serde_json::from_str(&line).ok()?;

@@ -5,12 +5,14 @@
 //! [`Engine`](crate::Engine) and writes responses, warnings and errors.
 
 mod fields;
+mod options;
 mod query;
 mod rules;
 mod server;
 
+pub use options::ServerOptions;
 pub use query::{Action, Position, Query};
-pub use server::{Server, ServerOptions};
+pub use server::Server;
 
 /// A query that cannot be served: what is wrong, with which field.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

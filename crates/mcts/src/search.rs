@@ -91,7 +91,7 @@ impl Search {
     /// # Panics
     /// When something of the position was searched.
     pub fn avoiding(self, avoid: Vec<Avoid>) -> Search {
-        assert!(self.tree.root().is_none(), "moves are left out before the search begins");
+        assert!(self.tree.root().is_none(), "avoided moves are named before the search begins");
         Search { avoid, ..self }
     }
 

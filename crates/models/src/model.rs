@@ -3,13 +3,14 @@
 use config::ModelId;
 use std::sync::Arc;
 
-use evalcache::{KomiCoding, Set, Steps, Symmetries};
+use evalcache::{Set, Steps, Symmetries};
 use mcts::Evaluator;
 use net::{Backend, Device, NetError, Precision};
 use play::{Cached, EvaluationStore, RandomModel, Stored, Uniform};
 use sha2::{Digest, Sha256};
 use store::{ModelMetadata, Run};
 
+use crate::remote_model::komi_coding;
 use crate::{ModelError, Place, RemoteModel};
 
 /// A model that is open.
@@ -47,8 +48,7 @@ impl Trained {
     /// What evaluations of it are of, when they are kept in this way.
     pub fn set(&self, steps: Steps, symmetries: Symmetries) -> Set {
         let shape = self.model.shape();
-        let komi = if shape.inputs.tell_komi() { KomiCoding::Seen } else { KomiCoding::Unseen };
-        Set { model: self.digest, size: shape.size, komi, symmetries, steps }
+        Set { model: self.digest, size: shape.size, komi: komi_coding(shape), symmetries, steps }
     }
 }
 
@@ -97,6 +97,15 @@ impl Model {
         trained.map(|model| Model::Trained(Box::new(model))).map_err(|source| ModelError::unusable(name, source))
     }
 
+    /// What evaluations of it are of, when they are kept in this way; `None` for built-in models.
+    pub(crate) fn set(&self, steps: Steps, symmetries: Symmetries) -> Option<Set> {
+        match self {
+            Model::Uniform | Model::Random => None,
+            Model::Trained(trained) => Some(trained.set(steps, symmetries)),
+            Model::Remote(remote) => Some(remote.set(steps, symmetries)),
+        }
+    }
+
     /// An evaluator for one thread, with so many bytes for its cache.
     pub fn evaluator(&self, cache: usize) -> Box<dyn Evaluator> {
         self.evaluator_keeping(cache, None)
@@ -115,7 +124,7 @@ impl Model {
                     None => Box::new(Cached::new(network, size, cache)),
                 }
             }
-            Model::Remote(model) => model.evaluator(cache),
+            Model::Remote(model) => model.evaluator_keeping(cache, kept),
         }
     }
 }

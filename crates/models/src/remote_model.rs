@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use config::ModelId;
+use evalcache::{KomiCoding, Set, Steps, Symmetries};
 use exit_class::{Classified, ExitClass};
 use mcts::{EvaluateError, Evaluator};
 use net::{Device, NetError, Network, PlaneEvaluator, Precision, Shape};
-use play::Cached;
+use play::{Cached, EvaluationStore, Stored};
 use remote::{Client, Digest, ModelKey, OpenLocal, RemoteError, RemoteSession};
+use sha2::{Digest as _, Sha256};
 use store::{ModelMetadata, Run};
 
 use crate::ModelError;
@@ -42,11 +44,28 @@ impl RemoteModel {
         Ok((metadata, RemoteModel { client: client.clone(), key, shape, batch, open }))
     }
 
-    /// An evaluator for one thread, with so many bytes for its cache.
-    pub(crate) fn evaluator(&self, cache: usize) -> Box<dyn Evaluator> {
+    /// An evaluator for one thread, with so many bytes for its cache, and behind it the evaluations that are kept in a store.
+    pub(crate) fn evaluator_keeping(&self, cache: usize, kept: Option<Arc<dyn EvaluationStore>>) -> Box<dyn Evaluator> {
         let session = RemoteSession::new(&self.client, &self.key, self.shape, Arc::clone(&self.open));
-        Box::new(Cached::new(Network::new(self.shape, self.batch, session), self.shape.size, cache))
+        let network = Network::new(self.shape, self.batch, session);
+        match kept {
+            Some(kept) => Box::new(Cached::new(Stored::new(network, kept), self.shape.size, cache)),
+            None => Box::new(Cached::new(network, self.shape.size, cache)),
+        }
     }
+
+    /// What evaluations of it are of, when they are kept in this way. The servers choose the arithmetic, so these are another set
+    /// than those of a device of this machine.
+    pub(crate) fn set(&self, steps: Steps, symmetries: Symmetries) -> Set {
+        let weights = self.key.digest.map_or([0; 32], |digest| digest.bytes());
+        let model = Sha256::new_with_prefix(weights).chain_update("inference server").finalize().into();
+        Set { model, size: self.shape.size, komi: komi_coding(self.shape), symmetries, steps }
+    }
+}
+
+/// Whether a network of this shape sees komi.
+pub(crate) fn komi_coding(shape: Shape) -> KomiCoding {
+    if shape.inputs.tell_komi() { KomiCoding::Seen } else { KomiCoding::Unseen }
 }
 
 /// Opens the model in this process when the first thread needs it there.

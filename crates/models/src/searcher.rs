@@ -98,8 +98,8 @@ impl Searcher {
     /// # Errors
     /// The store of the evaluations cannot be used.
     pub fn keeping(self, options: Option<&EvaluationCacheOptions>) -> Result<Searcher, ModelError> {
-        let (Some(options), Model::Trained(trained)) = (options, &self.model) else { return Ok(self) };
-        let set = trained.set(options.steps, options.symmetries);
+        let Some(options) = options else { return Ok(self) };
+        let Some(set) = self.model.set(options.steps, options.symmetries) else { return Ok(self) };
         let kept = EvaluationCache::open(options, set).map_err(|error| ModelError::Evaluations(Box::new(error)))?;
         tracing::info!(
             model = self.name,

@@ -192,13 +192,13 @@ fn of_file(path: &Path, out: Option<&Path>, analyst: &Analyst) -> Vec<anyhow::Re
     trees.into_iter().enumerate().map(one).collect()
 }
 
-/// The games of a collection. Where all can be read, an error says its line.
+/// The games of a collection. The error of a file of one game says its line.
 fn trees(text: &[u8]) -> Vec<Result<Tree, String>> {
-    match sgf::parse(text) {
-        Ok(trees) => trees.into_iter().map(Ok).collect(),
-        Err(error) => match sgf::collection(text) {
-            games if games.len() > 1 => games,
-            _ => vec![Err(error.to_string())],
+    match sgf::collection(text) {
+        games if games.len() > 1 => games,
+        _ => match sgf::parse(text) {
+            Ok(trees) => trees.into_iter().map(Ok).collect(),
+            Err(error) => vec![Err(error.to_string())],
         },
     }
 }

@@ -204,7 +204,7 @@ fn edges(game: &Game, symmetry: Symmetry, entry: &Entry) -> Vec<Edge> {
     let edge = |(mv, one): (Move, &super::BookMove)| {
         let mut next = game.clone();
         next.play(mv).ok()?;
-        let surprise = -f64::from(one.prior).max(LEAST_PRIOR).min(1.0).ln();
+        let surprise = -f64::from(one.prior).clamp(LEAST_PRIOR, 1.0).ln();
         let gap = f64::from((best - sign * one.value).max(0.0)) / 2.0;
         Some(Edge {
             mv,

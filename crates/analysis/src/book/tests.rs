@@ -108,7 +108,7 @@ fn values_are_minimax_and_what_was_not_searched_counts_less() {
 fn grown(entries: usize) -> Graph {
     let config = Preset::Minigo.config();
     let settings = Settings { komi: 0.5, pass_from: 0, ..Settings::new(&config.search, &config.game) };
-    let mut book = std::collections::BTreeMap::new();
+    let mut book = BTreeMap::new();
     while book.len() < entries {
         let graph = Graph::new(size(), book.clone());
         let games = if book.is_empty() { vec![game("")] } else { graph.cheapest(4) };

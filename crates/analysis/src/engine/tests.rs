@@ -26,10 +26,7 @@ fn task(turn: usize, visits: u32) -> Task {
     Task::new(game(6), turn, 7.5, visits)
 }
 
-fn tell<T: Send + 'static>(name: T, to: &Sender<(T, Event)>) -> Listener
-where
-    T: Copy,
-{
+fn tell(name: usize, to: &Sender<(usize, Event)>) -> Listener {
     let to = to.clone();
     Box::new(move |event| to.send((name, event)).expect("the test listens"))
 }

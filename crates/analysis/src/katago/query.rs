@@ -8,7 +8,8 @@ use mcts::Avoid;
 use serde_json::{Map, Value};
 
 use super::fields::{Fields, color, location_of};
-use super::{Refusal, ServerOptions, Warning, refuse, rules};
+use super::options::ServerOptions;
+use super::{Refusal, Warning, refuse, rules};
 use crate::{Perspective, ReportStyle};
 
 /// Komi beyond this is refused, as KataGo does.

@@ -5,29 +5,12 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use go::Size;
 use serde_json::{Map, Value, json};
 
+use super::options::ServerOptions;
 use super::query::{Action, Position, Query};
 use super::{Refusal, Warning};
 use crate::{Engine, Event, Report, ReportStyle, Task, TaskId};
-
-/// What a server says of itself, and does where a query says nothing.
-#[derive(Clone, Debug)]
-pub struct ServerOptions {
-    /// The name of the model.
-    pub model: String,
-    /// The version of the program.
-    pub version: String,
-    /// The only board, if there is only one.
-    pub size: Option<Size>,
-    /// White's compensation.
-    pub komi: f32,
-    /// Visits, the evaluation of the position itself included.
-    pub visits: u32,
-    /// What reports contain.
-    pub style: ReportStyle,
-}
 
 /// Serves queries with an engine.
 pub struct Server<W> {

@@ -81,7 +81,7 @@ fn every_turn_that_is_asked_for_gets_one_final_report() {
 fn terminated_queries_end_with_one_final_report_each() {
     let (server, lines) = server();
     let endless = json!({ "maxVisits": 4_000_000_000_u32, "reportDuringSearchEvery": 0.001 });
-    say(&server, &query("long", endless.clone()));
+    say(&server, &query("long", endless));
     let partial = lines.recv().expect("a report");
     assert_eq!((&partial["id"], &partial["isDuringSearch"]), (&json!("long"), &json!(true)));
     // The first search does not let it begin.
