@@ -197,24 +197,32 @@ impl Graph {
     }
 }
 
-/// The moves of a position with their costs.
+/// The moves of a position with their costs. Moves that lead to images of one position are one: the first of them, with what all
+/// of them have.
 fn edges(game: &Game, symmetry: Symmetry, entry: &Entry) -> Vec<Edge> {
-    let sign = entry.mover().sign();
-    let best = entry.moves.iter().map(|one| sign * one.value).fold(f32::NEG_INFINITY, f32::max);
-    let edge = |(mv, one): (Move, &super::BookMove)| {
+    let mut found: Vec<Edge> = Vec::new();
+    for (mv, one) in entry.moves_in(game.size(), symmetry) {
         let mut next = game.clone();
-        next.play(mv).ok()?;
-        let surprise = -f64::from(one.prior).clamp(LEAST_PRIOR, 1.0).ln();
-        let gap = f64::from((best - sign * one.value).max(0.0)) / 2.0;
-        Some(Edge {
-            mv,
-            prior: one.prior,
-            visits: one.visits,
-            value: one.value,
-            cost: STEP + SURPRISE * surprise + GAP * gap,
-            key: BookKey::new(&next).1,
-            child: None,
-        })
-    };
-    entry.moves_in(game.size(), symmetry).filter_map(edge).collect()
+        if next.play(mv).is_err() {
+            continue;
+        }
+        let key = BookKey::new(&next).1;
+        let (prior, visits, value) = (one.prior, one.visits, one.value);
+        match found.iter_mut().find(|edge| edge.key == key) {
+            Some(same) => {
+                let all = (same.visits + visits).max(1) as f32;
+                same.value = (same.value * same.visits as f32 + value * visits as f32) / all;
+                (same.prior, same.visits) = (same.prior + prior, same.visits + visits);
+            }
+            None => found.push(Edge { mv, prior, visits, value, cost: 0.0, key, child: None }),
+        }
+    }
+    let sign = entry.mover().sign();
+    let best = found.iter().map(|edge| sign * edge.value).fold(f32::NEG_INFINITY, f32::max);
+    for edge in &mut found {
+        let surprise = -f64::from(edge.prior).clamp(LEAST_PRIOR, 1.0).ln();
+        let gap = f64::from((best - sign * edge.value).max(0.0)) / 2.0;
+        edge.cost = STEP + SURPRISE * surprise + GAP * gap;
+    }
+    found
 }

@@ -104,6 +104,18 @@ fn values_are_minimax_and_what_was_not_searched_counts_less() {
     assert!((found.spots()[0].bounds.value - 0.4).abs() < 1e-6);
 }
 
+#[test]
+fn moves_to_images_of_a_position_are_one() {
+    let moves = [("A1", 0.25, 30, 0.2), ("B2", 0.25, 40, 0.2), ("C3", 0.5, 10, 0.6)];
+    let found = graph(&[entry(&game(""), 80, 0.2, &moves)]);
+    let edges = &found.spots()[0].edges;
+    assert_eq!(
+        edges.iter().map(|edge| (edge.mv, edge.prior, edge.visits)).collect::<Vec<_>>(),
+        [(mv("A1"), 0.75, 40), (mv("B2"), 0.25, 40),]
+    );
+    assert!((edges[0].value - 0.3).abs() < 1e-6 && edges[0].cost < edges[1].cost);
+}
+
 /// Searches positions with a flat network, the cheapest first.
 fn grown(entries: usize) -> Graph {
     let config = Preset::Minigo.config();
