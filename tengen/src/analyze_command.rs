@@ -111,7 +111,7 @@ struct Done {
     failed: usize,
 }
 
-/// Analyses what is left of all games.
+/// Analyses all positions that have no report.
 fn analyse(games: &mut [Work], analyst: &Analyst, engine: &Engine, ahead: usize, stop: &Stop) -> anyhow::Result<Done> {
     let (sender, finished) = mpsc::channel();
     let progress = Progress::new("analyze", Some(games.iter().map(|game| game.positions() as u64).sum()));
