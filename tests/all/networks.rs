@@ -124,13 +124,9 @@ fn games_of_people_make_a_first_model() {
     let output = bootstrap.args(["--steps", "4", "--sgf"]).arg(&sample).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
-    for words in [
-        "unseen games step=0 ",
-        "unseen games step=2 ",
-        "unseen games step=4 ",
-        "losses=\"top move ",
-        "(a constant has ",
-    ] {
+    for words in
+        ["human games step=0 ", "human games step=2 ", "human games step=4 ", "losses=\"top move ", "(a constant has "]
+    {
         assert!(said.contains(words), "{words}: {said}");
     }
     let metadata = store.run("people").models().metadata(1).unwrap();

@@ -107,6 +107,32 @@ fn trainer_publishes_and_waits_for_shards(service: &mut Service) {
     drain(&mut trainer);
 }
 
+fn bootstrap_is_alive_and_saves_a_checkpoint(service: &mut Service) {
+    let games: String = (0..99).map(|n| format!("(;SZ[5]KM[{n}.5]RE[W+R];B[cc];W[bb];B[dd];W[bd])\n")).collect();
+    let people = service.store.path().join("bootstrap.sgf");
+    fs::write(&people, games).unwrap();
+    let words = ["bootstrap", "--run", "human", "--config", &service.config, "--minutes", "60", "--eval-interval", "2"];
+    let mut bootstrap = stage(&service.store, "trainer", &[&words[..], &["--sgf", people.to_str().unwrap()]].concat());
+    bootstrap.wait_for_metric("tengen_train_steps_total", 5.0);
+    assert_eq!(bootstrap.page("/readyz").unwrap().0, 200);
+    let metrics = bootstrap.metrics();
+    for name in ["tengen_train_step", "tengen_human_value_error"] {
+        assert!(metrics[name] > 0.0, "{name}");
+    }
+    drain(&mut bootstrap);
+    let run = service.store.run("human");
+    assert!(run.checkpoints().newest().unwrap().expect("what was trained is saved").step >= 5);
+    assert_eq!(run.models().newest().unwrap(), None);
+}
+
+fn label_noise_is_alive(service: &mut Service) {
+    let words = ["label-noise", "--run", "slow", "--shares", "0.1", "--steps", "1000000"];
+    let mut noise = stage(&service.store, "trainer", &words);
+    noise.wait_for_metric("tengen_train_steps_total", 3.0);
+    assert_eq!(noise.page("/readyz").unwrap().0, 200);
+    drain(&mut noise);
+}
+
 fn selfplay_follows_the_resign_threshold(service: &mut Service, mut shuffler: Stage) {
     // It plays until the threshold is there, however soon the window is full.
     let endless = ["--model", "slow", "--worker", "1", "--max-games-per-model", "0"];
@@ -154,6 +180,8 @@ fn stages_drain_when_told_and_serve_the_documented_metrics() {
     let shuffler = shuffler_makes_shards(&mut service);
     trainer_saves_a_checkpoint(&mut service);
     trainer_publishes_and_waits_for_shards(&mut service);
+    bootstrap_is_alive_and_saves_a_checkpoint(&mut service);
+    label_noise_is_alive(&mut service);
     selfplay_follows_the_resign_threshold(&mut service, shuffler);
     evaluator_rates_and_plays_pairs(&mut service);
     inference_serves_until_it_drains(&mut service);

@@ -11,16 +11,16 @@ use bytes::Bytes;
 use config::RunConfig;
 use net::{Losses, NetError, Shape, TrainDevice, Trainer, Weights};
 use record::Example;
-use runtime::Stop;
+use runtime::{Driver, Reporter, Step};
 use serde::{Deserialize, Serialize};
-use store::{Checkpoint, ModelMetadata, Run, Source};
+use store::{Backoff, Checkpoint, Run, Source};
 
 use crate::dataset::{CALIBRATION_POSITIONS, RECALIBRATION_POSITIONS};
 use crate::init::{publish_first, refuse_models};
 use crate::journal::{Journal, Set};
 use crate::resume::{BOOTSTRAP, WEIGHTS, restore, train_config, unusable};
 use crate::supervised::{Order, squared_error};
-use crate::{HumanGames, InitialWeights, TrainerError};
+use crate::{HumanGames, InitialWeights, Progress, TrainerError};
 
 /// How often it is saved, so that a kill costs no more.
 const SAVE_EVERY: Duration = Duration::from_secs(600);
@@ -31,36 +31,11 @@ const UNSEEN: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BootstrapOptions {
     /// Steps at most.
-    pub steps: u64,
+    pub steps: Option<u64>,
     /// Time at most, all processes that worked on it together.
     pub time: Duration,
     /// Steps between evaluations on held-out games.
     pub eval_interval: u64,
-}
-
-/// What a bootstrap is doing.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum BootstrapEvent {
-    /// It has trained on a batch.
-    Step {
-        /// Steps so far.
-        step: u64,
-        /// What the batch cost.
-        losses: Losses,
-    },
-    /// It has been measured on games that it does not train on.
-    Look {
-        /// Steps so far.
-        step: u64,
-        /// Time so far.
-        time: Duration,
-        /// Positions.
-        examples: usize,
-        /// What they cost. `accuracy` is how often the most probable move is the one that was played.
-        losses: Losses,
-        /// The squared error of the best value without the board.
-        constant: f32,
-    },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -69,8 +44,9 @@ struct State {
     origin: Vec<Source>,
 }
 
-/// A bootstrap under way.
-struct Bootstrap<'a> {
+/// A bootstrap: trains on human games, beginning with some weights or with random ones, and publishes the outcome as model 1 of
+/// a run. When the process is to stop, the state is saved.
+pub struct Bootstrap<'a> {
     run: &'a Run,
     config: &'a RunConfig,
     options: BootstrapOptions,
@@ -82,121 +58,109 @@ struct Bootstrap<'a> {
     /// Time that earlier processes took.
     before: Duration,
     began: Instant,
+    saved: Instant,
+    journal: Journal,
     /// Losses since the last line of the journal.
     batches: Vec<(f64, Losses)>,
     /// The step of the last evaluation.
-    looked: Option<u64>,
-    watch: &'a mut dyn FnMut(BootstrapEvent),
+    measured: Option<u64>,
+    reporter: Box<dyn Reporter<Progress> + 'a>,
 }
 
-/// Trains on human games, beginning with some weights or with random ones, and publishes the outcome as model 1 of
-/// a run. `None` when `stop` was requested before; the state is saved.
-///
-/// # Errors
-/// A run that has models, or is training its first; weights of another shape; a bootstrap under way from other games; or
-/// what training may meet.
-pub fn bootstrap(
-    run: &Run,
-    config: &RunConfig,
-    (beginning, people): (Option<&InitialWeights>, &HumanGames),
-    options: BootstrapOptions,
-    train_device: TrainDevice,
-    stop: &Stop,
-    watch: &mut dyn FnMut(BootstrapEvent),
-) -> Result<Option<ModelMetadata>, TrainerError> {
-    refuse_models(run)?;
-    let origin: Vec<Source> =
-        beginning.map(|b| b.source.clone()).into_iter().chain(people.sources().iter().cloned()).collect();
-    let (trainer, before) = match run.checkpoints().newest()? {
-        Some(checkpoint) => resume(&checkpoint, config, &origin, train_device)?,
-        None => (begin(config, beginning, train_device)?, Duration::ZERO),
-    };
-    let unseen = people.unseen(UNSEEN)?;
-    let constant = squared_error(people.mean_outcome(), &unseen);
-    let order = Order::new(people, config.seed);
-    let (began, batches, looked) = (Instant::now(), Vec::new(), None);
-    Bootstrap { run, config, options, origin, trainer, order, unseen, constant, before, began, batches, looked, watch }
-        .go(stop)
-}
-
-impl Bootstrap<'_> {
-    fn go(mut self, stop: &Stop) -> Result<Option<ModelMetadata>, TrainerError> {
-        let mut journal = Journal::new(1);
-        let mut saved = Instant::now();
-        self.look(&mut journal)?;
-        while !self.is_done() && !stop.requested() {
-            self.step()?;
-            if self.trainer.steps().is_multiple_of(self.options.eval_interval) {
-                self.look(&mut journal)?;
-            }
-            if saved.elapsed() >= SAVE_EVERY {
-                std::mem::replace(&mut journal, Journal::new(1)).publish(self.run)?;
-                self.save()?;
-                saved = Instant::now();
-            }
-        }
-        if self.is_done() {
-            if self.looked != Some(self.trainer.steps()) {
-                self.look(&mut journal)?;
-            }
-            journal.publish(self.run)?;
-            let examples = self.order.batch(self.trainer.steps(), CALIBRATION_POSITIONS)?;
-            let weights = self.trainer.published().and_then(|weights| weights.calibrated(&examples)).map_err(failed)?;
-            return publish_first(self.run, self.config, &weights, self.trainer.steps(), self.origin).map(Some);
-        }
-        if !self.batches.is_empty() {
-            self.line(&mut journal);
-            journal.publish(self.run)?;
-        }
-        self.save()?;
-        Ok(None)
+impl<'a> Bootstrap<'a> {
+    /// A new bootstrap, or the one that is under way in this run.
+    ///
+    /// # Errors
+    /// A run that has models, or is training its first; weights of another shape; or a bootstrap under way from other games.
+    pub fn new(
+        run: &'a Run,
+        config: &'a RunConfig,
+        (beginning, people): (Option<&InitialWeights>, &'a HumanGames),
+        options: BootstrapOptions,
+        train_device: TrainDevice,
+        reporter: impl Reporter<Progress> + 'a,
+    ) -> Result<Bootstrap<'a>, TrainerError> {
+        refuse_models(run)?;
+        let origin: Vec<Source> =
+            beginning.map(|b| b.source.clone()).into_iter().chain(people.sources().iter().cloned()).collect();
+        let (trainer, before) = match run.checkpoints().newest()? {
+            Some(checkpoint) => resume(&checkpoint, config, &origin, train_device)?,
+            None => (begin(config, beginning, train_device)?, Duration::ZERO),
+        };
+        let unseen = people.unseen(UNSEEN)?;
+        let now = Instant::now();
+        Ok(Bootstrap {
+            run,
+            config,
+            options,
+            origin,
+            trainer,
+            order: Order::new(people, config.seed),
+            constant: squared_error(people.mean_outcome(), &unseen),
+            unseen,
+            before,
+            began: now,
+            saved: now,
+            journal: Journal::new(1),
+            batches: Vec::new(),
+            measured: None,
+            reporter: Box::new(reporter),
+        })
     }
 
     fn is_done(&self) -> bool {
-        self.trainer.steps() >= self.options.steps || self.time() >= self.options.time
+        self.trainer.steps() >= self.options.steps.unwrap_or(u64::MAX) || self.time() >= self.options.time
     }
 
     fn time(&self) -> Duration {
         self.before + self.began.elapsed()
     }
 
-    fn step(&mut self) -> Result<(), TrainerError> {
+    /// Trains on one batch.
+    fn learn(&mut self) -> Result<(), TrainerError> {
+        let rate = self.trainer.rate();
         let batch = self.order.batch(self.trainer.steps(), self.config.train.batch)?;
         let losses = self.trainer.step(&batch).map_err(failed)?;
         self.batches.push((Example::total_weight(&batch), losses));
-        (self.watch)(BootstrapEvent::Step { step: self.trainer.steps(), losses });
+        let (step, steps) = (self.trainer.steps(), self.options.steps);
+        self.reporter.report(Progress::Step { generation: 1, done: step, steps, step, rate, losses });
         Ok(())
     }
 
     /// Measures it on unseen games, if there are any, and writes that down.
-    fn look(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
-        self.line(journal);
-        self.looked = Some(self.trainer.steps());
+    fn measure(&mut self) -> Result<(), TrainerError> {
+        self.line();
+        let step = self.trainer.steps();
+        self.measured = Some(step);
         if self.config.train.ema_decay > 0.0 {
-            let examples = self.order.batch(self.trainer.steps(), RECALIBRATION_POSITIONS)?;
+            let examples = self.order.batch(step, RECALIBRATION_POSITIONS)?;
             self.trainer.recalibrate_batch_norm(&examples).map_err(failed)?;
         }
         if self.unseen.is_empty() {
             return Ok(());
         }
         let measured = self.trainer.examine(&self.unseen).map_err(failed)?;
-        let losses = measured.losses;
-        let (step, time, examples, constant) = (self.trainer.steps(), self.time(), self.unseen.len(), self.constant);
+        let (losses, examples, constant) = (measured.losses, self.unseen.len(), self.constant);
         let others = [("examples", examples as f32), ("constant_value", constant)];
-        journal.put_measured(step, Set::Holdout, &measured, &others);
-        (self.watch)(BootstrapEvent::Look { step, time, examples, losses, constant });
+        self.journal.put_measured(step, Set::Holdout, &measured, &others);
+        self.reporter.report(Progress::Human { generation: 1, step, examples, losses, constant });
         Ok(())
     }
 
     /// Writes down what the batches since the last line have cost.
-    fn line(&mut self, journal: &mut Journal) {
+    fn line(&mut self) {
         if let Some(losses) = Losses::mean(&self.batches) {
-            journal.put(self.trainer.steps(), Set::Train, &losses, &[("learning_rate", self.trainer.rate())]);
+            self.journal.put(self.trainer.steps(), Set::Train, &losses, &[("learning_rate", self.trainer.rate())]);
         }
         self.batches.clear();
     }
 
-    fn save(&self) -> Result<(), TrainerError> {
+    fn publish_journal(&mut self) -> Result<(), TrainerError> {
+        Ok(std::mem::replace(&mut self.journal, Journal::new(1)).publish(self.run)?)
+    }
+
+    fn save(&mut self) -> Result<(), TrainerError> {
+        self.saved = Instant::now();
         let weights = self.trainer.checkpoint(&self.config.digest()).map_err(failed)?;
         let state = State { seconds: self.time().as_secs_f64(), origin: self.origin.clone() };
         let state = toml::to_string(&state).expect("plain fields are TOML");
@@ -209,6 +173,55 @@ impl Bootstrap<'_> {
         } else {
             Ok(self.run.checkpoints().publish(&checkpoint)?)
         }
+    }
+
+    fn publish(&mut self) -> Result<(), TrainerError> {
+        let step = self.trainer.steps();
+        let examples = self.order.batch(step, CALIBRATION_POSITIONS)?;
+        let weights = self.trainer.published().and_then(|weights| weights.calibrated(&examples)).map_err(failed)?;
+        publish_first(self.run, self.config, &weights, step, self.origin.clone())?;
+        self.reporter.report(Progress::Published { generation: 1, step });
+        Ok(())
+    }
+}
+
+impl Driver for Bootstrap<'_> {
+    type Error = TrainerError;
+
+    fn step(&mut self) -> Result<Step, TrainerError> {
+        if self.measured.is_none() {
+            self.measure()?;
+        }
+        if !self.is_done() {
+            self.learn()?;
+        }
+        let (step, is_done) = (self.trainer.steps(), self.is_done());
+        if self.measured != Some(step) && (is_done || step.is_multiple_of(self.options.eval_interval)) {
+            self.measure()?;
+        }
+        if is_done {
+            self.publish_journal()?;
+            self.publish()?;
+            return Ok(Step::Finished);
+        }
+        if self.saved.elapsed() >= SAVE_EVERY {
+            self.publish_journal()?;
+            self.save()?;
+        }
+        Ok(Step::Worked)
+    }
+
+    /// It never waits.
+    fn pause(&self) -> Backoff {
+        Backoff::new(Duration::ZERO, Duration::ZERO)
+    }
+
+    fn put_down(&mut self) -> Result<(), TrainerError> {
+        if !self.batches.is_empty() {
+            self.line();
+            self.publish_journal()?;
+        }
+        self.save()
     }
 }
 

@@ -8,12 +8,10 @@ use anyhow::{Context, anyhow};
 use config::RunConfig;
 use models::{ModelName, Models};
 use net::TrainDevice;
-use runtime::{Classify, Stop, format};
+use runtime::{Classify, Stop};
 use store::Run;
 
-use crate::bootstrap::{BootstrapEvent, BootstrapOptions, bootstrap};
-use crate::report::of_people;
-use crate::{HumanGames, InitialWeights, files};
+use crate::{Bootstrap, BootstrapOptions, Console, HumanGames, InitialWeights, files};
 
 /// Arguments of `trainer bootstrap`.
 #[derive(clap::Args, Debug)]
@@ -53,11 +51,14 @@ pub(crate) fn run(
     let beginning = args.from.as_ref().map(|from| beginning(models, from)).transpose()?;
     let grow = |beginning: InitialWeights| if args.grow { beginning.grown(config) } else { Ok(beginning) };
     let beginning = beginning.map(grow).transpose()?;
-    let metadata = match (&beginning, args.sgf.is_empty()) {
-        (Some(beginning), true) => Some(beginning.publish(run, config)?),
+    match (&beginning, args.sgf.is_empty()) {
+        (Some(beginning), true) => drop(beginning.publish(run, config)?),
         _ => learn((run, config), beginning.as_ref(), args, train_device, stop)?,
-    };
-    let Some(metadata) = metadata else { return Ok(()) };
+    }
+    if !run.models().exists(1)? {
+        return Ok(()); // It was stopped.
+    }
+    let metadata = run.models().metadata(1)?;
     let origin = metadata.origin.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
     tracing::info!(model = %metadata.id(), step = metadata.step, origin, "published");
     Ok(())
@@ -79,12 +80,12 @@ fn learn(
     args: &Args,
     train_device: TrainDevice,
     stop: &Stop,
-) -> anyhow::Result<Option<store::ModelMetadata>> {
+) -> anyhow::Result<()> {
     if args.steps.is_none() && args.minutes.is_none() {
         return Err(anyhow!("for how long? --steps N or --minutes N")).misconfigured();
     }
     let time = args.minutes.map_or(Duration::MAX, |minutes| Duration::from_secs_f64(60.0 * minutes));
-    let options = BootstrapOptions { steps: args.steps.unwrap_or(u64::MAX), time, eval_interval: args.eval_interval };
+    let options = BootstrapOptions { steps: args.steps, time, eval_interval: args.eval_interval };
     let read = |path: &PathBuf| -> anyhow::Result<(String, Vec<u8>)> {
         let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
         Ok((files::name(path), bytes))
@@ -96,14 +97,7 @@ fn learn(
     if unseen == 0 {
         tracing::warn!("selfplay.holdout is 0, so held-out accuracy is not measured");
     }
-    let bar = runtime::Progress::new(run.name().model(1).to_string(), args.steps);
-    let metadata =
-        bootstrap(run, config, (beginning, &people), options, train_device, stop, &mut |event| match event {
-            BootstrapEvent::Step { step, .. } => bar.set(step),
-            BootstrapEvent::Look { step, time, examples, losses, constant } => {
-                let (time, losses) = (format::duration(time), of_people(&losses, constant));
-                tracing::info!(step, time, examples, losses, "unseen games");
-            }
-        })?;
-    Ok(metadata)
+    let console = Console::new(run, config, stop.health().clone());
+    let mut bootstrap = Bootstrap::new(run, config, (beginning, &people), options, train_device, console)?;
+    Ok(runtime::drive(&mut bootstrap, stop)?)
 }

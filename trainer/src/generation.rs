@@ -108,7 +108,8 @@ impl<'a> GenerationTrainer<'a> {
             self.work.progress.batches += 1;
             batches.push((Example::total_weight(&examples), losses));
             read += examples.len();
-            let (done, step) = (self.work.progress.batches, self.work.trainer.steps());
+            let (done, steps) = (self.work.progress.batches as u64, Some(steps as u64));
+            let step = self.work.trainer.steps();
             self.reporter.report(Progress::Step { generation, done, steps, step, rate, losses });
         }
         let Some(losses) = Losses::mean(&batches) else { return Ok(()) };
@@ -182,8 +183,9 @@ impl<'a> GenerationTrainer<'a> {
         let measured = self.work.trainer.examine(examples).map_err(|source| failed(generation, source))?;
         let (examples, constant, losses) = (examples.len(), *constant, measured.losses);
         let others = [("examples", examples as f32), ("constant_value", constant)];
-        journal.put_measured(self.work.trainer.steps(), Set::Human, &measured, &others);
-        self.reporter.report(Progress::Human { generation, examples, losses, constant });
+        let step = self.work.trainer.steps();
+        journal.put_measured(step, Set::Human, &measured, &others);
+        self.reporter.report(Progress::Human { generation, step, examples, losses, constant });
         Ok(())
     }
 }

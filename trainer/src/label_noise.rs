@@ -5,19 +5,23 @@
 //! result is wrong then: moves and values of the searches stay, and its score and its owners, which would tell the truth, are
 //! not trained on.
 
+use std::collections::VecDeque;
+use std::time::Duration;
+
 use config::RunConfig;
-use net::{NetError, Shape, TrainDevice, Trainer, Weights};
+use net::{Losses, NetError, Shape, TrainDevice, Trainer, Weights};
 use record::{Example, GameId, Outcome};
-use runtime::Stop;
+use runtime::{Driver, Reporter, Step, Stop};
 use serde::Serialize;
-use store::{Manifest, Run};
+use store::{Backoff, Manifest, Run};
 
 use crate::TrainerError;
 use crate::dataset::{Dataset, RECALIBRATION_POSITIONS};
 use crate::holdout::{HOLDOUT, holdout};
 use crate::resume::train_config;
 
-/// Training sets with wrong results, of one run.
+/// Trains on the shards of a run once for each share of wrong results, and measures the outcome. A step is one training. Nothing is
+/// published.
 pub struct LabelNoise<'a> {
     run: &'a Run,
     config: &'a RunConfig,
@@ -25,6 +29,38 @@ pub struct LabelNoise<'a> {
     shards: Manifest,
     /// Positions with their true results.
     holdout: Vec<Example>,
+    /// Shares of the games that are still to be tried.
+    shares: VecDeque<f64>,
+    steps: usize,
+    stop: Stop,
+    reporter: Box<dyn Reporter<TrialEvent> + 'a>,
+}
+
+/// What [`LabelNoise`] is doing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TrialEvent {
+    /// It has trained on a batch.
+    Step {
+        /// The share of the games that is flipped.
+        share: f64,
+        /// Batches of this share that are done.
+        done: u64,
+        /// Batches of each share.
+        steps: u64,
+        /// What the batch cost.
+        losses: Losses,
+    },
+    /// It has measured the outcome of one share.
+    Measured(Trial),
+}
+
+/// Which trainings there are.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LabelNoiseOptions {
+    /// Shares of the games to flip, one training for each.
+    pub shares: Vec<f64>,
+    /// Steps of each, or one pass over the shards.
+    pub steps: Option<usize>,
 }
 
 /// Evaluation of training with a share of the outcomes inverted, on held-out games with true outcomes.
@@ -53,7 +89,14 @@ impl<'a> LabelNoise<'a> {
     ///
     /// # Errors
     /// A run without shards or validation set, or a store that cannot be read.
-    pub fn new(run: &'a Run, config: &'a RunConfig, train_device: TrainDevice) -> Result<LabelNoise<'a>, TrainerError> {
+    pub fn new(
+        run: &'a Run,
+        config: &'a RunConfig,
+        options: LabelNoiseOptions,
+        train_device: TrainDevice,
+        stop: &Stop,
+        reporter: impl Reporter<TrialEvent> + 'a,
+    ) -> Result<LabelNoise<'a>, TrainerError> {
         let newest = run.models().newest()?.unwrap_or(0) + 1;
         let mut shards = None;
         for generation in (1..=newest).rev() {
@@ -70,31 +113,17 @@ impl<'a> LabelNoise<'a> {
         if holdout.is_empty() {
             return Err(nothing(run, "validation games"));
         }
-        Ok(LabelNoise { run, config, train_device, shards, holdout })
+        let steps = options.steps.unwrap_or_else(|| batches(&shards, config));
+        let (generation, seed) = (shards.generation, config.seed);
+        tracing::info!(generation, steps, seed, "training anew with wrong results; nothing is published");
+        let (shares, stop, reporter) = (options.shares.into(), stop.clone(), Box::new(reporter));
+        Ok(LabelNoise { run, config, train_device, shards, holdout, shares, steps, stop, reporter })
     }
 
-    /// The generation whose shards are trained on.
-    pub fn generation(&self) -> u32 {
-        self.shards.generation
-    }
-
-    /// Batches that the shards hold.
-    pub fn batches(&self) -> usize {
-        (crate::dataset::examples(&self.shards) / self.config.train.batch).max(1)
-    }
-
-    /// Trains the run's network from random weights, the same for every share, for so many steps, and measures it. Shards that
-    /// hold fewer batches are trained on again. `None` when `stop` was requested before the end. Nothing is published.
-    ///
-    /// # Errors
-    /// The store refuses, an example makes no sense, or the loss is no number.
-    pub fn trial(
-        &self,
-        share: f64,
-        steps: usize,
-        stop: &Stop,
-        watch: &mut dyn FnMut(usize),
-    ) -> Result<Option<Trial>, TrainerError> {
+    /// Trains the run's network from random weights, the same for every share, and measures it. Shards that hold fewer batches
+    /// are trained on again. `None` when the process is to stop before the end.
+    fn trial(&mut self, share: f64) -> Result<Option<Trial>, TrainerError> {
+        let steps = self.steps;
         let generation = self.shards.generation;
         let failed = |source: NetError| TrainerError::Train { generation, source };
         let shape = Shape::new(&self.config.game, &self.config.network_of(generation)).map_err(failed)?;
@@ -102,17 +131,18 @@ impl<'a> LabelNoise<'a> {
         let mut trainer = Trainer::new(&weights, 0, train_config(self.config), self.train_device).map_err(failed)?;
         let (mut feed, mut seen, mut wrong) = (Dataset::new(self.run, &self.shards, 0), 0, 0);
         for step in 0..steps {
-            if stop.requested() {
+            if self.stop.requested() {
                 return Ok(None);
             }
-            if step > 0 && step % self.batches() == 0 {
+            if step > 0 && step % batches(&self.shards, self.config) == 0 {
                 feed = Dataset::new(self.run, &self.shards, 0);
             }
             let mut batch = feed.next(self.config.train.batch)?;
             wrong += flip(&mut batch, share);
             seen += batch.len();
-            trainer.step(&batch).map_err(failed)?;
-            watch(step + 1);
+            let losses = trainer.step(&batch).map_err(failed)?;
+            let (done, steps) = (step as u64 + 1, steps as u64);
+            self.reporter.report(TrialEvent::Step { share, done, steps, losses });
         }
         if self.config.train.ema_decay > 0.0 {
             let examples = Dataset::new(self.run, &self.shards, 0).next(RECALIBRATION_POSITIONS)?;
@@ -130,6 +160,29 @@ impl<'a> LabelNoise<'a> {
             accuracy: measured.losses.accuracy.into(),
         }))
     }
+}
+
+impl Driver for LabelNoise<'_> {
+    type Error = TrainerError;
+
+    fn step(&mut self) -> Result<Step, TrainerError> {
+        let Some(&share) = self.shares.front() else { return Ok(Step::Finished) };
+        if let Some(trial) = self.trial(share)? {
+            self.shares.pop_front();
+            self.reporter.report(TrialEvent::Measured(trial));
+        }
+        Ok(Step::Worked)
+    }
+
+    /// It never waits.
+    fn pause(&self) -> Backoff {
+        Backoff::new(Duration::ZERO, Duration::ZERO)
+    }
+}
+
+/// Batches that the shards hold.
+fn batches(shards: &Manifest, config: &RunConfig) -> usize {
+    (crate::dataset::examples(shards) / config.train.batch).max(1)
 }
 
 fn nothing(run: &Run, what: &str) -> TrainerError {

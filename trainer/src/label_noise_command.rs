@@ -4,10 +4,11 @@ use std::fmt;
 
 use config::RunConfig;
 use net::TrainDevice;
-use runtime::Stop;
+use runtime::{Reporter, Stop};
 use store::Run;
 
-use crate::label_noise::{LabelNoise, Trial};
+use crate::report::count_step;
+use crate::{LabelNoise, LabelNoiseOptions, Trial, TrialEvent};
 
 /// Arguments of `trainer label-noise`.
 #[derive(clap::Args, Debug)]
@@ -44,24 +45,54 @@ pub(crate) fn run(
     train_device: TrainDevice,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let noise = LabelNoise::new(run, config, train_device)?;
-    let steps = args.steps.map_or(noise.batches(), |steps| steps as usize);
-    let (generation, seed) = (noise.generation(), config.seed);
-    tracing::info!(generation, steps, seed, "training anew with wrong results; nothing is published");
-    let mut is_first = true;
-    for &share in &args.shares {
-        let bar = runtime::Progress::new(format!("{:.1} % of outcomes flipped", 100.0 * share), Some(steps as u64));
-        let Some(trial) = noise.trial(share, steps, stop, &mut |step| bar.set(step as u64))? else { break };
-        bar.finish();
-        if args.json {
-            runtime::print(serde_json::to_string(&trial)?)?;
-        } else {
-            if is_first {
-                runtime::print(HEAD)?;
-            }
-            runtime::print(Row(&trial))?;
+    let options = LabelNoiseOptions { shares: args.shares.clone(), steps: args.steps.map(|steps| steps as usize) };
+    stop.health().set_ready();
+    let mut table =
+        Table { stop, batch: config.train.batch, json: args.json, bar: None, has_head: false, printed: Ok(()) };
+    let reporter = |event| table.report(event);
+    runtime::drive(&mut LabelNoise::new(run, config, options, train_device, stop, reporter)?, stop)?;
+    table.printed
+}
+
+/// Prints the rows, and reports to the metrics and the health of this process.
+struct Table<'a> {
+    stop: &'a Stop,
+    batch: usize,
+    json: bool,
+    bar: Option<runtime::Progress>,
+    has_head: bool,
+    /// Why a row could not be printed, after which nothing more is done.
+    printed: anyhow::Result<()>,
+}
+
+impl Table<'_> {
+    fn print(&mut self, trial: &Trial) -> anyhow::Result<()> {
+        if self.json {
+            return runtime::print(serde_json::to_string(trial)?);
         }
-        is_first = false;
+        if !std::mem::replace(&mut self.has_head, true) {
+            runtime::print(HEAD)?;
+        }
+        runtime::print(Row(trial))
     }
-    Ok(())
+}
+
+impl Reporter<TrialEvent> for Table<'_> {
+    fn report(&mut self, event: TrialEvent) {
+        self.stop.health().heartbeat();
+        match event {
+            TrialEvent::Step { share, done, steps, losses } => {
+                let name = || format!("{:.1} % of outcomes flipped", 100.0 * share);
+                self.bar.get_or_insert_with(|| runtime::Progress::new(name(), Some(steps))).set(done);
+                count_step(self.batch, &losses);
+            }
+            TrialEvent::Measured(trial) => {
+                self.bar.take().into_iter().for_each(runtime::Progress::finish);
+                self.printed = self.print(&trial);
+                if self.printed.is_err() {
+                    self.stop.request();
+                }
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@
 //! Models are measured on examples that are never trained on: the validation set of the run, and human games ([`Reference`]).
 //!
 //! A run may begin with weights from elsewhere ([`InitialWeights`]), or with a model that was trained on human games
-//! ([`bootstrap`](fn@bootstrap), `supervised`). `files` has the commands that import and export networks; `label_noise` measures the
+//! ([`Bootstrap`], `supervised`). `files` has the commands that import and export networks; `label_noise` measures the
 //! effect of wrong results.
 
 mod bootstrap;
@@ -35,11 +35,11 @@ use std::time::Duration;
 
 use net::Losses;
 
-pub use bootstrap::{BootstrapEvent, BootstrapOptions, bootstrap};
+pub use bootstrap::{Bootstrap, BootstrapOptions};
 pub use driver::{Driver, Options, lease};
 pub use error::TrainerError;
 pub use init::InitialWeights;
-pub use label_noise::{LabelNoise, Trial};
+pub use label_noise::{LabelNoise, LabelNoiseOptions, Trial, TrialEvent};
 pub use prefetch::Prefetch;
 pub use reference::{Reference, ReferenceArgs};
 pub use report::Console;
@@ -60,9 +60,9 @@ pub enum Progress {
         /// The number of the model to be.
         generation: u32,
         /// Batches of this generation that are done.
-        done: usize,
-        /// Batches of this generation.
-        steps: usize,
+        done: u64,
+        /// Batches of this generation, unless the time alone limits it.
+        steps: Option<u64>,
         /// Optimiser steps since the start of the run.
         step: u64,
         /// The learning rate.
@@ -81,10 +81,12 @@ pub enum Progress {
         /// By how much the share of games that are won differs from what the values say, 0 to 1.
         calibration_error: f32,
     },
-    /// It has measured the finished model on human games.
+    /// It has measured a model on human games that it does not train on.
     Human {
         /// The number of the model.
         generation: u32,
+        /// Optimiser steps since the start of the run.
+        step: u64,
         /// Positions it was measured on.
         examples: usize,
         /// What they cost. `accuracy` is how often the most probable move is the one that was played, and `value_error` is

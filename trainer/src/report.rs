@@ -27,9 +27,9 @@ impl Console {
         Console { health, run: run.name().clone(), batch: config.train.batch, bar: None }
     }
 
-    fn bar(&mut self, generation: u32, steps: usize) -> &runtime::Progress {
+    fn bar(&mut self, generation: u32, steps: Option<u64>) -> &runtime::Progress {
         let name = || self.run.model(generation).to_string();
-        self.bar.get_or_insert_with(|| runtime::Progress::new(name(), Some(steps as u64)))
+        self.bar.get_or_insert_with(|| runtime::Progress::new(name(), steps))
     }
 }
 
@@ -44,13 +44,11 @@ impl Reporter<Progress> for Console {
             Progress::Step { generation, done, steps, step, rate, losses } => {
                 metrics::NEWEST_MODEL.set(generation - 1);
                 metrics::TRAIN_WAITING.set(0);
-                metrics::STEPS.add(1);
-                metrics::EXAMPLES.add(self.batch as u64);
                 metrics::STEP.set(step as f64);
                 metrics::LEARNING_RATE.set(rate);
-                gauges(metrics::TRAIN_LOSS, &losses);
+                count_step(self.batch, &losses);
                 let bar = self.bar(generation, steps);
-                bar.set(done as u64);
+                bar.set(done);
                 bar.note(shortly(&losses));
             }
             Progress::Holdout { examples, losses, calibration_error, .. } => {
@@ -59,11 +57,11 @@ impl Reporter<Progress> for Console {
                 gauges(metrics::HOLDOUT_LOSS, &losses);
                 tracing::info!(examples, losses = shortly(&losses), calibration_error, "holdout");
             }
-            Progress::Human { examples, losses, constant, .. } => {
+            Progress::Human { step, examples, losses, constant, .. } => {
                 metrics::HUMAN_VALUE_ERROR.set(losses.value_error);
                 metrics::HUMAN_ACCURACY.set(losses.accuracy);
                 metrics::HUMAN_TOP_THREE.set(losses.top_three);
-                tracing::info!(examples, losses = of_people(&losses, constant), "human games");
+                tracing::info!(step, examples, losses = of_people(&losses, constant), "human games");
             }
             Progress::Published { generation, .. } => {
                 metrics::NEWEST_MODEL.set(generation);
@@ -72,6 +70,13 @@ impl Reporter<Progress> for Console {
             }
         }
     }
+}
+
+/// Notes that a batch of so many examples was trained on, and what it cost.
+pub(crate) fn count_step(batch: usize, losses: &Losses) {
+    metrics::STEPS.add(1);
+    metrics::EXAMPLES.add(batch as u64);
+    gauges(metrics::TRAIN_LOSS, losses);
 }
 
 fn gauges(gauge: Gauge, losses: &Losses) {
@@ -95,7 +100,7 @@ fn shortly(losses: &Losses) -> String {
 }
 
 /// The losses on human games, as a line of the log.
-pub(crate) fn of_people(losses: &Losses, constant: f32) -> String {
+fn of_people(losses: &Losses, constant: f32) -> String {
     let Losses { policy, accuracy, top_three, value_error, .. } = losses;
     let [top, three] = [accuracy, top_three].map(|share| 100.0 * share);
     format!(

@@ -164,9 +164,9 @@ metrics! {
     Gauge HOLDOUT_LOSS = "tengen_holdout_loss" ["part"]: "Loss of the newest model on the validation set: policy (nats), value, ownership, score, l2, total";
     Gauge HOLDOUT_ACCURACY = "tengen_holdout_accuracy_ratio": "Top-1 accuracy on the validation set, against the move of the search";
     Gauge HOLDOUT_CALIBRATION = "tengen_holdout_calibration_error_ratio": "Expected calibration error of the value on the validation set, over ten bins: 0 to 1";
-    Gauge HUMAN_VALUE_ERROR = "tengen_human_value_error": "Value MSE of the newest model on human games: 0 to 4; only with --eval-sgf";
-    Gauge HUMAN_ACCURACY = "tengen_human_accuracy_ratio": "Top-1 accuracy on human games; only with --eval-sgf";
-    Gauge HUMAN_TOP_THREE = "tengen_human_top_three_ratio": "Top-3 accuracy on human games; only with --eval-sgf";
+    Gauge HUMAN_VALUE_ERROR = "tengen_human_value_error": "Value MSE of the newest model on human games: 0 to 4; only with --eval-sgf, and while bootstrapping";
+    Gauge HUMAN_ACCURACY = "tengen_human_accuracy_ratio": "Top-1 accuracy on human games; only with --eval-sgf, and while bootstrapping";
+    Gauge HUMAN_TOP_THREE = "tengen_human_top_three_ratio": "Top-3 accuracy on human games; only with --eval-sgf, and while bootstrapping";
     Gauge LEARNING_RATE = "tengen_learning_rate": "Learning rate of the next step";
     Gauge ROTATE = "tengen_train_augmentation_enabled": "Data augmentation by symmetries: 1 on, 0 off";
     Gauge NEWEST_MODEL = "tengen_newest_model_number": "Number of the newest published model; 0 before the first";

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use models::Models;
 use net::{FileKind, Inputs, NetError, Shape, Weights};
-use runtime::Stop;
-use store::{Run, SourceKind, Store};
-use trainer::{BootstrapEvent, BootstrapOptions, HumanGames, InitialWeights, TrainerError, bootstrap};
+use runtime::{Reporter, Silent, Stop, drive};
+use store::{ModelMetadata, Run, SourceKind, Store};
+use trainer::{Bootstrap, BootstrapOptions, HumanGames, InitialWeights, Progress, TrainerError};
 
 use crate::{TRAIN_DEVICE, config, examples, publish, run, train, train_next};
 
@@ -41,14 +41,26 @@ fn people(games: usize) -> HumanGames {
 }
 
 fn options(steps: u64) -> BootstrapOptions {
-    BootstrapOptions { steps, time: Duration::MAX, eval_interval: 10 }
+    BootstrapOptions { steps: Some(steps), time: Duration::MAX, eval_interval: 10 }
+}
+
+/// Drives a bootstrap until it is done or stopped.
+fn bootstrap(
+    run: &Run,
+    work: (Option<&InitialWeights>, &HumanGames),
+    options: BootstrapOptions,
+    stop: &Stop,
+    reporter: impl Reporter<Progress>,
+) -> Result<Option<ModelMetadata>, TrainerError> {
+    drive(&mut Bootstrap::new(run, &config(), work, options, TRAIN_DEVICE, reporter)?, stop)?;
+    Ok(run.models().newest()?.map(|number| run.models().metadata(number).unwrap()))
 }
 
 /// Trains on games until so many steps are taken here, or it is done.
-fn learn(run: &Run, steps: u64, stop_after: usize) -> (Option<store::ModelMetadata>, Vec<BootstrapEvent>) {
+fn learn(run: &Run, steps: u64, stop_after: usize) -> (Option<ModelMetadata>, Vec<Progress>) {
     let (stop, mut events, mut taken) = (Stop::never(), Vec::new(), 0);
-    let metadata = bootstrap(run, &config(), (None, &people(100)), options(steps), TRAIN_DEVICE, &stop, &mut |event| {
-        taken += usize::from(matches!(event, BootstrapEvent::Step { .. }));
+    let metadata = bootstrap(run, (None, &people(100)), options(steps), &stop, |event| {
+        taken += usize::from(matches!(event, Progress::Step { .. }));
         if taken == stop_after {
             stop.request();
         }
@@ -142,9 +154,9 @@ fn bootstrap_learns_what_people_play_and_publishes_model_one() {
     let metadata = metadata.unwrap();
     assert_eq!((metadata.number, metadata.parent, metadata.step), (1, None, 60));
     assert_eq!((metadata.origin[0].kind, metadata.origin[0].name.as_str()), (SourceKind::Games, "games.sgf"));
-    let look = |event: &BootstrapEvent| match *event {
-        BootstrapEvent::Look { step, losses, constant, .. } => Some((step, losses, constant)),
-        BootstrapEvent::Step { .. } => None,
+    let look = |event: &Progress| match *event {
+        Progress::Human { step, losses, constant, .. } => Some((step, losses, constant)),
+        _ => None,
     };
     let looks: Vec<_> = events.iter().filter_map(look).collect();
     assert_eq!(looks.iter().map(|look| look.0).collect::<Vec<_>>(), [0, 10, 20, 30, 40, 50, 60]);
@@ -153,6 +165,7 @@ fn bootstrap_learns_what_people_play_and_publishes_model_one() {
     let (first, last) = (looks[0].1, looks[6].1);
     assert!(last.policy < first.policy - 0.1 && last.value < first.value - 0.1, "{first:?}\n{last:?}");
     assert_eq!(run.logs().list().unwrap().len(), 2);
+    assert_eq!(events.last(), Some(&Progress::Published { generation: 1, step: 60 }));
     // The run goes on from there.
     publish(&run, 2, &examples(2, 6 * 16), 40);
     assert_eq!(train(&run).unwrap().step, 66);
@@ -166,9 +179,7 @@ fn bootstrap_that_is_stopped_goes_on_to_the_same_model() {
     // What is under way is neither taken for a generation of training nor mixed with other games.
     let error = train_next(&parted, &config(), TRAIN_DEVICE, &Stop::never(), &mut |_| ()).unwrap_err();
     assert!(error.to_string().contains("a bootstrap is in progress"), "{error}");
-    let other =
-        bootstrap(&parted, &config(), (None, &people(50)), options(25), TRAIN_DEVICE, &Stop::never(), &mut |_| ());
-    let error = other.unwrap_err();
+    let error = bootstrap(&parted, (None, &people(50)), options(25), &Stop::never(), Silent).unwrap_err();
     assert!(error.to_string().contains("it belongs to a bootstrap from games.sgf"), "{error}");
     assert_eq!(learn(&parted, 25, 9).0, None);
     assert!(learn(&parted, 25, usize::MAX).0.is_some());
@@ -180,25 +191,23 @@ fn bootstrap_may_begin_with_weights() {
     let run = run();
     let beginning = of_file(&weights(1));
     let work = (Some(&beginning), &people(100));
-    let metadata =
-        bootstrap(&run, &config(), work, options(3), TRAIN_DEVICE, &Stop::never(), &mut |_| ()).unwrap().unwrap();
+    let metadata = bootstrap(&run, work, options(3), &Stop::never(), Silent).unwrap().unwrap();
     let kinds: Vec<SourceKind> = metadata.origin.iter().map(|source| source.kind).collect();
     assert_eq!((kinds, metadata.step), (vec![SourceKind::Weights, SourceKind::Games], 3));
-    let again = bootstrap(&run, &config(), work, options(3), TRAIN_DEVICE, &Stop::never(), &mut |_| ()).unwrap_err();
+    let again = bootstrap(&run, work, options(3), &Stop::never(), Silent).unwrap_err();
     assert!(matches!(again, TrainerError::HasModels { .. }), "{again}");
 }
 
 #[test]
 fn time_ends_a_bootstrap_too() {
     let run = run();
-    let options = BootstrapOptions { steps: u64::MAX, time: Duration::from_millis(200), eval_interval: 10_000 };
+    let options = BootstrapOptions { steps: None, time: Duration::from_millis(200), eval_interval: 10_000 };
     let mut looks = Vec::new();
-    let metadata =
-        bootstrap(&run, &config(), (None, &people(100)), options, TRAIN_DEVICE, &Stop::never(), &mut |event| {
-            if let BootstrapEvent::Look { step, .. } = event {
-                looks.push(step);
-            }
-        });
+    let metadata = bootstrap(&run, (None, &people(100)), options, &Stop::never(), |event| {
+        if let Progress::Human { step, .. } = event {
+            looks.push(step);
+        }
+    });
     let metadata = metadata.unwrap().unwrap();
     assert!(metadata.step > 0 && looks == [0, metadata.step], "{looks:?}");
 }

@@ -67,7 +67,7 @@ fn shards_that_come_later_are_found() {
         Progress::Waiting { .. } => publish(&run, 1, &examples(1, 32), 32),
         Progress::Step { done, steps: of, .. } => {
             steps += 1;
-            assert_eq!((done, of), (steps, 2));
+            assert_eq!((done, of), (steps, Some(2)));
         }
         Progress::Holdout { .. } => panic!("no game is held out"),
         Progress::Human { .. } => panic!("no human games were named"),

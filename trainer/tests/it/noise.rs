@@ -2,9 +2,9 @@
 
 use config::RunConfig;
 use record::{Example, GameRecord};
-use runtime::Stop;
+use runtime::{Silent, Stop, drive};
 use store::Run;
-use trainer::{LabelNoise, TrainerError};
+use trainer::{LabelNoise, LabelNoiseOptions, TrainerError, TrialEvent};
 
 use crate::{TRAIN_DEVICE, config, examples, games, publish, run};
 
@@ -34,10 +34,14 @@ fn outcomes() -> RunConfig {
 fn wrong_results_are_learned_and_seen_on_true_ones() {
     let (run, config) = (prepared(), outcomes());
     let before = (run.logs().list().unwrap(), run.models().list().unwrap(), run.checkpoints().newest().unwrap());
-    let noise = LabelNoise::new(&run, &config, TRAIN_DEVICE).unwrap();
-    assert_eq!((noise.generation(), noise.batches()), (1, 6));
-    let trial = |share| noise.trial(share, 60, &Stop::never(), &mut |_| ()).unwrap().unwrap();
-    let (right, again, wrong) = (trial(0.0), trial(0.0), trial(1.0));
+    let (stop, mut trials) = (Stop::never(), Vec::new());
+    let reporter = |event| match event {
+        TrialEvent::Step { done, steps, .. } => assert!(done <= steps && steps == 60),
+        TrialEvent::Measured(trial) => trials.push(trial),
+    };
+    let options = LabelNoiseOptions { shares: vec![0.0, 0.0, 1.0], steps: Some(60) };
+    drive(&mut LabelNoise::new(&run, &config, options, TRAIN_DEVICE, &stop, reporter).unwrap(), &stop).unwrap();
+    let [right, again, wrong] = &trials[..] else { panic!("{trials:?}") };
     assert_eq!(right, again, "the same seed makes the same network");
     assert_eq!((right.flipped_positions, wrong.flipped_positions, right.steps), (0.0, 1.0, 60));
     assert!(wrong.value_error > 1.0 && right.value_error < 1.0, "{right:?} {wrong:?}");
@@ -48,14 +52,22 @@ fn wrong_results_are_learned_and_seen_on_true_ones() {
 #[test]
 fn stop_ends_it_and_what_is_missing_is_said() {
     let (run, config) = (prepared(), outcomes());
-    let (stop, mut taken) = (Stop::never(), 0);
-    let stopped = LabelNoise::new(&run, &config, TRAIN_DEVICE).unwrap().trial(0.1, 50, &stop, &mut |step| {
-        taken = step;
-        stop.request();
-    });
-    assert_eq!((stopped.unwrap(), taken), (None, 1));
+    let (stop, mut taken) = (Stop::never(), Vec::new());
+    let reporter = |event| match event {
+        TrialEvent::Step { done, steps, .. } => {
+            taken.push((done, steps));
+            stop.request();
+        }
+        TrialEvent::Measured(trial) => panic!("{trial:?}"),
+    };
+    let options = || LabelNoiseOptions { shares: vec![0.1, 0.2], steps: None };
+    drive(&mut LabelNoise::new(&run, &config, options(), TRAIN_DEVICE, &stop, reporter).unwrap(), &stop).unwrap();
+    assert_eq!(taken, [(1, 6)], "one pass over the shards has 6 steps");
     let bare = crate::run();
-    let error = |run: &Run| LabelNoise::new(run, &config, TRAIN_DEVICE).err().expect("something is missing");
+    let error = |run: &Run| {
+        let noise = LabelNoise::new(run, &config, options(), TRAIN_DEVICE, &Stop::never(), Silent);
+        noise.err().expect("something is missing")
+    };
     assert_eq!(error(&bare).to_string(), "run r has no shards to train on");
     publish(&bare, 1, &[], 40);
     assert!(matches!(error(&bare), TrainerError::NoExamples { generation: 1 }));

@@ -26,7 +26,7 @@ fn every_model_is_measured_on_the_same_positions() {
     let mut seen = Vec::new();
     for _ in 0..2 {
         train_next(&run, &config(), options, &Stop::never(), &mut |progress| {
-            if let Progress::Human { generation, examples, losses, constant } = progress {
+            if let Progress::Human { generation, examples, losses, constant, .. } = progress {
                 seen.push((generation, examples, losses, constant));
             }
         })
