@@ -1,4 +1,4 @@
-//! The schedule of `tengen run`: how its models become rated.
+//! The schedule of a run (`tengen run`, `evaluator --schedule`): how its models become rated.
 //!
 //! A [`MatchPlan`] has the matches of a new model, or those of the finished run. Pairs that are chosen by what their games tell are kept
 //! in the store before they play, so that a run that is killed anywhere continues with the same games. [`Generations`] follows the
@@ -17,8 +17,10 @@ use crate::driver::{Schedule, Session};
 use crate::{Arena, EvaluatorError, RatedRun};
 
 /// The matches of every model of a run that is to be measured, as it appears, and those of the finished run.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Generations {
+    /// Whether to wait for models, instead of giving up.
+    waits: bool,
     /// The newest model whose matches are all played.
     measured: u32,
     plan: Option<MatchPlan>,
@@ -49,7 +51,9 @@ impl MatchPlan {
         let against = |other: u32| (pair(rated, newest, other), games);
         Ok(match evaluate.pairing {
             Pairing::Fibonacci => {
-                MatchPlan { pairs: ancestors(newest, evaluate.every).take(count).map(against).collect(), ..none }
+                let new = PlayerId::from(rated.numbered(newest));
+                let ancestors = rated.ancestors(&new)?.into_iter().take(count);
+                MatchPlan { pairs: ancestors.map(|old| ([new.clone(), old.into()], games)).collect(), ..none }
             }
             Pairing::Informed if rated.hidden()?.contains(&newest) => none,
             Pairing::Informed if rated.ladder(newest)?.models() < 2 => MatchPlan { pairs: [against(0)].into(), ..none },
@@ -86,6 +90,11 @@ impl MatchPlan {
 }
 
 impl Generations {
+    /// The schedule of a run; `waits` for its models, or only plays what those that exist are to play.
+    pub fn new(waits: bool) -> Generations {
+        Generations { waits, measured: 0, plan: None, finished: false }
+    }
+
     /// The plan of the newest model, if it is to be measured and was not.
     fn begin(&mut self, rated: &RatedRun) -> Result<Step, EvaluatorError> {
         let (every, models) = (rated.config().evaluate.every, rated.config().cycle.models);
@@ -97,6 +106,9 @@ impl Generations {
         if newest > self.measured && (has_all || newest.is_multiple_of(every)) {
             self.plan = Some(MatchPlan::of_model(rated, newest)?);
             return Ok(Step::Worked);
+        }
+        if !self.waits {
+            return Ok(Step::Finished);
         }
         let next = (newest / every + 1) * every;
         Ok(Step::Waiting(Waiting::new(format!("model {}", next.min(models)))))
@@ -178,13 +190,6 @@ fn planned(rated: &RatedRun, newest: u32, turn: usize, margin: Option<f64>) -> R
     let played = rated.score([&first, &second])?.games;
     let pair = Planned { first, second, games: played + games as u64 };
     Ok(Some(rated.run().pairings().remember(newest, turn, &pair)?))
-}
-
-/// The models that a new one meets, nearest first: of the models that are measured, those at distances 1, 2, 3, 5, 8, …; 0 is
-/// `random`. Only measured models, because the others have no games.
-fn ancestors(number: u32, every: u32) -> impl Iterator<Item = u32> {
-    let before = number.div_ceil(every);
-    ratings::pairing::fibonacci().map_while(move |distance| before.checked_sub(distance)).map(move |nth| nth * every)
 }
 
 #[cfg(test)]

@@ -106,8 +106,8 @@ impl RatedRun {
         Ok(shown.map(|number| self.run.name().model(number)).collect())
     }
 
-    /// The models that a new one meets: those at Fibonacci's distances before it that exist and are not hidden, and `random`
-    /// where the run is not so old.
+    /// The models that a new one meets, nearest first: of the models that are measured (`evaluate.every`), those at Fibonacci's
+    /// distances before it that exist and are not hidden, and `random` where the run is not so old.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -118,14 +118,8 @@ impl RatedRun {
             let hidden = self.hidden()?;
             older.retain(|number| !hidden.contains(number));
         }
-        let at = |distance: u32| {
-            number.checked_sub(distance).map(|at| if at == 0 { ModelId::Random } else { run.model(at) })
-        };
-        let known = |id: &ModelId| match id {
-            ModelId::Trained { number, .. } => older.contains(number),
-            ModelId::Uniform | ModelId::Random => true,
-        };
-        Ok(pairing::fibonacci().map_while(at).filter(known).collect())
+        let known = measured_before(*number, self.config.evaluate.every).filter(|at| *at == 0 || older.contains(at));
+        Ok(known.map(|at| if at == 0 { ModelId::Random } else { run.model(at) }).collect())
     }
 
     /// The models that tables, reports, pairings and promotion tests leave out: the retired ones, unless they are included.
@@ -217,5 +211,35 @@ impl RatedRun {
 
     fn unrated(&self, source: RatingError) -> EvaluatorError {
         EvaluatorError::Rating { run: self.run.name().clone(), source }
+    }
+}
+
+/// Of the models that are measured, those at distances 1, 2, 3, 5, 8, … before one; 0 is `random`. The others have no games.
+fn measured_before(number: u32, every: u32) -> impl Iterator<Item = u32> {
+    let before = number.div_ceil(every);
+    pairing::fibonacci().map_while(move |distance| before.checked_sub(distance)).map(move |nth| nth * every)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn before(number: u32, every: u32) -> Vec<u32> {
+        measured_before(number, every).collect()
+    }
+
+    #[test]
+    fn ancestors_are_at_fibonacci_distances() {
+        assert_eq!(before(1, 1), [0]);
+        assert_eq!(before(9, 1), [8, 7, 6, 4, 1]);
+    }
+
+    #[test]
+    fn ancestors_are_models_that_are_measured() {
+        assert_eq!(before(4, 4), [0]);
+        assert_eq!(before(36, 4), [32, 28, 24, 16, 4]);
+        // The last of a run is measured, whatever its number.
+        assert_eq!(before(37, 4), [36, 32, 28, 20, 8]);
+        assert_eq!(before(2, 4), [0]);
     }
 }

@@ -97,7 +97,7 @@ impl<'a> Cycle<'a> {
             selfplay: selfplay::Driver::new(run, config, options, stop, selfplay::Console::new(health())),
             shuffler: shuffler::Driver::new(run, shuffler::Console::new(health()))?,
             trainer: trainer::Driver::new(run, config, training, stop, trainer::Console::new(run, config, health())),
-            matches: Matches::new(arena, Generations::default(), Bar::default(), stop),
+            matches: Matches::new(arena, Generations::new(true), Bar::default(), stop),
         })
     }
 }

@@ -12,13 +12,19 @@ use store::{Backoff, Run};
 use super::{arena, run_of_any};
 use crate::driver::Schedule;
 use crate::schedule::{Pairs, Uncertain};
-use crate::{Arena, Bar, EvaluatorError, Matches, RatedRun};
+use crate::{Arena, Bar, EvaluatorError, Generations, Matches, RatedRun};
 
 /// Games or pairs of games that a command may ask for.
 const MOST: u64 = 1_000_000_000;
 
 /// Matches whose pairs are given, not chosen.
 const GIVEN: [&str; 4] = ["pair", "round_robin", "new_model", "against_anchors"];
+
+/// Matches whose number of games the run decides.
+const DECIDED: [&str; 2] = ["pair_uncertain", "schedule"];
+
+/// All matches but those whose pairs are the most informative.
+const CERTAIN: [&str; 5] = ["pair", "round_robin", "new_model", "against_anchors", "schedule"];
 
 /// The first pause and the longest between two polls for a run.
 const PAUSES: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(60)];
@@ -33,8 +39,12 @@ pub(super) struct MatchArgs {
     /// Play the pair whose games are most informative for the ratings
     #[arg(long, group = "match")]
     pair_uncertain: bool,
-    /// With --pair-uncertain: wait for the run and for two players instead of failing
-    #[arg(long, requires = "pair_uncertain", conflicts_with_all = GIVEN)]
+    /// Play the matches of `tengen run`: of each evaluated model, by evaluate.pairing, and those of the finished run. One
+    /// evaluator of a run at a time
+    #[arg(long, group = "match")]
+    schedule: bool,
+    /// With --pair-uncertain or --schedule: wait for the run and its models instead of failing or ending
+    #[arg(long, conflicts_with_all = GIVEN)]
     wait: bool,
     /// With --pair-uncertain: goal of the pairing
     #[arg(long, value_enum, default_value_t, value_name = "QUESTION")]
@@ -42,7 +52,7 @@ pub(super) struct MatchArgs {
     /// Play all pairs of models of the run
     #[arg(long, group = "match")]
     round_robin: bool,
-    /// Play this model against its ancestors at Fibonacci distances: 1, 2, 3, 5, 8, ...
+    /// Play this model against its ancestors at Fibonacci distances: 1, 2, 3, 5, 8, ... evaluated models before it
     #[arg(long, group = "match", value_name = "MODEL")]
     new_model: Option<PlayerRef>,
     /// Play this player against every engine, built in or from --engines
@@ -50,10 +60,10 @@ pub(super) struct MatchArgs {
     against_anchors: Option<PlayerRef>,
     /// Maximum games of a pair, earlier ones included; even [default: evaluate.games_per_pair of the run; for --pair that
     /// many more]
-    #[arg(long, value_name = "N", conflicts_with = "pair_uncertain", allow_negative_numbers = true, value_parser = even)]
+    #[arg(long, value_name = "N", conflicts_with_all = DECIDED, allow_negative_numbers = true, value_parser = even)]
     games: Option<u64>,
     /// With --pair-uncertain: number of pairs, chosen one after the other [default: 1]
-    #[arg(long, value_name = "N", requires = "pair_uncertain", conflicts_with_all = GIVEN, allow_negative_numbers = true, value_parser = within(1..=MOST))]
+    #[arg(long, value_name = "N", requires = "pair_uncertain", conflicts_with_all = CERTAIN, allow_negative_numbers = true, value_parser = within(1..=MOST))]
     pairs: Option<u64>,
 }
 
@@ -102,6 +112,8 @@ impl MatchArgs {
         let (rated, games) = (arena.rated(), self.games);
         Ok(if self.pair_uncertain {
             Box::new(Uncertain::new(self.about(), self.pairs.unwrap_or(1), self.wait))
+        } else if self.schedule {
+            Box::new(Generations::new(self.wait))
         } else if self.round_robin {
             Box::new(Pairs::round_robin(rated, games)?)
         } else if let Some(model) = &self.new_model {

@@ -8,21 +8,6 @@ use super::*;
 use crate::match_runner;
 use crate::tests::fixture::{arena, name, publish_models, store_of};
 
-#[test]
-fn ancestors_are_at_fibonacci_distances() {
-    assert_eq!(ancestors(1, 1).collect::<Vec<_>>(), [0]);
-    assert_eq!(ancestors(9, 1).collect::<Vec<_>>(), [8, 7, 6, 4, 1]);
-}
-
-#[test]
-fn ancestors_are_models_that_are_measured() {
-    assert_eq!(ancestors(4, 4).collect::<Vec<_>>(), [0]);
-    assert_eq!(ancestors(36, 4).collect::<Vec<_>>(), [32, 28, 24, 16, 4]);
-    // The last of a run is measured, whatever its number.
-    assert_eq!(ancestors(37, 4).collect::<Vec<_>>(), [36, 32, 28, 20, 8]);
-    assert_eq!(ancestors(2, 4).collect::<Vec<_>>(), [0]);
-}
-
 /// A run whose models are as strong as those of `experiments/0064-rating-curve-9x9/ratings.csv`, and whose games are made
 /// up. A game is a function of its players and its number, as real ones are.
 struct Simulation {
