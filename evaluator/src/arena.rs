@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use config::{PlayerId, RunConfig};
+use config::{MatchConfig, PlayerId, RunConfig};
 use go::Size;
 use gtp::engines::{EngineSpecs, Identity};
 use models::{EvaluationCacheOptions, Place};
@@ -128,9 +128,10 @@ impl Arena {
         self.seat([first, second])?;
         let player = |id: &PlayerId| self.players.iter().find(|player| player.id() == id).expect("both were seated");
         let Resources { threads, cache, times, ref worker, .. } = self.resources;
+        let config = MatchConfig::from(self.config());
         let meeting = MatchRunner {
             run: self.rated.run(),
-            config: self.config(),
+            config: &config,
             first: player(first),
             second: player(second),
             games,

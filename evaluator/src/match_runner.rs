@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use config::RunConfig;
+use config::MatchConfig;
 use exit_class::ExitClass;
 use go::{Color, Size};
 use mcts::Evaluator;
@@ -30,8 +30,8 @@ const BEAT: Duration = Duration::from_millis(200);
 pub struct MatchRunner<'a> {
     /// The run that the games belong to.
     pub run: &'a Run,
-    /// Its configuration.
-    pub config: &'a RunConfig,
+    /// What its games depend on.
+    pub config: &'a MatchConfig,
     /// Black in the games of even number.
     pub first: &'a Player,
     /// White in the games of even number.

@@ -155,7 +155,7 @@ impl<'a> Driver<'a> {
         };
         let follow_latest = matches!(self.options.model, ModelRef::Newest(_));
         let job = Job {
-            config: self.config.clone(),
+            config: (&self.config).into(),
             model: model.clone(),
             worker: self.options.worker.clone(),
             games: games.unwrap_or(u64::MAX),

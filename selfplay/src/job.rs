@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use config::{ModelConfig, ModelId, RunConfig};
+use config::{ModelId, SelfplayConfig};
 use play::{EvaluatorCounts, EvaluatorStats};
 use runtime::Stop;
 
@@ -14,8 +14,8 @@ use crate::threshold::Threshold;
 /// What to play.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The run the games belong to.
-    pub config: RunConfig,
+    /// What the games of the run depend on.
+    pub config: SelfplayConfig,
     /// The model that plays both sides.
     pub model: ModelId,
     /// Name of this worker; games of different workers differ.
@@ -69,7 +69,7 @@ pub struct Progress {
 pub(crate) struct Shared<'a> {
     pub(crate) job: &'a Job,
     /// As the model plays by it.
-    pub(crate) config: &'a ModelConfig,
+    pub(crate) config: &'a SelfplayConfig,
     /// Name of the series the games belong to.
     pub(crate) series: &'a str,
     /// Games of the series that are not to be begun.

@@ -17,7 +17,7 @@ const THREADS: usize = 2;
 fn play(run: &Run, config: &RunConfig, model: ModelId, unfinished: &mut InProgressGames, only_one: bool) -> u64 {
     let opened = Model::open(run, &model, &Device::Cpu.into(), config.selfplay.batch).unwrap();
     let job = Job {
-        config: config.clone(),
+        config: config.into(),
         model,
         worker: "0".to_owned(),
         games: 40,
@@ -93,7 +93,7 @@ impl Worker<'_> {
     fn play(&self, model: ModelId, games: u64, stop_after: Option<u64>) -> selfplay::Progress {
         let opened = Model::open(self.run, &model, &Device::Cpu.into(), self.config.selfplay.batch).unwrap();
         let job = Job {
-            config: self.config.clone(),
+            config: self.config.into(),
             model,
             worker: self.name.to_owned(),
             games,

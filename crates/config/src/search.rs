@@ -166,7 +166,7 @@ mod tests {
         let (first, second, third) = (of(&config.search), (900, 8, 0.5), (1000, 8, 0.5));
         assert_eq!(found, [first, first, second, second, third, third]);
         let third = config.at(3);
-        assert_eq!((third.digest(), third.search.phases.len()), (&*config.digest(), 0));
+        assert_eq!((third.digest, third.search.phases.len()), (config.digest(), 0));
         assert_ne!(config.digest(), minigo(&[]).digest());
         assert_eq!(RunConfig::from_toml(&config.to_toml()).unwrap(), config);
     }

@@ -1,8 +1,6 @@
 //! What is drawn for a game before its first move.
 
-use config::RunConfig;
-use mcts::math::double::{ln, ln_1p};
-use mcts::sample;
+use config::{Game, Selfplay};
 use rand::RngExt;
 
 use crate::Seed;
@@ -23,9 +21,10 @@ impl GameRandomization {
     /// That of the game with this seed.
     ///
     /// It has a generator of its own, so that it changes nothing of what is drawn for the moves.
-    pub(crate) fn draw(config: &RunConfig, seed: u64) -> GameRandomization {
-        let (selfplay, mut rng) = (&config.selfplay, generator(finish(seed)));
-        let shift = selfplay.komi_deviation * sample::normal(&mut rng) as f32;
+    pub(crate) fn draw(game: &Game, selfplay: &Selfplay, seed: u64) -> GameRandomization {
+        let mut rng = generator(finish(seed));
+        let normal = Normal::new(0.0f32, selfplay.komi_deviation).expect("the configuration was checked");
+        let shift = normal.sample(&mut rng);
         let opens = rng.random::<f32>() < selfplay.policy_opening_fraction;
         let plies = plies(selfplay.policy_opening_moves, &mut rng);
         let random = if rng.random::<f32>() < selfplay.random_opening_fraction {
@@ -33,8 +32,8 @@ impl GameRandomization {
         } else {
             0
         };
-        let area = config.game.size * config.game.size;
-        let komi = komi(config.game.komi, shift, area);
+        let area = game.size * game.size;
+        let komi = komi(game.komi, shift, area);
         // Never so many that the game might be over.
         let random = random.min(area / 4);
         GameRandomization { komi, opening: if opens { plies } else { 0 }, random }
@@ -60,16 +59,12 @@ mod tests {
 
     use super::*;
 
-    fn config(overrides: &[&str]) -> RunConfig {
-        config::Preset::Tiny.with(overrides).expect("the overrides are good")
-    }
-
     const GAMES: u64 = 4000;
 
     /// The varieties of many games.
     fn many(overrides: &[&str]) -> Vec<GameRandomization> {
-        let config = config(overrides);
-        (0..GAMES).map(|seed| GameRandomization::draw(&config, seed)).collect()
+        let config = config::Preset::Tiny.with(overrides).expect("the overrides are good");
+        (0..GAMES).map(|seed| GameRandomization::draw(&config.game, &config.selfplay, seed)).collect()
     }
 
     fn mean_and_variance(numbers: impl Iterator<Item = f32>) -> (f64, f64) {

@@ -1,6 +1,6 @@
 //! A game between two players, played to measure them.
 
-use config::RunConfig;
+use config::MatchConfig;
 use go::{Color, Game, Move, Scoring};
 use mcts::{Evaluator, Settings};
 use record::{GameRecord, SearchKind, Turn};
@@ -54,14 +54,21 @@ pub struct MatchSpec {
 
 impl MatchSpec {
     /// The `index`-th game between `first` and `second`. Games 2k and 2k + 1 share an opening and swap the colours.
-    pub fn new(config: &RunConfig, first: &Side, second: &Side, index: u64) -> MatchSpec {
+    pub fn new(config: &MatchConfig, first: &Side, second: &Side, index: u64) -> MatchSpec {
         let (black, white) = if index.is_multiple_of(2) { (first, second) } else { (second, first) };
         let series = format!("{} {}", first.name, second.name);
         let visits = [first, second].map(Side::visits).into_iter().max().unwrap_or(0);
         let seed = game_seed(config.seed, &series, "match", index);
         let Settings { scoring, komi, .. } = Settings::new(&config.search, &config.game);
         MatchSpec {
-            header: Header::new(config, config.digest(), [&black.name, &white.name], "match", index, seed, visits),
+            header: Header::new(
+                (&config.game, &config.search),
+                config.digest.clone(),
+                [&black.name, &white.name],
+                ("match", index),
+                seed,
+                visits,
+            ),
             black: black.clone(),
             white: white.clone(),
             opening: game_seed(config.seed, &series, "opening", index / 2),

@@ -1,6 +1,6 @@
 //! A game of a model against itself, played for training.
 
-use config::{ModelConfig, ModelId, RunConfig};
+use config::{ModelId, SelfplayConfig};
 use go::{Color, Game, Move};
 use mcts::{Evaluator, RootMove, Settings, choice};
 use record::{GameRecord, SearchKind, Takeover, Turn};
@@ -31,21 +31,20 @@ pub struct SelfplaySpec {
 }
 
 impl SelfplaySpec {
-    /// The `index`-th game that `worker` plays with `model`.
+    /// The `index`-th game that `worker` plays with `model`, for which `config` is in force.
     ///
     /// `threshold` is the resign threshold in force. Calibration games are played on, but their record tells when
     /// the mover would have resigned.
-    pub fn new(config: &ModelConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
+    pub fn new(config: &SelfplayConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
         let seed = game_seed(config.seed, model, worker, index);
         let (selfplay, resign) = (&config.selfplay, &config.resign);
-        let variety = GameRandomization::draw(config, seed);
+        let variety = GameRandomization::draw(&config.game, selfplay, seed);
         SelfplaySpec {
             header: Header::new(
-                config,
-                config.digest().to_owned(),
+                (&config.game, &config.search),
+                config.digest.clone(),
                 [model, model],
-                worker,
-                index,
+                (worker, index),
                 seed,
                 config.search.visits,
             )
@@ -138,7 +137,7 @@ impl Selfplay {
     ///
     /// # Errors
     /// Moves that are not legal, or a game that no worker of this run can have begun.
-    pub fn resume(config: &RunConfig, left: GameRecord, model: &str, timed: bool) -> Result<Selfplay, String> {
+    pub fn resume(config: &SelfplayConfig, left: GameRecord, model: &str, timed: bool) -> Result<Selfplay, String> {
         let begun_by: ModelId = left.black.parse().map_err(|e| format!("game {}: {e}", left.id))?;
         let spec = SelfplaySpec::new(&config.at(begun_by.number()), &left.black, &left.worker, left.index, None);
         let mut spec = spec.timed(timed);

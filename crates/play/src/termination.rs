@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use config::RunConfig;
 use go::{Color, Game, Move, Scoring, Size};
 use mcts::{RootMove, Search, Settings};
 use record::{EndReason, GameId, GameRecord, Outcome, SearchAnnotations, SearchKind, Takeover, TopMove, Turn};
@@ -19,13 +18,13 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// `players` are the models of Black and White; the digest is the one of the run's configuration.
+    /// The game of this number among those of a worker. `players` are the models of Black and White; the digest is the one of the
+    /// run's configuration.
     pub(crate) fn new(
-        config: &RunConfig,
+        (game, search): (&config::Game, &config::Search),
         config_digest: String,
         players: [&str; 2],
-        worker: &str,
-        index: u64,
+        (worker, index): (&str, u64),
         seed: u64,
         visits: u32,
     ) -> Header {
@@ -42,9 +41,9 @@ impl Header {
                 worker: worker.to_owned(),
                 started_at: None,
                 ended_at: None,
-                size: Size::new(config.game.size).expect("the configuration was checked"),
-                komi: config.game.komi,
-                scoring: Settings::new(&config.search, &config.game).scoring,
+                size: Size::new(game.size).expect("the configuration was checked"),
+                komi: game.komi,
+                scoring: Settings::new(search, game).scoring,
                 visits_budget: visits,
                 calibration: false,
                 holdout: false,

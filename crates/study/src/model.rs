@@ -51,7 +51,7 @@ pub fn configuration(
         Some(name) => {
             let run = models.run(name)?;
             let missing = || StoreError::NotFound { path: format!("run {name} in {}", run.store().root()) };
-            run.config()?.ok_or_else(missing)?.at(id.number()).to_toml()
+            run.config()?.ok_or_else(missing)?.of_model(id.number()).to_toml()
         }
     };
     Ok(RunConfig::from_toml_with(&text, overrides)?)

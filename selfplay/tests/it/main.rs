@@ -34,7 +34,7 @@ fn config(overrides: &[&str]) -> RunConfig {
 /// Games of `random` by worker `w` in two threads; what is in progress at a stop is abandoned.
 fn job(config: RunConfig, games: u64) -> Job {
     Job {
-        config,
+        config: (&config).into(),
         model: ModelId::Random,
         worker: "w".to_owned(),
         games,

@@ -59,7 +59,7 @@ fn against(external: &Scripted, games: u64) -> Vec<Result<Finish, Void>> {
         Side { name: "uniform".to_owned(), by: model },
     );
     let seat = &mut |_: &MatchSpec, _| -> Box<dyn ExternalPlayer> { Box::new(external.clone()) };
-    let game = |index| Match::new(MatchSpec::new(&config, &externals, &uniform, index), seat);
+    let game = |index| Match::new(MatchSpec::new(&(&config).into(), &externals, &uniform, index), seat);
     play(&mut [&mut Uniform::new()], 3, (0..games).map(game))
 }
 

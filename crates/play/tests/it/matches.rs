@@ -14,7 +14,7 @@ fn pair_of_match_games_shares_its_opening_and_swaps_the_colours() {
     let side = |name: &str, place| Side { name: name.to_owned(), by: by(place) };
     let (first, second) = (side("uniform", 0), side("random", 1));
     let none = &mut |_: &MatchSpec, _| panic!("models are no external players");
-    let game = |index| Match::new(MatchSpec::new(&config, &first, &second, index), none);
+    let game = |index| Match::new(MatchSpec::new(&(&config).into(), &first, &second, index), none);
     let (mut uniform, mut random) = (Uniform::new(), RandomModel::new());
     let records = play(&mut [&mut uniform, &mut random], 3, (0..6).map(game));
     let records = records.into_iter().map(|game| game.map(|game| game.record));
@@ -78,7 +78,7 @@ fn two_models_with_games_enough_have_full_batches() {
         Side { name: name.to_owned(), by }
     };
     let none = &mut |_: &MatchSpec, _| panic!("models are no external players");
-    let game = |index| Match::new(MatchSpec::new(&config, &side("a", 0), &side("b", 1), index), none);
+    let game = |index| Match::new(MatchSpec::new(&(&config).into(), &side("a", 0), &side("b", 1), index), none);
     let (mut one, mut other) = (Batched::new(), Batched::new());
     let games = play(&mut [&mut one, &mut other], 16, (0..400).map(game));
     assert_eq!(games.len(), 400);
@@ -98,7 +98,7 @@ fn models_give_up_match_games_only_where_the_configuration_says_so() {
             Side { name: name.to_owned(), by }
         };
         let none = &mut |_: &MatchSpec, _| panic!("models are no external players");
-        let game = |index| Match::new(MatchSpec::new(&config, &side("a"), &side("b"), index), none);
+        let game = |index| Match::new(MatchSpec::new(&(&config).into(), &side("a"), &side("b"), index), none);
         let games = play(&mut [&mut Opinion::new(value)], 4, (0..4).map(game));
         games.into_iter().map(|game| game.expect("models do not break").record.end).collect()
     };

@@ -414,7 +414,7 @@ fn timed_games_differ_from_others_in_their_times_alone() {
     let side = |name: &str| Side { name: name.to_owned(), by };
     let none = &mut |_: &MatchSpec, _| panic!("models are no external players");
     let mut matched = |timed| {
-        let spec = MatchSpec::new(&config, &side("a"), &side("b"), 0).timed(timed);
+        let spec = MatchSpec::new(&(&config).into(), &side("a"), &side("b"), 0).timed(timed);
         play(&mut [&mut Uniform::new()], 1, [Match::new(spec, none)].into_iter()).remove(0).unwrap().record
     };
     let (timed, untimed) = (matched(true), matched(false));
@@ -515,7 +515,7 @@ fn game_that_was_left_goes_on_elsewhere_as_it_would_have_here() {
         let left: Vec<GameRecord> = games.iter().map(Selfplay::record).collect();
         let turns: Vec<usize> = left.iter().map(|game| game.turns.len()).collect();
         assert!(turns.len() > 2 && turns.iter().all(|&turns| turns > 1), "{turns:?}");
-        let elsewhere = |game: &GameRecord| Selfplay::resume(&config, game.clone(), "uniform", false);
+        let elsewhere = |game: &GameRecord| Selfplay::resume(&(&config).into(), game.clone(), "uniform", false);
         let mut elsewhere: Vec<Selfplay> =
             left.iter().map(|game| elsewhere(game).expect("a game of the run")).collect();
         games.iter_mut().for_each(|game| game.take_over("uniform"));
@@ -540,7 +540,8 @@ fn games_of_other_runs_and_finished_games_are_not_resumed() {
     let config_of = |seed: &str| config(&[seed]);
     let own = config_of("seed=1");
     let over = selfplay(&own, 1, 0..1, None).remove(0);
-    let refused = |config: &RunConfig, game: GameRecord| Selfplay::resume(config, game, "random", false).unwrap_err();
+    let refused =
+        |config: &RunConfig, game: GameRecord| Selfplay::resume(&config.into(), game, "random", false).unwrap_err();
     assert!(refused(&own, over.clone()).contains("is over"));
     let begun = GameRecord { turns: over.turns[..2].to_vec(), ..over };
     assert!(refused(&config_of("seed=2"), begun.clone()).contains("was not begun in this run"));
