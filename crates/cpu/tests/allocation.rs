@@ -1,35 +1,10 @@
 //! Evaluation allocates nothing.
 
-#![allow(unsafe_code)]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use cpu::{Description, InstructionSet, Model, Precision};
-
-/// The system's allocator, counting what each thread asks of it.
-struct Counting;
-
-thread_local! {
-    static COUNT: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: the system's allocator does the work; the cell is a constant that needs no allocation and no destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        COUNT.set(COUNT.get() + 1);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use testing::CountingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 #[test]
 fn evaluation_allocates_nothing() {
@@ -41,9 +16,9 @@ fn evaluation_allocates_nothing() {
             let model = Model::new(&description, precision, InstructionSet::best()).unwrap();
             let mut session = model.session();
             let (mut policies, mut values) = (vec![0.0; 40 * model.moves()], vec![0.0; 40]);
-            let before = COUNT.get();
+            let before = ALLOCATOR.calls();
             session.evaluate(&planes, &mut policies, &mut values);
-            assert_eq!(COUNT.get(), before);
+            assert_eq!(ALLOCATOR.calls(), before);
         }
     }
 }

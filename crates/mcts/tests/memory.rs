@@ -1,39 +1,14 @@
 //! A visit allocates nothing.
 
-#![expect(unsafe_code, reason = "the only way to count what is allocated")]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use config::QInit;
 use go::{Game, Move, Scoring, Size};
 use mcts::{Algorithm, Evaluation, FirstPlay, Gumbel, Search, Selected, Settings, Value};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-
-/// The system's allocator, counting what each thread asks of it.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: the system's allocator does the work; the cell is a constant that needs no allocation and no destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.set(CALLS.get() + 1);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
+use testing::CountingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const SETTINGS: Settings = Settings {
     algorithm: Algorithm::Puct,
@@ -86,8 +61,8 @@ fn visit_allocates_nothing() {
         // A position with fewer moves: its tree fits into the room of the one before.
         let best = search.best_move().unwrap().mv;
         search.advance(best).unwrap();
-        let before = CALLS.get();
+        let before = ALLOCATOR.calls();
         searched(&mut search, &policy);
-        assert_eq!(CALLS.get() - before, 0, "{side}x{side}: {settings:?}");
+        assert_eq!(ALLOCATOR.calls() - before, 0, "{side}x{side}: {settings:?}");
     }
 }

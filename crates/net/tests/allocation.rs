@@ -1,37 +1,12 @@
 //! Evaluation on a CPU allocates nothing, from a position to its policy.
 
-#![expect(unsafe_code, reason = "the only way to count what is allocated")]
-
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
 use go::{Game, Symmetry};
 use mcts::{Draw, Evaluator, Request, Ticket};
 use net::{Device, Inputs, Model, Network, Precision, Shape, Weights};
-
-/// The system's allocator, counting what each thread asks of it.
-struct Counting;
-
-thread_local! {
-    static CALLS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: the system's allocator does the work; the cell is a constant that needs no allocation and no destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.set(CALLS.get() + 1);
-        // SAFETY: as the caller promises.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: as the caller promises.
-        unsafe { System.dealloc(memory, layout) }
-    }
-}
+use testing::CountingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const BATCH: usize = 16;
 
@@ -59,9 +34,9 @@ fn network_allocates_only_for_its_first_batch() {
             let model = Model::new(&weights, Device::Cpu, precision, BATCH).expect("every CPU has both precisions");
             let (mut network, mut tickets) = (model.network(), Vec::with_capacity(BATCH));
             let first = evaluate(&mut network, &game, &mut tickets);
-            let before = CALLS.get();
+            let before = ALLOCATOR.calls();
             let second = evaluate(&mut network, &game, &mut tickets);
-            assert_eq!(CALLS.get(), before, "{inputs}, {precision}");
+            assert_eq!(ALLOCATOR.calls(), before, "{inputs}, {precision}");
             assert_eq!(first.to_bits(), second.to_bits());
         }
     }

@@ -1,12 +1,19 @@
 //! Support for the tests of all crates. A dev-dependency only.
 
+mod allocator;
+#[cfg(feature = "s3")]
 mod faults;
+#[cfg(feature = "s3")]
 mod proxy;
+#[cfg(feature = "s3")]
 pub mod s3;
 mod skip;
 mod tool;
 
+pub use allocator::CountingAllocator;
+#[cfg(feature = "s3")]
 pub use faults::{Fault, FaultInjector};
+#[cfg(feature = "s3")]
 pub use proxy::Proxy;
 pub use skip::{require, unsupported};
 pub use tool::Tool;

@@ -29,7 +29,7 @@ pub fn require(tool: Tool) -> Option<PathBuf> {
     }
 }
 
-/// Records that the rest of this test needs what the machine's hardware does not have, such as bf16 instructions. Such a
+/// Records that the rest of this test needs what the machine does not have, such as bf16 instructions or mount namespaces. Such a
 /// skip is never a failure.
 pub fn unsupported(what: &str) {
     record(&format!("{what} not supported by this machine"));
