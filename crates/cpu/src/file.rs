@@ -6,10 +6,7 @@ use safetensors::tensor::Dtype;
 use crate::CpuError;
 use crate::description::{Affine, Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
 use crate::fold::{Norm, fold};
-use crate::header::{Header, PolicyKind};
-
-/// The metadata key of the line that says what a file is.
-const KEY: &str = "tengen";
+use crate::header::{Header, KEY, PolicyKind};
 
 /// A file whose header was read.
 struct File<'a> {
@@ -79,15 +76,15 @@ impl<'a> File<'a> {
     }
 
     fn block(&self, index: usize) -> Result<Block, CpuError> {
-        let &Header { filters, pre_activation, squeeze, pooled_filters, .. } = &self.header;
+        let &Header { filters, pre_activation, se_channels, pooled_filters, .. } = &self.header;
         let name = |part: &str| format!("blocks.{index}.{part}");
         let pooled = || -> Result<_, CpuError> {
             let conv = self.conv(&name("pool"), filters, pooled_filters, true)?;
             Ok((conv, self.dense(&name("pool.dense"), 2 * pooled_filters, filters)?))
         };
         let gates = || -> Result<_, CpuError> {
-            let hidden = self.dense(&name("squeeze.hidden"), filters, squeeze)?;
-            Ok([hidden, self.dense(&name("squeeze.out"), squeeze, 2 * filters)?])
+            let hidden = self.dense(&name("squeeze.hidden"), filters, se_channels)?;
+            Ok([hidden, self.dense(&name("squeeze.out"), se_channels, 2 * filters)?])
         };
         Ok(Block {
             entry: pre_activation.then(|| self.affine(&name("norm"))).transpose()?,
@@ -95,7 +92,7 @@ impl<'a> File<'a> {
             // Every second block has global pooling.
             pooled: (pooled_filters > 0 && index % 2 == 1).then(pooled).transpose()?,
             second: self.conv(&name("second"), filters, filters, !pre_activation)?,
-            squeeze: (squeeze > 0).then(gates).transpose()?,
+            squeeze: (se_channels > 0).then(gates).transpose()?,
         })
     }
 

@@ -3,19 +3,24 @@
 use crate::description::Convolution;
 
 /// Added to a variance before its root is taken: PyTorch's.
-const EPSILON: f64 = 1e-5;
+pub const EPSILON: f64 = 1e-5;
 
 /// A batch norm, one number a channel each.
-pub(crate) struct Norm {
-    pub(crate) scale: Vec<f32>,
-    pub(crate) shift: Vec<f32>,
-    pub(crate) mean: Vec<f32>,
-    pub(crate) variance: Vec<f32>,
+#[derive(Clone, Debug, PartialEq)]
+pub struct Norm {
+    /// What a normalised channel is multiplied by.
+    pub scale: Vec<f32>,
+    /// What is added then.
+    pub shift: Vec<f32>,
+    /// Running means.
+    pub mean: Vec<f32>,
+    /// Running variances.
+    pub variance: Vec<f32>,
 }
 
 impl Norm {
     /// What it multiplies by, and what it adds then: k = scale/√(variance + ε) and shift − k·mean.
-    pub(crate) fn affine(&self) -> (Vec<f64>, Vec<f64>) {
+    pub fn affine(&self) -> (Vec<f64>, Vec<f64>) {
         let factor = |(&scale, &variance): (&f32, &f32)| f64::from(scale) / (f64::from(variance) + EPSILON).sqrt();
         let factors: Vec<f64> = self.scale.iter().zip(&self.variance).map(factor).collect();
         let rest = |((&shift, &mean), factor): ((&f32, &f32), &f64)| f64::from(shift) - factor * f64::from(mean);
@@ -25,7 +30,7 @@ impl Norm {
 }
 
 /// A convolution without a bias and the batch norm after it as one convolution.
-pub(crate) fn fold(inputs: usize, weight: &[f32], norm: &Norm) -> Convolution {
+pub fn fold(inputs: usize, weight: &[f32], norm: &Norm) -> Convolution {
     let (factors, shifts) = norm.affine();
     let outputs = factors.len();
     let kernels = weight.chunks_exact((weight.len() / outputs).max(1)).zip(&factors);

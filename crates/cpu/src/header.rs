@@ -4,8 +4,12 @@ use serde::Deserialize;
 
 use crate::CpuError;
 
-const WEIGHTS: &str = "tengen-weights/1";
-const FOLDED: &str = "tengen-folded/1";
+/// The metadata key of the line that says what a file is.
+pub const KEY: &str = "tengen";
+/// What the line says of a file of training weights.
+pub const WEIGHTS: &str = "tengen-weights/1";
+/// What it says of a file whose batch norms are folded.
+pub const FOLDED: &str = "tengen-folded/1";
 
 /// No network that can be trained has more of anything.
 const MOST: usize = 1 << 14;
@@ -23,8 +27,8 @@ pub(crate) struct Header {
     pub(crate) planes: usize,
     #[serde(default)]
     pub(crate) pre_activation: bool,
-    #[serde(default)]
-    pub(crate) squeeze: usize,
+    #[serde(default, rename = "squeeze")]
+    pub(crate) se_channels: usize,
     #[serde(default)]
     pub(crate) pooled_filters: usize,
     #[serde(default)]
@@ -54,13 +58,21 @@ pub(crate) enum ValueKind {
 impl Header {
     pub(crate) fn check(&self) -> Result<(), CpuError> {
         let Header {
-            format, blocks, filters, policy_planes, value_planes, value_hidden, squeeze, pooled_filters, ..
+            format,
+            blocks,
+            filters,
+            policy_planes,
+            value_planes,
+            value_hidden,
+            se_channels,
+            pooled_filters,
+            ..
         } = self;
         if ![WEIGHTS, FOLDED].contains(&format.as_str()) {
             return Err(CpuError::Header(format!("format {format:?}; this program reads {WEIGHTS} and {FOLDED}")));
         }
         let widths = [*filters, *policy_planes, *value_planes, *value_hidden];
-        let optional = [*blocks, *squeeze, *pooled_filters];
+        let optional = [*blocks, *se_channels, *pooled_filters];
         if optional.iter().any(|&count| count > MOST) || widths.iter().any(|width| !(1..=MOST).contains(width)) {
             return Err(CpuError::Header(format!("a width is not from 1 to {MOST}")));
         }

@@ -34,6 +34,8 @@ mod workspace;
 
 pub use description::{Affine, Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
 pub use error::CpuError;
+pub use fold::{EPSILON, Norm, fold};
+pub use header::{FOLDED, KEY, WEIGHTS};
 pub use isa::InstructionSet;
 pub use layer::Layer;
 pub use model::{Model, Precision};

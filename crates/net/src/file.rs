@@ -11,11 +11,8 @@ use safetensors::{SafeTensors, serialize};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::NetError;
 use crate::layout::{Role, TensorSpec};
-
-/// The metadata key of the line.
-pub(crate) const KEY: &str = "tengen";
+use crate::{KEY, NetError};
 
 /// A file that was read and is not yet checked tensor by tensor.
 pub(crate) struct File<'a> {

@@ -1,8 +1,9 @@
 //! The tower for inference: batch norms folded into the convolutions before them, and layers
 //! with the same input as one.
 
+use cpu::Norm;
+
 use crate::Weights;
-use crate::layout::EPSILON;
 use crate::layout::Unit;
 
 /// A convolution with a bias, and no batch norm after it.
@@ -14,50 +15,33 @@ pub(crate) struct Convolution {
     pub(crate) bias: Vec<f32>,
 }
 
-/// Folds: scale·(w∗x − mean)/√(variance + ε) + shift = (k·w)∗x + (shift − k·mean) with k = scale/√(variance + ε).
+/// A convolution and the batch norm after it, if it has one.
 pub(crate) fn fold(weights: &Weights, unit: &Unit) -> Convolution {
-    let (factors, bias) = if unit.has_norm {
-        affine(weights, &format!("{}.norm", unit.name), unit.outputs)
-    } else {
-        (vec![1.0; unit.outputs], vec![0.0; unit.outputs])
-    };
-    scaled(weights, &unit.name, [unit.outputs, unit.inputs, unit.kernel, unit.kernel], &factors, bias)
+    let dimensions = [unit.outputs, unit.inputs, unit.kernel, unit.kernel];
+    let weight = tensor(weights, &format!("{}.conv.weight", unit.name));
+    if !unit.has_norm {
+        return Convolution { dimensions, weight: weight.to_vec(), bias: vec![0.0; unit.outputs] };
+    }
+    let folded = cpu::fold(unit.inputs, weight, &norm(weights, &format!("{}.norm", unit.name), unit.outputs));
+    Convolution { dimensions, weight: folded.weight, bias: folded.bias }
 }
 
 /// The batch norm before a convolution, with pre-activation: what it multiplies each channel by, and what it adds then.
 pub(crate) fn entry(weights: &Weights, name: &str) -> (Vec<f32>, Vec<f32>) {
-    let (factors, bias) = affine(weights, name, weights.shape().filters);
+    let (factors, bias) = norm(weights, name, weights.shape().filters).affine();
     let rounded = |numbers: Vec<f64>| numbers.into_iter().map(|number| number as f32).collect();
     (rounded(factors), rounded(bias))
 }
 
-/// k = scale/√(variance + ε) and shift − k·mean of a batch norm.
-fn affine(weights: &Weights, name: &str, channels: usize) -> (Vec<f64>, Vec<f64>) {
-    let part = |part: &str| weights.tensor(&format!("{name}.{part}"));
-    let (ones, zeros) = (vec![1.0; channels], vec![0.0; channels]);
-    let (scales, shifts) = (part("weight").unwrap_or(&ones), part("bias").unwrap_or(&zeros));
-    let (means, variances) =
-        ["running_mean", "running_var"].map(|part| tensor(weights, &format!("{name}.{part}"))).into();
-    let factors: Vec<f64> = scales
-        .iter()
-        .zip(variances)
-        .map(|(&scale, &var)| f64::from(scale) / (f64::from(var) + EPSILON).sqrt())
-        .collect();
-    let bias = |((&shift, &mean), factor): ((&f32, &f32), &f64)| f64::from(shift) - factor * f64::from(mean);
-    let biases = shifts.iter().zip(means).zip(&factors).map(bias).collect();
-    (factors, biases)
-}
-
-/// A kernel, what goes to each output multiplied.
-fn scaled(weights: &Weights, name: &str, dimensions: [usize; 4], factors: &[f64], bias: Vec<f64>) -> Convolution {
-    let inputs = dimensions[1..].iter().product();
-    let kernels = tensor(weights, &format!("{name}.conv.weight")).chunks_exact(inputs).zip(factors);
-    Convolution {
-        dimensions,
-        weight: kernels
-            .flat_map(|(kernel, factor)| kernel.iter().map(move |&w| (f64::from(w) * factor) as f32))
-            .collect(),
-        bias: bias.into_iter().map(|bias| bias as f32).collect(),
+/// A batch norm. Those of the heads have neither scale nor shift.
+fn norm(weights: &Weights, name: &str, channels: usize) -> Norm {
+    let part = |part: &str| weights.tensor(&format!("{name}.{part}")).map(<[f32]>::to_vec);
+    let statistics = |part: &str| tensor(weights, &format!("{name}.{part}")).to_vec();
+    Norm {
+        scale: part("weight").unwrap_or_else(|| vec![1.0; channels]),
+        shift: part("bias").unwrap_or_else(|| vec![0.0; channels]),
+        mean: statistics("running_mean"),
+        variance: statistics("running_var"),
     }
 }
 

@@ -20,7 +20,7 @@ use crate::shape::{Shape, ShapeFields};
 use crate::weights::{named, read_tensors, without_norm};
 use crate::{KEY, NetError, Weights};
 
-pub(crate) const VERSION: &str = "tengen-folded/1";
+pub(crate) const VERSION: &str = cpu::FOLDED;
 
 #[derive(Serialize, Deserialize)]
 struct Header {

@@ -17,11 +17,11 @@ impl Weights {
     /// A shape with fewer blocks or filters, with inputs that do not begin with those of this network, or that differs in something else.
     pub fn grown(&self, shape: Shape, seed: u64) -> Result<Weights, NetError> {
         let old = self.shape();
-        let Shape { blocks, filters, inputs, ownership, score, opponent, .. } = shape;
+        let Shape { blocks, filters, inputs, ownership, score, opponent_policy, .. } = shape;
         if blocks < old.blocks
             || filters < old.filters
             || !inputs.begin_with(old.inputs)
-            || shape != (Shape { blocks, filters, inputs, ownership, score, opponent, ..old })
+            || shape != (Shape { blocks, filters, inputs, ownership, score, opponent_policy, ..old })
         {
             return Err(NetError::NotGrown { expected: Box::new(shape), found: Box::new(old) });
         }

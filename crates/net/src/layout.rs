@@ -1,11 +1,9 @@
 //! The tensors that follow from a shape.
 
 use config::{PolicyHead, ValueHead};
+pub(crate) use cpu::EPSILON;
 
 use crate::Shape;
-
-/// Added to a variance before its root is taken (the value is Minigo's and PyTorch's).
-pub(crate) const EPSILON: f64 = 1e-5;
 
 /// A convolution, and the batch norm after it if there is one.
 pub(crate) struct Unit {
@@ -146,7 +144,7 @@ impl Shape {
         if self.ownership {
             layers.push(DenseSpec { at_every_point: true, ..dense("ownership.conv".to_owned(), self.filters, 1) });
         }
-        if self.opponent {
+        if self.opponent_policy {
             layers.extend(self.policy_layers("opponent"));
         }
         layers

@@ -131,4 +131,4 @@ pub use train_config::{TrainConfig, TrainDevice};
 pub use trainer::Trainer;
 pub use weights::Weights;
 
-use file::KEY;
+use cpu::KEY;

@@ -26,7 +26,7 @@ const MOST: usize = 1 << 14;
 /// - `ownership`: a 1x1 convolution with a bias, to the logit of each point's final owner being the side to move.
 /// - `score`: a dense layer from the hidden layer of the value head, to the margin of the side to move in points after komi,
 ///   divided by the side of the board.
-/// - `opponent`: a second policy from the planes of the first, for the opponent's next move.
+/// - `opponent_policy`: a second policy from the planes of the first, for the opponent's next move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// The board.
@@ -64,7 +64,7 @@ pub struct Shape {
     /// Auxiliary score head.
     pub score: bool,
     /// Auxiliary head for the opponent's next move.
-    pub opponent: bool,
+    pub opponent_policy: bool,
 }
 
 /// A shape as files spell it. What a network of AlphaGo Zero's kind has not is omitted, so that the files of these stay what
@@ -82,8 +82,8 @@ pub(crate) struct ShapeFields {
     ownership: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     score: bool,
-    #[serde(default, skip_serializing_if = "is_default")]
-    opponent: bool,
+    #[serde(default, rename = "opponent", skip_serializing_if = "is_default")]
+    opponent_policy: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     pre_activation: bool,
     #[serde(default, rename = "squeeze", skip_serializing_if = "is_default")]
@@ -121,7 +121,7 @@ impl Shape {
             value_pooled: false,
             ownership: false,
             score: false,
-            opponent: false,
+            opponent_policy: false,
         }
     }
 
@@ -139,7 +139,7 @@ impl Shape {
                 score: true,
                 ..small
             },
-            Shape { inputs: Inputs::Features, policy_head: PolicyHead::Convolution, opponent: true, ..small },
+            Shape { inputs: Inputs::Features, policy_head: PolicyHead::Convolution, opponent_policy: true, ..small },
             Shape {
                 inputs: Inputs::Tactics,
                 pre_activation: true,
@@ -148,7 +148,7 @@ impl Shape {
                 policy_head: PolicyHead::Convolution,
                 value_head: ValueHead::WinDrawLoss,
                 value_pooled: true,
-                opponent: true,
+                opponent_policy: true,
                 ..small
             },
         ]
@@ -179,13 +179,13 @@ impl Shape {
             value_pooled: network.value_pooled,
             ownership: network.ownership,
             score: network.score,
-            opponent: network.opponent_policy,
+            opponent_policy: network.opponent_policy,
         })
     }
 
     /// The same network without auxiliary heads.
     pub fn in_play(self) -> Shape {
-        Shape { ownership: false, score: false, opponent: false, ..self }
+        Shape { ownership: false, score: false, opponent_policy: false, ..self }
     }
 
     /// The shape, with the planes of a network that is there already: a network may have come from a file with planes that no
@@ -214,7 +214,7 @@ impl fmt::Display for Shape {
         let more = [
             (self.ownership, "ownership".to_owned()),
             (self.score, "score".to_owned()),
-            (self.opponent, "the opponent's next move".to_owned()),
+            (self.opponent_policy, "the opponent's next move".to_owned()),
             (self.inputs != Inputs::History, format!("{} planes of input ({})", self.inputs.count(), self.inputs)),
             (self.pre_activation, "pre-activation".to_owned()),
             (self.se_channels > 0, format!("squeeze to {}", self.se_channels)),
@@ -231,7 +231,7 @@ impl From<Shape> for ShapeFields {
     fn from(shape: Shape) -> ShapeFields {
         let Shape { size, inputs, blocks, filters, pre_activation, se_channels, pooled_filters, .. } = shape;
         let Shape { policy_planes, policy_head, value_planes, value_hidden, value_head, .. } = shape;
-        let Shape { value_pooled, ownership, score, opponent, .. } = shape;
+        let Shape { value_pooled, ownership, score, opponent_policy, .. } = shape;
         ShapeFields {
             size: size.side(),
             blocks,
@@ -242,7 +242,7 @@ impl From<Shape> for ShapeFields {
             planes: inputs.count(),
             ownership,
             score,
-            opponent,
+            opponent_policy,
             pre_activation,
             se_channels,
             pooled_filters,
@@ -258,7 +258,7 @@ impl TryFrom<ShapeFields> for Shape {
 
     fn try_from(fields: ShapeFields) -> Result<Shape, String> {
         let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, .. } = fields;
-        let ShapeFields { ownership, score, opponent, pre_activation, se_channels, pooled_filters, .. } = fields;
+        let ShapeFields { ownership, score, opponent_policy, pre_activation, se_channels, pooled_filters, .. } = fields;
         let size = Size::new(size).map_err(|e| e.to_string())?;
         let unknown = || format!("a network for {planes} planes of input, and positions have 16, 17, 18 or 31");
         let shape = Shape {
@@ -277,7 +277,7 @@ impl TryFrom<ShapeFields> for Shape {
             value_pooled: fields.value_pooled,
             ownership,
             score,
-            opponent,
+            opponent_policy,
         };
         let widths = [filters, policy_planes, value_planes, value_hidden];
         let optional = [blocks, se_channels, pooled_filters];

@@ -89,7 +89,7 @@ impl Tower {
             exit: parts.norm("trunk.norm")?,
             policy_planes: parts.unit("policy")?,
             policy: parts.policy("policy", shape.policy_head),
-            opponent: shape.opponent.then(|| parts.policy("opponent", shape.policy_head)),
+            opponent: shape.opponent_policy.then(|| parts.policy("opponent", shape.policy_head)),
             value_planes: parts.unit("value")?,
             value_hidden: parts.dense("value.hidden"),
             value_out: parts.dense("value.out"),

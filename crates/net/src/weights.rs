@@ -15,7 +15,7 @@ use crate::shape::{Shape, ShapeFields};
 use crate::{KEY, NetError};
 
 /// What the file says it is.
-pub(crate) const VERSION: &str = "tengen-weights/1";
+pub(crate) const VERSION: &str = cpu::WEIGHTS;
 
 /// The weights of a network.
 ///

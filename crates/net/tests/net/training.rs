@@ -332,7 +332,8 @@ fn overfits_one_batch_in_every_configuration() {
         assert!(last.policy - last.target_entropy < 0.01 && last.value < 0.01, "{optimizer:?} {last:?}");
         assert!(first.ownership > 0.3 && last.ownership < 0.1 * first.ownership, "{optimizer:?} {first:?} {last:?}");
         assert!(first.score > 0.05 && last.score < 0.05 * first.score, "{optimizer:?} {first:?} {last:?}");
-        let known = |losses: &net::Losses| if shape.opponent { losses.opponent > 0.0 } else { losses.opponent == 0.0 };
+        let known =
+            |losses: &net::Losses| if shape.opponent_policy { losses.opponent > 0.0 } else { losses.opponent == 0.0 };
         assert!(known(&first) && last.opponent < 0.1, "{optimizer:?} {first:?} {last:?}");
     }
 }
