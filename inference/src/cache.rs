@@ -217,7 +217,7 @@ fn warm_up(network: &Network, batch: usize) -> Result<(), Refusal> {
     let moves = network.shape.size.moves();
     let warm = network.with_session(|session| {
         let planes = vec![0; session.rows(batch) * network.packing.planes()];
-        session.evaluate(&planes, batch, &mut vec![0.0; batch * moves], &mut vec![0.0; batch])
+        session.evaluate(&planes, &mut vec![0.0; batch * moves], &mut vec![0.0; batch])
     });
     warm.map_err(|error| refusal(error.into()))
 }
@@ -252,7 +252,7 @@ mod tests {
     struct Nothing;
 
     impl PlaneEvaluator for Nothing {
-        fn evaluate(&mut self, _: &[u8], _: usize, _: &mut [f32], _: &mut [f32]) -> Result<(), NetError> {
+        fn evaluate(&mut self, _: &[u8], _: &mut [f32], _: &mut [f32]) -> Result<(), NetError> {
             Ok(())
         }
     }

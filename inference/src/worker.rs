@@ -60,7 +60,7 @@ impl Buffers {
             grow(&mut self.values, positions);
             self.unpack(network, rows);
             let (policies, values) = (&mut self.policies[..positions * moves], &mut self.values[..positions]);
-            session.evaluate(&self.planes[..all * len], positions, policies, values)
+            session.evaluate(&self.planes[..all * len], policies, values)
         })?;
         let mut done = 0;
         for (job, rows) in rows {

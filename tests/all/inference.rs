@@ -77,7 +77,7 @@ fn tritonclient_gets_what_the_local_network_answers() {
     let planes = planes(shape);
     let model = Model::new(&weights, Device::Cpu, Precision::Auto, POSITIONS).unwrap();
     let (mut policies, mut values) = (vec![0.0; POSITIONS * shape.size.moves()], vec![0.0; POSITIONS]);
-    model.session().evaluate(&planes, POSITIONS, &mut policies, &mut values).unwrap();
+    model.session().evaluate(&planes, &mut policies, &mut values).unwrap();
     let packing = shape.inputs.packing(shape.size);
     let packed = planes.chunks_exact(packing.planes()).flat_map(|row| {
         let (mut bits, mut scalars) = (Vec::new(), Vec::new());

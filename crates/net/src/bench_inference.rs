@@ -90,7 +90,7 @@ impl InferenceBench {
     pub fn evaluate(&mut self) -> Result<(), NetError> {
         let InferenceBench { way, planes } = self;
         match way {
-            Way::Session { session, policies, values } => session.evaluate(planes, values.len(), policies, values),
+            Way::Session { session, policies, values } => session.evaluate(planes, policies, values),
             // The outputs are copied back, as in play: a GPU is not done before that.
             Way::Tower(tower) => {
                 single();

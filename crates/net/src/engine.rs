@@ -107,14 +107,7 @@ impl PlaneEvaluator for Session {
         }
     }
 
-    fn evaluate(
-        &mut self,
-        planes: &[u8],
-        positions: usize,
-        policies: &mut [f32],
-        values: &mut [f32],
-    ) -> Result<(), NetError> {
-        assert_eq!(values.len(), positions, "space for the values of the positions");
+    fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
         match &mut self.0 {
             Kernels::Cpu(session) => session.evaluate(planes, policies, values),
             #[cfg(feature = "torch")]
@@ -133,7 +126,81 @@ impl PlaneEvaluator for Session {
 
 #[cfg(feature = "torch")]
 #[cfg(test)]
-mod parity_tests;
-#[cfg(feature = "torch")]
-#[cfg(test)]
-mod search_tests;
+mod tests {
+    use go::Size;
+    use tch::Kind;
+
+    use super::*;
+    use crate::Shape;
+
+    /// Policies and values of a batch.
+    fn answers(engine: &Engine, shape: Shape, planes: &[u8], positions: usize) -> [Vec<f32>; 2] {
+        let (mut policies, mut values) = (vec![0.0; positions * shape.size.moves()], vec![0.0; positions]);
+        engine.session().evaluate(planes, &mut policies, &mut values).unwrap();
+        [policies, values]
+    }
+
+    fn largest(one: &[Vec<f32>; 2], other: &[Vec<f32>; 2]) -> f32 {
+        let all = one.concat().into_iter().zip(other.concat());
+        all.map(|(one, other)| (one - other).abs()).fold(0.0, f32::max)
+    }
+
+    /// f32 of crate `cpu` against libtorch's, over everything that a shape may have, sizes of boards and batches.
+    #[test]
+    fn cpu_f32_equals_libtorch_for_every_shape_and_size() {
+        const SEED: u64 = 4;
+        for (nth, side) in [2, 3, 5, 7, 9, 13, 19].into_iter().enumerate() {
+            for (kind, shape) in Shape::samples(Size::new(side).unwrap()).into_iter().enumerate() {
+                let filters = [1, 8, 20, 33, 48][(nth + kind) % 5];
+                let shape = Shape { filters, ..shape };
+                let batch = [1, 3, 16, 37][(nth + 3 * kind) % 4];
+                let count = batch * shape.inputs.len(shape.size);
+                let planes: Vec<u8> = (0..count).map(|i| u8::from(i * i % 11 < 4)).collect();
+                let weights = Weights::synthetic(shape, SEED);
+                let options = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };
+                let torch = Engine::Torch(Mutex::new(Box::new(Layers::new(&weights, options, batch).unwrap())));
+                let cpu = Engine::open(&weights, Device::Cpu, Precision::F32, batch).unwrap();
+                let [cpu, torch] = [cpu, torch].map(|engine| answers(&engine, shape, &planes, batch));
+                let apart = largest(&cpu, &torch);
+                // A few roundings of f32 over six layers, with outputs that made-up weights make large.
+                assert!(apart < 1e-4, "{shape}, batch of {batch}: {apart}");
+            }
+        }
+    }
+
+    /// The answers in f32 that the tests of crate `cpu` compare with are libtorch's. `UPDATE_EXPECT=1` writes them anew.
+    #[test]
+    fn fixtures_of_crate_cpu_are_answers_of_libtorch() {
+        use safetensors::tensor::{Dtype, SafeTensors, TensorView};
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../cpu/tests/data");
+        let floats = |bytes: &[u8]| -> Vec<f32> {
+            bytes.as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+        };
+        let bytes = |floats: &[f32]| -> Vec<u8> { floats.iter().flat_map(|number| number.to_le_bytes()).collect() };
+        for name in ["plain", "pooled", "features", "all"] {
+            let weights =
+                Weights::from_bytes(&std::fs::read(folder.join(format!("{name}.safetensors"))).unwrap()).unwrap();
+            let path = folder.join(format!("{name}.answers.safetensors"));
+            let file = std::fs::read(&path).unwrap();
+            let stored = SafeTensors::deserialize(&file).unwrap();
+            let (planes, values) = (stored.tensor("planes").unwrap(), stored.tensor("values").unwrap());
+            let batch = values.shape().iter().product();
+            let options = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };
+            let torch = Engine::Torch(Mutex::new(Box::new(Layers::new(&weights, options, batch).unwrap())));
+            let found = answers(&torch, weights.shape(), planes.data(), batch);
+            let policies = stored.tensor("policies").unwrap();
+            if std::env::var_os("UPDATE_EXPECT").is_some() {
+                let [new_policies, new_values] = found.map(|numbers| bytes(&numbers));
+                let tensors = [
+                    ("planes", planes.clone()),
+                    ("policies", TensorView::new(Dtype::F32, policies.shape().to_vec(), &new_policies).unwrap()),
+                    ("values", TensorView::new(Dtype::F32, values.shape().to_vec(), &new_values).unwrap()),
+                ];
+                std::fs::write(path, safetensors::serialize(tensors, None).unwrap()).unwrap();
+            } else {
+                let apart = largest(&found, &[floats(policies.data()), floats(values.data())]);
+                assert!(apart < 1e-5, "{name}: {apart}");
+            }
+        }
+    }
+}

@@ -13,7 +13,7 @@ pub trait PlaneEvaluator: Send {
         positions
     }
 
-    /// Evaluates positions. `planes` holds [`PlaneEvaluator::rows`] of them one after the other, as
+    /// Evaluates as many positions as there are `values`. `planes` holds [`PlaneEvaluator::rows`] of them one after the other, as
     /// [`Inputs::of_game`](crate::Inputs::of_game) writes them. `policies` receives a probability for each move of each position,
     /// in the symmetry of the planes; `values` one value for each position, for the side to move.
     ///
@@ -22,13 +22,7 @@ pub trait PlaneEvaluator: Send {
     ///
     /// # Panics
     /// When the lengths do not fit together.
-    fn evaluate(
-        &mut self,
-        planes: &[u8],
-        positions: usize,
-        policies: &mut [f32],
-        values: &mut [f32],
-    ) -> Result<(), NetError>;
+    fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError>;
 }
 
 impl<E: PlaneEvaluator + ?Sized> PlaneEvaluator for Box<E> {
@@ -36,13 +30,7 @@ impl<E: PlaneEvaluator + ?Sized> PlaneEvaluator for Box<E> {
         (**self).rows(positions)
     }
 
-    fn evaluate(
-        &mut self,
-        planes: &[u8],
-        positions: usize,
-        policies: &mut [f32],
-        values: &mut [f32],
-    ) -> Result<(), NetError> {
-        (**self).evaluate(planes, positions, policies, values)
+    fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
+        (**self).evaluate(planes, policies, values)
     }
 }

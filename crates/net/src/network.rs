@@ -182,7 +182,7 @@ impl<E: PlaneEvaluator> Network<E> {
             self.turned_policies.resize(positions * moves, 0.0);
             self.turned_values.resize(positions, 0.0);
             let planes = &planes[..self.evaluator.rows(positions) * numbers];
-            self.evaluator.evaluate(planes, positions, &mut self.turned_policies, &mut self.turned_values)?;
+            self.evaluator.evaluate(planes, &mut self.turned_policies, &mut self.turned_values)?;
             let policies = &mut self.policies[self.values.len() * moves..];
             turn_back(size, [&self.turned_policies, &self.turned_values], pending, policies, &mut self.values)?;
         }

@@ -69,7 +69,7 @@ impl Weights {
             }
             let count = examples.len();
             let (policies, values) = (&mut policies[..count * size.moves()], &mut values[..count]);
-            session.evaluate(&planes[..count * inputs.len(size)], count, policies, values)?;
+            session.evaluate(&planes[..count * inputs.len(size)], policies, values)?;
         }
         found(session)
     }

@@ -147,13 +147,8 @@ impl PlaneEvaluator for Here {
         positions.next_multiple_of(8)
     }
 
-    fn evaluate(
-        &mut self,
-        planes: &[u8],
-        positions: usize,
-        policies: &mut [f32],
-        values: &mut [f32],
-    ) -> Result<(), NetError> {
+    fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
+        let positions = values.len();
         assert_eq!(planes.len(), self.rows(positions) * Inputs::History.len(shape().size), "whole batches");
         policies.copy_from_slice(&expected(&planes[..positions * Inputs::History.len(shape().size)], positions)[0]);
         values.fill(2.0);
@@ -180,7 +175,7 @@ fn expected(planes: &[u8], positions: usize) -> [Vec<f32>; 2] {
 fn evaluate(session: &mut RemoteSession, seed: usize, positions: usize) -> Result<bool, String> {
     let planes = planes(seed, positions);
     let (mut policies, mut values) = (vec![0.0; positions * MOVES], vec![0.0; positions]);
-    session.evaluate(&planes, positions, &mut policies, &mut values).map_err(|error| error.to_string())?;
+    session.evaluate(&planes, &mut policies, &mut values).map_err(|error| error.to_string())?;
     let expected = expected(&planes, positions);
     assert_eq!(policies, expected[0]);
     let is_local = values[0] == 2.0;

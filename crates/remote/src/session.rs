@@ -84,24 +84,17 @@ impl RemoteSession {
         };
         let rows = local.rows(values.len());
         if rows == values.len() {
-            return local.evaluate(planes, values.len(), policies, values);
+            return local.evaluate(planes, policies, values);
         }
         self.rows.clear();
         self.rows.extend_from_slice(planes);
         self.rows.resize(rows * self.packing.planes(), 0);
-        local.evaluate(&self.rows, values.len(), policies, values)
+        local.evaluate(&self.rows, policies, values)
     }
 }
 
 impl PlaneEvaluator for RemoteSession {
-    fn evaluate(
-        &mut self,
-        planes: &[u8],
-        positions: usize,
-        policies: &mut [f32],
-        values: &mut [f32],
-    ) -> Result<(), NetError> {
-        assert_eq!(values.len(), positions, "space for the values of the positions");
+    fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
         self.evaluate_in_parts(self.client.largest(), planes, policies, values)
     }
 }

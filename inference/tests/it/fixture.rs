@@ -103,7 +103,7 @@ pub(crate) fn local(number: u32, planes: &[u8]) -> [Vec<f32>; 2] {
     let positions = planes.len() / shape.inputs.len(shape.size);
     let model = Model::new(&weights(number), Device::Cpu, Precision::Auto, positions).unwrap();
     let (mut policies, mut values) = (vec![0.0; positions * shape.size.moves()], vec![0.0; positions]);
-    model.session().evaluate(planes, positions, &mut policies, &mut values).unwrap();
+    model.session().evaluate(planes, &mut policies, &mut values).unwrap();
     [policies, values]
 }
 
@@ -253,7 +253,7 @@ struct Gated {
 }
 
 impl PlaneEvaluator for Gated {
-    fn evaluate(&mut self, planes: &[u8], positions: usize, _: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
+    fn evaluate(&mut self, planes: &[u8], _: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
         if std::mem::replace(&mut self.is_warm, true) {
             let (state, changed) = &*self.gate.0;
             let mut state = state.lock().unwrap();
@@ -261,7 +261,7 @@ impl PlaneEvaluator for Gated {
             changed.notify_all();
             let mut state = changed.wait_while(state, |state| !state.is_open).unwrap();
             state.waiting -= 1;
-            state.batches.push(positions);
+            state.batches.push(values.len());
             state.marks.push(planes[KOMI * shapes()[0].size.area()]);
         }
         values.fill(0.25);

@@ -186,14 +186,8 @@ fn digest() -> Digest {
 struct NullNetwork;
 
 impl PlaneEvaluator for NullNetwork {
-    fn evaluate(
-        &mut self,
-        _: &[u8],
-        positions: usize,
-        policies: &mut [f32],
-        values: &mut [f32],
-    ) -> Result<(), NetError> {
-        policies.fill(positions as f32 / policies.len() as f32);
+    fn evaluate(&mut self, _: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
+        policies.fill(values.len() as f32 / policies.len() as f32);
         values.fill(0.0);
         Ok(())
     }
@@ -278,7 +272,7 @@ impl<E: PlaneEvaluator> Asker<E> {
 
     fn ask(&mut self) -> anyhow::Result<Duration> {
         let began = Instant::now();
-        self.evaluator.evaluate(&self.planes, self.values.len(), &mut self.policies, &mut self.values)?;
+        self.evaluator.evaluate(&self.planes, &mut self.policies, &mut self.values)?;
         Ok(began.elapsed())
     }
 
