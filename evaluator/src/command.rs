@@ -130,8 +130,7 @@ impl Args {
     /// The name of the run to measure, where the players have one of their own, and the models of the store.
     fn open(&self, own: Option<&RunName>, stop: &Stop) -> anyhow::Result<(RunName, Models)> {
         let models = Models::new(Store::open(&self.store.store)?);
-        let nowhere = || anyhow!("no run is named; name one with --run NAME");
-        let name = self.run.as_ref().or(own).ok_or_else(nowhere).misconfigured()?.clone();
+        let name = runtime::named_run(self.run.as_ref().or(own))?.clone();
         self.service.start("evaluator", Some(name.as_str()), stop)?;
         Ok((name, models))
     }

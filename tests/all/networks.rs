@@ -268,7 +268,7 @@ fn training_without_games_or_shards_is_refused() {
     assert_refused(
         &with_model(),
         &[
-            (&[], "which run? --run NAME"),
+            (&[], "no run is named; name one with --run NAME"),
             (
                 &["bootstrap", "--run", "d", "--config", &config, "--sgf", "absent.sgf", "--steps", "1"],
                 "cannot read absent.sgf",

@@ -4,14 +4,14 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use config::RunConfig;
 use models::{ModelName, Models};
 use net::TrainDevice;
 use runtime::{Classify, Stop};
 use store::Run;
 
-use crate::{Bootstrap, BootstrapOptions, Console, HumanGames, InitialWeights, files};
+use crate::{Bootstrap, BootstrapOptions, Console, HumanGames, InitialWeights, TrainerError, files};
 
 /// Arguments of `trainer bootstrap`.
 #[derive(clap::Args, Debug)]
@@ -86,11 +86,11 @@ fn learn(
     }
     let time = args.minutes.map_or(Duration::MAX, |minutes| Duration::from_secs_f64(60.0 * minutes));
     let options = BootstrapOptions { steps: args.steps, time, eval_interval: args.eval_interval };
-    let read = |path: &PathBuf| -> anyhow::Result<(String, Vec<u8>)> {
-        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
-        Ok((files::name(path), bytes))
+    let read = |path: &PathBuf| match fs::read(path) {
+        Ok(bytes) => Ok((files::name(path), bytes)),
+        Err(source) => Err(TrainerError::File { path: path.clone(), source }),
     };
-    let people = HumanGames::read(config, &args.sgf.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?)?;
+    let people = HumanGames::read(config, &args.sgf.iter().map(read).collect::<Result<Vec<_>, _>>()?)?;
     people.left_out().iter().for_each(|why| tracing::warn!(%why, "skipped games of a collection"));
     let (games, positions, unseen) = (people.games(), people.positions(), people.unseen_games());
     tracing::info!(games, positions, unseen_games = unseen, left_out = people.left_out().len(), "human games");

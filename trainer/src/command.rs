@@ -92,8 +92,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     let models = Models::new(Store::open(&args.store.store)?);
     let run = || -> anyhow::Result<(Run, RunConfig)> {
-        let name = args.run.as_ref().ok_or_else(|| anyhow!("which run? --run NAME")).misconfigured()?;
-        let run = models.store().run(name);
+        let run = models.store().run(runtime::named_run(args.run.as_ref())?);
         Ok((run.clone(), args.config.open(&run)?))
     };
     let Some(command) = &args.command else {

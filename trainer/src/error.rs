@@ -1,5 +1,8 @@
 //! What can go wrong while training.
 
+use std::io;
+use std::path::PathBuf;
+
 use config::{ModelId, RunName};
 use exit_class::{Classified, ExitClass};
 use models::ModelError;
@@ -81,6 +84,14 @@ pub enum TrainerError {
         /// The newest model of the run.
         newest: ModelId,
     },
+    /// A file that cannot be read.
+    #[error("cannot read {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
     /// A collection of games that cannot be read.
     #[error("{name}: {problem}")]
     Collection {
@@ -127,6 +138,7 @@ impl Classified for TrainerError {
             TrainerError::Rival { .. }
             | TrainerError::Weights { .. }
             | TrainerError::HasModels { .. }
+            | TrainerError::File { .. }
             | TrainerError::Collection { .. }
             | TrainerError::NoGames { .. }
             | TrainerError::Lacks { .. } => ExitClass::Configuration,

@@ -6,10 +6,8 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use anyhow::Context;
 use config::RunConfig;
 use record::Example;
-use runtime::Classify;
 use store::{Run, Source, SourceKind, StoreError};
 
 use crate::supervised::{games, spread, squared_error};
@@ -97,10 +95,10 @@ impl ReferenceArgs {
     ///
     /// # Errors
     /// A file that cannot be read, or that has no game for the board of the run.
-    pub fn open(&self, run: &Run, config: &RunConfig) -> anyhow::Result<Option<Reference>> {
+    pub fn open(&self, run: &Run, config: &RunConfig) -> Result<Option<Reference>, TrainerError> {
         let Some(path) = &self.eval_sgf else { return Ok(None) };
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
-        let reference = Reference::read(config, &files::name(path), &bytes).misconfigured()?;
+        let bytes = std::fs::read(path).map_err(|source| TrainerError::File { path: path.clone(), source })?;
+        let reference = Reference::read(config, &files::name(path), &bytes)?;
         let (games, positions) = (reference.games(), reference.positions());
         tracing::info!(games, positions, left_out = reference.left_out(), "human games for evaluation");
         if reference.was_learned_from(run)? {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
-use config::RunConfig;
+use config::{RunConfig, RunName};
 use store::Run;
 
 use crate::Classify;
@@ -50,6 +50,14 @@ impl ConfigArgs {
             None => Err(anyhow!("--set changes what --config says, and there is no --config")).misconfigured(),
         }
     }
+}
+
+/// The run that `--run` names, where a program needs one.
+///
+/// # Errors
+/// None is named, which the operator must mend.
+pub fn named_run(run: Option<&RunName>) -> anyhow::Result<&RunName> {
+    run.ok_or_else(|| anyhow!("no run is named; name one with --run NAME")).misconfigured()
 }
 
 /// The configuration of a run that exists.

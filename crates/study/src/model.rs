@@ -2,7 +2,7 @@
 
 use config::{ModelId, ModelRef, Preset, RunConfig, RunName};
 use models::Models;
-use store::{Store, StoreError};
+use store::Store;
 
 /// Which model is studied.
 #[derive(clap::Args, Debug)]
@@ -50,8 +50,7 @@ pub fn configuration(
         None => Preset::NineByNine.config().to_toml(),
         Some(name) => {
             let run = models.run(name)?;
-            let missing = || StoreError::NotFound { path: format!("run {name} in {}", run.store().root()) };
-            run.config()?.ok_or_else(missing)?.of_model(id.number()).to_toml()
+            runtime::run_config(&run)?.of_model(id.number()).to_toml()
         }
     };
     Ok(RunConfig::from_toml_with(&text, overrides)?)
