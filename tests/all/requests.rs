@@ -45,7 +45,10 @@ fn starting_and_waiting_processes_make_few_requests() {
     let played = requests(&stages[0]);
     assert!(played["put"] <= 11 && sum(&played) - played["put"] <= 14, "20 games: {played:?}");
     println!("selfplay, start and 20 games in two files: {played:?}");
-    thread::sleep(Duration::from_secs(3));
+    for stage in &mut stages {
+        let waits = |line: &String| line.contains("\"waiting\"");
+        stage.wait_for("its first wait", |stage| stage.log().iter().any(waits).then_some(()));
+    }
     let before: Vec<_> = stages.iter().map(requests).collect();
     thread::sleep(WATCHED);
     for ((stage, before), most) in stages.iter().zip(&before).zip(&[6, 40, 20]) {
