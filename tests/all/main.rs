@@ -35,6 +35,7 @@ mod mistakes;
 mod networks;
 mod options;
 mod phases;
+mod pinned;
 mod programs;
 mod prometheus;
 mod prose;
