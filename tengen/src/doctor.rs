@@ -7,7 +7,7 @@ mod trial;
 use std::fmt;
 
 use anyhow::anyhow;
-use net::{Backend, Device, Installation, InstructionSet, Precision};
+use net::{Backend, Device, Installation, OnednnIsa, Precision};
 use runtime::{Classify, ResourceArgs};
 use serde::Serialize;
 
@@ -62,8 +62,8 @@ pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         version: env!("CARGO_PKG_VERSION"),
         commit: COMMIT,
         host: Host::find(),
-        cpu_instruction_set: InstructionSet::of_cpu().to_string(),
-        instruction_set: InstructionSet::in_use().to_string(),
+        cpu_instruction_set: OnednnIsa::of_cpu().to_string(),
+        instruction_set: OnednnIsa::in_use().to_string(),
         libtorch: Installation::find(),
         backend: backend.as_ref().map(Clone::clone).map_err(ToString::to_string),
         threads: args.resources.threads(),

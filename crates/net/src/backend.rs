@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Device, InstructionSet, NetError, Precision, of_inference};
+use crate::{Device, NetError, OnednnIsa, Precision, of_inference};
 #[cfg(feature = "torch")]
 use crate::{installation::version, tensor_options::TensorOptions};
 
@@ -47,7 +47,7 @@ impl Backend {
             _ => "cpu".to_owned(),
         };
         let precision = if options.kind == tch::Kind::BFloat16 { Precision::Bf16 } else { Precision::F32 };
-        Ok(Backend::new(device, precision, InstructionSet::in_use().to_string()))
+        Ok(Backend::new(device, precision, OnednnIsa::in_use().to_string()))
     }
 
     #[cfg(not(feature = "torch"))]
@@ -64,7 +64,7 @@ impl Backend {
             device,
             precision: precision.to_string(),
             instruction_set,
-            cpu_instruction_set: InstructionSet::of_cpu().to_string(),
+            cpu_instruction_set: OnednnIsa::of_cpu().to_string(),
             libtorch,
         }
     }
@@ -101,7 +101,7 @@ mod tests {
     fn cpu_without_gpu_is_told_in_full() {
         let training = Backend::of_training(Device::Cpu, Precision::F32).unwrap();
         assert_eq!((training.device.as_str(), training.precision.as_str()), ("cpu", "f32"));
-        assert_eq!(training.instruction_set, InstructionSet::in_use().name());
+        assert_eq!(training.instruction_set, OnednnIsa::in_use().name());
         let backend = Backend::open(Device::Cpu, Precision::Auto).unwrap();
         assert_eq!((backend.device.as_str(), backend.precision.as_str()), ("cpu", "int16"));
         assert_eq!(backend.instruction_set, of_inference().to_string());

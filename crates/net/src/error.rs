@@ -9,7 +9,7 @@ use record::{Example, ExampleError, GameId};
 
 #[cfg(feature = "torch")]
 use crate::CudaError;
-use crate::{Difference, InstructionSet, Precision, Shape};
+use crate::{Difference, OnednnIsa, Precision, Shape};
 
 /// A network that cannot be opened, asked or trained.
 #[derive(Debug, thiserror::Error)]
@@ -172,7 +172,7 @@ pub enum NetError {
     )]
     NoBf16 {
         /// The instruction set in use.
-        set: InstructionSet,
+        set: OnednnIsa,
     },
     /// Numbers that this place cannot compute with.
     #[error("precision {precision} cannot be used {place}; use auto, f32 or bf16")]

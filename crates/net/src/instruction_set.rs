@@ -9,7 +9,7 @@ const BOUNDS: [&str; 2] = ["ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"];
 
 /// An instruction set, the smallest first. Names are those of oneDNN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum InstructionSet {
+pub enum OnednnIsa {
     /// Another processor than an x86-64 with SSE 4.1: kernels in plain C++, or those of another architecture.
     Plain,
     /// SSE 4.1.
@@ -42,54 +42,54 @@ fn inference_bound(text: &str) -> Option<cpu::InstructionSet> {
         "avx2_vnni" | "avx2_vnni_2" => Some(cpu::InstructionSet::AvxVnni),
         "avx512_core" => Some(cpu::InstructionSet::Avx512),
         "avx512_core_vnni" => Some(cpu::InstructionSet::Avx512Vnni),
-        other => InstructionSet::bound(other).map(|bound| {
-            if bound < InstructionSet::Avx2 { cpu::InstructionSet::Portable } else { cpu::InstructionSet::Avx2 }
+        other => OnednnIsa::bound(other).map(|bound| {
+            if bound < OnednnIsa::Avx2 { cpu::InstructionSet::Portable } else { cpu::InstructionSet::Avx2 }
         }),
     }
 }
 
-impl InstructionSet {
+impl OnednnIsa {
     /// All of them, the smallest first.
-    pub const ALL: [InstructionSet; 6] = [
-        InstructionSet::Plain,
-        InstructionSet::Sse41,
-        InstructionSet::Avx,
-        InstructionSet::Avx2,
-        InstructionSet::Avx512Core,
-        InstructionSet::Avx512CoreBf16,
+    pub const ALL: [OnednnIsa; 6] = [
+        OnednnIsa::Plain,
+        OnednnIsa::Sse41,
+        OnednnIsa::Avx,
+        OnednnIsa::Avx2,
+        OnednnIsa::Avx512Core,
+        OnednnIsa::Avx512CoreBf16,
     ];
 
     /// The largest that this processor has.
-    pub fn of_cpu() -> InstructionSet {
-        InstructionSet::ALL.into_iter().take_while(|set| set.is_there()).last().unwrap_or(InstructionSet::Plain)
+    pub fn of_cpu() -> OnednnIsa {
+        OnednnIsa::ALL.into_iter().take_while(|set| set.is_there()).last().unwrap_or(OnednnIsa::Plain)
     }
 
     /// The one that oneDNN uses: that of the processor, or a smaller one that `ONEDNN_MAX_CPU_ISA` asks for.
-    pub fn in_use() -> InstructionSet {
-        let bound = asked_for().and_then(|text| InstructionSet::bound(&text));
-        bound.map_or(InstructionSet::of_cpu(), |bound| bound.min(InstructionSet::of_cpu()))
+    pub fn in_use() -> OnednnIsa {
+        let bound = asked_for().and_then(|text| OnednnIsa::bound(&text));
+        bound.map_or(OnednnIsa::of_cpu(), |bound| bound.min(OnednnIsa::of_cpu()))
     }
 
     /// The name by which `ONEDNN_MAX_CPU_ISA` asks for it.
     pub fn name(self) -> &'static str {
         match self {
-            InstructionSet::Plain => "plain",
-            InstructionSet::Sse41 => "sse41",
-            InstructionSet::Avx => "avx",
-            InstructionSet::Avx2 => "avx2",
-            InstructionSet::Avx512Core => "avx512_core",
-            InstructionSet::Avx512CoreBf16 => "avx512_core_bf16",
+            OnednnIsa::Plain => "plain",
+            OnednnIsa::Sse41 => "sse41",
+            OnednnIsa::Avx => "avx",
+            OnednnIsa::Avx2 => "avx2",
+            OnednnIsa::Avx512Core => "avx512_core",
+            OnednnIsa::Avx512CoreBf16 => "avx512_core_bf16",
         }
     }
 
     /// The bound that a value of `ONEDNN_MAX_CPU_ISA` means; `None` for `all` and for what oneDNN ignores. The names between
     /// two of ours have further instructions for other types of number.
-    fn bound(text: &str) -> Option<InstructionSet> {
+    fn bound(text: &str) -> Option<OnednnIsa> {
         match text.to_lowercase().as_str() {
-            "sse41" => Some(InstructionSet::Sse41),
-            "avx" => Some(InstructionSet::Avx),
-            "avx2" | "avx2_vnni" | "avx2_vnni_2" => Some(InstructionSet::Avx2),
-            "avx512_core" | "avx512_core_vnni" => Some(InstructionSet::Avx512Core),
+            "sse41" => Some(OnednnIsa::Sse41),
+            "avx" => Some(OnednnIsa::Avx),
+            "avx2" | "avx2_vnni" | "avx2_vnni_2" => Some(OnednnIsa::Avx2),
+            "avx512_core" | "avx512_core_vnni" => Some(OnednnIsa::Avx512Core),
             _ => None,
         }
     }
@@ -98,22 +98,22 @@ impl InstructionSet {
     fn is_there(self) -> bool {
         use std::is_x86_feature_detected as has;
         match self {
-            InstructionSet::Plain => true,
-            InstructionSet::Sse41 => has!("sse4.1"),
-            InstructionSet::Avx => has!("avx"),
-            InstructionSet::Avx2 => has!("avx2") && has!("fma"),
-            InstructionSet::Avx512Core => has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("avx512dq"),
-            InstructionSet::Avx512CoreBf16 => has!("avx512bf16"),
+            OnednnIsa::Plain => true,
+            OnednnIsa::Sse41 => has!("sse4.1"),
+            OnednnIsa::Avx => has!("avx"),
+            OnednnIsa::Avx2 => has!("avx2") && has!("fma"),
+            OnednnIsa::Avx512Core => has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("avx512dq"),
+            OnednnIsa::Avx512CoreBf16 => has!("avx512bf16"),
         }
     }
 
     #[cfg(not(target_arch = "x86_64"))]
     fn is_there(self) -> bool {
-        self == InstructionSet::Plain
+        self == OnednnIsa::Plain
     }
 }
 
-impl fmt::Display for InstructionSet {
+impl fmt::Display for OnednnIsa {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -125,15 +125,15 @@ mod tests {
 
     #[test]
     fn bounds_are_read_as_onednn_reads_them() {
-        for set in InstructionSet::ALL.into_iter().skip(1).take(4) {
-            assert_eq!(InstructionSet::bound(set.name()), Some(set));
-            assert_eq!(InstructionSet::bound(&set.name().to_uppercase()), Some(set));
+        for set in OnednnIsa::ALL.into_iter().skip(1).take(4) {
+            assert_eq!(OnednnIsa::bound(set.name()), Some(set));
+            assert_eq!(OnednnIsa::bound(&set.name().to_uppercase()), Some(set));
         }
-        assert_eq!(InstructionSet::bound("AVX2_VNNI_2"), Some(InstructionSet::Avx2));
+        assert_eq!(OnednnIsa::bound("AVX2_VNNI_2"), Some(OnednnIsa::Avx2));
         for text in ["", "all", "default", "avx512_core_amx", "avx3"] {
-            assert_eq!(InstructionSet::bound(text), None, "{text}");
+            assert_eq!(OnednnIsa::bound(text), None, "{text}");
         }
-        assert!(InstructionSet::in_use() <= InstructionSet::of_cpu());
+        assert!(OnednnIsa::in_use() <= OnednnIsa::of_cpu());
     }
 
     #[test]

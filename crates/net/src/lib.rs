@@ -116,7 +116,7 @@ pub use evaluator::PlaneEvaluator;
 pub use inputs::Inputs;
 #[cfg(feature = "torch")]
 pub use installation::Installation;
-pub use instruction_set::{InstructionSet, of_inference};
+pub use instruction_set::{OnednnIsa, of_inference};
 pub use listing::{ListedTensor, Listing};
 #[cfg(feature = "torch")]
 pub use mean_losses::Losses;

@@ -6,7 +6,7 @@ use std::sync::{Once, OnceLock};
 
 use tch::{Kind, Tensor};
 
-use crate::{CudaError, CudaLibrary, Device, InstructionSet, NetError, Precision, load_cuda};
+use crate::{CudaError, CudaLibrary, Device, NetError, OnednnIsa, Precision, load_cuda};
 
 /// Where the driver of NVIDIA's GPUs tells its version, and the device by which programs speak to it: a container may have
 /// either alone.
@@ -100,12 +100,12 @@ impl TensorOptions {
 impl Precision {
     /// The type of libtorch to calculate with on a device.
     fn kind(self, device: tch::Device) -> Result<Kind, NetError> {
-        let fast = device.is_cuda() || InstructionSet::in_use() >= InstructionSet::Avx512CoreBf16 && cpu_has_bf16();
+        let fast = device.is_cuda() || OnednnIsa::in_use() >= OnednnIsa::Avx512CoreBf16 && cpu_has_bf16();
         match self {
             Precision::F32 => Ok(Kind::Float),
             Precision::Int16 => Err(NetError::NoPrecision { precision: self, place: "in training and on GPUs" }),
             Precision::Bf16 if device.is_cuda() || cpu_has_bf16() => Ok(Kind::BFloat16),
-            Precision::Bf16 => Err(NetError::NoBf16 { set: InstructionSet::in_use() }),
+            Precision::Bf16 => Err(NetError::NoBf16 { set: OnednnIsa::in_use() }),
             Precision::Auto => Ok(if fast { Kind::BFloat16 } else { Kind::Float }),
         }
     }
@@ -140,9 +140,9 @@ mod tests {
         }
         assert!(matches!(kind(Precision::Int16), Err(NetError::NoPrecision { .. })));
         // AVX2 has it where there is AVX-NE-CONVERT.
-        assert!(InstructionSet::in_use() < InstructionSet::Avx512Core || cpu_has_bf16());
+        assert!(OnednnIsa::in_use() < OnednnIsa::Avx512Core || cpu_has_bf16());
         #[cfg(target_arch = "x86_64")]
-        assert!(InstructionSet::in_use() >= InstructionSet::Avx2 || !cpu_has_bf16());
+        assert!(OnednnIsa::in_use() >= OnednnIsa::Avx2 || !cpu_has_bf16());
     }
 
     #[test]

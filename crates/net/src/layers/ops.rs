@@ -4,7 +4,7 @@ use tch::{Kind, Tensor};
 
 use crate::fold::{Convolution, Matrix};
 use crate::tensor_options::TensorOptions;
-use crate::{InstructionSet, NetError};
+use crate::{NetError, OnednnIsa};
 
 /// A convolution with a bias.
 pub(super) struct Conv {
@@ -88,7 +88,7 @@ impl Dense {
     /// may be summed in another order than one in the middle: on AVX2 that was seen with 243 inputs in batches of 7. There
     /// every row is a convolution.
     pub(super) fn new(matrix: &Matrix, device: tch::Device, batch: usize) -> Result<Dense, NetError> {
-        if device.is_cuda() || InstructionSet::in_use() >= InstructionSet::Avx512Core {
+        if device.is_cuda() || OnednnIsa::in_use() >= OnednnIsa::Avx512Core {
             let (weight, bias) = linear(matrix, device)?;
             return Ok(Dense::Product { weight, bias });
         }
