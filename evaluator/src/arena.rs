@@ -9,9 +9,9 @@ use models::{EvaluationCacheOptions, Place};
 use runtime::Stop;
 use store::Stem;
 
-use crate::match_runner::{self, MatchRunner, Progress};
+use crate::match_runner::{self, MatchProgress, MatchRunner};
 use crate::monitor::Monitor;
-use crate::{EvaluatorError, Player, RatedRun, Source};
+use crate::{EvaluatorError, Player, PlayerSource, RatedRun};
 
 mod duration_estimate;
 mod scheduler;
@@ -90,8 +90,8 @@ impl Arena {
         [one, other]: [&PlayerId; 2],
         wanted: u64,
         stop: &Stop,
-        watch: &mut dyn FnMut(Progress),
-    ) -> Result<Progress, EvaluatorError> {
+        watch: &mut dyn FnMut(MatchProgress),
+    ) -> Result<MatchProgress, EvaluatorError> {
         if one == other {
             return Err(EvaluatorError::Itself(one.to_string()));
         }
@@ -118,12 +118,12 @@ impl Arena {
         [one, other]: [&PlayerId; 2],
         games: Vec<u64>,
         stop: &Stop,
-        watch: &mut dyn FnMut(Progress),
-    ) -> Result<Progress, EvaluatorError> {
+        watch: &mut dyn FnMut(MatchProgress),
+    ) -> Result<MatchProgress, EvaluatorError> {
         // Either order of the two is one series of games.
         let (first, second) = (one.min(other), one.max(other));
         if games.is_empty() {
-            return Ok(Progress::default());
+            return Ok(MatchProgress::default());
         }
         self.seat([first, second])?;
         let player = |id: &PlayerId| self.players.iter().find(|player| player.id() == id).expect("both were seated");
@@ -140,7 +140,7 @@ impl Arena {
             times,
             worker,
         };
-        let seen_by_one = |progress: Progress| if first == one { progress } else { progress.turned() };
+        let seen_by_one = |progress: MatchProgress| if first == one { progress } else { progress.turned() };
         let (began, mut monitor) = (Instant::now(), Monitor::new(stop.health().clone()));
         let played = meeting.play(stop, &mut |progress| {
             monitor.note(progress);
@@ -155,7 +155,7 @@ impl Arena {
         self.players.retain(|player| ids.contains(&player.id()));
         for id in ids {
             if !self.players.iter().any(|player| player.id() == id) {
-                let source = Source {
+                let source = PlayerSource {
                     models: self.rated.models(),
                     config: self.config(),
                     engines: &self.resources.engines,

@@ -6,7 +6,7 @@ use config::PlayerId;
 use runtime::{Driver, Reporter, Step, Stop};
 use store::Backoff;
 
-use crate::{Arena, EvaluatorError, Progress, Proposal, Score};
+use crate::{Arena, EvaluatorError, MatchProgress, Proposal, Score};
 
 /// The first pause where there is nothing to play.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -60,7 +60,7 @@ pub enum Event {
         games: u64,
     },
     /// A match is in progress, with points of the first player.
-    Progress(Progress),
+    Progress(MatchProgress),
     /// A match is over.
     Ended {
         /// The players.

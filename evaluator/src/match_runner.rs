@@ -50,7 +50,7 @@ pub struct MatchRunner<'a> {
 
 /// How far a meeting is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Progress {
+pub struct MatchProgress {
     /// Games finished.
     pub finished: u64,
     /// Games wanted.
@@ -65,10 +65,10 @@ pub struct Progress {
     pub void: u64,
 }
 
-impl Progress {
+impl MatchProgress {
     /// The same as the second player sees it.
-    pub(crate) fn turned(self) -> Progress {
-        Progress { points: self.finished as f64 - self.points, ..self }
+    pub(crate) fn turned(self) -> MatchProgress {
+        MatchProgress { points: self.finished as f64 - self.points, ..self }
     }
 }
 
@@ -81,7 +81,7 @@ impl MatchRunner<'_> {
     /// # Errors
     /// A network fails, several consecutive games are void, or the store refuses the results. Results that were
     /// published stay.
-    pub fn play(&self, stop: &Stop, watch: &mut dyn FnMut(Progress)) -> Result<Progress, EvaluatorError> {
+    pub fn play(&self, stop: &Stop, watch: &mut dyn FnMut(MatchProgress)) -> Result<MatchProgress, EvaluatorError> {
         let stats = Arc::new(EvaluatorStats::default());
         let threads = self.threads.clamp(1, self.games.len().max(1));
         thread::scope(|scope| {
@@ -182,9 +182,9 @@ impl MatchRunner<'_> {
         &self,
         finished: &Receiver<Result<Finish, Void>>,
         stats: &EvaluatorStats,
-        watch: &mut dyn FnMut(Progress),
-    ) -> Result<Progress, EvaluatorError> {
-        let mut progress = Progress { wanted: self.games.len() as u64, ..Progress::default() };
+        watch: &mut dyn FnMut(MatchProgress),
+    ) -> Result<MatchProgress, EvaluatorError> {
+        let mut progress = MatchProgress { wanted: self.games.len() as u64, ..MatchProgress::default() };
         let mut waiting: Vec<GameRecord> = Vec::new();
         let mut published = Instant::now();
         loop {

@@ -3,20 +3,20 @@
 use ratings::{PairResults, Ratings};
 use runtime::{Health, metrics};
 
-use crate::Progress;
+use crate::MatchProgress;
 
 /// Notes what has come in a meeting since the last time.
 pub(crate) struct Monitor {
     health: Health,
-    noted: Progress,
+    noted: MatchProgress,
 }
 
 impl Monitor {
     pub(crate) fn new(health: Health) -> Monitor {
-        Monitor { health, noted: Progress::default() }
+        Monitor { health, noted: MatchProgress::default() }
     }
 
-    pub(crate) fn note(&mut self, now: Progress) {
+    pub(crate) fn note(&mut self, now: MatchProgress) {
         let before = std::mem::replace(&mut self.noted, now);
         metrics::MATCH_GAMES.add(now.finished - before.finished);
         metrics::MATCH_VOID.add(now.void - before.void);

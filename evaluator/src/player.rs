@@ -20,7 +20,7 @@ enum Kind {
 
 /// Where players come from.
 #[derive(Clone, Copy)]
-pub struct Source<'a> {
+pub struct PlayerSource<'a> {
     /// Where models are.
     pub models: &'a Models,
     /// The run whose games are played.
@@ -40,10 +40,10 @@ impl Player {
     ///
     /// # Errors
     /// There is no such player, or it cannot be used: see [`Searcher::open`] for models.
-    pub fn open(source: &Source<'_>, id: &PlayerId) -> Result<Player, EvaluatorError> {
+    pub fn open(source: &PlayerSource<'_>, id: &PlayerId) -> Result<Player, EvaluatorError> {
         let kind = match id {
             PlayerId::Model { id, settings } => {
-                let Source { models, config, place, batch, evaluations, .. } = *source;
+                let PlayerSource { models, config, place, batch, evaluations, .. } = *source;
                 let searcher = Searcher::open_with(models, config, id, settings, place, batch)?;
                 Kind::Model(searcher.keeping(evaluations)?)
             }

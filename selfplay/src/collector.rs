@@ -11,7 +11,7 @@ use store::Run;
 
 use crate::SelfplayError;
 use crate::handoff::Taken;
-use crate::job::{Job, Progress, Shared};
+use crate::job::{Job, JobProgress, Shared};
 use crate::writer::GameWriter;
 
 /// The longest time between two reports of progress.
@@ -23,13 +23,18 @@ pub(crate) struct Collector<'a> {
     shelf: GameWriter<'a>,
     /// What the games of the job's own model were like.
     totals: Totals,
-    progress: Progress,
+    progress: JobProgress,
     began: Instant,
 }
 
 impl<'a> Collector<'a> {
     /// A collector of a job that is so far already.
-    pub(crate) fn new(run: &'a Run, shared: &'a Shared<'a>, taken: &'a mut Taken, progress: Progress) -> Collector<'a> {
+    pub(crate) fn new(
+        run: &'a Run,
+        shared: &'a Shared<'a>,
+        taken: &'a mut Taken,
+        progress: JobProgress,
+    ) -> Collector<'a> {
         let shelf = GameWriter::new(run, &shared.job.worker, shared.config.selfplay.games_per_file, taken);
         Collector { shared, shelf, totals: Totals::default(), progress, began: Instant::now() }
     }
@@ -39,8 +44,8 @@ impl<'a> Collector<'a> {
     pub(crate) fn collect(
         mut self,
         finished: Receiver<GameRecord>,
-        watch: &mut dyn FnMut(Progress) -> Result<ControlFlow<()>, SelfplayError>,
-    ) -> Result<Progress, SelfplayError> {
+        watch: &mut dyn FnMut(JobProgress) -> Result<ControlFlow<()>, SelfplayError>,
+    ) -> Result<JobProgress, SelfplayError> {
         let mut watched = Ok(ControlFlow::Continue(()));
         loop {
             match finished.recv_timeout(REPORT) {
@@ -63,7 +68,7 @@ impl<'a> Collector<'a> {
     }
 
     fn put(&mut self, record: GameRecord) -> Result<(), SelfplayError> {
-        let Progress { games, finished, moves, visits, .. } = &mut self.progress;
+        let JobProgress { games, finished, moves, visits, .. } = &mut self.progress;
         if record.black == self.shared.job.model.to_string() && record.worker == self.shared.series {
             *games += 1;
             self.totals.add(&record);

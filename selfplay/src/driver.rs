@@ -9,7 +9,7 @@ use runtime::{Reporter, Step, Stop, Waiting};
 use store::{Backoff, LeaseName, Run};
 
 use crate::game_limit::Bound;
-use crate::{InProgressGames, Job, Progress, SelfplayError, Threshold, play};
+use crate::{InProgressGames, Job, JobProgress, SelfplayError, Threshold, play};
 
 /// How often a worker polls for a newer model and a newer resign threshold.
 const LOOK: Duration = Duration::from_secs(10);
@@ -63,9 +63,9 @@ pub enum Event {
         games: Option<u64>,
     },
     /// So far the job is.
-    Progress(Progress),
+    Progress(JobProgress),
     /// The job has ended.
-    Played(Progress),
+    Played(JobProgress),
     /// Games in progress were put down after a job: handed off, and discarded.
     PutDown {
         /// Handed off.
@@ -268,7 +268,7 @@ impl<'a> Polls<'a> {
     }
 
     /// Whether to go on.
-    fn poll(&mut self, progress: Progress) -> Result<ControlFlow<()>, SelfplayError> {
+    fn poll(&mut self, progress: JobProgress) -> Result<ControlFlow<()>, SelfplayError> {
         if self.bound.as_mut().is_some_and(|bound| bound.is_reached_by(progress)) {
             return Ok(ControlFlow::Break(()));
         }

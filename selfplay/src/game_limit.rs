@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use config::{Growth, RunConfig};
 use store::{FileRef, Run, StoreError};
 
-use crate::Progress;
+use crate::JobProgress;
 
 /// Between two listings.
 const SOON: Duration = Duration::from_secs(10);
@@ -67,7 +67,7 @@ impl Bound {
     }
 
     /// Whether the games of this process alone are enough.
-    pub(crate) fn is_reached_by(&mut self, progress: Progress) -> bool {
+    pub(crate) fn is_reached_by(&mut self, progress: JobProgress) -> bool {
         // A position is a move, and not every move is a position for training.
         let positions = progress.moves / progress.finished.max(1) * progress.games;
         let own = Size { games: progress.games, positions };
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn bound_is_never_below_what_the_next_model_waits_for() {
         let mut bound = Bound::new(&config(&[]), 3, Some(1)).expect("there is one");
-        let own = |games| Progress { games, ..Progress::default() };
+        let own = |games| JobProgress { games, ..JobProgress::default() };
         assert!(!bound.is_reached_by(own(39)));
         assert!(bound.is_reached_by(own(40)));
         assert_eq!(bound.games(), 40);

@@ -38,7 +38,7 @@ pub struct Job {
 
 /// How far a job is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Progress {
+pub struct JobProgress {
     /// Games published or ready to be, those of earlier processes included.
     pub games: u64,
     /// Games wanted.

@@ -11,7 +11,7 @@ use store::Run;
 
 use crate::collector::Collector;
 use crate::handoff::{self, InProgressGames};
-use crate::job::{Job, Progress, Shared};
+use crate::job::{Job, JobProgress, Shared};
 use crate::{SelfplayError, series, worker};
 
 /// Plays until the wanted games are published, or `stop` is requested; then games in progress are discarded or handed off
@@ -30,8 +30,8 @@ pub fn play(
     model: &Model,
     unfinished: &mut InProgressGames,
     stop: &Stop,
-    watch: &mut dyn FnMut(Progress) -> Result<ControlFlow<()>, SelfplayError>,
-) -> Result<Progress, SelfplayError> {
+    watch: &mut dyn FnMut(JobProgress) -> Result<ControlFlow<()>, SelfplayError>,
+) -> Result<JobProgress, SelfplayError> {
     let (number, series) = series::of(&job.model, &job.worker);
     let config = job.config.at(number);
     let resumed = unfinished.begin(run, job)?;
@@ -47,7 +47,7 @@ pub fn play(
         stop,
     };
     let InProgressGames { games, taken } = &mut *unfinished;
-    let progress = Progress { games: done, wanted: job.games, resumed, ..Progress::default() };
+    let progress = JobProgress { games: done, wanted: job.games, resumed, ..JobProgress::default() };
     let collector = Collector::new(run, &shared, taken, progress);
     let mut progress = std::thread::scope(|scope| {
         // Threads that finish games faster than those are published wait, so that little remains to publish when the process

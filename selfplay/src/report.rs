@@ -4,7 +4,7 @@ use config::ModelId;
 use play::EvaluatorCounts;
 use runtime::{Health, Reporter, format, metrics};
 
-use crate::{Event, Progress};
+use crate::{Event, JobProgress};
 
 /// Reports to the terminal or the log, the metrics and the health of this process.
 #[derive(Debug)]
@@ -26,7 +26,7 @@ struct Job {
     model: ModelId,
     bar: runtime::Progress,
     /// What the metrics know of it.
-    noted: Progress,
+    noted: JobProgress,
 }
 
 impl Reporter<Event> for Console {
@@ -39,7 +39,7 @@ impl Reporter<Event> for Console {
                 put_down(0, 0);
                 metrics::GAMES_RESUMED.add(0);
                 let bar = runtime::Progress::new(model.to_string(), games);
-                self.job = Some(Job { model, bar, noted: Progress::default() });
+                self.job = Some(Job { model, bar, noted: JobProgress::default() });
             }
             Event::Progress(progress) => self.job.iter_mut().for_each(|job| job.note(progress, &self.health)),
             Event::Played(progress) => {
@@ -49,7 +49,7 @@ impl Reporter<Event> for Console {
                 if progress.finished > 0 {
                     job.bar.finish();
                 }
-                let Progress { finished, games, .. } = progress;
+                let JobProgress { finished, games, .. } = progress;
                 let rates = rates(&progress);
                 tracing::info!(model = %job.model, games = finished, published = games, rates, "played");
             }
@@ -59,7 +59,7 @@ impl Reporter<Event> for Console {
 }
 
 impl Job {
-    fn note(&mut self, now: Progress, health: &Health) {
+    fn note(&mut self, now: JobProgress, health: &Health) {
         self.bar.set(now.games);
         let resigning = now.threshold.map_or_else(String::new, |bound| format!(", resigns below {bound:.2}"));
         self.bar.note(format!("{}{resigning}", rates(&now)));
@@ -74,7 +74,7 @@ impl Job {
         metrics::BATCH_SLOTS.add(evaluator.slots);
         metrics::BATCHES.add(evaluator.batches);
         // Differences of whole microseconds, so that no part of one is lost.
-        let micros = |progress: Progress| progress.evaluator.wait.as_micros() as u64;
+        let micros = |progress: JobProgress| progress.evaluator.wait.as_micros() as u64;
         metrics::NETWORK_WAIT.add(micros(now) - micros(before));
         metrics::GAMES_UNPUBLISHED.set(now.unpublished as f64);
         now.threshold.into_iter().for_each(|threshold| metrics::RESIGN_IN_FORCE.set(threshold));
@@ -91,7 +91,7 @@ fn put_down(left: u64, abandoned: u64) {
 }
 
 /// Formats throughput for the progress bar.
-fn rates(progress: &Progress) -> String {
+fn rates(progress: &JobProgress) -> String {
     let rate = |number| format::rate(number, progress.time);
     let (games, moves) = (rate(progress.finished), rate(progress.moves));
     let EvaluatorCounts { evaluations, cache_hits, .. } = progress.evaluator;

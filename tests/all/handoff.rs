@@ -28,7 +28,7 @@ fn play(run: &Run, config: &RunConfig, model: ModelId, unfinished: &mut InProgre
         follow_latest: true,
         threshold: Threshold::new(None),
     };
-    let mut watch = |progress: selfplay::Progress| {
+    let mut watch = |progress: selfplay::JobProgress| {
         if only_one && progress.finished > 0 { Ok(ControlFlow::Break(())) } else { Ok(ControlFlow::Continue(())) }
     };
     selfplay::play(run, &job, &opened, unfinished, &Stop::never(), &mut watch).unwrap().finished
@@ -90,7 +90,7 @@ struct Worker<'a> {
 
 impl Worker<'_> {
     /// Plays with a model until `games` are published, or is stopped after so many rounds of reports.
-    fn play(&self, model: ModelId, games: u64, stop_after: Option<u64>) -> selfplay::Progress {
+    fn play(&self, model: ModelId, games: u64, stop_after: Option<u64>) -> selfplay::JobProgress {
         let opened = Model::open(self.run, &model, &Device::Cpu.into(), self.config.selfplay.batch).unwrap();
         let job = Job {
             config: self.config.into(),
@@ -105,7 +105,7 @@ impl Worker<'_> {
             threshold: Threshold::new(None),
         };
         let stop = Stop::never();
-        let mut watch = |progress: selfplay::Progress| {
+        let mut watch = |progress: selfplay::JobProgress| {
             if stop_after.is_some_and(|finished| progress.finished >= finished) {
                 stop.request();
             }

@@ -20,7 +20,7 @@ use crate::init::{publish_first, refuse_models};
 use crate::journal::{Journal, Set};
 use crate::resume::{BOOTSTRAP, WEIGHTS, restore, train_config, unusable};
 use crate::supervised::{Order, squared_error};
-use crate::{HumanGames, InitialWeights, Progress, TrainerError};
+use crate::{HumanGames, InitialWeights, TrainerError, TrainerEvent};
 
 /// How often it is saved, so that a kill costs no more.
 const SAVE_EVERY: Duration = Duration::from_secs(600);
@@ -64,7 +64,7 @@ pub struct Bootstrap<'a> {
     batches: Vec<(f64, Losses)>,
     /// The step of the last evaluation.
     measured: Option<u64>,
-    reporter: Box<dyn Reporter<Progress> + 'a>,
+    reporter: Box<dyn Reporter<TrainerEvent> + 'a>,
 }
 
 impl<'a> Bootstrap<'a> {
@@ -78,7 +78,7 @@ impl<'a> Bootstrap<'a> {
         (beginning, people): (Option<&InitialWeights>, &'a HumanGames),
         options: BootstrapOptions,
         train_device: TrainDevice,
-        reporter: impl Reporter<Progress> + 'a,
+        reporter: impl Reporter<TrainerEvent> + 'a,
     ) -> Result<Bootstrap<'a>, TrainerError> {
         refuse_models(run)?;
         let origin: Vec<Source> =
@@ -123,7 +123,7 @@ impl<'a> Bootstrap<'a> {
         let losses = self.trainer.step(&batch).map_err(failed)?;
         self.batches.push((Example::total_weight(&batch), losses));
         let (step, steps) = (self.trainer.steps(), self.options.steps);
-        self.reporter.report(Progress::Step { generation: 1, done: step, steps, step, rate, losses });
+        self.reporter.report(TrainerEvent::Step { generation: 1, done: step, steps, step, rate, losses });
         Ok(())
     }
 
@@ -143,7 +143,7 @@ impl<'a> Bootstrap<'a> {
         let (losses, examples, constant) = (measured.losses, self.unseen.len(), self.constant);
         let others = [("examples", examples as f32), ("constant_value", constant)];
         self.journal.put_measured(step, Set::Holdout, &measured, &others);
-        self.reporter.report(Progress::Human { generation: 1, step, examples, losses, constant });
+        self.reporter.report(TrainerEvent::Human { generation: 1, step, examples, losses, constant });
         Ok(())
     }
 
@@ -180,7 +180,7 @@ impl<'a> Bootstrap<'a> {
         let examples = self.order.batch(step, CALIBRATION_POSITIONS)?;
         let weights = self.trainer.published().and_then(|weights| weights.calibrated(&examples)).map_err(failed)?;
         publish_first(self.run, self.config, &weights, step, self.origin.clone())?;
-        self.reporter.report(Progress::Published { generation: 1, step });
+        self.reporter.report(TrainerEvent::Published { generation: 1, step });
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use crate::dataset::{CALIBRATION_POSITIONS, Dataset};
 use crate::generation::GenerationTrainer;
 use crate::init::metadata;
 use crate::resume::{Work, resume};
-use crate::{Progress, Reference, TrainerError};
+use crate::{Reference, TrainerError, TrainerEvent};
 
 /// The interval between two polls for shards.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -42,7 +42,7 @@ pub struct Driver<'a> {
     options: Options<'a>,
     once: bool,
     stop: Stop,
-    reporter: Box<dyn Reporter<Progress> + 'a>,
+    reporter: Box<dyn Reporter<TrainerEvent> + 'a>,
     /// The model that is being trained.
     work: Option<Work>,
     /// Since when its shards are waited for.
@@ -65,7 +65,7 @@ impl<'a> Driver<'a> {
         config: &RunConfig,
         options: impl Into<Options<'a>>,
         stop: &Stop,
-        reporter: impl Reporter<Progress> + 'a,
+        reporter: impl Reporter<TrainerEvent> + 'a,
     ) -> Driver<'a> {
         Driver {
             run: run.clone(),
@@ -97,7 +97,7 @@ impl<'a> Driver<'a> {
         let published = self.run.models().publish(&metadata, weights.to_bytes().into());
         published.map_err(|error| TrainerError::of_publishing(&self.run, || format!("model {generation}"), error))?;
         tracing::info!(model = %metadata.id(), step, "published");
-        self.reporter.report(Progress::Published { generation, step });
+        self.reporter.report(TrainerEvent::Published { generation, step });
         Ok(())
     }
 }
@@ -117,7 +117,7 @@ impl runtime::Driver for Driver<'_> {
             let generation = work.progress.generation;
             let Some(shards) = self.run.shards().manifest(generation)? else {
                 let time = self.waiting.get_or_insert_with(Instant::now).elapsed();
-                self.reporter.report(Progress::Waiting { generation, time });
+                self.reporter.report(TrainerEvent::Waiting { generation, time });
                 return Ok(Step::Waiting(Waiting::new(format!("the shards of generation {generation}"))));
             };
             self.waiting = None;

@@ -13,7 +13,7 @@ use crate::health_checks::HealthChecks;
 use crate::holdout::{HOLDOUT, holdout};
 use crate::journal::{Journal, Set};
 use crate::resume::{Work, save};
-use crate::{Prefetch, Progress, Reference, TrainerError};
+use crate::{Prefetch, Reference, TrainerError, TrainerEvent};
 
 /// Steps whose mean is one line of the log.
 const STEPS_PER_LINE: usize = 10;
@@ -34,7 +34,7 @@ pub(crate) struct GenerationTrainer<'a> {
     reference: Option<&'a Reference>,
     shards: &'a Manifest,
     work: &'a mut Work,
-    reporter: &'a mut dyn Reporter<Progress>,
+    reporter: &'a mut dyn Reporter<TrainerEvent>,
     /// What the last batches cost that were trained on.
     learned: Losses,
 }
@@ -46,7 +46,7 @@ impl<'a> GenerationTrainer<'a> {
         reference: Option<&'a Reference>,
         shards: &'a Manifest,
         work: &'a mut Work,
-        reporter: &'a mut dyn Reporter<Progress>,
+        reporter: &'a mut dyn Reporter<TrainerEvent>,
     ) -> GenerationTrainer<'a> {
         GenerationTrainer { run, config, reference, shards, work, reporter, learned: Losses::default() }
     }
@@ -110,7 +110,7 @@ impl<'a> GenerationTrainer<'a> {
             read += examples.len();
             let (done, steps) = (self.work.progress.batches as u64, Some(steps as u64));
             let step = self.work.trainer.steps();
-            self.reporter.report(Progress::Step { generation, done, steps, step, rate, losses });
+            self.reporter.report(TrainerEvent::Step { generation, done, steps, step, rate, losses });
         }
         let Some(losses) = Losses::mean(&batches) else { return Ok(()) };
         let speed = read as f32 / began.elapsed().as_secs_f32();
@@ -172,7 +172,7 @@ impl<'a> GenerationTrainer<'a> {
             journal.alarm(step, &alarm);
         }
         let calibration_error = measured.calibration.error() as f32;
-        self.reporter.report(Progress::Holdout { generation, examples: examples.len(), losses, calibration_error });
+        self.reporter.report(TrainerEvent::Holdout { generation, examples: examples.len(), losses, calibration_error });
         Ok(())
     }
 
@@ -185,7 +185,7 @@ impl<'a> GenerationTrainer<'a> {
         let others = [("examples", examples as f32), ("constant_value", constant)];
         let step = self.work.trainer.steps();
         journal.put_measured(step, Set::Human, &measured, &others);
-        self.reporter.report(Progress::Human { generation, step, examples, losses, constant });
+        self.reporter.report(TrainerEvent::Human { generation, step, examples, losses, constant });
         Ok(())
     }
 }

@@ -47,7 +47,7 @@ pub use supervised::{HumanGames, converter};
 
 /// What a trainer is doing.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Progress {
+pub enum TrainerEvent {
     /// It waits for the shuffler.
     Waiting {
         /// The generation whose shards it waits for.

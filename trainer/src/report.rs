@@ -6,7 +6,7 @@ use runtime::metrics::{self, Gauge};
 use runtime::{Health, Reporter};
 use store::Run;
 
-use crate::Progress;
+use crate::TrainerEvent;
 
 /// Reports to the terminal or the log, the metrics and the health of this process.
 #[derive(Debug)]
@@ -33,15 +33,15 @@ impl Console {
     }
 }
 
-impl Reporter<Progress> for Console {
-    fn report(&mut self, progress: Progress) {
+impl Reporter<TrainerEvent> for Console {
+    fn report(&mut self, progress: TrainerEvent) {
         self.health.heartbeat();
         match progress {
-            Progress::Waiting { generation, time } => {
+            TrainerEvent::Waiting { generation, time } => {
                 metrics::NEWEST_MODEL.set(generation - 1);
                 metrics::TRAIN_WAITING.set(time.as_secs_f64());
             }
-            Progress::Step { generation, done, steps, step, rate, losses } => {
+            TrainerEvent::Step { generation, done, steps, step, rate, losses } => {
                 metrics::NEWEST_MODEL.set(generation - 1);
                 metrics::TRAIN_WAITING.set(0);
                 metrics::STEP.set(step as f64);
@@ -51,19 +51,19 @@ impl Reporter<Progress> for Console {
                 bar.set(done);
                 bar.note(shortly(&losses));
             }
-            Progress::Holdout { examples, losses, calibration_error, .. } => {
+            TrainerEvent::Holdout { examples, losses, calibration_error, .. } => {
                 metrics::HOLDOUT_CALIBRATION.set(calibration_error);
                 metrics::HOLDOUT_ACCURACY.set(losses.accuracy);
                 gauges(metrics::HOLDOUT_LOSS, &losses);
                 tracing::info!(examples, losses = shortly(&losses), calibration_error, "holdout");
             }
-            Progress::Human { step, examples, losses, constant, .. } => {
+            TrainerEvent::Human { step, examples, losses, constant, .. } => {
                 metrics::HUMAN_VALUE_ERROR.set(losses.value_error);
                 metrics::HUMAN_ACCURACY.set(losses.accuracy);
                 metrics::HUMAN_TOP_THREE.set(losses.top_three);
                 tracing::info!(step, examples, losses = of_people(&losses, constant), "human games");
             }
-            Progress::Published { generation, .. } => {
+            TrainerEvent::Published { generation, .. } => {
                 metrics::NEWEST_MODEL.set(generation);
                 metrics::NEWEST_MODEL_TIME.set_to_now();
                 self.bar.take().into_iter().for_each(runtime::Progress::finish);

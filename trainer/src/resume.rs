@@ -34,7 +34,7 @@ const PROGRESS: &str = "progress.toml";
 
 /// How far a generation is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Progress {
+pub(crate) struct GenerationProgress {
     /// The number of the model being trained.
     pub(crate) generation: u32,
     /// Batches of its shards that were trained on.
@@ -46,7 +46,7 @@ pub(crate) struct Progress {
 /// A trainer, and how far it is.
 pub(crate) struct Work {
     pub(crate) trainer: Trainer,
-    pub(crate) progress: Progress,
+    pub(crate) progress: GenerationProgress,
 }
 
 /// Finds the state from which model `generation` is to be trained, its predecessor being published.
@@ -56,7 +56,7 @@ pub(crate) fn resume(
     train_device: TrainDevice,
     generation: u32,
 ) -> Result<Work, TrainerError> {
-    let begun = Progress { generation, batches: 0, finished: false };
+    let begun = GenerationProgress { generation, batches: 0, finished: false };
     let bootstrapped = |checkpoint: &Checkpoint| checkpoint.files.contains_key(BOOTSTRAP);
     let newest = run.checkpoints().newest()?;
     if let Some(checkpoint) = newest.as_ref().filter(|newest| generation == 1 && bootstrapped(newest)) {
@@ -118,7 +118,7 @@ pub(crate) fn save(run: &Run, config: &RunConfig, work: &Work) -> Result<(), Tra
     published.map_err(|error| TrainerError::of_publishing(run, || format!("the checkpoint of step {step}"), error))
 }
 
-fn read_progress(checkpoint: &Checkpoint) -> Result<Progress, TrainerError> {
+fn read_progress(checkpoint: &Checkpoint) -> Result<GenerationProgress, TrainerError> {
     let text = String::from_utf8_lossy(file(checkpoint, PROGRESS)?);
     toml::from_str(&text).map_err(|e| unusable(checkpoint, format!("{PROGRESS}: {}", e.message())))
 }

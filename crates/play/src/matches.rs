@@ -8,7 +8,7 @@ use record::{GameRecord, SearchKind, Turn};
 use crate::external_player::{ExternalPlayer, PlayerError, Response};
 use crate::opening::opening;
 use crate::seed::{Seed, game_seed, generator};
-use crate::termination::{Ending, Header, finished, searched};
+use crate::termination::{Ending, GameHeader, finished, searched};
 use crate::{BatchedGame, Budget, SearchDriver};
 
 /// One player of a match.
@@ -39,7 +39,7 @@ pub enum By {
 /// Everything a match game depends on, besides the players' moves.
 #[derive(Clone, Debug)]
 pub struct MatchSpec {
-    header: Header,
+    header: GameHeader,
     black: Side,
     white: Side,
     opening: u64,
@@ -61,7 +61,7 @@ impl MatchSpec {
         let seed = game_seed(config.seed, &series, "match", index);
         let Settings { scoring, komi, .. } = Settings::new(&config.search, &config.game);
         MatchSpec {
-            header: Header::new(
+            header: GameHeader::new(
                 (&config.game, &config.search),
                 config.digest.clone(),
                 [&black.name, &white.name],

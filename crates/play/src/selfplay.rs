@@ -9,14 +9,14 @@ use crate::game_randomization::GameRandomization;
 use crate::opening::opening;
 use crate::search_plan::{SearchPlan, SearchPlanner};
 use crate::seed::{Seed, finish, game_seed, generator, seed_from};
-use crate::termination::{Ending, Header, finished, searched};
+use crate::termination::{Ending, GameHeader, finished, searched};
 use crate::{BatchedGame, Budget, SearchDriver};
 
 /// Everything a self-play game depends on, besides the model's outputs.
 #[derive(Clone, Debug)]
 pub struct SelfplaySpec {
     /// What the record says about the game.
-    header: Header,
+    header: GameHeader,
     settings: Settings,
     planner: SearchPlanner,
     /// Random moves at the start.
@@ -40,7 +40,7 @@ impl SelfplaySpec {
         let (selfplay, resign) = (&config.selfplay, &config.resign);
         let variety = GameRandomization::draw(&config.game, selfplay, seed);
         SelfplaySpec {
-            header: Header::new(
+            header: GameHeader::new(
                 (&config.game, &config.search),
                 config.digest.clone(),
                 [model, model],

@@ -11,13 +11,13 @@ use crate::SearchDriver;
 
 /// What is known of a game before its first move.
 #[derive(Clone, Debug)]
-pub(crate) struct Header {
+pub(crate) struct GameHeader {
     record: GameRecord,
     /// Whether the record is to say when the game was played.
     timed: bool,
 }
 
-impl Header {
+impl GameHeader {
     /// The game of this number among those of a worker. `players` are the models of Black and White; the digest is the one of the
     /// run's configuration.
     pub(crate) fn new(
@@ -27,9 +27,9 @@ impl Header {
         (worker, index): (&str, u64),
         seed: u64,
         visits: u32,
-    ) -> Header {
+    ) -> GameHeader {
         let [black, white] = players.map(str::to_owned);
-        Header {
+        GameHeader {
             timed: false,
             record: GameRecord {
                 id: GameId::of(&black, &white, &config_digest, seed),
@@ -60,23 +60,23 @@ impl Header {
         }
     }
 
-    pub(crate) fn calibration(mut self, calibration: bool) -> Header {
+    pub(crate) fn calibration(mut self, calibration: bool) -> GameHeader {
         self.record.calibration = calibration;
         self
     }
 
     /// Sets the game aside when the hash of its id says so; the same game is always on the same side.
-    pub(crate) fn holdout_below(mut self, share: f32) -> Header {
+    pub(crate) fn holdout_below(mut self, share: f32) -> GameHeader {
         self.record.holdout = self.record.id.share() < f64::from(share);
         self
     }
 
-    pub(crate) fn with_komi(mut self, komi: f32) -> Header {
+    pub(crate) fn with_komi(mut self, komi: f32) -> GameHeader {
         self.record.komi = komi;
         self
     }
 
-    pub(crate) fn timed(mut self, timed: bool) -> Header {
+    pub(crate) fn timed(mut self, timed: bool) -> GameHeader {
         self.timed = timed;
         self
     }
@@ -186,7 +186,7 @@ impl Ending {
 
 /// The record of a finished game.
 pub(crate) fn finished(
-    header: &Header,
+    header: &GameHeader,
     ending: Ending,
     turns: Vec<Turn>,
     threshold: Option<f32>,

@@ -37,7 +37,7 @@ fn player(name: &str) -> PlayerId {
     name.parse().expect("a name")
 }
 
-fn meet(arena: &mut Arena, pair: [&PlayerId; 2], games: u64) -> Result<Progress, EvaluatorError> {
+fn meet(arena: &mut Arena, pair: [&PlayerId; 2], games: u64) -> Result<MatchProgress, EvaluatorError> {
     arena.meet(pair, games, &Stop::never(), &mut |_| {})
 }
 

@@ -12,7 +12,7 @@ use runtime::Stop;
 use store::Claim;
 
 use super::Arena;
-use crate::{EvaluatorError, Progress, monitor};
+use crate::{EvaluatorError, MatchProgress, monitor};
 
 /// What was claimed longer ago than this is not being played any more.
 pub(super) const CLAIM_LASTS: Duration = Duration::from_secs(1800);
@@ -96,8 +96,8 @@ impl Arena {
         &mut self,
         proposal: &Proposal,
         stop: &Stop,
-        watch: &mut dyn FnMut(Progress),
-    ) -> Result<Option<Progress>, EvaluatorError> {
+        watch: &mut dyn FnMut(MatchProgress),
+    ) -> Result<Option<MatchProgress>, EvaluatorError> {
         let Proposal { first, second, .. } = proposal;
         let Some(claim) = self.claim(proposal)? else { return Ok(None) };
         let played = self.play([first, second], claim.numbers.clone(), stop, watch);

@@ -19,7 +19,7 @@ fn meeting_is_played_once() {
     let games = ids(&arena);
     // The other order is the same series, and its games are there.
     let again = arena.meet([PAIR[1], PAIR[0]], 6, &stop, &mut |_| {}).expect("there is nothing to play");
-    assert_eq!((again, ids(&arena)), (Progress::default(), games.clone()));
+    assert_eq!((again, ids(&arena)), (MatchProgress::default(), games.clone()));
     arena.meet(PAIR, 8, &stop, &mut |_| {}).expect("the players can play");
     assert!(ids(&arena).len() == 8 && ids(&arena).is_superset(&games));
 }
@@ -67,7 +67,7 @@ fn interrupted_meeting_goes_on_to_the_same_games() {
     let mut rounds = 0;
     while ids(&interrupted).len() < 8 {
         let stop = Stop::never();
-        let mut heed = |progress: Progress| {
+        let mut heed = |progress: MatchProgress| {
             if progress.finished > 0 {
                 stop.request();
             }

@@ -71,7 +71,7 @@ fn newer_model_takes_over_games_in_progress_where_the_run_follows_within_games()
     let (_folder, run) = a_run();
     let config = config(&["selfplay.follow_within_games=true"]);
     let mut unfinished = InProgressGames::default();
-    let mut until = |progress: selfplay::Progress| {
+    let mut until = |progress: selfplay::JobProgress| {
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
     let job = Job { follow_latest: true, ..job(config, u64::MAX) };

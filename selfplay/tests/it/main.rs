@@ -14,7 +14,7 @@ use config::{ModelId, Preset, RunConfig};
 use models::Model;
 use record::GameRecord;
 use runtime::Stop;
-use selfplay::{InProgressGames, Job, Progress, SelfplayError, Threshold, play};
+use selfplay::{InProgressGames, Job, JobProgress, SelfplayError, Threshold, play};
 use store::{Run, Store};
 use tempfile::TempDir;
 
@@ -53,7 +53,7 @@ fn endless() -> Job {
 }
 
 /// Plays a job of a built-in model to its end.
-fn finish(run: &Run, job: &Job) -> Progress {
+fn finish(run: &Run, job: &Job) -> JobProgress {
     play(run, job, &Model::Random, &mut InProgressGames::default(), &Stop::never(), &mut |_| {
         Ok(ControlFlow::Continue(()))
     })
@@ -61,7 +61,7 @@ fn finish(run: &Run, job: &Job) -> Progress {
 }
 
 /// Plays until so many games are finished, and stops then.
-fn stop_after(run: &Run, job: &Job, games: u64) -> Result<Progress, SelfplayError> {
+fn stop_after(run: &Run, job: &Job, games: u64) -> Result<JobProgress, SelfplayError> {
     let stop = Stop::never();
     play(run, job, &Model::Random, &mut InProgressGames::default(), &stop, &mut |progress| {
         if progress.finished >= games {

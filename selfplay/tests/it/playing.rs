@@ -56,7 +56,7 @@ fn play_workers_of_one_run_play_different_games() {
 fn play_break_finishes_games_in_progress_and_begins_none() {
     let (_folder, run) = a_run();
     let mut unfinished = InProgressGames::default();
-    let mut watch = |progress: selfplay::Progress| {
+    let mut watch = |progress: selfplay::JobProgress| {
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
     let done = play(&run, &endless(), &Model::Random, &mut unfinished, &Stop::never(), &mut watch).unwrap();
@@ -68,7 +68,7 @@ fn play_break_finishes_games_in_progress_and_begins_none() {
 fn play_new_threshold_holds_for_games_that_begin_later() {
     let (_folder, run) = a_run();
     let job = Job { threshold: Threshold::new(None), ..job(config(&[]), 200) };
-    let mut watch = |progress: selfplay::Progress| {
+    let mut watch = |progress: selfplay::JobProgress| {
         if progress.finished >= 5 {
             job.threshold.set(Some(-0.75));
         }
@@ -97,7 +97,7 @@ fn play_store_that_refuses_games_is_the_error() {
 fn play_error_of_the_watch_is_told_when_all_finished_games_are_published() {
     let (_folder, run) = a_run();
     let mut finished = 0;
-    let mut watch = |progress: selfplay::Progress| {
+    let mut watch = |progress: selfplay::JobProgress| {
         finished = progress.finished;
         let missing = || SelfplayError::Store(store::StoreError::NotFound { path: "a threshold".to_owned() });
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Err(missing()) }

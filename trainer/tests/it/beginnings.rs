@@ -6,7 +6,7 @@ use models::Models;
 use net::{FileKind, Inputs, NetError, Shape, Weights};
 use runtime::{Reporter, Silent, Stop, drive};
 use store::{ModelMetadata, Run, SourceKind, Store};
-use trainer::{Bootstrap, BootstrapOptions, HumanGames, InitialWeights, Progress, TrainerError};
+use trainer::{Bootstrap, BootstrapOptions, HumanGames, InitialWeights, TrainerError, TrainerEvent};
 
 use crate::{TRAIN_DEVICE, config, examples, publish, run, train, train_next};
 
@@ -50,17 +50,17 @@ fn bootstrap(
     work: (Option<&InitialWeights>, &HumanGames),
     options: BootstrapOptions,
     stop: &Stop,
-    reporter: impl Reporter<Progress>,
+    reporter: impl Reporter<TrainerEvent>,
 ) -> Result<Option<ModelMetadata>, TrainerError> {
     drive(&mut Bootstrap::new(run, &config(), work, options, TRAIN_DEVICE, reporter)?, stop)?;
     Ok(run.models().newest()?.map(|number| run.models().metadata(number).unwrap()))
 }
 
 /// Trains on games until so many steps are taken here, or it is done.
-fn learn(run: &Run, steps: u64, stop_after: usize) -> (Option<ModelMetadata>, Vec<Progress>) {
+fn learn(run: &Run, steps: u64, stop_after: usize) -> (Option<ModelMetadata>, Vec<TrainerEvent>) {
     let (stop, mut events, mut taken) = (Stop::never(), Vec::new(), 0);
     let metadata = bootstrap(run, (None, &people(100)), options(steps), &stop, |event| {
-        taken += usize::from(matches!(event, Progress::Step { .. }));
+        taken += usize::from(matches!(event, TrainerEvent::Step { .. }));
         if taken == stop_after {
             stop.request();
         }
@@ -154,8 +154,8 @@ fn bootstrap_learns_what_people_play_and_publishes_model_one() {
     let metadata = metadata.unwrap();
     assert_eq!((metadata.number, metadata.parent, metadata.step), (1, None, 60));
     assert_eq!((metadata.origin[0].kind, metadata.origin[0].name.as_str()), (SourceKind::Games, "games.sgf"));
-    let look = |event: &Progress| match *event {
-        Progress::Human { step, losses, constant, .. } => Some((step, losses, constant)),
+    let look = |event: &TrainerEvent| match *event {
+        TrainerEvent::Human { step, losses, constant, .. } => Some((step, losses, constant)),
         _ => None,
     };
     let looks: Vec<_> = events.iter().filter_map(look).collect();
@@ -165,7 +165,7 @@ fn bootstrap_learns_what_people_play_and_publishes_model_one() {
     let (first, last) = (looks[0].1, looks[6].1);
     assert!(last.policy < first.policy - 0.1 && last.value < first.value - 0.1, "{first:?}\n{last:?}");
     assert_eq!(run.logs().list().unwrap().len(), 2);
-    assert_eq!(events.last(), Some(&Progress::Published { generation: 1, step: 60 }));
+    assert_eq!(events.last(), Some(&TrainerEvent::Published { generation: 1, step: 60 }));
     // The run goes on from there.
     publish(&run, 2, &examples(2, 6 * 16), 40);
     assert_eq!(train(&run).unwrap().step, 66);
@@ -204,7 +204,7 @@ fn time_ends_a_bootstrap_too() {
     let options = BootstrapOptions { steps: None, time: Duration::from_millis(200), eval_interval: 10_000 };
     let mut looks = Vec::new();
     let metadata = bootstrap(&run, (None, &people(100)), options, &Stop::never(), |event| {
-        if let Progress::Human { step, .. } = event {
+        if let TrainerEvent::Human { step, .. } = event {
             looks.push(step);
         }
     });

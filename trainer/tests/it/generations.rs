@@ -3,7 +3,7 @@
 use net::Weights;
 use record::GameRecord;
 use runtime::Stop;
-use trainer::{Progress, TrainerError};
+use trainer::{TrainerError, TrainerEvent};
 
 use crate::{TRAIN_DEVICE, config, examples, games, publish, publish_two, run, train, train_next};
 
@@ -56,7 +56,7 @@ fn waiting_says_for_what_and_ends_when_asked() {
         stop.request();
     });
     assert_eq!(trained.unwrap(), None);
-    assert!(matches!(waited[..], [Progress::Waiting { generation: 1, .. }]));
+    assert!(matches!(waited[..], [TrainerEvent::Waiting { generation: 1, .. }]));
     assert_eq!(run.checkpoints().newest().unwrap(), None);
 }
 
@@ -64,14 +64,14 @@ fn waiting_says_for_what_and_ends_when_asked() {
 fn shards_that_come_later_are_found() {
     let (run, mut steps) = (run(), 0);
     let trained = train_next(&run, &config(), TRAIN_DEVICE, &Stop::never(), &mut |progress| match progress {
-        Progress::Waiting { .. } => publish(&run, 1, &examples(1, 32), 32),
-        Progress::Step { done, steps: of, .. } => {
+        TrainerEvent::Waiting { .. } => publish(&run, 1, &examples(1, 32), 32),
+        TrainerEvent::Step { done, steps: of, .. } => {
             steps += 1;
             assert_eq!((done, of), (steps, Some(2)));
         }
-        Progress::Holdout { .. } => panic!("no game is held out"),
-        Progress::Human { .. } => panic!("no human games were named"),
-        Progress::Published { .. } => unreachable!("it is the result"),
+        TrainerEvent::Holdout { .. } => panic!("no game is held out"),
+        TrainerEvent::Human { .. } => panic!("no games of people were named"),
+        TrainerEvent::Published { .. } => unreachable!("it is the result"),
     });
     assert_eq!((trained.unwrap().map(|metadata| metadata.number), steps), (Some(1), 2));
 }
@@ -85,7 +85,7 @@ fn model_is_measured_on_held_out_games() {
     let wanted: usize = games.iter().map(GameRecord::positions).sum();
     let mut measured = None;
     train_next(&run, &config(), TRAIN_DEVICE, &Stop::never(), &mut |progress| {
-        if let Progress::Holdout { generation, examples, losses, calibration_error } = progress {
+        if let TrainerEvent::Holdout { generation, examples, losses, calibration_error } = progress {
             measured = Some((generation, examples, losses, calibration_error));
         }
     })

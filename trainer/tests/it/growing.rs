@@ -4,7 +4,7 @@ use config::{Inputs, RunConfig};
 use net::{Shape, Weights};
 use runtime::Stop;
 use store::{Run, Store};
-use trainer::Progress;
+use trainer::TrainerEvent;
 
 use crate::{TRAIN_DEVICE, examples, publish, train_next};
 
@@ -32,7 +32,7 @@ fn run(config: &RunConfig) -> Run {
 fn train(run: &Run, config: &RunConfig, batches: usize) -> bool {
     let (stop, mut learned) = (Stop::never(), 0);
     let mut watch = |progress| {
-        learned += usize::from(matches!(progress, Progress::Step { .. }));
+        learned += usize::from(matches!(progress, TrainerEvent::Step { .. }));
         if learned == batches {
             stop.request();
         }

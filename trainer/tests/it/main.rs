@@ -15,7 +15,7 @@ use net::{Device, Precision, Shape, TrainDevice};
 use record::{Example, ExampleRows, GameRecord, synthetic};
 use runtime::{Stop, drive};
 use store::{DrawSummary, Manifest, ModelMetadata, Run, Store, WindowSummary};
-use trainer::{Driver, Options, Progress, TrainerError};
+use trainer::{Driver, Options, TrainerError, TrainerEvent};
 
 const TRAIN_DEVICE: TrainDevice = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
 
@@ -82,11 +82,11 @@ fn train_next<'a>(
     config: &RunConfig,
     options: impl Into<Options<'a>>,
     stop: &Stop,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(TrainerEvent),
 ) -> Result<Option<ModelMetadata>, TrainerError> {
     let (options, mut published): (Options<'_>, _) = (options.into(), None);
     let reporter = |progress| match progress {
-        Progress::Published { generation, .. } => published = Some(generation),
+        TrainerEvent::Published { generation, .. } => published = Some(generation),
         progress => watch(progress),
     };
     drive(&mut Driver::new(run, config, options, stop, reporter).once(), stop)?;
@@ -102,7 +102,7 @@ fn train(run: &Run) -> Result<ModelMetadata, TrainerError> {
 fn train_some(run: &Run, batches: usize) -> Option<ModelMetadata> {
     let (stop, mut learned) = (Stop::never(), 0);
     let mut watch = |progress| {
-        if let Progress::Step { .. } = progress {
+        if let TrainerEvent::Step { .. } = progress {
             learned += 1;
             if learned == batches {
                 stop.request();

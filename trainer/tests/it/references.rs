@@ -2,7 +2,7 @@
 
 use config::{Preset, RunConfig};
 use runtime::Stop;
-use trainer::{Options, Progress, Reference};
+use trainer::{Options, Reference, TrainerEvent};
 
 use crate::beginnings::collection;
 use crate::logs::newest;
@@ -26,7 +26,7 @@ fn every_model_is_measured_on_the_same_positions() {
     let mut seen = Vec::new();
     for _ in 0..2 {
         train_next(&run, &config(), options, &Stop::never(), &mut |progress| {
-            if let Progress::Human { generation, examples, losses, constant, .. } = progress {
+            if let TrainerEvent::Human { generation, examples, losses, constant, .. } = progress {
                 seen.push((generation, examples, losses, constant));
             }
         })
