@@ -10,6 +10,7 @@ mod findings;
 mod lineage;
 mod rules;
 mod shards;
+mod trained;
 
 use std::collections::HashSet;
 
@@ -21,7 +22,7 @@ use store::{Run, Store, StoreError};
 
 pub use findings::{Findings, Problem};
 
-use shards::Trained;
+use trained::Trained;
 
 /// Arguments of `tengen audit`.
 #[derive(clap::Args, Debug)]

@@ -12,15 +12,16 @@ mod peers;
 mod played;
 mod search;
 mod selfplay;
+mod settings;
 mod subject;
 mod train;
 
-use std::fmt::Display;
 use std::time::Duration;
 
 use clap::Subcommand;
 use runtime::Stop;
-use serde::Serialize;
+
+use settings::Bench;
 
 /// Arguments of `tengen bench`.
 #[derive(clap::Args, Debug)]
@@ -57,21 +58,6 @@ enum What {
 
 fn seconds(text: &str) -> Result<Duration, String> {
     runtime::within(0.01..=3600.0)(text).map(Duration::from_secs_f64)
-}
-
-/// What all measurements need.
-struct Bench<'a> {
-    store: &'a str,
-    json: bool,
-    time: Duration,
-    stop: &'a Stop,
-}
-
-impl Bench<'_> {
-    /// Prints one case.
-    fn report(&self, case: &(impl Serialize + Display)) -> anyhow::Result<()> {
-        if self.json { runtime::print(serde_json::to_string(case)?) } else { runtime::print(case) }
-    }
 }
 
 /// Runs the benchmark.

@@ -1,14 +1,22 @@
 //! Imports between the files of a crate run one way.
 //!
 //! A file imports another if one of its paths (`use` or inline) leads there, re-exports being followed to where an item is
-//! defined. Two kinds of paths do not count: those of a module to the modules around it, which it is a part of, and those of
-//! an `error.rs`, whose variants carry the types of the files that fail with it. Test modules are omitted.
+//! defined. The paths of an `error.rs` do not count: its variants carry the types of the files that fail with it. Those of a
+//! module to the one around it count, too, unless that is in the list [`SHARED`]. Test modules are omitted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use tests::repository;
+
+/// Modules whose parts use what they define, by crate: tables of parts that all work on one type.
+const SHARED: [(&str, &str); 4] = [
+    ("crates/cpu", "kernels"),
+    ("crates/evalcache", "segment"),
+    ("crates/gtp", "server/commands"),
+    ("evaluator", "command"),
+];
 
 /// The path of a module from the root of its crate: `["gtp", "session"]`.
 type Module = Vec<String>;
@@ -17,6 +25,8 @@ type Module = Vec<String>;
 #[derive(Default)]
 struct Crate {
     files: BTreeMap<Module, File>,
+    /// Modules whose parts may use them.
+    shared: BTreeSet<Module>,
 }
 
 #[derive(Default)]
@@ -93,7 +103,7 @@ impl Crate {
             let paths = file.uses.iter().map(|used| (&used.path, used.public)).chain(inline);
             let targets = paths.filter_map(|(path, public)| {
                 let target = self.defining(&self.absolute(module, path)?);
-                let around = !target.is_empty() && module.starts_with(&target);
+                let around = self.shared.contains(&target) && module.starts_with(&target);
                 let own_export = public && target.starts_with(module);
                 (target != *module && !around && !own_export).then_some(target)
             });
@@ -172,6 +182,10 @@ fn expand(prefix: &[String], tree: &str, public: bool, found: &mut Vec<Use>) {
     found.push(Use { path, name, public });
 }
 
+fn path(name: &str) -> Module {
+    name.split('/').filter(|part| *part != "lib").map(str::to_owned).collect()
+}
+
 /// The folders of all crates, from the workspace's list of members.
 fn crates() -> Vec<String> {
     let manifest = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
@@ -182,25 +196,27 @@ fn crates() -> Vec<String> {
 #[test]
 fn imports_between_files_of_a_crate_have_no_circles() {
     for name in crates() {
-        let circles = Crate::read(&repository().join(&name).join("src")).circles();
+        let shared = SHARED.iter().filter(|(of, _)| *of == name).map(|(_, shared)| path(shared)).collect();
+        let circles = Crate { shared, ..Crate::read(&repository().join(&name).join("src")) }.circles();
         assert_eq!(circles, [""; 0], "{name}: files that import each other in circles");
     }
 }
 
 #[test]
 fn circles_are_found_through_re_exports_children_and_inline_paths() {
-    let circles = |files: &[(&str, &str)]| {
-        let module = |name: &str| name.split('/').filter(|part| *part != "lib").map(str::to_owned).collect();
-        let files = files.iter().map(|(name, text)| (module(name), File::parse(text))).collect();
-        Crate { files }.circles()
+    let sharing = |files: &[(&str, &str)], shared: &[&str]| {
+        let files = files.iter().map(|(name, text)| (path(name), File::parse(text))).collect();
+        Crate { files, shared: shared.iter().map(|name| path(name)).collect() }.circles()
     };
+    let circles = |files: &[(&str, &str)]| sharing(files, &[]);
     let lib = ("lib", "mod a;\nmod b;\npub use a::A;\n");
     assert_eq!(circles(&[lib, ("a", "use crate::b::B;\n"), ("b", "fn b() {}\n")]), [""; 0]);
     assert_eq!(circles(&[lib, ("a", "use crate::b::B;\n"), ("b", "use crate::A;\n")]), ["a", "b"]);
     assert_eq!(circles(&[lib, ("a", "use crate::b::B;\n"), ("b", "fn b() { crate::a::f(); }\n")]), ["a", "b"]);
-    // A part may use what it is a part of, but not by way of a third file.
-    let part = ("a/part", "use super::A;\n");
-    assert_eq!(circles(&[lib, ("a", "mod part;\nuse part::P;\n"), part, ("b", "")]), [""; 0]);
+    // A part may use what it is a part of only where that is said, and never by way of a third file.
+    let files = [lib, ("a", "mod part;\nuse part::P;\n"), ("a/part", "use super::A;\n"), ("b", "")];
+    assert_eq!(circles(&files), ["a", "a/part"]);
+    assert_eq!(sharing(&files, &["a"]), [""; 0]);
     let around = ("a/part", "use crate::b::{B, C};\n");
     assert_eq!(circles(&[lib, ("a", "use part::P;\n"), around, ("b", "use crate::A;\n")]), ["a", "a/part", "b"]);
     // An item of the root that its modules use.

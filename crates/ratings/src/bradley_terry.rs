@@ -9,19 +9,18 @@
 //! against what it is: that scale, the mean of the pool, or another player.
 
 mod chances;
+mod error;
 mod newton;
 mod prior;
 
-pub use chances::Chances;
+pub use chances::{Chances, ELO};
+pub use error::RatingError;
 pub use prior::{Anchor, Belief, Mark, Prior, Tie};
 
 use crate::gamma;
 use crate::matrix::Matrix;
 use crate::results::PairResults;
 use newton::{Layout, Optimum, Posterior};
-
-/// Elo in a natural unit of strength: 400 Elo are odds of 10 to 1.
-pub const ELO: f64 = 400.0 / std::f64::consts::LN_10;
 
 /// An estimate in Elo, normally distributed.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,17 +48,6 @@ pub struct Ratings {
     draws: Option<f64>,
     log_posterior: f64,
     log_evidence: f64,
-}
-
-/// A pool that cannot be rated.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RatingError {
-    /// Neither the games nor the prior say how some players compare.
-    #[error("the games and the prior leave some ratings undetermined")]
-    Undetermined,
-    /// Newton's method came to no end; this cannot happen with finite counts.
-    #[error("the ratings did not converge in {0} steps")]
-    NotConverged(usize),
 }
 
 impl Ratings {

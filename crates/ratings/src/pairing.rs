@@ -5,15 +5,15 @@
 
 mod expected_covariance;
 mod objective;
+mod question;
 mod reason;
-
-use std::collections::BTreeMap;
 
 use rand::{Rng, RngExt};
 
 use crate::bradley_terry::{Estimate, Ratings};
 use expected_covariance::ExpectedCovariance;
 pub use objective::{Objective, fibonacci};
+pub use question::{InFlight, Question};
 pub use reason::Reason;
 
 /// Pairs that teach at least this share of what the best pair teaches have an equal claim.
@@ -25,41 +25,6 @@ const RANDOM_SHARE: f64 = 0.1;
 
 /// Random pairs are drawn among players whose game is no foregone conclusion: within this many Elo, if there are any.
 const RANDOM_WITHIN: f64 = 400.0;
-
-/// What is to be found out, and what is known.
-pub struct Question<'a> {
-    /// The ratings so far.
-    pub ratings: &'a Ratings,
-    /// By player: the number of a model in its run; `None` for those that are no models of it. They are the anchors.
-    pub ages: &'a [Option<u32>],
-    /// Games that have no result yet.
-    pub in_flight: &'a InFlight,
-    /// Games that a pair plays.
-    pub games: u32,
-    /// Seconds that a game between two players takes, or anything proportional to it.
-    pub cost: &'a dyn Fn(usize, usize) -> f64,
-}
-
-/// Games that are being played and have no result yet, by pair.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct InFlight(BTreeMap<(usize, usize), u32>);
-
-impl InFlight {
-    /// Counts `games` more between two players, in either order.
-    pub fn add(&mut self, one: usize, other: usize, games: u32) {
-        *self.0.entry((one.min(other), one.max(other))).or_default() += games;
-    }
-
-    /// Pairs that are playing.
-    pub fn pairs(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Games being played between two players.
-    pub fn between(&self, one: usize, other: usize) -> u32 {
-        self.0.get(&(one.min(other), one.max(other))).copied().unwrap_or_default()
-    }
-}
 
 /// Two players who should meet, the one that joined the pool first named first, and why.
 #[derive(Clone, Copy, Debug, PartialEq)]

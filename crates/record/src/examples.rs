@@ -123,7 +123,7 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
 /// Another version, a missing column or one of another type, or a row that makes no example. Stones and moves are
 /// checked to exist, not to make a game: [`Example::stones`] does that.
 pub fn from_batch(batch: &RecordBatch) -> Result<Vec<Example>, RecordError> {
-    let columns = Columns::new(batch)?;
+    let columns = Columns::new(&Table::open(batch, VERSION)?)?;
     (0..batch.num_rows()).map(|row| columns.row(row)).collect()
 }
 
@@ -162,7 +162,7 @@ pub fn surprises(batch: &RecordBatch) -> Result<Vec<Surprise>, RecordError> {
 
 /// Checks every row as [`from_batch`] does, without making examples of them.
 pub(crate) fn check(batch: &RecordBatch) -> Result<(), RecordError> {
-    let columns = Columns::new(batch)?;
+    let columns = Columns::new(&Table::open(batch, VERSION)?)?;
     (0..batch.num_rows()).try_for_each(|row| columns.check(row))
 }
 

@@ -5,20 +5,21 @@
 
 mod facts;
 mod series;
+mod subject;
 mod tensor;
 
-use std::path::{Path, PathBuf};
-use std::{fmt, fs};
+use std::fmt;
+use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use config::ModelRef;
 use models::{ModelName, Models};
-use net::Listing;
 use runtime::{Classify, Page, write_whole};
-use store::{ModelMetadata, Store};
+use store::Store;
 
 use self::facts::Facts;
 use self::series::Series;
+use self::subject::Subject;
 
 const PAGE: Page<'_> = Page {
     title: "Tengen: a network",
@@ -57,17 +58,6 @@ pub struct Args {
     /// Output file [default: the names of the first and the last model, with .html]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-}
-
-/// A network, and what is known of it.
-struct Subject {
-    name: String,
-    listing: Listing,
-    /// Bytes of its file.
-    bytes: usize,
-    metadata: Option<ModelMetadata>,
-    /// The first model of its run, where that is another one.
-    first: Option<ModelMetadata>,
 }
 
 /// Writes the page.
@@ -125,33 +115,6 @@ impl Args {
         written.with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
         runtime::print(format_args!("{}: {said}", file.display()))
     }
-}
-
-impl Subject {
-    fn open(models: &Models, named: &ModelName) -> anyhow::Result<Subject> {
-        match named {
-            ModelName::Model(model) => Subject::of_model(models, model),
-            ModelName::File(path) => Subject::of_file(path),
-        }
-    }
-
-    fn of_model(models: &Models, model: &ModelRef) -> anyhow::Result<Subject> {
-        let (run, number) = models.trained(model)?;
-        let (metadata, bytes) = run.models().get(number)?;
-        let first = if number > 1 && run.models().exists(1)? { Some(run.models().metadata(1)?) } else { None };
-        let name = metadata.id().to_string();
-        Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), metadata: Some(metadata), first })
-    }
-
-    fn of_file(path: &Path) -> anyhow::Result<Subject> {
-        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), metadata: None, first: None })
-    }
-}
-
-fn read(name: &str, bytes: &[u8]) -> anyhow::Result<Listing> {
-    Listing::read(bytes).with_context(|| format!("{name} cannot be used")).misconfigured()
 }
 
 #[cfg(test)]

@@ -1,57 +1,12 @@
 //! What was trained on: every row of a shard must be an example of a training game.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::BTreeMap;
 
 use record::{Example, GameId};
 use runtime::Stop;
 use store::{Manifest, StoreError};
 
 use super::Audit;
-
-/// The examples in shards, by game and turn, as fingerprints: a shard may hold millions.
-#[derive(Debug, Default)]
-pub(super) struct Trained(HashMap<(GameId, u16), Row>);
-
-#[derive(Debug)]
-struct Row {
-    fingerprint: u64,
-    generation: u32,
-}
-
-impl Trained {
-    /// Notes a row; returns whether it is the same as every row of this game and turn before.
-    fn put(&mut self, example: &Example, generation: u32) -> bool {
-        let fingerprint = fingerprint(example);
-        match self.0.entry((example.game, example.turn)) {
-            Entry::Occupied(row) => row.get().fingerprint == fingerprint,
-            Entry::Vacant(place) => {
-                place.insert(Row { fingerprint, generation });
-                true
-            }
-        }
-    }
-
-    /// Takes the row that `example` should have become, if it was drawn: the generation that drew it, and whether it is
-    /// the same.
-    pub(super) fn take(&mut self, example: &Example) -> Option<(u32, bool)> {
-        let row = self.0.remove(&(example.game, example.turn))?;
-        Some((row.generation, row.fingerprint == fingerprint(example)))
-    }
-
-    /// Forgets the rows of a game.
-    pub(super) fn forget(&mut self, game: GameId) {
-        self.0.retain(|(of, _), _| *of != game);
-    }
-}
-
-/// A hash of all that an example says.
-fn fingerprint(example: &Example) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    format!("{example:?}").hash(&mut hasher);
-    hasher.finish()
-}
 
 impl Audit<'_> {
     /// Reads all shards.
@@ -117,9 +72,7 @@ impl Audit<'_> {
     /// Rows of shards whose games are nowhere.
     pub(super) fn leftovers(&mut self, _stop: &Stop) -> Result<(), StoreError> {
         let mut games: BTreeMap<(u32, GameId), usize> = BTreeMap::new();
-        for (&(game, _), row) in &self.trained.0 {
-            *games.entry((row.generation, game)).or_default() += 1;
-        }
+        self.trained.left().for_each(|row| *games.entry(row).or_default() += 1);
         for ((generation, game), rows) in games {
             let what = format!("{rows} rows of game {game}, which is not there or has no such turns");
             self.problem(self.run.shards().name(generation), what);

@@ -2,7 +2,7 @@
 
 use tch::{Kind, Tensor};
 
-use super::{Convolution, Dense, Zero, other_order};
+use super::numbers::{Convolution, Dense, Zero, other_order};
 use crate::layout::EPSILON;
 use crate::{NetError, planes};
 

@@ -6,7 +6,7 @@
 
 use config::ValueHead;
 
-use super::{Convolution, DENSE, Dense, Zero, our_plane, turn_over};
+use super::numbers::{Convolution, DENSE, Dense, Zero, our_plane, turn_over};
 use crate::layout::EPSILON;
 use crate::layout::Unit;
 use crate::{Inputs, NetError, Shape, Weights};

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Convolution, DENSE, Zero, our_plane, turn_over};
+use super::numbers::{Convolution, DENSE, Zero, our_plane, turn_over};
 use crate::layout::EPSILON;
 use crate::layout::Unit;
 use crate::{Inputs, NetError, Shape, Weights};

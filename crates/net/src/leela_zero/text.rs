@@ -7,7 +7,7 @@
 
 use go::Size;
 
-use super::{Convolution, DENSE, Dense, Zero};
+use super::numbers::{Convolution, DENSE, Dense, Zero};
 use crate::layout::DenseSpec;
 use crate::shape::ShapeFields;
 use crate::{Inputs, NetError, Shape};

@@ -1,5 +1,8 @@
 //! What a game between two players may bring, and what it tells about them.
 
+/// Elo in a natural unit of strength: 400 Elo are odds of 10 to 1.
+pub const ELO: f64 = 400.0 / std::f64::consts::LN_10;
+
 /// The chances of one game. With strengths θ, advantage γ of the first move and d = θ_black − θ_white + γ,
 /// win : draw : loss = e^(d/2) : ν : e^(−d/2) (Davidson and Beaver 1977). Without draws this is the logistic curve.
 ///

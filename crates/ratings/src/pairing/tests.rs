@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Outcome::{Black, White};

@@ -1,10 +1,9 @@
 //! Reading examples from their columns.
 
 use arrow_array::types::{Float32Type, Int8Type, UInt8Type, UInt16Type, UInt32Type};
-use arrow_array::{Array, BinaryArray, BooleanArray, Float32Array, RecordBatch, UInt16Array};
+use arrow_array::{Array, BinaryArray, BooleanArray, Float32Array, UInt16Array};
 use go::{Color, PointSet, Size, Stones};
 
-use super::VERSION;
 use crate::table::{Lists, Strings, Table, optional, read_outcome, read_size, read_visits, value_error};
 use crate::turn::{check_divergence, check_entropy, check_value};
 use crate::{Example, GameId, RecordError, SearchKind};
@@ -39,8 +38,7 @@ pub(super) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    pub(super) fn new(batch: &'a RecordBatch) -> Result<Columns<'a>, RecordError> {
-        let table = Table::open(batch, VERSION)?;
+    pub(super) fn new(table: &Table<'a>) -> Result<Columns<'a>, RecordError> {
         Ok(Columns {
             game: table.strings("game")?,
             turn: table.numbers::<UInt16Type>("turn")?,
@@ -58,7 +56,7 @@ impl<'a> Columns<'a> {
             best_child_value: table.numbers::<Float32Type>("best_child_value")?,
             network_value: table.numbers::<Float32Type>("network_value")?,
             prior_entropy: table.numbers::<Float32Type>("prior_entropy")?,
-            policy_surprise: policy_surprises(&table)?,
+            policy_surprise: policy_surprises(table)?,
             outcome: table.numbers::<Int8Type>("outcome")?,
             score: table.optional_numbers::<Float32Type>("score")?,
             area_black: table.optional_bytes("area_black")?,

@@ -2,6 +2,7 @@ use config::{Game, Network};
 use net::{Shape, Weights};
 use serde_json::Value;
 
+use super::subject::read;
 use super::*;
 
 /// A small network of made-up weights.

@@ -1,0 +1,49 @@
+//! A network by its name.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context;
+use config::ModelRef;
+use models::{ModelName, Models};
+use net::Listing;
+use runtime::Classify;
+use store::ModelMetadata;
+
+/// A network, and what is known of it.
+pub(super) struct Subject {
+    pub(super) name: String,
+    pub(super) listing: Listing,
+    /// Bytes of its file.
+    pub(super) bytes: usize,
+    pub(super) metadata: Option<ModelMetadata>,
+    /// The first model of its run, where that is another one.
+    pub(super) first: Option<ModelMetadata>,
+}
+
+impl Subject {
+    pub(super) fn open(models: &Models, named: &ModelName) -> anyhow::Result<Subject> {
+        match named {
+            ModelName::Model(model) => Subject::of_model(models, model),
+            ModelName::File(path) => Subject::of_file(path),
+        }
+    }
+
+    fn of_model(models: &Models, model: &ModelRef) -> anyhow::Result<Subject> {
+        let (run, number) = models.trained(model)?;
+        let (metadata, bytes) = run.models().get(number)?;
+        let first = if number > 1 && run.models().exists(1)? { Some(run.models().metadata(1)?) } else { None };
+        let name = metadata.id().to_string();
+        Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), metadata: Some(metadata), first })
+    }
+
+    fn of_file(path: &Path) -> anyhow::Result<Subject> {
+        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), metadata: None, first: None })
+    }
+}
+
+pub(super) fn read(name: &str, bytes: &[u8]) -> anyhow::Result<Listing> {
+    Listing::read(bytes).with_context(|| format!("{name} cannot be used")).misconfigured()
+}
