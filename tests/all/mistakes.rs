@@ -253,7 +253,7 @@ umount "$1"
 fn file_system_that_is_full_or_read_only_has_an_exit_code_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new("unshare");
-    // Whoever is not root is root in a user namespace.
+    // Other users are root in a user namespace of their own.
     if fs::metadata("/proc/self").unwrap().uid() != 0 {
         command.arg("--map-root-user");
     }
