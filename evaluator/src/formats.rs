@@ -99,7 +99,7 @@ mod tests {
         "game_id,black,white,result\n1,\"a,b\",c,B\n2,c,\"a,b\",B\n3,d,c,B\n4,c,\"a,b\",W\n5,\"a,b\",c,W\n";
 
     #[test]
-    fn cells_are_quoted_where_they_must_be_and_empty_where_nothing_is_known() {
+    fn cells_are_quoted_if_needed_and_empty_if_unknown() {
         let report = rate(GAMES, &Request { no_first_move: true, ..Request::default() }).expect("a good table");
         let csv = report.to_csv();
         let lines: Vec<&str> = csv.lines().collect();

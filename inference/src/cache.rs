@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn cache_answers_for_models_that_cannot_be_had() {
+    async fn cache_reports_missing_models() {
         let (cache, _) = cache(30);
         let refused = |key| {
             let cache = Arc::clone(&cache);

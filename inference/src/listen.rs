@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn socket_is_of_its_user_alone_and_replaces_what_a_killed_server_left() {
+    fn socket_is_private_and_replaces_that_of_a_killed_server() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         let first = bind_unix(&path).unwrap();

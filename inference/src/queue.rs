@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn queue_serves_people_before_selfplay() {
+    fn queue_serves_gtp_and_matches_before_selfplay() {
         let mut test = Test::new();
         (0..3).for_each(|_| test.push(1, 8, "selfplay"));
         let people = Entry { priority: Priority::Interactive, ..test.entry(2, 8, "people") };

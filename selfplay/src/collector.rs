@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn searches_that_do_not_read_are_told_from_others() {
+    fn searches_that_return_the_prior_are_detected() {
         let config = config::Preset::NineByNine.config();
         let gumbel = Search { algorithm: Algorithm::Gumbel, visits: 16, ..config.search };
         assert!(looks_one_move_ahead(&gumbel, 1.02));

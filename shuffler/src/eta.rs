@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn one_file_says_nothing_nor_do_files_without_times() {
+    fn one_file_and_files_without_times_give_no_estimate() {
         let expected = |files: &[File]| Eta::expected(files, 5, CLOCK + 9);
         assert_eq!(expected(&[]), None);
         assert_eq!(expected(&[(CLOCK + 3, 10)]), None);

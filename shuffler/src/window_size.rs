@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn power_law_starts_with_the_slope_that_it_is_given() {
+    fn power_law_starts_with_its_slope() {
         let settings = settings(&["growth=power-law", "power_start=1000", "power_scale=100000", "power_slope=0.25"]);
         let (before, after) = (size(&settings, 3, 1000, 0).0, size(&settings, 3, 1400, 0).0);
         assert_eq!((before, after), (1000, 1099));

@@ -244,7 +244,7 @@ fn checkpoint(victim: &Victim) -> PathBuf {
 }
 
 #[test]
-fn audit_finds_planted_damage_and_nothing_else() {
+fn audit_finds_planted_damage_alone() {
     let sound = sound();
     let said = succeed(sound.program("tengen").args(["audit", "tiny"]));
     assert!(said.contains("read 80 games") && said.ends_with(": 0 problems\n"), "{said}");

@@ -77,7 +77,7 @@ fn bench_selfplay_measures_evaluations() {
 }
 
 #[test]
-fn bench_selfplay_with_a_null_network_tells_the_time_of_each_part() {
+fn bench_selfplay_with_a_null_network_prints_the_time_of_each_part() {
     for inputs in ["history", "tactics"] {
         let given = format!("network.inputs={inputs}");
         let null = bench("selfplay", &["--null-network", "--size", "5", "--threads", "1", "--set", &given]);

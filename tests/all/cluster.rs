@@ -178,7 +178,7 @@ fn settle(cluster: &mut Cluster, run: &Run, halfway: Option<u32>) {
 }
 
 #[test]
-fn cluster_whose_processes_come_and_go_learns_and_loses_nothing() {
+fn cluster_with_restarting_processes_trains_and_loses_no_game() {
     let seconds = std::env::var("TENGEN_TEST_CLUSTER_SECONDS").map_or(30, |text| text.parse().unwrap());
     let time = Duration::from_secs(seconds);
     let mut cluster = Cluster::start(TestStore::on_unreliable_server(TROUBLE));

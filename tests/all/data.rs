@@ -99,7 +99,7 @@ impl Finished {
 }
 
 #[test]
-fn python_scripts_of_the_document_print_their_answers() {
+fn python_scripts_of_the_document_print_the_documented_output() {
     let Some(finished) = finished() else { return };
     let scripts = blocks("python");
     assert_eq!(scripts.len(), 3);

@@ -5,7 +5,7 @@ use tests::{program, succeed};
 
 /// A move that is no loss looks better than all that were not tried, where those count as lost.
 #[test]
-fn init_to_loss_goes_deeper_and_visits_fewer_moves() {
+fn init_to_loss_searches_deeper_and_visits_fewer_moves() {
     let mut command = program("tengen");
     command.args(["study", "depth", "--model", "random", "--positions", "12", "--visits", "100", "--json"]);
     let text = succeed(&mut command);

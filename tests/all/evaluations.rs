@@ -50,7 +50,7 @@ fn second_game_finds_all_evaluations_and_plays_the_same() {
 }
 
 #[test]
-fn damage_is_listed_and_the_game_goes_on() {
+fn damage_is_listed_and_the_game_continues() {
     let folder = TempDir::new().unwrap();
     let options = ["--evalcache", folder.path().to_str().unwrap()];
     let first = game(&options);

@@ -1,6 +1,6 @@
 //! Each class of error ends each program with the same exit code.
 //!
-//! [`every_program_ends_with_the_code_of_every_class`] starts the programs; the tests after it ask the tables for errors that take
+//! [`every_program_exits_with_the_code_of_every_class`] starts the programs; the tests after it ask the tables for errors that take
 //! more to provoke.
 
 use std::fs;
@@ -123,7 +123,7 @@ fn torn(store: &TestStore) {
 }
 
 #[test]
-fn every_program_ends_with_the_code_of_every_class() {
+fn every_program_exits_with_the_code_of_every_class() {
     for (program, _) in PROGRAMS {
         for class in ExitClass::ALL {
             let has = CASES.iter().any(|&(other, _, _, of)| (other, of) == (program, class));

@@ -186,7 +186,7 @@ fn server_that_is_killed_costs_no_game() {
 }
 
 #[test]
-fn server_that_is_stopped_is_suspect_and_another_answers() {
+fn stopped_server_is_suspect_and_another_evaluates() {
     let servers = [Server::start(), Server::start()];
     let store = store();
     let tiers = format!("{};{}", servers[0].url(), servers[1].url());
@@ -235,7 +235,7 @@ fn network_of_the_process_is_the_last_tier() {
 }
 
 #[test]
-fn worker_waits_for_servers_and_goes_when_it_is_told() {
+fn worker_waits_for_servers_and_exits_at_sigterm() {
     let store = store();
     let mut client = Stage::start(&mut worker(&store, &format!("http://{}", free_address()), 10));
     client.wait_for("the problem", |client| {
@@ -316,7 +316,7 @@ fn harm(server: &mut Server, chance: &mut Chance) -> &'static str {
 }
 
 #[test]
-fn storm_of_kills_and_stops_behind_a_bad_line_loses_nothing() {
+fn storm_of_kills_and_stops_behind_a_bad_line_loses_no_game() {
     let wanted = std::env::var("TENGEN_TEST_INFERENCE_KILLS").map_or(STORM, |text| text.parse().unwrap());
     let mut servers = [Server::start(), Server::start(), Server::start()];
     let proxies: Vec<Proxy> =

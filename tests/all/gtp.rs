@@ -16,7 +16,7 @@ fn gtp() -> [std::ffi::OsString; 4] {
 }
 
 #[test]
-fn every_command_answers_as_the_suite_says() {
+fn every_command_responds_as_the_suite_expects() {
     let mut python = Command::new("python3");
     python.current_dir(repository()).arg("tests/python/gtp_regress.py").arg(SUITE).args(gtp());
     let said = succeed(&mut python);

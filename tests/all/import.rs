@@ -22,7 +22,7 @@ fn sound(store: &TestStore) {
 }
 
 #[test]
-fn games_of_people_become_games_of_a_run() {
+fn human_games_become_games_of_a_run() {
     let store = TestStore::new();
     let sample = repository().join(SAMPLE);
     let said = succeed(&mut import(&store, &[&sample]));

@@ -69,7 +69,7 @@ fn bytes(numbers: &[f32]) -> Vec<u8> {
 }
 
 #[test]
-fn tritonclient_gets_what_the_local_network_answers() {
+fn tritonclient_gets_the_outputs_of_the_local_network() {
     let Some(site) = require(Tool::Python) else { return };
     let store = TestStore::new();
     let weights = publish(&store.run("v1"), 1, Preset::NineByNine.config());
@@ -155,7 +155,7 @@ fn public_address_is_refused_without_protection() {
 }
 
 #[test]
-fn second_server_of_a_socket_is_refused_and_the_socket_goes_with_the_first() {
+fn second_server_of_a_socket_is_refused_and_the_first_removes_the_socket() {
     let store = TestStore::new();
     let socket = store.path().join("inference.sock");
     let listen = format!("unix:{}", socket.display());

@@ -22,7 +22,7 @@ fn playing(stage: &mut Stage) {
 }
 
 #[test]
-fn second_worker_of_a_name_is_refused_and_told_how_to_name_it() {
+fn second_worker_of_a_name_is_refused_with_a_remedy() {
     for store in [TestStore::new(), TestStore::on_server()] {
         let mut first = worker(&store, &[]);
         playing(&mut first);

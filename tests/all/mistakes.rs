@@ -271,7 +271,7 @@ fn file_system_that_is_full_or_read_only_has_an_exit_code_of_its_own() {
 }
 
 #[test]
-fn names_that_mean_nothing_and_configurations_that_do_not_fit_are_said() {
+fn unknown_names_and_unsuitable_configurations_are_errors() {
     let store = TestStore::on_server();
     with_games(&store);
     let wrong_key = store.path().join("wrong.toml");

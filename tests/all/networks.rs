@@ -46,7 +46,7 @@ fn with_model() -> TestStore {
 }
 
 #[test]
-fn model_goes_through_files_of_every_kind_into_other_runs() {
+fn model_is_imported_into_other_runs_from_every_kind_of_file() {
     let store = with_model();
     succeed(store.program("selfplay").args(["--model", "old-1", "--games", "4", "--threads", "1"]));
     for (kind, name) in [("weights", "a.safetensors.gz"), ("folded", "b.safetensors"), ("leela-zero", "c.txt.gz")] {
@@ -74,7 +74,7 @@ fn model_goes_through_files_of_every_kind_into_other_runs() {
 }
 
 #[test]
-fn run_that_begins_with_another_runs_model_goes_on_by_itself() {
+fn run_with_the_model_of_another_run_continues_alone() {
     let store = with_model();
     succeed(&mut trainer(&store, &["bootstrap", "--from", "old-1", "--run", "new", "--config", &config()]));
     let metadata = store.run("new").models().metadata(1).unwrap();
@@ -115,7 +115,7 @@ fn model_grows_on_request() {
 }
 
 #[test]
-fn games_of_people_make_a_first_model() {
+fn human_games_make_a_first_model() {
     let store = TestStore::new();
     let file = beside(&store, "config.toml");
     fs::write(&file, format!("extends = {:?}\n[game]\nsize = 19\n[selfplay]\nholdout = 0.5\n", config())).unwrap();
@@ -136,7 +136,7 @@ fn games_of_people_make_a_first_model() {
 }
 
 #[test]
-fn run_is_measured_on_games_of_people() {
+fn run_is_validated_on_human_games() {
     let store = TestStore::new();
     let games: String = (0..9).map(|n| format!("(;SZ[5]KM[{n}.5]RE[W+R];B[cc];W[bb];B[dd];W[bd])\n")).collect();
     let file = beside(&store, "people.sgf");

@@ -7,7 +7,7 @@ use config::Inputs;
 use tests::{TestStore, repository, succeed};
 
 #[test]
-fn run_in_phases_with_features_learns_and_stands_an_audit() {
+fn run_in_phases_with_features_trains_and_passes_an_audit() {
     let store = TestStore::new();
     let changes = [
         "loop.models=2",

@@ -62,7 +62,7 @@ fn tensors_have_their_memory_from_the_programs_own_allocator() {
 }
 
 #[test]
-fn misspelt_key_is_named_and_nothing_is_written() {
+fn misspelt_key_is_named_and_no_file_is_written() {
     let store = TestStore::new();
     let config = repository().join("configs/tiny.toml");
     let (code, error) = fail(store.program("tengen").arg("run").arg(&config).args(["--set", "search.visist=3"]));

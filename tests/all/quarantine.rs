@@ -52,7 +52,7 @@ fn selfplay_with_a_damaged_file_of_its_own_moves_it_to_quarantine_and_plays_its_
 }
 
 #[test]
-fn audit_repair_moves_damaged_sets_to_quarantine_and_finds_nothing_then() {
+fn audit_repair_moves_damaged_sets_to_quarantine_and_then_finds_none() {
     let store = TestStore::new();
     play(&store, "30");
     let (games, examples) = (files(&store, "games/"), files(&store, "examples/"));

@@ -173,7 +173,7 @@ fn inference_serves_until_it_drains(service: &mut Service) {
 }
 
 #[test]
-fn stages_drain_when_told_and_serve_the_documented_metrics() {
+fn stages_drain_at_sigterm_and_serve_the_documented_metrics() {
     let mut service = Service::new();
     selfplay_publishes_what_is_finished(&mut service);
     selfplay_leaves_games_and_resumes_them(&mut service);
@@ -209,7 +209,7 @@ fn assert_documented(seen: BTreeSet<String>) {
 }
 
 #[test]
-fn run_on_one_machine_tells_all_of_it() {
+fn run_on_one_machine_serves_all_metrics() {
     let store = TestStore::new();
     let config = repository().join("configs/tiny.toml");
     let mut tengen = Stage::start(store.program("tengen").arg("run").arg(config).args(["--set", "loop.models=200"]));

@@ -121,7 +121,7 @@ fn rounded_layer_any_size_has_the_error_of_13_bits() {
 }
 
 #[test]
-fn answers_any_instruction_set_are_the_same_bits() {
+fn outputs_of_all_instruction_sets_have_the_same_bits() {
     assert!(InstructionSet::available().count() > 1 || !cfg!(target_arch = "x86_64"));
     for (side, inputs, outputs, positions) in CASES {
         let conv = convolution(inputs, outputs, 5);
@@ -147,7 +147,7 @@ fn answers_any_instruction_set_are_the_same_bits() {
 }
 
 #[test]
-fn answers_any_batch_and_row_are_the_same_bits() {
+fn outputs_of_all_batches_and_rows_have_the_same_bits() {
     let (side, channels, positions) = (9, 48, 33);
     let conv = convolution(channels, channels, 7);
     let len = channels * side * side;

@@ -80,7 +80,7 @@ fn difference(a: &[f32], b: &[f32]) -> f32 {
 }
 
 #[test]
-fn exact_network_answers_as_libtorch_does() {
+fn exact_network_agrees_with_libtorch() {
     for fixture in fixtures() {
         let model = Model::new(&fixture.description, Precision::F32, InstructionSet::best()).unwrap();
         let (policies, values) = fixture.answers(&model, 12);
@@ -96,7 +96,7 @@ fn exact_network_answers_as_libtorch_does() {
 }
 
 #[test]
-fn rounded_network_answers_nearly_as_libtorch_does() {
+fn rounded_network_approximates_libtorch() {
     for fixture in fixtures() {
         let scales = fixture.scales();
         let model = Model::new(&fixture.description, Precision::Int16(&scales), InstructionSet::best()).unwrap();
@@ -107,7 +107,7 @@ fn rounded_network_answers_nearly_as_libtorch_does() {
 }
 
 #[test]
-fn answers_any_instruction_set_batch_and_thread_are_the_same_bits() {
+fn outputs_of_all_instruction_sets_batches_and_threads_have_the_same_bits() {
     for fixture in fixtures() {
         let scales = fixture.scales();
         for precision in [Precision::F32, Precision::Int16(&scales)] {
@@ -133,7 +133,7 @@ fn hash(answers: &(Vec<f32>, Vec<f32>)) -> u64 {
 
 /// Answers that must be the same on every machine and after every change that is not meant to change them.
 #[test]
-fn golden_answers_have_not_changed() {
+fn golden_outputs_have_not_changed() {
     let found: Vec<String> = fixtures()
         .map(|fixture| {
             let scales = fixture.scales();

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn likely_bits_cost_little_and_the_end_costs_nothing() {
+    fn likely_bits_cost_little_and_the_last_byte_is_free() {
         let mut code = Vec::new();
         let mut writer = Writer::new(&mut code);
         (0..1000).for_each(|_| writer.bit(65_000, true));

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn view_tells_whose_stones_their_liberties_and_the_last_moves() {
+    fn view_has_owners_liberties_and_last_moves() {
         let game = game("A1 A2 E5 pass E6");
         let view = View::new(&game, Symmetry::Identity);
         let at = |row, col| view.cells[cell(row, col)];

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn one_point_is_told_from_two() {
+    fn one_point_differs_from_two() {
         for a in 0..361 {
             assert_eq!([liberties(&[a]).only(), liberties(&[a; 4]).only()], [Some(a); 2]);
             for b in (0..361).filter(|&b| b != a) {

@@ -79,7 +79,7 @@ fn broken(cases: &str) -> String {
 }
 
 #[test]
-fn client_ask_returns_the_answer_or_the_refusal() {
+fn client_ask_returns_the_response_or_the_refusal() {
     let mut client = client(r#"name) say Script ;; fail) printf '?%s no such luck\n\n' "$id" ;;"#);
     assert_eq!(client.ask("name", LATER).unwrap(), "Script");
     let error = client.ask("fail now", LATER).unwrap_err();
@@ -107,7 +107,7 @@ fn chatter_and_missing_numbers_are_put_up_with() {
 }
 
 #[test]
-fn silence_crashes_floods_and_wrong_numbers_are_told_apart() {
+fn silence_crashes_floods_and_wrong_numbers_are_different_errors() {
     let error = client("name) sleep 100 ;;").ask("name", SOON).unwrap_err();
     assert_eq!(error.to_string(), "no response to \"name\" in 0.3 s");
     let error = client("name) echo 'segmentation fault, I fear' >&2; exit 3 ;;").ask("name", LATER).unwrap_err();
@@ -148,7 +148,7 @@ fn program_that_does_not_speak_gtp_is_named_at_once() {
 }
 
 #[test]
-fn what_a_program_starts_goes_with_it() {
+fn child_processes_of_an_engine_stop_with_it() {
     let mut client = client(r#"name) sleep 1000 & say $! ;;"#);
     let child = client.ask("name", LATER).unwrap();
     let alive = || std::fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
@@ -162,7 +162,7 @@ fn what_a_program_starts_goes_with_it() {
 }
 
 #[test]
-fn guest_move_is_parsed_and_a_broken_answer_is_trouble() {
+fn guest_move_is_parsed_and_a_malformed_response_is_an_error() {
     assert_eq!(second_move("genmove) say d4 ;;"), Ok(Response::Move(Move::from_gtp(size(), "D4").unwrap())));
     assert_eq!(second_move("genmove) say PASS ;;"), Ok(Response::Move(Move::Pass)));
     assert_eq!(second_move("genmove) say Resign ;;"), Ok(Response::Resign));

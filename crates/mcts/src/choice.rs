@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_visited_means_nothing_drawn() {
+    fn choice_without_visits_draws_no_move() {
         assert_eq!(draw(&[0, 0], 1.0, &mut Xoshiro256PlusPlus::seed_from_u64(1)), None);
     }
 }

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn temperature_flattens_or_sharpens_and_one_changes_nothing() {
+    fn temperature_flattens_or_sharpens_and_one_is_the_identity() {
         let tempered = |temperature| {
             let mut priors = [0.64f32, 0.32, 0.04, 0.0];
             temper(&mut priors, temperature);

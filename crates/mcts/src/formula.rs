@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn q_init_goes_against_the_mover() {
+    fn q_init_is_against_the_mover() {
         let init = |penalty, mover| q_init(QInit::Penalty(penalty), Value::for_black(0.1), mover).black();
         for (penalty, mover, expected) in [
             (0.0, Color::Black, 0.1),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_way_is_gone_in_a_half_life() {
+    fn temperature_halves_its_distance_in_a_half_life() {
         let found = [0, 9, 18, 1000].map(|turn| decayed(1.25, 1.05, 9.0, turn));
         assert!(found.iter().zip([1.25, 1.15, 1.10, 1.05]).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
         assert_eq!(decayed(1.25, 1.05, 0.0, 50), 1.25);

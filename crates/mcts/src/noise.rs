@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn vanishing_alpha_is_flat_rather_than_nothing() {
+    fn vanishing_alpha_gives_flat_noise() {
         let eta = dirichlet(&[1e-30; 4], &mut Xoshiro256PlusPlus::seed_from_u64(1));
         assert!((eta.iter().sum::<f32>() - 1.0).abs() < 1e-6, "{eta:?}");
     }

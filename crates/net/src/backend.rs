@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cpu_without_gpu_is_told_in_full() {
+    fn cpu_without_gpu_has_a_full_message() {
         let training = Backend::of_training(Device::Cpu, Precision::F32).unwrap();
         assert_eq!((training.device.as_str(), training.precision.as_str()), ("cpu", "f32"));
         assert_eq!(training.instruction_set, OnednnIsa::in_use().name());

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn folded_layers_answer_as_the_tower_does() {
+    fn folded_layers_compute_the_same_function() {
         let [trained, folded] = both(shape(), Kind::Float).unwrap();
         // The outputs differ from row to row, so an equality here means something.
         assert!(difference(&trained.0[..26], &trained.0[26..52]) > 0.01);

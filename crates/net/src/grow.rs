@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn network_that_has_grown_answers_as_before() {
+    fn grown_network_computes_the_same_function() {
         for shape in Shape::samples(Size::new(5).unwrap()) {
             let small = Weights::synthetic(shape, 1);
             let before = answers(&small);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_the_tower_grows_and_nothing_shrinks() {
+    fn only_the_tower_grows_and_no_layer_shrinks() {
         let shape = Shape { blocks: 2, filters: 16, ..Shape::plain(Size::MIN) };
         let small = Weights::random(shape, 1);
         let others = [

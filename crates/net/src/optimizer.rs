@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn long_gradients_are_shortened_and_short_ones_left() {
+    fn clipping_shortens_long_gradients_only() {
         let gradients = || vec![Tensor::from_slice(&[3.0f32, 0.0]), Tensor::from_slice(&[-4.0f32])];
         for (longest, expected) in [(0.0, -4.0), (6.0, -4.0), (2.5, -2.0)] {
             let mut gradients = gradients();

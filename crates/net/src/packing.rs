@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn planes_that_packing_would_change_are_told() {
+    fn packing_refuses_planes_that_it_would_change() {
         let size = Size::new(3).unwrap();
         let packing = Inputs::Features.packing(size);
         let good = vec![1; 2 * packing.planes()];

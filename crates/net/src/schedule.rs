@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn rate_stays_between_its_points_or_goes_from_one_to_the_next() {
+    fn rate_is_constant_or_interpolated_between_points() {
         let steps = [0, 50, 99, 100, 150, 9999];
         let path = |path: &str| at(&train(&[&format!("train.learning_rate_path={path}")]), steps);
         assert_eq!(path("constant"), [0.1, 0.1, 0.1, 0.01, 0.01, 0.001]);

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_for_learning_cost_nothing_in_play() {
+    fn auxiliary_heads_cost_nothing_at_inference() {
         let plain = shape(5, 1, 8, 16);
         let helped = Shape { ownership: true, score: true, ..plain };
         assert_eq!(helped.parameters() - plain.parameters(), (8 + 1) + (16 + 1));
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_plain_is_counted_and_told() {
+    fn description_names_what_differs_from_a_plain_tower() {
         let [owning, pooled, features, all] = Shape::samples(Size::new(5).unwrap());
         let small = Shape { ownership: false, ..owning };
         assert_eq!(owning.parameters() - small.parameters(), 17);

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn opponents_answer_turns_with_the_board() {
+    fn opponents_move_turns_with_the_board() {
         let replies = |reply| {
             let mut replies = [9.0; 5];
             let example = Example { reply, ..example(0, Color::Black, &[(0, 1)]) };

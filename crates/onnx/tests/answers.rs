@@ -14,7 +14,7 @@ fn data(name: &str) -> PathBuf {
 }
 
 #[test]
-fn onnxruntime_answers_as_libtorch_does() {
+fn onnxruntime_agrees_with_libtorch() {
     let Some(site) = require(Tool::Python) else { return };
     let folder = tempfile::tempdir().unwrap();
     for name in NETWORKS {

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn without_room_the_evaluator_answers_itself() {
+    fn cache_without_room_passes_positions_to_the_evaluator() {
         let mut cached = Cached::new(RandomModel::new(), size(), 100);
         let game = after(2);
         for _ in 0..2 {

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_games_say_nothing() {
+    fn too_few_games_give_no_threshold() {
         assert_eq!(Calibration::of(&[-0.5; 49], 0.05, 50), None);
         assert_eq!(Calibration::of(&[], 0.05, 0), None);
     }

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answer_survives_its_message() {
+    fn response_survives_its_message() {
         let refusal = Refusal::new(v1::Status::ResourceExhausted, "full").retry_after(Duration::from_millis(3));
         assert_eq!(refusal.to_string(), "RESOURCE_EXHAUSTED: full");
         for answer in [Answer::output(1, vec![0; 8], vec![0; 4]), Answer::refused(2, refusal)] {
@@ -168,7 +168,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_an_answer_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn any_bytes_are_a_response_or_an_error(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             if let Ok(message) = v1::Answer::decode(bytes.as_slice())
                 && let Ok(Answer { result: Ok(output), .. }) = Answer::read(message)
             {

@@ -267,7 +267,7 @@ fn certificates_and_tokens_are_shown_and_checked() {
 }
 
 #[test]
-fn answers_of_a_wrong_length_are_refused_and_another_server_answers() {
+fn responses_of_a_wrong_length_are_refused_and_another_server_evaluates() {
     let [first, second] = [Running::on_tcp(), Running::on_tcp()];
     first.control.is_short.store(true, Ordering::Relaxed);
     let mut session = session(&args(&format!("{};{}", first.url(), second.url())), &Stop::never());

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn certificates_and_keys_are_told_from_other_files() {
+    fn other_files_are_no_certificates_or_keys() {
         let folder = tempfile::tempdir().unwrap();
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let [cert, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn drive_ends_when_the_driver_has_finished_fails_or_is_to_stop() {
+    fn drive_returns_when_the_driver_finishes_fails_or_is_stopped() {
         let (worked, waiting) = (Ok(Step::Worked), Ok(Step::Waiting(Waiting::new("games"))));
         let rest = [worked.clone(), worked.clone()];
         let with = |last: Result<Step, &'static str>| [&[worked.clone(), waiting.clone(), last], &rest[..]].concat();

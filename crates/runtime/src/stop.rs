@@ -98,12 +98,12 @@ mod tests {
     }
 
     #[test]
-    fn waiting_ends_by_itself() {
+    fn wait_returns_at_its_timeout() {
         assert!(!Stop::never().wait(Duration::from_millis(5)));
     }
 
     #[test]
-    fn waiting_ends_at_once_when_asked_to_stop() {
+    fn wait_returns_at_once_on_a_stop_request() {
         let stop = Stop::never();
         std::thread::scope(|scope| {
             scope.spawn(|| assert!(stop.wait(LONG)));

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_says_goes_before() {
+    fn message_of_the_system_takes_precedence() {
         let source = io::Error::from_raw_os_error(28);
         let expected = source.to_string();
         assert_eq!(reason(&object_store::Error::Generic { store: "x", source: source.into() }), expected);

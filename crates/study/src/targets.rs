@@ -250,7 +250,7 @@ mod tests {
     /// Two searches, each certain of another move: the noise is ln 2. A network with 0.4 for each of the moves has an excess
     /// loss for 0.2 of its mass.
     #[test]
-    fn divergence_is_chance_and_what_is_left_to_learn() {
+    fn divergence_is_noise_plus_underfitting() {
         let targets = vec![vec![1.0, 0.0, 0.0], vec![0.0, 1.0, 0.0]];
         let seen = see(&Searched { prior: vec![0.4, 0.4, 0.2], targets });
         assert!((seen.chance - 2f64.ln()).abs() < 1e-12, "{seen:?}");

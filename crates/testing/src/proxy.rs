@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn dead_line_carries_nothing_until_it_is_alive() {
+    fn dead_line_carries_no_bytes_until_it_is_alive() {
         let proxy = Proxy::start(echo(), 0, 1).expect("a port is free");
         let mut stream = TcpStream::connect(proxy.address()).expect("it accepts");
         round(&mut stream, b"alive").expect("it comes back");

@@ -99,7 +99,7 @@ fn model_with_other_settings_is_another_player() {
 }
 
 #[test]
-fn program_that_breaks_every_time_ends_the_meeting_and_loses_nothing() {
+fn engine_that_always_crashes_stops_the_match_and_loses_no_game() {
     let store = store();
     let mut arena = arena(&store, &script("Crash", "genmove) exit 1 ;;"));
     meet(&mut arena, [&player("Random"), &player("Captures")], 2).expect("they can play");

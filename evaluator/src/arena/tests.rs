@@ -25,7 +25,7 @@ fn meeting_is_played_once() {
 }
 
 #[test]
-fn what_is_left_of_a_meeting_is_what_it_then_plays() {
+fn resumed_match_plays_the_remaining_games() {
     let store = store();
     let mut arena = arena(&store, 1);
     // As if a meeting of eight games had been interrupted when the last two were done and no other.
@@ -57,7 +57,7 @@ fn colours_alternate_over_shared_openings() {
 }
 
 #[test]
-fn interrupted_meeting_goes_on_to_the_same_games() {
+fn interrupted_match_resumes_with_the_same_games() {
     let whole = store();
     let mut uninterrupted = arena(&whole, 1);
     uninterrupted.meet(PAIR, 8, &Stop::never(), &mut |_| {}).expect("the players can play");

@@ -18,7 +18,7 @@ fn conclusion(arena: &mut Arena, mut schedule: impl Schedule) -> String {
 }
 
 #[test]
-fn test_ends_with_a_verdict_or_with_its_games() {
+fn gate_stops_at_a_verdict_or_its_maximum_of_games() {
     let store = store();
     let mut arena = arena(&store, 2);
     let test = |sprt: &Sprt, most| Test::new(PAIR.map(PlayerId::clone), *sprt, most);

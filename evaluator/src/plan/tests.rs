@@ -120,7 +120,7 @@ fn finished_run_has_a_table_within_100_elo() {
 }
 
 #[test]
-fn matches_of_neighbours_leave_the_ends_of_a_run_unknown() {
+fn matches_of_neighbours_do_not_connect_first_and_last_model() {
     let run = Simulation::new(&NEIGHBOURS, 1);
     assert!(run.run());
     let (games, margin) = run.found();

@@ -29,7 +29,7 @@ fn table_becomes_ratings() {
 }
 
 #[test]
-fn without_a_prior_nothing_is_invented() {
+fn rating_without_a_prior_reports_bounds_and_groups() {
     let games = ["a,b,B", "b,a,B", "c,a,B", "b,c,W", "d,e,B", "e,d,B"];
     let report = rate(&table(&games), &wish(PriorChoice::None)).expect("a good table");
     assert_eq!(rated(&report, "c").elo, None);
@@ -76,7 +76,7 @@ fn anchors_hold_the_scale() {
 }
 
 #[test]
-fn first_move_that_cannot_be_told_is_said_to_be() {
+fn unknown_first_move_advantage_is_reported() {
     for prior in [PriorChoice::None, PriorChoice::Gauss(300.0)] {
         let wish = Request { no_first_move: false, ..wish(prior) };
         let report = rate(&table(&["a,b,B", "b,a,B"]), &wish).expect("a good table");

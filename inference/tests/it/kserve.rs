@@ -60,7 +60,7 @@ fn kserve_describes_server_and_models() {
 }
 
 #[test]
-fn kserve_answers_equal_the_local_network_for_planes_and_packed() {
+fn kserve_outputs_equal_the_local_network_for_planes_and_packed() {
     let server = serve(options());
     let seen = planes(shapes()[0], 7);
     let expected = local(1, &seen).map(|numbers| {

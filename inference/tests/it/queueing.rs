@@ -34,7 +34,7 @@ fn expired_batches_are_dropped_unevaluated() {
 }
 
 #[test]
-fn full_queue_rejects_with_a_retry_hint_and_too_much_credit_is_told() {
+fn full_queue_rejects_with_a_retry_hint_and_excess_credit_is_an_error() {
     let (server, gate) = serve_gated(Limits { queue: 8, credit: 20, ..Limits::default() });
     runtime().block_on(async {
         let mut client = Client::connect(server.address()).await;
@@ -54,7 +54,7 @@ fn full_queue_rejects_with_a_retry_hint_and_too_much_credit_is_told() {
 }
 
 #[test]
-fn clients_share_the_device_and_people_come_first() {
+fn clients_share_the_device_and_gtp_comes_first() {
     let (server, gate) = serve_gated(Limits::default());
     runtime().block_on(async {
         let mut greedy = Client::connect(server.address()).await;
@@ -83,7 +83,7 @@ fn clients_share_the_device_and_people_come_first() {
 }
 
 #[test]
-fn large_batch_is_split_and_answered_as_a_whole() {
+fn large_batch_is_split_and_returned_whole() {
     let (server, gate) = serve_gated(Limits::default());
     gate.open();
     runtime().block_on(async {
@@ -117,7 +117,7 @@ fn batches_of_a_client_that_is_gone_are_not_evaluated() {
 }
 
 #[test]
-fn drain_answers_what_waits_and_ends_the_streams() {
+fn drain_evaluates_what_waits_and_closes_the_streams() {
     let (server, gate) = serve_gated(Limits::default());
     let runtime = runtime();
     let (mut client, address) = runtime.block_on(async {

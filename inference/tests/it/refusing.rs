@@ -15,7 +15,7 @@ use crate::fixture::{Client, LONG, batch, connect, options, runtime, serve};
 const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 
 #[test]
-fn garbage_on_the_port_ends_its_connection_and_no_other() {
+fn garbage_on_the_port_closes_its_connection_and_no_other() {
     let server = serve(options());
     let address = server.address().strip_prefix("http://").unwrap().to_owned();
     let frame = |len: [u8; 3], kind: u8, flags: u8, stream: u8| [&len[..], &[kind, flags, 0, 0, 0, stream]].concat();

@@ -135,7 +135,7 @@ fn other_addresses_than_loopback_need_certificate_and_client_check() {
 }
 
 #[test]
-fn files_that_are_no_certificates_or_tokens_are_told() {
+fn files_that_are_no_certificates_or_tokens_are_refused() {
     let keys = Keys::new();
     let start = |options| Server::start(options, Arc::new(GatedSource(Gate::default())), Health::default());
     let missing = Some(Path::new("/no/such/token").to_owned());

@@ -10,7 +10,7 @@ use tonic_health::pb::health_client::HealthClient;
 use crate::fixture::{Client, batch, connect, key, local, numbers, options, planes, runtime, serve, shapes};
 
 #[test]
-fn answers_equal_the_local_network_bit_for_bit() {
+fn outputs_equal_the_local_network_bit_for_bit() {
     let server = serve(options());
     runtime().block_on(async {
         let mut client = Client::connect(server.address()).await;
@@ -21,7 +21,7 @@ fn answers_equal_the_local_network_bit_for_bit() {
 }
 
 #[test]
-fn answers_in_f16_are_the_network_rounded() {
+fn outputs_in_f16_are_those_of_the_network_rounded() {
     let server = serve(options());
     runtime().block_on(async {
         let mut client = Client::connect(server.address()).await;
@@ -100,7 +100,7 @@ fn health_and_services_can_be_asked_for() {
 }
 
 #[test]
-fn model_that_cannot_be_had_is_an_answer() {
+fn missing_model_is_a_response() {
     let server = serve(options());
     runtime().block_on(async {
         let mut client = Client::connect(server.address()).await;

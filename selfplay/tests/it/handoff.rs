@@ -29,7 +29,7 @@ fn stop_leaves_games_in_progress_for_other_workers() {
 }
 
 #[test]
-fn another_worker_finishes_games_that_were_left() {
+fn another_worker_finishes_handed_off_games() {
     let (_folder, run) = a_run();
     let stopped = stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
     let other = Job { worker: "other".to_owned(), handoff_on_shutdown: true, ..job(config(&[]), 3) };
@@ -43,7 +43,7 @@ fn another_worker_finishes_games_that_were_left() {
 }
 
 #[test]
-fn worker_does_not_begin_games_again_that_it_left() {
+fn worker_does_not_restart_its_handed_off_games() {
     let (_folder, run) = a_run();
     let stopped = stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
     let wanted = stopped.finished + stopped.left;

@@ -94,7 +94,7 @@ fn play_store_that_refuses_games_is_the_error() {
 }
 
 #[test]
-fn play_error_of_the_watch_is_told_when_all_finished_games_are_published() {
+fn play_error_of_the_watch_is_reported_after_all_finished_games_are_published() {
     let (_folder, run) = a_run();
     let mut finished = 0;
     let mut watch = |progress: selfplay::JobProgress| {

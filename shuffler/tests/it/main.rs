@@ -3,10 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect, in its helpers too")]
 
 mod calibration;
+mod failures;
 mod mixing;
 mod program;
 mod sampling;
-mod trouble;
 mod windows;
 
 use config::{Preset, RunConfig};

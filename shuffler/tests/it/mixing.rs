@@ -68,7 +68,7 @@ fn neighbours_are_of_one_game_no_more_often_than_by_chance() {
 }
 
 #[test]
-fn place_in_the_shards_says_nothing_of_age_or_turn() {
+fn place_in_the_shards_is_independent_of_age_and_turn() {
     let (examples, all) = a_mix(3);
     let age: BTreeMap<_, _> = all.iter().enumerate().map(|(i, e)| ((e.game, e.turn), i as f64)).collect();
     let ages: Vec<f64> = examples.iter().map(|e| age[&(e.game, e.turn)]).collect();

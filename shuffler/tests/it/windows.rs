@@ -121,7 +121,7 @@ fn positions_are_drawn_once_while_there_are_enough() {
 }
 
 #[test]
-fn when_more_are_wanted_every_position_is_drawn_as_often_or_once_more() {
+fn larger_sample_draws_positions_equally_often_plus_or_minus_one() {
     let run = a_run();
     play(&run, 0, 0, 40);
     let manifest = shuffler::run(&run, &config(&["train.steps=20"]), 1).unwrap();
@@ -133,7 +133,7 @@ fn when_more_are_wanted_every_position_is_drawn_as_often_or_once_more() {
 }
 
 #[test]
-fn no_position_is_drawn_too_often_in_its_life() {
+fn reuse_limit_bounds_draws_of_a_position() {
     let run = a_run();
     play(&run, 0, 0, 40);
     play(&run, 1, 0, 20);
@@ -155,7 +155,7 @@ fn less_than_a_batch_is_a_mistake_of_the_configuration() {
 }
 
 #[test]
-fn manifest_tells_the_share_of_calibration_games() {
+fn manifest_has_the_share_of_calibration_games() {
     let run = a_run();
     play(&run, 0, 0, 40);
     let manifest = shuffler::run(&run, &config(&["train.steps=20"]), 1).unwrap();

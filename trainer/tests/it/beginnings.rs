@@ -70,7 +70,7 @@ fn learn(run: &Run, steps: u64, stop_after: usize) -> (Option<ModelMetadata>, Ve
 }
 
 #[test]
-fn run_begins_with_a_file_and_goes_on_from_there() {
+fn run_begins_with_a_file_and_continues_from_it() {
     let run = run();
     let before = weights(1);
     let metadata = of_file(&before).publish(&run, &config()).unwrap();
@@ -116,7 +116,7 @@ fn model_of_another_run_is_named_on_the_card() {
 
 /// Added weights are trained, too.
 #[test]
-fn model_grows_into_a_larger_tower_and_learns_there() {
+fn model_grows_into_a_larger_tower_and_trains_there() {
     let run = run();
     let small = Shape { filters: shape().filters - 3, blocks: shape().blocks - 1, ..shape() };
     let beginning = |shape| InitialWeights::of_file("small", &Weights::synthetic(shape, 1).to_bytes()).unwrap();
@@ -148,7 +148,7 @@ fn weights_of_another_shape_are_refused() {
 }
 
 #[test]
-fn bootstrap_learns_what_people_play_and_publishes_model_one() {
+fn bootstrap_from_sgf_publishes_model_1() {
     let run = run();
     let (metadata, events) = learn(&run, 60, usize::MAX);
     let metadata = metadata.unwrap();
@@ -172,7 +172,7 @@ fn bootstrap_learns_what_people_play_and_publishes_model_one() {
 }
 
 #[test]
-fn bootstrap_that_is_stopped_goes_on_to_the_same_model() {
+fn stopped_bootstrap_resumes_to_the_same_model() {
     let (whole, parted) = (run(), run());
     assert!(learn(&whole, 25, usize::MAX).0.is_some());
     assert_eq!(learn(&parted, 25, 7).0, None);
@@ -199,7 +199,7 @@ fn bootstrap_may_begin_with_weights() {
 }
 
 #[test]
-fn time_ends_a_bootstrap_too() {
+fn bootstrap_stops_at_its_time_limit() {
     let run = run();
     let options = BootstrapOptions { steps: None, time: Duration::from_millis(200), eval_interval: 10_000 };
     let mut looks = Vec::new();

@@ -49,7 +49,7 @@ fn too_few_examples_make_fewer_steps() {
 }
 
 #[test]
-fn waiting_says_for_what_and_ends_when_asked() {
+fn waiting_has_a_reason_and_stops_on_request() {
     let (run, stop, mut waited) = (run(), Stop::never(), Vec::new());
     let trained = train_next(&run, &config(), TRAIN_DEVICE, &stop, &mut |progress| {
         waited.push(progress);

@@ -66,7 +66,7 @@ fn every_model_has_the_network_that_its_run_says() {
 }
 
 #[test]
-fn what_was_learned_is_still_there() {
+fn grown_network_keeps_its_weights() {
     let config = config(1e-9);
     let run = whole(&config);
     let (small, large) = (weights(&run, 1), weights(&run, 2));
@@ -79,7 +79,7 @@ fn what_was_learned_is_still_there() {
 }
 
 #[test]
-fn stop_or_a_kill_where_it_grows_changes_nothing() {
+fn stop_or_kill_during_growth_changes_no_weight() {
     let config = config(0.05);
     let whole = whole(&config);
     let run = run(&config);

@@ -31,7 +31,7 @@ fn outcomes() -> RunConfig {
 }
 
 #[test]
-fn wrong_results_are_learned_and_seen_on_true_ones() {
+fn flipped_results_raise_the_error_on_true_ones() {
     let (run, config) = (prepared(), outcomes());
     let before = (run.logs().list().unwrap(), run.models().list().unwrap(), run.checkpoints().newest().unwrap());
     let (stop, mut trials) = (Stop::never(), Vec::new());
@@ -50,7 +50,7 @@ fn wrong_results_are_learned_and_seen_on_true_ones() {
 }
 
 #[test]
-fn stop_ends_it_and_what_is_missing_is_said() {
+fn stop_interrupts_a_trial_and_missing_data_is_an_error() {
     let (run, config) = (prepared(), outcomes());
     let (stop, mut taken) = (Stop::never(), Vec::new());
     let reporter = |event| match event {

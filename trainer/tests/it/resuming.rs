@@ -39,7 +39,7 @@ fn trainer_that_is_stopped_again_and_again_makes_the_same_models() {
 }
 
 #[test]
-fn kill_between_checkpoint_and_model_publishes_without_learning() {
+fn restart_after_checkpoint_publishes_without_training() {
     let whole = whole();
     let run = run();
     publish(&run, 1, &examples(1, 6 * 16), 40);

@@ -37,7 +37,7 @@ fn get(segment: &Segment<Vec<u8>>, key: Key) -> Result<Option<Vec<u8>>, ReadErro
 }
 
 #[test]
-fn segments_have_what_was_written_and_nothing_else() {
+fn segments_have_exactly_what_was_written() {
     let strangers = entries(1000, 2);
     for count in [0, 1, 100, 10_000] {
         let entries = entries(count, 1);
@@ -55,7 +55,7 @@ fn segments_have_what_was_written_and_nothing_else() {
 }
 
 #[test]
-fn keys_that_differ_in_any_bit_are_told_apart() {
+fn keys_that_differ_in_any_bit_are_different() {
     let entries = entries(5000, 1);
     let segment = Segment::open(bytes(&entries)).expect("a segment");
     for key in entries.keys().take(20) {

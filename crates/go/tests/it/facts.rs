@@ -58,7 +58,7 @@ fn ko_cannot_be_retaken_at_once() {
 }
 
 #[test]
-fn ko_can_be_retaken_after_a_threat_and_its_answer() {
+fn ko_can_be_retaken_after_a_threat_and_its_reply() {
     let mut game = game(5, KO, Black);
     play(&mut game, "B C4, W E1, B E2");
     assert!(is_legal(&game, "B4"));
@@ -98,7 +98,7 @@ fn move_without_liberties_that_captures_is_legal() {
 /// it joins that chain, has no liberty, and leaves every vertex its name. White is left with the seven points of the
 /// bottom row, since D5 is suicide, and the pass.
 #[test]
-fn triple_ko_ends_with_superko() {
+fn superko_stops_a_triple_ko() {
     let board = "OOOOOOO/OOOOOOO/OXO.O.O/X.XOXOX/XXXXXXX/OOOOOOO/.......";
     let mut game = game(7, board, Black);
     play(&mut game, "B D5, W B4, B F5, W D4, B B5");
@@ -113,7 +113,7 @@ fn nested_groups_score_by_what_they_touch() {
 }
 
 #[test]
-fn suicide_is_told_from_capture_on_a_crowded_board() {
+fn suicide_differs_from_capture_on_a_crowded_board() {
     let board =
         "...O.O... / ....O.... / XO.....O. / OXO...OXO / O.XO.OX.O / OXO...OOX / XO....... / ......XXO / .....XOO.";
     let game = game(9, board, Black);

@@ -91,7 +91,7 @@ fn games_to_the_end_agree_with_the_slow_implementation() {
 }
 
 #[test]
-fn decided_board_ends_the_game_unless_scoring_is_plain_area() {
+fn decided_board_finishes_the_game_unless_scoring_is_plain_area() {
     let game = game(5, ".XOO./XXO.O/.XOOO/XXO../.XOOO", Black);
     assert!(game.all_pass_alive());
     assert!(game.is_over(Scoring::PassAlive) && !game.is_over(Scoring::Area));

@@ -33,7 +33,7 @@ fn root_describes_the_game() {
 }
 
 #[test]
-fn file_that_says_nothing_is_19x19_and_black_begins() {
+fn file_without_properties_is_19x19_and_black_begins() {
     let record = read("(;)");
     assert_eq!(record, Record::new(size(19)));
     assert_eq!(read("(;KM[ ]HA[])"), record, "empty numbers are as good as none");

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn gtp_answers_parse_with_ids_whitespace_and_chatter() {
+    fn gtp_responses_parse_with_ids_whitespace_and_chatter() {
         assert_eq!(all("=1 D4\n\n=2\n\n"), [good(Some(1), "D4"), good(Some(2), "")]);
         assert_eq!(all("= D4\r\n\r\n=  \n\n"), [good(None, "D4"), good(None, "")]);
         assert_eq!(all("?7 unknown\tcommand\n\n"), [Answer { id: Some(7), text: Err("unknown command".to_owned()) }]);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_output_is_no_answer() {
+    fn endless_output_is_no_response() {
         let mut answers = Answers::default();
         let line = [b'x'; 1000];
         let taken = (0..2000).take_while(|_| answers.line(&line).is_ok()).count();

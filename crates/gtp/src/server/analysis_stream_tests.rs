@@ -128,7 +128,7 @@ fn analysis_of_a_gumbel_model_lists_moves_in_order_with_their_variations() {
 
 /// One line of JSON and the move, as CGOS's client reads them; lines before the last where an interval is said.
 #[test]
-fn cgos_is_told_of_a_move_in_one_object() {
+fn cgos_gets_a_move_in_one_object() {
     let mut talk = Conversation::new("gumbel", 40, setup(5), Stop::never());
     for (command, several) in [("3 cgos-genmove_analyze b", false), ("4 cgos-genmove_analyze w 1", true)] {
         talk.say("kgs-time_settings byoyomi 0 0.3 1");
@@ -158,7 +158,7 @@ fn cgos_is_told_of_a_move_in_one_object() {
 }
 
 #[test]
-fn analysis_goes_on_until_anything_comes_in() {
+fn analysis_streams_until_the_next_input() {
     for (command, point) in [("lz-analyze", false), ("kata-analyze", true), ("analyze", true)] {
         for end in ["name", "", "# comment"] {
             let mut talk = conversation();
@@ -293,7 +293,7 @@ fn thinking_is_interrupted_by_the_comment_that_asks_for_it() {
 }
 
 #[test]
-fn request_to_stop_ends_everything() {
+fn stop_request_stops_everything() {
     for command in ["lz-analyze b 10", "genmove b"] {
         let stop = Stop::never();
         let mut talk = Conversation::new("puct", 20, setup(5), stop.clone());
@@ -311,7 +311,7 @@ fn request_to_stop_ends_everything() {
 
 /// The end of the input ends an analysis, and what has arrived already never lets it begin to show anything.
 #[test]
-fn analysis_ends_with_the_input() {
+fn analysis_stops_at_end_of_input() {
     let said = talk_with(&mut engine_player("puct", 5), setup(5), b"lz-analyze 1\nkata-analyze\nname\nanalyze b 1");
     assert_eq!(said, "=\n\n=\n\n= Tengen\n\n=\n\n");
 }

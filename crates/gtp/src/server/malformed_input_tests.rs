@@ -81,7 +81,7 @@ proptest! {
 
     /// 40 sessions of 25 to 50 lines, 1,000 lines at least.
     #[test]
-    fn every_command_gets_one_answer(lines in proptest::collection::vec(line(), 25..50)) {
+    fn every_command_gets_one_response(lines in proptest::collection::vec(line(), 25..50)) {
         let mut player = Moody(0);
         let mut session = Session::new(setup(5), &mut player);
         for bytes in &lines {

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_input_ends_when_asked_to_stop() {
+    fn stop_request_interrupts_waiting_for_input() {
         let (sender, lines) = mpsc::channel();
         let stop = Stop::never();
         let mut inbox = Inbox::of(lines, stop.clone());

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answer_ends_with_an_empty_line_and_holds_none() {
+    fn response_is_closed_by_an_empty_line_and_has_no_other() {
         assert_eq!(format(None, &Ok(String::new())), "=\n\n");
         assert_eq!(format(Some(7), &Ok("D4".to_owned())), "=7 D4\n\n");
         assert_eq!(format(Some(0), &Ok("\nA\nB".to_owned())), "=0\nA\nB\n\n");

@@ -553,7 +553,7 @@ fn games_are_loaded_from_files() {
 }
 
 #[test]
-fn player_is_told_when_the_board_is_cleared() {
+fn clear_board_notifies_the_player() {
     let mut player = First::default();
     talk_with(&mut player, setup(5), b"boardsize 9\nclear_board\nboardsize 99\ngenmove b\nundo\n");
     assert_eq!(player.begun, 2);
@@ -576,7 +576,7 @@ fn controller_that_has_gone_is_no_error() {
 
 /// Nothing is held back: each response is flushed before the next line is read.
 #[test]
-fn gtp_output_is_flushed_after_every_answer() {
+fn gtp_output_is_flushed_after_every_response() {
     #[derive(Default)]
     struct Counting {
         flushed: usize,

@@ -205,7 +205,7 @@ fn below_the_root_visits_come_to_be_shared_out_as_the_improved_policy() {
 
 /// Flat priors: had waiting visits no weight, the second walk would follow the first.
 #[test]
-fn leaves_of_one_batch_are_held_apart_below_the_root() {
+fn leaves_of_one_batch_differ_below_the_root() {
     let mut search = empty(9, gumbel(16));
     let (policy, value) = even(search.game());
     expand_root(&mut search, &policy, value);
@@ -215,7 +215,7 @@ fn leaves_of_one_batch_are_held_apart_below_the_root() {
 
 /// With flat priors and equal values a root that was not begun visits every move, one that was begun only four.
 #[test]
-fn move_that_was_not_begun_has_nothing_of_the_one_before() {
+fn new_move_has_no_visits_of_the_one_before() {
     for reuse in [false, true] {
         let mut search = empty(9, Settings { reuse, ..gumbel(4) });
         let (policy, value) = even(search.game());

@@ -30,14 +30,14 @@ fn search_before_pass_from_has_no_pass() {
 }
 
 #[test]
-fn pass_is_there_when_nothing_else_is() {
+fn pass_is_a_candidate_without_other_moves() {
     // White has no liberty to play on.
     let stuck = game(2, "XX/X.", Color::White);
     assert_eq!(considered(stuck, Settings { pass_from: 99, ..PARENT }), 1);
 }
 
 #[test]
-fn decided_points_are_left_out() {
+fn decided_points_are_no_candidates() {
     // Black lives with two eyes at the top; White may play in neither, Black could fill both.
     let board = ".X.XX/XXXXX/...../...../.....";
     for (to_move, all) in [(Color::Black, 18), (Color::White, 16)] {
@@ -47,7 +47,7 @@ fn decided_points_are_left_out() {
 }
 
 #[test]
-fn game_still_ends_when_every_point_is_decided() {
+fn game_finishes_when_every_point_is_decided() {
     let board = ".X.XX/XXXXX/OOOOO/OOOOO/O.O.O";
     for prune_pass_alive in [false, true] {
         // One move before the end: Black, who has the lower half with White's eyes, has only its own eyes to fill.
@@ -59,7 +59,7 @@ fn game_still_ends_when_every_point_is_decided() {
 }
 
 #[test]
-fn pass_is_lost_where_the_answer_wins() {
+fn pass_is_lost_where_the_reply_wins() {
     let search = |to_move, adjudicate_winning_pass| {
         let settings = Settings { adjudicate_winning_pass, scoring: Scoring::Area, komi: 0.5, ..PARENT };
         let mut game = game(5, "...../XXXXX/...../.....", Color::Black);

@@ -27,7 +27,7 @@ fn priors(search: &Search) -> Vec<f32> {
 }
 
 #[test]
-fn exploration_of_nothing_changes_nothing() {
+fn zero_exploration_is_the_identity() {
     let mut plain = empty(9, PARENT);
     run(&mut plain, 0, 1);
     spend(&mut plain, 100, 1, &hashed);
@@ -177,7 +177,7 @@ fn check_pruned(search: &Search, mover: Color, first_play: FirstPlay) {
 
 /// An undisturbed search has made few visits that it would not make again. Minigo's tests allow 10 %.
 #[test]
-fn little_is_pruned_where_nothing_was_forced() {
+fn few_visits_are_pruned_without_forced_visits() {
     let search = searched(Exploration { prune_target: true, ..CALM }, 800);
     let kept: u32 = search.policy_target().iter().map(|(_, visits)| visits).sum();
     assert!((720..=800).contains(&kept), "{kept} of 800");

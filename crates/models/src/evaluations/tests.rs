@@ -176,7 +176,7 @@ fn merged_segments_stand_for_those_that_were_not_deleted() {
 }
 
 #[test]
-fn flipped_bits_cost_one_block_and_give_no_wrong_answer() {
+fn flipped_bits_cost_one_block_and_give_no_wrong_evaluation() {
     let flips = env::var("TENGEN_TEST_FLIPS").map_or(FLIPS, |text| text.parse().unwrap());
     on_both(|store, _, _| {
         let cache = open(store);

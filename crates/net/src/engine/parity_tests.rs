@@ -254,7 +254,7 @@ proptest! {
 
 /// The answers in f32 that the tests of crate `cpu` compare with are libtorch's. `UPDATE_EXPECT=1` writes them anew.
 #[test]
-fn fixtures_of_crate_cpu_are_answers_of_libtorch() {
+fn fixtures_of_crate_cpu_are_outputs_of_libtorch() {
     use safetensors::tensor::{Dtype, SafeTensors, TensorView};
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../cpu/tests/data");
     let floats = |bytes: &[u8]| -> Vec<f32> {

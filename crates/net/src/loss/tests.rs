@@ -50,7 +50,7 @@ fn close(a: f32, b: f32) -> bool {
 }
 
 #[test]
-fn loss_of_known_answers_has_known_parts() {
+fn loss_of_known_outputs_has_known_parts() {
     // Probabilities 1/2, 1/4, 1/4 and 1/4, 1/4, 1/2.
     let answers = answers([LN2, 0.0, 0.0, 3.0, 3.0, 3.0 + LN2], [0.5, -0.25]);
     let batch = batch([1.0, 0.0, 0.0, 0.5, 0.5, 0.0], [1.0, -1.0]);
@@ -136,7 +136,7 @@ const SEARCHES: [f32; 5] = [-0.7, 0.2, 0.1, 0.3, -0.5];
 const VALUE_LOSSES: [ValueLoss; 3] = [ValueLoss::Squared, ValueLoss::Power, ValueLoss::CrossEntropy];
 
 #[test]
-fn target_itself_costs_nothing_and_all_else_something() {
+fn loss_is_minimal_at_the_target() {
     for value_loss in VALUE_LOSSES {
         let terms = Terms { value_loss, value_exponent: 2.6, ..terms(1.0) };
         let (at_target, gradient) = value_cost(&terms, &SEARCHES, &SEARCHES, &SEARCHES);
@@ -161,7 +161,7 @@ fn mixing_the_loss_is_mixing_the_target_where_algebra_says_so() {
 }
 
 #[test]
-fn share_of_the_outcome_goes_from_search_to_outcome() {
+fn value_target_interpolates_search_and_outcome() {
     for value_loss in VALUE_LOSSES {
         for outcome_in in [OutcomeIn::Target, OutcomeIn::Loss] {
             let cost = |outcome_fraction, outcomes: &[f32], searches: &[f32]| {
@@ -231,7 +231,7 @@ fn chances_by_hand() {
 }
 
 #[test]
-fn answers_of_the_opponent_by_hand() {
+fn opponent_moves_by_hand() {
     // The first output is the second move; of the second position it is not known.
     let mut batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0.0; 2]);
     batch.replies = vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0];

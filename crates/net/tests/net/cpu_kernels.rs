@@ -29,7 +29,7 @@ fn answers_of(model: &Model, count: usize) -> Vec<Vec<u32>> {
 ///
 /// After a change that is meant to change them: `UPDATE_EXPECT=1`.
 #[test]
-fn answers_are_golden_with_every_instruction_set_and_batch_size() {
+fn outputs_are_golden_with_every_instruction_set_and_batch_size() {
     let text = |set: InstructionSet, batch: usize| {
         let mut text = String::new();
         for (name, file) in [("5x5", SMALL), ("9x9-demo", DEMO)] {
@@ -55,7 +55,7 @@ fn bf16_is_refused_with_an_instruction_set_of_crate_cpu() {
 }
 
 #[test]
-fn stored_scales_survive_the_file_and_change_answers_a_little() {
+fn stored_scales_survive_the_file_and_change_outputs_slightly() {
     for shape in [[tiny()].as_slice(), &kinds(tiny())].concat() {
         let weights = Weights::synthetic(shape, 2);
         let calibrated = weights.clone().calibrated(&examples(100)).unwrap();
@@ -73,7 +73,7 @@ fn stored_scales_survive_the_file_and_change_answers_a_little() {
 }
 
 #[test]
-fn examples_of_another_board_calibrate_nothing() {
+fn examples_of_another_board_are_not_used_for_calibration() {
     let game = synthetic::game("made-1", "worker", 1, Size::new(9).unwrap(), 50);
     let examples: Vec<Example> = game.examples().unwrap();
     let error = Weights::synthetic(tiny(), 1).calibrated(&examples).unwrap_err();

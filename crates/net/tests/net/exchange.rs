@@ -32,7 +32,7 @@ fn with_line(number: usize, line: &str) -> String {
 }
 
 #[test]
-fn network_comes_back_from_every_kind_of_file_and_answers_as_before() {
+fn round_trip_through_every_kind_of_file_keeps_outputs() {
     let wide = Shape { policy_planes: 3, value_planes: 2, blocks: 3, size: Size::new(6).unwrap(), ..tiny() };
     for shape in [tiny(), two_planes(), wide, Shape { blocks: 0, ..tiny() }] {
         let weights = Weights::synthetic(shape, 7);
@@ -80,7 +80,7 @@ fn networks_of_other_kinds_come_back_folded_and_have_no_place_with_leela_zero() 
 }
 
 #[test]
-fn positions_that_are_given_are_asked_about() {
+fn given_positions_are_verified_beside_the_default_ones() {
     let weights = Weights::synthetic(tiny(), 7);
     let alone = FileKind::LeelaZero.write(&weights, &[]).unwrap().1.positions;
     let with = FileKind::LeelaZero.write(&weights, &examples(9)).unwrap().1.positions;
@@ -124,7 +124,7 @@ fn gzipped_file_is_the_same() {
 }
 
 #[test]
-fn windows_line_ends_change_nothing() {
+fn windows_line_endings_are_accepted() {
     let text = leela_zero(tiny());
     let read = |text: &str| FileKind::read(text.as_bytes()).unwrap().1;
     assert_eq!(read(&text.replace('\n', "\r\n")), read(&text));

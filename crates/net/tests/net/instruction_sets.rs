@@ -13,9 +13,9 @@ pub(crate) const FORCED: &str = "TENGEN_TEST_ISA";
 
 /// Tests of this binary that ask how an answer depends on the others of its batch, and whether bf16 is refused or works.
 const TESTS: [&str; 6] = [
-    "network::answer_depends_neither_on_its_place_nor_on_its_company",
-    "network::equal_positions_have_equal_answers_in_batches_of_any_size",
-    "network::answer_does_not_depend_on_how_many_are_asked_for",
+    "network::output_is_independent_of_row_and_batch",
+    "network::equal_positions_have_equal_outputs_in_batches_of_any_size",
+    "network::output_is_independent_of_the_number_of_positions",
     "network::rows_are_independent_for_every_width",
     "network::bf16_works_or_is_refused",
     "training::bf16_trains_or_is_refused",

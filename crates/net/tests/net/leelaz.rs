@@ -130,7 +130,7 @@ fn assert_alike(name: &str, ours: &[Answer], theirs: &[Answer]) {
 }
 
 #[test]
-fn leela_zero_answers_as_the_network_it_was_given() {
+fn leela_zero_agrees_with_its_exported_network() {
     let weights = Weights::synthetic(shape(), 5);
     let (file, difference) = FileKind::LeelaZero.write(&weights, &[]).unwrap();
     assert!(difference.positions >= 16, "{difference}");
@@ -139,7 +139,7 @@ fn leela_zero_answers_as_the_network_it_was_given() {
 }
 
 #[test]
-fn network_of_leela_zeros_answers_as_it_does_there() {
+fn imported_network_agrees_with_leela_zero() {
     let file = foreign();
     let (_, weights, _) = FileKind::read(file.as_bytes()).unwrap();
     assert_eq!(weights.shape().inputs, Inputs::LeelaZero);

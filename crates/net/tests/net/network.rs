@@ -62,7 +62,7 @@ fn bits(answer: Evaluation<'_>) -> Vec<u32> {
 }
 
 #[test]
-fn answer_is_a_distribution_and_a_value() {
+fn output_is_a_distribution_and_a_value() {
     for precision in precisions() {
         let mut network = network(precision, 4);
         let games = games(10);
@@ -76,7 +76,7 @@ fn answer_is_a_distribution_and_a_value() {
 }
 
 #[test]
-fn answer_depends_neither_on_its_place_nor_on_its_company() {
+fn output_is_independent_of_row_and_batch() {
     let wide = Shape {
         blocks: 2,
         filters: 64,
@@ -104,7 +104,7 @@ fn answer_depends_neither_on_its_place_nor_on_its_company() {
 }
 
 #[test]
-fn equal_positions_have_equal_answers_in_batches_of_any_size() {
+fn equal_positions_have_equal_outputs_in_batches_of_any_size() {
     let shape = Shape {
         blocks: 1,
         filters: 32,
@@ -124,7 +124,7 @@ fn equal_positions_have_equal_answers_in_batches_of_any_size() {
 }
 
 #[test]
-fn answer_does_not_depend_on_how_many_are_asked_for() {
+fn output_is_independent_of_the_number_of_positions() {
     let wide = |side, filters| Shape {
         blocks: 2,
         filters,
@@ -191,7 +191,7 @@ fn bf16_works_or_is_refused() {
 }
 
 #[test]
-fn weights_to_start_from_know_nothing() {
+fn initial_weights_give_a_flat_policy_and_value_0() {
     let model = Model::new(&Weights::random(tiny(), SEED), Device::Cpu, Precision::Auto, 4).unwrap();
     let mut network = model.network();
     for ticket in evaluated(&mut network, &games(4)) {
@@ -202,7 +202,7 @@ fn weights_to_start_from_know_nothing() {
 }
 
 #[test]
-fn threads_share_a_model_and_answer_alike() {
+fn threads_share_a_model_and_compute_alike() {
     let weights = Weights::synthetic(tiny(), SEED).to_bytes();
     let model = Model::open(&weights, Device::Cpu, Precision::Auto, 8).unwrap();
     let games = games(20);
@@ -216,7 +216,7 @@ fn threads_share_a_model_and_answer_alike() {
 }
 
 #[test]
-fn answer_through_a_symmetry_is_that_of_the_turned_game_turned_back() {
+fn output_through_a_symmetry_is_that_of_the_turned_game_turned_back() {
     let size = tiny().size;
     for shape in [[tiny()].as_slice(), &kinds(tiny())].concat() {
         an_answer_turns(&mut Network::open(&weights(shape), Device::Cpu, Precision::F32, 8).unwrap(), size);
@@ -301,7 +301,7 @@ fn color_blind() -> Network {
 }
 
 #[test]
-fn older_answers_stay_until_the_next_evaluation() {
+fn earlier_outputs_stay_until_the_next_evaluation() {
     let mut network = network(Precision::Auto, 2);
     let games = games(6);
     let tickets = evaluated(&mut network, &games);

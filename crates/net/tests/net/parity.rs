@@ -91,7 +91,7 @@ fn write_answers(path: &Path, weights: &Weights) {
 }
 
 #[test]
-fn pytorch_learns_the_same() {
+fn pytorch_trains_to_the_same_weights() {
     let Some(python) = require(Tool::PyTorch) else { return };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/python/check_training.py");
     let counted: Vec<Example> = examples(600).into_iter().filter(|example| example.area.is_some()).take(48).collect();

@@ -80,7 +80,7 @@ fn training_precisions() -> impl Iterator<Item = Precision> {
 }
 
 #[test]
-fn rounded_activations_learn_nearly_as_well() {
+fn bf16_training_reaches_nearly_the_same_loss() {
     let Some(precision) = training_precisions().nth(1) else { return };
     let examples = examples(16);
     let train_device = TrainDevice { precision, ..TRAIN_DEVICE };
@@ -171,7 +171,7 @@ fn lively() -> TrainConfig {
 }
 
 #[test]
-fn restored_trainer_goes_on_bit_for_bit() {
+fn restored_trainer_continues_bit_for_bit() {
     for precision in training_precisions() {
         let train_device = TrainDevice { precision, ..TRAIN_DEVICE };
         let examples = examples(10 * 32);
@@ -280,7 +280,7 @@ fn helped() -> Shape {
 }
 
 #[test]
-fn elaborate_training_goes_on_bit_for_bit_too() {
+fn restored_trainer_with_every_option_continues_bit_for_bit() {
     let examples = examples(8 * 32);
     let batches: Vec<&[Example]> = examples.chunks(32).collect();
     let [all, features] = kinds(helped());

@@ -62,7 +62,7 @@ fn game_depends_on_nothing_beside_it() {
 
 /// Noise in flat priors is told by a prior that is not flat.
 #[test]
-fn noise_goes_into_the_priors_once_for_each_move_and_also_into_a_kept_tree() {
+fn noise_is_mixed_into_the_priors_once_per_move_and_also_in_a_reused_tree() {
     let config = config(&["selfplay.noise_weight=0.5", "search.pass_from=0"]);
     let settings = Settings::new(&config.search, &config.game);
     let exploration = Exploration::new(&config.selfplay, 25);
@@ -497,7 +497,7 @@ fn newer_model_continues_a_game_at_the_present_move() {
 
 /// Another process continues a game as the same process would have continued it.
 #[test]
-fn game_that_was_left_goes_on_elsewhere_as_it_would_have_here() {
+fn handed_off_game_continues_elsewhere_unchanged() {
     for overrides in [
         &["search.algorithm=puct", "selfplay.full_search_fraction=0.5", "selfplay.fast_visits=3"][..],
         &["search.algorithm=gumbel", "selfplay.choice_moves=0", "selfplay.policy_opening_fraction=0.5"],

@@ -92,7 +92,7 @@ fn prior_is_worth_its_weight() {
 
 /// The optimum, found again without derivatives: no step along any axis, at any scale, leads up.
 #[test]
-fn nothing_nearby_is_more_probable() {
+fn no_nearby_rating_is_more_probable() {
     let mut games = LEAGUE.to_vec();
     games.push(("d", "b", 2, 2, 3));
     let results = results(&games);
@@ -215,7 +215,7 @@ fn extreme_tables_have_finite_and_sensible_ratings() {
 }
 
 #[test]
-fn what_nothing_determines_is_not_invented() {
+fn undetermined_ratings_are_an_error() {
     let results = results(&[("a", "b", 3, 2, 0), ("c", "d", 2, 3, 0)]);
     let prior =
         Prior { fixed: vec![(0, 0.0)], ties: vec![], first_move: Belief::Normal(100.0), draws: Belief::Normal(3.0) };

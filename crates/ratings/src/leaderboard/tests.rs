@@ -89,7 +89,7 @@ fn soft_anchor_brings_its_own_error() {
 }
 
 #[test]
-fn first_move_is_told_by_both_colours() {
+fn first_move_advantage_needs_both_colours() {
     // Half the log odds ratio of the two colours.
     let leaderboard = alone("3a>b 1a<b 1b>a 1b<a", true);
     let first_move = leaderboard.first_move.expect("both colours were played");
@@ -97,7 +97,7 @@ fn first_move_is_told_by_both_colours() {
 }
 
 #[test]
-fn first_move_that_the_games_do_not_bound_is_left_out() {
+fn unbounded_first_move_advantage_is_omitted() {
     for games in [
         // One player is always Black.
         "3a>b 1a<b",

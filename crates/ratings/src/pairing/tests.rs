@@ -127,7 +127,7 @@ fn count_pairs(ages: &[u32]) -> BTreeMap<(usize, usize), usize> {
 }
 
 #[test]
-fn each_question_is_answered_by_its_own_games() {
+fn each_kind_of_uncertainty_chooses_its_own_games() {
     // D is no model; A is the oldest and far weaker than B and C, who are equal.
     let mut results = PairResults::new(["a", "b", "c", "d"]);
     let counts = [("a", "b", 1, 9), ("a", "c", 1, 9), ("b", "c", 5, 5), ("a", "d", 5, 5), ("b", "d", 5, 5)];

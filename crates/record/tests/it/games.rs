@@ -134,7 +134,7 @@ fn illegal_move_is_named() {
 }
 
 #[test]
-fn visits_that_mean_nothing_make_no_examples() {
+fn invalid_visits_make_no_examples() {
     for (visits, problem) in [
         (vec![(82, 1)], "move 82 does not exist on 9x9"),
         (vec![(3, 1), (3, 1)], "visits of move 3 are out of order"),

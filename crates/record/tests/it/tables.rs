@@ -98,7 +98,7 @@ fn wrong_values_are_named_with_their_row() {
 }
 
 #[test]
-fn columns_from_the_future_are_left_behind() {
+fn unknown_columns_are_ignored() {
     let examples = some_examples(2);
     let batch = examples::to_batch(&examples);
     let mut fields: Vec<Field> = batch.schema().fields().iter().map(|f| f.as_ref().clone()).collect();
@@ -224,7 +224,7 @@ fn kinds_and_visits_that_disagree_are_refused() {
 }
 
 #[test]
-fn weights_that_mean_nothing_are_refused() {
+fn invalid_weights_are_refused() {
     for (kind, weight, problem) in [
         (SearchKind::Full, -1.0, "weight -1 is not a number from 0 up"),
         (SearchKind::Full, f32::NAN, "weight NaN is not a number from 0 up"),

@@ -25,7 +25,7 @@ fn taken_by(left: &InProgress, taker: &str) -> Option<(FileRef, Vec<u64>)> {
 }
 
 #[test]
-fn games_that_are_left_are_taken_once_and_by_their_own_worker_first() {
+fn handed_off_games_are_claimed_once_and_by_their_own_worker_first() {
     let left = left();
     assert_eq!(left.take("a", any).unwrap(), None);
     let a = left.leave(1, "a", &games("a", 0..3)).unwrap();
@@ -44,7 +44,7 @@ fn games_that_are_left_are_taken_once_and_by_their_own_worker_first() {
 }
 
 #[test]
-fn take_games_returns_games_as_they_were_left() {
+fn take_games_returns_games_as_handed_off() {
     let left = left();
     let games = games("a", 0..3);
     left.leave(1, "a", &games).unwrap();
@@ -68,7 +68,7 @@ fn killed_taker_and_no_other_finds_what_it_had_taken() {
 }
 
 #[test]
-fn games_that_were_left_twice_are_in_one_place() {
+fn games_handed_off_twice_are_in_one_place() {
     let left = left();
     let first = left.leave(1, "a", &games("a", 0..4)).unwrap();
     assert!(taken_by(&left, "b").is_some());
@@ -94,7 +94,7 @@ fn what_kills_leave_behind_is_cleared_away() {
 }
 
 #[test]
-fn games_that_are_given_back_are_there_for_others() {
+fn released_games_can_be_claimed_by_others() {
     let left = left();
     let file = left.leave(1, "a", &games("a", 0..1)).unwrap();
     assert!(taken_by(&left, "b").is_some());

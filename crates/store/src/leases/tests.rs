@@ -44,7 +44,7 @@ fn watcher(leases: &Leases, number: u32, me: Holder) -> Watcher {
 }
 
 #[test]
-fn lease_held_by_a_living_process_is_refused_and_free_once_it_ends() {
+fn lease_of_a_living_process_is_refused_and_free_after_its_exit() {
     let leases = leases();
     let lease = take(&leases).unwrap().unwrap();
     let error = take(&leases).unwrap_err();
@@ -104,7 +104,7 @@ fn lease_of_a_silent_process_elsewhere_is_taken_after_a_minute() {
 }
 
 #[test]
-fn lease_of_a_living_process_elsewhere_is_refused_once_it_answers() {
+fn lease_of_a_living_process_elsewhere_is_refused_after_its_heartbeat() {
     let leases = leases();
     let holder = leave(&leases, 1, elsewhere);
     let alive = watcher(&leases, 1, holder);
@@ -124,7 +124,7 @@ fn lease_of_a_living_process_elsewhere_is_refused_once_it_answers() {
 }
 
 #[test]
-fn lease_is_taken_when_its_holder_ends_meanwhile() {
+fn lease_is_acquired_when_its_holder_exits_meanwhile() {
     let leases = leases();
     leave(&leases, 1, elsewhere);
     let folder = leases.folder(&worker("0"));
@@ -137,7 +137,7 @@ fn lease_is_taken_when_its_holder_ends_meanwhile() {
 }
 
 #[test]
-fn lease_goes_to_one_of_several() {
+fn lease_is_acquired_by_one_of_several() {
     let leases = leases();
     let taken: Vec<_> = thread::scope(|scope| {
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| take(&leases))).collect();

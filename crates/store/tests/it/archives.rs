@@ -190,7 +190,7 @@ fn killed_compaction_is_resumed() {
 }
 
 #[test]
-fn parts_without_their_archive_count_for_nothing_and_go() {
+fn parts_without_their_archive_are_ignored_and_deleted() {
     let (folder, run) = in_folder();
     publish(&run, 0..4);
     let before = view(&run);

@@ -163,7 +163,7 @@ fn threads_share_a_store() {
 
 /// Evaluators without a number all have the same name, and on one machine some publish in the same millisecond.
 #[test]
-fn results_of_another_evaluator_of_this_name_are_left_alone() {
+fn results_of_another_evaluator_of_this_name_are_not_replaced() {
     let (folder, run) = in_folder();
     let first = run.matches().publish("0", &some_games("first", 0, 1)).unwrap();
     let theirs = |ahead| folder.path().join(format!("r/sgf/matches/0-{:013}.sgf", first.time() + ahead));

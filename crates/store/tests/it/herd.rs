@@ -130,7 +130,7 @@ fn resuming_worker_lists_handed_off_games_and_nothing_else() {
 
 /// However many look at the same moment, each file is taken once, by whichever of them.
 #[test]
-fn games_that_were_left_are_taken_by_one_of_many_who_look_at_once() {
+fn handed_off_games_are_claimed_by_one_of_many_at_once() {
     const FILES: u64 = 20;
     on_every_run(|run| {
         for file in 0..FILES {

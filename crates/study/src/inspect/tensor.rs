@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_are_none_are_counted_and_left_out() {
+    fn nan_is_counted_and_excluded() {
         let facts = TensorFacts::new(&tensor(&[f32::NAN, 2.0, f32::INFINITY, f32::NEG_INFINITY]), None);
         assert_eq!((facts.nan, facts.infinite, facts.mean, facts.deviation), (1, 2, Some(2.0), Some(0.0)));
         let none = TensorFacts::new(&tensor(&[f32::NAN]), Some(&tensor(&[f32::NAN])));

@@ -164,7 +164,7 @@ fn several_networks_stand_side_by_side() {
 }
 
 #[test]
-fn network_that_grew_has_empty_cells_where_it_had_nothing() {
+fn series_of_a_grown_network_has_empty_cells_for_missing_blocks() {
     let small = weights(4, 1);
     let deep = Weights::synthetic(Shape { blocks: 2, ..small.shape() }, 1);
     let wide = weights(6, 1);

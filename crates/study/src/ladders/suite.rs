@@ -212,7 +212,7 @@ mod tests {
 
     /// Follows the best moves, and at every turn of the hunted tries all others: none of them may help.
     #[test]
-    fn nothing_else_saves_a_hunted_chain() {
+    fn no_other_move_saves_a_hunted_chain() {
         for ladder in sides().into_iter().flat_map(|size| make(size, 10).unwrap()) {
             let mut game = ladder.game.clone();
             let caught = loop {

@@ -33,7 +33,7 @@ fn visits(player: &EnginePlayer) -> u32 {
 }
 
 #[test]
-fn what_was_thought_is_kept_as_long_as_the_game_goes_on() {
+fn tree_is_kept_while_the_game_continues() {
     for algorithm in ["puct", "gumbel"] {
         let mut player = engine_player(algorithm, 50);
         let until = |n: u32| {

@@ -156,7 +156,7 @@ proptest! {
 
     /// `World::act` checks that no batch is done twice, and that nothing is sent to a server that is down.
     #[test]
-    fn each_batch_is_answered_exactly_once(
+    fn each_batch_gets_exactly_one_response(
         tiers in tiers(), incidents in incidents(transient()), local: bool, seed: u64,
     ) {
         let mut world = World::new(&tiers, Settings { local, ..PATIENT }, seed);

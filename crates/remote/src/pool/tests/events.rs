@@ -24,7 +24,7 @@ fn chance_decides_between_servers_that_are_equal() {
 }
 
 #[test]
-fn batches_beyond_the_credit_wait_for_answers() {
+fn batches_beyond_the_credit_wait_for_responses() {
     let mut world = World::up(&[0], SETTINGS);
     while world.pool.servers()[0].counts.answered < 10 {
         world.round();
@@ -54,7 +54,7 @@ fn server_begins_with_one_batch_and_doubles() {
 }
 
 #[test]
-fn exhausted_server_is_left_alone_for_as_long_as_it_asks() {
+fn exhausted_server_gets_no_batch_for_its_retry_delay() {
     let mut world = World::up(&[0], SETTINGS);
     let batch = world.submit(8);
     world.reply(0, batch, Reply::Exhausted { retry_after: Some(70 * MS) });
@@ -84,7 +84,7 @@ fn exhausted_server_is_no_reason_for_a_lower_tier() {
 }
 
 #[test]
-fn batch_that_one_server_refuses_goes_to_another() {
+fn refused_batch_is_sent_to_another_server() {
     let mut world = World::up(&[0, 1], SETTINGS);
     let batch = world.submit(8);
     world.reply(0, batch, Reply::Refused { reason: "no such model".to_owned() });
@@ -141,7 +141,7 @@ fn batch_larger_than_a_server_takes_fails_at_once() {
 }
 
 #[test]
-fn answers_to_unknown_attempts_and_of_earlier_connections_are_dropped() {
+fn responses_to_unknown_attempts_and_of_earlier_connections_are_dropped() {
     let mut world = World::up(&[0], SETTINGS);
     let batch = world.submit(8);
     let (connection, _) = world.open[0].expect("it is up");

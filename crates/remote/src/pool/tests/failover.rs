@@ -21,7 +21,7 @@ fn refuse(world: &mut World, servers: &[usize], time: Duration) {
 }
 
 #[test]
-fn batch_waits_for_the_first_tier_before_it_goes_to_a_lower_one() {
+fn batch_waits_for_the_first_tier_before_a_lower_one() {
     let mut world = World::new(&[0, 1], SETTINGS, 1);
     let batch = world.submit(8);
     world.welcome(1);
@@ -32,7 +32,7 @@ fn batch_waits_for_the_first_tier_before_it_goes_to_a_lower_one() {
 }
 
 #[test]
-fn server_that_cannot_be_reached_is_given_up_after_a_second() {
+fn unreachable_server_is_down_after_a_second() {
     let mut world = World::new(&[0, 1], SETTINGS, 1);
     let batch = world.submit(8);
     world.welcome(1);
@@ -56,7 +56,7 @@ fn outstanding_batches_of_a_dead_server_go_to_another_at_once() {
 }
 
 #[test]
-fn silent_server_is_suspect_at_the_deadline_and_another_answers() {
+fn silent_server_is_suspect_at_the_deadline_and_another_evaluates() {
     let mut world = World::up(&[0, 0], SETTINGS);
     world.rounds(40);
     let batches: Vec<u64> = (0..2).map(|_| world.submit(8)).collect();
@@ -95,7 +95,7 @@ fn suspect_gets_no_batches_and_all_of_its_own_go_elsewhere() {
 }
 
 #[test]
-fn server_that_answers_others_keeps_them_while_one_batch_is_overdue() {
+fn server_that_responds_keeps_other_batches_while_one_is_overdue() {
     let mut world = World::up(&[0, 1], SETTINGS);
     world.rounds(10);
     let stuck = world.submit(8);
@@ -108,7 +108,7 @@ fn server_that_answers_others_keeps_them_while_one_batch_is_overdue() {
 }
 
 #[test]
-fn late_answer_counts_where_no_other_server_has_the_batch() {
+fn late_response_counts_if_no_other_server_has_the_batch() {
     let mut world = World::up(&[0], SETTINGS);
     let batch = world.submit(8);
     assert_eq!(world.sent[0].deadline, None, "no other server can evaluate it");
@@ -281,7 +281,7 @@ fn batch_that_no_server_takes_fails_after_the_patience() {
 }
 
 #[test]
-fn connection_on_which_a_batch_was_never_answered_is_closed() {
+fn connection_with_a_batch_without_response_is_closed() {
     let mut world = World::up(&[0], SETTINGS);
     let stuck = world.submit(8);
     for _ in 0..60 {

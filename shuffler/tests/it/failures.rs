@@ -28,7 +28,7 @@ fn cut(path: &PathBuf) {
 }
 
 #[test]
-fn damaged_games_are_left_out_and_listed() {
+fn damaged_games_are_skipped_and_listed() {
     let (folder, run) = in_folder();
     play(&run, 0, 0, 60);
     let path = parquet(&folder, "games", 20);
@@ -42,7 +42,7 @@ fn damaged_games_are_left_out_and_listed() {
 }
 
 #[test]
-fn damaged_examples_are_left_out_and_listed() {
+fn damaged_examples_are_skipped_and_listed() {
     let (folder, run) = in_folder();
     play(&run, 0, 0, 60);
     cut(&parquet(&folder, "examples", 10));
@@ -139,7 +139,7 @@ fn follow(run: &Run, stop: &Stop) {
 }
 
 #[test]
-fn following_ends_with_the_last_model() {
+fn following_stops_after_the_last_model() {
     let (_folder, run) = in_folder();
     run.create(&config(&["loop.models=2"])).unwrap();
     publish_model(&run, 2);
