@@ -56,7 +56,7 @@ deny:
 dist: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/dist
 dist:
 	cargo build --locked --profile dist --no-default-features \
-		--package selfplay --package shuffler --package evaluator --package inference --package tengen
+		--package selfplay --package stages --package shuffler --package evaluator --package inference --package tengen
 	scripts/make-dist $(CARGO_TARGET_DIR)/dist $(CARGO_TARGET_DIR)
 
 # The kernels' unsafe code. Only nightly compilers have sanitizers, so the compiler is told that it is one.

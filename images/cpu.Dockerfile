@@ -1,5 +1,5 @@
-# selfplay, evaluator and shuffler for CPUs, without libtorch and without a distribution: the programs, the C library and the
-# roots of trust. From the root of the repository:
+# selfplay, evaluator, shuffler and inference for CPUs, without libtorch and without a distribution: one program with a link for
+# each of them, the C library and the roots of trust. From the root of the repository:
 #
 #     docker build -f images/cpu.Dockerfile -t tengen-cpu:0.2.0 .
 ARG RUST=rust:1.95.0-slim-bookworm
@@ -12,8 +12,9 @@ WORKDIR /tengen
 COPY . .
 # The same bytes wherever and whenever it is built: no path of this machine, no time.
 ENV SOURCE_DATE_EPOCH=0 RUSTFLAGS="--remap-path-prefix=/tengen=. --remap-path-prefix=/usr/local/cargo=cargo"
-RUN cargo build --locked --profile dist --no-default-features --package selfplay --package evaluator --package shuffler
-RUN scripts/minimal-root /image target/dist/selfplay target/dist/evaluator target/dist/shuffler
+RUN cargo build --locked --profile dist --no-default-features --package stages
+RUN scripts/minimal-root /image target/dist/stages && \
+    for name in selfplay evaluator shuffler inference; do ln -s stages /image/usr/local/bin/$name; done
 
 FROM scratch
 COPY --from=build /image /

@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
 use clap::{ArgGroup, Parser, Subcommand};
@@ -91,6 +92,13 @@ enum Command {
     ///
     /// Metadata, games and results are kept, and so are weights of champions and of models that training may continue from.
     DeleteRetiredWeights,
+}
+
+/// The program: reads its arguments, and runs until it has finished or is stopped.
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    args.log.start();
+    runtime::main("evaluator", ERRORS, |stop| run(&args, stop))
 }
 
 /// The errors of libraries that a command may end with, for [`runtime::main`].

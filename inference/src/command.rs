@@ -1,6 +1,7 @@
 //! The command line: what was typed, and what is served because of it.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,6 +87,13 @@ pub struct Args {
     /// How to log.
     #[command(flatten)]
     pub log: runtime::LogArgs,
+}
+
+/// The program: reads its arguments, and runs until it has finished or is stopped.
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    args.log.start();
+    runtime::main("inference", ERRORS, |stop| run(&args, stop))
 }
 
 /// The errors of libraries that the command may end with, for [`runtime::main`].

@@ -1,5 +1,7 @@
 //! The command line: what was typed, and what is played because of it.
 
+use std::process::ExitCode;
+
 use anyhow::anyhow;
 use clap::Parser;
 use config::{ConfigError, ModelRef, QInit, RunConfig, RunName};
@@ -65,6 +67,13 @@ enum OnShutdown {
     Discard,
     /// Stored for the next worker, which records that it took them over
     Handoff,
+}
+
+/// The program: reads its arguments, and runs until it has finished or is stopped.
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    args.log.start();
+    runtime::main("selfplay", ERRORS, |stop| run(&args, stop))
 }
 
 /// The errors of libraries that a command may end with, for [`runtime::main`].

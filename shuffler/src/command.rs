@@ -1,5 +1,7 @@
 //! The command line: what was typed, and what is shuffled because of it.
 
+use std::process::ExitCode;
+
 use anyhow::{Context, anyhow};
 use clap::Parser;
 use config::{ConfigError, RunName};
@@ -52,6 +54,13 @@ pub struct Args {
     /// How to log.
     #[command(flatten)]
     pub log: runtime::LogArgs,
+}
+
+/// The program: reads its arguments, and runs until it has finished or is stopped.
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    args.log.start();
+    runtime::main("shuffler", ERRORS, |stop| run(&args, stop))
 }
 
 /// The errors of libraries that a command may end with, for [`runtime::main`].

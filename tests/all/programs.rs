@@ -1,6 +1,7 @@
 //! The four stages by hand on one store, and what they say when something is wrong.
 
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 
 use tests::{TestStore, fail, program, repository, succeed};
@@ -96,6 +97,17 @@ fn missing_model_is_named() {
     assert!(error.contains("tiny-7"), "{error}");
     let (code, error) = fail(store.program("selfplay").args(["--model", "no/such-model"]));
     assert_eq!(code, 2, "{error}");
+}
+
+#[test]
+fn stages_are_selected_by_the_name_of_the_program() {
+    for name in ["evaluator", "inference", "selfplay", "shuffler"] {
+        let help = succeed(program("stages").arg0(name).arg("--help"));
+        assert_eq!(help, succeed(program(name).arg("--help")));
+    }
+    let (code, error) = fail(&mut program("stages"));
+    assert_eq!(code, 2, "{error}");
+    assert!(error.contains("selfplay"), "{error}");
 }
 
 #[test]

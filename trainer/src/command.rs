@@ -1,5 +1,7 @@
 //! The command line: what was typed, and what is trained because of it.
 
+use std::process::ExitCode;
+
 use anyhow::anyhow;
 use clap::{Parser, Subcommand};
 use config::{ConfigError, RunConfig, RunName};
@@ -66,6 +68,13 @@ enum Command {
     /// positions of a game are inverted together. Moves and search values stay; score and ownership are not trained. Nothing
     /// is published.
     LabelNoise(label_noise_command::Args),
+}
+
+/// The program: reads its arguments, and runs until it has finished or is stopped.
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    args.log.start();
+    runtime::main("trainer", ERRORS, |stop| run(&args, stop))
 }
 
 /// The errors of libraries that a command may end with, for [`runtime::main`].
