@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
+use config::ConfigError;
 use exit_class::{Classifier, classify};
 use models::{ModelError, Models};
 use net::{Backend, Device, NetError, Precision};
@@ -97,8 +98,13 @@ pub fn main() -> ExitCode {
 }
 
 /// The errors of libraries that the command may end with, for [`runtime::main`].
-pub const ERRORS: &[Classifier] =
-    &[classify::<ServerError>, classify::<ModelError>, classify::<StoreError>, classify::<NetError>];
+pub const ERRORS: &[Classifier] = &[
+    classify::<ServerError>,
+    classify::<ConfigError>,
+    classify::<ModelError>,
+    classify::<StoreError>,
+    classify::<NetError>,
+];
 
 /// Serves until the process is to stop.
 ///

@@ -116,7 +116,7 @@ impl Server {
     /// Opens the address and begins to serve the models of a source. Evaluated batches are progress for `process`.
     ///
     /// # Errors
-    /// An address, a certificate or a token that cannot be used, or an address that everybody could use.
+    /// An address, a certificate or a token that cannot be used, or an address that any user could use.
     pub fn start(options: Options, source: Arc<dyn Source>, process: Health) -> Result<Server, ServerError> {
         options.check()?;
         let Options { listen, identity, client_ca, token, threads, io_threads, limits } = options;

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use config::Preset;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testing::{Tool, require};
@@ -180,7 +181,7 @@ fn server_finishes_its_queries_at_the_end_of_the_input() {
 #[test]
 fn evaluations_of_an_inference_server_are_kept_by_its_clients() {
     let store = TestStore::new();
-    publish(&store.run("v1"));
+    publish(&store.run("v1"), 1, Preset::NineByNine.config());
     let mut server = serve(&store, &["--listen", "127.0.0.1:0"]);
     let address = address(&mut server);
     let path = store.path().join("game.sgf");

@@ -186,11 +186,12 @@ fn path(name: &str) -> Module {
     name.split('/').filter(|part| *part != "lib").map(str::to_owned).collect()
 }
 
-/// The folders of all crates, from the workspace's list of members.
+/// The folders of all libraries, from the workspace's list of members.
 fn crates() -> Vec<String> {
     let manifest = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
     let members = manifest.split("members = [").nth(1).and_then(|rest| rest.split(']').next()).expect("a list");
-    members.split(',').map(|name| name.trim().trim_matches('"').to_owned()).filter(|name| !name.is_empty()).collect()
+    let members = members.split(',').map(|name| name.trim().trim_matches('"').to_owned());
+    members.filter(|name| !name.is_empty() && repository().join(name).join("src/lib.rs").exists()).collect()
 }
 
 #[test]

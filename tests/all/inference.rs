@@ -14,9 +14,8 @@ use tests::{Stage, TestStore, fail, repository, succeed};
 /// Positions that are compared.
 const POSITIONS: usize = 23;
 
-/// Publishes model 1 of run `v1`, with made-up weights.
-pub(crate) fn publish(run: &Run) -> Weights {
-    let config = Preset::NineByNine.config();
+/// Publishes a model of a run, with made-up weights.
+pub(crate) fn publish(run: &Run, number: u32, config: RunConfig) -> Weights {
     run.create(&config).unwrap();
     let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
     let metadata = ModelMetadata {

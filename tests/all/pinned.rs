@@ -31,11 +31,11 @@ fn games_of_the_random_model_have_known_moves() {
         "random",
         &mut RandomModel::new(),
         &expect![[r#"
-        lcmxpikgaqybenhrdowjftdcgzvyzubv
-        esclohynqmdxvfubiwkgtpzz
-        ycmxwnpuhglsjqtboariekdsxnfbpgk
-        luqkrdmeyfvchwpxasnjbogizt
-    "#]],
+            tvxdnuijboqcyhpgrmslwakuebvjfozutnqfvsyrxwp
+            dxwmrncsbyvtjhiupoafzgqlkynog
+            wmjsoraltbfnyqhpdvxg
+            tnqlusobcjxiaehwzkrpgfzdbmhybago
+        "#]],
     );
 }
 
@@ -49,10 +49,10 @@ fn games_of_a_network_have_known_moves() {
         "made-up",
         &mut model.network(),
         &expect![[r#"
-        yadseqghirxpkntcbwljfd
-        jwnhslfuxyiadpzvrgzmqcbzz
-        blxghvqidncfajtmporwyecksauwhvuq
-        gcnahdbjkuympzfeqrtszilxvotyw
-    "#]],
+            xcqifodkeralwypjvsbmdgfnbuwqxthzeza
+            inujsodhvqpwtxkcbmrlyafgxeiwsauftv
+            atiumbvjhxqecrpdgswnfzz
+            dpoinlbagwyfqmjcukevhxzst
+        "#]],
     );
 }

@@ -7,7 +7,6 @@
 use crate::CpuError;
 use crate::board::FREQUENCIES;
 use crate::description::{Affine, Convolution, Dense, Description, Input, PolicyHead};
-use crate::model::Model;
 use crate::pack::{Packed, Weights};
 
 /// The largest sum of magnitudes of a row of Bᵀ, twice, as tiles are transformed along both sides.
@@ -25,13 +24,21 @@ pub(crate) fn layer(conv: &Packed, inputs: f32) -> Result<(), CpuError> {
     fits("layer: outputs", of_packed(conv)).map(drop)
 }
 
+/// The packed convolutions of a block.
+pub(crate) struct BlockLayers<'a> {
+    pub(crate) first: &'a Packed,
+    pub(crate) second: &'a Packed,
+    /// The one before global pooling.
+    pub(crate) pooled: Option<&'a Packed>,
+}
+
 /// Checks all layers of a network in int16.
-pub(crate) fn check(description: &Description, model: &Model) -> Result<(), CpuError> {
+pub(crate) fn check(description: &Description, stem: &Packed, blocks: &[BlockLayers<'_>]) -> Result<(), CpuError> {
     let input = description.inputs.iter().map(of_input).fold(0.0, f64::max);
     fits("inputs", INPUT_GROWTH * input)?;
-    let mut trunk = fits("stem", of_packed(&model.stem))?;
-    for index in 0..model.blocks.len() {
-        trunk = block(description, model, index, trunk)?;
+    let mut trunk = fits("stem", of_packed(stem))?;
+    for (index, layers) in blocks.iter().enumerate() {
+        trunk = block(description, layers, index, trunk)?;
     }
     if let Some(exit) = &description.exit {
         trunk = fits("exit", of_affine(exit, trunk))?;
@@ -64,19 +71,19 @@ fn of_packed(conv: &Packed) -> f64 {
 }
 
 /// Checks a block, and gives the bound of the trunk after it.
-fn block(description: &Description, model: &Model, index: usize, trunk: f64) -> Result<f64, CpuError> {
-    let (block, packed) = (&description.blocks[index], &model.blocks[index]);
+fn block(description: &Description, packed: &BlockLayers<'_>, index: usize, trunk: f64) -> Result<f64, CpuError> {
+    let block = &description.blocks[index];
     let fits = |part: &str, bound| fits(&format!("blocks.{index}.{part}"), bound);
     let area = description.area() as f64;
     let entry = block.entry.as_ref().map_or(trunk, |entry| of_affine(entry, trunk));
     fits("first: inputs", INPUT_GROWTH * entry)?;
-    let mut first = of_packed(&packed.first);
-    if let (Some((_, dense)), Some(pooled)) = (&block.pooled, &packed.pooled) {
+    let mut first = of_packed(packed.first);
+    if let (Some((_, dense)), Some(pooled)) = (&block.pooled, packed.pooled) {
         // A mean is a sum first.
-        first += of_dense(dense, fits("pool", area * of_packed(&pooled.conv))?);
+        first += of_dense(dense, fits("pool", area * of_packed(pooled))?);
     }
     fits("second: inputs", INPUT_GROWTH * first)?;
-    let mut second = of_packed(&packed.second);
+    let mut second = of_packed(packed.second);
     if let Some([hidden, gates]) = &block.squeeze {
         let seen = fits("squeeze", area * second)?;
         let hidden = fits("squeeze.hidden", of_dense(hidden, seen))?;

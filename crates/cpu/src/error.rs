@@ -59,7 +59,7 @@ pub enum CpuError {
         layer: usize,
     },
     /// Activations that int16 inference could not represent.
-    #[error("{part} could be as large as {bound:e}, and f32 ends at {:e}; train with smaller weights", f32::MAX)]
+    #[error("{part} could be as large as {bound:e}, and the largest f32 is {:e}; train with smaller weights", f32::MAX)]
     Overflow {
         /// The part of the network.
         part: String,

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::board::{Board, FREQUENCIES, LANES, padded};
+use crate::bound::{self, BlockLayers};
 use crate::description::{Affine, Block, Dense, Description, Input, PolicyHead, Value};
 use crate::kernels::Kernels;
 use crate::pack::{Matrix, Packed};
 use crate::scales::{Scales, factors};
 use crate::workspace::group;
-use crate::{CpuError, InstructionSet, bound};
+use crate::{CpuError, InstructionSet};
 
 /// The numbers that convolutions are computed with.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +44,17 @@ pub(crate) struct PackedBlock {
     pub(crate) pooled: Option<Pooled>,
     pub(crate) second: Packed,
     pub(crate) squeeze: Option<[Matrix; 2]>,
+}
+
+impl PackedBlock {
+    /// Its convolutions.
+    fn layers(&self) -> BlockLayers<'_> {
+        BlockLayers {
+            first: &self.first,
+            second: &self.second,
+            pooled: self.pooled.as_ref().map(|pooled| &pooled.conv),
+        }
+    }
 }
 
 pub(crate) struct Pooled {
@@ -120,7 +132,8 @@ impl Model {
             factors,
         };
         if let Precision::Int16(_) = precision {
-            bound::check(description, &model)?;
+            let blocks: Vec<_> = model.blocks.iter().map(PackedBlock::layers).collect();
+            bound::check(description, &model.stem, &blocks)?;
         }
         Ok(Arc::new(model))
     }

@@ -8,6 +8,7 @@
 //! The planes of features have a [`dense`] form, too, in which planes that exclude each other share bits: 198 bytes instead
 //! of 634 without tactics, and 612 instead of 1,311 with them.
 
+mod bits;
 mod dense;
 
 use std::ops::Range;
@@ -15,21 +16,7 @@ use std::ops::Range;
 use go::Size;
 
 use crate::{Inputs, features, planes};
-
-/// The eight bytes of 0 and 1 that the bits of a byte stand for.
-const SPREAD: [[u8; 8]; 256] = {
-    let mut table = [[0; 8]; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut bit = 0;
-        while bit < 8 {
-            table[byte][bit] = ((byte >> bit) & 1) as u8;
-            bit += 1;
-        }
-        byte += 1;
-    }
-    table
-};
+use bits::{SPREAD, gather};
 
 /// How the planes of positions are packed for one set of inputs on one board. Packing loses nothing that
 /// [`Inputs::of_game`] and [`Inputs::of_example`] write.
@@ -174,13 +161,6 @@ fn pack(bytes: &[u8], bits: &mut Vec<u8>) {
     if !rest.is_empty() {
         bits.push(rest.iter().enumerate().fold(0, |byte, (bit, &value)| byte | (value << bit)));
     }
-}
-
-/// The bits of eight bytes of 0 and 1.
-fn gather(eight: [u8; 8]) -> u8 {
-    // Each factor moves the lowest bit of one of the eight bytes into the highest byte of the product.
-    const GATHER: u64 = 0x0102_0408_1020_4080;
-    (u64::from_le_bytes(eight).wrapping_mul(GATHER) >> 56) as u8
 }
 
 /// The opposite. Bits after the last byte are ignored.

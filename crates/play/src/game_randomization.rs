@@ -1,6 +1,8 @@
 //! What is drawn for a game before its first move.
 
 use config::{Game, Selfplay};
+use mcts::math::double::{ln, ln_1p};
+use mcts::sample;
 use rand::RngExt;
 
 use crate::Seed;
@@ -23,8 +25,7 @@ impl GameRandomization {
     /// It has a generator of its own, so that it changes nothing of what is drawn for the moves.
     pub(crate) fn draw(game: &Game, selfplay: &Selfplay, seed: u64) -> GameRandomization {
         let mut rng = generator(finish(seed));
-        let normal = Normal::new(0.0f32, selfplay.komi_deviation).expect("the configuration was checked");
-        let shift = normal.sample(&mut rng);
+        let shift = selfplay.komi_deviation * sample::normal(&mut rng) as f32;
         let opens = rng.random::<f32>() < selfplay.policy_opening_fraction;
         let plies = plies(selfplay.policy_opening_moves, &mut rng);
         let random = if rng.random::<f32>() < selfplay.random_opening_fraction {

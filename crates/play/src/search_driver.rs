@@ -2,7 +2,7 @@
 
 use go::{Game, Illegal, Move, Position, Symmetry};
 use half::bf16;
-use mcts::{Avoid, Draw, Evaluator, Exploration, Leaf, Request, Search, Selected, Settings, Ticket};
+use mcts::{Avoid, Draw, Evaluator, Exploration, Leaf, Request, Search, Selected, Settings, Ticket, math};
 use rand::RngExt;
 
 use crate::Seed;

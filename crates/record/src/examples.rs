@@ -48,7 +48,7 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
         lists::<UInt16Type>(
             "recent",
             "the min(7, turn) moves since then, oldest first, colours alternating and ending with the opponent of the player \
-             to move: row * size + column from the top left, size * size for a pass",
+             to move. A move is row * size + column from the top left, a pass size * size",
             rows().map(|e| e.recent.iter().copied()),
         ),
         numbers::<Int8Type>("to_move", "1 Black, -1 White", rows().map(|e| sign(e.to_move))),

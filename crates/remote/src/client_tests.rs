@@ -205,7 +205,7 @@ fn answers_in_f16_are_rounded_once_and_those_in_f32_are_exact() {
         let args = InferenceArgs { inference_encoding: encoding.to_owned(), ..args(&server.url()) };
         let (mut policies, mut values) = (vec![0.0; 9 * MOVES], vec![0.0; 9]);
         let mut session = session(&args, &Stop::never());
-        session.evaluate(&planes, 9, &mut policies, &mut values).unwrap();
+        session.evaluate(&planes, &mut policies, &mut values).unwrap();
         [policies, values]
     });
     let expected = expected(&planes, 9);

@@ -126,7 +126,7 @@ async fn evaluate(commands: &UnboundedSender<Command>, planes: Vec<u8>) -> bool 
     let (sender, done) = oneshot::channel();
     let done_once = Box::new(move |finished| sender.send(finished).expect("the evaluator waits"));
     let job = Job { batch, model: 1, moves: MOVES, done: done_once };
-    commands.send(Command::Evaluate(job)).ok().expect("the dispatcher works");
+    assert!(commands.send(Command::Evaluate(job)).is_ok(), "the dispatcher works");
     match done.await.expect("each batch is done") {
         Finished::Answered(answer) => {
             let mut found = [vec![0.0; MOVES * planes.len()], vec![0.0; planes.len()]];
@@ -148,6 +148,14 @@ struct Tally {
     longest: Duration,
 }
 
+impl Tally {
+    fn add(&mut self, local: bool, took: Duration) {
+        self.done += 1;
+        self.local += u64::from(local);
+        self.longest = self.longest.max(took);
+    }
+}
+
 /// The client: a dispatcher, and evaluators that have one batch evaluated after the other until so many are done by each.
 async fn client(settings: Settings, seed: u64, batches: u64, seen: Seen) -> turmoil::Result {
     let servers: Vec<(usize, String)> =
@@ -164,11 +172,7 @@ async fn client(settings: Settings, seed: u64, batches: u64, seen: Seen) -> turm
                 let planes = (0..1 + nth % 8).map(|place| (7 * evaluator + 3 * nth + place) as u8).collect();
                 let began = tokio::time::Instant::now();
                 let local = evaluate(&commands, planes).await;
-                let mut tally = tally.borrow_mut();
-                tally.done += 1;
-                tally.local += u64::from(local);
-                tally.longest = tally.longest.max(began.elapsed());
-                drop(tally);
+                tally.borrow_mut().add(local, began.elapsed());
                 tokio::time::sleep(SEARCH).await;
             }
         }

@@ -62,7 +62,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
 /// Options that are no numbers.
 const WORDS: &str = "about against against-anchors anchor book client-ca config device engines eval-sgf evalcache \
     evalcache-copies evalcache-steps evalcache-symmetry format from inference inference-ca \
-    inference-cert inference-key inference-token-file json listen log-format log-level metrics-addr model name new-model \
+    inference-cert inference-encoding inference-key inference-token-file json listen log-format log-level metrics-addr model name new-model \
     on-shutdown out pair parquet perspective precision prior python q-init run set sgf store times tls-cert tls-key token-file with worker";
 
 /// The numbers that an option takes by the longest name that fits, or `None` for one that is no number.

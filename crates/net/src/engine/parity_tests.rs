@@ -172,7 +172,7 @@ fn dominate(name: &str, outputs: usize, factor: f32, numbers: &mut [f32]) {
 /// Policies and values of a batch.
 fn answers(engine: &Engine, shape: Shape, planes: &[u8], positions: usize) -> [Vec<f32>; 2] {
     let (mut policies, mut values) = (vec![0.0; positions * shape.size.moves()], vec![0.0; positions]);
-    engine.session().evaluate(planes, positions, &mut policies, &mut values).unwrap();
+    engine.session().evaluate(planes, &mut policies, &mut values).unwrap();
     [policies, values]
 }
 

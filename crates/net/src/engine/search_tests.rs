@@ -45,14 +45,8 @@ impl PlaneEvaluator for Noisy {
         self.session.rows(positions)
     }
 
-    fn evaluate(
-        &mut self,
-        planes: &[u8],
-        positions: usize,
-        policies: &mut [f32],
-        values: &mut [f32],
-    ) -> Result<(), NetError> {
-        self.session.evaluate(planes, positions, policies, values)?;
+    fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
+        self.session.evaluate(planes, policies, values)?;
         for (policy, value) in policies.chunks_exact_mut(self.shape.size.moves()).zip(values) {
             let most = self.multiple * TOLERANCE * (1.0 + spread(policy));
             let mut error = || most * (2.0 * self.rng.random::<f32>() - 1.0);

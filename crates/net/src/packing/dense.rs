@@ -20,6 +20,7 @@
 use std::array::from_fn;
 use std::ops::{BitAnd, BitOr, Sub};
 
+use super::bits::{self, SPREAD};
 use crate::features::{COUNT, POINTS, TACTICS_COUNT};
 
 /// Planes of stones and of the liberties of chains.
@@ -113,13 +114,13 @@ impl Plane {
 /// The bits of 64 bytes of 0 and 1.
 fn gather(bytes: &[u8; 64]) -> u64 {
     let (eights, _) = bytes.as_chunks::<8>();
-    u64::from_le_bytes(from_fn(|byte| super::gather(eights[byte])))
+    u64::from_le_bytes(from_fn(|byte| bits::gather(eights[byte])))
 }
 
 fn spread(word: u64) -> [u8; 64] {
     let mut bytes = [0; 64];
     bytes.as_chunks_mut::<8>().0.iter_mut().zip(word.to_le_bytes()).for_each(|(eight, byte)| {
-        *eight = super::SPREAD[usize::from(byte)];
+        *eight = SPREAD[usize::from(byte)];
     });
     bytes
 }
