@@ -1,6 +1,6 @@
 //! The selfplay stage: plays games with a model and publishes them, many to a file.
 //!
-//! The cast: the [`Driver`] plays one job after the other, each with the newest model. A job is played by [`play`] (`pool`), which
+//! The cast: the [`Driver`] plays one job after the other, each with the newest model. A job is played by [`play()`] (`pool`), which
 //! splits its games over worker threads; each thread (`worker`) keeps its own games going on a network of its own; finished records come back
 //! over one channel to the calling thread, which publishes them (`collector`, `writer`). Which games are wanted follows from what
 //! is published already, so the work can be killed and restarted at any time, and resumes.

@@ -9,7 +9,7 @@ const MOST: usize = 100_000;
 /// Makes archives of the games of a run, each of at least `least` games, and deletes what they replace.
 ///
 /// # Errors
-/// As [`Run::compact`].
+/// As [`store::Archives::compact`].
 pub fn compact(run: &Run, least: usize) -> Result<Compaction, StoreError> {
     let done = run.archives().compact(least, MOST.max(least))?;
     for (file, why) in &done.left {
@@ -27,7 +27,7 @@ const FILES: usize = 500;
 /// and those of a generation outside of archives, unless compaction fails.
 ///
 /// # Errors
-/// As [`Run::compact`].
+/// As [`store::Archives::compact`].
 pub fn compact_when_due(run: &Run) -> Result<(), StoreError> {
     if run.archives().loose_files()?.len() >= FILES {
         let done = compact(run, 1)?;

@@ -1,7 +1,7 @@
 //! `tengen analyze`: all positions of games, as SGF with the analysis and as JSON.
 //!
-//! The cast: [`Work`] is a game, its positions and the file to which they are added; [`run`] hands positions of a few games at a
-//! time to an [`Engine`] and adds what it finds. A process that is killed loses the positions that it searched at the time.
+//! The cast: `Work` is a game, its positions and the file to which they are added; `run` hands positions of a few games at a
+//! time to an `Engine` and adds what it finds. A process that is killed loses the positions that it searched at the time.
 
 mod work;
 

@@ -1,6 +1,6 @@
 //! `tengen audit`: reads everything a run has stored, once, and lists what is wrong with it.
 //!
-//! The cast: [`Audit`] holds what the parts need to know of each other; `shards` notes which examples were trained on;
+//! The cast: `Audit` holds what the parts need to know of each other; `shards` notes which examples were trained on;
 //! `files` reads every archive and every file of games and compares the games with their examples and with those notes; `rules` replays a
 //! single game; `lineage` checks models, checkpoints, thresholds and results. Shards come before games and games before
 //! models, since each is made from the next: so a run may be audited while it runs.

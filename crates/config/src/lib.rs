@@ -6,7 +6,7 @@
 //! belongs to the place (store, device, threads) is a flag or an environment variable instead.
 //!
 //! To add a key: a field with a doc comment and its range in the struct of its section, a value in `configs/base.toml`, and its
-//! use. Names, ranges and documentation come from the struct ([`schema()`], [`reference`]); the files generated from it are checked by
+//! use. Names, ranges and documentation come from the struct ([`schema()`], [`mod@reference`]); the files generated from it are checked by
 //! a test, and written with `UPDATE_EXPECT=1 cargo test -p config`.
 
 mod bounds;

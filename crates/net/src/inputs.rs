@@ -9,7 +9,7 @@ use crate::{NetError, features, planes};
 
 /// A set of planes.
 ///
-/// The caller of a network writes bytes, one per point and plane; [`Inputs::complete`] makes of them what the network
+/// The caller of a network writes bytes, one per point and plane; `Inputs::complete` makes of them what the network
 /// calculates with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inputs {
@@ -19,10 +19,10 @@ pub enum Inputs {
     /// The same, and another plane that is 1 everywhere when White is to move: 18 planes (Leela Zero). One
     /// plane cannot replace the two: convolutions pad with zeros at the border, so a plane of ones is more than a bias.
     LeelaZero,
-    /// The board, liberties, ko, the last moves and komi, 16 planes: those of [`features`]. Whose turn it is makes no
+    /// The board, liberties, ko, the last moves and komi, 16 planes: those of `features`. Whose turn it is makes no
     /// difference beyond komi.
     Features,
-    /// The same and what single moves do, ladders, and what is pass-alive, 31 planes: those of [`features`], too.
+    /// The same and what single moves do, ladders, and what is pass-alive, 31 planes: those of `features`, too.
     Tactics,
 }
 

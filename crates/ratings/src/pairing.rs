@@ -1,7 +1,7 @@
 //! Choice of the next pairs.
 //!
 //! [`pairs`] chooses the pairs whose games are expected to be most informative about a [`Question`]. The
-//! [`ExpectedCovariance`] counts games in progress as finished.
+//! `ExpectedCovariance` counts games in progress as finished.
 
 mod expected_covariance;
 mod objective;

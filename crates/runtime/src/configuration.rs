@@ -25,7 +25,7 @@ impl ConfigArgs {
     /// The configuration of a run, which begins with the given one if it has none.
     ///
     /// # Errors
-    /// As [`ConfigArgs::read`] and [`run_config`]; the run began with another configuration.
+    /// As `ConfigArgs::read` and [`run_config`]; the run began with another configuration.
     pub fn open(&self, run: &Run) -> anyhow::Result<RunConfig> {
         if let Some(config) = self.read()? {
             run.create(&config)?;

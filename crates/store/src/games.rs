@@ -98,7 +98,7 @@ impl Games {
         Ok(models.into_iter().collect())
     }
 
-    /// The files of games of one model, oldest first. Files whose names are no [`Stem`]s are not ours and not listed.
+    /// The files of games of one model, oldest first. Files whose names are no `Stem`s are not ours and not listed.
     ///
     /// # Errors
     /// A store that cannot be reached.
