@@ -98,7 +98,7 @@ impl GrpcInferenceService for KserveService {
         let model = key(&request.model_name, &request.model_version)?;
         let network = self.network(&model).await.map_err(status)?;
         let Network { shape, packing, .. } = &*network;
-        let input = KserveInput::read(&request, shape.size, packing, self.0.limits.max_positions)
+        let input = KserveInput::read(&request, shape.size, packing, self.0.limits.largest())
             .map_err(|error| Status::invalid_argument(error.to_string()))?;
         let outputs = wanted_outputs(&request)?;
         let positions = input.positions;

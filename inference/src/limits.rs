@@ -9,7 +9,7 @@ pub struct Limits {
     pub batch: usize,
     /// Time that positions wait for a full batch.
     pub wait: Duration,
-    /// Positions in a message.
+    /// Positions in a message; [`Limits::largest`] is what clients are promised.
     pub max_positions: usize,
     /// Positions that wait, of all clients.
     pub queue: usize,
@@ -38,5 +38,12 @@ impl Default for Limits {
             message_bytes: 16 << 20,
             memory: 4 << 30,
         }
+    }
+}
+
+impl Limits {
+    /// Positions of the largest message that can be accepted: one above the credit or the queue would be refused for ever.
+    pub fn largest(&self) -> usize {
+        self.max_positions.min(self.credit).min(self.queue)
     }
 }

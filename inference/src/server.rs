@@ -192,6 +192,7 @@ impl Server {
         runtime.block_on(async {
             health.set_service_status("", ServingStatus::NotServing).await;
             health.set_not_serving::<EvaluationServer<EvaluationService>>().await;
+            health.set_not_serving::<GrpcInferenceServiceServer<KserveService>>().await;
         });
         shared.draining.send_replace(true);
         stop.send_replace(true);

@@ -12,6 +12,7 @@ use remote::proto::v1::evaluation_server::Evaluation;
 use remote::proto::v1::server_message::Message as FromServer;
 use remote::proto::v1::{self, ClientMessage, Credit, Hello, Priority, ServerMessage, Welcome};
 use remote::{Answer, Batch, PROTOCOL, Refusal};
+use runtime::metrics;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tonic::{Request, Response, Status, Streaming, async_trait};
 
@@ -112,7 +113,7 @@ impl ClientStream {
             protocol: PROTOCOL,
             server: concat!("tengen ", env!("CARGO_PKG_VERSION")).to_owned(),
             credit: bounded(credit),
-            max_positions: bounded(self.shared.limits.max_positions),
+            max_positions: bounded(self.shared.limits.largest()),
         };
         self.send(Ok(FromServer::Welcome(welcome)), 0);
         Ok(())
@@ -124,9 +125,10 @@ impl ClientStream {
         };
         let id = batch.id;
         let most = self.shared.limits.credit;
-        match Batch::read(batch, self.shared.limits.max_positions) {
+        match Batch::read(batch, self.shared.limits.largest()) {
             Err(error) => self.refuse(id, Refusal::new(v1::Status::Invalid, error.to_string())),
             Ok(Batch { positions, .. }) if self.outstanding.load(Ordering::Relaxed) + positions > most => {
+                metrics::INFERENCE_REJECTED.add(positions as u64);
                 let refusal =
                     Refusal::new(v1::Status::ResourceExhausted, format!("more than {most} positions outstanding"));
                 self.refuse(id, refusal.retry_after(Duration::from_millis(5)))

@@ -35,17 +35,19 @@ fn expired_batches_are_dropped_unevaluated() {
 
 #[test]
 fn full_queue_rejects_with_a_retry_hint_and_excess_credit_is_an_error() {
-    let (server, gate) = serve_gated(Limits { queue: 8, credit: 20, ..Limits::default() });
+    let (server, gate) = serve_gated(Limits { queue: 8, credit: 19, ..Limits::default() });
     runtime().block_on(async {
         let mut client = Client::connect(server.address()).await;
-        assert_eq!((client.welcome.credit, client.welcome.max_positions), (20, 2048));
+        assert_eq!((client.welcome.credit, client.welcome.max_positions), (19, 8));
         client.send(batch(1, 1, 4)).await;
         gate.wait_until_reached();
         client.send(batch(2, 1, 8)).await;
         let refusal = client.refusal(batch(3, 1, 1)).await;
         assert!(refusal.status == Status::ResourceExhausted && refusal.retry_after.is_some(), "{refusal}");
+        let refusal = client.refusal(batch(4, 1, 8)).await;
+        assert!(refusal.message.contains("more than 19 positions outstanding"), "{refusal}");
         let refusal = client.refusal(batch(4, 1, 9)).await;
-        assert!(refusal.message.contains("more than 20 positions outstanding"), "{refusal}");
+        assert_eq!(refusal.status, Status::Invalid, "{refusal}");
         gate.open();
         assert_eq!([client.answer().await.id, client.answer().await.id], [1, 2]);
         client.send(batch(5, 1, 8)).await;
