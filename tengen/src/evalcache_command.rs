@@ -85,7 +85,7 @@ fn on_each(
 fn described(cache: &EvaluationCache) -> String {
     let (segments, evaluations, bytes) = (cache.segments(), cache.evaluations(), cache.bytes());
     let each = bytes as f64 / evaluations.max(1) as f64;
-    format!("{}: {evaluations} evaluations in {segments} segments, {bytes} bytes, {each:.1} each", cache.name())
+    format!("{}: evaluations: {evaluations}; segments: {segments}; bytes: {bytes}, {each:.1} each", cache.name())
 }
 
 fn check(store: &Store, stop: &Stop) -> anyhow::Result<()> {

@@ -32,7 +32,7 @@ fn second_game_finds_all_evaluations_and_plays_the_same() {
     let options = ["--evalcache", folder.path().to_str().unwrap()];
     let first = game(&options);
     let listed = succeed(&mut evalcache(folder.path(), &["list"]));
-    assert!(listed.contains("-9x9-komi-canonical-2048-") && listed.contains(" in 1 segments"), "{listed}");
+    assert!(listed.contains("-9x9-komi-canonical-2048-") && listed.contains("; segments: 1; "), "{listed}");
     assert_eq!(game(&options), first);
     // Nothing was added.
     assert_eq!(succeed(&mut evalcache(folder.path(), &["list"])), listed);

@@ -97,7 +97,7 @@ impl Reporter {
         self.note(servers);
         for (Reported { name, tier, .. }, server) in self.servers.iter().zip(servers) {
             let Counts { answered, resent, late } = server.counts;
-            tracing::info!(server = %name, tier, answered, resent, late, "batches of inference server");
+            tracing::info!(server = %name, tier, evaluated = answered, resent, late, "batches of inference server");
         }
     }
 }

@@ -22,7 +22,7 @@ pub enum Command {
     Depth(depth::Args),
     /// Measure the noise of the policy targets that a model's searches produce
     Targets(targets::Args),
-    /// Measure how small and how near evaluations in the evaluation cache are
+    /// Measure size, speed and error of the evaluation cache
     Evalcache(evalcache::Args),
     /// Write an HTML page with the weights of one or more networks
     Inspect(inspect::Args),
