@@ -43,8 +43,8 @@ fn options_of_selfplay_reach_the_trainer() {
     assert!(!examples.is_empty() && examples.iter().all(|example| example.kind == SearchKind::Full));
     assert_eq!(run.models().list().unwrap(), [1]);
 
-    let readable = store.files().into_iter().find(|file| file.ends_with(".sgf")).unwrap();
-    let readable = std::fs::read_to_string(store.path().join(readable)).unwrap();
+    let files = store.files().into_iter().filter(|file| file.ends_with(".sgf"));
+    let readable: String = files.map(|file| std::fs::read_to_string(store.path().join(file)).unwrap()).collect();
     for words in ["fast search", "policy draw", "variation ", "mean depth "] {
         assert!(readable.contains(words), "{words}");
     }
