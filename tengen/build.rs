@@ -1,4 +1,4 @@
-//! Lets what is linked here find libtorch without `LD_LIBRARY_PATH`; the path comes from the build script of `net`. Tells a
+//! Lets binaries linked here find libtorch without `LD_LIBRARY_PATH`; the path comes from the build script of `net`. Tells a
 //! release the commit that it is built from.
 
 use std::env;

@@ -1,4 +1,4 @@
-//! Lets what is linked here find libtorch without `LD_LIBRARY_PATH`; the path comes from the build script of `net`.
+//! Lets binaries linked here find libtorch without `LD_LIBRARY_PATH`; the path comes from the build script of `net`.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

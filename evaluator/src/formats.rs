@@ -54,7 +54,7 @@ impl Report {
         lines(&header, rows)
     }
 
-    /// The report for people; errors are those of 95 %.
+    /// The readable report; errors are those of 95 %.
     pub fn to_table(&self) -> String {
         let width = self.ratings.iter().map(|rated| rated.player.chars().count()).max().unwrap_or(0).max(6);
         let header = format!("group  {:width$}     Elo      ±   games  score", "player");

@@ -18,7 +18,7 @@ pub struct Gate {
     promoted: bool,
 }
 
-/// What is kept of a promotion.
+/// The stored record of a promotion.
 #[derive(Serialize)]
 struct Beaten {
     champion: PlayerId,

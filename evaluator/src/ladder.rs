@@ -14,7 +14,7 @@ use crate::{EvaluatorError, RatedRun};
 /// (`experiments/0060-bridges-in-final-pairs`).
 const TOO_FAR: f64 = 400.0;
 
-/// The rated models of a run, and what is known of them.
+/// The rated models of a run.
 pub struct Ladder {
     results: PairResults,
     ratings: Ratings,
@@ -23,7 +23,7 @@ pub struct Ladder {
 }
 
 impl RatedRun {
-    /// What is known of the models up to `newest` that have played, and of `newest`. Hidden models take no part.
+    /// The models up to `newest` that have played, and `newest`. Hidden models take no part.
     ///
     /// # Errors
     /// The store cannot be read, or the results cannot be rated.

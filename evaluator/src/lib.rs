@@ -1,9 +1,9 @@
 //! The evaluator stage: decides who plays whom, and rates every model.
 //!
 //! The cast: a [`RatedRun`] is a run with its results, a [`Pool`] everything that was ever played; `ratings` turns it into strengths
-//! with errors and into the pair that should meet next, a [`table`] shows it to people, a [`report`] as a page with everything else
-//! that is known of the run. An [`Arena`] opens [`Player`]s, models or other programs, and lets two of them meet over openings that
-//! both play with either colour. A [`Schedule`] decides which two: given pairs ([`Pairs`]), those whose games are most informative
+//! with errors and into the pair that should meet next, a [`table`] prints it, a [`report`] is a page with everything else
+//! that the store has of the run. An [`Arena`] opens [`Player`]s, models or other programs, and lets two of them meet over
+//! openings that both play with either colour. A [`Schedule`] decides which two: given pairs ([`Pairs`]), those whose games are most informative
 //! ([`Uncertain`]), a sequential test ([`Test`], [`Gate`]), or the models of a run as they appear ([`Generations`]). [`Matches`] is
 //! the driver of the stage: it plays a schedule, match by match. [`rate`] rates any table of results.
 

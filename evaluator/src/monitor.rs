@@ -1,4 +1,4 @@
-//! What a monitor is told of matches and ratings.
+//! Metrics of matches and ratings.
 
 use ratings::{PairResults, Ratings};
 use runtime::{Health, metrics};

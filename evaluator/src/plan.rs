@@ -178,7 +178,7 @@ fn planned(rated: &RatedRun, newest: u32, turn: usize, margin: Option<f64>) -> R
         return Ok(None);
     }
     let games = rated.config().evaluate.games_per_pair;
-    // The turn and not what was played so far: what is chosen depends on results, and not on who else plays.
+    // The turn and not the number of games so far: the choice depends on results, and not on other evaluators.
     let index = u64::from(newest) << 32 | turn as u64;
     let mut rng = Seed::seed_from_u64(game_seed(rated.config().seed, "ladder", "pair", index));
     let bridge = if margin.is_some() { ladder.bridge(&rated.hidden()?) } else { None };

@@ -20,7 +20,7 @@ const SUSPICIOUS: f64 = 0.001;
 /// How results are to be rated.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
-    /// What is believed before the games.
+    /// The prior.
     pub prior: PriorChoice,
     /// Whether the colours are taken to be equal.
     pub no_first_move: bool,
@@ -121,7 +121,7 @@ fn warning(doubt: &Diagnostic, prior: PriorChoice) -> String {
     format!("{doubt}{consequence}")
 }
 
-/// What is said of results that one number for each player does not explain.
+/// The warning about results that one number for each player does not explain.
 pub(crate) fn suspicion(results: &PairResults, goodness_of_fit: &GoodnessOfFit) -> Option<String> {
     let worst = goodness_of_fit.residuals.first()?;
     let [first, second] = [worst.first, worst.second].map(|player| &results.players()[player]);

@@ -178,7 +178,7 @@ impl RatedRun {
     }
 
     /// Rates every player with results, in the matches of other runs too, on the scale of some whose ratings are known. That is
-    /// not published: what is stored of a run is on one scale for ever.
+    /// not published: the stored ratings of a run are on one scale for ever.
     ///
     /// Runs are tied by players who have played in both, such as engines.
     ///

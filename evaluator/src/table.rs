@@ -1,4 +1,4 @@
-//! The ratings as a table for people.
+//! The ratings as a readable table.
 
 use std::collections::BTreeSet;
 use std::fmt;

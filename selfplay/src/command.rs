@@ -1,4 +1,4 @@
-//! The command line: what was typed, and what is played because of it.
+//! The command line of self-play.
 
 use std::process::ExitCode;
 

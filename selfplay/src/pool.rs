@@ -15,9 +15,9 @@ use crate::job::{Job, JobProgress, Shared};
 use crate::{SelfplayError, series, worker};
 
 /// Plays until the wanted games are published, or `stop` is requested; then games in progress are discarded or handed off
-/// ([`Job::handoff_on_shutdown`]), and what is finished is published all the same.
+/// ([`Job::handoff_on_shutdown`]), and finished games are published all the same.
 ///
-/// `watch` is told several times a second how far the job is. When it breaks or fails no more games are started, and those in
+/// `watch` receives the progress several times a second. When it breaks or fails no more games are started, and those in
 /// progress are finished, or left in `unfinished` if the configuration says so. Games in `unfinished` are continued first;
 /// they count for the model that began them.
 ///

@@ -10,7 +10,7 @@ use crate::SelfplayError;
 use crate::handoff::{Taken, number};
 
 /// A finished game waits this long for others to share its file with. On a large board a file can take hours to fill,
-/// and what is not published is lost when the process is killed.
+/// and unpublished games are lost when the process is killed.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Collects games and publishes them in files of a given number, each file with the games that one worker began with one

@@ -1,4 +1,4 @@
-//! The command line: what was typed, and what is shuffled because of it.
+//! The command line of the shuffler.
 
 use std::process::ExitCode;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// When what is missing will be there, if things go on as they did.
+/// Estimated arrival of the missing games, at the present rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Eta {
     /// So much later.

@@ -45,7 +45,7 @@ impl GameIndex {
                     let new = games.iter().filter(|game| seen.insert(game.id)).count();
                     arrived.push((file.stem.time(), new));
                 }
-                // The window will say what is wrong with it.
+                // The window reports the problem with it.
                 Err(error) if error.is_damage() => {}
                 Err(error) => return Err(error),
             }
@@ -84,7 +84,7 @@ impl GameIndex {
         Ok(Listed(files))
     }
 
-    /// The full name of a file, for people.
+    /// The full name of a file, for messages.
     pub(crate) fn name(&self, file: &FileRef) -> String {
         self.run.games().name(file)
     }

@@ -6,7 +6,7 @@
 //! resign threshold computed (`calibrate`) when games arrive, for the workers that play.
 //!
 //! Generation g is what model g is trained on. It is made when all games of model g − 1 are there (model 0 is `random`),
-//! and from games of models before g only. What is drawn depends on nothing but the games in the store, the run's
+//! and from games of models before g only. The sample depends on nothing but the games in the store, the run's
 //! configuration and g: made again, the shards are the same, byte for byte.
 //!
 //! Memory, at most: twice the columns of the rows that are drawn, each once; 16 bytes for each position of the window; 400

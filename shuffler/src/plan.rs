@@ -1,4 +1,4 @@
-//! What would be done, for people.
+//! The plan of a dry run.
 
 use std::fmt;
 

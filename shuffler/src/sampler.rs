@@ -41,9 +41,9 @@ pub(crate) struct BadFile {
 impl Size {
     /// As many examples as the training of a model takes, unless positions or games would be drawn too often.
     ///
-    /// A position is drawn examples / positions times from each of the windows it is in, and it is in as many windows as
-    /// the window is larger than what is new in it. So over its life it is drawn examples / new positions times, on
-    /// average, and that is what is bounded. Only whole batches are drawn.
+    /// A position is drawn examples / positions times from each of the windows it is in, and it is in
+    /// positions / new positions windows. So over its life it is drawn examples / new positions times, on average, and
+    /// that number is bounded. Only whole batches are drawn.
     pub(crate) fn of(config: &RunConfig, generation: u32, window: &Window) -> Result<Size, ShufflerError> {
         let (settings, batch) = (&config.window, config.train.batch);
         let wanted = config.train.steps * batch;
@@ -259,7 +259,7 @@ fn surprises(
 }
 
 /// The games of a window in the order of their ids. Which file a game is in, and where, depends on when its worker was
-/// stopped; what is drawn must not.
+/// stopped; the sample must not.
 fn by_id(window: &Window) -> impl Iterator<Item = &WindowGame> {
     let mut games: Vec<&WindowGame> = window.games().collect();
     games.sort_unstable_by_key(|game| game.id);

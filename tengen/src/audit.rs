@@ -1,4 +1,4 @@
-//! `tengen audit`: reads everything a run has stored, once, and lists what is wrong with it.
+//! `tengen audit`: reads all objects of a run once, and lists damage and contradictions.
 //!
 //! The cast: `Audit` holds what the parts need to know of each other; `shards` notes which examples were trained on;
 //! `files` reads every archive and every file of games and compares the games with their examples and with those notes; `rules` replays a
@@ -61,7 +61,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
 }
 
-/// Moves what is damaged to quarantine.
+/// Moves damaged files to quarantine.
 fn repair(run: &Run, findings: &Findings) -> anyhow::Result<()> {
     for (file, why) in &findings.damaged {
         match run.games().quarantine(file)? {
@@ -79,7 +79,7 @@ fn repair(run: &Run, findings: &Findings) -> anyhow::Result<()> {
 /// Reads everything that `run` has stored, until `stop` is requested.
 ///
 /// # Errors
-/// A store that cannot be reached; what is wrong with single files is among the findings.
+/// A store that cannot be reached; problems of single files are among the findings.
 pub fn audit(run: &Run, config: &RunConfig, stop: &Stop) -> Result<Findings, StoreError> {
     let digest = config.digest();
     let mut audit =

@@ -1,7 +1,7 @@
 //! `tengen bench`: how fast this machine is, a readable line or a JSON object for each case.
 //!
 //! Rates for each core are by the time a thread was on a core, so that other work on the machine disturbs them little;
-//! what is to be compared is measured in turns in one run.
+//! compared cases are measured in turns in one run.
 
 mod clock;
 mod data;

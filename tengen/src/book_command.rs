@@ -77,7 +77,7 @@ struct Growing<'a> {
     stop: &'a Stop,
 }
 
-/// Searches a book until it has its budget of positions, and writes it as it was asked for.
+/// Searches a book until it has its budget of positions, and exports it.
 ///
 /// # Errors
 /// No such model, or one that cannot be opened; a book that cannot be used, or is of another model.

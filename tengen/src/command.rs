@@ -1,4 +1,4 @@
-//! The command line: what was typed, and what is done because of it.
+//! The command line and its commands.
 
 #[cfg(feature = "torch")]
 use clap::CommandFactory;
@@ -81,7 +81,7 @@ enum Command {
 }
 
 impl Args {
-    /// Starts the log. A run may run unattended; the rest is for people, and for programs that show them what it says.
+    /// Starts the log. A run may be unattended; the other commands are interactive, or used by front ends.
     pub fn start_log(&self) {
         match self.command {
             #[cfg(feature = "torch")]
@@ -109,10 +109,10 @@ pub const ERRORS: &[Classifier] = &[
     classify::<EngineError>,
 ];
 
-/// Does what the arguments ask for.
+/// Runs the command of the arguments.
 ///
 /// # Errors
-/// Whatever ended the work early.
+/// Any error that ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     match &args.command {
         #[cfg(feature = "torch")]

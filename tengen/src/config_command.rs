@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-/// What is printed.
+/// Parts to print.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(subcommand)]

@@ -1,6 +1,6 @@
 //! A whole run on one machine: the drivers of the stages, one step each in turn, and the matches of new models.
 //!
-//! Nothing is remembered between two steps but what the store holds, and every step does only what is still to be done. So a
+//! Steps keep no state outside of the store, and every step does only the remaining work. So a
 //! cycle that is killed anywhere resumes when it is restarted.
 
 use std::time::Duration;

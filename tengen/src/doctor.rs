@@ -1,4 +1,4 @@
-//! `tengen doctor`: what a bug report needs to say of a machine, and whether Tengen works on it.
+//! `tengen doctor`: facts of a machine for a bug report, and whether Tengen works on it.
 
 mod host;
 mod store;
@@ -28,7 +28,7 @@ pub struct Args {
     resources: ResourceArgs,
 }
 
-/// What is found.
+/// The report.
 #[derive(Debug, Serialize)]
 struct Report {
     version: &'static str,
@@ -44,7 +44,7 @@ struct Report {
     store: StoreState,
 }
 
-/// Prints what is found. Problems are part of it; the last is the error.
+/// Prints the report. Problems are part of it; the last is the error.
 ///
 /// # Errors
 /// A device that cannot be used, inference or training that fails, or a store that cannot be used.

@@ -47,7 +47,7 @@ struct ExportArgs {
     out: PathBuf,
 }
 
-/// Does what the arguments ask for.
+/// Runs the command of the arguments.
 ///
 /// # Errors
 /// A store that cannot be reached, a set that is not there, a file that cannot be read or written; damage that was found.

@@ -1,4 +1,4 @@
-//! `tengen import-sgf`: games that people played, as games of a run.
+//! `tengen import-sgf`: human games, as games of a run.
 //!
 //! They become games of model 0, played by `human`, so that a first model can be trained on them, or one be validated
 //! with them. A record that cannot be used is omitted, counted and listed.
@@ -39,7 +39,7 @@ struct ImportTotals {
     skipped: usize,
 }
 
-/// Converts the records of all files and publishes them. Killed or run again, it publishes what is missing.
+/// Converts the records of all files and publishes them. Killed or run again, it publishes the missing games.
 ///
 /// # Errors
 /// A file that cannot be read, a run without configuration, or a store that refuses the games; records that cannot be
@@ -75,7 +75,7 @@ impl Importer<'_> {
     fn file(&mut self, path: &Path, stop: &Stop) -> anyhow::Result<()> {
         let file = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
         let bytes = unpacked(&file, MOST_BYTES).map_err(|why| anyhow!("cannot read {}: {why}", path.display()))?;
-        // The same collection makes the same names, whatever it is called.
+        // The same collection makes the same names, independent of its file name.
         let sum = Sha256::digest(&bytes);
         let worker = format!("sgf-{:02x}{:02x}{:02x}{:02x}", sum[0], sum[1], sum[2], sum[3]);
         let converter = trainer::converter(self.config, &worker)?;

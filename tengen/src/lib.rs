@@ -1,4 +1,4 @@
-//! The loop on one machine, and the door for people.
+//! The loop on one machine, and the command line.
 
 pub mod analysis_server_command;
 pub mod analyze_command;

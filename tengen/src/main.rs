@@ -1,4 +1,4 @@
-//! The command line for people: the whole loop on one machine, GTP and tools.
+//! The command line: the whole loop on one machine, GTP and tools.
 
 use std::process::ExitCode;
 

@@ -93,7 +93,7 @@ fn wrapped(first: &str, indent: &str, text: &str) -> String {
     lines
 }
 
-/// A program or one of its commands, and what is below it.
+/// A program or one of its commands, with its commands.
 fn of_command(command: &clap::Command, name: &str) -> String {
     let about = command.get_long_about().or(command.get_about()).map(ToString::to_string).unwrap_or_default();
     let about: Vec<String> = about.trim().split("\n\n").map(|paragraph| wrapped("", "", paragraph)).collect();

@@ -1,4 +1,4 @@
-//! A model that people play with or have games analysed by, and where it runs.
+//! The model of an interactive command, and its device.
 
 use config::{ModelId, RunConfig, RunName};
 use models::{EvaluationCacheOptions, ModelName, Models, Place, Priority, Searcher};

@@ -1,4 +1,4 @@
-//! `tengen run`: what was typed, and what is used.
+//! `tengen run`: arguments, and the settings that follow from them.
 
 use std::path::PathBuf;
 

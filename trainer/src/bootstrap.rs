@@ -147,7 +147,7 @@ impl<'a> Bootstrap<'a> {
         Ok(())
     }
 
-    /// Writes down what the batches since the last line have cost.
+    /// Logs the losses of the batches since the last line.
     fn line(&mut self) {
         if let Some(losses) = Losses::mean(&self.batches) {
             self.journal.put(self.trainer.steps(), Set::Train, &losses, &[("learning_rate", self.trainer.rate())]);

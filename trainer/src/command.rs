@@ -1,4 +1,4 @@
-//! The command line: what was typed, and what is trained because of it.
+//! The command line of the trainer.
 
 use std::process::ExitCode;
 
@@ -86,10 +86,10 @@ pub const ERRORS: &[Classifier] = &[
     classify::<NetError>,
 ];
 
-/// Trains what the arguments ask for.
+/// Runs the command of the arguments.
 ///
 /// # Errors
-/// Arguments that do not fit the run, or whatever ended the work early.
+/// Arguments that do not fit the run, or any error that ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let device = args.resources.device.parse().misconfigured()?;
     args.service.start("trainer", args.run.as_ref().map(RunName::as_str), stop)?;

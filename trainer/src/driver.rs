@@ -34,8 +34,8 @@ impl From<TrainDevice> for Options<'_> {
 }
 
 /// Trains and publishes the models of a run: trains on each of the examples of a generation once, in their order, and
-/// measures the outcome on games that are never trained on. When the process is to stop, the state is saved; what
-/// happens when it is killed is told in `resume`.
+/// measures the outcome on games that are never trained on. When the process is to stop, the state is saved; `resume`
+/// describes the effect of SIGKILL.
 pub struct Driver<'a> {
     run: Run,
     config: RunConfig,

@@ -11,7 +11,7 @@ use record::RecordError;
 use store::{Run, StoreError};
 
 impl TrainerError {
-    /// What a refusal to publish means: another trainer was faster.
+    /// Converts an error of publishing: a refusal means that another trainer was faster.
     pub(crate) fn of_publishing(run: &Run, what: impl FnOnce() -> String, error: StoreError) -> TrainerError {
         match error {
             StoreError::AlreadyExists { .. } => TrainerError::Rival { what: what(), run: run.name().clone() },
@@ -31,7 +31,7 @@ pub enum TrainerError {
     Train {
         /// The number of the model.
         generation: u32,
-        /// What is wrong.
+        /// The problem.
         #[source]
         source: NetError,
     },
@@ -41,7 +41,7 @@ pub enum TrainerError {
     Checkpoint {
         /// Its step.
         step: u64,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// The device or the precision that was requested cannot be used.
@@ -62,7 +62,7 @@ pub enum TrainerError {
     Parent {
         /// Its number.
         number: u32,
-        /// What is wrong.
+        /// The problem.
         #[source]
         source: NetError,
     },
@@ -71,7 +71,7 @@ pub enum TrainerError {
     Weights {
         /// A file, or a model.
         name: String,
-        /// What is wrong.
+        /// The problem.
         #[source]
         source: NetError,
     },
@@ -97,7 +97,7 @@ pub enum TrainerError {
     Collection {
         /// Its name.
         name: String,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// A game that does not go by the rules.

@@ -35,7 +35,7 @@ pub(crate) struct GenerationTrainer<'a> {
     shards: &'a Manifest,
     work: &'a mut Work,
     reporter: &'a mut dyn Reporter<TrainerEvent>,
-    /// What the last batches cost that were trained on.
+    /// Losses of the last batches.
     learned: Losses,
 }
 
@@ -51,7 +51,7 @@ impl<'a> GenerationTrainer<'a> {
         GenerationTrainer { run, config, reference, shards, work, reporter, learned: Losses::default() }
     }
 
-    /// Learns until all batches are done or `stop` is requested, and saves.
+    /// Trains until all batches are done or `stop` is requested, and saves.
     pub(crate) fn learn(&mut self, stop: &Stop) -> Result<(), TrainerError> {
         let train = &self.config.train;
         let steps = self.steps()?;
@@ -125,7 +125,7 @@ impl<'a> GenerationTrainer<'a> {
         Ok(())
     }
 
-    /// Makes the network what is to be published.
+    /// Sets the network to the weights that are published.
     fn recalibrate_batch_norm(&mut self) -> Result<(), TrainerError> {
         if self.config.train.ema_decay == 0.0 {
             return Ok(());

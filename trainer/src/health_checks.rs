@@ -23,7 +23,7 @@ const UNSURE: f32 = 2.0;
 /// How often a new position may be drawn on average.
 const SAMPLES: f64 = 16.0;
 
-/// What is known of a model and its training.
+/// Statistics of a model and its training.
 pub(crate) struct HealthChecks<'a> {
     pub(crate) train: &'a Train,
     /// The last batches that were trained on, before they were.
@@ -54,12 +54,12 @@ pub(crate) enum Alarm {
     Stale { samples: f64 },
     /// The policy knows no doubt, or nothing else.
     Collapsed { entropy: f32, target: f32 },
-    /// Searches find what the policy says anyway.
+    /// Searches hardly change the policy.
     NothingToTrain { distance: f32, target: f32 },
 }
 
 impl HealthChecks<'_> {
-    /// What is wrong, if anything.
+    /// The problem, if there is one.
     pub(crate) fn alarms(&self) -> Vec<Alarm> {
         let Losses {
             policy,
@@ -178,7 +178,7 @@ mod tests {
         TensorDiagnostics { tensor: tensor.to_owned(), size, update_ratio }
     }
 
-    /// What is known of a network that is well, to be changed.
+    /// Statistics of a healthy network, as a base for tests.
     struct Known {
         train: Train,
         learned: Losses,

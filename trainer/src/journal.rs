@@ -1,4 +1,4 @@
-//! What is written down about training: the same numbers as lines of JSON and as curves for TensorBoard.
+//! The training log: the same numbers as lines of JSON and as curves for TensorBoard.
 //!
 //! A stretch of training, which ends with a checkpoint, has two files of its own:
 //! `GENERATION-TIME.jsonl` and `events.out.tfevents.TIME.GENERATION`. TensorBoard takes all event files of a folder, in
@@ -22,7 +22,7 @@ pub(crate) struct Journal {
     events: Events,
 }
 
-/// What a line is about.
+/// The subject of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Set {
     /// Batches that were trained on, before they were.

@@ -47,7 +47,7 @@ pub enum TrialEvent {
         done: u64,
         /// Batches of each share.
         steps: u64,
-        /// What the batch cost.
+        /// The losses of the batch.
         losses: Losses,
     },
     /// It has measured the outcome of one share.

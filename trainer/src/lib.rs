@@ -45,7 +45,7 @@ pub use reference::{Reference, ReferenceArgs};
 pub use report::Console;
 pub use supervised::{HumanGames, converter};
 
-/// What a trainer is doing.
+/// The phase of a trainer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TrainerEvent {
     /// It waits for the shuffler.
@@ -67,7 +67,7 @@ pub enum TrainerEvent {
         step: u64,
         /// The learning rate.
         rate: f32,
-        /// What the batch cost.
+        /// The losses of the batch.
         losses: Losses,
     },
     /// It has measured the finished model on games that are never trained on.
@@ -78,7 +78,7 @@ pub enum TrainerEvent {
         examples: usize,
         /// What they cost.
         losses: Losses,
-        /// By how much the share of games that are won differs from what the values say, 0 to 1.
+        /// Calibration error: difference between the share of games won and the values, 0 to 1.
         calibration_error: f32,
     },
     /// It has measured a model on human games that it does not train on.

@@ -33,7 +33,7 @@ impl<E: Send + 'static> Prefetch<E> {
     /// The next batch; an empty one when there are no more.
     ///
     /// # Errors
-    /// What the source said when it failed; after that there are no more batches.
+    /// The error of the source; after it there are no more batches.
     pub fn next(&self) -> Result<Vec<Example>, E> {
         self.ready.recv().unwrap_or_else(|_| Ok(Vec::new()))
     }

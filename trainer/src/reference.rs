@@ -16,7 +16,7 @@ use crate::{TrainerError, files};
 /// Positions of a reference. The standard error of an accuracy is then below 1 %.
 const POSITIONS: usize = 4096;
 
-/// Positions of games between people, the same for every model.
+/// Positions of human games, the same for every model.
 ///
 /// Which they are follows from the collection alone: every so manyth of all positions. So runs of one board can be compared.
 #[derive(Clone, Debug)]

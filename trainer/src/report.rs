@@ -1,4 +1,4 @@
-//! What the trainer reports of its models: a progress bar, log lines and metrics.
+//! Reports of the trainer: a progress bar, log lines and metrics.
 
 use config::{RunConfig, RunName};
 use net::Losses;
@@ -92,7 +92,7 @@ fn gauges(gauge: Gauge, losses: &Losses) {
     parts.into_iter().for_each(|(part, value)| gauge.set_of(part, value));
 }
 
-/// The losses that a person follows.
+/// The losses of the progress bar.
 fn shortly(losses: &Losses) -> String {
     let Losses { policy, value, accuracy, target_entropy, .. } = losses;
     let percent = 100.0 * accuracy;

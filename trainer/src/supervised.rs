@@ -87,7 +87,7 @@ impl HumanGames {
         self.unseen.len()
     }
 
-    /// What is wrong with the records that are of no use.
+    /// Problems of the records that cannot be used.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
     }
@@ -109,7 +109,7 @@ impl HumanGames {
     }
 }
 
-/// Every record of a collection, as a game of the run or with what is wrong with it.
+/// Every record of a collection, as a game of the run or with its problem.
 pub(crate) fn games(
     config: &RunConfig,
     name: &str,
@@ -167,7 +167,7 @@ fn order(count: usize, seed: u64, round: u64) -> Vec<u32> {
     keyed.into_iter().map(|(_, n)| n).collect()
 }
 
-/// What records of games between people become in a run of this configuration; `worker` is said to have played them.
+/// Converts human games for a run of this configuration; `worker` is the worker of their records.
 ///
 /// # Errors
 /// A board that does not exist.

@@ -1,9 +1,9 @@
-//! What a search found out about a position.
+//! The result of a search of a position.
 
 use go::{Color, Move, Size};
 use mcts::{Search, Value};
 
-/// What a search found out about a position.
+/// The result of a search of a position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
     /// Moves played before the position.
@@ -16,7 +16,7 @@ pub struct Analysis {
     pub visits: u32,
     /// Mean of all values backed up to the root.
     pub value: Value,
-    /// What the network says of the position without search.
+    /// The network's value of the position, without search.
     pub network: Value,
     /// The visited moves, the best first.
     pub moves: Vec<Candidate>,
@@ -42,7 +42,7 @@ pub struct Candidate {
 }
 
 impl Analysis {
-    /// What a search knows at present; `None` before its root was evaluated.
+    /// The present result of a search; `None` before its root was evaluated.
     pub fn of(search: &Search) -> Option<Analysis> {
         if !search.is_expanded() {
             return None;

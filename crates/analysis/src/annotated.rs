@@ -19,7 +19,7 @@ use crate::katrain;
 use crate::report::{MoveInfo, Report};
 use crate::review::{Loss, losses};
 
-/// What a game is annotated with.
+/// Content of an annotated game.
 #[derive(Clone, Debug)]
 pub struct Annotation<'a> {
     /// The model, for comments.
@@ -107,7 +107,7 @@ fn labels(record: &Record, report: &Report) -> Vec<String> {
     letters.map(|(letter, point)| format!("{}:{letter}", point_to_sgf(record.size, point))).collect()
 }
 
-/// Lizzie's property: the winrate of who has just moved in percent, visits, and the moves as Leela Zero says them, each from the
+/// Lizzie's property: the winrate of the last mover in percent, visits, and the moves as Leela Zero writes them, each from the
 /// perspective of the player to move.
 fn for_lizzie(report: &Report) -> String {
     let black_to_move = report.root_info.current_player == "B";

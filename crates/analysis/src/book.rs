@@ -1,4 +1,4 @@
-//! An opening book: positions with what a search found in each, linked by the moves between them.
+//! An opening book: positions with search results, linked by the moves between them.
 //!
 //! A position is stored once for all its images and for all ways to it ([`BookKey`]). The file has a line for each position; a
 //! later line of the same position replaces an earlier one. [`Graph`] follows the moves from the empty board.
@@ -26,7 +26,7 @@ pub use key::BookKey;
 /// Moves of a position that a book keeps.
 const MOVES: usize = 12;
 
-/// What a book is of.
+/// Model, board and komi of a book.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BookHeader {
@@ -122,7 +122,7 @@ impl Entry {
     }
 }
 
-/// What a book plays.
+/// The best moves of a book, to play from.
 #[derive(Clone, Debug)]
 pub struct Openings {
     size: Size,

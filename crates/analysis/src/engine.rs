@@ -33,7 +33,7 @@ pub struct EngineOptions {
 
 /// Searches positions in threads of its own.
 ///
-/// An analysis is a function of its task, the settings and the model; what is searched beside it changes nothing, unless time
+/// An analysis is a function of its task, the settings and the model; concurrent searches do not change it, unless time
 /// is limited.
 pub struct Engine {
     shared: Arc<Shared>,
@@ -84,14 +84,14 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Adds a task. `listener` is told what becomes of it.
+    /// Adds a task. `listener` receives its events.
     pub fn submit(&self, task: Task, listener: Listener) -> TaskId {
         let id = self.shared.lock().queue.add(task, listener);
         self.shared.changed.notify_one();
         id
     }
 
-    /// Stops a task if it is not over: its last event has what is known so far.
+    /// Stops a task if it is not over; its last event has the present result.
     pub fn stop(&self, id: TaskId) {
         let stopped = self.shared.lock().queue.stop(id);
         if let Some(mut job) = stopped {
@@ -166,7 +166,7 @@ impl Worker {
         }
     }
 
-    /// Waits for a task, or for another generation; whether the engine goes on.
+    /// Waits for a task, or for another generation; returns whether the engine still runs.
     fn wait(&self, generation: u64) -> bool {
         let idle =
             |state: &mut State| !state.closed && !state.queue.has_waiting() && self.shared.generation() == generation;

@@ -98,7 +98,7 @@ pub enum FileError {
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem with it.
         reason: String,
     },
 }

@@ -14,11 +14,11 @@ pub use options::ServerOptions;
 pub use query::{Action, Position, Query};
 pub use server::Server;
 
-/// A query that cannot be served: what is wrong, with which field.
+/// A query that cannot be served, with the field that has the problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Refusal {
-    /// What is wrong.
+    /// The problem.
     pub reason: String,
     /// The field; `None` when it is the query as a whole.
     pub field: Option<&'static str>,
@@ -27,7 +27,7 @@ pub struct Refusal {
 /// A part of a query that is ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
-    /// What is ignored.
+    /// The reason.
     pub reason: String,
     /// The field.
     pub field: String,

@@ -1,4 +1,4 @@
-//! Analysis of games: many positions searched at once, and what is said of them.
+//! Analysis of games: searches of many positions at once, and reports.
 //!
 //! The cast: an [`Engine`] has worker threads that search the positions of its [`Task`]s, the most urgent first, and hands out
 //! [`Event`]s while it does. A [`Report`] is an [`Analysis`] in the words of KataGo's analysis protocol, which is how this project

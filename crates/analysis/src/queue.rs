@@ -22,7 +22,7 @@ pub struct Task {
     pub komi: f32,
     /// Visits below the root.
     pub visits: u32,
-    /// Moves that are left out.
+    /// Excluded moves.
     pub avoid: Vec<Avoid>,
     /// The higher, the sooner; of equals the first. A search of a higher priority interrupts those of lower ones.
     pub priority: i32,
@@ -33,16 +33,16 @@ pub struct Task {
 }
 
 impl Task {
-    /// The search of a position of a game, with priority 0 and nothing left out.
+    /// The search of a position of a game, with priority 0 and no excluded moves.
     pub fn new(game: Arc<Game>, turn: usize, komi: f32, visits: u32) -> Task {
         Task { game, turn, komi, visits, avoid: Vec::new(), priority: 0, progress: None, time: None }
     }
 }
 
-/// What becomes of a task. One event that is no [`Event::Progress`] ends it.
+/// An event of a task. All but [`Event::Progress`] end the task.
 #[derive(Debug)]
 pub enum Event {
-    /// What is known so far.
+    /// The present result.
     Progress(Analysis),
     /// The search is over, or was stopped.
     Done(Analysis),
@@ -52,7 +52,7 @@ pub enum Event {
     Failed(Arc<EvaluateError>),
 }
 
-/// Is told what becomes of a task, by the thread that works on it. It must not wait for other tasks.
+/// Receives the events of a task, in the thread that works on it. It must not wait for other tasks.
 pub type Listener = Box<dyn FnMut(Event) + Send>;
 
 /// Names a task of an engine.
@@ -62,7 +62,7 @@ pub struct TaskId {
     number: u64,
 }
 
-/// A task and who is told of it.
+/// A task and its listener.
 pub(crate) struct Job {
     pub(crate) id: TaskId,
     pub(crate) task: Task,
@@ -77,7 +77,7 @@ impl Job {
         }
     }
 
-    /// Says the last event; later ones are not said.
+    /// Sends the last event; later ones are dropped.
     pub(crate) fn end(&mut self, event: Event) {
         if let Some(mut listener) = self.listener.take() {
             listener(event);

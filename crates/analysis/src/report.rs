@@ -18,7 +18,7 @@ pub enum Perspective {
     SideToMove,
 }
 
-/// What a report contains.
+/// Content of a report.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReportStyle {
     /// Whose chances it gives.
@@ -64,12 +64,12 @@ pub struct MoveInfo {
     pub visits: u32,
     /// The network's probability of it.
     pub prior: f64,
-    /// What is expected after it.
+    /// The expected value after it.
     #[serde(flatten)]
     pub outlook: Outlook,
     /// Lower confidence bound of the utility.
     pub utility_lcb: f64,
-    /// The same as `scoreLead`, which older clients look for.
+    /// The same as `scoreLead`, for older clients.
     pub score_mean: f64,
     /// The line that begins with it.
     pub pv: Vec<String>,
@@ -78,7 +78,7 @@ pub struct MoveInfo {
     pub pv_visits: Option<Vec<u32>>,
 }
 
-/// What is known of the position itself.
+/// The result of the position itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RootInfo {
@@ -86,7 +86,7 @@ pub struct RootInfo {
     pub current_player: String,
     /// Visits, the evaluation of the position itself included.
     pub visits: u32,
-    /// What is expected.
+    /// The expected value.
     #[serde(flatten)]
     pub outlook: Outlook,
     /// The winrate of the network without search.
@@ -97,7 +97,7 @@ pub struct RootInfo {
     pub sym_hash: String,
 }
 
-/// What is expected of a position.
+/// The expected value of a position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Outlook {
@@ -116,7 +116,7 @@ pub struct Outlook {
 }
 
 impl Report {
-    /// An analysis as a style says it.
+    /// An analysis in the form of a style.
     pub fn new(analysis: &Analysis, during_search: bool, style: &ReportStyle) -> Report {
         let viewer = match style.perspective {
             Perspective::Black => Color::Black,
@@ -188,8 +188,8 @@ impl Outlook {
     }
 }
 
-/// What a mean value of so many visits is at least, with 97.5 %: outcomes of −1 and 1 differ most from each other, so their spread
-/// bounds that of all values with this mean.
+/// Lower bound of a mean value of this number of visits, with 97.5 % confidence: outcomes of −1 and 1 differ
+/// most from each other, so their spread bounds that of all values with this mean.
 fn cautious(value: f32, visits: u32) -> f32 {
     (value - 1.96 * ((1.0 - value * value) / visits.max(1) as f32).max(0.0).sqrt()).max(-1.0)
 }

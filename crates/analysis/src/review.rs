@@ -25,7 +25,7 @@ pub fn losses(record: &Record, reports: &[Option<Report>]) -> Vec<Loss> {
     losses
 }
 
-/// What the move after so many moves cost.
+/// Loss of the move with this index.
 pub(crate) fn loss(record: &Record, reports: &[Option<Report>], turn: usize) -> Option<Loss> {
     let played = record.turns.get(turn)?;
     let [before, after] = [turn, turn + 1].map(|nth| reports.get(nth).and_then(Option::as_ref));

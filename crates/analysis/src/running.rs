@@ -11,11 +11,11 @@ use play::{BatchedGame, Budget, SearchDriver, Seed, generator};
 use crate::queue::{Event, Job, TaskId};
 use crate::{Analysis, Task};
 
-/// Visits after which a search whose evaluations are all known looks up. Rounds end at its multiples whether they are known or
+/// Visits after which a search whose evaluations are all cached polls for events. Rounds end at its multiples, cached or
 /// not, so that caches change no result.
 const STEP: u32 = 128;
 
-/// A tree that takes more bytes ends its search.
+/// Bytes of a tree above which its search stops.
 const LARGEST_TREE: usize = 1 << 30;
 
 /// A position that a worker searches.
@@ -25,7 +25,7 @@ pub(crate) struct Running {
     rng: Seed,
     began: Instant,
     next_report: Option<Instant>,
-    /// The highest priority of what the worker searches: all others wait.
+    /// The highest priority among the searches of the worker: all others wait.
     urgent: Rc<Cell<i32>>,
 }
 
@@ -46,7 +46,7 @@ impl Running {
         self.job.task.priority
     }
 
-    /// Waits for what is more urgent than itself, as this cell will say.
+    /// Waits for more urgent tasks, whose highest priority is in this cell.
     pub(crate) fn heed(&mut self, urgent: Rc<Cell<i32>>) {
         self.urgent = urgent;
     }
@@ -78,7 +78,7 @@ impl Running {
         }
     }
 
-    /// Ends the task without a result.
+    /// Finishes the task without a result.
     pub(crate) fn fail(mut self, event: Event) -> TaskId {
         self.job.end(event);
         self.job.id

@@ -79,7 +79,7 @@ impl Range {
             && self.below.is_none_or(|bound| value < bound)
     }
 
-    /// Nothing, or only what the unsigned type says anyway.
+    /// Nothing, or only the bound of the unsigned type.
     fn is_trivial(&self) -> bool {
         self.least.unwrap_or_default() == 0.0 && self.above.is_none() && self.most.is_none() && self.below.is_none()
     }

@@ -51,7 +51,7 @@ impl ModelId {
     }
 }
 
-/// What a person may type for a model: an id, or a run alone, which means its newest model, followed as it changes.
+/// A model as the command line has it: an id, or a run alone, which means its newest model, followed as it changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelRef {
     /// Exactly this model.

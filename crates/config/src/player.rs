@@ -17,7 +17,7 @@ pub struct EngineName(String);
 
 /// A player of matches. The name contains all its settings.
 ///
-/// Printed and parsed as a model's id, followed by what is set otherwise than the model was published with, as in
+/// Printed and parsed as a model's id, followed by the settings that differ from those of the model, as in
 /// `v15-330+visits=400+q_init=loss`; or as the name of an engine, such as `GnuGo-10`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -26,14 +26,14 @@ pub enum PlayerId {
     Model {
         /// The model.
         id: ModelId,
-        /// What is set otherwise.
+        /// Settings that differ from those of the model.
         settings: Overrides,
     },
     /// Another program.
     Engine(EngineName),
 }
 
-/// What a person may type for a player: its id, or with a run instead of a model the newest model of that run.
+/// A player as the command line has it: its id, or with a run instead of a model the newest model of that run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlayerRef {
     /// Exactly this player.

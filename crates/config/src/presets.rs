@@ -7,7 +7,7 @@ use crate::{ConfigError, RunConfig};
 /// A shipped configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
-    /// `base.toml`: what the others extend.
+    /// `base.toml`, which the others extend.
     Base,
     /// `9x9.toml`: 9x9 from random play on a small machine.
     NineByNine,

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub enum QInit {
     /// The network value of the position minus this penalty, 0 (**init-to-parent**) to 2 (**init-to-loss**).
     Penalty(f32),
-    /// 0, whatever the network says.
+    /// 0, independent of the network.
     Zero,
 }
 

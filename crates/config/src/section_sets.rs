@@ -37,7 +37,7 @@ pub struct MatchConfig {
 }
 
 impl SelfplayConfig {
-    /// What is in force for a model: the schedule by model number is applied. Model 0 is `random`.
+    /// Settings for a model, after the schedule by model number. Model 0 is `random`.
     pub fn at(&self, model: u32) -> SelfplayConfig {
         SelfplayConfig { search: self.search.at(model), ..self.clone() }
     }
@@ -60,7 +60,7 @@ impl From<&RunConfig> for MatchConfig {
 }
 
 impl RunConfig {
-    /// What is in force for the self-play games of a model; model 0 is `random`.
+    /// Settings for the self-play games of a model; model 0 is `random`.
     pub fn at(&self, model: u32) -> SelfplayConfig {
         SelfplayConfig::from(self).at(model)
     }

@@ -1,4 +1,4 @@
-//! What the tests of the sections share.
+//! Helpers of the tests of the sections.
 
 use crate::{Preset, RunConfig};
 

@@ -1,4 +1,4 @@
-//! Proof that no activation of a network in int16 leaves f32, whatever the input is.
+//! Proof that no activation of a network in int16 overflows f32, for any input.
 //!
 //! Integers cannot carry NaN or infinity from one layer to the next, so they have to be impossible. Saturation makes that
 //! easy to prove: the sums of a convolution are of 32 bits whatever its inputs are, and so the bounds of layers add up
@@ -61,7 +61,7 @@ fn of_input(input: &Input) -> f64 {
     }
 }
 
-/// What the outputs of a convolution in int16 stay below: sums of 32 bits, in the scale of their frequency, transformed
+/// Bound of the outputs of a convolution in int16: sums of 32 bits, in the scale of their frequency, transformed
 /// back, and the bias.
 fn of_packed(conv: &Packed) -> f64 {
     let Weights::Rounded { scales, .. } = &conv.weights else { return f64::INFINITY };

@@ -16,7 +16,7 @@ impl<T: Copy + Default> Buffer<T> {
     pub(crate) fn new(len: usize) -> Buffer<T> {
         let spare = LINE / size_of::<T>();
         let all = vec![T::default(); len + spare];
-        // `align_offset` may give up, which costs speed alone.
+        // `align_offset` may fail, which costs speed alone.
         let start = Some(all.as_ptr().align_offset(LINE)).filter(|&start| start <= spare).unwrap_or(0);
         Buffer { all, start, len }
     }

@@ -1,4 +1,4 @@
-//! What a network is made of, with all batch norms folded away.
+//! The layers of a network, with all batch norms folded.
 
 use crate::CpuError;
 
@@ -7,13 +7,13 @@ use crate::CpuError;
 pub struct Description {
     /// Side of the board.
     pub side: usize,
-    /// What the input channels are, made of the bytes of a position.
+    /// The input channels, made of the bytes of a position.
     pub inputs: Vec<Input>,
     /// The first convolution, 3x3.
     pub stem: Convolution,
     /// Residual blocks.
     pub blocks: Vec<Block>,
-    /// With pre-activation: what is done before the heads. Without it, ReLU follows the stem and each block.
+    /// With pre-activation: normalisation and ReLU before the heads. Without it, ReLU follows the stem and each block.
     pub exit: Option<Affine>,
     /// The policy head.
     pub policy: Policy,
@@ -30,9 +30,9 @@ pub enum Input {
     Scaled {
         /// The plane.
         plane: usize,
-        /// What is subtracted.
+        /// The subtrahend.
         offset: f32,
-        /// What the difference is divided by.
+        /// The divisor of the difference.
         divisor: f32,
     },
     /// 1 where a plane is 0, else 0.
@@ -66,19 +66,19 @@ pub struct Dense {
 pub struct Affine {
     /// What each channel is multiplied by.
     pub scale: Vec<f32>,
-    /// What is added then.
+    /// The offset that is added afterwards.
     pub shift: Vec<f32>,
 }
 
 /// A residual block: convolution, ReLU, convolution, sum, ReLU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    /// With pre-activation: what is done before the first convolution. The last ReLU is omitted then.
+    /// With pre-activation: normalisation and ReLU before the first convolution. The last ReLU is omitted then.
     pub entry: Option<Affine>,
     /// The first convolution.
     pub first: Convolution,
     /// Global pooling (Wu 2019): a convolution beside the first, ReLU, and a dense layer from the means and then the maxima
-    /// of its planes to what is added to the channels of the first.
+    /// of its planes to an offset of the channels of the first.
     pub pooled: Option<(Convolution, Dense)>,
     /// The second convolution.
     pub second: Convolution,

@@ -18,7 +18,7 @@ pub enum CpuError {
         tensor: String,
         /// Its dimensions by the shape of the network.
         expected: Vec<usize>,
-        /// What the file has.
+        /// The value in the file.
         found: String,
     },
     /// A number that no network may have.

@@ -8,9 +8,9 @@ pub const EPSILON: f64 = 1e-5;
 /// A batch norm, one number a channel each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Norm {
-    /// What a normalised channel is multiplied by.
+    /// Factor of a normalised channel.
     pub scale: Vec<f32>,
-    /// What is added then.
+    /// The offset that is added afterwards.
     pub shift: Vec<f32>,
     /// Running means.
     pub mean: Vec<f32>,

@@ -1,14 +1,14 @@
-//! What a file says about its network.
+//! The header of a weights file.
 
 use serde::Deserialize;
 
 use crate::CpuError;
 
-/// The metadata key of the line that says what a file is.
+/// The metadata key of the line with the kind of a file.
 pub const KEY: &str = "tengen";
-/// What the line says of a file of training weights.
+/// The kind of a file of training weights.
 pub const WEIGHTS: &str = "tengen-weights/1";
-/// What it says of a file whose batch norms are folded.
+/// The kind of a file whose batch norms are folded.
 pub const FOLDED: &str = "tengen-folded/1";
 
 /// No network that can be trained has more of anything.

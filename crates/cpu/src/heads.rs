@@ -11,7 +11,7 @@ use crate::workspace::multiply;
 pub(crate) struct HeadsMemory {
     /// By position, point and padded plane.
     planes: Buffer<f32>,
-    /// What the dense layer of each head sees.
+    /// The input of the dense layer of each head.
     policy: Buffer<f32>,
     value: Buffer<f32>,
     logits: Buffer<f32>,

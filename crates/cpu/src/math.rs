@@ -18,8 +18,8 @@ pub(crate) fn exp(x: f32) -> f32 {
 
 /// 0 for every finite number, which changes no sum that it is added to; NaN for others.
 ///
-/// Layers keep what is not finite, as infinity times 0 is NaN. The functions below, which would make a number of it, add
-/// this.
+/// Layers propagate infinity and NaN, as infinity times 0 is NaN. The functions below would turn them into numbers, and
+/// therefore add this.
 #[inline]
 fn poison(x: f32) -> f32 {
     x * 0.0

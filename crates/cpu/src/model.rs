@@ -20,7 +20,7 @@ pub enum Precision<'a> {
     Int16(&'a Scales),
 }
 
-/// A network, ready to be evaluated. [`Model::session`] makes what a thread needs.
+/// A network, ready to be evaluated. [`Model::session`] opens a session for one thread.
 pub struct Model {
     pub(crate) kernels: Kernels,
     pub(crate) board: Board,
@@ -34,7 +34,7 @@ pub struct Model {
     pub(crate) blocks: Vec<PackedBlock>,
     pub(crate) exit: Option<Affine>,
     pub(crate) heads: Heads,
-    /// What the transformed inputs of each layer are multiplied by; empty for f32.
+    /// Factors of the transformed inputs of each layer; empty for f32.
     pub(crate) factors: Vec<[f32; FREQUENCIES]>,
 }
 

@@ -21,7 +21,7 @@ impl Scales {
         Scales(vec![[0.0; FREQUENCIES]; layers])
     }
 
-    /// Checks that these are scales of so many layers, and magnitudes that leave room for the headroom.
+    /// Checks that these are scales of so many layers, and magnitudes that allow for the headroom.
     pub(crate) fn check(&self, layers: usize) -> Result<(), CpuError> {
         if self.0.len() != layers {
             return Err(CpuError::Scales { expected: layers, found: self.0.len() });
@@ -43,7 +43,7 @@ pub(crate) fn observe(largest: &mut [f32; FREQUENCIES], transformed: &[f32]) {
     }
 }
 
-/// What the transformed inputs of a layer are multiplied by.
+/// Factors of the transformed inputs of a layer.
 pub(crate) fn factors(largest: &[f32; FREQUENCIES]) -> [f32; FREQUENCIES] {
     let most = largest.iter().copied().fold(0.0, f32::max);
     let fallback = if most > NOTHING { most } else { 1.0 };

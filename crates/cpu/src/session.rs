@@ -43,7 +43,7 @@ impl Model {
         Ok(scales)
     }
 
-    /// What a thread needs to evaluate positions.
+    /// Memory of a thread that evaluates positions.
     pub fn session(self: &Arc<Model>) -> Session {
         Session::new(Arc::clone(self))
     }

@@ -14,7 +14,7 @@ pub(crate) struct Tower {
     pub(crate) input: Buffer<f32>,
     /// What blocks add to.
     trunk: Buffer<f32>,
-    /// What is inside of a block.
+    /// The inside of a block.
     inner: Buffer<f32>,
     /// Planes of global pooling.
     pooled: Buffer<f32>,
@@ -151,7 +151,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Squeeze and excitation of what is inside of a block, added to the trunk.
+    /// Squeeze and excitation of the inside of a block, added to the trunk.
     fn squeeze(&mut self, [first, second]: &[Matrix; 2], has_relu: bool) {
         let Pass { model, positions, ref mut tower, .. } = *self;
         let (filters, channels) = (model.filters, model.stem.outputs);
@@ -186,7 +186,7 @@ impl Pass<'_> {
                 for ((to, from), (scale, shift)) in numbers.zip(layer.scale.iter().zip(&layer.shift)) {
                     *to = relu(from * scale + shift);
                 }
-                // An earlier group may have left NaN.
+                // The memory may hold NaN of an earlier group.
                 padding.fill(0.0);
             }
         }

@@ -22,12 +22,12 @@ pub(crate) struct Workspace {
     products: Buffer<f32>,
 }
 
-/// What is done with the output of a convolution.
+/// Operations on the output of a convolution.
 #[derive(Clone, Copy)]
 pub(crate) struct After<'a> {
     /// Biases of each position instead of those of the convolution.
     pub(crate) bias: Option<&'a [f32]>,
-    /// Whether it is added to what is there.
+    /// Whether it is added to the present content.
     pub(crate) add: bool,
     pub(crate) relu: bool,
 }

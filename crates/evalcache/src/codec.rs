@@ -50,7 +50,7 @@ impl<'a> Codec<'a> {
         coder.writer.finish();
     }
 
-    /// Decodes what [`Codec::encode`] made of the evaluation of the same view; the value is the answer. Other bytes, or
+    /// Decodes the output of [`Codec::encode`] for the same view, and returns the value. Other bytes, or
     /// another view, give some policy that sums to 1, and some value between −1 and 1; `exact` ones give any numbers.
     ///
     /// # Panics

@@ -49,7 +49,7 @@ impl Weights {
     }
 }
 
-/// The encoder's decisions, learned from.
+/// The encoder's decisions, which the tables are fitted to.
 struct Learner<'a> {
     fixed: &'a [i16],
     weights: Weights,
@@ -84,7 +84,7 @@ pub fn fit(samples: &[Sample], steps: Steps) -> Tables {
 
 /// Tables with some parts of the models.
 pub(crate) fn fit_parts(samples: &[Sample], steps: Steps, parts: Parts) -> Tables {
-    // What is likely to have steps is likely to have a large exponent, too.
+    // A move that is likely to have steps is likely to have a large exponent, too.
     let quantised = quantised(samples, steps.count().unwrap_or(2048));
     let fixed = fit_fixed(samples, &quantised, parts);
     let mut weights = Weights::new(Tables::len(steps));
@@ -121,7 +121,7 @@ fn quantised(samples: &[Sample], count: u32) -> Quantised {
     samples.iter().map(of).collect()
 }
 
-/// The log-odds that a move has steps, by what the position tells.
+/// The log-odds that a move has steps, from features of the position.
 fn fit_fixed(samples: &[Sample], quantised: &Quantised, parts: Parts) -> Vec<i16> {
     let mut weights = Weights::new(places::END);
     for epoch in 0..EPOCHS {

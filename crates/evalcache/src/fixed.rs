@@ -58,7 +58,7 @@ fn distance(row: usize, col: usize, to: Option<(u8, u8)>) -> u32 {
     DISTANCES[row.abs_diff(r.into())][col.abs_diff(c.into())].into()
 }
 
-/// A position, and what is counted once for all of its points.
+/// A position, and counts that all of its points share.
 pub(crate) struct Fixed<'a> {
     view: &'a View,
     stage: u32,

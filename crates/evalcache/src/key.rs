@@ -1,4 +1,4 @@
-//! Keys: what a network is shown of a position.
+//! Keys: a hash of the network's input.
 
 use go::{Color, Game, PointSet, Stones, Symmetry};
 use xxhash_rust::xxh3::xxh3_128;
@@ -10,13 +10,13 @@ const SHOWN: usize = 7 + BOARDS * 2 * size_of::<PointSet>();
 /// Bits of a key that files keep.
 pub(crate) const KEY_BITS: u32 = 80;
 
-/// 80 bits of a hash of what a network is shown: the last eight boards as seen through a symmetry, the player to move, the size of
+/// 80 bits of a hash of the network's input: the last eight boards under a symmetry, the player to move, the size of
 /// the board, and komi where the network sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key(u128);
 
 impl Key {
-    /// What a network is shown of a game through a symmetry; `komi` where it sees komi.
+    /// The key of a position under a symmetry; `komi` where the network sees komi.
     pub fn shown(game: &Game, komi: Option<f32>, symmetry: Symmetry) -> Key {
         let (mut shown, mut len) = ([0; SHOWN], 7);
         shown[..2].copy_from_slice(&[game.size().side() as u8, u8::from(game.to_move() == Color::Black)]);

@@ -15,7 +15,7 @@ mod prefix_code;
 mod run_length;
 mod variable_length;
 
-/// What a policy costs at one step of the ladder.
+/// Bytes and divergence of policies at one step of the ladder.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rung {
     /// How policies are written.
@@ -30,7 +30,7 @@ impl fmt::Display for Rung {
     }
 }
 
-/// The policies of samples in steps; those that have none are left out.
+/// The policies of samples in steps; those that have none are omitted.
 struct Policies<'a>(Vec<(&'a Sample, Vec<u16>)>);
 
 impl<'a> Policies<'a> {

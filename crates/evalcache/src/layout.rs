@@ -1,6 +1,6 @@
 //! Where the contexts of a model are in its table: one number, a part of the log-odds, for each context.
 
-/// How many halvings there are from 1 to 65536, with one stop between two: what [`halves`] answers at most, and one.
+/// Number of classes of [`halves`]: halvings from 1 to 65536, with one stop between two.
 pub(crate) const HALVES: usize = 34;
 
 /// The size of a number in about two classes for each doubling; 0 for 0.

@@ -5,7 +5,7 @@ use crate::layout::shares as policy;
 /// Which contexts a fit uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Parts {
-    /// What the position tells of a move.
+    /// Features of a move.
     pub(crate) position: bool,
     /// What coded neighbours have.
     pub(crate) neighbours: bool,

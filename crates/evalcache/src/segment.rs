@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! prelude   magic, version, length and checksum of the head
-//! head      what the evaluations are of, the tables, and where each block is
+//! head      origin of the evaluations, the tables, and the offset of each block
 //! filters   for each block: which keys it may have, 9 bits a key
 //! blocks    for each block: lengths, the rest of each key, codes
 //! head      a second copy
@@ -74,7 +74,7 @@ impl Source for Vec<u8> {
     }
 }
 
-/// What a look-up or a check may find.
+/// Errors of look-ups and checks.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file is no segment, or of another version.
@@ -87,7 +87,7 @@ pub enum ReadError {
         block: u32,
         /// How many there are.
         blocks: u32,
-        /// What is wrong.
+        /// The problem.
         reason: &'static str,
     },
     /// The bytes cannot be read.
@@ -160,7 +160,7 @@ impl<S: Source> Segment<S> {
         }
     }
 
-    /// What the segment is of.
+    /// The origin of the evaluations.
     pub fn head(&self) -> &Head {
         &self.head
     }
@@ -237,7 +237,7 @@ impl<S: Source> Segment<S> {
         self.head.blocks.len()
     }
 
-    /// Reads everything, and says what is damaged: blocks, and how many copies of the head.
+    /// Reads everything, and reports damage: blocks, and the number of damaged copies of the head.
     ///
     /// # Errors
     /// The bytes cannot be read.

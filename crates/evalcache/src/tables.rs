@@ -3,7 +3,7 @@
 use crate::Steps;
 use crate::layout::{CLASSES, bits as exact, given as fixed, shares as policy};
 
-/// Room for all contexts that a number of 16 bits can name, so that none is outside.
+/// One entry for every context that a number of 16 bits can name, so that none is outside.
 const CONTEXTS: usize = 1 << 16;
 
 /// The log-odds of each context.

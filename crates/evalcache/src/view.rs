@@ -1,8 +1,8 @@
-//! What the models of the codec see of a position: a function of the boards that a network is shown, turned by a symmetry.
+//! The input of the codec's models: a function of the boards in the network's input, under a symmetry.
 
 use go::{Color, Game, MAX_SIDE, Point, PointSet, Size, Stones, Symmetry};
 
-/// Cells of the border on each side, so that whatever models look at has a cell.
+/// Cells of the border on each side, so that every neighbour that models read has a cell.
 pub(crate) const BORDER: usize = 2;
 /// Cells of a row with its border.
 pub(crate) const WIDTH: usize = MAX_SIDE + 2 * BORDER;
@@ -37,7 +37,7 @@ pub(crate) const fn cell(row: usize, col: usize) -> usize {
 }
 
 impl View {
-    /// The position that a game is in, seen through a symmetry.
+    /// The present position of a game, under a symmetry.
     pub fn new(game: &Game, symmetry: Symmetry) -> View {
         let (size, places) = (game.size(), symmetry.permutation(game.size()));
         let mut view = View::empty(size);

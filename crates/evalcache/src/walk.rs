@@ -14,7 +14,7 @@ use crate::view::{CELLS, EMPTY, View, WIDTH, cell};
 
 /// Takes decisions, or makes them.
 pub(crate) trait Coder {
-    /// The decision: `bit` for an encoder; a decoder does not look at it.
+    /// The decision: `bit` for an encoder; a decoder ignores it.
     fn bit<const N: usize>(&mut self, contexts: [u32; N], bit: bool) -> bool;
 
     /// Bits that nothing is known of, from the highest of `count` on.
@@ -88,11 +88,11 @@ const ACROSS: [isize; 4] = [-(WIDTH as isize) - 1, -(WIDTH as isize) + 1, WIDTH 
 const UNKNOWN: u8 = 0;
 const NONE: u8 = 1;
 
-/// What is known of a policy while it is coded.
+/// State of a policy while it is coded.
 struct Progress {
-    /// Steps that are left.
+    /// Remaining steps.
     rest: u32,
-    /// The steps that the moves left should have moves with, in 1/65536.
+    /// The expected number of remaining moves with steps, in 1/65536 of a move.
     expected: u32,
     /// The same of the moves before, and how many of them had steps.
     expected_before: u32,
@@ -105,7 +105,7 @@ struct Progress {
     states: [u8; CELLS],
 }
 
-/// What is around a move.
+/// The neighbourhood of a move.
 struct Around {
     four: u32,
     across: u32,
@@ -219,7 +219,7 @@ impl Progress {
     }
 }
 
-/// Codes the steps of a policy, `total` of them, and answers the logarithm of the largest, and 1.
+/// Codes the steps of a policy, `total` of them, and returns the logarithm of the largest, and 1.
 pub(crate) fn policy<C: Coder>(coder: &mut C, candidates: &Candidates, total: u32, steps: &mut [u16]) -> u32 {
     let list = candidates.list();
     let mut progress = Progress {

@@ -16,7 +16,7 @@ pub(crate) struct Cells {
     cells: [PointState; MAX_AREA + 1],
 }
 
-/// What a stone did, to take it back.
+/// The effect of a stone, to take it back.
 #[derive(Debug)]
 pub(crate) struct Placed {
     point: u16,

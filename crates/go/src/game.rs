@@ -27,7 +27,7 @@ pub struct Game {
     vacated: Stones,
     /// Stones captured by each colour.
     captures: [usize; 2],
-    /// What is pass-alive, once it was found.
+    /// The pass-alive points, once computed.
     pass_alive: Option<Stones>,
 }
 
@@ -206,7 +206,7 @@ impl Game {
         self.pass_alive = None;
     }
 
-    /// What is pass-alive for each colour; see [`Position::pass_alive`].
+    /// The pass-alive points of each colour; see [`Position::pass_alive`].
     pub fn pass_alive(&self) -> Stones {
         self.pass_alive.unwrap_or_else(|| self.position.pass_alive())
     }

@@ -47,7 +47,7 @@ impl Point {
     }
 }
 
-/// What a player may do on their turn.
+/// A move: a point or a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Move {
     /// Put a stone on a point.

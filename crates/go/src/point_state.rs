@@ -1,8 +1,8 @@
-//! What a board keeps for each point, and the liberties of a chain.
+//! The state of each point, and the liberties of a chain.
 
 use crate::color::Color;
 
-/// What is on a point.
+/// The state of a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     Black,
@@ -51,9 +51,9 @@ impl PointState {
 
 /// The pseudo-liberties of a chain: one for every pair of a stone and an empty point next to it.
 ///
-/// They can be added and taken away without looking for repetitions, and three sums over their indices are enough to
+/// They can be added and removed without a search for duplicates, and three sums over their indices are enough to
 /// know whether they are all the same point: by Cauchy and Schwarz, count times the sum of squares equals the square
-/// of the sum exactly then. The sums wrap; the test looks at them only when there are at most four, which is all one
+/// of the sum exactly then. The sums wrap; the test reads them only when there are at most four, which is all one
 /// point can have, and four indices below 362 do not wrap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Liberties {

@@ -1,4 +1,4 @@
-//! One board: its stones, whose turn it is, and what a move does to it.
+//! One board: its stones, the player to move, and the effect of a move.
 
 mod canonical;
 mod error;
@@ -158,7 +158,7 @@ impl Position {
         captured
     }
 
-    /// Counts a stone in what is known of the whole board.
+    /// Updates the counts of the whole board by a stone.
     fn add(&mut self, stone: u16, color: Color) {
         let stone = Point::at(stone.into());
         change_hashes(&mut self.hashes, self.cells.size(), color, stone);

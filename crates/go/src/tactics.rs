@@ -1,4 +1,4 @@
-//! What a single move would do to liberties, for every move at once: what a player sees without reading.
+//! The effect of every single move on liberties, which a player sees without reading.
 
 use arrayvec::ArrayVec;
 
@@ -41,7 +41,7 @@ struct Liberties {
 /// A chain with so many liberties has four even after a stone on one of them.
 const MANY: usize = 5;
 
-/// What a stone of one player would do, were it that player's turn.
+/// The effect of a stone of one player, were it that player's turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Prospects {
     /// The empty points where it would be in a chain of one, two and three liberties, after what it captures.
@@ -101,7 +101,7 @@ impl Tactics {
         self.few[color.index()][count - 1]
     }
 
-    /// What a stone of this player would do on each empty point.
+    /// The effect of a stone of this player on each empty point.
     pub fn prospects(&self, color: Color) -> Prospects {
         let size = self.cells.size();
         let (own, captures) = (self.own[color.index()], self.last[color.opponent().index()]);

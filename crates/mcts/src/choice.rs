@@ -1,4 +1,4 @@
-//! From visits to a move, and to the policy that is learned.
+//! From visits to a move, and to the policy target.
 
 use rand::{Rng, RngExt};
 

@@ -1,4 +1,4 @@
-//! What a search for training does at its root, and one for strength does not.
+//! Root exploration, in searches for training only.
 
 use rand::Rng;
 
@@ -6,7 +6,7 @@ use crate::Noise;
 use crate::formula::{decayed, noise_alpha};
 use crate::math;
 
-/// How a root is made to explore, and what is taken out of the policy target again. For PUCT.
+/// Exploration at the root, and the visits that are removed from the policy target again. For PUCT.
 ///
 /// Gumbel search explores by its own sampling: it asks only whether there is an exploration at all.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,4 +1,4 @@
-//! What a search has found out.
+//! Results of a search.
 
 use go::Move;
 
@@ -32,7 +32,7 @@ impl Search {
         self.tree.root().map_or(0, |id| self.tree.stats(id).visits.saturating_sub(1))
     }
 
-    /// Mean of all values backed up to the root; what the network said when there were none yet.
+    /// Mean of all values backed up to the root; the network's value when there were none yet.
     ///
     /// # Panics
     /// When the root is not expanded.
@@ -41,7 +41,7 @@ impl Search {
         Value::for_black(stats.sum / stats.visits as f32)
     }
 
-    /// What the network said of the root.
+    /// The network's output at the root.
     ///
     /// # Panics
     /// When the root is not expanded.

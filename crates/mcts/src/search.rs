@@ -20,7 +20,7 @@ pub struct Leaf {
     turn: usize,
 }
 
-/// What a walk down the tree came to.
+/// The end of a walk down the tree.
 #[derive(Debug, PartialEq)]
 pub enum Selected {
     /// A position that was never evaluated.
@@ -125,7 +125,7 @@ impl Search {
         !self.halving.is_active() || self.halving.settle(&view, gumbel)
     }
 
-    /// Leaves `game` at the end of the path. `Err` carries what is no leaf.
+    /// Leaves `game` at the end of the path. `Err` carries an end that is no leaf.
     fn walk(&mut self, root: NodeId, see: &mut dyn FnMut(&Game)) -> Result<NodeId, Selected> {
         let mut id = root;
         loop {
@@ -259,7 +259,7 @@ impl Search {
         mover
     }
 
-    /// Plays a move in the game and makes its position the root, with what is known below it unless reuse is off.
+    /// Plays a move in the game and makes its position the root, with its subtree unless reuse is off.
     ///
     /// # Errors
     /// The move is illegal; nothing has changed then.

@@ -1,4 +1,4 @@
-//! What a search depends on besides the game.
+//! Settings of a search.
 
 use config::QInit;
 use go::Scoring;

@@ -2,7 +2,7 @@
 
 /// Shares of `total`, in proportion to `policy` (which sums to 1): whole numbers that sum to `total` exactly.
 ///
-/// Each share is rounded down, and what is missing goes to the largest remainders, of equals to the first.
+/// Each share is rounded down, and the difference goes to the largest remainders, of equals to the first.
 pub(crate) fn shares(policy: &[f32], total: u32) -> Vec<u32> {
     let exact: Vec<f64> = policy.iter().map(|&p| f64::from(p) * f64::from(total)).collect();
     let mut shares: Vec<u32> = exact.iter().map(|share| *share as u32).collect();

@@ -25,7 +25,7 @@ impl NodeId {
     }
 }
 
-/// What a node waits for or knows.
+/// State of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum State {
     /// Handed out as a leaf, and met this many times since, including the first.
@@ -42,7 +42,7 @@ pub(crate) struct Node {
     /// The node above and the offset of the edge that leads here; none for the root.
     pub(crate) parent: Option<(NodeId, u16)>,
     pub(crate) state: State,
-    /// What the network said, or the outcome, for Black.
+    /// The network's value, or the outcome, for Black.
     pub(crate) value: f32,
     /// Where each edge starts, for Black.
     pub(crate) init: f32,

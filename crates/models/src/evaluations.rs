@@ -39,7 +39,7 @@ pub struct EvaluationCacheOptions {
     pub steps: Steps,
     /// In which symmetry positions are evaluated.
     pub symmetries: Symmetries,
-    /// Where copies of what is read from a bucket are kept.
+    /// Folder for copies of segments from a bucket.
     pub copies: Option<PathBuf>,
 }
 
@@ -71,7 +71,7 @@ pub enum EvaluationCacheError {
     Segment {
         /// The segment.
         path: String,
-        /// What is wrong with it.
+        /// The problem with it.
         source: ReadError,
     },
     /// An option that means nothing.
@@ -92,7 +92,7 @@ impl Classified for EvaluationCacheError {
     }
 }
 
-/// What a compaction did.
+/// The result of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergedSegments {
     /// Segments that were merged.
@@ -105,7 +105,7 @@ pub struct MergedSegments {
     pub damaged: usize,
 }
 
-/// How often evaluations were looked up.
+/// Number of look-ups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lookups {
     /// Evaluations that were there.
@@ -249,7 +249,7 @@ impl EvaluationCache {
         Ok(fits.then_some(segment))
     }
 
-    /// What the evaluations are of.
+    /// The origin of the evaluations.
     pub fn set(&self) -> &Set {
         &self.set
     }
@@ -279,7 +279,7 @@ impl EvaluationCache {
         self.open.read().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Publishes what is in memory.
+    /// Publishes the evaluations in memory.
     ///
     /// # Errors
     /// A store that refuses it; the evaluations stay in memory.
@@ -385,7 +385,7 @@ impl EvaluationCache {
         Ok(deleted)
     }
 
-    /// Reads all segments and answers what is damaged, each with the name of its segment.
+    /// Reads all segments and returns the damage, each with the name of its segment.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -463,7 +463,7 @@ impl EvaluationStore for EvaluationCache {
     fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32) {
         let mut code = Vec::new();
         let codec = Codec::new(&self.tables);
-        // What is no evaluation is not kept, and stays as it is.
+        // Invalid evaluations are not kept, and stay as they are.
         if codec.encode(view, policy, *value, &mut code).is_none() {
             return;
         }

@@ -66,7 +66,7 @@ impl Model {
         }
     }
 
-    /// A network of a run, and what is known of it. Where servers evaluate it, its weights are not read, and the precision is
+    /// A network of a run, with its metadata. Where servers evaluate it, its weights are not read, and the precision is
     /// theirs.
     pub(crate) fn trained(
         run: &Run,

@@ -127,7 +127,7 @@ impl Searcher {
         self.settings
     }
 
-    /// What a move of a match costs it.
+    /// The search budget of a move of a match.
     pub fn budget(&self) -> Budget {
         self.budget
     }

@@ -26,7 +26,7 @@ pub(crate) struct Batch {
     /// By position: whether that is known, 1 or 0.
     pub(crate) scores_known: Vec<f32>,
     /// 1 for the move of the opponent's reply, one number a move; zeros where that is not known, empty where it is not
-    /// learned.
+    /// trained.
     pub(crate) replies: Vec<f32>,
     /// How much each example counts, above 0.
     pub(crate) weights: Vec<f32>,

@@ -5,7 +5,7 @@ use tch::Tensor;
 use crate::{Inputs, NetError, features, planes};
 
 impl Inputs {
-    /// What the network calculates with, from the bytes of some positions as a tensor of positions, planes, rows and columns.
+    /// The input channels, from the bytes of some positions as a tensor of positions, planes, rows and columns.
     pub(crate) fn complete(self, planes: Tensor) -> Result<Tensor, NetError> {
         let last = |first: i64| planes.f_narrow(1, first, 1);
         match self {

@@ -42,7 +42,7 @@ impl FileKind {
         Ok(if is_folded { FileKind::Folded } else { FileKind::Weights })
     }
 
-    /// Makes a file of this kind, and asks what is in it and the network as it is trained about positions: made-up ones
+    /// Makes a file of this kind, and compares the output of the file and of the training network on positions: random ones
     /// and those given.
     ///
     /// # Errors
@@ -59,8 +59,8 @@ impl FileKind {
         Ok((file, difference))
     }
 
-    /// Reads a file of any kind, plain or gzipped, and says which it is; asks what is in it and the weights that came of
-    /// it about made-up positions, where there is libtorch to do so.
+    /// Reads a file of any kind, plain or gzipped, and returns its kind; compares the output of the file and of the weights
+    /// on random positions, where there is libtorch.
     ///
     /// # Errors
     /// A file that is broken or of no kind, or [`NetError::Differs`].

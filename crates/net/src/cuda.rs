@@ -46,7 +46,7 @@ pub enum CudaError {
     Load {
         /// The CUDA library.
         path: PathBuf,
-        /// What the dynamic linker said.
+        /// The error of the dynamic linker.
         #[source]
         source: libloading::Error,
     },
@@ -89,7 +89,7 @@ fn load_from(folder: &Path) -> Result<CudaLibrary, CudaError> {
     Ok(CudaLibrary::Loaded { path })
 }
 
-/// Loads a library with its symbols visible to all, now and not lazily so that what is missing shows here.
+/// Loads a library with its symbols visible to all, now and not lazily, so that missing symbols are found here.
 #[expect(unsafe_code, reason = "loading a library runs its initialisers, which the compiler cannot check")]
 fn open_for_good(path: &Path) -> Result<(), libloading::Error> {
     // SAFETY: the initialisers are those of the libtorch that this process already runs with; they register kernels

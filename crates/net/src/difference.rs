@@ -30,7 +30,7 @@ impl Difference {
     }
 
     pub(crate) fn check(self) -> Result<(), NetError> {
-        // Written so that what is no number is no equality.
+        // Written so that NaN is a difference.
         let equal = self.policy <= TOLERANCE && self.value <= TOLERANCE;
         if equal { Ok(()) } else { Err(NetError::Differs { difference: self }) }
     }

@@ -70,7 +70,7 @@ impl Engine {
         Ok(Engine::Cpu(cpu::Model::new(&description, precision, set)?))
     }
 
-    /// What a thread evaluates with; the weights are shared.
+    /// A session of one thread; the weights are shared.
     pub(crate) fn session(&self) -> Session {
         match self {
             Engine::Cpu(model) => Session::on_cpu(model.session()),

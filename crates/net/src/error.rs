@@ -28,7 +28,7 @@ pub enum NetError {
     Header {
         /// Key of the metadata.
         key: &'static str,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
     /// A file of another kind, or of a version this program does not know.
@@ -36,7 +36,7 @@ pub enum NetError {
     Version {
         /// What this program reads.
         expected: &'static str,
-        /// What the file says it is.
+        /// The kind that the file declares.
         found: String,
     },
     /// A network of another shape than the one requested.
@@ -84,9 +84,9 @@ pub enum NetError {
     Dimensions {
         /// Its name.
         tensor: String,
-        /// What the shape of the network asks for.
+        /// The value that the shape of the network requires.
         expected: Vec<usize>,
-        /// What the file holds.
+        /// The value in the file.
         found: Vec<usize>,
     },
     /// A number that no trained network has: not finite, or a negative variance.
@@ -128,7 +128,7 @@ pub enum NetError {
         game: GameId,
         /// The turn, from 0.
         turn: u16,
-        /// What is wrong.
+        /// The problem.
         problem: String,
     },
     /// No examples for training or evaluation.
@@ -193,7 +193,7 @@ pub enum NetError {
     LeelaZero {
         /// The line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
     /// A file of no kind that is known.
@@ -262,7 +262,7 @@ impl Classified for NetError {
 
 #[cfg(feature = "torch")]
 impl From<tch::TchError> for NetError {
-    /// Keeps what is wrong and drops libtorch's own stack trace.
+    /// Keeps the message and drops libtorch's own stack trace.
     fn from(error: tch::TchError) -> NetError {
         let text = error.to_string();
         let end = text.find("\nException raised from").unwrap_or(text.len());

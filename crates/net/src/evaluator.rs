@@ -1,4 +1,4 @@
-//! The interface between input planes and whatever computes a network's output.
+//! The interface between input planes and an implementation that computes a network's output.
 
 use crate::NetError;
 

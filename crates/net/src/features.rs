@@ -25,9 +25,9 @@
 //! | 28 | a move begins a ladder that catches a chain of the opponent |
 //! | 29, 30 | the point is pass-alive for the side to move, for the opponent |
 //!
-//! (AlphaGo, Silver et al. 2016, table 2, has the first kind; KataGo the ladders and what is pass-alive.) Everything is a
+//! (AlphaGo, Silver et al. 2016, table 2, has the first kind; KataGo has ladders and pass-alive regions.) Everything is a
 //! function of the last six boards, so that examples and games in progress give the same; a point forbidden by superko
-//! alone is not told.
+//! alone is not marked.
 
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ pub(crate) const COUNT: usize = 16;
 pub(crate) const TACTICS_COUNT: usize = COUNT + 15;
 /// The number of the plane of komi.
 pub(crate) const KOMI: usize = COUNT - 1;
-/// Moves that are told.
+/// Past moves in the input.
 const MOVES: usize = 5;
 /// Boards of the history, the current one included.
 pub(crate) const BOARDS: usize = MOVES + 1;
@@ -48,7 +48,7 @@ pub(crate) const POINTS: Range<usize> = 8..9 + MOVES;
 /// The byte that means a komi of 0.
 pub(crate) const NO_KOMI: f32 = 128.0;
 
-/// What the planes are for, in words; without tactics the first [`COUNT`] of them.
+/// Descriptions of the planes; without tactics the first [`COUNT`] of them.
 pub(crate) fn names() -> Vec<String> {
     const SIDES: [&str; 2] = ["mover’s", "opponent’s"];
     const FEW: [&str; 3] = ["one liberty", "two liberties", "three liberties"];
@@ -66,8 +66,8 @@ pub(crate) fn names() -> Vec<String> {
     stones.into_iter().chain(few).chain(plain).chain(moves).chain(ladders).chain(last).collect()
 }
 
-/// Writes a position, given also by its boards, newest first and as far as they are known; with tactics, and what is
-/// `pass_alive`, where there is space for them.
+/// Writes a position, given also by its boards, newest first and as far as they are known; with tactics and
+/// `pass_alive` regions, where there is space for them.
 ///
 /// # Panics
 /// When the buffer has neither size.

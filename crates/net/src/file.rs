@@ -39,7 +39,7 @@ impl<'a> File<'a> {
         serde_json::from_str(&self.line).map_err(unreadable)
     }
 
-    /// What the file says it is.
+    /// The kind that the file declares.
     pub(crate) fn version(&self) -> Result<String, NetError> {
         let found: Version = serde_json::from_str(&self.line).map_err(unreadable)?;
         Ok(found.format)

@@ -4,11 +4,11 @@ use crate::layout::{Role, TensorSpec};
 use crate::{NetError, Shape, Weights};
 
 impl Weights {
-    /// The same function in a tower of more blocks, more filters, or both: what the larger tower has of the smaller one is a
-    /// copy, the rest is as in [`Weights::random`], and nothing old listens to anything new yet. New blocks add nothing at first, as in a
+    /// The same function in a tower of more blocks, more filters, or both: weights of the smaller tower are copied, the rest
+    /// is as in [`Weights::random`], and weights from new channels to old ones are 0. New blocks add nothing at first, as in a
     /// new network. So every output stays the same up to rounding, and new weights have gradients from the first step on.
     /// Auxiliary heads (`ownership`, `score`, `opponent`) may be new, and may be missing. [`Inputs::Features`] may
-    /// become [`Inputs::Tactics`]: of what is told in addition, nothing is listened to at first either.
+    /// become [`Inputs::Tactics`]: the weights of the additional planes are 0 at first, too.
     ///
     /// [`Inputs::Features`]: crate::Inputs::Features
     /// [`Inputs::Tactics`]: crate::Inputs::Tactics

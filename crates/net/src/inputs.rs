@@ -22,7 +22,7 @@ pub enum Inputs {
     /// The board, liberties, ko, the last moves and komi, 16 planes: those of `features`. Whose turn it is makes no
     /// difference beyond komi.
     Features,
-    /// The same and what single moves do, ladders, and what is pass-alive, 31 planes: those of `features`, too.
+    /// The same and effects of single moves, ladders, and pass-alive regions, 31 planes: those of `features`, too.
     Tactics,
 }
 

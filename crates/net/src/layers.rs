@@ -27,7 +27,7 @@ pub(crate) struct Layers {
     inputs: Inputs,
     stem: Conv,
     blocks: Vec<Block>,
-    /// With pre-activation: what is done before the heads.
+    /// With pre-activation: normalisation and ReLU before the heads.
     exit: Option<Affine>,
     /// The first convolutions of both heads, as one.
     planes: Conv,
@@ -36,7 +36,7 @@ pub(crate) struct Layers {
 }
 
 struct Block {
-    /// With pre-activation: what is done before the first convolution.
+    /// With pre-activation: normalisation and ReLU before the first convolution.
     entry: Option<Affine>,
     first: Conv,
     pooled: Option<(Conv, Dense)>,

@@ -16,10 +16,10 @@ pub(crate) struct Unit {
     pub(crate) has_norm: bool,
 }
 
-/// What a tensor is for.
+/// The use of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
-    /// Kernel of a convolution or matrix of a dense layer: what the L2 penalty is for.
+    /// Kernel of a convolution or matrix of a dense layer, subject to the L2 penalty.
     Weight,
     /// Bias of a dense layer.
     Bias,
@@ -188,7 +188,7 @@ fn add_norm(name: &str, channels: usize, has_scale: bool, add: &mut impl FnMut(S
 impl Unit {
     /// Whether the batch norm has a scale and a shift. Those of the heads do not, as in Minigo: a head is one or two
     /// planes, whose first values are noise to the layers behind, and training would sooner shift the whole plane below
-    /// the ReLU, where nothing is learned any more, than make sense of it.
+    /// the ReLU, where all gradients are 0, than fit it.
     pub(crate) fn has_scale(&self) -> bool {
         self.has_norm && self.kernel > 1
     }

@@ -22,7 +22,7 @@ pub(crate) struct Terms {
 
 /// The loss of a batch, with all that is needed to say more about it.
 pub(crate) struct Loss {
-    /// The weighted sum of the parts: what the gradient is taken of.
+    /// The weighted sum of the parts, whose gradient is computed.
     pub(crate) tensor: Tensor,
     /// Policy, value, ownership, score, opponent.
     parts: [Tensor; 5],
@@ -52,7 +52,7 @@ impl Terms {
         }
     }
 
-    /// What the values of a network cost, one number a position: 0 for the target itself.
+    /// The value loss, one number a position: 0 for the target itself.
     fn answered(&self, answers: &Answers, outcomes: &Tensor, searches: &Tensor) -> Result<Tensor, NetError> {
         match &answers.value_logits {
             Some(logits) if self.value_loss == ValueLoss::CrossEntropy => {
@@ -118,7 +118,7 @@ fn mix(first: &Tensor, second: &Tensor, share: f64) -> Tensor {
     first * share + second * (1.0 - share)
 }
 
-/// Compares answers with targets. The probabilities of a target sum to 1.
+/// The loss of network outputs against targets. The probabilities of a target sum to 1.
 pub(crate) fn loss(answers: &Answers, batch: &Batch, terms: &Terms) -> Result<Loss, NetError> {
     let (device, kind) = (answers.logits.device(), answers.logits.kind());
     let given = |numbers: &[f32]| -> Result<Tensor, NetError> {

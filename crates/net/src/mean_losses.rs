@@ -1,16 +1,16 @@
 //! What batches cost, in numbers.
 
-/// What a batch, or many, cost. All are means over positions by their weights, entropies in nats.
+/// The losses of one batch or of several. All are means over positions by their weights, entropies in nats.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Losses {
     /// Cross-entropy −Σ π·ln p of the predicted policy p against the target π; at least [`Losses::target_entropy`].
     pub policy: f32,
-    /// What the predicted values cost by `train.value_loss`: squared error (v − t)², 4 at worst, as a rule.
+    /// Value loss by `train.value_loss`: as a rule the squared error (v − t)², at most 4.
     pub value: f32,
-    /// What the predicted ownership costs: cross-entropy of the points, less that of the target with itself; 0 where it is
-    /// not learned.
+    /// Ownership loss: cross-entropy of the points, less that of the target with itself; 0 where it is
+    /// not trained.
     pub ownership: f32,
-    /// What the predicted score costs: half the square of the error in points by the side of the board, or of an error above
+    /// Score loss: half the square of the error in points by the side of the board, or of an error above
     /// 1 its size less ½ (Huber); 0 without the head.
     pub score: f32,
     /// Cross-entropy of the predicted policy of the opponent against the move it played; 0 without the head.
@@ -31,7 +31,7 @@ pub struct Losses {
     pub mean_value: f32,
     /// The size of the predicted value: how sure the network is of the winner.
     pub value_confidence: f32,
-    /// Squared error (v − t)², whatever the loss is.
+    /// Squared error (v − t)², independent of the value loss.
     pub value_error: f32,
     /// Squared error of the best constant: a network that knows anything is below it.
     pub constant_error: f32,

@@ -1,4 +1,4 @@
-//! What a tower is put together from, as it is trained.
+//! The modules of a tower in training.
 
 use config::PolicyHead;
 use tch::{Kind, Tensor};
@@ -20,7 +20,7 @@ pub(crate) struct Tensors<'a> {
 pub(crate) struct Pass {
     mode: Mode,
     options: TensorOptions,
-    /// What the batch norms have seen so far, when training.
+    /// Batch statistics of the norms, when training.
     pub(crate) statistics: Vec<Statistics>,
 }
 
@@ -122,7 +122,7 @@ impl Pass {
         }
     }
 
-    /// As the type of what is not rounded.
+    /// As the type of tensors that are not rounded.
     pub(crate) fn exact(&self, x: &Tensor) -> Result<Tensor, NetError> {
         Ok(x.f_to_kind(self.options.exact())?)
     }

@@ -100,7 +100,7 @@ impl Model {
         self.batch
     }
 
-    /// What a thread evaluates planes with. The weights are shared with all others of this model.
+    /// A session of one thread. The weights are shared with all others of this model.
     pub fn session(&self) -> Session {
         self.engine.session()
     }

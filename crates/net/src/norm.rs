@@ -36,7 +36,7 @@ impl Norm {
         Ok(x.f_batch_norm(Some(&self.scale), Some(&self.shift), mean, variance, false, MOMENTUM, EPSILON, true)?)
     }
 
-    /// Normalises by the statistics of `x` itself, and says what they were.
+    /// Normalises by the statistics of `x` itself, and returns them.
     pub(crate) fn train(&self, x: &Tensor) -> Result<(Tensor, Statistics), NetError> {
         let (scale, shift) = (Some(&self.scale), Some(&self.shift));
         let (y, mean, inverse) = x.f_native_batch_norm(scale, shift, None, None, true, MOMENTUM, EPSILON)?;

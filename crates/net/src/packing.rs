@@ -1,4 +1,4 @@
-//! Input planes as bits: what a position takes on a wire.
+//! Input planes as bits: the wire format of a position.
 //!
 //! Of the planes that are written for a position most hold 0 or 1 at each point: a bit each, plane after plane, point after
 //! point, the lowest bit of a byte first. Planes that hold one number everywhere (whose turn it is, the board, komi) are

@@ -1,4 +1,4 @@
-//! What a network sees of a position: the one definition for playing and for training.
+//! Input planes of a network: the one definition for playing and for training.
 //!
 //! 17 planes of one number a point, row by row from the top-left corner: for each of the last eight boards, newest
 //! first, the stones of the side to move *now* and then those of its opponent; at last a plane that is 1 everywhere
@@ -18,7 +18,7 @@ pub const fn len(size: Size) -> usize {
     COUNT * size.area()
 }
 
-/// What the planes are for, in words: those of networks with one plane for whose turn it is, and a last one of others.
+/// Descriptions of the planes: those of networks with one plane for the player to move, and a last one of others.
 pub(crate) fn names() -> Vec<String> {
     let ago = |moves: usize| match moves {
         0 => "now".to_owned(),

@@ -53,7 +53,7 @@ pub(crate) fn teach(tower: &Tower, train_config: &TrainConfig, batch: &Batch, sh
     Ok(Taught { loss, gradients, statistics: answers.statistics })
 }
 
-/// What the batch norms see of some examples through their symmetries.
+/// Batch-norm statistics of some examples under their symmetries.
 pub(crate) fn look(
     tower: &Tower,
     train_config: &TrainConfig,

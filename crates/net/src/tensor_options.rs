@@ -20,7 +20,7 @@ pub(crate) struct TensorOptions {
 }
 
 impl TensorOptions {
-    /// The type of what is not rounded: weights, statistics and outputs in training.
+    /// The type of tensors that are not rounded: weights, statistics and outputs in training.
     pub(crate) fn exact(self) -> Kind {
         if self.kind == Kind::Double { Kind::Double } else { Kind::Float }
     }
@@ -64,7 +64,7 @@ pub(crate) fn has_driver() -> bool {
     DRIVER.iter().any(|path| Path::new(path).exists())
 }
 
-/// The first line that the driver tells of itself; `None` where none is loaded.
+/// The first line of the driver's version file; `None` where none is loaded.
 pub(crate) fn driver() -> Option<String> {
     let told = fs::read_to_string(DRIVER[0]).ok().and_then(|text| text.lines().next().map(str::to_owned));
     told.or_else(|| has_driver().then(|| "loaded, version unknown".to_owned()))

@@ -1,6 +1,6 @@
 //! One operation of libtorch runs on one thread.
 //!
-//! What is to go on at once is worked on by threads of ours: players that evaluate their own batches, and parts of a
+//! Concurrency comes from threads of this project: players that evaluate their own batches, and parts of a
 //! training batch. Operations that spread over threads by themselves would only wait for each other.
 
 use std::cell::Cell;

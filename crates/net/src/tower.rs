@@ -42,7 +42,7 @@ pub(crate) struct Tower {
     ownership: Option<Dense>,
 }
 
-/// What the tower says of a batch.
+/// Output of the tower for a batch.
 pub(crate) struct Answers {
     /// Logarithms of probabilities up to a constant, one row a position.
     pub(crate) logits: Tensor,
@@ -56,7 +56,7 @@ pub(crate) struct Answers {
     pub(crate) ownership: Option<Tensor>,
     /// The mover's margin in points by the side of the board, one a position, if the network has the head.
     pub(crate) scores: Option<Tensor>,
-    /// What the batch norms have seen, from the input on, when training.
+    /// Batch statistics of the norms, from the input on, when training.
     pub(crate) statistics: Vec<Statistics>,
 }
 
@@ -166,12 +166,12 @@ impl Tower {
         }
     }
 
-    /// Lets the running statistics follow a batch, given by what the norms have seen of each of its parts.
+    /// Updates the running statistics by a batch, given by the statistics of each of its parts.
     pub(crate) fn follow(&self, parts: &[Vec<Statistics>]) -> Result<(), NetError> {
         self.norms(parts, Norm::follow)
     }
 
-    /// Makes the running statistics those of some positions, given by what the norms have seen of their parts.
+    /// Sets the running statistics to those of some positions, given by the statistics of their parts.
     pub(crate) fn become_those(&self, parts: &[Vec<Statistics>]) -> Result<(), NetError> {
         self.norms(parts, Norm::become_those)
     }

@@ -72,7 +72,7 @@ impl Trainer {
         })
     }
 
-    /// Trains on a batch, and says what it cost before.
+    /// Trains on a batch, and returns its losses before the step.
     ///
     /// # Errors
     /// Examples that make no batch, or a loss that is no number: then the weights are useless from this step on.
@@ -172,7 +172,7 @@ impl Trainer {
         self.tower.weights()
     }
 
-    /// What is to be published: the weights, or their mean where that is configured.
+    /// The weights to publish: the present ones, or their EMA where that is configured.
     ///
     /// # Errors
     /// A weight that is no number.

@@ -14,7 +14,7 @@ use crate::layout::{Role, TensorSpec, Unit};
 use crate::shape::{Shape, ShapeFields};
 use crate::{KEY, NetError};
 
-/// What the file says it is.
+/// The kind of a weights file.
 pub(crate) const VERSION: &str = cpu::WEIGHTS;
 
 /// The weights of a network.
@@ -30,7 +30,7 @@ pub(crate) const VERSION: &str = cpu::WEIGHTS;
 /// | `blocks.I.first.conv.weight`, `blocks.I.second.conv.weight` | filters, filters, 3, 3 |
 /// | `policy.conv.weight` | 2, filters, 1, 1 |
 /// | `value.conv.weight` | 1, filters, 1, 1 |
-/// | `X.norm.running_mean`, `X.norm.running_var`, X being what is before `.conv` | outputs of `X.conv` |
+/// | `X.norm.running_mean`, `X.norm.running_var`, X being the prefix of `.conv` | outputs of `X.conv` |
 /// | `X.norm.weight`, `X.norm.bias` but for the heads | outputs of `X.conv` |
 /// | `policy.dense.weight`, `policy.dense.bias` | moves, 2·points; moves |
 /// | `value.hidden.weight`, `value.hidden.bias` | hidden, points; hidden |
@@ -64,7 +64,7 @@ struct Header<'a> {
     scales: &'a Option<Scales>,
 }
 
-/// What the line says that is no part of the shape.
+/// Entries of the line that are no part of the shape.
 #[derive(Deserialize)]
 struct Calibrated {
     #[serde(default)]

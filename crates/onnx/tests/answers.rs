@@ -1,4 +1,4 @@
-//! onnxruntime gives the answers that libtorch gave for every kind of layer.
+//! The output of onnxruntime agrees with that of libtorch for every kind of layer.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use cpu::Description;
 use testing::{Tool, require};
 
-/// Networks of 5x5 with the answers of libtorch in f32, which crate `cpu` is tested with too.
+/// Networks of 5x5 with the f32 output of libtorch, which crate `cpu` is tested with too.
 const NETWORKS: [&str; 4] = ["plain", "pooled", "features", "all"];
 
 fn data(name: &str) -> PathBuf {

@@ -18,7 +18,7 @@ pub trait ExternalPlayer: fmt::Debug {
     fn answer(&mut self) -> Option<Result<Response, PlayerError>>;
 }
 
-/// What an external player says.
+/// A response of an external player.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Response {
     /// It plays this.
@@ -29,7 +29,7 @@ pub enum Response {
     Score(Option<f32>),
 }
 
-/// What is wrong with an external player.
+/// A failure of an external player.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlayerError {
     /// It broke the rules, so it has lost.

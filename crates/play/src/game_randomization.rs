@@ -1,4 +1,4 @@
-//! What is drawn for a game before its first move.
+//! Random choices of a game before its first move.
 
 use config::{Game, Selfplay};
 use mcts::math::double::{ln, ln_1p};
@@ -22,7 +22,7 @@ pub(crate) struct GameRandomization {
 impl GameRandomization {
     /// That of the game with this seed.
     ///
-    /// It has a generator of its own, so that it changes nothing of what is drawn for the moves.
+    /// It has a generator of its own, so that it does not change the random choices of moves.
     pub(crate) fn draw(game: &Game, selfplay: &Selfplay, seed: u64) -> GameRandomization {
         let mut rng = generator(finish(seed));
         let shift = selfplay.komi_deviation * sample::normal(&mut rng) as f32;

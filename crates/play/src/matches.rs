@@ -109,7 +109,7 @@ impl Side {
 /// A match game in progress. No noise and no drawing of moves; variety comes from the opening and from the symmetry that
 /// each evaluation draws.
 ///
-/// The match keeps the board and decides what is legal, when the game is over and how it is counted. An external player that breaks
+/// The match keeps the board and decides legality, the end of the game and the score. An external player that breaks
 /// the rules has lost; a game whose external player breaks down is void, and so is one that ends by two passes after which an external player
 /// names another winner.
 #[derive(Debug)]
@@ -131,7 +131,7 @@ pub struct Match {
 pub struct Finish {
     /// The game.
     pub record: GameRecord,
-    /// What the loser did, of a game that ended by [`record::EndReason::Forfeit`].
+    /// The fault of the loser, of a game that ended by [`record::EndReason::Forfeit`].
     pub breach: Option<String>,
 }
 

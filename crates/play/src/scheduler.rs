@@ -10,7 +10,7 @@ const NAP: Duration = Duration::from_micros(200);
 
 /// A game in progress, between rounds of evaluation.
 pub trait BatchedGame {
-    /// What a game leaves behind.
+    /// The result of a game.
     type Finished;
 
     /// The model that positions will be handed to next; `None` when it is no model that the game waits for.
@@ -23,7 +23,7 @@ pub trait BatchedGame {
     fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<Self::Finished>;
 }
 
-/// What a game waits for.
+/// The state of a game in the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     /// For a slot in the batch of its model.

@@ -18,7 +18,7 @@ pub(crate) struct SearchPlan {
     pub(crate) weight: f32,
 }
 
-/// What the plans of a game are made from.
+/// Settings of the search plans of a game.
 #[derive(Clone, Debug)]
 pub(crate) struct SearchPlanner {
     /// Moves at the start without search.

@@ -15,7 +15,7 @@ use crate::{BatchedGame, Budget, SearchDriver};
 /// Everything a self-play game depends on, besides the model's outputs.
 #[derive(Clone, Debug)]
 pub struct SelfplaySpec {
-    /// What the record says about the game.
+    /// Fields of the record.
     header: GameHeader,
     settings: Settings,
     planner: SearchPlanner,

@@ -14,19 +14,19 @@ pub trait EvaluationStore: Send + Sync {
     /// Whether the model sees komi.
     fn komi(&self) -> KomiCoding;
 
-    /// The evaluation of a position as its view shows it: the policy, and as the answer the value for the player to move.
+    /// The evaluation of a position in its canonical view: the policy in a buffer, and the value for the player to move.
     /// `None`, and any policy, where there is none or it cannot be read.
     fn get(&self, key: Key, view: &View, policy: &mut [f32]) -> Option<f32>;
 
-    /// Keeps an evaluation, and makes of it what [`EvaluationStore::get`] will answer.
+    /// Keeps an evaluation, and rounds it to the later result of [`EvaluationStore::get`].
     fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32);
 }
 
-/// Asks a store of evaluations before an evaluator, and keeps there what the evaluator answers.
+/// Reads a store of evaluations before an evaluator is used, and keeps the evaluator's output there.
 ///
 /// Requests are equal when the network's input is, up to a symmetry unless the store keeps evaluations as they are
 /// [shown](Symmetries::Shown). An evaluation depends on the request and on how the store keeps it, and not on whether it was
-/// there: what is kept in steps is answered in steps the first time, too.
+/// there: an evaluation that is stored in steps is returned in steps the first time, too.
 ///
 /// The policies of a batch are kept until the flush after next.
 pub struct Stored<E> {
@@ -42,7 +42,7 @@ pub struct Stored<E> {
 #[derive(Default)]
 struct Batch {
     entries: Vec<Entry>,
-    /// The policies of what is ready, one after the other, as the games have their points.
+    /// The policies of finished requests, one after the other, in the orientation of the games.
     policies: Vec<f32>,
 }
 
@@ -51,7 +51,7 @@ enum Entry {
     Miss(Box<Miss>),
 }
 
-/// A position that the evaluator was asked for.
+/// A position that was submitted to the evaluator.
 struct Miss {
     /// One, or one for each symmetry.
     tickets: Vec<Ticket>,
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// A network as it is seen: its answer depends on the orientation in which it sees a position.
+    /// A stub whose output depends on the orientation of its input.
     #[derive(Default)]
     struct Oriented {
         asked: usize,

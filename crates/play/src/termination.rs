@@ -9,7 +9,7 @@ use record::{EndReason, GameId, GameRecord, Outcome, SearchAnnotations, SearchKi
 
 use crate::SearchDriver;
 
-/// What is known of a game before its first move.
+/// Facts of a game before its first move.
 #[derive(Clone, Debug)]
 pub(crate) struct GameHeader {
     record: GameRecord,
@@ -65,7 +65,7 @@ impl GameHeader {
         self
     }
 
-    /// Sets the game aside when the hash of its id says so; the same game is always on the same side.
+    /// Puts the game into the validation set by the hash of its id; a game is always in the same set.
     pub(crate) fn holdout_below(mut self, share: f32) -> GameHeader {
         self.record.holdout = self.record.id.share() < f64::from(share);
         self
@@ -244,7 +244,7 @@ pub(crate) fn searched(driver: &SearchDriver, kind: SearchKind, weight: f32, mv:
     }
 }
 
-/// What a search found, for people.
+/// Search results for the comments of readable games.
 fn note(search: &Search) -> SearchAnnotations {
     let mut moves = search.root_moves();
     moves.sort_by_key(|root| (Reverse(root.visits), root.mv.index(search.game().size())));

@@ -1,11 +1,11 @@
-//! What the games cannot say, however good the arithmetic.
+//! Diagnostics: ratings that the games do not determine.
 
 use std::fmt;
 
 use crate::results::{PairResults, Record};
 use crate::win_graph::WinGraph;
 
-/// A reason to read some ratings with care. The prior fills the gap, so the numbers look like any others.
+/// A reason to read some ratings with care. The prior fills the gap, so the numbers themselves do not show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Diagnostic {
     /// Players who have not played.

@@ -13,7 +13,7 @@ pub struct Leaderboard {
     pub ratings: Ratings,
     /// Every player, in the order of the results.
     pub players: Vec<Placing>,
-    /// What the first move is worth; `None` where that was not requested, or the games do not say.
+    /// First-move advantage; `None` where it was not requested, or the games do not determine it.
     pub first_move: Option<Estimate>,
 }
 
@@ -25,11 +25,11 @@ pub struct Placing {
     /// Its rating: on the scale of the anchors where its group has one, else above the mean of its group. `None` where
     /// the games give it no finite one.
     pub rating: Option<Estimate>,
-    /// Where there is no rating: what is known of it.
+    /// Bounds, where there is no rating.
     pub bound: Option<Bound>,
 }
 
-/// One side of what is known of a player with a perfect score: the rating at which half a point less, or more, would
+/// A bound for a player with a perfect score: the rating at which half a point less, or more, would
 /// have been expected. It is on the scale of the group that the player's opponents are in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
@@ -59,11 +59,11 @@ impl Leaderboard {
         Leaderboard { ratings, players, first_move }
     }
 
-    /// What the games alone say: maximum likelihood, where it has a finite solution.
+    /// Maximum likelihood of the games alone, where it has a finite solution.
     ///
     /// That is so among players who all took points from each other, round about (Ford, American Mathematical Monthly
-    /// 64, 1957). Games between such groups, won by one side only, put infinitely much between them and do not bear on
-    /// what is finite. Nor does the first move where colours and strengths explain the results equally well.
+    /// 64, 1957). Games between such groups, won by one side only, put infinitely much between them and do not affect
+    /// finite differences. Nor does the first move where colours and strengths explain the results equally well.
     ///
     /// # Errors
     /// As [`Ratings::fit`].

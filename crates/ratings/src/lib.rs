@@ -1,9 +1,9 @@
 //! How strong players are, how sure that is, and who should meet next.
 //!
 //! The cast: a [`PairResults`] is everything that was played. [`Ratings`] are strengths with their covariance, fitted to a
-//! results under a [`Prior`]; [`Leaderboard`] are ratings that invent nothing, [`diagnostics`] is what the games cannot say,
-//! however good the arithmetic, and a [`goodness_of_fit`](goodness_of_fit()) what they say against the model. [`pairing`] names the pair whose games
-//! teach most.
+//! results under a [`Prior`]; a [`Leaderboard`] has ratings that do not depend on the prior, [`diagnostics`]
+//! list ratings that the games do not determine, and a [`goodness_of_fit`](goodness_of_fit()) tests the model.
+//! [`pairing`] names the pair with the highest information gain.
 
 mod bradley_terry;
 mod diagnostics;

@@ -16,7 +16,7 @@ pub use objective::{Objective, fibonacci};
 pub use question::{InFlight, Question};
 pub use reason::Reason;
 
-/// Pairs that teach at least this share of what the best pair teaches have an equal claim.
+/// Pairs with at least this share of the best pair's information gain are drawn with equal probability.
 const EQUAL_CLAIM: f64 = 0.95;
 
 /// The share of pairs that are drawn at random. A model of strengths that is wrong somewhere, as one number for each

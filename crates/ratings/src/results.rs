@@ -22,7 +22,7 @@ impl Score {
     }
 }
 
-/// What a player has done.
+/// Results of a player.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Record {
     /// Games played.

@@ -32,7 +32,7 @@ impl Classified for SprtError {
     }
 }
 
-/// What a test has found.
+/// Verdict of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Not yet anything.

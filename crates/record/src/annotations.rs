@@ -1,8 +1,8 @@
-//! What a search found on the way, for people.
+//! Search results for the comments of readable games.
 
 use go::Move;
 
-/// What a search found besides its policy and value: for readable games, and in no table.
+/// Search results besides policy and value: for readable games, and in no table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchAnnotations {
     /// The most visited path from the root, with the visits of each move.

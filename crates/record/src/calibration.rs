@@ -5,7 +5,7 @@
 //! wins. A drawn game has no winner, so there is no win in it to throw away: draws have no winner's minimum root value, and count
 //! neither for the quantile nor towards the number of games it needs.
 
-/// What the last calibration games say.
+/// Statistics of the last calibration games.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calibration {
     /// Root value for the mover below which it should resign: -1 to 0.

@@ -1,4 +1,4 @@
-//! Making columns: values with a name and a sentence that says what they are.
+//! Columns: values with a name and a description.
 
 use std::sync::Arc;
 

@@ -44,7 +44,7 @@ pub enum RecordError {
         column: &'static str,
         /// The row, from 0.
         row: usize,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
     /// A game that cannot have been played so.
@@ -54,7 +54,7 @@ pub enum RecordError {
         game: GameId,
         /// The turn, from 0.
         turn: usize,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
 }

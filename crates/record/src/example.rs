@@ -24,8 +24,8 @@ pub struct Example {
     pub recent: Vec<u16>,
     /// Whose turn it is.
     pub to_move: Color,
-    /// The search's policy as whole numbers, as (move index, number): ascending indices, numbers above 0. What they are
-    /// is told at [`crate::Turn::visits`].
+    /// The search's policy as whole numbers, as (move index, number): ascending indices, numbers above 0. See
+    /// [`crate::Turn::visits`] for their meaning.
     pub visits: Vec<(u16, u32)>,
     /// Index of the move of the opponent on the next turn; `None` where the game has no next turn.
     pub reply: Option<u16>,
@@ -39,8 +39,8 @@ pub struct Example {
     pub network_value: f32,
     /// Entropy of the network's priors over the legal moves before noise, in nats.
     pub prior_entropy: f32,
-    /// Kullback-Leibler divergence of the search's policy, as `visits` have it, from those priors, in nats; `None` for games of
-    /// people, and in games by a program that did not say it.
+    /// Kullback-Leibler divergence of the search's policy, as `visits` have it, from those priors, in nats; `None` for human
+    /// games, and for games of programs that did not record it.
     pub policy_surprise: Option<f32>,
     /// Who won.
     pub outcome: Outcome,

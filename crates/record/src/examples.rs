@@ -130,7 +130,7 @@ pub fn from_batch(batch: &RecordBatch) -> Result<Vec<Example>, RecordError> {
 /// The columns that [`surprises`] reads.
 pub const SURPRISE_COLUMNS: [&str; 3] = ["root_value", "network_value", "policy_surprise"];
 
-/// What a search found out about a position that the network did not know.
+/// Surprise of a search: distances of its value and policy from the network's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Surprise {
     /// How far the search's value was from the network's, 0 to 2.

@@ -8,11 +8,11 @@ use flate2::read::MultiGzDecoder;
 /// The first two bytes of a gzip file.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// What is in a file that may be gzipped; a small file of nothing but zeros may stand for very many, so no more than `most`
+/// The content of a file that may be gzipped; a small file of nothing but zeros may stand for very many, so no more than `most`
 /// bytes are unpacked.
 ///
 /// # Errors
-/// A gzip file that is cut off or broken, or holds more than that; the text says what is wrong.
+/// A gzip file that is cut off or broken, or holds more than that; the text has the reason.
 pub fn unpacked(file: &[u8], most: u64) -> Result<Cow<'_, [u8]>, String> {
     if !file.starts_with(&MAGIC) {
         return Ok(Cow::Borrowed(file));

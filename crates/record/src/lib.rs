@@ -1,4 +1,4 @@
-//! What a game and an example are, as Rust values and as Arrow columns.
+//! Games and examples, as Rust values and as Arrow columns.
 //!
 //! A [`GameRecord`] is everything that is known of a finished game: its players, how it ended, and for each [`Turn`]
 //! the move and the search that chose it. It is the source of truth. An [`Example`] is one searched position cut out
@@ -8,7 +8,7 @@
 //! which unit and from whose point of view; a schema has a version, and a reader refuses what it does not understand,
 //! naming column and row. Columns that it does not know are allowed.
 //!
-//! A [`Converter`] makes records of games that people played.
+//! A [`Converter`] converts SGF of human games to records.
 //!
 //! Values are for Black everywhere: +1 is a sure win for Black, -1 for White. Raw facts are recorded (visits, not
 //! policies; outcome and search value, not a mixture); targets are the trainer's business.

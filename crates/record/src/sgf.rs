@@ -1,4 +1,4 @@
-//! Records for people: SGF that any editor opens.
+//! Readable records: SGF that any editor opens.
 
 use go::Move;
 use go::sgf;

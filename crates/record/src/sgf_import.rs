@@ -1,4 +1,4 @@
-//! From a record of a game between people to a record of a run.
+//! Import of human games from SGF.
 //!
 //! What such a record cannot say is filled in plainly: the move that was played has the one visit, and the values are the
 //! outcome.
@@ -15,7 +15,7 @@ const HUMAN: &str = "human";
 /// Rules by which the stated score is Black's area minus White's.
 const AREA_RULES: [&str; 6] = ["chinese", "cn", "aga", "nz", "new zealand", "tromp-taylor"];
 
-/// Converts records of games between people for one run.
+/// Converts records of human games for one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Converter {
     /// The board of the run; games on others are of no use to it.

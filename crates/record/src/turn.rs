@@ -72,7 +72,7 @@ impl SearchKind {
         found.ok_or_else(|| format!("{code} is no kind of search"))
     }
 
-    /// The word for people.
+    /// The name of the kind in files and reports.
     pub fn as_str(self) -> &'static str {
         match self {
             SearchKind::Given => "given",

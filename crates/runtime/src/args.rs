@@ -100,7 +100,7 @@ pub struct EvalcacheArgs {
     #[arg(long, env = "TENGEN_EVALCACHE_SYMMETRY", default_value = "canonical", value_name = "SYMMETRY", global = true, value_parser = ["canonical", "mean8", "shown"])]
     pub evalcache_symmetry: String,
 
-    /// Folder for copies of what is read from a bucket [default: none, so that every lookup asks the bucket]
+    /// Folder for local copies of segments in a bucket [default: none, so that every look-up reads the bucket]
     #[arg(long, env = "TENGEN_EVALCACHE_COPIES", value_name = "FOLDER", global = true)]
     pub evalcache_copies: Option<PathBuf>,
 }

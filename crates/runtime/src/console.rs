@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use indicatif::MultiProgress;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// How log lines look.
+/// Format of log lines.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// Short lines and progress bars on a terminal, JSON otherwise.
@@ -29,7 +29,7 @@ pub(crate) fn log_started(format: LogFormat) {
     FORMAT.get_or_init(|| format);
 }
 
-/// Whether standard error is a terminal for people, where bars make sense.
+/// Whether standard error is a terminal, where progress bars make sense.
 pub(crate) fn has_bars() -> bool {
     FORMAT.get().is_none_or(|&format| format == LogFormat::Auto) && is_terminal()
 }
@@ -57,7 +57,7 @@ pub(crate) fn clear() {
     }
 }
 
-/// Tells the operator something, whatever the log level.
+/// Prints a notice for the operator at every log level.
 pub(crate) fn notice(text: &str) {
     if is_json() && tracing::enabled!(tracing::Level::WARN) {
         tracing::warn!("{text}");
@@ -66,7 +66,7 @@ pub(crate) fn notice(text: &str) {
     }
 }
 
-/// Says why the process fails, whatever the log level.
+/// Prints the reason of a failure at every log level.
 pub(crate) fn error(text: &str) {
     if is_json() && tracing::enabled!(tracing::Level::ERROR) {
         tracing::error!("{text}");

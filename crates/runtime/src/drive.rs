@@ -22,13 +22,13 @@ pub trait Driver {
     /// is to stop.
     ///
     /// # Errors
-    /// Whatever keeps the stage from working.
+    /// Any error of the stage.
     fn step(&mut self) -> Result<Step, Self::Error>;
 
     /// The pauses between steps that wait.
     fn pause(&self) -> Backoff;
 
-    /// Puts down what is in progress. The loop calls it once, when the process is to stop.
+    /// Hands off or discards work in progress. The loop calls it once, on shutdown.
     ///
     /// # Errors
     /// As [`Driver::step`].
@@ -48,7 +48,7 @@ pub enum Step {
     Finished,
 }
 
-/// What a driver waits for.
+/// The reason why a driver waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// The thing, the same for as long as it is waited for: `games of model 3`.
@@ -143,7 +143,7 @@ pub fn leased<T, E: From<StoreError>>(
 /// One wait after the other, with nothing done in between.
 struct Wait {
     backoff: Backoff,
-    /// What is waited for, and since when.
+    /// The reason and the begin of a wait.
     last: Option<(Waiting, Instant)>,
     said: Option<Instant>,
 }

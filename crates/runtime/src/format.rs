@@ -1,4 +1,4 @@
-//! Numbers for people.
+//! Formats numbers and durations for messages.
 
 use std::time::Duration;
 

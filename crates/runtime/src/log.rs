@@ -12,7 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::console::{self, LogFormat, LogWriter};
 
-/// What is logged and how.
+/// Level and format of the log.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Logging")]
 pub struct LogArgs {

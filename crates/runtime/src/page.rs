@@ -1,4 +1,4 @@
-//! Pages for a browser that need no other file: what is on them, styles, scripts, and facts as JSON.
+//! Self-contained HTML pages: content, styles, scripts, and data as JSON.
 //!
 //! Every page has the same frame, the same style and the same helpers for drawing (`page/frame.html`, `page/style.css`,
 //! `page/draw.js`), and what it adds to them. It shows no number that is not among its facts.
@@ -13,12 +13,12 @@ const FRAME: &str = include_str!("page/frame.html");
 const STYLE: &str = include_str!("page/style.css");
 const DRAW: &str = include_str!("page/draw.js");
 
-/// What a page is made of, besides its facts.
+/// Parts of a page besides its data.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// What a browser shows above it.
+    /// The title.
     pub title: &'a str,
-    /// HTML of what is on it.
+    /// HTML of its content.
     pub body: &'a str,
     /// What it adds to the common style.
     pub style: &'a str,

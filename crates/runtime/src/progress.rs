@@ -1,4 +1,4 @@
-//! How far a piece of work is, for the person who waits for it.
+//! Progress bars.
 
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -49,7 +49,7 @@ impl Progress {
         }
     }
 
-    /// What is worth knowing at the moment, such as a rate or a loss.
+    /// Present figures, such as a rate or a loss.
     pub fn note(&self, note: impl Into<String>) {
         let mut state = self.state();
         state.note = note.into();

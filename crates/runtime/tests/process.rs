@@ -82,7 +82,7 @@ fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
             runtime::metrics::TRAIN_LOSS.set_of("policy", 1.5);
             runtime::print("ready")?;
             while !stop.wait(Duration::from_secs(60)) {}
-            // The test looks whether it is still ready, and then closes the input.
+            // The test checks that it is still ready, and then closes the input.
             std::io::stdin().read_line(&mut String::new())?;
             Ok(())
         }
@@ -197,7 +197,7 @@ fn process_that_does_not_stop_is_killed_in_time() {
     assert!(stderr(&output).contains("did not finish within 1.0s"), "{}", stderr(&output));
 }
 
-/// Asks for a page; the answer's first line and its last part.
+/// Requests a page; the status line and the body of the response.
 fn ask(address: &str, page: &str) -> (String, String) {
     let mut stream = TcpStream::connect(address).expect("the server listens");
     write!(stream, "GET {page} HTTP/1.1\r\nHost: x\r\n\r\n").expect("the question is sent");

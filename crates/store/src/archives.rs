@@ -20,7 +20,7 @@ pub struct Archives {
     known: Arc<Mutex<Known>>,
 }
 
-/// What is known of the archives so far.
+/// The archives that were read so far.
 #[derive(Debug, Default)]
 struct Known {
     opened: BTreeMap<u32, Arc<Archive>>,

@@ -1,4 +1,4 @@
-//! Exponential back-off: between the tries of a request, and between looks at what many processes wait for.
+//! Exponential back-off: between the tries of a request, and between polls of many processes.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn jittered_times_of_many_processes_are_spread() {
         let looks: Vec<f64> = (0..1000).map(|_| jittered(10 * SECOND).as_secs_f64()).collect();
-        // Of 1,000 looks in five seconds some 200 fall into any one of them, and never half.
+        // Of 1,000 polls in five seconds some 200 fall into any one of them, and never half.
         for second in 0..5 {
             let begin = 7.5 + f64::from(second);
             let count = looks.iter().filter(|&&look| look >= begin && look < begin + 1.0).count();

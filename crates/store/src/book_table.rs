@@ -27,7 +27,7 @@ pub struct BookColumns {
     pub visits: Vec<u32>,
     /// Their mean value for Black.
     pub value: Vec<f32>,
-    /// What the position is worth for Black by minimax.
+    /// Minimax value for Black.
     pub minimax: Vec<f32>,
 }
 

@@ -1,7 +1,7 @@
 //! The seals of a Parquet file: hashes of the file, of its footer and of every column in it, in its own footer.
 //!
-//! A reader of the whole file checks the first. A reader of a few columns of some rows reads the footer, which may then
-//! be believed, and checks only what is read.
+//! A reader of the whole file checks the first. A reader of a few columns of some rows reads the footer, which is
+//! then trustworthy, and checks only the parts that it reads.
 
 use sha2::{Digest, Sha256};
 

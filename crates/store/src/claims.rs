@@ -35,7 +35,7 @@ pub struct Claim {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     worker: String,
-    /// When it was made, in milliseconds since 1970 by the clock of who made it: for people.
+    /// When it was made, in milliseconds since 1970 by the clock of its process: for messages.
     time: u64,
     #[serde(flatten)]
     claim: Claim,
@@ -44,7 +44,7 @@ struct Stored {
 /// What was last seen of the claims of others, and the time at the place that keeps them.
 #[derive(Debug, Default)]
 struct Notices {
-    /// By file and when it was written. What is written later under the same name is another claim.
+    /// By file and when it was written. A later file under the same name is another claim.
     read: BTreeMap<(String, i64), Claim>,
     /// A time of the place in milliseconds since 1970, and when it was that late at least.
     clock: Option<(i64, Instant)>,

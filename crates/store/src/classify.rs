@@ -39,7 +39,7 @@ const ADVICE: [(&str, &str); 6] = [
     ("XMinioStorageFull", "the store is full"),
 ];
 
-/// Where object_store looks for credentials when it was given none: on AWS, and on Google Cloud.
+/// Paths of metadata servers from which object_store reads credentials by default: on AWS, and on Google Cloud.
 const METADATA: [&str; 3] = ["/latest/api/token", "/latest/meta-data/", "/computeMetadata/"];
 
 /// The error of a store at `root` for what was requested of a path.
@@ -48,7 +48,7 @@ pub(crate) fn store_error(root: &str, doing: &'static str, path: String, error: 
     let no_bucket = || misconfigured("there is no such bucket".to_owned());
     match error {
         error if has_no_credentials(error) => misconfigured(reason(error)),
-        // What is new can be written everywhere but in a bucket that is not there, and where there is nothing a list is empty.
+        // A new object can be written everywhere but in a missing bucket, and the list of an empty place is empty.
         object_store::Error::NotFound { .. } if doing == "write" => no_bucket(),
         error if doing == "list" && status(error) == Some(404) => no_bucket(),
         object_store::Error::NotFound { .. } => StoreError::NotFound { path },

@@ -20,7 +20,7 @@ use crate::names::{number_name, parse_number};
 use crate::packing::{Builder, Loaded, Weighed};
 use crate::projection::decode;
 
-/// What a compaction did.
+/// The result of a compaction.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compaction {
     /// Archives made.
@@ -53,7 +53,7 @@ impl Archives {
         Ok(done)
     }
 
-    /// Files of games that lie in their folders: what a compaction finds to do.
+    /// Files of games in their folders, which a compaction may put into archives.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -184,7 +184,7 @@ impl Archives {
         Ok(())
     }
 
-    /// What is wrong with the archives: files that are not what was published, and files of games in two of them. Answers
+    /// Problems of the archives: files that differ from the published ones, and files of games in two of them. Returns
     /// how many archives there are, too.
     ///
     /// # Errors

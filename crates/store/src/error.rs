@@ -37,7 +37,7 @@ pub enum StoreError {
         /// The model.
         model: ModelId,
     },
-    /// Something else was published under this name before, and what is published is never changed.
+    /// Something else was published under this name before, and published objects never change.
     #[error("{path} exists already, with other contents")]
     AlreadyExists {
         /// The file.
@@ -50,7 +50,7 @@ pub enum StoreError {
         what: String,
         /// The other process.
         holder: String,
-        /// What the operator can do.
+        /// The remedy.
         remedy: &'static str,
     },
     /// The run's `run.toml` is not the one that the run began with.
@@ -82,7 +82,7 @@ pub enum StoreError {
         doing: &'static str,
         /// The file or folder.
         path: String,
-        /// What the file system or the server said.
+        /// The error of the file system or the server.
         reason: String,
     },
     /// The store is there and refuses writes: no space, a quota, no permission, read-only. Trying again does not help before
@@ -101,7 +101,7 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: String,
-        /// What is wrong with it.
+        /// The problem with it.
         reason: String,
     },
     /// The configuration of a run cannot be used.
@@ -109,7 +109,7 @@ pub enum StoreError {
     Config {
         /// The run's `run.toml`.
         path: String,
-        /// What is wrong with it.
+        /// The problem with it.
         source: ConfigError,
     },
     /// A record that must not be published, since no reader could use it.
@@ -117,7 +117,7 @@ pub enum StoreError {
     Record {
         /// Where it was to go.
         path: String,
-        /// What is wrong with it.
+        /// The problem with it.
         source: RecordError,
     },
 }

@@ -20,7 +20,7 @@ use crate::store::Store;
 
 const FOLDER: &str = "evalcache";
 const SEGMENT: &str = "segment";
-/// What is read of a bucket at a time, where copies are kept.
+/// Bytes of a read from a bucket, where copies are kept.
 const CHUNK: u64 = 128 << 10;
 
 /// The segments of one set of evaluations.
@@ -45,7 +45,7 @@ enum Place {
 }
 
 impl Store {
-    /// The segments of a set of evaluations. What is read from a bucket is kept below `copies`, if there is such a folder.
+    /// The segments of a set of evaluations. Parts read from a bucket are kept below `copies`, if there is such a folder.
     ///
     /// # Errors
     /// [`StoreError::BadName`] for a set whose name cannot be that of a folder.
@@ -78,7 +78,7 @@ impl Evaluations {
         Ok(files.iter().filter_map(number).collect())
     }
 
-    /// Publishes a segment under the first number after all others, and answers it.
+    /// Publishes a segment under the first number after all others, and returns the number.
     ///
     /// # Errors
     /// A store that refuses it.
@@ -125,7 +125,7 @@ impl Evaluations {
         Ok(())
     }
 
-    /// The full name of a segment, for people.
+    /// The full name of a segment, for messages.
     pub fn name(&self, number: u32) -> String {
         self.store.name(&self.path(number))
     }

@@ -38,7 +38,7 @@ impl Examples {
         self.archives.read(self.folder, file, None, |batch| Ok(UncheckedRows::new(batch)))
     }
 
-    /// The full name of a file of examples, for people.
+    /// The full name of a file of examples, for messages.
     pub fn name(&self, file: &FileRef) -> String {
         self.archives.name_of(self.folder, file)
     }

@@ -4,7 +4,7 @@
 //! the same stem, and the file of the games last: the games count from then on, and everything of another folder counts
 //! only when the file of that stem is among the games.
 //!
-//! Files that have gone into an archive are listed and read as before (see `archive`).
+//! Files in archives are listed and read like all others (see `archive`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -209,7 +209,7 @@ impl Games {
         self.archives.read(GAMES, file, Some(&GameProjection::COLUMNS), GameProjection::from_batch)
     }
 
-    /// The full name of a file of games, for people.
+    /// The full name of a file of games, for messages.
     pub fn name(&self, file: &FileRef) -> String {
         self.archives.name_of(GAMES, file)
     }

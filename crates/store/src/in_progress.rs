@@ -101,7 +101,7 @@ impl InProgress {
         }
         let mut open: Vec<&FileRef> =
             there.files.difference(&there.claimed).filter(|file| wanted(file.model)).collect();
-        // Thousands who look at the same list begin at different places of it.
+        // Thousands of readers of the same list begin at different places of it.
         let first = self.at.store.now() % open.len().max(1) as u64;
         open.rotate_left(first as usize);
         open.sort_by_key(|file| file.stem.worker() != taker);

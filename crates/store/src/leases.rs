@@ -52,7 +52,7 @@ pub struct LeaseName {
     pub stage: &'static str,
     /// The name, which must be one of a worker.
     pub name: String,
-    /// What the operator can do when another process has it.
+    /// The remedy when another process has it.
     pub remedy: &'static str,
 }
 
@@ -297,7 +297,7 @@ impl Watcher {
                 true
             }
             Ok(None) => false,
-            // The work meets the same store and says what is wrong with it.
+            // The work meets the same store and reports its error.
             Err(error) => {
                 tracing::debug!(%error, "cannot renew the lease");
                 false

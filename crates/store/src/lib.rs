@@ -7,7 +7,7 @@
 //!         games/000330/<worker>-<time>.parquet             games, one row each (record::games)
 //!         examples/000330/<worker>-<time>.parquet          positions of these games (record::examples)
 //!         holdout/000330/<worker>-<time>.parquet           positions of the validation set
-//!         sgf/000330/<worker>-<time>.sgf                   the games for people
+//!         sgf/000330/<worker>-<time>.sgf                   readable games
 //!         {games,examples,holdout,sgf}/archive/000001.…    many such files in one, and the games say which
 //!         resign/<number>.toml                             a resignation threshold and what it comes from
 //!         shards/000331/part-0000.parquet…, manifest.toml  what model 331 is trained on (record::examples)
@@ -37,12 +37,12 @@
 //! 3. Publishing the same thing again is no error, so that a process may be started again or run twice; publishing
 //!    another thing under a name that is taken is one.
 //! 4. Only derived data are deleted, and on request weights of retired models ([`Models::delete_weights`]): shards and
-//!    checkpoints that newer ones replace; claims on what is being played; leases;
+//!    checkpoints that newer ones replace; claims on matches in progress; leases;
 //!    unfinished games once they are finished and published; and files of games that have gone into an archive, each after a
 //!    comparison with what the archive has. Damaged files of games are moved to `quarantine/`.
 //! 5. Transient errors (a lost connection, a failing server) are retried with exponential back-off and
-//!    not for longer than half a minute; then the caller is told.
-//! 6. What is read has been checked, against hashes and schemas, and an error names the file.
+//!    not for longer than half a minute; then the caller gets the error.
+//! 6. Objects are checked when they are read, against hashes and schemas, and an error names the file.
 //!
 //! This is the only crate that knows object stores and Parquet.
 

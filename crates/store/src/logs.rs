@@ -1,4 +1,4 @@
-//! Logs of training, for people and their tools.
+//! Logs of training.
 
 use bytes::Bytes;
 

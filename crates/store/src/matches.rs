@@ -79,7 +79,7 @@ impl Matches {
         self.at.store.read_records(&self.file(stem), None, games::from_batch)
     }
 
-    /// The full name of a file of results, for people.
+    /// The full name of a file of results, for messages.
     pub fn name(&self, stem: &Stem) -> String {
         self.at.store.name(&self.file(stem))
     }

@@ -1,6 +1,6 @@
 //! Small files of metadata, as TOML.
 //!
-//! Unlike a run's configuration, which a person types and in which an unknown key is a mistake, these are written by
+//! Unlike a run's configuration, which users write and in which an unknown key is a mistake, these are written by
 //! programs and never change. So a reader lets keys pass that a later program added, and refuses only a later
 //! `format`, which means that the old keys have another meaning.
 

@@ -1,4 +1,4 @@
-//! Models: weights, and a metadata that says what they are.
+//! Models: weights and metadata.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ pub struct ModelMetadata {
     pub number: u32,
     /// The model whose training it continues; `None` for the first.
     pub parent: Option<u32>,
-    /// What the first model was made of, if not of random weights and the run's own games.
+    /// Origin of the first model, if it was not trained from random weights on the run's own games.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub origin: Vec<Source>,
     /// Optimiser steps since the start of the run.
@@ -203,7 +203,7 @@ impl Models {
         Ok((committed.metadata, committed.weights.sha256))
     }
 
-    /// The full name of a model's metadata, for people.
+    /// The full name of a model's metadata, for messages.
     pub fn name(&self, number: u32) -> String {
         self.at.store.name(&self.at.numbered(MODELS, number).join(METADATA))
     }

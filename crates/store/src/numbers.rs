@@ -1,12 +1,12 @@
-//! What is numbered without gaps, from 1: models, thresholds, archives. Whether there is a next one is one small question,
-//! and the last one is found with few of them, however many there are; nothing is listed.
+//! Objects that are numbered without gaps, from 1: models, thresholds, archives. A poll for the next one is one small
+//! request, and the last one is found by few of them, however many there are; nothing is listed.
 
 use crate::error::StoreError;
 
 /// The last number from which on there is none: `from`, or a later one, where all up to it are there.
 ///
-/// Asks for the next, for the one 2 further on, 4, and so on; then halves what is between the last that is there and the
-/// first that is not. While nothing is new that is one question, and about 2 log2 of what is new at most.
+/// Galloping search: requests the next, the one 2 further on, 4, and so on; then bisects between the last that exists and
+/// the first that does not. That is one request while there is no new object, and about 2 log2 of their number at most.
 pub(crate) fn last(from: u32, is_there: impl Fn(u32) -> Result<bool, StoreError>) -> Result<u32, StoreError> {
     let (mut there, mut step) = (from, 1_u32);
     let mut missing = loop {

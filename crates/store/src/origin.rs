@@ -15,7 +15,7 @@ pub struct Source {
     pub sha256: String,
 }
 
-/// What a run may begin with.
+/// Possible origins of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SourceKind {
@@ -23,7 +23,7 @@ pub enum SourceKind {
     Model,
     /// A file of weights.
     Weights,
-    /// A collection of games that people played.
+    /// A collection of human games.
     Games,
 }
 

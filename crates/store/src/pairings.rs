@@ -75,8 +75,8 @@ pub struct Engines {
 }
 
 impl Engines {
-    /// Keeps what is known of a program that plays matches under this name, unless something is known already; returns what
-    /// is known now.
+    /// Stores the description of a program that plays matches under this name, unless there is one; returns the stored
+    /// one.
     ///
     /// # Errors
     /// A store that cannot be used, or [`StoreError::Damaged`].

@@ -12,8 +12,8 @@ const FROM_A_BUCKET: usize = 8;
 const FROM_A_FOLDER: usize = 2;
 
 impl Games {
-    /// What `read` says of each file, in their order. Files outside of archives are read several at once; those in archives
-    /// one after the other, since they share what is read.
+    /// Results of `read` for each file, in their order. Files outside of archives are read several at once; those in archives
+    /// one after the other, since they share the parts that are read.
     pub fn read_each<T: Send>(&self, files: &[FileRef], read: impl Fn(&FileRef) -> T + Sync) -> Vec<T> {
         let loose: Vec<bool> = files.iter().map(|file| self.archives.known_holding(file).is_none()).collect();
         let places: Vec<usize> = (0..files.len()).filter(|&place| loose[place]).collect();

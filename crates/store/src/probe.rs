@@ -9,7 +9,7 @@ use crate::store::Store;
 /// No run has this name.
 const FOLDER: &str = "-";
 
-/// What a store did.
+/// Results of a probe of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// Whether a second put under the same name was refused, as publishing needs.

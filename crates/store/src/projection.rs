@@ -162,7 +162,7 @@ fn encoded(builder: WriterPropertiesBuilder, path: &str, encoding: Encoding) -> 
     builder.set_column_dictionary_enabled(path(), false).set_column_encoding(path(), encoding)
 }
 
-/// The table in the bytes of a Parquet file, or some of its columns; otherwise what is wrong with them.
+/// The table in the bytes of a Parquet file, or some of its columns; otherwise the problem with them.
 pub(crate) fn decode(bytes: Bytes, columns: Option<&[&str]>) -> Result<RecordBatch, String> {
     checksum::check(&bytes)?;
     read(bytes, columns).map_err(|e| e.to_string())
@@ -181,7 +181,7 @@ fn read(bytes: Bytes, columns: Option<&[&str]>) -> Result<RecordBatch, ParquetEr
 pub(crate) fn collect<T: ChunkReader + 'static>(
     builder: ParquetRecordBatchReaderBuilder<T>,
 ) -> Result<RecordBatch, ParquetError> {
-    // Readers of batches forget the metadata. Of what is in it only the version belongs to the table and not to its file.
+    // Readers of batches drop the metadata. Only its version belongs to the table and not to its file.
     let version = builder.schema().metadata().get(VERSION_KEY).map(ToString::to_string);
     let reader = builder.with_batch_size(ROWS).build()?;
     let entries: BTreeMap<String, String> =

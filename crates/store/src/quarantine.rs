@@ -1,4 +1,4 @@
-//! Quarantine: damaged files, out of the way of readers and kept for people.
+//! Quarantine: damaged files, kept outside of the folders that are read.
 //!
 //! A damaged file is moved to `quarantine/` under its own path: `games/000330/w0-1700000000000.parquet` becomes
 //! `quarantine/games/000330/w0-1700000000000.parquet`. What was published with it (games, examples, validation set,
@@ -24,7 +24,7 @@ pub struct Quarantine {
 }
 
 impl Quarantine {
-    /// The full names of all files in quarantine, for people.
+    /// The full names of all files in quarantine, for messages.
     ///
     /// # Errors
     /// A store that cannot be reached.

@@ -120,7 +120,7 @@ impl ResignThresholds {
         Ok((found.time, found.threshold))
     }
 
-    /// The full name of the file of a threshold, for people.
+    /// The full name of the file of a threshold, for messages.
     pub fn name(&self, name: &str) -> String {
         self.at.store.name(&self.file(name))
     }

@@ -13,7 +13,7 @@ use crate::projection::{self, encode};
 const SHARDS: &str = "shards";
 const MANIFEST: &str = "manifest.toml";
 
-/// What the shards of one generation hold, and how they came about.
+/// Content and origin of the shards of one generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The number of the model that is trained on them.
@@ -49,7 +49,7 @@ pub struct WindowSummary {
     pub new_positions: usize,
     /// Games that were published more than once, beyond their first appearance.
     pub duplicate_games: usize,
-    /// What the window was to hold at most: games, or positions if `in_positions`.
+    /// Bound of the window: games, or positions if `in_positions`.
     pub limit: usize,
     /// Whether the window is counted in positions.
     pub in_positions: bool,
@@ -92,7 +92,7 @@ pub struct DrawSummary {
 pub struct Rejected {
     /// Its full name.
     pub path: String,
-    /// What is wrong with it.
+    /// The problem with it.
     pub reason: String,
 }
 
@@ -156,7 +156,7 @@ impl Shards {
         ExampleRows::from_batch(&batch).map_err(|e| damaged(e.to_string()))
     }
 
-    /// The full name of a generation's manifest, for people.
+    /// The full name of a generation's manifest, for messages.
     pub fn name(&self, generation: u32) -> String {
         self.at.store.name(&self.manifest_path(generation))
     }

@@ -108,7 +108,7 @@ impl Store {
         &self.0.location.root
     }
 
-    /// The full name of a file, for people.
+    /// The full name of a file, for messages.
     pub(crate) fn name(&self, path: &Path) -> String {
         format!("{}/{path}", self.root())
     }
@@ -293,8 +293,8 @@ impl Store {
 
     /// Runs an operation, and retries it with back-off after a transient error.
     ///
-    /// So every request must be one that may be made twice. A put is: what is there is then compared with what was to be
-    /// put.
+    /// So every request must be one that may be made twice. A put is: the present object is then compared with the
+    /// new one.
     pub(crate) fn request<T>(
         &self,
         operation: Operation,

@@ -18,8 +18,8 @@ pub(crate) struct BatchedSearch<'a> {
 }
 
 impl BatchedSearch<'_> {
-    /// Searches each of these positions and shows it with its number when its budget is spent. What is found of one
-    /// does not depend on the others.
+    /// Searches each of these positions and shows it with its number when its budget is spent. Results do not
+    /// depend on the other positions.
     ///
     /// # Errors
     /// The model fails.

@@ -1,4 +1,4 @@
-//! `tengen study depth`: how deep searches go, by what a move is worth before its first visit.
+//! `tengen study depth`: the depth of searches, by the value of a move before its first visit.
 //!
 //! Positions come from games that the model plays against itself as in self-play, one from each game. Each is
 //! searched once with every rule, without noise.
@@ -18,7 +18,7 @@ use crate::model::ModelArgs;
 use crate::positions::positions;
 use crate::statistics::Estimate;
 
-/// What is compared; the first is what the others are compared with.
+/// Compared settings; the first is the baseline.
 const Q_INITS: [QInit; 3] = [QInit::PARENT, QInit::LOSS, QInit::Zero];
 
 /// Arguments of `tengen study depth`.
@@ -42,14 +42,14 @@ pub struct Args {
     resources: ResourceArgs,
 }
 
-/// What is seen of one search.
+/// Statistics of one search.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Seen {
     mean_depth: f64,
     max_depth: f64,
     /// Moves of the root that were visited.
     moves: f64,
-    /// What the network thinks of the position, for the side to move.
+    /// The network's value of the position, for the side to move.
     value: f32,
 }
 

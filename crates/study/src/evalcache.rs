@@ -127,7 +127,7 @@ struct Opened {
     bytes: u64,
     open_ms: f64,
     memory_bytes: f64,
-    /// A key that no segment has, looked for in all of them.
+    /// Look-up of a key that no segment has.
     miss_ns: f64,
 }
 
@@ -266,7 +266,7 @@ fn case(
 
 fn encoded(codec: Codec<'_>, view: &View, policy: &[f32], value: f32) -> Vec<u8> {
     let mut code = Vec::new();
-    // What is no evaluation has an empty code.
+    // An invalid evaluation has an empty code.
     let _ = codec.encode(view, policy, value, &mut code);
     code
 }

@@ -1,4 +1,4 @@
-//! `tengen study inspect`: what is in a network, or in several of a run, as one page for a browser.
+//! `tengen study inspect`: the weights of a network, or of several of a run, as one HTML page.
 //!
 //! The cast: [`Subject`] is a network by its name and how it came to be; `facts` puts its numbers together, of which
 //! `tensor` knows those of one tensor; `series` has histograms of several networks side by side; a page draws them.

@@ -22,7 +22,7 @@ use crate::model::ModelArgs;
 use crate::statistics::wilson;
 use suite::{Kind, Ladder};
 
-/// What is compared: rules for first visits, and leaves of one position that wait side by side.
+/// Compared settings: rules for first visits, and leaves of one position that wait together.
 const Q_INITS: [QInit; 3] = [QInit::LOSS, QInit::PARENT, QInit::Zero];
 const LEAVES: [usize; 3] = [1, 2, 8];
 

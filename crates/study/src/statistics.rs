@@ -1,4 +1,4 @@
-//! Intervals of what is measured.
+//! Confidence intervals.
 
 use serde::Serialize;
 

@@ -44,16 +44,16 @@ pub struct Args {
     resources: ResourceArgs,
 }
 
-/// What the searches of one position gave, by the index of the move.
+/// Results of the searches of one position, by the index of the move.
 #[derive(Clone, Debug, Default)]
 struct Searched {
     /// The priors of the given model.
     prior: Vec<f64>,
-    /// The policy that each search gives to learn.
+    /// The policy target of each search.
     targets: Vec<Vec<f64>>,
 }
 
-/// What is seen of one position, in nats, and shares of its searches.
+/// Statistics of one position, in nats, and shares of its searches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Seen {
     /// From the targets to the network's priors.
@@ -145,7 +145,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the games of its run are given up now: what is decided is not what a run trains on.
+/// The resign threshold in force in its run: decided positions are not part of the training data.
 fn threshold(models: &Models, id: &ModelId) -> anyhow::Result<Option<f32>> {
     match id {
         ModelId::Trained { run, .. } => Ok(models.run(run)?.resign().newest()?.map(|resign| resign.threshold)),

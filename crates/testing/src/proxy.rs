@@ -1,4 +1,4 @@
-//! A TCP proxy with fault injection: what is between a client and a server on a bad line.
+//! A TCP proxy with fault injection between a client and a server.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use crate::{Fault, FaultInjector};
 
 /// Bytes that are passed on at a time.
 const PIECE: usize = 16 << 10;
-/// How often a line that carries nothing looks whether it does again.
+/// Poll interval of a connection that is blocked.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A proxy to one server. It ends with this.

@@ -88,7 +88,7 @@ impl Arena {
     }
 
     /// Lets a proposed pair play as many more games as the run wants, and lets other evaluators know. `None` when others have
-    /// begun with this pair since it was proposed: what it would teach now is another question.
+    /// begun with this pair since it was proposed, which changes its information gain.
     ///
     /// # Errors
     /// As [`Arena::meet`].

@@ -6,7 +6,7 @@ use config::RunName;
 use crate::RatedRun;
 use crate::rate::AnchorChoice;
 
-/// What is rated together, on which scale, and how it is printed.
+/// Players that are rated together, the scale, and the format.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq)]
 pub(super) struct TableArgs {
     /// Include the results of this run; may be repeated. Players of both runs connect them

@@ -41,7 +41,8 @@ impl Simulation {
         Simulation { store, config, seed, killed_after: None }
     }
 
-    /// All that `tengen run` plays, model by model; what was played before is not played again. Answers whether it came to the end.
+    /// All that `tengen run` plays, model by model; games of earlier calls are not played again. Returns whether
+    /// it came to the end.
     fn run(&self) -> bool {
         let (rated, mut left) = (self.rated(), self.killed_after);
         let models = self.config.cycle.models;

@@ -1,9 +1,9 @@
-//! What a person may say about how results are rated.
+//! Options of ratings.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What is believed before the games.
+/// The prior.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum PriorChoice {
     /// Nothing: maximum likelihood, where it is finite.

@@ -1,4 +1,4 @@
-//! What is said about rated results, for programs.
+//! The machine-readable report of ratings.
 
 use std::fmt;
 

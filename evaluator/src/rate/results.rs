@@ -1,4 +1,4 @@
-//! Results as people and other programs write them down: a table of comma-separated values.
+//! Results of other programs: a table of comma-separated values.
 
 use std::collections::BTreeMap;
 
@@ -79,7 +79,7 @@ pub struct Results {
 /// game. The result is B, W or D for a draw; cells may be quoted.
 ///
 /// # Errors
-/// Says the line, counted from 1, and what is wrong with it.
+/// The line, counted from 1, and the problem with it.
 pub fn read(text: &str) -> Result<Results, ResultsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());

@@ -73,7 +73,7 @@ impl RunFacts {
 pub struct Player {
     /// Its number, if it is a model of the run.
     pub number: Option<u32>,
-    /// What is set otherwise than the model was published with, as `visits=100+q_init=loss`; mostly nothing.
+    /// Settings that differ from those of the model, as `visits=100+q_init=loss`; mostly empty.
     pub settings: String,
     /// Games of self-play by the models before it.
     pub games_before: Option<u64>,

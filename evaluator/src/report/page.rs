@@ -1,4 +1,4 @@
-//! The page: what is on it, a style, scripts, and the facts as JSON.
+//! The page: content, a style, scripts, and the data as JSON.
 
 use runtime::Page;
 

@@ -34,7 +34,7 @@ pub(super) struct Analyst {
     pub(super) style: ReportStyle,
 }
 
-/// A game, and what is known of its positions.
+/// A game, and the results of its positions.
 pub(super) struct Work {
     /// The file, and the number of the game in it where there are several.
     name: String,

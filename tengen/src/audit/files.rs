@@ -7,7 +7,7 @@ use store::{FileRef, StoreError};
 use super::{Audit, rules};
 
 impl Audit<'_> {
-    /// Reads every archive as a whole; what is in it is read with the games.
+    /// Reads every archive as a whole; its content is read with the games.
     pub(super) fn archives(&mut self, _stop: &Stop) -> Result<(), StoreError> {
         let read = self.run.archives().check();
         let Some((archives, problems)) = self.note(read)? else { return Ok(()) };

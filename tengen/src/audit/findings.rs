@@ -1,4 +1,4 @@
-//! What an audit found, for people.
+//! The report of an audit.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,14 +10,14 @@ use store::FileRef;
 pub struct Problem {
     /// The file, and the game in it; `None` when `what` names it.
     pub place: Option<String>,
-    /// What is wrong.
+    /// The problem.
     pub what: String,
 }
 
-/// Everything that was read, counted, and what is wrong with it.
+/// Counts of everything that was read, and the findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// What is wrong.
+    /// The problem.
     pub problems: Vec<Problem>,
     /// Files of games.
     pub files: usize,

@@ -5,10 +5,10 @@ use go::{Color, Game, Move};
 use mcts::{Search, Settings};
 use record::{EndReason, GameId, GameRecord, Outcome, Turn};
 
-/// Who plays the games of model 0. `human` are games that people played.
+/// Who plays the games of model 0. `human` stands for human games.
 pub(super) const BUILT_IN: [&str; 3] = ["random", "uniform", HUMAN];
 
-/// The player of games that people played: they end by agreement, with scores that people counted.
+/// The player of human games: they end by agreement, with agreed scores.
 const HUMAN: &str = "human";
 
 /// Everything that is wrong with a game by itself.
@@ -96,7 +96,7 @@ fn policy(board: &Game, turn: &Turn, most: u64, exact: Option<u64>) -> Result<()
     }
 }
 
-/// What the record says of the end is what the board shows.
+/// The end in the record agrees with the board.
 fn ending(game: &GameRecord, board: &Game, config: &RunConfig) -> Option<String> {
     if game.end == EndReason::Resignation {
         let expected = Outcome::from(board.to_move().opponent());
@@ -115,7 +115,7 @@ fn ending(game: &GameRecord, board: &Game, config: &RunConfig) -> Option<String>
     (!over).then(|| format!("the board does not show an end by {}", game.end))
 }
 
-/// What the record says of resigning follows from the values.
+/// The resignation in the record follows from the values.
 fn resignation(game: &GameRecord) -> Vec<String> {
     let mut problems = Vec::new();
     if game.calibration && game.end == EndReason::Resignation {

@@ -23,7 +23,7 @@ use super::Bench;
 use super::played::on_threads;
 use super::subject::{Subject, SubjectArgs};
 
-/// What is compared is measured in so many turns, so that a disturbance hits all of it.
+/// Number of turns in which compared cases are measured, so that a disturbance hits all of them.
 const ROUNDS: u32 = 5;
 /// Boards of the null network.
 const BOARDS: [usize; 2] = [9, 19];
@@ -340,7 +340,7 @@ fn share(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Sh
 }
 
 fn latency(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Latency> {
-    /// Small enough for the batch not to hide what is added to it.
+    /// Small enough that the time of the batch does not hide the added time.
     const BATCH: usize = 8;
     let (model, _) = model(args, subject, BATCH)?;
     let shape = model.shape();

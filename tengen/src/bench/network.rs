@@ -17,7 +17,7 @@ use super::clock::Rate;
 use super::peers::{Loaded, Peer};
 use super::subject::{Subject, SubjectArgs, Tower};
 
-/// What is compared is measured in so many turns, so that a disturbance hits all of it.
+/// Number of turns in which compared cases are measured, so that a disturbance hits all of them.
 const ROUNDS: u32 = 5;
 
 /// Arguments of `tengen bench network`.
@@ -296,7 +296,7 @@ impl Games {
         Ok(tickets)
     }
 
-    /// Draws a move in every game from what the network said of it last.
+    /// Draws a move in every game from the last policy of the network.
     fn go_on(&mut self, network: &Network, tickets: &[Ticket]) -> anyhow::Result<()> {
         for (game, &ticket) in self.games.iter_mut().zip(tickets) {
             let policy = network.get(ticket).policy;

@@ -1,4 +1,4 @@
-//! What is measured: a tower of some shape with made-up weights, or a model that was trained.
+//! The measured network: random weights of a shape, or a trained model.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -13,7 +13,7 @@ use super::Bench;
 use super::clock::Rate;
 use super::subject::{Subject, SubjectArgs, Tower};
 
-/// What is compared is measured in so many turns, so that a disturbance hits all of it.
+/// Number of turns in which compared cases are measured, so that a disturbance hits all of them.
 const ROUNDS: u32 = 5;
 
 /// Made-up games that examples come from.

@@ -19,7 +19,7 @@ const VARIABLES: [&str; 9] = [
     "ONEDNN_MAX_CPU_ISA",
 ];
 
-/// What is known of the machine.
+/// Facts of the machine.
 #[derive(Debug, Serialize)]
 pub(super) struct Host {
     /// Kernel and distribution.

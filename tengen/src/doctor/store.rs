@@ -9,11 +9,11 @@ use store::{Probe, Store, StoreError};
 /// Signatures of S3 and the ages of claims suffer where clocks differ by more, in milliseconds.
 const SKEW: i64 = 5000;
 
-/// What is known of the store.
+/// Facts of the store.
 #[derive(Debug, Serialize)]
 pub(super) struct StoreState {
     place: String,
-    /// `works`, `absent` for a folder that is not there yet, or what is wrong.
+    /// `works`, `absent` for a folder that is not there yet, or the problem.
     state: String,
     /// By how much the clock of this machine is ahead of the store's, in milliseconds.
     clock_ahead: Option<i64>,

@@ -28,7 +28,7 @@ pub struct BookRow {
     pub visits: u32,
     /// Their mean value for Black.
     pub value: f32,
-    /// What the position is worth for Black by minimax.
+    /// Minimax value for Black.
     pub minimax: f32,
 }
 
@@ -90,7 +90,7 @@ pub fn book_sgf(header: &BookHeader, graph: &Graph) -> String {
     if let Some(root) = spots.first() {
         comment(&mut out, root);
     }
-    // What is still to be written, the next last: a position with its move, or the end of a variation.
+    // A stack of pending output: a position with its move, or the end of a variation.
     let mut open: Vec<Option<usize>> = children(graph, 0);
     while let Some(next) = open.pop() {
         let Some(place) = next else {

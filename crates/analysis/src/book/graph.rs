@@ -18,12 +18,12 @@ const LEAST_PRIOR: f64 = 1e-4;
 /// Sweeps of the minimax at most. Lines of a book are shorter, and superko leaves few circles.
 const SWEEPS: usize = 400;
 
-/// What a position is worth for Black, and what it is at least and at most.
+/// Value of a position for Black, with a lower and an upper bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     /// At least.
     pub low: f64,
-    /// What is expected.
+    /// The expected value.
     pub value: f64,
     /// At most.
     pub high: f64,
@@ -51,13 +51,13 @@ pub struct Edge {
 /// A position of a book that can be reached.
 #[derive(Clone, Debug)]
 pub struct Spot {
-    /// What the search found.
+    /// The search result.
     pub entry: Entry,
     /// The cheapest line to it.
     pub game: Game,
     /// Turns the game as the entry is.
     pub symmetry: Symmetry,
-    /// What the line costs: its length, the surprise of its moves, and what they lose.
+    /// Cost of the line: its length, the surprise of its moves, and their loss.
     pub cost: f64,
     /// Its moves, the best first.
     pub edges: Vec<Edge>,
@@ -75,7 +75,7 @@ pub struct Graph {
 type Open = (Reverse<u64>, Reverse<usize>);
 
 impl Bounds {
-    /// What a search of so many visits says.
+    /// The value of a search with this number of visits.
     fn searched(value: f64, visits: u32) -> Bounds {
         let spread = if visits == 0 { 0.0 } else { ((1.0 - value * value).max(0.0) / f64::from(visits)).sqrt() };
         Bounds { low: (value - spread).max(-1.0), value, high: (value + spread).min(1.0) }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Refusal, Warning, refuse};
 
-/// The fields of a query, and which of them were looked at.
+/// The fields of a query, and those that were read.
 pub(super) struct Fields<'a> {
     object: &'a Map<String, Value>,
     seen: BTreeSet<&'static str>,
@@ -74,7 +74,7 @@ impl<'a> Fields<'a> {
         list.iter().map(|pair| read(pair).ok_or_else(|| bad(pair))).collect()
     }
 
-    /// A warning for each field that was not looked at.
+    /// A warning for each field that was not read.
     pub(super) fn unused(&self) -> impl Iterator<Item = Warning> + use<'_, 'a> {
         let names = self.object.keys().filter(|name| !self.seen.contains(name.as_str()));
         names.map(|name| Warning { reason: "Unexpected or unused field".to_owned(), field: name.clone() })

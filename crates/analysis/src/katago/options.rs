@@ -1,10 +1,10 @@
-//! What a server is told when it starts.
+//! Options of a server.
 
 use go::Size;
 
 use crate::ReportStyle;
 
-/// What a server says of itself, and does where a query says nothing.
+/// Model and version of a server, and the defaults of queries.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// The name of the model.

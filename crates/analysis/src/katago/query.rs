@@ -15,7 +15,7 @@ use crate::{Perspective, ReportStyle};
 /// Komi beyond this is refused, as KataGo does.
 const MOST_KOMI: f64 = 150.0;
 
-/// What a client wants.
+/// A request of a client.
 #[derive(Debug)]
 pub enum Query {
     /// Analysis of positions of a game.
@@ -39,7 +39,7 @@ pub struct Position {
     pub time: Option<Duration>,
     /// When the first partial report is due, and the others after each other.
     pub progress: Option<[Duration; 2]>,
-    /// Moves that are left out.
+    /// Excluded moves.
     pub avoid: Vec<Avoid>,
     /// What reports contain.
     pub style: ReportStyle,
@@ -62,7 +62,7 @@ impl Query {
     /// Reads a query.
     ///
     /// # Errors
-    /// What is wrong with which field.
+    /// The problem, and the field that has it.
     pub fn read(object: &Map<String, Value>, options: &ServerOptions) -> Result<Query, Refusal> {
         match object.get("action") {
             None => {
@@ -246,7 +246,7 @@ fn game(fields: &mut Fields<'_>, size: Size) -> Result<Game, Refusal> {
     for (number, (color, mv)) in moves.into_iter().enumerate() {
         game.set_to_move(color);
         if let Err(reason) = game.play(mv) {
-            // KaTrain looks for the first two words.
+            // KaTrain searches for the first two words.
             return refuse("moves", format!("Illegal move {number}: {color} {}: {reason}", mv.to_gtp(size)));
         }
     }
@@ -280,7 +280,7 @@ fn turns(fields: &mut Fields<'_>, last: usize) -> Result<Vec<(usize, i32)>, Refu
     }
 }
 
-/// Moves that are left out: those of `avoidMoves`, or all but those of `allowMoves`.
+/// Excluded moves: those of `avoidMoves`, or all but those of `allowMoves`.
 fn avoid(fields: &mut Fields<'_>, size: Size) -> Result<Vec<Avoid>, Refusal> {
     let avoided = avoid_list(fields, "avoidMoves", size)?;
     let allowed = avoid_list(fields, "allowMoves", size)?;

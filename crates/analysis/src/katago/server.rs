@@ -19,7 +19,7 @@ pub struct Server<W> {
     shared: Arc<Shared<W>>,
 }
 
-/// What the listeners of tasks share with the server.
+/// State that the listeners of tasks share with the server.
 struct Shared<W> {
     output: Mutex<W>,
     /// Set when the output takes no more.
@@ -109,7 +109,7 @@ impl<W: Write + Send + 'static> Server<W> {
         self.shared.say(&Value::Object(response));
     }
 
-    /// Waits until all queries are answered.
+    /// Waits until all queries have their last response.
     pub fn finish(&self) {
         self.engine.wait();
     }

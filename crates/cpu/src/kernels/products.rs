@@ -26,7 +26,7 @@ pub(crate) struct Products<'a, T> {
     pub(crate) inputs: &'a [T],
     /// From one column of the inputs to the next, and of the sums.
     pub(crate) strides: (usize, usize),
-    /// What the sums of integers are multiplied by, for each output channel; empty for f32.
+    /// Factors of the sums of integers, for each output channel; empty for f32.
     pub(crate) scales: &'a [f32],
 }
 

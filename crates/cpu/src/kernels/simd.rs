@@ -1,4 +1,4 @@
-//! What the loops need of an instruction set, and of the two types of number that are multiplied.
+//! Operations of an instruction set that the loops use, and the two types of number that are multiplied.
 
 /// The vectors of an instruction set.
 ///

@@ -21,7 +21,7 @@ pub(crate) struct Gather<'a> {
     /// Padded channels.
     pub(crate) channels: usize,
     pub(crate) from: &'a [f32],
-    /// What the numbers of each frequency are multiplied by if they are rounded.
+    /// Factors of the numbers of each frequency if they are rounded.
     pub(crate) scales: &'a [f32; FREQUENCIES],
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct Scatter<'a> {
     pub(crate) channels: usize,
     /// The bias of each output channel, for each position if it is longer.
     pub(crate) bias: &'a [f32],
-    /// Whether the output is added to what is there.
+    /// Whether the output is added to the present content.
     pub(crate) add: bool,
     pub(crate) relu: bool,
     /// Whether ReLU makes NaN of numbers that are not finite. Without it they have to be impossible.

@@ -139,7 +139,7 @@ fn encode_refuses_what_is_no_evaluation() {
     assert!(code.is_empty());
 }
 
-/// Policies that like points beside the last move, so that there is something to learn.
+/// Policies that like points beside the last move, so that there is something to fit.
 #[test]
 fn fitted_tables_make_codes_shorter() {
     let size = Size::new(9).expect("a size");

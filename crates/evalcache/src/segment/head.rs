@@ -1,4 +1,4 @@
-//! What a segment is of, and where its blocks are.
+//! The origin of a segment's evaluations, and the offsets of its blocks.
 
 use go::Size;
 use xxhash_rust::xxh3::xxh3_64;
@@ -30,7 +30,7 @@ pub enum Symmetries {
     Canonical,
     /// The mean of all eight: one evaluation for all images, which is better and costs eight.
     Mean8,
-    /// The one that was asked for: what a network would answer, so that a cache changes no game.
+    /// The requested one: the output is that of the network, so that a cache changes no game.
     Shown,
 }
 
@@ -73,10 +73,10 @@ pub struct Set {
     pub steps: Steps,
 }
 
-/// What a file says of itself.
+/// The head of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// What the evaluations are of.
+    /// The origin of the evaluations.
     pub set: Set,
     /// The models that they were coded with.
     pub tables: Tables,

@@ -106,7 +106,7 @@ pub struct Merged {
 }
 
 impl Merged {
-    /// Adds the entries of a segment. Damaged blocks are left out and counted.
+    /// Adds the entries of a segment. Damaged blocks are omitted and counted.
     ///
     /// # Errors
     /// The segment cannot be read.

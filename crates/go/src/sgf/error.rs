@@ -11,7 +11,7 @@ pub struct Error {
     pub line: usize,
     /// The character in the line, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The problem there.
     pub fault: Fault,
 }
 

@@ -18,7 +18,7 @@ pub enum Outcome {
     Unknown,
 }
 
-/// By what a game was won.
+/// The way in which a game was won.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Margin {
     /// So many points.

@@ -33,7 +33,7 @@ pub struct Record {
     pub date: String,
     /// The program that wrote the file (`AP`).
     pub application: Option<Application>,
-    /// What is said of the game before its first move (`C`).
+    /// Comment on the game before its first move (`C`).
     pub comment: String,
 }
 
@@ -44,7 +44,7 @@ pub struct Turn {
     pub color: Color,
     /// The move.
     pub mv: Move,
-    /// What is said of it (`C`).
+    /// Comment on the move (`C`).
     pub comment: String,
 }
 

@@ -10,7 +10,7 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// What a value says: a backslash is dropped and the character after it kept, a line break after a backslash is
+/// The text of a value: a backslash is dropped and the character after it kept, a line break after a backslash is
 /// dropped, every kind of line break is `\n`, and other white space is a space.
 pub(super) fn unescape(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
@@ -31,7 +31,7 @@ pub(super) fn unescape(raw: &str) -> String {
     out
 }
 
-/// A value that says `text`.
+/// A value with `text`.
 pub(super) fn escape(text: &str) -> String {
     escape_all(text, &['\\', ']'])
 }

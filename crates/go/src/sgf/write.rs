@@ -10,7 +10,7 @@ use crate::point_set::PointSet;
 /// Moves on one line of text.
 const MOVES_A_LINE: usize = 10;
 
-/// What is added to a node of a game when it is written.
+/// Properties that are added to a node of a game when it is written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extra {
     /// Properties with their values as text.
@@ -58,7 +58,7 @@ impl Record {
         write_raw(out, letter(color), &coordinates::write_move(self.size, mv));
     }
 
-    /// Writes a comment and what is added to its node, but the variations, which it returns.
+    /// Writes a comment and the properties of its node; returns the variations.
     fn write_extra(&self, out: &mut String, comment: &str, extra: Extra) -> Vec<Vec<Turn>> {
         let texts = [comment, &extra.comment].into_iter().filter(|text| !text.is_empty());
         write_text(out, "C", &texts.collect::<Vec<_>>().join("\n\n"));

@@ -76,7 +76,7 @@ pub enum ClientError {
 }
 
 impl Client {
-    /// Starts a program, given as its name and arguments. Nothing is asked of it yet.
+    /// Starts a program, given as its name and arguments. No command is sent yet.
     ///
     /// # Errors
     /// It cannot be started.

@@ -31,7 +31,7 @@ enum Kind {
 /// Everything about an opponent that affects how it plays, to be kept beside its results.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Identity {
-    /// What the program calls itself.
+    /// The name that the program reports.
     pub program: String,
     /// The version it names.
     pub version: String,

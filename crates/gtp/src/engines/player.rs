@@ -14,7 +14,7 @@ use super::{Client, ClientError, EngineSpec};
 /// Programs that have finished a game and wait for the next.
 pub(crate) type Idle = Arc<Mutex<Vec<Client>>>;
 
-/// What a program is told before a game.
+/// Board, komi and seed of a game.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) size: Size,
@@ -52,7 +52,7 @@ impl GtpPlayer {
     }
 
     fn request(&self, request: Request) {
-        // Without a listener the next look for a response says so.
+        // Without a listener the next read of a response fails.
         drop(self.requests.send(request));
     }
 }
@@ -118,7 +118,7 @@ fn start<'a>(declaration: &'a EngineSpec, idle: &Idle, terms: Terms) -> Result<B
     Board::set_up(client, declaration, terms).map_err(broken)
 }
 
-/// What a program knows of a game.
+/// A program, and the moves that were sent to it.
 struct Board<'a> {
     client: Client,
     declaration: &'a EngineSpec,
@@ -157,7 +157,7 @@ impl Board<'_> {
         }
     }
 
-    /// Tells it the moves that it does not know.
+    /// Sends the moves that it does not have.
     fn show(&mut self, moves: &[Move]) -> Result<(), PlayerError> {
         if !moves.starts_with(&self.told) {
             self.tell("clear_board").map_err(broken)?;

@@ -50,7 +50,7 @@ pub enum EngineSpecError {
     Value {
         /// The engine.
         name: EngineName,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
 }

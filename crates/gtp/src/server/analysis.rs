@@ -1,4 +1,4 @@
-//! What is shown of a search while it runs.
+//! Output of a search while it runs.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub(super) enum Dialect {
     Cgos,
 }
 
-/// What is to be shown, and how often.
+/// Content and interval of the output.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Wish {
     pub(super) dialect: Dialect,
@@ -175,7 +175,7 @@ fn winning(value: f32) -> f32 {
     (1.0 + value) / 2.0
 }
 
-/// What the share of games won is at least, with 97.5 %: games that are won or lost differ most from each other, so their
+/// Lower bound of the winrate, with 97.5 % confidence: games that are won or lost differ most from each other, so their
 /// spread bounds that of all values with this mean.
 fn cautious(share: f32, visits: u32) -> f32 {
     (share - 1.96 * (share * (1.0 - share) / visits.max(1) as f32).max(0.0).sqrt()).max(0.0)

@@ -1,4 +1,4 @@
-//! Answers that come line by line, and what ends them.
+//! Responses that come line by line, and their end.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::*;
 struct Conversation {
     input: Sender<io::Result<Line>>,
     output: Receiver<String>,
-    /// What was said and not looked at.
+    /// Output that was not read.
     said: String,
 }
 
@@ -234,15 +234,15 @@ fn move_that_is_thought_about_aloud_is_played() {
     }
 }
 
-/// What each look at the [`Ticking`] clock adds to it.
+/// Step of the [`Ticking`] clock at each reading.
 const TICK: Duration = Duration::from_millis(10);
 
-/// A clock that only looks at it move forward.
+/// A clock that advances only when it is read.
 #[derive(Clone, Default)]
 struct Ticking(Arc<AtomicU32>);
 
 impl Ticking {
-    /// Looks so far.
+    /// Readings so far.
     fn looks(&self) -> u32 {
         self.0.load(Ordering::SeqCst)
     }
@@ -254,7 +254,7 @@ fn genmove_takes_the_time_that_the_clock_allows() {
     let clock = ticking.clone();
     let now = move || start + TICK * clock.0.fetch_add(1, Ordering::SeqCst);
     let mut talk = Conversation::with_clock("puct", 20, setup(5), Stop::never(), now);
-    // Each less the lag of 0.1 s, in looks: at the beginning, until the time is over, and at the end.
+    // Each less the lag of 0.1 s, in readings: at the beginning, until the time is over, and at the end.
     for (settings, looks) in [
         ("kgs-time_settings byoyomi 0 0.4 5", 1 + 30 + 1),
         // Half of 25 points are still to be played: 12 moves in 12.5 s.

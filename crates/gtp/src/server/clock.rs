@@ -79,7 +79,7 @@ impl Clock {
     /// The time for a move in this position; `None` when it does not matter.
     ///
     /// Main time is shared out as if half of the empty points were still to be played by this player, and one more
-    /// for each line of the board at the end; what is saved comes to the later moves. Overtime is used up.
+    /// for each line of the board at the end; unused time is added to later moves. Overtime is used up.
     pub(super) fn budget(&self, color: Color, game: &Game) -> Option<Duration> {
         let Left { time, stones } = self.left[place(color)];
         let moves = (game.position().empty_points().len() / 2).max(game.size().side()) as f64;

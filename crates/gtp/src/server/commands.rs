@@ -22,7 +22,7 @@ type Answer = Result<String, Failure>;
 enum Perform {
     /// At once.
     Now(fn(&mut Session<'_>, &[&str]) -> Answer),
-    /// After some thinking, of which the controller may be told, and which it may end.
+    /// After a search that the controller may follow and stop.
     Thinking(fn(&mut Session<'_>, &[&str], &mut dyn Controller) -> Answer),
 }
 
@@ -93,7 +93,7 @@ fn find(name: &str) -> Option<Perform> {
     COMMANDS.iter().find(|&&(known, _)| known == name).map(|&(_, perform)| perform)
 }
 
-/// The response to a command, or what is still to be said of it when its response was begun.
+/// The response to a command, or the rest of a response that was begun.
 pub(super) fn perform(
     session: &mut Session<'_>,
     words: Result<Vec<String>, Failure>,

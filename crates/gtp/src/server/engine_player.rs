@@ -96,7 +96,7 @@ impl EnginePlayer {
         Ok(self.open.insert(open).driver.search())
     }
 
-    /// One batch. What is open is lost when it fails.
+    /// One batch. Open leaves are lost when it fails.
     fn round(&mut self, open: &mut Open) -> Result<(), EvaluateError> {
         if open.visits.is_none() {
             // Round by round, so that one whose evaluations are all known stops, too.

@@ -9,7 +9,7 @@ const LONGEST: usize = 16 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub(super) bytes: Vec<u8>,
-    /// The line is longer than what is read.
+    /// The line is longer than the limit.
     pub(super) cut: bool,
 }
 

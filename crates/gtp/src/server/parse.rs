@@ -7,9 +7,9 @@ use super::{Failure, Line};
 /// A line with a command on it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request {
-    /// What the response is to be labelled with.
+    /// The id of the command.
     pub(super) id: Option<u32>,
-    /// The command and its arguments, or what is wrong with the line.
+    /// The command and its arguments, or the problem with the line.
     pub(super) words: Result<Vec<String>, Failure>,
 }
 
@@ -21,7 +21,7 @@ impl Request {
         let kept: Vec<u8> = command.iter().copied().filter(|byte| !byte.is_ascii_control() || *byte == b'\t').collect();
         let text = String::from_utf8_lossy(&kept);
         let mut words = text.split([' ', '\t']).filter(|word| !word.is_empty()).map(str::to_owned).peekable();
-        // What is beyond the cut is either part of a comment or unknown.
+        // The text beyond the limit is either part of a comment or unknown.
         let cut = line.cut && comment.is_none();
         if words.peek().is_none() && !cut {
             return None;

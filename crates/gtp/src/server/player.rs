@@ -5,13 +5,13 @@ use std::ops::ControlFlow;
 use go::{Game, Move};
 use mcts::Search;
 
-/// Why a player has no move, in a sentence for the person at the other end.
+/// Why a player has no move, in a sentence for the user.
 pub type PlayerError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Is shown what a search has found out so far, again and again, and says whether to go on.
+/// Receives the present result of a search repeatedly, and decides whether it continues.
 pub type Watch<'a> = dyn FnMut(&Search) -> ControlFlow<()> + 'a;
 
-/// What a player wants to do.
+/// The decision of a player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// Play this move, or pass.

@@ -53,7 +53,7 @@ pub(super) fn play_on(
     Ok(ends)
 }
 
-/// What the model would play in each of these games.
+/// The move of the model in each of these games.
 fn policies(
     games: &[Game],
     model: &mut dyn Evaluator,

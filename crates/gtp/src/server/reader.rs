@@ -1,4 +1,4 @@
-//! What the controller has said, and whether it has said anything.
+//! Input of the controller, and whether there is any.
 
 use std::collections::VecDeque;
 use std::io;

@@ -8,7 +8,7 @@ pub enum Failure {
     /// There is no such command.
     #[error("unknown command")]
     UnknownCommand,
-    /// The arguments are not what the command takes.
+    /// The arguments are not those of the command.
     #[error("syntax error")]
     Syntax,
     /// More characters than a line may have.

@@ -33,7 +33,7 @@ pub fn serve(inbox: Inbox, output: impl Write, session: &mut Session<'_>) -> io:
 struct Talk<W> {
     inbox: Inbox,
     output: W,
-    /// What the response is labelled with.
+    /// The id of the command.
     id: Option<u32>,
     begun: bool,
     /// Why the output takes no more.

@@ -12,7 +12,7 @@ use super::response::Failure;
 use super::status::Fate;
 use super::{Decision, Player, PlayerError, Task};
 
-/// What the session begins with and keeps to.
+/// Settings of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setup {
     /// The size of the first board.
@@ -23,9 +23,9 @@ pub struct Setup {
     pub komi: f32,
     /// How games end and are counted.
     pub scoring: Scoring,
-    /// What the program calls itself.
+    /// The name of the program.
     pub name: String,
-    /// Its version, and what else tells it from others.
+    /// Its version and further identification.
     pub version: String,
     /// Visits that a position is shown with where no time is said.
     pub visits: u32,

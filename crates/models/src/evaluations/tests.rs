@@ -38,7 +38,7 @@ fn options(store: Store) -> EvaluationCacheOptions {
     EvaluationCacheOptions { store, steps: Steps::S256, symmetries: Symmetries::Canonical, copies: None }
 }
 
-/// With copies, so that a bucket is not asked for each evaluation.
+/// With copies, so that look-ups do not read from the bucket.
 fn options_with(store: &Store, copies: &Path) -> EvaluationCacheOptions {
     EvaluationCacheOptions { copies: Some(copies.to_owned()), ..options(store.clone()) }
 }
@@ -60,14 +60,14 @@ fn evaluation(number: u64) -> (Key, Vec<f32>, f32) {
     (key, policy, (mixed(3) % 200) as f32 / 100.0 - 1.0)
 }
 
-/// Puts an evaluation, and answers what a look-up must give.
+/// Puts an evaluation, and returns the expected result of a look-up.
 fn put(cache: &EvaluationCache, number: u64) -> (Vec<f32>, f32) {
     let (key, mut policy, mut value) = evaluation(number);
     cache.put(key, &view(), &mut policy, &mut value);
     (policy, value)
 }
 
-/// What a look-up must give of what was put.
+/// The expected result of a look-up.
 fn expected(number: u64) -> (Vec<f32>, f32) {
     let (_, mut policy, value) = evaluation(number);
     let codec = Codec::new(Tables::built_in(set().size, set().steps));
@@ -150,7 +150,7 @@ fn compaction_keeps_everything_and_deletes_what_it_merged() {
         assert_eq!(done, MergedSegments { merged: 5, evaluations: 260, deleted: 5, damaged: 0 });
         assert_eq!((cache.segments(), found(&cache, 0..260)), (1, 260));
         assert_eq!(cache.compact().unwrap(), MergedSegments::default());
-        // Who opened the segments before has no wrong answers, and all of them after a refresh.
+        // A reader that opened the segments before has no wrong evaluations, and all of them after a refresh.
         found(&reader, 0..260);
         reader.refresh().unwrap();
         assert_eq!((reader.segments(), found(&reader, 0..260)), (1, 260));

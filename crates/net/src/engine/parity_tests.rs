@@ -197,7 +197,7 @@ fn bits(numbers: &[Vec<f32>; 2]) -> [Vec<u32>; 2] {
     numbers.each_ref().map(|numbers| numbers.iter().map(|number| number.to_bits()).collect())
 }
 
-/// The answers to the first positions are the same bits with every instruction set, and alone.
+/// The outputs of the first positions are the same bits with every instruction set, and alone.
 fn check_bits(
     case: &Case,
     description: &cpu::Description,
@@ -252,7 +252,7 @@ proptest! {
     }
 }
 
-/// The answers in f32 that the tests of crate `cpu` compare with are libtorch's. `UPDATE_EXPECT=1` writes them anew.
+/// The f32 outputs that the tests of crate `cpu` compare with are libtorch's. `UPDATE_EXPECT=1` writes them anew.
 #[test]
 fn fixtures_of_crate_cpu_are_outputs_of_libtorch() {
     use safetensors::tensor::{Dtype, SafeTensors, TensorView};

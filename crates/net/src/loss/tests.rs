@@ -39,7 +39,7 @@ fn answers(logits: [f32; 6], values: [f32; 2]) -> Answers {
     plain(logits, leaf(&values))
 }
 
-/// Answers of a network that has no other heads.
+/// Outputs of a network that has no other heads.
 fn plain(logits: Tensor, values: Tensor) -> Answers {
     let (value_logits, opponent, ownership, scores) = (None, None, None, None);
     Answers { logits, values, value_logits, opponent, ownership, scores, statistics: Vec::new() }

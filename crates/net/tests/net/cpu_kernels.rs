@@ -25,7 +25,7 @@ fn answers_of(model: &Model, count: usize) -> Vec<Vec<u32>> {
     answers(&mut model.network(), &positions)
 }
 
-/// Answers that must be the same on every machine, with scales that the network's own games gave.
+/// Outputs that must be the same on every machine, with scales that the network's own games gave.
 ///
 /// After a change that is meant to change them: `UPDATE_EXPECT=1`.
 #[test]

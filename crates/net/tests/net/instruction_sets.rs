@@ -11,7 +11,7 @@ use net::OnednnIsa;
 /// The environment variable that names the instruction set in a process for one.
 pub(crate) const FORCED: &str = "TENGEN_TEST_ISA";
 
-/// Tests of this binary that ask how an answer depends on the others of its batch, and whether bf16 is refused or works.
+/// Tests of this binary on the independence of the rows of a batch, and on whether bf16 is refused or works.
 const TESTS: [&str; 6] = [
     "network::output_is_independent_of_row_and_batch",
     "network::equal_positions_have_equal_outputs_in_batches_of_any_size",

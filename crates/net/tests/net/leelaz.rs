@@ -1,4 +1,4 @@
-//! Networks given to Leela Zero itself, and networks of its format imported: do both answer alike?
+//! Exports evaluated by Leela Zero itself, and imports of its format: both outputs agree.
 //!
 //! `leelaz` is Debian's leela-zero 0.17 (`apt-get install leela-zero`). Its `heatmap` prints the network's output to the
 //! position as it is, through no symmetry: probabilities in thousandths, rounded down, and 0 for every point with a stone, the
@@ -59,7 +59,7 @@ fn script() -> String {
     script + "quit\n"
 }
 
-/// leelaz's answers with this file of weights; `None` where that is skipped.
+/// leelaz's output with this file of weights; `None` where that is skipped.
 fn theirs(file: &[u8]) -> Option<Vec<Answer>> {
     let leelaz = require(Tool::LeelaZero)?;
     let folder = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ fn assert_alike(name: &str, ours: &[Answer], theirs: &[Answer]) {
     println!("{name}: largest differences {policy:.6} in the policy, {value:.7} in the value");
     println!("{name}: probabilities up to {likeliest:.3}, values over {spread:.3}");
     assert!(policy <= PRECISION && value <= VALUE_PRECISION, "{name}: {policy} {value}");
-    // Answers that are all alike would agree with anything.
+    // Outputs that are all alike would agree with anything.
     assert!(likeliest > 0.02 && spread > 0.05, "{name}: {likeliest} {spread}");
 }
 

@@ -1,4 +1,4 @@
-//! Answers of a network in play.
+//! Output of a network in play.
 
 use go::{Color, Game, Move, Point, Size, Symmetry};
 use mcts::{Draw, Evaluation, Evaluator, Request, Ticket};

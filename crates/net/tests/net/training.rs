@@ -352,7 +352,7 @@ fn what_is_published_is_the_mean_with_statistics_of_its_own() {
     let (settled, mean) = (trainer.measure(&examples).unwrap(), trainer.published().unwrap());
     assert_eq!(trainer.weights().unwrap(), raw, "training resumes where it was");
     assert!(difference(&raw, &mean, &["conv.weight"]) > 1e-4 && before != settled);
-    // In play it answers as it does in training: its statistics are those of the examples.
+    // Its output in play is that in training: its statistics are those of the examples.
     train_config.train.learning_rate[0].rate = 0.0;
     let mut at_rest = Trainer::new(&mean, 0, train_config, TRAIN_DEVICE).unwrap();
     let training = at_rest.step(&examples).unwrap();

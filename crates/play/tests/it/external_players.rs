@@ -10,12 +10,12 @@ use crate::{config, play};
 /// Plays the first legal point until there are few left, then passes; at a turn of its own choice it does something else.
 #[derive(Clone, Debug)]
 struct Scripted {
-    /// From its n-th answer on this is what it says.
+    /// Its response from the n-th on.
     later: Option<(usize, Result<Response, PlayerError>)>,
     score: Option<f32>,
     asked: usize,
     answer: Option<Result<Response, PlayerError>>,
-    /// Looks for an answer before there is one.
+    /// Polls for a response before there is one.
     delay: usize,
 }
 

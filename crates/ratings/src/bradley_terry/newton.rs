@@ -218,7 +218,7 @@ impl<'a> Posterior<'a> {
         Err(RatingError::NotConverged(STEPS))
     }
 
-    /// Equal strengths, in the middle of what is fixed.
+    /// Equal strengths, at the mean of the anchors.
     fn start(&self) -> Vec<f64> {
         let fixed = &self.prior.fixed;
         let middle = fixed.iter().map(|(_, elo)| elo / ELO).sum::<f64>() / fixed.len().max(1) as f64;

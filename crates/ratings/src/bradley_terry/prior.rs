@@ -1,4 +1,4 @@
-//! What is believed of the players before any game.
+//! The prior of the fit.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ const DRAWS: f64 = 3.0;
 /// anything of draws.
 const DRAWS_FREE: f64 = 100.0;
 
-/// What a player is compared with.
+/// The reference of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// Another player, by its place in the results.
@@ -53,7 +53,7 @@ pub struct Tie {
     pub sd: f64,
 }
 
-/// What is believed of a number beside the strengths, with mean 0.
+/// The prior of a number beside the strengths, with mean 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Belief {
     /// It is 0.
@@ -75,7 +75,7 @@ pub struct Anchor {
     pub sd: Option<f64>,
 }
 
-/// What is believed of the players before any game: known ratings, and normal differences between some of them.
+/// The prior of the strengths: known ratings, and normal differences between some of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prior {
     /// Players with known ratings, in Elo.

@@ -1,4 +1,4 @@
-//! Whether games tell what the first move is worth.
+//! Whether games determine the first-move advantage.
 
 use crate::bradley_terry::Anchor;
 use crate::results::PairResults;

@@ -10,7 +10,7 @@ pub(crate) struct Cholesky(Matrix);
 impl Cholesky {
     /// `None` when the matrix is not positive definite, to the precision of the arithmetic.
     ///
-    /// Left-looking, a block of columns at a time: what is known of a block is one product of rows with rows.
+    /// Left-looking, a block of columns at a time: the finished part of a block is one product of rows with rows.
     pub(crate) fn of(matrix: &Matrix) -> Option<Cholesky> {
         let side = matrix.side();
         let mut lower = Matrix::zero(side);

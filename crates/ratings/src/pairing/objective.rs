@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use crate::bradley_terry::Ratings;
 
-/// What the user wants to know.
+/// The objective of a pairing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
     /// Which model is best.
@@ -28,7 +28,7 @@ pub(super) type Mean = Rc<[(usize, f64)]>;
 pub(super) struct Contrast {
     pub(super) weight: f64,
     pub(super) plus: usize,
-    /// What is subtracted.
+    /// The subtrahend.
     pub(super) minus: Mean,
 }
 

@@ -1,10 +1,10 @@
-//! What a pairing is to find out.
+//! The input of a pairing: an objective and the present knowledge.
 
 use std::collections::BTreeMap;
 
 use crate::bradley_terry::Ratings;
 
-/// What is to be found out, and what is known.
+/// The objective, and the present knowledge.
 pub struct Question<'a> {
     /// The ratings so far.
     pub ratings: &'a Ratings,

@@ -9,7 +9,7 @@ use crate::bradley_terry::Estimate;
 pub enum Reason {
     /// Their games are more informative about the question than others.
     Instructive {
-        /// What is known of the difference of the two, the games in flight counted as if they were over.
+        /// Posterior of the difference of the two, the games in flight counted as if they were over.
         before: Estimate,
         /// The error of the goal: the root of its mean variance, in Elo.
         known: f64,
@@ -20,7 +20,7 @@ pub enum Reason {
     },
     /// Drawn at random, to find out where the ratings mislead.
     Random {
-        /// What is known of the difference of the two.
+        /// Posterior of the difference of the two.
         before: Estimate,
     },
 }

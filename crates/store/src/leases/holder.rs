@@ -16,7 +16,7 @@ pub(super) struct Holder {
     pub(super) boot: String,
     /// The namespace of process numbers: containers have their own.
     pub(super) namespace: String,
-    /// When it took the lease, in milliseconds since 1970 by its clock: for people.
+    /// When it took the lease, in milliseconds since 1970 by its clock: for messages.
     pub(super) time: u64,
     /// Chance, so that no two leases are the same.
     pub(super) token: String,

@@ -35,7 +35,7 @@ fn segments_get_consecutive_numbers_and_are_read_in_parts() {
     });
 }
 
-/// As two processes do that looked at the same time.
+/// As two processes do that listed the folder at the same time.
 #[test]
 fn writers_at_the_same_time_get_numbers_of_their_own() {
     on_every_reliable_store(|store| {

@@ -37,7 +37,7 @@ impl Faulty {
         request.await
     }
 
-    /// As `meet`, for what answers in parts: they are lost, each after it is done or all before.
+    /// As `meet`, for responses in parts: they are lost, each after it is done or all before.
     fn meet_stream<T: Send + 'static>(&self, parts: BoxStream<'static, Result<T>>) -> BoxStream<'static, Result<T>> {
         match self.faults.draw() {
             Some(Fault::RequestLost) => stream::iter([Err(lost("request"))]).boxed(),

@@ -128,7 +128,7 @@ fn resuming_worker_lists_handed_off_games_and_nothing_else() {
     assert_eq!(server.asked(), ["LIST stores/r/unfinished/", "LIST stores/r/unfinished/000060/1-"]);
 }
 
-/// However many look at the same moment, each file is taken once, by whichever of them.
+/// However many processes list at the same moment, each file is taken by one of them.
 #[test]
 fn handed_off_games_are_claimed_by_one_of_many_at_once() {
     const FILES: u64 = 20;

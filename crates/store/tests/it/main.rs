@@ -42,8 +42,8 @@ fn on_every_reliable_store(check: impl Fn(&Store)) {
     check(&on_server(&Server::start().unwrap()));
 }
 
-/// Lost and delayed requests and lost answers everywhere; on the server, whose connections can break, also refusals and
-/// answers that are cut off.
+/// Lost and delayed requests and lost responses everywhere; on the server, whose connections can break, also refusals and
+/// truncated responses.
 fn on_every_unreliable_store(check: impl Fn(&Store)) {
     let folder = TempDir::new().unwrap();
     check(

@@ -98,7 +98,7 @@ pub(crate) fn samples(
     }
 }
 
-/// Evaluates positions in their canonical symmetry; answers their policies as the games have their points.
+/// Evaluates positions in their canonical symmetry; returns policies in the orientation of the games.
 fn evaluate(
     evaluator: &mut dyn Evaluator,
     games: &[Game],

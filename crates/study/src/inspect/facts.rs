@@ -1,4 +1,4 @@
-//! What the page shows.
+//! Data of the page.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,7 +10,7 @@ use store::Source;
 use super::Subject;
 use super::tensor::{NEAR_ZERO, TensorFacts, shown};
 
-/// A channel whose scale is smaller says the same of every position. Scales begin at 1, or at 0 in the last batch norm of a
+/// A channel whose scale is smaller is constant. Scales begin at 1, or at 0 in the last batch norm of a
 /// block, where channels that have not been trained away from zero are meant to be found.
 const LEAST_SCALE: f64 = 0.01;
 
@@ -32,7 +32,7 @@ pub(super) struct Facts {
     version: &'static str,
 }
 
-/// What a network is, and how it came to be.
+/// Shape and origin of a network.
 #[derive(Debug, Serialize)]
 pub(super) struct Card {
     pub(super) name: String,

@@ -175,7 +175,7 @@ fn like<'a>(network: Option<&'a Subject>, tensor: &ListedTensor) -> Option<&'a L
     network?.listing.tensor(&tensor.name).filter(|like| like.dimensions == tensor.dimensions)
 }
 
-/// How many numbers are in each part of the range; what is beyond an end counts there.
+/// How many numbers are in each part of the range; numbers beyond an end are counted there.
 fn counts(numbers: &[f64], (low, high): (f64, f64)) -> Vec<usize> {
     let mut counts = vec![0; BARS];
     for number in numbers {

@@ -10,7 +10,7 @@ use net::Listing;
 use runtime::Classify;
 use store::ModelMetadata;
 
-/// A network, and what is known of it.
+/// A network and its metadata.
 pub(super) struct Subject {
     pub(super) name: String,
     pub(super) listing: Listing,

@@ -1,4 +1,4 @@
-//! What the numbers of one tensor are like.
+//! Statistics of one tensor.
 
 use net::ListedTensor;
 use serde::Serialize;
@@ -9,7 +9,7 @@ const BARS: usize = 32;
 /// Numbers below this part of the root mean square of their tensor are counted as near zero: of normal numbers 0.8 %.
 pub(super) const NEAR_ZERO: f64 = 0.01;
 
-/// What the page tells of a tensor. Means and the like are of the numbers that are finite; they are absent where none is.
+/// Statistics of a tensor. Means and the like are of the numbers that are finite; they are absent where none is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct TensorFacts {
     pub(super) name: String,
@@ -38,7 +38,7 @@ pub(super) struct Histogram {
     pub(super) counts: Vec<usize>,
 }
 
-/// What the page tells of the same tensor of another network.
+/// Comparison with the same tensor of another network.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Against {
     /// ‖a − b‖ / ‖b‖; absent where a number is not finite, or only b is 0.

@@ -56,7 +56,7 @@ impl Kind {
     }
 }
 
-/// A position and what is right in it.
+/// A position and its correct moves.
 #[derive(Clone, Debug)]
 pub(crate) struct Ladder {
     pub(crate) game: Game,

@@ -11,7 +11,7 @@ use crate::server::session::enough;
 /// How often a player that has come to an end polls the controller.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Thinks about the position and shows what is found until anything comes in.
+/// Searches the position and prints results until input arrives.
 pub(super) fn analyze(
     session: &mut Session<'_>,
     dialect: Dialect,
@@ -29,7 +29,7 @@ pub(super) fn analyze(
     done()
 }
 
-/// As `genmove`, and shows what is found meanwhile and in the end. Only GoGui's interruption makes it hurry.
+/// As `genmove`, with intermediate and final results. Only GoGui's interruption makes it hurry.
 pub(super) fn genmove_analyze(
     session: &mut Session<'_>,
     dialect: Dialect,

@@ -64,7 +64,7 @@ pub(super) fn variation(session: &mut Session<'_>, arguments: &[&str], controlle
     Ok(words.join(" "))
 }
 
-/// What a search expects, for Black.
+/// The value of a search, for Black.
 pub(super) fn value(session: &mut Session<'_>, arguments: &[&str], controller: &mut dyn Controller) -> Answer {
     none(arguments)?;
     let mut text = String::new();
@@ -109,7 +109,7 @@ fn searched(
     })
 }
 
-/// Moves on the board with what is written on them.
+/// Moves on the board with their labels.
 fn pairs(game: &Game, numbers: impl Iterator<Item = (Move, u32)>) -> String {
     let points = numbers.filter(|(mv, _)| *mv != Move::Pass);
     points.map(|(mv, number)| format!("{} {number}", mv.to_gtp(game.size()))).collect::<Vec<_>>().join(" ")

@@ -1,4 +1,4 @@
-//! The end of a game, and what is dead.
+//! The end of a game, and dead stones.
 
 use go::{Color, Game, Move, Point, PointSet};
 
@@ -18,8 +18,8 @@ pub(super) fn final_score(session: &mut Session<'_>, arguments: &[&str]) -> Answ
     Ok(board::score(margin))
 }
 
-/// `final_status_list alive|seki|dead`: the stones with that status, each chain on a line of its own. What is not
-/// certain is estimated.
+/// `final_status_list alive|seki|dead`: the stones with that status, each chain on a line of its own. Uncertain
+/// statuses are estimated.
 pub(super) fn final_status_list(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     let wanted = match one(arguments)? {
         "alive" => Status::Alive,
@@ -48,7 +48,7 @@ pub(super) fn estimate(session: &mut Session<'_>) -> Result<Vec<Fate>, Failure> 
     Ok(fates)
 }
 
-/// KGS's: a move where the players did not agree on what is dead. As long as the opponent has dead stones, one that
+/// KGS's: a move where the players did not agree on dead stones. As long as the opponent has dead stones, one that
 /// helps to capture them; then a pass.
 pub(super) fn genmove_cleanup(
     session: &mut Session<'_>,
@@ -69,7 +69,7 @@ pub(super) fn genmove_cleanup(
     Ok(mv.to_gtp(session.game.size()))
 }
 
-/// A move on a liberty of dead stones that loses nothing: it leaves what is pass-alive so, and its own chain two
+/// A move on a liberty of dead stones that loses nothing: pass-alive regions stay pass-alive, and its own chain keeps two
 /// liberties unless it captures. The one that captures most, and then the one that leaves the most liberties.
 fn capture(game: &Game, dead: PointSet) -> Option<Point> {
     let color = game.to_move();
