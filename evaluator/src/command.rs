@@ -46,7 +46,7 @@ pub struct Args {
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME", global = true)]
     run: Option<RunName>,
     /// Engines that may play, as [[engine]] tables: name with a capital first letter, command, and more as in
-    /// configs/engines/gnugo.toml. Those of that file are built in
+    /// configs/engines/gnugo.toml [default: those of that file, which are always there]
     #[arg(long, env = "TENGEN_ENGINES", value_name = "FILE", global = true)]
     engines: Option<PathBuf>,
     /// Name of this worker, unique in its run

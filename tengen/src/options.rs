@@ -125,6 +125,8 @@ fn of_argument(argument: &Arg) -> String {
     let defaults: Vec<_> = argument.get_default_values().iter().map(|value| value.to_string_lossy()).collect();
     if takes_values && !defaults.is_empty() {
         let _ = write!(text, " (default `{}`)", defaults.join(" "));
+    } else if argument.is_required_set() {
+        text += " (required)";
     }
     let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
     let possible: Vec<String> =
@@ -158,6 +160,38 @@ mod tests {
             let help = help.split("\n\n").next().unwrap_or_default();
             assert!(help.len() > 5, "{item}");
         }
+    }
+
+    /// Options with a value whose absence no text explains.
+    fn without_default(command: &clap::Command, name: &str) -> Vec<String> {
+        let groups: Vec<_> = command.get_groups().filter(|group| group.is_required_set()).collect();
+        let optional = command.get_arguments().filter(|argument| {
+            let id = argument.get_id();
+            let grouped = groups.iter().any(|group| group.get_args().any(|member| member == id));
+            argument.get_action().takes_values()
+                && !(grouped || argument.is_required_set() || argument.is_hide_set())
+                && argument.get_default_values().is_empty()
+        });
+        let of_command = optional.filter_map(|argument| {
+            let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
+            let explained = help.contains("[default") || help.contains("may be repeated");
+            (!explained).then(|| format!("{name} --{}: {help}", argument.get_id()))
+        });
+        let mut found: Vec<String> = of_command.collect();
+        for inner in command.get_subcommands() {
+            found.extend(without_default(inner, &format!("{name} {}", inner.get_name())));
+        }
+        found
+    }
+
+    #[test]
+    fn optional_values_have_a_default_in_help() {
+        let mut programs = programs(crate::command::Args::command());
+        // Groups know their members afterwards.
+        programs.iter_mut().for_each(clap::Command::build);
+        let found: Vec<String> =
+            programs.iter().flat_map(|program| without_default(program, program.get_name())).collect();
+        assert!(found.is_empty(), "{}", found.join("\n"));
     }
 
     #[test]

@@ -71,10 +71,10 @@ fn damage_is_listed_and_the_game_continues() {
 }
 
 #[test]
-fn exact_evaluations_as_shown_change_no_game() {
+fn exact_evaluations_as_requested_change_no_game() {
     let folder = TempDir::new().unwrap();
     let place = folder.path().to_str().unwrap();
-    let options = ["--evalcache", place, "--evalcache-steps", "exact", "--evalcache-symmetry", "shown"];
+    let options = ["--evalcache", place, "--evalcache-steps", "exact", "--evalcache-symmetry", "requested"];
     let plain = game(&[]);
     assert_eq!(game(&options), plain);
     assert_eq!(game(&options), plain);

@@ -69,14 +69,15 @@ struct Line {
     text: String,
 }
 
-/// All Markdown files, relative to the repository; results of builds and hidden folders are left out.
+/// All Markdown files, relative to the repository, without results of builds and hidden folders other than `.github`.
 fn documents() -> Vec<PathBuf> {
     let (mut found, mut folders) = (Vec::new(), vec![repository()]);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
             let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
-            let skipped =
-                name.starts_with('.') || name.starts_with("libtorch") || ["target", "store"].contains(&name.as_str());
+            let skipped = name.starts_with('.') && name != ".github"
+                || name.starts_with("libtorch")
+                || ["target", "store"].contains(&name.as_str());
             // A link to a folder may lead out of the repository.
             let kind = entry.file_type().unwrap();
             if kind.is_dir() && !skipped {

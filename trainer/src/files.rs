@@ -28,7 +28,7 @@ pub(crate) struct Export {
     /// Model: v15-330, or v15 for the newest of run v15
     #[arg(long, value_name = "MODEL")]
     model: ModelRef,
-    /// File format: weights (safetensors, as stored), folded (safetensors, batch norms folded) leela-zero (text) or onnx
+    /// File format: weights (safetensors, as stored), folded (safetensors, batch norms folded), leela-zero (text) or onnx
     #[arg(long, default_value = "weights", value_name = "KIND")]
     format: Format,
     /// Output file; gzipped if its name ends in .gz
@@ -61,7 +61,7 @@ impl FromStr for Format {
 pub(crate) struct Import {
     /// Network file of `trainer export` or of Leela Zero, plain or .gz
     file: PathBuf,
-    /// Write the weights to this file as safetensors instead of beginning a run
+    /// Write the weights to this file as safetensors instead of beginning a run [default: begin a run]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }

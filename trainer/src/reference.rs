@@ -86,6 +86,7 @@ impl Reference {
 #[derive(clap::Args, Clone, Debug)]
 pub struct ReferenceArgs {
     /// Evaluate every model on several thousand positions of these human games: .sgf or .sgf.gz, of the run's board size
+    /// [default: none]
     #[arg(long, env = "TENGEN_EVAL_SGF", value_name = "FILE")]
     eval_sgf: Option<PathBuf>,
 }

@@ -74,7 +74,7 @@ impl Source for Vec<u8> {
     }
 }
 
-/// Errors of look-ups and checks.
+/// Errors of lookups and checks.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file is no segment, or of another version.

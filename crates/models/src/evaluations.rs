@@ -105,7 +105,7 @@ pub struct MergedSegments {
     pub damaged: usize,
 }
 
-/// Number of look-ups.
+/// Number of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lookups {
     /// Evaluations that were there.

@@ -25,7 +25,7 @@ pub trait EvaluationStore: Send + Sync {
 /// Reads a store of evaluations before an evaluator is used, and keeps the evaluator's output there.
 ///
 /// Requests are equal when the network's input is, up to a symmetry unless the store keeps evaluations as they are
-/// [shown](Symmetries::Shown). An evaluation depends on the request and on how the store keeps it, and not on whether it was
+/// [requested](Symmetries::Requested). An evaluation depends on the request and on how the store keeps it, and not on whether it was
 /// there: an evaluation that is stored in steps is returned in steps the first time, too.
 ///
 /// The policies of a batch are kept until the flush after next.
@@ -72,7 +72,7 @@ impl<E: Evaluator> Stored<E> {
     fn key(&self, request: &Request<'_>) -> (Symmetry, Key) {
         let komi = (self.store.komi() == KomiCoding::Seen).then_some(request.komi);
         match self.store.symmetries() {
-            Symmetries::Shown => {
+            Symmetries::Requested => {
                 let symmetry = request.draw.symmetry();
                 (symmetry, Key::shown(request.game, komi, symmetry))
             }
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn shown_and_exact_evaluations_are_the_evaluators_bit_for_bit() {
         let mut plain = Oriented::default();
-        let store = Kept::new(Symmetries::Shown, Steps::Exact);
+        let store = Kept::new(Symmetries::Requested, Steps::Exact);
         let mut stored = Stored::new(Oriented::default(), Arc::clone(&store) as Arc<dyn EvaluationStore>);
         for _ in 0..2 {
             for symmetry in Symmetry::ALL {

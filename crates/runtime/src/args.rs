@@ -96,11 +96,11 @@ pub struct EvalcacheArgs {
     #[arg(long, env = "TENGEN_EVALCACHE_STEPS", default_value = "2048", value_name = "STEPS", global = true, value_parser = ["256", "2048", "exact"])]
     pub evalcache_steps: String,
 
-    /// Symmetry of the evaluations in it: the canonical one, the mean of all eight, or as the search shows the position
-    #[arg(long, env = "TENGEN_EVALCACHE_SYMMETRY", default_value = "canonical", value_name = "SYMMETRY", global = true, value_parser = ["canonical", "mean8", "shown"])]
+    /// Symmetry of the evaluations in it: the canonical one, the mean of all eight, or the one that the search requests
+    #[arg(long, env = "TENGEN_EVALCACHE_SYMMETRY", default_value = "canonical", value_name = "SYMMETRY", global = true, value_parser = ["canonical", "mean8", "requested"])]
     pub evalcache_symmetry: String,
 
-    /// Folder for local copies of segments in a bucket [default: none, so that every look-up reads the bucket]
+    /// Folder for local copies of segments in a bucket [default: none, so that every lookup reads the bucket]
     #[arg(long, env = "TENGEN_EVALCACHE_COPIES", value_name = "FOLDER", global = true)]
     pub evalcache_copies: Option<PathBuf>,
 }

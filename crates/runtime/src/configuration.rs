@@ -12,7 +12,7 @@ use crate::Classify;
 /// The configuration of a new run.
 #[derive(Args, Clone, Debug)]
 pub struct ConfigArgs {
-    /// Configuration of a new run; an existing run must have the same
+    /// Configuration of a new run; an existing run must have the same [default: that of the run]
     #[arg(long, value_name = "FILE", global = true)]
     config: Option<PathBuf>,
 

@@ -48,7 +48,7 @@ pub struct Args {
     /// Games whose positions are evaluated: .sgf or .sgf.gz; may be repeated [default: games drawn from the policy]
     #[arg(long, value_name = "FILE")]
     sgf: Vec<PathBuf>,
-    /// Folder for tables that are fitted to the first half of the sample
+    /// Folder for tables that are fitted to the first half of the sample [default: none]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Random entries of segments whose opening is timed, in a temporary folder: 35 bytes each; 0: none
@@ -84,7 +84,7 @@ struct Case {
     value_rms: f64,
     encode_ns: f64,
     decode_ns: f64,
-    /// Key, view, look-up and decoding, one thread.
+    /// Key, view, lookup and decoding, one thread.
     look_ups_per_s: f64,
 }
 
@@ -127,7 +127,7 @@ struct Opened {
     bytes: u64,
     open_ms: f64,
     memory_bytes: f64,
-    /// Look-up of a key that no segment has.
+    /// Lookup of a key that no segment has.
     miss_ns: f64,
 }
 

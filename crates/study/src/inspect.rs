@@ -49,10 +49,10 @@ pub struct Args {
     /// by side, in this order
     #[arg(value_name = "MODEL|FILE", required = true, num_args = 1..)]
     models: Vec<ModelName>,
-    /// Compare a single network with this one, tensor by tensor
+    /// Compare a single network with this one, tensor by tensor [default: none]
     #[arg(long, value_name = "MODEL|FILE", conflicts_with = "every")]
     against: Option<ModelName>,
-    /// Expand the name of a run to its models N, 2N, 3N, ... and its newest
+    /// Expand the name of a run to its models N, 2N, 3N, ... and its newest [default: its newest alone]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=1_000_000_u32))]
     every: Option<u32>,
     /// Output file [default: the names of the first and the last model, with .html]

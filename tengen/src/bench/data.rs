@@ -39,7 +39,7 @@ pub(super) struct Args {
     /// Visits per synthetic search
     #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: u32,
-    /// Measure only the bytes of the games of this run
+    /// Measure only the bytes of the games of this run [default: measure synthetic data]
     #[arg(long, value_name = "NAME")]
     run: Option<RunName>,
 }

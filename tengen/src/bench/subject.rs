@@ -28,7 +28,7 @@ pub(super) struct SubjectArgs {
     /// Channels of that network [default: 32, and then 64]
     #[arg(long, value_name = "N", requires = "blocks", allow_negative_numbers = true, value_parser = runtime::within(1..=1024_usize))]
     filters: Option<usize>,
-    /// Trained model instead, with the configuration of its run: v15-330, or v15 for the newest of run v15
+    /// Trained model with the configuration of its run: v15-330, or v15 for the newest of run v15 [default: random weights]
     #[arg(long, conflicts_with_all = ["size", "blocks", "filters"])]
     model: Option<ModelRef>,
     /// Configuration of a network with random weights [default: configs/9x9.toml]

@@ -31,12 +31,12 @@ pub enum Symmetries {
     /// The mean of all eight: one evaluation for all images, which is better and costs eight.
     Mean8,
     /// The requested one: the output is that of the network, so that a cache changes no game.
-    Shown,
+    Requested,
 }
 
 impl Symmetries {
     /// All of them, by their code in a file.
-    pub const ALL: [Symmetries; 3] = [Symmetries::Canonical, Symmetries::Mean8, Symmetries::Shown];
+    pub const ALL: [Symmetries; 3] = [Symmetries::Canonical, Symmetries::Mean8, Symmetries::Requested];
 }
 
 impl std::fmt::Display for Symmetries {
@@ -44,7 +44,7 @@ impl std::fmt::Display for Symmetries {
         f.write_str(match self {
             Symmetries::Canonical => "canonical",
             Symmetries::Mean8 => "mean8",
-            Symmetries::Shown => "shown",
+            Symmetries::Requested => "requested",
         })
     }
 }

@@ -114,7 +114,7 @@ fn merged_segments_have_all_entries_once() {
     }
 }
 
-/// Flips one bit anywhere: a look-up finds what was written, or that it is damaged, and no more than one block is lost.
+/// Flips one bit anywhere: a lookup finds what was written, or that it is damaged, and no more than one block is lost.
 fn flip(bytes: &[u8], entries: &BTreeMap<Key, Vec<u8>>, at: usize) -> usize {
     let mut damaged = bytes.to_vec();
     damaged[at / 8] ^= 1 << (at % 8);

@@ -38,7 +38,7 @@ fn options(store: Store) -> EvaluationCacheOptions {
     EvaluationCacheOptions { store, steps: Steps::S256, symmetries: Symmetries::Canonical, copies: None }
 }
 
-/// With copies, so that look-ups do not read from the bucket.
+/// With copies, so that lookups do not read from the bucket.
 fn options_with(store: &Store, copies: &Path) -> EvaluationCacheOptions {
     EvaluationCacheOptions { copies: Some(copies.to_owned()), ..options(store.clone()) }
 }
@@ -60,14 +60,14 @@ fn evaluation(number: u64) -> (Key, Vec<f32>, f32) {
     (key, policy, (mixed(3) % 200) as f32 / 100.0 - 1.0)
 }
 
-/// Puts an evaluation, and returns the expected result of a look-up.
+/// Puts an evaluation, and returns the expected result of a lookup.
 fn put(cache: &EvaluationCache, number: u64) -> (Vec<f32>, f32) {
     let (key, mut policy, mut value) = evaluation(number);
     cache.put(key, &view(), &mut policy, &mut value);
     (policy, value)
 }
 
-/// The expected result of a look-up.
+/// The expected result of a lookup.
 fn expected(number: u64) -> (Vec<f32>, f32) {
     let (_, mut policy, value) = evaluation(number);
     let codec = Codec::new(Tables::built_in(set().size, set().steps));
