@@ -43,7 +43,7 @@ pub enum PlayerRef {
 }
 
 /// Settings that differ from those a model was published with: keys of `[search]`; `visits`, the visits for each move of a
-/// match; `precision`, the numbers its network computes with. Ordered by key.
+/// match; `precision`, the numbers its network computes with; `evalcache=off`, no evaluation cache on disk. Ordered by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Overrides(BTreeMap<String, String>);
 
@@ -67,6 +67,8 @@ pub enum PlayerIdError {
 const VISITS: &str = "visits";
 /// The key for the precision of inference, which is no key of a configuration.
 const PRECISION: &str = "precision";
+/// The key for the evaluation cache on disk, which is no key of a configuration.
+const EVALCACHE: &str = "evalcache";
 
 impl EngineName {
     /// The name.
@@ -89,13 +91,18 @@ impl Overrides {
         self.0.get(PRECISION).map(String::as_str)
     }
 
-    /// The configuration with these settings, checked, except for the precision.
+    /// The use of the evaluation cache on disk, as typed.
+    pub fn evalcache(&self) -> Option<&str> {
+        self.0.get(EVALCACHE).map(String::as_str)
+    }
+
+    /// The configuration with these settings, checked, except for the precision and the evaluation cache.
     ///
     /// # Errors
     /// An unknown key, or a value of the wrong type or out of range.
     pub fn apply(&self, config: &RunConfig) -> Result<RunConfig, ConfigError> {
         let path = |key: &str| if key == VISITS { "evaluate.visits".to_owned() } else { format!("search.{key}") };
-        let keys = self.0.iter().filter(|(key, _)| *key != PRECISION);
+        let keys = self.0.iter().filter(|(key, _)| ![PRECISION, EVALCACHE].contains(&key.as_str()));
         let overrides: Vec<String> = keys.map(|(key, value)| format!("{}={value}", path(key))).collect();
         RunConfig::from_toml_with(&config.to_toml(), &overrides)
     }
@@ -260,5 +267,13 @@ mod tests {
         let settings: Overrides = "precision=f32+leaves=2".parse().unwrap();
         assert_eq!((settings.precision(), settings.apply(&config).unwrap().search.leaves), (Some("f32"), 2));
         assert_eq!(Overrides::NONE.precision(), None);
+    }
+
+    #[test]
+    fn evaluation_cache_is_no_key_of_a_configuration() {
+        let config = crate::Preset::Minigo.config();
+        let settings: Overrides = "evalcache=off+leaves=2".parse().unwrap();
+        assert_eq!((settings.evalcache(), settings.apply(&config).unwrap().search.leaves), (Some("off"), 2));
+        assert_eq!(Overrides::NONE.evalcache(), None);
     }
 }

@@ -82,6 +82,14 @@ pub enum ModelError {
         /// The bad precision.
         source: UnknownPlace,
     },
+    /// A value of `evalcache` other than `off`.
+    #[error("{player} cannot play: evalcache={value} is no setting; evalcache=off plays without --evalcache")]
+    EvaluationCache {
+        /// The model and the settings.
+        player: String,
+        /// The bad value.
+        value: String,
+    },
     /// A file of weights that cannot be read.
     #[error("cannot read {}", path.display())]
     File {

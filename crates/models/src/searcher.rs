@@ -19,6 +19,8 @@ pub struct Searcher {
     settings: Settings,
     budget: Budget,
     model: Model,
+    /// Whether evaluations may outlive the process.
+    keeps: bool,
     kept: Option<SharedCache>,
 }
 
@@ -38,8 +40,8 @@ impl Searcher {
         Searcher::open_with(models, config, id, &Overrides::NONE, place, batch)
     }
 
-    /// The same with overrides of the search settings, and of the precision of inference, which is otherwise
-    /// [`Precision::Auto`].
+    /// The same with overrides of the search settings, of the precision of inference, which is otherwise
+    /// [`Precision::Auto`], and with `evalcache=off` for [`Searcher::keeping`] to keep nothing.
     ///
     /// # Errors
     /// As [`Searcher::open`]; an override that is no setting; a precision that is none or that the device lacks.
@@ -55,6 +57,10 @@ impl Searcher {
         let player = || format!("{id}{overrides}");
         let precision = overrides.precision().map_or(Ok(Precision::Auto), str::parse);
         let precision = precision.map_err(|source| ModelError::Precision { player: player(), source })?;
+        let keeps = overrides.evalcache().is_none();
+        if let Some(value) = overrides.evalcache().filter(|&value| value != "off") {
+            return Err(ModelError::EvaluationCache { player: player(), value: value.to_owned() });
+        }
         let (search, model) = match id {
             ModelId::Uniform => (config.search.clone(), Model::Uniform),
             ModelId::Random => (config.search.clone(), Model::Random),
@@ -66,7 +72,7 @@ impl Searcher {
         };
         let published = RunConfig { search, ..config.clone() };
         let wrong = |source| ModelError::Settings { player: player(), source };
-        Ok(Searcher::new(name, &overrides.apply(&published).map_err(wrong)?, model))
+        Ok(Searcher { keeps, ..Searcher::new(name, &overrides.apply(&published).map_err(wrong)?, model) })
     }
 
     /// Opens a file of weights of any kind, which searches as the run does.
@@ -90,15 +96,15 @@ impl Searcher {
 
     fn new(name: String, config: &RunConfig, model: Model) -> Searcher {
         let budget = Budget { visits: config.evaluate.visits, leaves: config.search.leaves };
-        Searcher { name, settings: Settings::new(&config.search, &config.game), budget, model, kept: None }
+        Searcher { name, settings: Settings::new(&config.search, &config.game), budget, model, keeps: true, kept: None }
     }
 
-    /// The same with evaluations that outlive the process; built-in models have none.
+    /// The same with evaluations that outlive the process; built-in models have none, and players with `evalcache=off`.
     ///
     /// # Errors
     /// The store of the evaluations cannot be used.
     pub fn keeping(self, options: Option<&EvaluationCacheOptions>) -> Result<Searcher, ModelError> {
-        let Some(options) = options else { return Ok(self) };
+        let Some(options) = options.filter(|_| self.keeps) else { return Ok(self) };
         let Some(set) = self.model.set(options.steps, options.symmetries) else { return Ok(self) };
         let kept = EvaluationCache::open(options, set).map_err(|error| ModelError::Evaluations(Box::new(error)))?;
         tracing::info!(
@@ -179,6 +185,23 @@ mod tests {
         assert_eq!(open(&Overrides::NONE).unwrap().visits, config.evaluate.visits);
         assert_eq!(open(&"visits=7+precision=f32".parse().unwrap()).unwrap().visits, 7);
         assert!(matches!(open(&"precision=f64".parse().unwrap()), Err(ModelError::Precision { .. })));
+        assert!(matches!(open(&"evalcache=on".parse().unwrap()), Err(ModelError::EvaluationCache { .. })));
         assert!(matches!(open(&"visitz=7".parse().unwrap()), Err(ModelError::Settings { .. })));
+    }
+
+    #[test]
+    fn players_without_evalcache_keep_nothing() {
+        let models = Models::new(Store::in_memory().unwrap());
+        let config = Preset::NineByNine.config();
+        let id = models.resolve(&"9x9-demo".parse().unwrap()).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let options =
+            EvaluationCacheOptions::parse(folder.path().to_str().unwrap(), "2048", "canonical", None).unwrap();
+        let keeps = |overrides: &Overrides| {
+            let opened = Searcher::open_with(&models, &config, &id, overrides, &Device::Cpu.into(), 8).unwrap();
+            opened.keeping(Some(&options)).unwrap().kept().is_some()
+        };
+        assert!(keeps(&Overrides::NONE));
+        assert!(!keeps(&"evalcache=off".parse().unwrap()));
     }
 }
