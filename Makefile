@@ -1,4 +1,4 @@
-# Each target sets up what it needs, and does only what is missing.
+# Each target installs missing prerequisites.
 
 CONFIG ?= configs/9x9.toml
 # Many tests wait for a server with fault injection, so more of them run at a time than there are cores.
@@ -59,13 +59,13 @@ dist:
 		--package selfplay --package stages --package shuffler --package evaluator --package inference --package tengen
 	scripts/make-dist $(CARGO_TARGET_DIR)/dist $(CARGO_TARGET_DIR)
 
-# The kernels' unsafe code. Only nightly compilers have sanitizers, so the compiler is told that it is one.
+# The kernels' unsafe code. Sanitizers are nightly options, which RUSTC_BOOTSTRAP enables.
 sanitize: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/sanitize
 sanitize:
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" \
 		cargo test --locked --package cpu --target x86_64-unknown-linux-gnu
 
-# Each fuzz target for some seconds. What is found stays in target/fuzz, and is where the next run begins.
+# Each fuzz target for some seconds. Corpora and findings stay in target/fuzz; the next run resumes from them.
 SECONDS ?= 60
 FUZZ_TARGETS ?= $(sort $(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs))))
 COVERAGE = -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)

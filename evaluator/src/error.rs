@@ -17,7 +17,7 @@ pub enum EvaluatorError {
     #[error(transparent)]
     Model(#[from] ModelError),
     /// A model was to play itself.
-    #[error("{0} cannot play itself: the result would say nothing")]
+    #[error("{0} cannot play itself; name two players")]
     Itself(String),
     /// A model that cannot be the champion of the run.
     #[error("{model} cannot be the next champion of run {run}: it is no model of the run that is newer than the last")]

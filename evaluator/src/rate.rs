@@ -85,7 +85,7 @@ pub fn rate(table: &str, wish: &Request) -> Result<Report, RateError> {
     };
     warnings.extend(diagnostics(&results).iter().map(|doubt| warning(doubt, wish.prior)));
     if first_move && leaderboard.first_move.is_none() && total.games() > 0 {
-        warnings.push("the games do not bound what the first move is worth, so it is taken to be nothing".to_owned());
+        warnings.push("first-move advantage is undetermined; 0 is assumed".to_owned());
     }
     let of_group = |player: usize| leaderboard.players[player].group;
     let comparable = results.filtered(|black, white| of_group(black) == of_group(white));

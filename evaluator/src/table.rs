@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn says_who_is_how_strong_and_how_sure_that_is() {
+    fn table_has_rating_and_interval_of_each_player() {
         let mut results = PairResults::new(["random", "run-1", "run-12"]);
         for _ in 0..10 {
             results.add("random", "run-1", White);

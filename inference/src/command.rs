@@ -33,7 +33,7 @@ const MOST_MIB: u64 = 1 << 24;
 
 /// Evaluate positions for selfplay, evaluator and tengen processes, which take --inference.
 ///
-/// Models of the store are loaded when a client asks for them. The address also serves the Open Inference Protocol
+/// Models of the store are loaded when a client requests them. The address also serves the Open Inference Protocol
 /// (KServe v2), gRPC health checks and reflection.
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, after_help = runtime::exit_codes())]

@@ -65,7 +65,7 @@ pub struct Args {
 enum OnShutdown {
     /// Lost and counted; a worker plays the same games at every restart
     Discard,
-    /// Stored for the next worker, which records that it took them over
+    /// Stored for the next worker; resumed games name both models
     Handoff,
 }
 

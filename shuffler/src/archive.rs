@@ -31,7 +31,12 @@ const FILES: usize = 500;
 pub fn compact_when_due(run: &Run) -> Result<(), StoreError> {
     if run.archives().loose_files()?.len() >= FILES {
         let done = compact(run, 1)?;
-        tracing::info!(archives = done.archives, games = done.games, files = done.files, "put games into archives");
+        tracing::info!(
+            archives = done.archives,
+            games = done.games,
+            files = done.files,
+            "compacted games into archives"
+        );
     }
     Ok(())
 }

@@ -155,7 +155,7 @@ fn begin(game: &mut Work, analyst: &Analyst) -> anyhow::Result<Option<Vec<usize>
             Ok(Some(left))
         }
         Err(error) => {
-            tracing::error!("{}: {error}", game.name());
+            tracing::error!(game = game.name(), %error, "game cannot be analysed");
             Ok(None)
         }
     }

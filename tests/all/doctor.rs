@@ -44,7 +44,7 @@ fn smaller_instruction_set_is_seen_and_bf16_is_not_there() {
 }
 
 #[test]
-fn what_does_not_work_is_the_exit_code() {
+fn doctor_failure_sets_exit_code() {
     let store = TestStore::new();
     let (code, said) = fail(&mut doctor(&store, &["--device", "cuda:1000"]));
     assert!(code == 2 && said.contains("GPU"), "{code}: {said}");

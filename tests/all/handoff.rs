@@ -121,7 +121,7 @@ fn unfinished(run: &Run) -> usize {
 }
 
 #[test]
-fn games_that_one_worker_leaves_are_finished_by_others_and_none_is_lost_or_played_twice() {
+fn handed_off_games_finish_once() {
     let store = TestStore::new();
     let (run, config) = run_of(&store, false);
     let worker = |name, threads| Worker { run: &run, config: &config, name, threads };

@@ -45,9 +45,9 @@ fn records_that_are_of_no_use_are_listed() {
     let (first, rest) = sample.split_at(sample.find("\n(;").unwrap() + 1);
     let broken = [
         ("(;SZ[9]KM[6.5]RE[B+R];B[aa];W[bb])", "it is on 9x9, and the run on 19x19"),
-        ("(;SZ[19]KM[6.5]RE[B+T];B[aa];W[bb])", "its result, B+T, says nothing of the position"),
+        ("(;SZ[19]KM[6.5]RE[B+T];B[aa];W[bb])", "result B+T has no score"),
         ("(;SZ[19]KM[6.5];B[aa];W[bb])", "it has no result"),
-        ("(;SZ[19]RE[B+R];B[aa];W[bb])", "it does not say what komi is"),
+        ("(;SZ[19]RE[B+R];B[aa];W[bb])", "komi (KM) is missing"),
         ("(;SZ[19]KM[6.5]RE[B+R])", "it has no moves"),
         ("(;SZ[19]KM[6.5]RE[B+R]HA[2]AB[dd][pp];W[aa])", "stones are set up before the first move"),
         ("(;SZ[19]KM[6.5]RE[B+R];B[aa];B[bb])", "move 2 is out of turn"),

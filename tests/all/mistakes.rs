@@ -102,7 +102,7 @@ fn credentials_that_are_missing_or_wrong_are_named_by_every_stage() {
 }
 
 #[test]
-fn server_that_is_away_or_does_not_believe_the_clock_is_said_by_every_stage() {
+fn absent_server_or_wrong_clock_is_reported_by_every_stage() {
     thread::scope(|scope| {
         for stage in STAGES {
             scope.spawn(move || {
@@ -193,7 +193,7 @@ fn cannot_write(store: &TestStore, words: &[&str], hinder: &dyn Fn(Command) -> C
 }
 
 #[test]
-fn full_bucket_is_said_by_every_stage() {
+fn full_bucket_is_reported_by_every_stage() {
     let store = TestStore::on_server();
     let words = &["cannot write s3://bucket/stores/tiny/", "the store is full"];
     cannot_write(&store, words, &|command| {
@@ -203,7 +203,7 @@ fn full_bucket_is_said_by_every_stage() {
 }
 
 #[test]
-fn bucket_that_may_only_be_read_is_said_by_every_stage() {
+fn read_only_bucket_is_reported_by_every_stage() {
     let store = TestStore::on_server();
     let words = &["cannot write s3://bucket/stores/tiny/", "the credentials do not allow it"];
     cannot_write(&store, words, &|command| {
@@ -213,7 +213,7 @@ fn bucket_that_may_only_be_read_is_said_by_every_stage() {
 }
 
 #[test]
-fn full_disk_is_said_by_every_stage() {
+fn full_disk_is_reported_by_every_stage() {
     let store = TestStore::new();
     cannot_write(&store, &["cannot write ", "/tiny/", "File too large"], &|command| limited(&command));
     let fresh = TestStore::new();

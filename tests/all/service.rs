@@ -209,7 +209,7 @@ fn assert_documented(seen: BTreeSet<String>) {
 }
 
 #[test]
-fn run_on_one_machine_serves_all_metrics() {
+fn tengen_run_serves_metrics_of_each_stage() {
     let store = TestStore::new();
     let config = repository().join("configs/tiny.toml");
     let mut tengen = Stage::start(store.program("tengen").arg("run").arg(config).args(["--set", "loop.models=200"]));

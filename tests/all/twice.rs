@@ -53,7 +53,7 @@ fn games_say_when_they_were_played_but_in_a_run_on_one_machine() {
 }
 
 #[test]
-fn network_plays_the_same_games_twice_whatever_the_threads_and_what_it_remembers() {
+fn selfplay_is_independent_of_threads_and_cache() {
     let first = TestStore::new();
     play(&first, "random", &[], "40");
     succeed(first.program("shuffler").args(["--run", "tiny", "--once"]));

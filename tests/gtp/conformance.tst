@@ -198,7 +198,7 @@
 113 tengen-variation
 #? [((black|white) ([A-HJ]\d|pass) ?)+]
 114 tengen-value
-#? [[+-]\d\.\d+ for Black after \d+ visits; the network alone says [+-]0.000]
+#? [[+-]\d\.\d+ for Black after \d+ visits; network value [+-]0.000]
 115 tengen-pass_alive
 #? [(\n[XO.]( [XO.]){8}){9}]
 116 tengen-status

@@ -115,7 +115,7 @@ impl<'a> LabelNoise<'a> {
         }
         let steps = options.steps.unwrap_or_else(|| batches(&shards, config));
         let (generation, seed) = (shards.generation, config.seed);
-        tracing::info!(generation, steps, seed, "training anew with wrong results; nothing is published");
+        tracing::info!(generation, steps, seed, "training with inverted outcomes; nothing is published");
         let (shares, stop, reporter) = (options.shares.into(), stop.clone(), Box::new(reporter));
         Ok(LabelNoise { run, config, train_device, shards, holdout, shares, steps, stop, reporter })
     }

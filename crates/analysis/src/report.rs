@@ -259,7 +259,7 @@ pub(crate) mod tests {
     };
 
     #[test]
-    fn reports_are_from_the_perspective_asked_for() {
+    fn reports_are_from_the_requested_perspective() {
         let seen = |perspective| {
             let report = Report::new(&analysis(), false, &ReportStyle { perspective, ..STYLE });
             let best = &report.move_infos[0].outlook;

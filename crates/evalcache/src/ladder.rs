@@ -73,7 +73,7 @@ pub fn ladder(fitted: &[Sample], measured: &[Sample], steps: Steps, tables: Opti
     rungs.push(Rung { name: "+ empty points only (entropy)", bytes: entropy(&legal) });
     if !fitted.is_empty() {
         for (name, neighbours, rest) in
-            [("+ what the position tells", false, false), ("+ coded neighbours", true, false)]
+            [("+ features of the position", false, false), ("+ coded neighbours", true, false)]
         {
             let parts = Parts { position: true, neighbours, rest };
             rungs.push(policies.coded(name, &fit_parts(fitted, steps, parts)));

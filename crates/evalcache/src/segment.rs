@@ -140,7 +140,7 @@ impl<S: Source> Segment<S> {
         let blocks_at = filters_at + u64::from(len);
         let blocks_len = head.blocks.last().map_or(0, |block| u64::from(block.end));
         if source.len() != blocks_at + blocks_len + u64::from(head_len) + FOOTER as u64 {
-            return Err(ReadError::NoSegment("its length is another than its head says"));
+            return Err(ReadError::NoSegment("length differs from the head"));
         }
         let mut filters = vec![0; len as usize];
         source.read(filters_at, &mut filters).map_err(ReadError::Source)?;

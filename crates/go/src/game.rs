@@ -190,7 +190,7 @@ impl Game {
         }
     }
 
-    /// Goes back to an earlier point of this same game.
+    /// Rewinds to an earlier point of this same game.
     ///
     /// # Panics
     /// When the mark is of a later point.

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_leaves_no_trace() {
+    fn removed_stone_leaves_no_trace() {
         let mut three = liberties(&[360, 7, 7]);
         three.remove(360);
         assert_eq!(three, liberties(&[7, 7]));

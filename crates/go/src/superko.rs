@@ -79,7 +79,7 @@ mod tests {
 
     /// Against a plain list, with hashes that crowd into few slots, through growth and back.
     #[test]
-    fn it_knows_what_was_pushed_and_forgets_what_was_truncated() {
+    fn superko_contains_pushed_and_not_truncated_boards() {
         let hash = |i: u64| ((i.wrapping_mul(0x9e37_79b9) % 997) << 32) | (i << 1);
         let mut seen = PositionSet::new();
         for (i, keep) in [(0_u64, 100_usize), (1, 600), (2, 90), (3, 700), (4, 0), (5, 300)] {

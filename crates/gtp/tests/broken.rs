@@ -222,9 +222,9 @@ fn some_moves_are_drawn_at_random() {
 }
 
 #[test]
-fn who_is_not_declared_is_named_with_those_who_are() {
+fn undeclared_engine_error_lists_declared() {
     let error = Engine::find(&"Gnu".parse().unwrap(), &EngineSpecs::default()).unwrap_err();
     assert!(error.to_string().starts_with("there is no engine Gnu; known are Random, Captures, GnuGo-10, "), "{error}");
     let old = engine("protocol_version) say 1 ;;", "").identify(size()).unwrap_err();
-    assert_eq!(old.to_string(), "engine Script speaks version \"1\" of GTP, and 2 is wanted");
+    assert_eq!(old.to_string(), "engine Script: GTP version \"1\", expected 2");
 }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_named_with_what_is_known() {
+    fn unknown_device_error_lists_known_ones() {
         let error = "cuda:x".parse::<Device>().unwrap_err();
         assert_eq!(error.to_string(), "\"cuda:x\" is none of auto, cpu, cuda, cuda:N");
         assert!("f16".parse::<Precision>().unwrap_err().to_string().contains("bf16"));

@@ -1,7 +1,7 @@
 //! The exponential moving average of the weights, which is published instead of them where that is configured.
 //!
-//! A mean of weights is better than the last of them, which jumps about with every batch. But its batch norms know nothing
-//! of the outputs of its convolutions: a mean of statistics is not the statistics of the mean. So they are measured anew.
+//! A mean of weights is better than the last of them, which jumps about with every batch. Batch-norm statistics do not match
+//! averaged weights, so they are re-estimated.
 
 use tch::Tensor;
 

@@ -18,7 +18,7 @@ pub enum NetError {
     #[error("not a whole safetensors file: {0}")]
     NotSafetensors(String),
     /// A safetensors file of another program.
-    #[error("a safetensors file without the \"{key}\" metadata that says what it holds")]
+    #[error("the safetensors file lacks the metadata key \"{key}\"; use a file of `trainer export`")]
     NoHeader {
         /// Key of the metadata.
         key: &'static str,
@@ -209,7 +209,7 @@ pub enum NetError {
         tensor: String,
     },
     /// Numbers that are not those the file was made with.
-    #[error("the tensors have the hash {found}, and the file says {expected}")]
+    #[error("hash of the tensors: {found}, expected {expected}")]
     OtherDigest {
         /// The SHA-256 in the file.
         expected: String,

@@ -75,7 +75,7 @@ fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
 }
 
 #[test]
-fn gradients_are_what_the_loss_does() {
+fn gradients_equal_finite_differences() {
     single();
     let losses: [&[&str]; 3] = [
         &["train.value_loss=squared", "train.outcome_fraction=0.6"],

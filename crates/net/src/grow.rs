@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn network_of_features_grows_to_one_of_tactics_that_listens_to_what_is_new() {
+    fn growth_to_tactics_trains_new_planes() {
         let [.., features, _] = Shape::samples(Size::new(5).unwrap());
         let (small, tactics) = (Weights::synthetic(features, 1), Shape { inputs: Inputs::Tactics, ..features });
         let large = small.grown(Shape { filters: 23, ..tactics }, 7).unwrap();

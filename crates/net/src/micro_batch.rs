@@ -1,7 +1,8 @@
 //! A batch in parts, and the threads that work on them.
 //!
 //! libtorch can spread each operation over threads, but on a CPU the gradients of convolutions then wait for each other
-//! in a busy loop, many times in each: with one other program at work, two threads were seven times slower than one.
+//! in a busy loop, many times in each: with one other program at work, two threads were seven times slower than one
+//! (`experiments/0028-training-throughput`).
 //! So a batch is cut into parts that are worked on by threads of ours, each part by one, and no thread waits before the
 //! end. Parts do not depend on the number of threads, and their results are summed in their order, so neither does the
 //! outcome. Batch norms see a part at a time.

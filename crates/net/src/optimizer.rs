@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn nesterov_looks_a_step_ahead() {
+    fn nesterov_uses_gradient_at_next_step() {
         compare(Method::Nesterov, &[1.0, -2.0], |w, decay| {
             let g = 1.0 + decay * w;
             let after = w - 0.1 * (g + 0.5 * g);

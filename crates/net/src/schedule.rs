@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn it_warms_up_once() {
+    fn warm_up_happens_once() {
         let warm = train(&["train.warm_up=10"]);
         assert_eq!(at(&warm, [0, 4, 9, 10, 100, 200]), [0.01, 0.05, 0.1, 0.1, 0.01, 0.001]);
     }

@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_number_is_no_equality() {
+    fn nan_output_is_a_mismatch() {
         assert!(largest(&[0.5, f32::NAN], &[0.5, 0.5]).is_infinite());
         assert!(Difference { policy: f32::NAN, ..Difference::default() }.check().is_err());
         assert!(Difference::default().check().is_ok());

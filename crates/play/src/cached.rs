@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn cache_without_room_passes_positions_to_the_evaluator() {
+    fn cache_without_capacity_evaluates_positions() {
         let mut cached = Cached::new(RandomModel::new(), size(), 100);
         let game = after(2);
         for _ in 0..2 {

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn searches_with_other_random_numbers_see_a_position_alike_only_when_asked_to() {
+    fn symmetry_depends_on_random_numbers_unless_configured() {
         let config = config::Preset::Minigo.config();
         let settings = Settings::new(&config.search, &config.game);
         let game = games().next().unwrap();

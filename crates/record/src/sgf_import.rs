@@ -46,7 +46,7 @@ impl Converter {
     pub fn convert(&self, index: u64, tree: &Tree) -> Result<GameRecord, String> {
         let record = Record::from_tree(tree).map_err(|e| e.to_string())?;
         self.check(&record)?;
-        let komi = record.komi.ok_or("it does not say what komi is")?;
+        let komi = record.komi.ok_or("komi (KM) is missing")?;
         let ending = Ending::of(&record)?;
         let value = f32::from(ending.outcome.as_i8());
         let seed = seed(&record);
@@ -131,7 +131,7 @@ impl Ending {
                 ending(winner.into(), counted(winner.sign() * points), EndReason::Passes)
             }
             Some(sgf::Outcome::Draw) => ending(Outcome::Draw, counted(0.0), EndReason::Passes),
-            Some(other) => Err(format!("its result, {other}, says nothing of the position")),
+            Some(other) => Err(format!("result {other} has no score")),
             None => Err("it has no result".to_owned()),
         }
     }

@@ -47,7 +47,7 @@ impl ConfigArgs {
         match &self.config {
             Some(path) => configuration(path, &self.overrides).map(Some),
             None if self.overrides.is_empty() => Ok(None),
-            None => Err(anyhow!("--set changes what --config says, and there is no --config")).misconfigured(),
+            None => Err(anyhow!("--set overrides keys of --config; add --config FILE")).misconfigured(),
         }
     }
 }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_wins_over_what_the_file_says() {
+    fn override_of_set_replaces_value_of_file() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/tiny.toml");
         let plain = read(&["--config", file]).unwrap().unwrap();
         let other = read(&["--config", file, "--set", "search.visits=7", "--set", "seed=9"]).unwrap().unwrap();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_the_operators_to_mend() {
+    fn unusable_configuration_is_misconfigured() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/tiny.toml");
         let other = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let cases: [(&[&str], &str); 4] = [

@@ -60,7 +60,7 @@ pub(crate) fn clear() {
 /// Prints a notice for the operator at every log level.
 pub(crate) fn notice(text: &str) {
     if is_json() && tracing::enabled!(tracing::Level::WARN) {
-        tracing::warn!("{text}");
+        tracing::warn!(notice = text, "notice to the operator");
     } else {
         line(text);
     }
@@ -69,7 +69,7 @@ pub(crate) fn notice(text: &str) {
 /// Prints the reason of a failure at every log level.
 pub(crate) fn error(text: &str) {
     if is_json() && tracing::enabled!(tracing::Level::ERROR) {
-        tracing::error!("{text}");
+        tracing::error!(error = text, "failed");
     } else {
         line(&format!("error: {text}"));
     }

@@ -106,7 +106,7 @@ fn serve(
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     thread::Builder::new().name("service".to_owned()).spawn(move || {
         let Err(error) = runtime.block_on(listen(listener, desk));
-        tracing::error!(%error, "metrics are not served any more");
+        tracing::error!(%error, "metrics server failed");
     })?;
     Ok(bound)
 }

@@ -73,7 +73,8 @@ impl Archives {
         let path = archive_path(&self.at, GAMES, number);
         let damaged = |reason| StoreError::Damaged { path: self.at.store.name(&path), reason };
         let table = self.at.store.open_table(&path)?;
-        let text = table.entry(CONTENTS).ok_or_else(|| damaged("it does not say what it holds".to_owned()))?;
+        let text =
+            table.entry(CONTENTS).ok_or_else(|| damaged("metadata key `tengen.archive` is missing".to_owned()))?;
         let contents: Contents = toml::from_str(text).map_err(|e| damaged(e.message().to_owned()))?;
         if contents.format != FORMAT {
             return Err(damaged(format!("it has format {}, and this program reads {FORMAT}", contents.format)));

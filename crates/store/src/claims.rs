@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_who_want_the_same_games_one_gets_them() {
+    fn concurrent_claims_of_same_games_have_one_winner() {
         let claims = claims();
         assert!(claims.take("a", &claim("x+visits=4", "y", 4)).unwrap());
         assert!(!claims.take("b", &claim("x+visits=4", "y", 4)).unwrap());

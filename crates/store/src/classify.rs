@@ -33,8 +33,8 @@ const ADVICE: [(&str, &str); 6] = [
         "the clock of this machine is wrong: it and the server's differ by more than the server allows",
     ),
     ("SignatureDoesNotMatch", "the secret key is not that of the access key: see AWS_SECRET_ACCESS_KEY"),
-    ("InvalidAccessKeyId", "the server does not know the access key: see AWS_ACCESS_KEY_ID"),
-    ("ExpiredToken", "the credentials are not valid any more"),
+    ("InvalidAccessKeyId", "unknown access key: see AWS_ACCESS_KEY_ID"),
+    ("ExpiredToken", "the credentials have expired: renew them"),
     ("AccessDenied", "the credentials do not allow it"),
     ("XMinioStorageFull", "the store is full"),
 ];
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_says_is_taken_out_of_its_wrapping() {
+    fn server_message_is_unwrapped() {
         let skewed = "Error performing GET http://x in 1ms - Server returned non-2xx status code: 403 Forbidden: <?xml?>\n\
                       <Error><Code>RequestTimeTooSkewed</Code><Message>The difference is too large.</Message></Error>";
         assert_eq!(

@@ -248,7 +248,7 @@ impl Games {
         if let Err(error @ StoreError::Damaged { .. }) = &read
             && self.archives.known_holding(file).is_some()
         {
-            tracing::warn!(%error, "passed over a damaged source of an archive");
+            tracing::warn!(%error, "skipped a damaged source of an archive");
             return Ok(None);
         }
         self.quarantine.read_or_move(read, &self.at.file(GAMES, file, PARQUET), || self.quarantine(file))

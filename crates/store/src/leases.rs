@@ -100,7 +100,7 @@ impl Leases {
             }
         });
         if let Err(error) = watched {
-            tracing::warn!(%error, "the lease is not watched: another process may take it over");
+            tracing::warn!(%error, "lease is not renewed; another process may acquire it");
         }
         Ok(Some(lease))
     }

@@ -64,7 +64,7 @@ impl Quarantine {
                 tracing::warn!(%error, moved, folder, "moved a damaged file and its companions to quarantine");
             }
             Err(refused) if refused.is_refused() => {
-                tracing::warn!(%error, %refused, "passed over a damaged file, which cannot be moved to quarantine");
+                tracing::warn!(%error, %refused, "skipped a damaged file; quarantine failed");
             }
             Err(failed) => return Err(failed),
         }

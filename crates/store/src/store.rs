@@ -261,7 +261,7 @@ impl Store {
         let at = self.full(path);
         Operation::Delete.asked();
         if let Err(error) = self.0.runtime.block_on(self.objects().delete(&at)) {
-            tracing::debug!(%error, "not deleted");
+            tracing::debug!(%error, path = %at, "cannot delete object");
         }
     }
 

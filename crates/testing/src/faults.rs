@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fault_injector_draws_every_kind_as_often_as_asked() {
+    fn fault_injector_draws_each_kind_at_its_rate() {
         let injector = FaultInjector::new(Fault::HTTP, 10, 1);
         let drawn: Vec<Fault> = (0..10_000).filter_map(|_| injector.draw()).collect();
         assert!((900..1100).contains(&drawn.len()), "{} of 10,000", drawn.len());

@@ -80,7 +80,7 @@ fn interrupted_match_resumes_with_the_same_games() {
 }
 
 #[test]
-fn what_was_played_is_rated_and_stored() {
+fn played_games_are_rated_and_stored() {
     let store = store();
     let mut arena = arena(&store, 2);
     assert!(arena.rated.rate().expect("an empty pool can be rated").lines().is_empty());
@@ -124,7 +124,7 @@ fn impossible_meetings_are_refused() {
     let mut arena = arena(&store, 1);
     let stop = Stop::never();
     let itself = arena.meet([PAIR[0], PAIR[0]], 2, &stop, &mut |_| {}).unwrap_err();
-    assert_eq!(itself.to_string(), "random cannot play itself: the result would say nothing");
+    assert_eq!(itself.to_string(), "random cannot play itself; name two players");
     let missing = arena.meet([PAIR[0], &name(RUN).model(7).into()], 2, &stop, &mut |_| {}).unwrap_err();
     assert!(missing.to_string().starts_with("there is no model tiny-7 in "), "{missing}");
     let none = arena.rated.resolve(&RUN.parse().expect("a run")).unwrap_err();
@@ -136,7 +136,7 @@ fn impossible_meetings_are_refused() {
 }
 
 #[test]
-fn what_others_are_playing_counts_as_played() {
+fn claimed_games_count_as_played() {
     let store = store();
     let mut arena = arena(&store, 1);
     publish_models(&arena, 6);

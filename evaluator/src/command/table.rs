@@ -9,7 +9,8 @@ use crate::rate::AnchorChoice;
 /// Players that are rated together, the scale, and the format.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq)]
 pub(super) struct TableArgs {
-    /// Include the results of this run; may be repeated. Players of both runs connect them
+    /// Include the results of this run; may be repeated [default: none]. Players of both runs
+    /// connect them
     #[arg(long, value_name = "RUN")]
     with: Vec<RunName>,
     /// Player with a known rating, NAME=ELO or NAME=ELO:SD; sets the scale; may be repeated [default:

@@ -44,7 +44,7 @@ pub enum ResultsError {
         found: String,
     },
     /// A player against itself.
-    #[error("line {line}: {player} plays against itself, which says nothing")]
+    #[error("line {line}: {player} plays itself; remove the row")]
     Itself {
         /// Where.
         line: usize,
@@ -52,7 +52,7 @@ pub enum ResultsError {
         player: String,
     },
     /// Two different games under one name.
-    #[error("line {line}: game {game} was another one in line {first}")]
+    #[error("line {line}: game {game} differs from line {first}")]
     Twice {
         /// Where.
         line: usize,
@@ -187,7 +187,7 @@ mod tests {
         let header = "game_id,black,white,result\n";
         let found = read(&format!("{header}1,a,b,B\n2,a,b,B\n1,a,b,B\n")).expect("the table is good");
         assert_eq!((found.results.total().games(), found.repeated), (2, 1));
-        assert_eq!(error(&format!("{header}1,a,b,B\n2,a,b,B\n1,a,b,W\n")), "line 4: game 1 was another one in line 2");
+        assert_eq!(error(&format!("{header}1,a,b,B\n2,a,b,B\n1,a,b,W\n")), "line 4: game 1 differs from line 2");
     }
 
     #[test]
@@ -202,7 +202,7 @@ mod tests {
             ("1,a,b", "line 2: 3 cells, and the header has 4"),
             ("1,a,b,B,", "line 2: 5 cells, and the header has 4"),
             ("1,a,b,X", "line 2: the result \"X\" is none of B, W and D"),
-            ("1,a,a,B", "line 2: a plays against itself, which says nothing"),
+            ("1,a,a,B", "line 2: a plays itself; remove the row"),
             ("1,,b,B", "line 2: the cell black is empty"),
             ("1,\"a,b,B", "line 2: a quoted cell does not end"),
             ("1,\"a\"x,b,B", "line 2: a quoted cell does not end"),

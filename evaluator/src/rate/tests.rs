@@ -81,7 +81,7 @@ fn unknown_first_move_advantage_is_reported() {
         let wish = Request { no_first_move: false, ..wish(prior) };
         let report = rate(&table(&["a,b,B", "b,a,B"]), &wish).expect("a good table");
         assert_eq!(report.first_move, None);
-        assert!(report.warnings[0].starts_with("the games do not bound what the first move is worth"));
+        assert!(report.warnings[0].starts_with("first-move advantage is undetermined"));
         let report = rate(&table(&["a,b,B", "b,a,B", "a,b,W", "b,a,W"]), &wish).expect("a good table");
         assert!(report.first_move.is_some() && report.warnings.is_empty());
     }

@@ -66,7 +66,7 @@ fn embedded(page: &str) -> Value {
 }
 
 #[test]
-fn what_the_page_shows_is_in_the_store() {
+fn facts_of_the_page_are_those_of_the_store() {
     let rated = run_of_three();
     let run = rated.run();
     let facts = embedded(&page(&gather(&rated, &[]).expect("memory can be read")));
@@ -198,7 +198,7 @@ fn run_that_has_just_begun_has_a_page_too() {
 }
 
 #[test]
-fn page_takes_the_place_of_the_one_before() {
+fn report_replaces_previous_file() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("report.html");
     fs::write(&file, "old").expect("the folder can be written");

@@ -64,7 +64,7 @@ async fn with_token(channel: Channel, token: Option<Token>) -> Result<Client, St
 }
 
 #[test]
-fn client_certificates_are_asked_for() {
+fn client_certificate_is_required() {
     let keys = Keys::new();
     let (identity, client_ca) = (Some(keys.identity("server")), Some(keys.path("ca.pem")));
     let server = serve(Options { identity, client_ca, ..options() });
@@ -91,7 +91,7 @@ fn client_certificates_are_asked_for() {
 }
 
 #[test]
-fn token_is_asked_for_with_and_without_tls() {
+fn token_is_required_with_and_without_tls() {
     let keys = Keys::new();
     for identity in [None, Some(keys.identity("server"))] {
         let is_tls = identity.is_some();

@@ -88,7 +88,7 @@ fn unix_socket_serves_like_a_port() {
 }
 
 #[test]
-fn health_and_services_can_be_asked_for() {
+fn health_and_reflection_respond() {
     let server = serve(options());
     runtime().block_on(async {
         let mut health = HealthClient::new(connect(server.address()).await);

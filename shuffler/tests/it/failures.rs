@@ -69,7 +69,7 @@ fn games_that_cannot_be_read_are_missing() {
 }
 
 #[test]
-fn what_a_killed_shuffler_leaves_does_no_harm() {
+fn files_of_killed_shuffler_are_ignored() {
     let (folder, run) = in_folder();
     play(&run, 0, 0, 40);
     let shards = folder.path().join("r/shards/000001");

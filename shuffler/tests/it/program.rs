@@ -27,7 +27,7 @@ fn a_run() -> (TempDir, Run) {
 }
 
 #[test]
-fn it_says_what_is_missing_and_then_makes_shards() {
+fn dry_run_lists_missing_games_then_shards_are_published() {
     let (folder, run) = a_run();
     play(&run, 0, 0, 20);
     ended(&shuffler(&folder, &["--run", "r", "--dry-run"]), 0, "model 0 has 20 of the 40 games");
@@ -61,7 +61,7 @@ fn help_is_for_newcomers() {
 }
 
 #[test]
-fn games_go_into_archives_when_asked_to() {
+fn compact_option_puts_games_into_archives() {
     let (folder, run) = a_run();
     play(&run, 0, 0, 40);
     ended(&shuffler(&folder, &["--run", "r", "--compact"]), 0, "0 new archives of 0 games in 0 files");

@@ -134,7 +134,7 @@ pub(super) fn open(files: &[PathBuf], out: Option<&Path>, analyst: &Analyst) -> 
                 Ok(game) => games.push(game),
                 Err(error) => {
                     failed += 1;
-                    tracing::error!("{error:#}");
+                    tracing::error!(error = format!("{error:#}"), "file cannot be analysed");
                 }
             }
         }

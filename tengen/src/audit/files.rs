@@ -152,8 +152,8 @@ impl Audit<'_> {
         let Ok(expected) = game.examples() else { return };
         self.trained_on(file, &game, &expected);
         if let Some((example, _)) = expected.iter().zip(rows).find(|(expected, found)| expected != found) {
-            self.damaged(file, format!("{name}: not what the games say"));
-            self.problem(name, format!("game {}, turn {}: not what the game says", example.game, example.turn));
+            self.damaged(file, format!("{name}: differs from the games"));
+            self.problem(name, format!("game {}, turn {}: differs from the game", example.game, example.turn));
         }
     }
 
@@ -171,8 +171,8 @@ impl Audit<'_> {
         }
         let side = game.id.share() < f64::from(self.config.selfplay.holdout);
         if game.holdout != side {
-            let side = if side { "in the validation set" } else { "trained on" };
-            problems.push(format!("its id says that it is to be {side}, and its record says that it is not"));
+            let side = if side { "the validation set" } else { "the training set" };
+            problems.push(format!("belongs to {side} by its id; the record differs"));
         }
         problems.into_iter().for_each(|what| self.problem(&place, what));
     }

@@ -34,7 +34,8 @@ pub(super) struct Args {
     /// Device of the network: auto (a GPU if there is one), cpu, cuda or cuda:N
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE")]
     device: Device,
-    /// Another inference library in the same run, those of PyPI in Python with one thread; may be repeated
+    /// Another inference library in the same run, those of PyPI in Python with one thread; may be repeated [default:
+    /// none]
     #[arg(long, value_enum, value_name = "LIBRARY")]
     against: Vec<Peer>,
     /// Python interpreter with the packages

@@ -99,7 +99,7 @@ fn network_of_leela_zeros_is_trained_further_with_its_planes() {
 }
 
 #[test]
-fn model_of_another_run_is_named_on_the_card() {
+fn metadata_names_model_of_other_run() {
     let models = Models::new(Store::in_memory().unwrap());
     let [old, new] = ["old", "new"].map(|name| models.store().run(&name.parse().unwrap()));
     [&old, &new].into_iter().for_each(|run| run.create(&config()).unwrap());

@@ -103,7 +103,7 @@ fn stop_or_kill_during_growth_changes_no_weight() {
 }
 
 #[test]
-fn without_its_checkpoint_it_grows_from_the_newest_model() {
+fn growth_without_checkpoint_starts_from_newest_model() {
     let config = config(0.05);
     let whole = whole(&config);
     let run = run(&config);

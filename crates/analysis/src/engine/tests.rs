@@ -164,7 +164,7 @@ fn progress_is_reported_until_the_end() {
 }
 
 #[test]
-fn failed_evaluations_end_their_tasks_and_the_engine_goes_on() {
+fn failed_evaluation_ends_its_task_only() {
     let (engine, shown, open) = gated();
     let (sender, events) = mpsc::channel();
     engine.submit(task(0, 40), tell(0, &sender));

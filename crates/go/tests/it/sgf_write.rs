@@ -142,7 +142,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn what_is_written_is_read(record in record()) {
+    fn written_games_are_read_back(record in record()) {
         prop_assert_eq!(Record::parse(record.to_sgf().as_bytes()), Ok(record));
     }
 

@@ -63,7 +63,7 @@ pub enum EngineError {
         source: ClientError,
     },
     /// It speaks another version of the protocol.
-    #[error("engine {name} speaks version \"{version}\" of GTP, and 2 is wanted")]
+    #[error("engine {name}: GTP version \"{version}\", expected 2")]
     Protocol {
         /// Its name.
         name: EngineName,

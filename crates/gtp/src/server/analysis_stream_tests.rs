@@ -351,7 +351,7 @@ fn gogui_is_shown_boards_and_moves() {
 }
 
 #[test]
-fn dead_stones_are_captured_when_asked_for() {
+fn dead_stones_are_captured_on_request() {
     let board = "gogui-play_sequence b A4 b B4 b C4 b D4 b E4 b B5 b D5 w E5 w A5";
     check_with(
         &mut engine_player("puct", 10),

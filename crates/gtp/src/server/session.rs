@@ -71,7 +71,7 @@ impl<'a> Session<'a> {
         }
         let thought = self.player.think(&self.game, self.komi, &mut |_| enough(controller.called()));
         if let Err(error) = thought {
-            tracing::error!(%error, "cannot think ahead");
+            tracing::error!(%error, "pondering failed");
             self.waits = false;
         }
     }
@@ -177,6 +177,6 @@ pub(super) fn enough(is_enough: bool) -> ControlFlow<()> {
 }
 
 pub(super) fn failed(error: &PlayerError) -> Failure {
-    tracing::error!(%error, "the player failed");
+    tracing::error!(%error, "search failed");
     Failure::Player(error.to_string())
 }

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn without_games_only_what_is_certain_is_said() {
+    fn status_without_games_is_pass_alive_only() {
         let size = Size::new(5).expect("a size");
         let game = Game::from_position(Position::from_diagram(size, "X", Color::Black).expect("a board"));
         assert!(!is_certain(&game));

@@ -480,7 +480,7 @@ fn certain_is_known_without_a_player() {
 }
 
 #[test]
-fn move_that_is_only_asked_for_is_not_played() {
+fn reg_genmove_leaves_board_unchanged() {
     check("> reg_genmove b\n= A5\n> reg_genmove w\n= A5\n> list_stones b\n=");
     check_with(&mut Always(Ok(Decision::Resign)), setup(5), "> reg_genmove w\n= resign");
 }

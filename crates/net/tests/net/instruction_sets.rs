@@ -31,7 +31,7 @@ fn aten(set: OnednnIsa) -> &'static str {
 }
 
 #[test]
-fn what_is_forced_is_in_use() {
+fn forced_instruction_set_is_in_use() {
     // Only in a process for one instruction set does this say more than that there is none larger than the processor's.
     assert!(OnednnIsa::in_use() <= OnednnIsa::of_cpu());
     if let Ok(forced) = env::var(FORCED) {
@@ -49,7 +49,7 @@ fn rows_are_independent_on_every_instruction_set() {
 }
 
 fn run(set: OnednnIsa) {
-    let tests = [&TESTS[..], &["instruction_sets::what_is_forced_is_in_use"]].concat();
+    let tests = [&TESTS[..], &["instruction_sets::forced_instruction_set_is_in_use"]].concat();
     let output = Command::new(env::current_exe().unwrap())
         .args(["--exact", "--test-threads=1"])
         .args(&tests)

@@ -339,7 +339,7 @@ fn overfits_one_batch_in_every_configuration() {
 }
 
 #[test]
-fn what_is_published_is_the_mean_with_statistics_of_its_own() {
+fn published_network_is_the_ema_with_its_own_statistics() {
     let examples = examples(64);
     let mut train_config = train_config(0.05);
     train_config.train.ema_decay = 0.9;
@@ -361,7 +361,7 @@ fn what_is_published_is_the_mean_with_statistics_of_its_own() {
 }
 
 #[test]
-fn gradients_are_no_longer_than_configured() {
+fn clip_norm_bounds_gradient() {
     let examples = examples(32);
     let moved = |clip_norm: f32| {
         let mut train_config = train_config(0.1);

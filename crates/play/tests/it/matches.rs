@@ -89,7 +89,7 @@ fn two_models_with_games_enough_have_full_batches() {
 }
 
 #[test]
-fn models_give_up_match_games_only_where_the_configuration_says_so() {
+fn match_resigns_only_if_configured() {
     let ends = |bound: &str, value: f32| -> Vec<EndReason> {
         let config = config(&["evaluate.opening_moves=2", bound]);
         let settings = Settings::new(&config.search, &config.game);

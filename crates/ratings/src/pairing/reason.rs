@@ -40,7 +40,7 @@ impl fmt::Display for Reason {
                 if equals > 1 { write!(f, "; one of {equals} such pairs") } else { Ok(()) }
             }
             Reason::Random { before } => {
-                write!(f, "drawn at random to test the ratings, which say {}", difference(before))
+                write!(f, "random pair, to test the ratings; expected {}", difference(before))
             }
         }
     }

@@ -53,7 +53,7 @@ fn error(seed: u64, choose: impl Fn(&Ratings, &mut Xoshiro256PlusPlus) -> (usize
 }
 
 #[test]
-fn chosen_pairs_teach_more_than_random_ones() {
+fn chosen_pairs_reduce_error_more_than_random() {
     let ages: Vec<Option<u32>> = (1..=MODELS as u32).map(Some).collect();
     let chosen = |ratings: &Ratings, rng: &mut Xoshiro256PlusPlus| {
         let in_flight = InFlight::default();

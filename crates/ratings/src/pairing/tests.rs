@@ -255,5 +255,5 @@ fn reasons_are_sentences() {
         Reason::Instructive { before, known: 20.0, will_be: 15.0, equals: 3 }.to_string(),
         "the error of the goal is ±39.2 Elo and is expected to be ±29.4; the difference is -38 ±196 Elo; one of 3 such pairs"
     );
-    assert_eq!(Reason::Random { before }.to_string(), "drawn at random to test the ratings, which say -38 ±196 Elo");
+    assert_eq!(Reason::Random { before }.to_string(), "random pair, to test the ratings; expected -38 ±196 Elo");
 }

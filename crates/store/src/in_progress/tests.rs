@@ -80,7 +80,7 @@ fn games_handed_off_twice_are_in_one_place() {
 }
 
 #[test]
-fn what_kills_leave_behind_is_cleared_away() {
+fn files_of_killed_process_are_deleted() {
     let left = left();
     let files: Vec<FileRef> = (0..2).map(|first| left.leave(1, "a", &games("a", first..first + 1)).unwrap()).collect();
     // Killed after it had noted what it was about to take, and before it had deleted the claim on what was finished.

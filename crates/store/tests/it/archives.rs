@@ -109,7 +109,7 @@ fn file_may_go_into_an_archive_between_listing_and_reading() {
 }
 
 #[test]
-fn files_that_are_read_side_by_side_come_in_the_order_asked_for() {
+fn parallel_reads_keep_the_requested_order() {
     on_every_run(|run| {
         publish(run, 0..8);
         run.archives().compact(1, 12).unwrap();
@@ -207,7 +207,7 @@ fn parts_without_their_archive_are_ignored_and_deleted() {
 }
 
 #[test]
-fn what_cannot_be_read_stays_where_it_is() {
+fn unreadable_files_are_not_archived() {
     let (folder, run) = in_folder();
     publish(&run, 0..4);
     let damaged = file(1, 2);

@@ -17,7 +17,7 @@ fn publish(run: &Run) -> FileRef {
 }
 
 #[test]
-fn what_a_killed_writer_leaves_is_not_seen_and_swept() {
+fn partial_file_of_killed_writer_is_invisible_and_deleted() {
     let (folder, run) = in_folder();
     let games = folder.path().join("r/games/000001");
     fs::create_dir_all(&games).unwrap();

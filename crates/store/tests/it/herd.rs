@@ -38,7 +38,7 @@ fn without_a_list(server: &Server) -> usize {
 }
 
 #[test]
-fn who_starts_finds_what_is_newest_without_a_list() {
+fn start_finds_newest_model_without_list() {
     let (server, run) = old_run();
     assert_eq!(run.models().newest().unwrap(), Some(MODELS));
     let models = without_a_list(&server);
@@ -50,7 +50,7 @@ fn who_starts_finds_what_is_newest_without_a_list() {
 }
 
 #[test]
-fn who_waits_for_the_first_model_lists_an_empty_folder_once() {
+fn wait_for_first_model_lists_folder_once() {
     let server = Server::start().unwrap();
     let run = on_server(&server).run(&name("r"));
     assert_eq!(run.models().newest().unwrap(), None);
@@ -64,7 +64,7 @@ fn who_waits_for_the_first_model_lists_an_empty_folder_once() {
 }
 
 #[test]
-fn who_looks_again_and_again_asks_for_one_small_object_each_time() {
+fn poll_requests_one_small_object() {
     let (server, run) = old_run();
     run.resign().newest().unwrap();
     server.asked();

@@ -19,7 +19,7 @@ fn folders_are_created() {
 }
 
 #[test]
-fn what_is_no_store_is_named() {
+fn unusable_store_error_names_the_place() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "x").unwrap();

@@ -276,7 +276,7 @@ fn logs_are_kept_by_name() {
 }
 
 #[test]
-fn who_has_looked_before_sees_what_is_newer() {
+fn second_poll_finds_newer_model() {
     on_every_run(|run| {
         let publish = |number| run.models().publish(&metadata(number), Bytes::from("w")).unwrap();
         publish(9);

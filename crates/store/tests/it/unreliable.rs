@@ -49,7 +49,7 @@ fn thousand_files_over_an_unreliable_line_are_there_once() {
 }
 
 #[test]
-fn of_many_who_want_a_name_one_gets_it() {
+fn concurrent_puts_of_name_have_one_winner() {
     on_every_store(|store| {
         let run = &store.run(&name("r"));
         for round in 0..5 {

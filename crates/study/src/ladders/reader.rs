@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn other_atari_lets_it_go() {
+    fn ladder_with_other_atari_escapes() {
         let size = Size::new(9).unwrap();
         let game = Game::from_position(Position::from_diagram(size, START, Color::Black).unwrap());
         let target = Move::from_gtp(size, "C7").unwrap().point().unwrap();

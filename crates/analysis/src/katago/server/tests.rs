@@ -54,7 +54,7 @@ fn query(id: &str, others: Value) -> Value {
 }
 
 #[test]
-fn every_turn_that_is_asked_for_gets_one_final_report() {
+fn each_requested_turn_gets_one_final_report() {
     let (server, lines) = server();
     let moves = json!([["B", "C3"], ["W", "D4"], ["B", "B2"]]);
     say(&server, &query("a", json!({ "moves": moves, "analyzeTurns": [0, 1, 3], "includePolicy": true })));
@@ -100,7 +100,7 @@ fn terminated_queries_end_with_one_final_report_each() {
 }
 
 #[test]
-fn actions_are_echoed_with_what_was_asked() {
+fn actions_are_echoed_with_their_query() {
     let (server, lines) = server();
     for action in ["query_version", "query_models", "clear_cache", "terminate_all"] {
         say(&server, &json!({ "id": "x", "action": action }));
@@ -115,7 +115,7 @@ fn actions_are_echoed_with_what_was_asked() {
 }
 
 #[test]
-fn nonsense_gets_an_error_and_the_server_goes_on() {
+fn nonsense_gets_an_error_and_the_server_continues() {
     let (server, lines) = server();
     for line in ["nonsense", "[1]", "{}", "{\"id\":7}", "{\"id\":\"a\"}", "\u{0}\u{1}", "", "  \t"] {
         server.line(line.as_bytes());

@@ -70,7 +70,7 @@ pub(super) fn value(session: &mut Session<'_>, arguments: &[&str], controller: &
     let mut text = String::new();
     searched(session, controller, &mut |search| {
         let (root, network) = (search.root_value().black(), search.network_value().black());
-        text = format!("{root:+.3} for Black after {} visits; the network alone says {network:+.3}", search.visits());
+        text = format!("{root:+.3} for Black after {} visits; network value {network:+.3}", search.visits());
     })?;
     Ok(text)
 }
