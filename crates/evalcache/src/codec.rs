@@ -1,6 +1,7 @@
 //! Evaluations to bytes and back.
 
 use crate::exact;
+use crate::fixed::Fixed;
 use crate::range::{Reader, Writer};
 use crate::squash::squash;
 use crate::steps::quantise;
@@ -29,7 +30,7 @@ impl<'a> Codec<'a> {
             return None;
         }
         let Some(count) = self.tables.steps().count() else {
-            let mut coder = Encoder { log_odds: self.tables.log_odds(), writer: Writer::new(out) };
+            let mut coder = Encoder { tables: self.tables, log_odds: self.tables.log_odds(), writer: Writer::new(out) };
             let candidates = Candidates::new(&coder, view);
             exact::code(&mut coder, view, &candidates, &mut policy.to_vec(), &mut value.clone());
             coder.writer.finish();
@@ -45,7 +46,7 @@ impl<'a> Codec<'a> {
 
     /// Appends the steps of a policy, and those of a value if there is one.
     pub(crate) fn encode_steps(&self, view: &View, steps: &mut [u16], value: Option<u32>, out: &mut Vec<u8>) {
-        let mut coder = Encoder { log_odds: self.tables.log_odds(), writer: Writer::new(out) };
+        let mut coder = Encoder { tables: self.tables, log_odds: self.tables.log_odds(), writer: Writer::new(out) };
         code_steps(&mut coder, self.tables, view, steps, value);
         coder.writer.finish();
     }
@@ -57,7 +58,7 @@ impl<'a> Codec<'a> {
     /// When `policy` has not one number for each move.
     pub fn decode(&self, view: &View, code: &[u8], policy: &mut [f32]) -> f32 {
         assert_eq!(policy.len(), view.size().moves(), "one number for each move");
-        let mut coder = Decoder { log_odds: self.tables.log_odds(), reader: Reader::new(code) };
+        let mut coder = Decoder { tables: self.tables, log_odds: self.tables.log_odds(), reader: Reader::new(code) };
         let candidates = Candidates::new(&coder, view);
         let Some(count) = self.tables.steps().count() else {
             let mut value = 0.0;
@@ -70,10 +71,10 @@ impl<'a> Codec<'a> {
         policy.fill(0.0);
         let mut sum = 0_u32;
         for candidate in candidates.list() {
-            let index = usize::from(candidate.index);
+            let index = candidate.index();
             // In 1/65536 of a step: whole numbers below 2^27 and a bit, so that the sum has no rounding.
             let share = match u32::from(steps[index]) {
-                0 => u32::from(self.tables.floors()[usize::from(candidate.class)]),
+                0 => u32::from(self.tables.floors()[usize::from(candidate.class())]),
                 steps => steps << 16,
             };
             sum += share;
@@ -102,11 +103,13 @@ pub(crate) fn code_steps<C: Coder>(coder: &mut C, tables: &Tables, view: &View, 
 }
 
 struct Encoder<'a, 'b> {
+    tables: &'a Tables,
     log_odds: &'a LogOdds,
     writer: Writer<'b>,
 }
 
 struct Decoder<'a> {
+    tables: &'a Tables,
     log_odds: &'a LogOdds,
     reader: Reader<'a>,
 }
@@ -132,6 +135,11 @@ impl Coder for Encoder<'_, '_> {
     fn log_odds<const N: usize>(&self, contexts: [u32; N]) -> i32 {
         sum(self.log_odds, contexts)
     }
+
+    #[inline(always)]
+    fn points(&self, fixed: &Fixed<'_>, _: &View, take: impl FnMut(usize, usize, i32)) {
+        fixed.points(self.log_odds, self.tables.offsets(), take);
+    }
 }
 
 impl Coder for Decoder<'_> {
@@ -147,6 +155,11 @@ impl Coder for Decoder<'_> {
     #[inline(always)]
     fn log_odds<const N: usize>(&self, contexts: [u32; N]) -> i32 {
         sum(self.log_odds, contexts)
+    }
+
+    #[inline(always)]
+    fn points(&self, fixed: &Fixed<'_>, _: &View, take: impl FnMut(usize, usize, i32)) {
+        fixed.points(self.log_odds, self.tables.offsets(), take);
     }
 }
 

@@ -13,7 +13,7 @@ const STONE: u32 = 16;
 pub(crate) fn code<C: Coder>(coder: &mut C, view: &View, candidates: &Candidates, policy: &mut [f32], value: &mut f32) {
     let mut classes = [STONE; MAX_MOVES];
     for candidate in candidates.list() {
-        classes[usize::from(candidate.index)] = u32::from(candidate.class) / 4;
+        classes[candidate.index()] = u32::from(candidate.class()) / 4;
     }
     let mut before = 127;
     for (number, &class) in policy[..view.size().moves()].iter_mut().zip(&classes) {

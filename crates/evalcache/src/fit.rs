@@ -154,12 +154,11 @@ fn floors(samples: &[Sample], quantised: &Quantised, fixed: &[i16], count: u32) 
     for (sample, shares) in samples.iter().zip(quantised) {
         let Some((steps, _)) = shares else { continue };
         let candidates = Candidates::new(&learner, &sample.view);
-        let share = |index: u16| f64::from(sample.policy[usize::from(index)]);
-        let with: f64 =
-            candidates.list().iter().filter(|c| steps[usize::from(c.index)] > 0).map(|c| share(c.index)).sum();
-        for candidate in candidates.list().iter().filter(|c| steps[usize::from(c.index)] == 0) {
-            let (sum, number) = &mut sums[usize::from(candidate.class)];
-            *sum += share(candidate.index) * f64::from(count) / with;
+        let share = |index: usize| f64::from(sample.policy[index]);
+        let with: f64 = candidates.list().iter().filter(|c| steps[c.index()] > 0).map(|c| share(c.index())).sum();
+        for candidate in candidates.list().iter().filter(|c| steps[c.index()] == 0) {
+            let (sum, number) = &mut sums[usize::from(candidate.class())];
+            *sum += share(candidate.index()) * f64::from(count) / with;
             *number += 1.0;
         }
     }

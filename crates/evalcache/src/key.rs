@@ -25,18 +25,21 @@ impl Key {
             shown[3..7].copy_from_slice(&komi.to_bits().to_le_bytes());
         }
         let words = game.size().area().div_ceil(64);
+        let places = symmetry.permutation(game.size());
         // Boards differ in few stones from the one after: the images of these are enough.
-        let (mut newer, mut image) = (&Stones::EMPTY, Stones::EMPTY);
+        let (mut newer, mut images) = (&Stones::EMPTY, [*PointSet::EMPTY.words(); 2]);
         for stones in (0..BOARDS).map_while(|k| game.stones_ago(k)) {
-            for color in Color::BOTH {
-                let (new, old) = (newer.of(color), stones.of(color));
-                let (gone, come) = (*new - *old, *old - *new);
-                let image = image.of_mut(color);
-                if !(gone.is_empty() && come.is_empty()) {
-                    let turned = |points: PointSet| symmetry.apply_set(game.size(), &points);
-                    *image = (*image - turned(gone)) | turned(come);
+            for (color, image) in Color::BOTH.into_iter().zip(&mut images) {
+                let (new, old) = (newer.of(color).words(), stones.of(color).words());
+                for word in 0..words {
+                    let mut changed = new[word] ^ old[word];
+                    while changed != 0 {
+                        let place = places[64 * word + changed.trailing_zeros() as usize];
+                        image[usize::from(place / 64)] ^= 1 << (place % 64);
+                        changed &= changed - 1;
+                    }
                 }
-                for (word, bytes) in image.words()[..words].iter().zip(shown[len..].chunks_exact_mut(8)) {
+                for (word, bytes) in image[..words].iter().zip(shown[len..].chunks_exact_mut(8)) {
                     bytes.copy_from_slice(&word.to_le_bytes());
                 }
                 len += 8 * words;

@@ -86,11 +86,10 @@ impl<'a> Reader<'a> {
     pub(crate) fn bit(&mut self, one: u16) -> bool {
         let middle = split(self.low, self.high, one);
         let bit = self.code <= middle;
-        if bit {
-            self.high = middle;
-        } else {
-            self.low = middle + 1;
-        }
+        // Without a branch: most bits cannot be foreseen.
+        let ones = u32::from(bit).wrapping_neg();
+        self.high = (middle & ones) | (self.high & !ones);
+        self.low = (self.low & ones) | (middle.wrapping_add(1) & !ones);
         while (self.low ^ self.high) >> 24 == 0 {
             self.low <<= 8;
             self.high = self.high << 8 | 0xff;

@@ -1,6 +1,7 @@
 //! The numbers that models consist of, as a file has them.
 
 use crate::Steps;
+use crate::fixed::Offsets;
 use crate::layout::{CLASSES, bits as exact, given as fixed, shares as policy};
 
 /// One entry for every context that a number of 16 bits can name, so that none is outside.
@@ -16,6 +17,8 @@ pub(crate) type LogOdds = [i16; CONTEXTS];
 pub struct Tables {
     steps: Steps,
     log_odds: Box<LogOdds>,
+    /// Those of distances again, for a position at a time.
+    offsets: Box<Offsets>,
     /// For each class of moves: the probability of those that have no steps, in 1/65536 of a step.
     floors: [u16; CLASSES],
     digest: u64,
@@ -39,7 +42,8 @@ impl Tables {
         assert_eq!(log_odds.len(), Tables::len(steps), "one number for each context");
         let mut padded = Box::new([0; CONTEXTS]);
         padded[..log_odds.len()].copy_from_slice(&log_odds);
-        let mut tables = Tables { steps, log_odds: padded, floors, digest: 0 };
+        let offsets = Box::new(Offsets::new(&padded));
+        let mut tables = Tables { steps, log_odds: padded, offsets, floors, digest: 0 };
         tables.digest = xxhash_rust::xxh3::xxh3_64(&tables.to_bytes());
         tables
     }
@@ -56,6 +60,10 @@ impl Tables {
 
     pub(crate) fn log_odds(&self) -> &LogOdds {
         &self.log_odds
+    }
+
+    pub(crate) fn offsets(&self) -> &Offsets {
+        &self.offsets
     }
 
     pub(crate) fn floors(&self) -> &[u16; CLASSES] {

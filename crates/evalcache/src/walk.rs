@@ -22,17 +22,45 @@ pub(crate) trait Coder {
 
     /// The log-odds of contexts together.
     fn log_odds<const N: usize>(&self, contexts: [u32; N]) -> i32;
+
+    /// Calls `take` for each empty point with its index, its cell, and the log-odds of its contexts together.
+    fn points(&self, fixed: &Fixed<'_>, view: &View, mut take: impl FnMut(usize, usize, i32)) {
+        let side = view.size().side();
+        for (row, col) in (0..side).flat_map(|row| (0..side).map(move |col| (row, col))) {
+            let at = cell(row, col);
+            if view.cells[at] == EMPTY {
+                take(row * side + col, at, self.log_odds(fixed.contexts(row, col)));
+            }
+        }
+    }
 }
 
-/// A move that may have steps.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Candidate {
-    pub(crate) index: u16,
+/// A move that may have steps, in the bits of a number.
+#[derive(Clone, Copy)]
+pub(crate) struct Candidate(u64);
+
+impl Candidate {
+    fn new(index: usize, cell: usize, class: u8, likely: u16) -> Candidate {
+        Candidate(index as u64 | (cell as u64) << 16 | u64::from(class) << 32 | u64::from(likely) << 48)
+    }
+
+    pub(crate) fn index(self) -> usize {
+        usize::from(self.0 as u16)
+    }
+
     /// Its cell; 0 for the pass, which has no neighbours.
-    cell: u16,
-    pub(crate) class: u8,
+    fn cell(self) -> usize {
+        usize::from((self.0 >> 16) as u16)
+    }
+
+    pub(crate) fn class(self) -> u8 {
+        (self.0 >> 32) as u8
+    }
+
     /// How likely it is to have steps, in 1/65536.
-    likely: u16,
+    fn likely(self) -> u32 {
+        (self.0 >> 48) as u32
+    }
 }
 
 /// The candidates of a position, from likely to unlikely.
@@ -44,24 +72,16 @@ pub(crate) struct Candidates {
 
 impl Candidates {
     pub(crate) fn new(coder: &impl Coder, view: &View) -> Candidates {
-        let side = view.size().side();
         let fixed = Fixed::new(view);
-        let (mut found, mut len) = ([Candidate::default(); MAX_MOVES], 0);
-        let mut counts = [0_u16; CLASSES];
+        let mut found = [Candidate(0); MAX_MOVES];
+        let (mut counts, mut len) = ([0_u16; CLASSES], 0);
         let mut add = |index: usize, cell: usize, log_odds: i32| {
             let class = (((log_odds + 10 * ONE) * 4) / ONE).clamp(0, CLASSES as i32 - 1) as u8;
             counts[usize::from(class)] += 1;
-            found[len] = Candidate { index: index as u16, cell: cell as u16, class, likely: squash(log_odds) };
+            found[len] = Candidate::new(index, cell, class, squash(log_odds));
             len += 1;
         };
-        for row in 0..side {
-            for col in 0..side {
-                let at = cell(row, col);
-                if view.cells[at] == EMPTY {
-                    add(row * side + col, at, coder.log_odds(fixed.contexts(row, col)));
-                }
-            }
-        }
+        coder.points(&fixed, view, &mut add);
         add(view.size().area(), 0, coder.log_odds(fixed.pass()));
         let mut starts = [0_u16; CLASSES];
         let mut sum = 0;
@@ -69,10 +89,10 @@ impl Candidates {
             starts[class] = sum;
             sum += counts[class];
         }
-        let mut candidates = Candidates { list: [Candidate::default(); MAX_MOVES], len, stage: fixed.stage() };
-        for candidate in &found[..len] {
-            let start = &mut starts[usize::from(candidate.class)];
-            candidates.list[usize::from(*start)] = *candidate;
+        let mut candidates = Candidates { list: [Candidate(0); MAX_MOVES], len, stage: fixed.stage() };
+        for &candidate in &found[..len] {
+            let start = &mut starts[usize::from(candidate.class()) & (CLASSES - 1)];
+            candidates.list[usize::from(*start)] = candidate;
             *start += 1;
         }
         candidates
@@ -116,6 +136,18 @@ struct Around {
     largest: u32,
 }
 
+impl Around {
+    #[inline(always)]
+    fn add(&mut self, state: u8) {
+        self.unknown += u32::from(state == UNKNOWN);
+        self.none += u32::from(state == NONE);
+        self.some += u32::from(state > NONE);
+        self.largest = self.largest.max(u32::from(state));
+        // 1 << (state - 2), and nothing for the first two.
+        self.sum += (1 << state) >> 2;
+    }
+}
+
 impl Progress {
     #[inline(always)]
     fn around(&self, at: usize) -> Around {
@@ -123,17 +155,15 @@ impl Progress {
         if at == 0 {
             return around;
         }
-        let state = |offset: isize| u32::from(self.states[(at as isize + offset) as usize]);
-        let (four, across) = (FOUR.map(state), ACROSS.map(state));
-        let class = |sum, state: u32| sum << 2 | if state <= 2 { state } else { 3 };
-        around.four = four.into_iter().fold(0, class);
-        around.across = across.into_iter().fold(0, class);
-        for state in four.into_iter().chain(across) {
-            around.unknown += u32::from(state == u32::from(UNKNOWN));
-            around.none += u32::from(state == u32::from(NONE));
-            around.some += u32::from(state > u32::from(NONE));
-            around.largest = around.largest.max(state);
-            around.sum += if state > 1 { 1 << (state - 2) } else { 0 };
+        for offset in FOUR {
+            let state = self.states[at.wrapping_add_signed(offset)];
+            around.four = around.four << 2 | u32::from(state.min(3));
+            around.add(state);
+        }
+        for offset in ACROSS {
+            let state = self.states[at.wrapping_add_signed(offset)];
+            around.across = around.across << 2 | u32::from(state.min(3));
+            around.add(state);
         }
         around
     }
@@ -224,7 +254,7 @@ pub(crate) fn policy<C: Coder>(coder: &mut C, candidates: &Candidates, total: u3
     let list = candidates.list();
     let mut progress = Progress {
         rest: total,
-        expected: list.iter().map(|candidate| u32::from(candidate.likely)).sum(),
+        expected: list.iter().map(|candidate| candidate.likely()).sum(),
         expected_before: 0,
         found: 0,
         history: 0,
@@ -235,9 +265,9 @@ pub(crate) fn policy<C: Coder>(coder: &mut C, candidates: &Candidates, total: u3
         if progress.rest == 0 {
             break;
         }
-        let index = usize::from(candidate.index);
+        let index = candidate.index();
         let wanted = u32::from(steps[index]);
-        let (at, class) = (usize::from(candidate.cell), u32::from(candidate.class));
+        let (at, class) = (candidate.cell(), u32::from(candidate.class()));
         let found = if nth + 1 == list.len() {
             progress.rest
         } else {
@@ -250,8 +280,8 @@ pub(crate) fn policy<C: Coder>(coder: &mut C, candidates: &Candidates, total: u3
         };
         steps[index] = found as u16;
         progress.rest -= found;
-        progress.expected -= u32::from(candidate.likely);
-        progress.expected_before += u32::from(candidate.likely);
+        progress.expected -= candidate.likely();
+        progress.expected_before += candidate.likely();
         progress.found += u32::from(found > 0);
         progress.history = (progress.history << 1 | u32::from(found > 0)) & 15;
         let state = if found > 0 { 2 + found.ilog2() } else { u32::from(NONE) };

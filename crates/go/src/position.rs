@@ -118,6 +118,7 @@ impl Position {
     }
 
     /// Whether the chain at a point has one liberty; false where there is no stone.
+    #[inline]
     pub fn in_atari(&self, point: Point) -> bool {
         let cell = self.cells.at(point.index() as u16);
         cell.content.color().is_some() && self.cells.in_atari(cell)
@@ -125,6 +126,7 @@ impl Position {
 
     /// Pairs of a stone of the chain at a point and an empty point next to it, which costs no search as
     /// [`Position::liberties`] does; 0 where there is no stone.
+    #[inline]
     pub fn pseudo_liberties(&self, point: Point) -> usize {
         let stone = point.index() as u16;
         if self.stone(point).is_some() { self.cells.head(stone).liberties.count() } else { 0 }
