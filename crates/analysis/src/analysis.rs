@@ -64,7 +64,7 @@ impl Analysis {
             size: game.size(),
             to_move: game.to_move(),
             visits: search.visits(),
-            value: search.root_value(),
+            value: search.policy_value(),
             network: search.network_value(),
             moves: search.ranked_moves().iter().map(candidate).collect(),
             policy,

@@ -85,6 +85,18 @@ pub(crate) fn best_slot(view: &View<'_>, gumbel: &Gumbel, scratch: &mut Vec<f32>
     best
 }
 
+/// The value of a node for the mover under its improved policy: Σ π'(a)·q(a), with completed values. Sequential halving
+/// visits moves equally to compare them, so a mean over visits is the value of no player.
+pub(crate) fn improved_value(view: &View<'_>, gumbel: &Gumbel) -> f32 {
+    let mut weights = Vec::with_capacity(view.children.len());
+    improve(view, gumbel, &mut weights);
+    let followed: f32 = weights.iter().sum();
+    let mixed = mixed_value(view);
+    let value = |child: &Child| if child.visits > 0 { view.sign * child.sum / child.visits as f32 } else { mixed };
+    let visited: f32 = view.children.iter().zip(&weights).map(|(child, weight)| weight * value(child)).sum();
+    visited + (1.0 - followed).max(0.0) * mixed
+}
+
 /// The improved policy of all edges, in the order of the node; it sums to 1.
 pub(crate) fn improved_policy(view: &View<'_>, gumbel: &Gumbel) -> Vec<f32> {
     let mut policy = Vec::with_capacity(view.priors.len());

@@ -2,7 +2,7 @@
 
 use go::Move;
 
-use crate::gumbel::improved_policy;
+use crate::gumbel::{improved_policy, improved_value};
 use crate::puct::Puct;
 use crate::search::Search;
 use crate::settings::Algorithm;
@@ -39,6 +39,21 @@ impl Search {
     pub fn root_value(&self) -> Value {
         let stats = self.tree.stats(self.expanded_root());
         Value::for_black(stats.sum / stats.visits as f32)
+    }
+
+    /// The value of the root for a player of the policy that the search found: the improved policy of Gumbel, with the values
+    /// of its moves; [`Search::root_value`] for PUCT, whose visits follow its policy.
+    ///
+    /// # Panics
+    /// When the root is not expanded.
+    pub fn policy_value(&self) -> Value {
+        match &self.settings.algorithm {
+            Algorithm::Gumbel(gumbel) => {
+                let view = self.root_view();
+                Value::for_black(view.sign * improved_value(&view, gumbel))
+            }
+            Algorithm::Puct => self.root_value(),
+        }
     }
 
     /// The network's output at the root.

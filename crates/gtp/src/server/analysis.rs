@@ -99,7 +99,7 @@ impl Wish {
         let shown = moves.iter().take(self.most_moves);
         if self.dialect == Dialect::Cgos {
             let moves: Vec<Value> = shown.map(|root| candidate(search, root)).collect();
-            let winrate = rounded(winning(search.root_value().mover(search.game().to_move())));
+            let winrate = rounded(winning(search.policy_value().mover(search.game().to_move())));
             return Some(json!({ "winrate": winrate, "visits": search.visits(), "moves": moves }).to_string());
         }
         let infos: Vec<String> = shown.enumerate().map(|(order, root)| self.info(search, order, root)).collect();
@@ -126,7 +126,7 @@ impl Wish {
         if !self.root {
             return String::new();
         }
-        let winrate = self.number(winning(search.root_value().mover(search.game().to_move())));
+        let winrate = self.number(winning(search.policy_value().mover(search.game().to_move())));
         format!(" rootInfo visits {} winrate {winrate}", search.visits())
     }
 

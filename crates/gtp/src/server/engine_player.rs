@@ -121,7 +121,7 @@ impl Player for EnginePlayer {
         let visits = (!task.timed || self.manner.no_more).then_some(self.manner.visits);
         let resign = self.manner.resign;
         let search = self.search(task.game, task.komi, visits, 1, watch)?;
-        let value = search.root_value().mover(task.game.to_move());
+        let value = search.policy_value().mover(task.game.to_move());
         if resign.is_some_and(|bound| value < bound) {
             return Ok(Decision::Resign);
         }

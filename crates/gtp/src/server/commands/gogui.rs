@@ -69,7 +69,7 @@ pub(super) fn value(session: &mut Session<'_>, arguments: &[&str], controller: &
     none(arguments)?;
     let mut text = String::new();
     searched(session, controller, &mut |search| {
-        let (root, network) = (search.root_value().black(), search.network_value().black());
+        let (root, network) = (search.policy_value().black(), search.network_value().black());
         text = format!("{root:+.3} for Black after {} visits; network value {network:+.3}", search.visits());
     })?;
     Ok(text)
