@@ -45,3 +45,4 @@ mod requests;
 mod service;
 mod targets;
 mod twice;
+mod values;

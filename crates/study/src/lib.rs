@@ -1,5 +1,5 @@
-//! Analysis of models: whether they read ladders, how deep their searches go, how noisy their policy targets are, and what their
-//! networks contain. Each module is a command of `tengen study`.
+//! Analysis of models: whether they read ladders, how deep their searches go, how noisy their policy targets are, how good their
+//! values are, and what their networks contain. Each module is a command of `tengen study`.
 
 mod batched_search;
 mod depth;
@@ -10,6 +10,7 @@ pub mod model;
 mod positions;
 mod statistics;
 mod targets;
+mod values;
 
 use runtime::Stop;
 
@@ -22,6 +23,8 @@ pub enum Command {
     Depth(depth::Args),
     /// Measure the noise of the policy targets that a model's searches produce
     Targets(targets::Args),
+    /// Measure values and moves of a model against those of deep searches
+    Values(values::Args),
     /// Measure size, speed and error of the evaluation cache
     Evalcache(evalcache::Args),
     /// Write an HTML page with the weights of one or more networks
@@ -37,6 +40,7 @@ pub fn run(store: &str, command: &Command, stop: &Stop) -> anyhow::Result<()> {
         Command::Ladders(args) => ladders::run(store, args, stop),
         Command::Depth(args) => depth::run(store, args, stop),
         Command::Targets(args) => targets::run(store, args, stop),
+        Command::Values(args) => values::run(store, args, stop),
         Command::Evalcache(args) => evalcache::run(store, args, stop),
         Command::Inspect(args) => inspect::run(store, args),
     }

@@ -1,0 +1,270 @@
+//! `tengen study values`: values and moves of a model beside those of deep searches.
+//!
+//! Matches tell models apart after hundreds of games; some hundred positions with the result of a far deeper search do it in
+//! a minute. They are for measuring alone: nothing is trained on them.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use config::RunConfig;
+use go::{Game, Move, Size};
+use mcts::{Evaluator, Search, Settings, Value};
+use models::Searcher;
+use play::{Budget, SearchDriver};
+use runtime::{Classify, ResourceArgs, Stop};
+use serde::{Deserialize, Serialize};
+
+use crate::batched_search::{BATCH, BatchedSearch};
+use crate::model::ModelArgs;
+use crate::statistics::Estimate;
+
+/// Arguments of `tengen study values`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(flatten)]
+    of: ModelArgs,
+    /// Positions with results of a deeper search: one JSON object per line with moves (GTP vertices from the empty board),
+    /// value (for Black, -1 to 1) and visits (pairs of vertex and number)
+    #[arg(long, value_name = "FILE")]
+    positions: PathBuf,
+    /// Visits per position; may be repeated. With 1 visit the network alone is measured
+    #[arg(long, default_values = ["1", "4", "16", "100"], value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
+    visits: Vec<u32>,
+    /// Override a key of the configuration, such as search.algorithm=puct; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Print one JSON object per line of the table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+/// A line of the file; other fields are ignored.
+#[derive(Deserialize)]
+struct Line {
+    moves: Vec<String>,
+    value: f64,
+    visits: Vec<(String, u32)>,
+}
+
+/// A position and the result of the deep search.
+struct Reference {
+    game: Game,
+    /// For Black, from −1 to 1.
+    value: f64,
+    /// Moves of the deep search with their share of its visits, the most visited first.
+    moves: Vec<(Move, f64)>,
+}
+
+/// A model on one position.
+#[derive(Clone, Copy)]
+struct Seen {
+    /// Moves before the position.
+    turn: usize,
+    /// Of the value under the policy of the search.
+    squared_error: f64,
+    /// Of the mean over all visits, which self-play records.
+    squared_error_of_mean: f64,
+    /// Whether its move is the most visited one of the deep search, and one of its three most visited.
+    first: bool,
+    among_three: bool,
+    /// Of the shares of visits of the deep search relative to the network's policy, in nats.
+    cross_entropy: f64,
+}
+
+/// Means over positions, with half of their 95 % intervals.
+#[derive(Serialize)]
+struct Row {
+    model: String,
+    visits: u32,
+    positions: usize,
+    /// Of the value under the policy of the search, which people are shown.
+    squared_error: Estimate,
+    /// Of the mean over all visits, which self-play records.
+    squared_error_of_mean: Estimate,
+    /// The first of these before move 15, from 15 to 26, and from 27 on; none without such positions.
+    squared_error_by_move: [Option<Estimate>; STAGES.len()],
+    first: Estimate,
+    among_three: Estimate,
+    cross_entropy: Estimate,
+}
+
+/// First moves of the stages of a game of 9x9.
+const STAGES: [usize; 3] = [0, 15, 27];
+
+impl fmt::Display for Row {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = |of: &Estimate| format!("{:.3} ± {:.3}", of.mean, of.half);
+        let percent = |of: &Estimate| format!("{:.1} ± {:.1} %", 100.0 * of.mean, 100.0 * of.half);
+        write!(f, "{:>6} {:>15}", self.visits, error(&self.squared_error))?;
+        for stage in &self.squared_error_by_move {
+            write!(f, " {:>15}", stage.as_ref().map_or("–".to_owned(), error))?;
+        }
+        write!(f, " {:>15}", error(&self.squared_error_of_mean))?;
+        write!(f, " {:>14} {:>14}", percent(&self.first), percent(&self.among_three))?;
+        write!(f, " {:>15}", error(&self.cross_entropy))
+    }
+}
+
+/// Searches the positions with each number of visits, and prints the table.
+///
+/// # Errors
+/// A model, a configuration or a file that cannot be used, or a device that fails.
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let (models, id) = args.of.find(store)?;
+    let device: net::Device = args.resources.device.parse().misconfigured()?;
+    let config = args.of.configuration(&models, &id, &args.overrides)?;
+    let references = read(&args.positions, Size::new(config.game.size)?).misconfigured()?;
+    let player = Searcher::open(&models, &config, &id, &device.into(), BATCH)?;
+    let mut evaluator = player.evaluator(args.resources.cache());
+    if !args.json {
+        runtime::print(format!(
+            "{id} on {} positions of {}; means with 95 % intervals",
+            references.len(),
+            args.positions.display()
+        ))?;
+        runtime::print(
+            "visits    value error       before 15        15 to 26         from 27  mean of visits       top move    among three   cross-entropy",
+        )?;
+    }
+    for &visits in &args.visits {
+        if stop.requested() {
+            return Ok(());
+        }
+        let seen = searched(&config, visits, &references, &mut *evaluator)?;
+        let row = row(id.to_string(), visits, &seen);
+        if args.json { runtime::print(serde_json::to_string(&row)?)? } else { runtime::print(row)? }
+    }
+    Ok(())
+}
+
+fn read(path: &Path, size: Size) -> anyhow::Result<Vec<Reference>> {
+    let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let references = lines.map(|(number, line)| {
+        reference(line, size).with_context(|| format!("{}, line {}", path.display(), number + 1))
+    });
+    let references: Vec<Reference> = references.collect::<anyhow::Result<_>>()?;
+    anyhow::ensure!(references.len() >= 2, "{}: fewer than two positions", path.display());
+    Ok(references)
+}
+
+fn reference(line: &str, size: Size) -> anyhow::Result<Reference> {
+    let Line { moves, value, visits } = serde_json::from_str(line)?;
+    let vertex = |text: &str| Move::from_gtp(size, text).with_context(|| format!("{text:?} is no vertex of {size}"));
+    let mut game = Game::new(size);
+    for text in &moves {
+        game.play(vertex(text)?).with_context(|| format!("move {text:?}"))?;
+    }
+    anyhow::ensure!((-1.0..=1.0).contains(&value), "value {value} is not from -1 to 1");
+    let total: f64 = visits.iter().map(|&(_, count)| f64::from(count)).sum();
+    anyhow::ensure!(total > 0.0, "no visits");
+    let share = |(text, count): &(String, u32)| Ok((vertex(text)?, f64::from(*count) / total));
+    let mut moves: Vec<(Move, f64)> = visits.iter().map(share).collect::<anyhow::Result<_>>()?;
+    moves.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    Ok(Reference { game, value, moves })
+}
+
+fn searched(
+    config: &RunConfig,
+    visits: u32,
+    references: &[Reference],
+    model: &mut dyn Evaluator,
+) -> anyhow::Result<Vec<Seen>> {
+    let settings = Settings::new(&config.search, &config.game);
+    let budget = Budget { visits, leaves: config.search.leaves };
+    let games: Vec<Game> = references.iter().map(|reference| reference.game.clone()).collect();
+    let mut seen = vec![None; games.len()];
+    BatchedSearch { model, settings, budget, exploration: None, seed: config.seed }.on(
+        &games,
+        &mut |index, driver| {
+            seen[index] = Some(see(&references[index], driver));
+        },
+    )?;
+    Ok(seen.into_iter().map(|seen| seen.expect("every position was searched")).collect())
+}
+
+fn see(reference: &Reference, driver: &SearchDriver) -> Seen {
+    let search: &Search = driver.search();
+    let size = search.game().size();
+    let mv = search.best_move().map_or(Move::Pass, |root| root.mv);
+    let squared = |value: Value| (f64::from(value.black()) - reference.value).powi(2);
+    let priors = driver.priors();
+    let nats = |&(mv, share): &(Move, f64)| -share * f64::from(priors[mv.index(size)].max(f32::MIN_POSITIVE)).ln();
+    Seen {
+        turn: reference.game.moves().len(),
+        squared_error: squared(search.policy_value()),
+        squared_error_of_mean: squared(search.root_value()),
+        first: reference.moves[0].0 == mv,
+        among_three: reference.moves.iter().take(3).any(|&(of, _)| of == mv),
+        cross_entropy: reference.moves.iter().map(nats).sum(),
+    }
+}
+
+fn row(model: String, visits: u32, seen: &[Seen]) -> Row {
+    let estimate = |of: fn(&Seen) -> f64| Estimate::of(seen.iter().map(of));
+    let stage = |nth: usize| {
+        let end = STAGES.get(nth + 1).copied().unwrap_or(usize::MAX);
+        let those = seen.iter().filter(|seen| (STAGES[nth]..end).contains(&seen.turn)).map(|seen| seen.squared_error);
+        (those.clone().count() > 1).then(|| Estimate::of(those))
+    };
+    Row {
+        model,
+        visits,
+        positions: seen.len(),
+        squared_error: estimate(|seen| seen.squared_error),
+        squared_error_of_mean: estimate(|seen| seen.squared_error_of_mean),
+        squared_error_by_move: std::array::from_fn(stage),
+        first: estimate(|seen| f64::from(u8::from(seen.first))),
+        among_three: estimate(|seen| f64::from(u8::from(seen.among_three))),
+        cross_entropy: estimate(|seen| seen.cross_entropy),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size() -> Size {
+        Size::new(9).expect("a size")
+    }
+
+    #[test]
+    fn reference_has_moves_by_share_and_names_what_is_wrong() {
+        let line = r#"{"moves": ["e5", "g7"], "value": -0.25, "score": 3.0, "visits": [["c3", 100], ["c4", 300]]}"#;
+        let Reference { game, value, moves } = reference(line, size()).expect("a reference");
+        let mv = |text: &str| Move::from_gtp(size(), text).expect("a vertex");
+        assert_eq!((game.moves().len(), value), (2, -0.25));
+        assert_eq!(moves, [(mv("c4"), 0.75), (mv("c3"), 0.25)]);
+        for (line, reason) in [
+            (r#"{"moves": ["e5", "e5"], "value": 0, "visits": [["c3", 1]]}"#, "move \"e5\""),
+            (r#"{"moves": ["z5"], "value": 0, "visits": [["c3", 1]]}"#, "\"z5\" is no vertex"),
+            (r#"{"moves": [], "value": 2, "visits": [["c3", 1]]}"#, "not from -1 to 1"),
+            (r#"{"moves": [], "value": 0, "visits": []}"#, "no visits"),
+            (r#"{"moves": []}"#, "missing field"),
+        ] {
+            let error = format!("{:#}", reference(line, size()).err().expect("a bad line"));
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+
+    #[test]
+    fn rows_are_means_by_stage() {
+        let seen = |turn, squared_error| Seen {
+            turn,
+            squared_error,
+            squared_error_of_mean: 1.0,
+            first: turn < 15,
+            among_three: true,
+            cross_entropy: 2.0,
+        };
+        let row = row("m".to_owned(), 4, &[seen(3, 0.1), seen(14, 0.3), seen(27, 0.5), seen(40, 0.7)]);
+        let mean = |of: &Option<Estimate>| of.as_ref().map(|of| (of.mean * 1e6).round() / 1e6);
+        assert_eq!(row.squared_error_by_move.each_ref().map(mean), [Some(0.2), None, Some(0.6)]);
+        assert!((row.squared_error.mean - 0.4).abs() < 1e-12);
+        assert_eq!((row.first.mean, row.among_three.mean, row.cross_entropy.mean), (0.5, 1.0, 2.0));
+    }
+}
