@@ -311,3 +311,28 @@ fn endless_search_follows_another_and_is_followed() {
     spend(&mut search, best.visits + 40, 2, &hashed);
     assert_eq!(search.visits(), best.visits + 40);
 }
+
+/// Two moves have a prior, and both are visited equally: the mean of visits lies in the middle, the value under the policy
+/// near the better move.
+#[test]
+fn policy_value_is_the_mean_under_the_improved_policy() {
+    let judge = |game: &Game| {
+        let mut policy = vec![0.0; game.size().moves()];
+        policy[..2].fill(0.5);
+        let first = game.moves().first().map(|mv| mv.index(game.size()));
+        (policy, if first == Some(0) { 0.5 } else { -0.5 })
+    };
+    let search = searched(2, 2, 1, &judge);
+    let moves = search.root_moves();
+    let weights = search.policy_target();
+    let value = |mv: Move| moves.iter().find(|root| root.mv == mv).expect("both moves are visited").value.black();
+    let of = |(mv, weight): &(Move, u32)| *weight as f32 / Search::SHARES as f32 * value(*mv);
+    let expected: f32 = weights.iter().filter(|(_, weight)| *weight > 0).map(of).sum();
+    let found = search.policy_value().black();
+    assert!((found - expected).abs() < 2.0 / Search::SHARES as f32, "{found} instead of {expected}");
+    assert!(found > 0.4 && search.root_value().black() < 0.1, "{found}");
+
+    let mut puct = empty(9, crate::common::PARENT);
+    run(&mut puct, 20, 1);
+    assert_eq!(puct.policy_value(), puct.root_value());
+}
