@@ -161,17 +161,8 @@ impl Args {
             times: self.times.times.unwrap_or(true),
             engines: self.declarations()?,
             worker: self.worker.clone(),
-            evaluations: self.evaluations()?,
+            evaluations: EvaluationCacheOptions::of(&self.evalcache).misconfigured()?,
         })
-    }
-
-    /// Where evaluations outlive the process.
-    fn evaluations(&self) -> anyhow::Result<Option<EvaluationCacheOptions>> {
-        let EvalcacheArgs { evalcache, evalcache_steps, evalcache_symmetry, evalcache_copies } = &self.evalcache;
-        let Some(store) = evalcache else { return Ok(None) };
-        let options =
-            EvaluationCacheOptions::parse(store, evalcache_steps, evalcache_symmetry, evalcache_copies.clone());
-        Ok(Some(options.misconfigured()?))
     }
 
     /// The programs that may play.

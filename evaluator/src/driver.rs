@@ -13,6 +13,11 @@ const PAUSE: Duration = Duration::from_secs(10);
 /// … and the longest.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
+/// Pauses between two polls for something to play.
+pub(crate) fn pauses() -> Backoff {
+    Backoff::new(PAUSE, LONGEST_PAUSE)
+}
+
 /// The order of the matches.
 pub trait Schedule {
     /// Plays the next match.
@@ -107,7 +112,7 @@ impl<S: Schedule, R: Reporter<Event>> Driver for Matches<'_, S, R> {
     }
 
     fn pause(&self) -> Backoff {
-        Backoff::new(PAUSE, LONGEST_PAUSE)
+        pauses()
     }
 }
 

@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use config::{Growth, RunConfig};
+use config::RunConfig;
 use store::{FileRef, Run, StoreError};
 
 use crate::JobProgress;
@@ -51,7 +51,10 @@ impl Bound {
         let (most, in_positions) = match most {
             Some(0) => return None,
             Some(most) => (most, false),
-            None => window(config, model),
+            None => {
+                let (size, in_positions) = config.window.limit(model);
+                (size as u64, in_positions)
+            }
         };
         Some(Bound {
             model,
@@ -136,19 +139,6 @@ impl Bound {
             (self.began.elapsed().as_secs_f64() * left).clamp(SOON.as_secs_f64(), LATE.as_secs_f64()),
         )
     }
-}
-
-/// The size of the window that follows a model, at most, and whether it counts positions: the formulas of `shuffler`'s `window_size`.
-/// The power law of the played games stays below its upper bound, which is used here.
-fn window(config: &RunConfig, model: u32) -> (u64, bool) {
-    let window = &config.window;
-    let in_positions = window.positions > 0;
-    let most = if in_positions { window.positions } else { window.games };
-    let size = match window.growth {
-        Growth::None | Growth::PowerLaw => most,
-        Growth::Slow => (model as usize + window.slow_offset).saturating_mul(window.slow_step).min(most),
-    };
-    (size as u64, in_positions)
 }
 
 #[cfg(test)]

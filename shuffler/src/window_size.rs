@@ -25,13 +25,9 @@ impl WindowSize {
         generation: u32,
         played: impl FnOnce() -> Result<Played, E>,
     ) -> Result<WindowSize, E> {
-        let in_positions = settings.positions > 0;
-        let most = if in_positions { settings.positions } else { settings.games };
+        let (most, in_positions) = settings.limit(generation - 1);
         let size = match settings.growth {
-            Growth::None => most,
-            Growth::Slow => {
-                (generation as usize - 1 + settings.slow_offset).saturating_mul(settings.slow_step).min(most)
-            }
+            Growth::None | Growth::Slow => most,
             Growth::PowerLaw => {
                 let played = played()?;
                 power_law(settings, if in_positions { played.positions } else { played.games }).min(most)

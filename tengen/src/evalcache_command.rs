@@ -1,6 +1,6 @@
 //! `tengen evalcache`: what an evaluation cache has, its compaction, its damage, and its evaluations as a table.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
 use evalcache::{Key, KomiCoding, Set, Symmetries, View};
@@ -9,9 +9,6 @@ use models::EvaluationCache;
 use play::EvaluationStore;
 use runtime::{Classify, Stop};
 use store::{EvaluationRow, Store, evaluation_table};
-
-/// No collection is larger, unpacked.
-const MOST_SGF: u64 = 1 << 32;
 
 /// Arguments of `tengen evalcache`.
 #[derive(clap::Args, Debug)]
@@ -125,23 +122,11 @@ fn export(store: &Store, args: &ExportArgs) -> anyhow::Result<()> {
 fn games(paths: &[PathBuf], set: &Set) -> anyhow::Result<Vec<(Game, Option<f32>)>> {
     let mut games = Vec::new();
     for path in paths {
-        let bytes = collection(path).misconfigured()?;
-        for tree in sgf::collection(&bytes).into_iter().flatten() {
-            let Ok(record) = sgf::Record::from_tree(&tree) else { continue };
-            if let Ok(game) = record.replay()
-                && game.size() == set.size
-            {
-                games.push((game, record.komi));
-            }
-        }
+        let file = std::fs::read(path).with_context(|| path.display().to_string()).misconfigured()?;
+        let unpacked = record::unpacked_sgf(&file).map_err(|reason| anyhow!("{}: {reason}", path.display()));
+        games.extend(sgf::games(&unpacked.misconfigured()?, set.size));
     }
     Ok(games)
-}
-
-fn collection(path: &Path) -> anyhow::Result<Vec<u8>> {
-    let file = std::fs::read(path).with_context(|| path.display().to_string())?;
-    let unpacked = record::unpacked(&file, MOST_SGF).map_err(|reason| anyhow!("{}: {reason}", path.display()))?;
-    Ok(unpacked.into_owned())
 }
 
 /// The evaluations of the positions of a game, the last first.

@@ -9,13 +9,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use config::{RunConfig, RunName};
 use go::sgf;
-use record::{GameId, GameRecord, unpacked};
+use record::{GameId, GameRecord, unpacked_sgf};
 use runtime::Stop;
 use sha2::{Digest, Sha256};
 use store::{FileRef, Run, Stem, Store};
-
-/// A collection may have so many bytes: a hundred thousand games have a fifth of it.
-const MOST_BYTES: u64 = 1 << 30;
 
 /// Arguments of `tengen import-sgf`.
 #[derive(clap::Args, Debug)]
@@ -74,10 +71,9 @@ struct Importer<'a> {
 impl Importer<'_> {
     fn file(&mut self, path: &Path, stop: &Stop) -> anyhow::Result<()> {
         let file = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let bytes = unpacked(&file, MOST_BYTES).map_err(|why| anyhow!("cannot read {}: {why}", path.display()))?;
+        let bytes = unpacked_sgf(&file).map_err(|why| anyhow!("cannot read {}: {why}", path.display()))?;
         // The same collection makes the same names, independent of its file name.
-        let sum = Sha256::digest(&bytes);
-        let worker = format!("sgf-{:02x}{:02x}{:02x}{:02x}", sum[0], sum[1], sum[2], sum[3]);
+        let worker = format!("sgf-{:.8x}", Sha256::digest(&bytes));
         let converter = trainer::converter(self.config, &worker)?;
         let mut games = Vec::new();
         for (number, found) in sgf::collection(&bytes).into_iter().enumerate() {

@@ -52,15 +52,8 @@ impl PlayerArgs {
                 (config, opened, false)
             }
         };
-        Ok(Player { config, searcher: searcher.keeping(self.evaluations()?.as_ref())?, any_size })
-    }
-
-    fn evaluations(&self) -> anyhow::Result<Option<EvaluationCacheOptions>> {
-        let EvalcacheArgs { evalcache, evalcache_steps, evalcache_symmetry, evalcache_copies } = &self.evalcache;
-        let Some(store) = evalcache else { return Ok(None) };
-        let options =
-            EvaluationCacheOptions::parse(store, evalcache_steps, evalcache_symmetry, evalcache_copies.clone());
-        Ok(Some(options.misconfigured()?))
+        let evaluations = EvaluationCacheOptions::of(&self.evalcache).misconfigured()?;
+        Ok(Player { config, searcher: searcher.keeping(evaluations.as_ref())?, any_size })
     }
 
     /// Bytes for evaluations in memory, for each thread.

@@ -7,7 +7,7 @@ use std::process::Output;
 
 use record::{EndReason, Example, ExampleRows, GameRecord, Outcome};
 use store::{FileRef, Run, Stem};
-use tests::{TestStore, repository, succeed, whole_games};
+use tests::{TestStore, flip_a_byte, repository, succeed, whole_games};
 
 /// A finished run of two models.
 fn sound() -> TestStore {
@@ -97,13 +97,6 @@ fn copy(from: &Path, to: &Path) {
             fs::copy(entry.path(), target).map(drop).unwrap();
         }
     }
-}
-
-fn flip_a_byte(path: &Path) {
-    let mut bytes = fs::read(path).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    fs::write(path, bytes).unwrap();
 }
 
 fn counted(games: &mut [GameRecord]) -> &mut GameRecord {

@@ -1,10 +1,10 @@
 //! Damaged files of games are moved out of the way, and kept.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use shuffler::Calibrator;
-use tests::{TestStore, fail, repository, succeed};
+use tests::{TestStore, fail, flip_a_byte, repository, succeed};
 
 /// Plays games of `random` as worker 0, and returns what the worker logged.
 fn play(store: &TestStore, games: &str) -> String {
@@ -19,13 +19,6 @@ fn play(store: &TestStore, games: &str) -> String {
 fn files(store: &TestStore, folder: &str) -> Vec<PathBuf> {
     let names = store.files().into_iter().filter(|name| name.starts_with(&format!("tiny/{folder}")));
     names.map(|name| store.path().join(name)).collect()
-}
-
-fn flip_a_byte(path: &Path) {
-    let mut bytes = fs::read(path).unwrap();
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
-    fs::write(path, bytes).unwrap();
 }
 
 fn games(store: &TestStore) -> u64 {

@@ -34,6 +34,17 @@ pub fn program(name: &str) -> Command {
     command
 }
 
+/// Damages a file in its middle.
+///
+/// # Panics
+/// When it cannot be read or written.
+pub fn flip_a_byte(path: &Path) {
+    let mut bytes = std::fs::read(path).expect("the file can be read");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(path, bytes).expect("the file can be written");
+}
+
 /// The games of a file, with the policies that their examples have.
 ///
 /// # Panics

@@ -7,13 +7,10 @@ use go::{Size, SizeError, sgf};
 use mcts::Settings;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use record::{Converter, Example, GameRecord, RecordError, unpacked};
+use record::{Converter, Example, GameRecord, RecordError, unpacked_sgf};
 use store::{Source, SourceKind};
 
 use crate::TrainerError;
-
-/// A collection may have so many bytes: about a million games.
-const MOST_BYTES: u64 = 1 << 30;
 
 /// Games for training, and games that are not.
 #[derive(Debug)]
@@ -116,7 +113,7 @@ pub(crate) fn games(
     file: &[u8],
 ) -> Result<Vec<Result<GameRecord, String>>, TrainerError> {
     let fail = |problem: String| TrainerError::Collection { name: name.to_owned(), problem };
-    let text = unpacked(file, MOST_BYTES).map_err(fail)?;
+    let text = unpacked_sgf(file).map_err(fail)?;
     let converter = converter(config, name).map_err(|e| fail(e.to_string()))?;
     let records = sgf::collection(&text).into_iter().zip(0..);
     Ok(records.map(|(found, index)| found.and_then(|tree| converter.convert(index, &tree))).collect())

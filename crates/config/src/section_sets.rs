@@ -67,7 +67,6 @@ impl RunConfig {
 
     /// Identifies this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`].
     pub fn digest(&self) -> String {
-        let sum = Sha256::digest(self.to_toml().as_bytes());
-        sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+        format!("{:.16x}", Sha256::digest(self.to_toml().as_bytes()))
     }
 }

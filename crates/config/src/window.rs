@@ -81,6 +81,19 @@ pub enum Growth {
 }
 
 impl Window {
+    /// The largest size of the window after a model, and whether it counts positions instead of games.
+    ///
+    /// The power law depends on what is played, and stays below this bound.
+    pub fn limit(&self, model: u32) -> (usize, bool) {
+        let in_positions = self.positions > 0;
+        let most = if in_positions { self.positions } else { self.games };
+        let size = match self.growth {
+            Growth::None | Growth::PowerLaw => most,
+            Growth::Slow => (model as usize + self.slow_offset).saturating_mul(self.slow_step).min(most),
+        };
+        (size, in_positions)
+    }
+
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         rule(
             self.value_surprise_weight + self.policy_surprise_weight <= 1.0,

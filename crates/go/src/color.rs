@@ -32,7 +32,7 @@ impl Color {
     }
 
     /// 0 for Black, 1 for White.
-    pub(crate) const fn index(self) -> usize {
+    pub const fn index(self) -> usize {
         self as usize
     }
 }

@@ -20,7 +20,7 @@ mod text;
 mod tree;
 mod write;
 
-pub use collection::collection;
+pub use collection::{collection, games};
 pub use coordinates::write as point_to_sgf;
 pub use error::{Error, Fault};
 pub use outcome::{Margin, Outcome};

@@ -16,6 +16,7 @@ use evalcache::{
 use exit_class::{Classified, ExitClass};
 use metrics::counter;
 use play::EvaluationStore;
+use runtime::EvalcacheArgs;
 use store::{Evaluations, SegmentFile, Store, StoreError};
 
 /// Evaluations in memory that make a segment.
@@ -44,6 +45,16 @@ pub struct EvaluationCacheOptions {
 }
 
 impl EvaluationCacheOptions {
+    /// The options of a command line; `None` without a store.
+    ///
+    /// # Errors
+    /// As [`EvaluationCacheOptions::parse`].
+    pub fn of(args: &EvalcacheArgs) -> Result<Option<EvaluationCacheOptions>, EvaluationCacheError> {
+        let EvalcacheArgs { evalcache, evalcache_steps, evalcache_symmetry, evalcache_copies } = args;
+        let Some(store) = evalcache else { return Ok(None) };
+        Self::parse(store, evalcache_steps, evalcache_symmetry, evalcache_copies.clone()).map(Some)
+    }
+
     /// Options as typed: a store, steps, a symmetry, and a folder for copies.
     ///
     /// # Errors

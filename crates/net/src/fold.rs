@@ -80,7 +80,8 @@ pub(crate) fn together(first: Matrix, second: Matrix) -> Matrix {
     Matrix { weight, bias: [first.bias, second.bias].concat() }
 }
 
-fn tensor<'a>(weights: &'a Weights, name: &str) -> &'a [f32] {
+/// A tensor of the shape.
+pub(crate) fn tensor<'a>(weights: &'a Weights, name: &str) -> &'a [f32] {
     weights.tensor(name).unwrap_or_else(|| panic!("weights of a shape have every tensor of it, {name} too"))
 }
 

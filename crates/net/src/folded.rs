@@ -115,5 +115,5 @@ fn digest(specs: &[TensorSpec], tensors: &BTreeMap<String, Vec<f32>>) -> String 
         hash.update([0]);
         tensors[name].iter().for_each(|number| hash.update(number.to_le_bytes()));
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:x}", hash.finalize())
 }

@@ -192,7 +192,7 @@ impl Match {
     /// The turn that the player to move has decided on; `None` while it is thinking.
     fn decision(&mut self) -> Option<Result<Turn, Early>> {
         let (mover, resign_below) = (self.game.to_move(), self.spec.resign_below);
-        match &mut self.seats[place(mover)] {
+        match &mut self.seats[mover.index()] {
             Seat::Model { driver, .. } => driver.is_done().then(|| {
                 if driver.search().root_value().mover(mover) < resign_below {
                     return Err(Early::Ending(Ending::Resignation { by: mover }));
@@ -291,16 +291,11 @@ enum Early {
     Void(String),
 }
 
-/// The place of a colour's seat.
-fn place(color: Color) -> usize {
-    usize::from(color == Color::White)
-}
-
 impl BatchedGame for Match {
     type Finished = Result<Finish, Void>;
 
     fn model(&self) -> Option<usize> {
-        match &self.seats[place(self.game.to_move())] {
+        match &self.seats[self.game.to_move().index()] {
             Seat::Model { place, .. } if self.ending.is_none() => Some(*place),
             _ => None,
         }
@@ -310,7 +305,7 @@ impl BatchedGame for Match {
         if self.ending.is_some() {
             return;
         }
-        match &mut self.seats[place(self.game.to_move())] {
+        match &mut self.seats[self.game.to_move().index()] {
             Seat::Model { place, driver } => driver.submit(models[*place], &mut self.rng),
             Seat::ExternalPlayer { external, asked } if *asked == Asked::Nothing => {
                 external.ask_move(&self.game);
@@ -323,7 +318,7 @@ impl BatchedGame for Match {
     fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<Result<Finish, Void>> {
         if self.ending.is_none() {
             let mover = self.game.to_move();
-            if let Seat::Model { place, driver } = &mut self.seats[place(mover)] {
+            if let Seat::Model { place, driver } = &mut self.seats[mover.index()] {
                 driver.take(models[*place]);
             }
             let decided = self.decision()?;

@@ -107,6 +107,9 @@ mod tests {
             close(b, high);
         }
         assert_eq!(wilson(0, 0), (0.0, 1.0));
+        // Newcombe, Statistics in Medicine 17 (1998), table I.
+        let (low, high) = wilson(81, 263);
+        assert!((low - 0.2553).abs() < 1e-4 && (high - 0.3662).abs() < 1e-4, "{low} {high}");
     }
 
     #[test]

@@ -8,6 +8,17 @@ use flate2::read::MultiGzDecoder;
 /// The first two bytes of a gzip file.
 const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
+/// An SGF collection is not larger, unpacked: a million games are a gigabyte.
+const MOST_SGF: u64 = 1 << 32;
+
+/// As [`unpacked`], for an SGF collection.
+///
+/// # Errors
+/// As [`unpacked`].
+pub fn unpacked_sgf(file: &[u8]) -> Result<Cow<'_, [u8]>, String> {
+    unpacked(file, MOST_SGF)
+}
+
 /// The content of a file that may be gzipped; a small file of nothing but zeros may stand for very many, so no more than `most`
 /// bytes are unpacked.
 ///

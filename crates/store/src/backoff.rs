@@ -1,4 +1,7 @@
 //! Exponential back-off: between the tries of a request, and between polls of many processes.
+//!
+//! Connections to inference servers have pauses of their own (crate `remote`): a generator with a seed draws them, so that
+//! simulations of failures repeat.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;

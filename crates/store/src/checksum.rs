@@ -5,7 +5,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::parts::{hex, sha256};
+use crate::parts::sha256;
 
 /// The entry of the footer's metadata with the SHA-256 of the file.
 pub(crate) const FILE: &str = "tengen.sha256";
@@ -32,7 +32,7 @@ pub(crate) const TAIL: usize = 8;
 
 /// A hash of a column: 64 bits are enough against accidents.
 pub(crate) fn short(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes)[..SHORT / 2])
+    format!("{:.SHORT$x}", Sha256::digest(bytes))
 }
 
 /// Puts the hashes of footer and file in their places.
@@ -74,7 +74,8 @@ fn compare(bytes: &[u8], blanks: &[usize], seal: usize) -> Result<(), String> {
         done = blank + BLANK.len();
     }
     hash.update(&bytes[done..]);
-    if hex(&hash.finalize()).as_bytes() == &bytes[seal..seal + BLANK.len()] { Ok(()) } else { Err(altered()) }
+    let found = format!("{:x}", hash.finalize());
+    if found.as_bytes() == &bytes[seal..seal + BLANK.len()] { Ok(()) } else { Err(altered()) }
 }
 
 pub(crate) fn cut_off() -> String {

@@ -25,8 +25,6 @@ mod positions;
 
 use positions::{Games, Sampled};
 
-/// No collection is larger, unpacked.
-const MOST_SGF: u64 = 1 << 32;
 /// Entries of one segment, and bytes of each code, where opening is timed.
 const MOST_ENTRIES: u32 = 4_000_000;
 const CODE: usize = 24;
@@ -201,12 +199,8 @@ fn recorded(paths: &[PathBuf], size: Size) -> anyhow::Result<Vec<Game>> {
     let mut games = Vec::new();
     for path in paths {
         let file = std::fs::read(path).with_context(|| path.display().to_string()).misconfigured()?;
-        let unpacked =
-            record::unpacked(&file, MOST_SGF).map_err(|reason| anyhow::anyhow!("{}: {reason}", path.display()));
-        let bytes = unpacked.misconfigured()?;
-        let records =
-            sgf::collection(&bytes).into_iter().flatten().filter_map(|tree| sgf::Record::from_tree(&tree).ok());
-        games.extend(records.filter_map(|record| record.replay().ok()).filter(|game| game.size() == size));
+        let unpacked = record::unpacked_sgf(&file).map_err(|reason| anyhow::anyhow!("{}: {reason}", path.display()));
+        games.extend(sgf::games(&unpacked.misconfigured()?, size).map(|(game, _)| game));
     }
     games.reverse();
     Ok(games)

@@ -14,12 +14,12 @@ use go::{Game, Size};
 use mcts::Settings;
 use models::{Models, Searcher};
 use play::Budget;
+use record::calibration::wilson;
 use runtime::{Classify, ResourceArgs, Stop};
 use serde::Serialize;
 
 use crate::batched_search::{BATCH, BatchedSearch};
 use crate::model::ModelArgs;
-use crate::statistics::wilson;
 use suite::{Kind, Ladder};
 
 /// Compared settings: rules for first visits, and leaves of one position that wait together.

@@ -1,7 +1,5 @@
 //! Matches: of a pair, of the pairs that are most informative, of all models.
 
-use std::time::Duration;
-
 use clap::ValueEnum;
 use config::{PlayerId, PlayerRef};
 use gtp::engines::Engine;
@@ -10,7 +8,7 @@ use runtime::{Driver, Step, Stop, Waiting, drive, within};
 use store::{Backoff, Run};
 
 use super::{arena, run_of_any};
-use crate::driver::Schedule;
+use crate::driver::{Schedule, pauses};
 use crate::schedule::{Pairs, Uncertain};
 use crate::{Arena, Bar, EvaluatorError, Generations, Matches, RatedRun};
 
@@ -25,9 +23,6 @@ const DECIDED: [&str; 2] = ["pair_uncertain", "schedule"];
 
 /// All matches but those whose pairs are the most informative.
 const CERTAIN: [&str; 5] = ["pair", "round_robin", "new_model", "against_anchors", "schedule"];
-
-/// The first pause and the longest between two polls for a run.
-const PAUSES: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(60)];
 
 /// Players of a match.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq)]
@@ -168,6 +163,6 @@ impl Driver for WaitForRun {
     }
 
     fn pause(&self) -> Backoff {
-        Backoff::new(PAUSES[0], PAUSES[1])
+        pauses()
     }
 }

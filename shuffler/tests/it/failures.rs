@@ -7,16 +7,10 @@ use bytes::Bytes;
 use config::RunName;
 use runtime::{Silent, Stop};
 use shuffler::Driver;
-use store::{ModelMetadata, Run, Store, StoreError};
+use store::{ModelMetadata, Run, StoreError};
 use tempfile::TempDir;
 
-use crate::{config, file, games, play, read};
-
-fn in_folder() -> (TempDir, Run) {
-    let folder = TempDir::new().unwrap();
-    let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"r".parse().unwrap());
-    (folder, run)
-}
+use crate::{config, file, games, in_folder, play, read};
 
 fn parquet(folder: &TempDir, kind: &str, time: u64) -> PathBuf {
     folder.path().join("r").join(kind).join(format!("{}.parquet", file(0, time)))

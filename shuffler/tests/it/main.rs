@@ -9,9 +9,11 @@ mod program;
 mod sampling;
 mod windows;
 
+use std::collections::BTreeMap;
+
 use config::{Preset, RunConfig};
 use go::Size;
-use record::{Example, GameRecord, synthetic};
+use record::{Example, GameId, GameRecord, synthetic};
 use store::{FileRef, Manifest, Run, Stem, Store};
 use tempfile::TempDir;
 
@@ -62,4 +64,13 @@ fn play(run: &Run, model: u32, from: u64, to: u64) {
 /// All examples of a generation in order.
 fn read(run: &Run, manifest: &Manifest) -> Vec<Example> {
     manifest.parts.iter().flat_map(|part| run.shards().read(manifest.generation, part).unwrap().to_examples()).collect()
+}
+
+/// How often each position was drawn.
+fn counts(examples: &[Example]) -> BTreeMap<(GameId, u16), usize> {
+    let mut counts = BTreeMap::new();
+    for example in examples {
+        *counts.entry((example.game, example.turn)).or_default() += 1;
+    }
+    counts
 }

@@ -1,11 +1,11 @@
 //! The options of `[window]`: what is in the window, and what is drawn how often.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use record::{Example, GameId, GameRecord};
+use record::{Example, GameRecord};
 use store::{Manifest, Run};
 
-use crate::{a_run, config, games, play, read};
+use crate::{a_run, config, counts, games, play, read};
 
 /// Forty games of `random`, then twenty of each of three models.
 fn old_run() -> Run {
@@ -27,15 +27,6 @@ fn make(run: &Run, generation: u32, overrides: &[&str]) -> (Manifest, Vec<Exampl
     let manifest = shuffler::run(run, &config(overrides), generation).unwrap();
     let examples = read(run, &manifest);
     (manifest, examples)
-}
-
-/// How often each position was drawn.
-fn counts(examples: &[Example]) -> BTreeMap<(GameId, u16), usize> {
-    let mut counts = BTreeMap::new();
-    for example in examples {
-        *counts.entry((example.game, example.turn)).or_default() += 1;
-    }
-    counts
 }
 
 /// So many examples that every position of the window is drawn.

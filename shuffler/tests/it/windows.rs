@@ -1,11 +1,11 @@
 //! Which games and how many examples.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use record::{Example, GameId, GameRecord};
 use shuffler::{Shuffler, ShufflerError, compact_when_due};
 
-use crate::{a_run, config, file, games, in_folder, play, read};
+use crate::{a_run, config, counts, file, games, in_folder, play, read};
 
 fn ids<'a>(games: impl IntoIterator<Item = &'a GameRecord>) -> BTreeSet<GameId> {
     games.into_iter().map(|game| game.id).collect()
@@ -99,15 +99,6 @@ fn game_published_twice_counts_once() {
     let training: Vec<GameRecord> = games(0, 0, 40).into_iter().filter(|game| !game.holdout).collect();
     assert_eq!(manifest.window.games, training.len());
     assert_eq!(manifest.window.positions, training.iter().map(GameRecord::positions).sum::<usize>());
-}
-
-/// How often each position was drawn.
-fn counts(examples: &[Example]) -> BTreeMap<(GameId, u16), usize> {
-    let mut counts = BTreeMap::new();
-    for example in examples {
-        *counts.entry((example.game, example.turn)).or_default() += 1;
-    }
-    counts
 }
 
 #[test]

@@ -12,9 +12,6 @@ use go::sgf::{self, Record, Tree};
 use go::{Game, Size};
 use runtime::Classify;
 
-/// No collection is larger, unpacked.
-const MOST_SGF: u64 = 1 << 32;
-
 /// Losses of a game that are printed.
 const LISTED: usize = 5;
 
@@ -171,7 +168,7 @@ fn of_file(path: &Path, out: Option<&Path>, analyst: &Analyst) -> Vec<anyhow::Re
         Ok(bytes) => bytes,
         Err(error) => return vec![Err(anyhow!("{file}: {error}; name an SGF file"))],
     };
-    let trees = match record::unpacked(&bytes, MOST_SGF) {
+    let trees = match record::unpacked_sgf(&bytes) {
         Ok(text) => trees(&text),
         Err(reason) => return vec![Err(anyhow!("{file}: {reason}; unpack it, or fetch it again"))],
     };

@@ -1,6 +1,7 @@
 //! The games of a collection, when some of them are broken.
 
-use super::{Fault, Tree, parse};
+use super::{Fault, Record, Tree, parse};
+use crate::{Game, Size};
 
 /// The end of a game is searched over so many lines that begin as games do: variations may begin so too.
 const REACH: usize = 200;
@@ -28,6 +29,13 @@ pub fn collection(bytes: &[u8]) -> Vec<Result<Tree, String>> {
         }
     }
     games
+}
+
+/// The games of a collection on boards of this size, with their komi. Those that are broken or break the rules are left out.
+pub fn games(bytes: &[u8], size: Size) -> impl Iterator<Item = (Game, Option<f32>)> {
+    let records = collection(bytes).into_iter().flatten().filter_map(|tree| Record::from_tree(&tree).ok());
+    let played = records.filter_map(|record| Some((record.replay().ok()?, record.komi)));
+    played.filter(move |(game, _)| game.size() == size)
 }
 
 /// The games that begin at the first of `starts`, and how many of these lines they take.

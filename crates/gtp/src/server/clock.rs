@@ -73,7 +73,7 @@ impl Clock {
 
     /// Puts a clock right, as the controller has it.
     pub(super) fn set(&mut self, color: Color, time: f64, stones: u32) {
-        self.left[place(color)] = Left { time, stones };
+        self.left[color.index()] = Left { time, stones };
     }
 
     /// The time for a move in this position; `None` when it does not matter.
@@ -81,7 +81,7 @@ impl Clock {
     /// Main time is shared out as if half of the empty points were still to be played by this player, and one more
     /// for each line of the board at the end; unused time is added to later moves. Overtime is used up.
     pub(super) fn budget(&self, color: Color, game: &Game) -> Option<Duration> {
-        let Left { time, stones } = self.left[place(color)];
+        let Left { time, stones } = self.left[color.index()];
         let moves = (game.position().empty_points().len() / 2).max(game.size().side()) as f64;
         let share = time / moves;
         let seconds = match (self.system, stones) {
@@ -98,7 +98,7 @@ impl Clock {
 
     /// Takes the time of a move off a clock, for controllers that do not send `time_left`.
     pub(super) fn spend(&mut self, color: Color, time: Duration) {
-        let left = &mut self.left[place(color)];
+        let left = &mut self.left[color.index()];
         let spent = Left { time: left.time - time.as_secs_f64(), ..*left };
         *left = match (self.system, spent) {
             (System::Canadian { period, stones, .. }, Left { time, stones: 0 }) if time < 0.0 => {
@@ -121,10 +121,6 @@ impl Clock {
 /// A period in which all moves are made is followed by another.
 fn refilled(left: Left, period: f64, stones: u32) -> Left {
     if left.stones == 0 { Left { time: period, stones } } else { left }
-}
-
-fn place(color: Color) -> usize {
-    usize::from(color == Color::White)
 }
 
 #[cfg(test)]
