@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use store::{Run, StoreError};
-use tests::{Stage, TestStore, repository, succeed};
+use tests::{PATIENCE, Stage, TestStore, repository, succeed};
 
 use crate::prometheus::Prometheus;
 
@@ -166,10 +166,10 @@ fn disturb_for(time: Duration, cluster: &mut Cluster, run: &Run) -> BTreeSet<Str
     before
 }
 
-/// Lets the run go on undisturbed until there is a newer model and a match was played, at most a minute.
+/// Lets the run go on undisturbed until there is a newer model and a match was played.
 fn settle(cluster: &mut Cluster, run: &Run, halfway: Option<u32>) {
     let calm = Instant::now();
-    while calm.elapsed() < Duration::from_secs(60)
+    while calm.elapsed() < PATIENCE
         && (run.models().newest().unwrap() <= halfway || run.matches().all().unwrap().is_empty())
     {
         cluster.look_after();

@@ -2,7 +2,7 @@
 
 mod stage;
 
-pub use stage::{Stage, ask};
+pub use stage::{PATIENCE, Stage, ask};
 pub use testing::repository;
 
 use std::os::unix::process::CommandExt;

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// Longer than anything takes that is waited for, on a machine that does five other things.
-const PATIENCE: Duration = Duration::from_secs(600);
+pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// A running program. It is killed when this is dropped.
 pub struct Stage {

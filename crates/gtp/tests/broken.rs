@@ -174,38 +174,6 @@ fn guest_move_is_parsed_and_a_malformed_response_is_an_error() {
     assert!(broken("boardsize) exit 1 ;;").starts_with("the process exited at \"boardsize 5\""));
 }
 
-/// A program is started once and plays many games; each begins with an empty board and the commands that were declared.
-#[test]
-fn process_serves_many_games() {
-    let cases = r#"
-        clear_board) games=$((games + 1)); moves=0; say '' ;;
-        seed) seeds="$seeds $arguments"; say '' ;;
-        play) moves=$((moves + 1)); say '' ;;
-        genmove) if [ "$games" = 3 ] && [ "$moves" = 1 ] && [ "$seeds" != "${seeds% * *}" ]; then say B2; else say A1; fi ;;
-        final_score) say W+2.5 ;;
-    "#;
-    let engine = engine(cases, "before_game = ['seed {seed}']");
-    let identity = engine.identify(size()).unwrap().unwrap();
-    assert_eq!((identity.before_game.len(), identity.random_moves), (1, 0.0));
-    let mut game = Game::new(size());
-    game.play(Move::from_gtp(size(), "C3").unwrap()).unwrap();
-    let mut replies = Vec::new();
-    for seed in [5, 6] {
-        let mut external = engine.player(size(), 7.5, seed);
-        external.ask_move(&game);
-        replies.push(answer(&mut *external).unwrap());
-        if seed == 6 {
-            external.ask_score(&game);
-            assert_eq!(answer(&mut *external), Ok(Response::Score(Some(-2.5))));
-        }
-        drop(external);
-        // Its thread hands the process on when it sees that the game is over.
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    let moves = ["A1", "B2"].map(|name| Response::Move(Move::from_gtp(size(), name).unwrap()));
-    assert_eq!(replies, moves);
-}
-
 /// The program never gets a command for a random move, but it gets the moves.
 #[test]
 fn some_moves_are_drawn_at_random() {

@@ -82,6 +82,7 @@ mod tests {
         assert!(spent.wall >= Duration::from_millis(50) && spent.core < spent.wall / 2, "{spent:?}");
     }
 
+    /// Time on a core is part of the time on the wall, however busy the machine is.
     #[test]
     fn rate_counts_what_is_done() {
         let rate = Rate::measure(Duration::from_millis(30), || Ok(2.0)).unwrap();

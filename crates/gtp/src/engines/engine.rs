@@ -160,3 +160,80 @@ impl Engine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use go::{Game, Move};
+    use play::{PlayerError, Response};
+
+    use super::*;
+
+    /// Plays A1, and B2 in the third game after one move if it was sent two seeds.
+    const SCRIPT: &str = r#"
+        say() { printf '=%s %s\n\n' "$id" "$1"; }
+        while read -r id command arguments; do
+            case $command in
+                protocol_version) say 2 ;;
+                clear_board) games=$((games + 1)); moves=0; say '' ;;
+                seed) seeds="$seeds $arguments"; say '' ;;
+                play) moves=$((moves + 1)); say '' ;;
+                genmove) if [ "$games" = 3 ] && [ "$moves" = 1 ] && [ "$seeds" != "${seeds% * *}" ]; then say B2; else say A1; fi ;;
+                final_score) say W+2.5 ;;
+                *) say '' ;;
+            esac
+        done
+    "#;
+
+    const PATIENCE: Duration = Duration::from_secs(600);
+
+    fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+        let began = Instant::now();
+        loop {
+            if let Some(found) = found() {
+                return found;
+            }
+            assert!(began.elapsed() < PATIENCE, "{what}");
+            std::thread::yield_now();
+        }
+    }
+
+    fn response(external: &mut dyn ExternalPlayer) -> Result<Response, PlayerError> {
+        until("a response", || external.answer())
+    }
+
+    /// Each game begins with an empty board and the commands that were declared.
+    #[test]
+    fn process_serves_many_games() {
+        let size = Size::new(5).expect("a size");
+        let name: EngineName = "Script".parse().expect("a name");
+        let engine = [
+            "[[engine]]\nname = 'Script'\ncommand = ['sh', '-c', \'\'\'",
+            SCRIPT,
+            "\'\'\']\nseconds_per_move = 60\nseconds_to_start = 60\nbefore_game = ['seed {seed}']",
+        ];
+        let declared = EngineSpecs::from_toml(&engine.concat()).expect("an engine");
+        let engine = Engine::find(&name, &declared).expect("it is declared");
+        let Kind::Program { idle, .. } = &engine.kind else { panic!("a script is a program") };
+        let waits = || idle.lock().expect("no thread panicked").len() == 1;
+        let identity = engine.identify(size).expect("it works").expect("a program has one");
+        assert_eq!((identity.before_game.len(), identity.random_moves), (1, 0.0));
+        let mut game = Game::new(size);
+        let point = |name: &str| Move::from_gtp(size, name).expect("a point");
+        game.play(point("C3")).expect("a legal move");
+        for (seed, expected) in [(5, "A1"), (6, "B2")] {
+            assert!(waits(), "the process of the game before is idle");
+            let mut external = engine.player(size, 7.5, seed);
+            external.ask_move(&game);
+            assert_eq!(response(&mut *external), Ok(Response::Move(point(expected))));
+            if seed == 6 {
+                external.ask_score(&game);
+                assert_eq!(response(&mut *external), Ok(Response::Score(Some(-2.5))));
+            }
+            drop(external);
+            // Its thread hands the process on when it sees that the game is over.
+            until("an idle process", || waits().then_some(()));
+        }
+    }
+}

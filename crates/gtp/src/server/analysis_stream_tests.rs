@@ -8,9 +8,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use go::Move;
+use play::{EvaluatorStats, Instrumented, Uniform};
 use runtime::Stop;
 
-use super::engine_player::tests::engine_player;
+use super::engine_player::tests::{engine_player, engine_player_with};
 use super::tests::{check_with, setup, talk_with};
 use super::*;
 
@@ -48,10 +49,19 @@ impl Conversation {
         stop: Stop,
         now: impl Fn() -> Instant + Send + 'static,
     ) -> Conversation {
+        Conversation::with_player(move || engine_player(algorithm, visits), setup, stop, now)
+    }
+
+    fn with_player(
+        player: impl FnOnce() -> EnginePlayer + Send + 'static,
+        setup: Setup,
+        stop: Stop,
+        now: impl Fn() -> Instant + Send + 'static,
+    ) -> Conversation {
         let (input, lines) = mpsc::channel();
         let (passing, output) = mpsc::channel();
         thread::spawn(move || {
-            let mut player = engine_player(algorithm, visits);
+            let mut player = player();
             let mut session = Session::new(setup, &mut player);
             session.now = Box::new(now);
             serve(Inbox::of(lines, stop), Passing(passing), &mut session)
@@ -87,6 +97,15 @@ impl Conversation {
             }
             lines.push(line);
         }
+    }
+}
+
+/// Waits for a state.
+fn until(reached: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !reached() {
+        assert!(began.elapsed() < Duration::from_secs(600), "the state is not reached");
+        thread::yield_now();
     }
 }
 
@@ -295,12 +314,19 @@ fn thinking_is_interrupted_by_the_comment_that_asks_for_it() {
 #[test]
 fn stop_request_stops_everything() {
     for command in ["lz-analyze b 10", "genmove b"] {
-        let stop = Stop::never();
-        let mut talk = Conversation::new("puct", 20, setup(5), stop.clone());
+        let (stop, ticking, start) = (Stop::never(), Ticking::default(), Instant::now());
+        let clock = ticking.clone();
+        // Each batch of a move reads the clock.
+        let now = move || start + Duration::from_nanos(clock.0.fetch_add(1, Ordering::SeqCst).into());
+        let mut talk = Conversation::with_clock("puct", 20, setup(5), stop.clone(), now);
         talk.say("time_settings 0 3600 1");
         talk.rest();
         talk.say(command);
-        thread::sleep(Duration::from_millis(50));
+        if command == "genmove b" {
+            until(|| ticking.looks() >= 3);
+        } else {
+            let _begin_and_line = [talk.hear(), talk.hear()];
+        }
         stop.request();
         talk.rest();
         // The session is over: there is no writer.
@@ -316,22 +342,24 @@ fn analysis_stops_at_end_of_input() {
     assert_eq!(said, "=\n\n=\n\n= Tengen\n\n=\n\n");
 }
 
-/// What was thought while the opponent did is there when the opponent has moved.
+/// Far more than a search evaluates before its first line.
 #[test]
-fn pondering_is_thinking_ahead() {
-    let visits_of_reply = |ponder: bool| {
-        let mut talk = Conversation::new("puct", 10, Setup { ponder, ..setup(5) }, Stop::never());
-        talk.say("genmove b");
-        talk.rest();
-        thread::sleep(Duration::from_millis(400));
-        talk.say("kata-analyze w 1 rootInfo true");
-        talk.hear();
-        let line = talk.hear();
-        let root = line.split("rootInfo").nth(1).expect("it was asked for").to_owned();
-        field(&root, "visits").parse::<u32>().expect("a number")
-    };
-    let (with, without) = (visits_of_reply(true), visits_of_reply(false));
-    assert!(with > 3 * without, "{with} visits with pondering, {without} without");
+fn positions_evaluated_by_pondering_are_in_the_tree() {
+    const PONDERED: u64 = 50_000;
+    let stats = Arc::new(EvaluatorStats::default());
+    let counted = stats.clone();
+    let player = move || engine_player_with(Box::new(Instrumented::new(Uniform::new(), counted)), "puct", 10);
+    let mut talk = Conversation::with_player(player, Setup { ponder: true, ..setup(5) }, Stop::never(), Instant::now);
+    talk.say("genmove b");
+    talk.rest();
+    let before = stats.counts().evaluations;
+    until(|| stats.counts().evaluations >= before + PONDERED);
+    talk.say("kata-analyze w 1 rootInfo true");
+    talk.hear();
+    let line = talk.hear();
+    let visits = field(line.split("rootInfo").nth(1).expect("the root is requested"), "visits").parse::<u64>();
+    // Two leaves may be open.
+    assert!(visits.expect("a number") + 2 >= PONDERED, "{line}");
 }
 
 #[test]

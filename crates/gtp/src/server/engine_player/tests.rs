@@ -8,11 +8,16 @@ use super::*;
 
 /// The model `uniform` with the settings of the 9x9 run, but for the algorithm and that passes are allowed.
 pub(in crate::server) fn engine_player(algorithm: &str, visits: u32) -> EnginePlayer {
+    engine_player_with(Box::new(Uniform::new()), algorithm, visits)
+}
+
+/// The same with another model.
+pub(in crate::server) fn engine_player_with(model: Box<dyn Evaluator>, algorithm: &str, visits: u32) -> EnginePlayer {
     let changes = [format!("search.algorithm={algorithm}"), "search.pass_from=0".to_owned()];
     let config = config::Preset::NineByNine.with(&changes).expect("the configuration is good");
     let settings = Settings::new(&config.search, &config.game);
     let manner = EngineOptions { settings, leaves: 2, visits, no_more: false, resign: None };
-    EnginePlayer::new(Box::new(Uniform::new()), manner, generator(1))
+    EnginePlayer::new(model, manner, generator(1))
 }
 
 /// Wants no end.
