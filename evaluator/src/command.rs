@@ -1,22 +1,21 @@
 //! The command line.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::{ArgGroup, Parser, Subcommand};
-use config::{ConfigError, PlayerId, PlayerRef, RunName};
+use config::ConfigError;
 use exit_class::{Classifier, classify};
-use gtp::engines::EngineSpecs;
-use models::{EvaluationCacheOptions, ModelError, Models, Place, Priority};
+use models::ModelError;
 use net::NetError;
 use ratings::sprt::SprtError;
-use runtime::{Classify, EvalcacheArgs, Stop};
-use store::{Store, StoreError};
+use runtime::{Classify, Stop};
+use store::StoreError;
 
+use crate::EvaluatorError;
 use crate::rate::RateError;
-use crate::{Arena, EvaluatorError, RatedRun, Resources};
 
+mod args;
 mod matches;
 mod rate;
 mod report;
@@ -24,6 +23,7 @@ mod retire;
 mod sprt;
 mod table;
 
+use args::CommonArgs;
 use matches::MatchArgs;
 use table::TableArgs;
 
@@ -41,32 +41,8 @@ pub struct Args {
     matches: MatchArgs,
     #[command(flatten)]
     table: TableArgs,
-    /// Run to rate [default: the run of the first named model]. The run 9x9-demo of an empty store is in memory: its results
-    /// are printed and not stored
-    #[arg(long, env = "TENGEN_RUN", value_name = "NAME", global = true)]
-    run: Option<RunName>,
-    /// Engines that may play, as [[engine]] tables: name with a capital first letter, command, and more as in
-    /// configs/engines/gnugo.toml [default: those of that file, which are always there]
-    #[arg(long, env = "TENGEN_ENGINES", value_name = "FILE", global = true)]
-    engines: Option<PathBuf>,
-    /// Name of this worker, unique in its run
-    #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME", global = true)]
-    worker: String,
     #[command(flatten)]
-    resources: runtime::ResourceArgs,
-    #[command(flatten)]
-    inference: runtime::InferenceArgs,
-    #[command(flatten)]
-    evalcache: EvalcacheArgs,
-    #[command(flatten)]
-    times: runtime::TimesArgs,
-    #[command(flatten)]
-    store: runtime::StoreArgs,
-    #[command(flatten)]
-    service: runtime::ServiceArgs,
-    /// How to log.
-    #[command(flatten)]
-    pub log: runtime::LogArgs,
+    pub(crate) common: CommonArgs,
 }
 
 /// Everything but plain matches.
@@ -97,7 +73,7 @@ enum Command {
 /// The program: reads its arguments, and runs until it has finished or is stopped.
 pub fn main() -> ExitCode {
     let args = Args::parse();
-    args.log.start();
+    args.common.log.start();
     runtime::main("evaluator", ERRORS, |stop| run(&args, stop))
 }
 
@@ -117,83 +93,22 @@ pub const ERRORS: &[Classifier] = &[
 /// # Errors
 /// Arguments that do not fit the run, or whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let Some(command) = &args.command else { return matches::run(args, stop) };
+    let common = &args.common;
+    let Some(command) = &args.command else { return matches::run(common, &args.matches, &args.table, stop) };
     if args.matches != MatchArgs::default() || args.table != TableArgs::default() {
         let problem = "options of matches, such as --pair and --games, do not go with a sub-command";
         return Err(anyhow!(problem)).misconfigured();
     }
     match command {
         Command::Rate(rate) => rate::run(rate),
-        Command::Sprt(sprt) => sprt::sprt(args, sprt, stop),
-        Command::Gate(gate) => sprt::gate(args, gate, stop),
-        Command::Ratings(table) => table.print(&table.of(args.rated(None, stop)?)),
-        Command::Report(report) => report::run(args.rated(None, stop)?, report),
-        Command::Retire(retire) => retire::run(&args.rated(retire.which.run(), stop)?, retire),
-        Command::Unretire(unretire) => retire::unretire(&args.rated(unretire.model.run(), stop)?, unretire),
-        Command::DeleteRetiredWeights => retire::delete_weights(&args.rated(None, stop)?),
+        Command::Sprt(sprt) => sprt::sprt(common, sprt, stop),
+        Command::Gate(gate) => sprt::gate(common, gate, stop),
+        Command::Ratings(table) => table.print(&table.of(common.rated(None, stop)?)),
+        Command::Report(report) => report::run(common.rated(None, stop)?, report),
+        Command::Retire(retire) => retire::run(&common.rated(retire.which.run(), stop)?, retire),
+        Command::Unretire(unretire) => retire::unretire(&common.rated(unretire.model.run(), stop)?, unretire),
+        Command::DeleteRetiredWeights => retire::delete_weights(&common.rated(None, stop)?),
     }
-}
-
-impl Args {
-    /// The name of the run to measure, where the players have one of their own, and the models of the store.
-    fn open(&self, own: Option<&RunName>, stop: &Stop) -> anyhow::Result<(RunName, Models)> {
-        let models = Models::new(Store::open(&self.store.store)?);
-        let name = runtime::named_run(self.run.as_ref().or(own))?.clone();
-        self.service.start("evaluator", Some(name.as_str()), stop)?;
-        Ok((name, models))
-    }
-
-    /// The run to measure, where no device is needed.
-    fn rated(&self, own: Option<&RunName>, stop: &Stop) -> anyhow::Result<RatedRun> {
-        let (name, models) = self.open(own, stop)?;
-        let rated = RatedRun::open(models, &name)?;
-        stop.health().set_ready();
-        Ok(rated)
-    }
-
-    /// What this machine lends to matches.
-    fn resources(&self, stop: &Stop) -> anyhow::Result<Resources> {
-        let client = format!("evaluator {}", self.worker);
-        Ok(Resources {
-            place: Place::open(&self.resources, &self.inference, &client, Priority::Interactive, stop)?,
-            threads: self.resources.threads(),
-            cache: self.resources.cache(),
-            times: self.times.times.unwrap_or(true),
-            engines: self.declarations()?,
-            worker: self.worker.clone(),
-            evaluations: EvaluationCacheOptions::of(&self.evalcache).misconfigured()?,
-        })
-    }
-
-    /// The programs that may play.
-    fn declarations(&self) -> anyhow::Result<EngineSpecs> {
-        let Some(path) = &self.engines else { return Ok(EngineSpecs::default()) };
-        let read = || -> anyhow::Result<EngineSpecs> { Ok(EngineSpecs::from_toml(&std::fs::read_to_string(path)?)?) };
-        read().with_context(|| path.display().to_string()).misconfigured()
-    }
-}
-
-/// The place where players of a run meet.
-fn arena(rated: RatedRun, resources: Resources) -> Result<Arena, EvaluatorError> {
-    let name = rated.run().name();
-    if rated.models().is_in_memory(name)? {
-        tracing::warn!(run = %name, "results are not stored: the run is in memory; --run NAME stores them in a run");
-    }
-    Arena::open(rated, resources)
-}
-
-/// The run of a player, if it is a model of one.
-fn run_of(player: &PlayerRef) -> Option<&RunName> {
-    match player {
-        PlayerRef::Exact(PlayerId::Model { id, .. }) => id.run(),
-        PlayerRef::Newest(run, _) => Some(run),
-        PlayerRef::Exact(PlayerId::Engine(_)) => None,
-    }
-}
-
-/// The first run that one of these players has.
-fn run_of_any<'a>(players: impl IntoIterator<Item = &'a PlayerRef>) -> Option<&'a RunName> {
-    players.into_iter().find_map(run_of)
 }
 
 #[cfg(test)]
@@ -268,8 +183,8 @@ mod tests {
     #[test]
     fn run_is_that_of_the_first_player_that_has_one() {
         let run = |text: &str| {
-            let args = args(text).expect("the arguments fit");
-            run_of_any(args.matches.players()).map(|run| run.to_string())
+            let parsed = args(text).expect("the arguments fit");
+            args::run_of_any(parsed.matches.players()).map(|run| run.to_string())
         };
         assert_eq!(run("--pair random v1-2"), Some("v1".to_owned()));
         assert_eq!(run("--pair v2 v1-2"), Some("v2".to_owned()));

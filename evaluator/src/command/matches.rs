@@ -7,7 +7,8 @@ use ratings::pairing::Objective;
 use runtime::{Driver, Step, Stop, Waiting, drive, within};
 use store::{Backoff, Run};
 
-use super::{arena, run_of_any};
+use super::args::{CommonArgs, arena, run_of_any};
+use super::table::TableArgs;
 use crate::driver::{Schedule, pauses};
 use crate::schedule::{Pairs, Uncertain};
 use crate::{Arena, Bar, EvaluatorError, Generations, Matches, RatedRun};
@@ -128,10 +129,10 @@ impl MatchArgs {
 }
 
 /// Plays the matches, and prints the ratings.
-pub(super) fn run(args: &super::Args, stop: &Stop) -> anyhow::Result<()> {
-    let (name, models) = args.open(run_of_any(args.matches.players()), stop)?;
-    let resources = args.resources(stop)?;
-    if args.matches.wait {
+pub(super) fn run(common: &CommonArgs, args: &MatchArgs, table: &TableArgs, stop: &Stop) -> anyhow::Result<()> {
+    let (name, models) = common.open(run_of_any(args.players()), stop)?;
+    let resources = common.resources(stop)?;
+    if args.wait {
         let run = models.store().run(&name);
         run.store().reach()?;
         drive(&mut WaitForRun(run), stop)?;
@@ -139,12 +140,12 @@ pub(super) fn run(args: &super::Args, stop: &Stop) -> anyhow::Result<()> {
             return Ok(());
         }
     }
-    let arena = arena(args.table.of(RatedRun::open(models, &name)?), resources)?;
+    let arena = arena(table.of(RatedRun::open(models, &name)?), resources)?;
     stop.health().set_ready();
-    let schedule = args.matches.schedule(&arena)?;
+    let schedule = args.schedule(&arena)?;
     let mut matches = Matches::new(arena, schedule, Bar::default(), stop);
     drive(&mut matches, stop)?;
-    args.table.print(matches.arena().rated())
+    table.print(matches.arena().rated())
 }
 
 /// Waits until a run exists.

@@ -4,8 +4,8 @@ use config::{ModelRef, PlayerRef};
 use ratings::sprt::Sprt;
 use runtime::{Stop, drive, within};
 
+use super::args::{CommonArgs, arena, run_of_any};
 use super::matches::even;
-use super::{arena, run_of_any};
 use crate::comparison::Test;
 use crate::driver::Schedule;
 use crate::gate::Gate;
@@ -68,7 +68,7 @@ struct ErrorArgs {
     games: u64,
 }
 
-pub(super) fn sprt(args: &super::Args, sprt: &SprtArgs, stop: &Stop) -> anyhow::Result<()> {
+pub(super) fn sprt(args: &CommonArgs, sprt: &SprtArgs, stop: &Stop) -> anyhow::Result<()> {
     let SprtArgs { first, second, elo0, elo1, errors } = sprt;
     let test = Sprt::new(*elo0, *elo1, errors.alpha, errors.beta)?;
     let resources = args.resources(stop)?;
@@ -77,7 +77,7 @@ pub(super) fn sprt(args: &super::Args, sprt: &SprtArgs, stop: &Stop) -> anyhow::
     decide(arena(rated, resources)?, Test::new(players, test, errors.games), stop)
 }
 
-pub(super) fn gate(args: &super::Args, gate: &GateArgs, stop: &Stop) -> anyhow::Result<()> {
+pub(super) fn gate(args: &CommonArgs, gate: &GateArgs, stop: &Stop) -> anyhow::Result<()> {
     let GateArgs { model, elo0, elo1, errors, include_retired } = gate;
     let test = Sprt::new(*elo0, *elo1, errors.alpha, errors.beta)?;
     let resources = args.resources(stop)?;

@@ -1,6 +1,7 @@
 //! Every command, its arguments and its response.
 
 mod analyze;
+mod arguments;
 mod ask;
 mod clocks;
 mod gogui;
@@ -14,8 +15,7 @@ use super::controller::Controller;
 use super::{Failure, Session};
 
 use analyze::{analyze, genmove_analyze};
-
-type Answer = Result<String, Failure>;
+use arguments::{Answer, done, none, one};
 
 /// Performs a command with its arguments.
 #[derive(Clone, Copy)]
@@ -106,23 +106,4 @@ pub(super) fn perform(
         Now(perform) => perform(session, &arguments),
         Thinking(perform) => perform(session, &arguments, controller),
     }
-}
-
-fn done() -> Answer {
-    Ok(String::new())
-}
-
-fn none(arguments: &[&str]) -> Result<(), Failure> {
-    if arguments.is_empty() { Ok(()) } else { Err(Failure::Syntax) }
-}
-
-fn one<'a>(arguments: &[&'a str]) -> Result<&'a str, Failure> {
-    match *arguments {
-        [argument] => Ok(argument),
-        _ => Err(Failure::Syntax),
-    }
-}
-
-fn number<T: std::str::FromStr>(text: &str) -> Result<T, Failure> {
-    text.parse().map_err(|_| Failure::Syntax)
 }

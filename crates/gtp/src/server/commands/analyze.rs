@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Answer, done};
+use super::arguments::{Answer, done};
 use crate::server::Session;
 use crate::server::analysis::{Dialect, Ticker, Wish};
 use crate::server::controller::Controller;

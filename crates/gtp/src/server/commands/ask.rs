@@ -2,7 +2,7 @@
 
 use go::{Color, Move, Point};
 
-use super::{Answer, none, one};
+use super::arguments::{Answer, none, one};
 use crate::server::parse::{color, vertex};
 use crate::server::{Failure, Session, board};
 

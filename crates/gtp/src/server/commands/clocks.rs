@@ -1,6 +1,6 @@
 //! How much time there is.
 
-use super::{Answer, done, number};
+use super::arguments::{Answer, done, number};
 use crate::server::clock::{Clock, System};
 use crate::server::parse::color;
 use crate::server::{Failure, Session};

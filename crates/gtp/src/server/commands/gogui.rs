@@ -5,8 +5,8 @@ use std::fmt::Write;
 use go::{Game, Move, Point};
 use mcts::Search;
 
+use super::arguments::{Answer, none};
 use super::scoring::{estimate, letter};
-use super::{Answer, none};
 use crate::server::controller::Controller;
 use crate::server::session::enough;
 use crate::server::{Failure, Session};

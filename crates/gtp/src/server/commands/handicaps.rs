@@ -2,7 +2,7 @@
 
 use go::{Point, PointSet};
 
-use super::{Answer, number, one};
+use super::arguments::{Answer, number, one};
 use crate::server::parse::vertex;
 use crate::server::{Failure, Session, board, handicap};
 

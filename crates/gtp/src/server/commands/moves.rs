@@ -1,6 +1,6 @@
 //! Moves that are played, and moves that are wanted.
 
-use super::{Answer, done, none, number, one};
+use super::arguments::{Answer, done, none, number, one};
 use crate::server::controller::Controller;
 use crate::server::parse::{color, vertex};
 use crate::server::{Decision, Failure, Session, session};

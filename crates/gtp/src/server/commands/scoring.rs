@@ -2,8 +2,8 @@
 
 use go::{Color, Game, Move, Point, PointSet};
 
+use super::arguments::{Answer, none, one};
 use super::moves::genmove;
-use super::{Answer, none, one};
 use crate::server::board;
 use crate::server::controller::Controller;
 use crate::server::parse::color;

@@ -2,7 +2,7 @@
 
 use go::{Game, Size};
 
-use super::{Answer, done, none, number, one};
+use super::arguments::{Answer, done, none, number, one};
 use crate::server::{Failure, Session, sgf};
 
 pub(super) fn quit(session: &mut Session<'_>, arguments: &[&str]) -> Answer {

@@ -1,0 +1,105 @@
+//! Arguments of all commands: the run, and what this machine lends to it.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use config::{PlayerId, PlayerRef, RunName};
+use gtp::engines::EngineSpecs;
+use models::{EvaluationCacheOptions, Models, Place, Priority};
+use runtime::{Classify, EvalcacheArgs, Stop};
+use store::Store;
+
+use crate::{Arena, EvaluatorError, RatedRun, Resources};
+
+/// Arguments of all commands.
+#[derive(clap::Args, Debug)]
+pub(crate) struct CommonArgs {
+    /// Run to rate [default: the run of the first named model]. The run 9x9-demo of an empty store is in memory: its results
+    /// are printed and not stored
+    #[arg(long, env = "TENGEN_RUN", value_name = "NAME", global = true)]
+    run: Option<RunName>,
+    /// Engines that may play, as [[engine]] tables: name with a capital first letter, command, and more as in
+    /// configs/engines/gnugo.toml [default: those of that file, which are always there]
+    #[arg(long, env = "TENGEN_ENGINES", value_name = "FILE", global = true)]
+    engines: Option<PathBuf>,
+    /// Name of this worker, unique in its run
+    #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME", global = true)]
+    worker: String,
+    #[command(flatten)]
+    resources: runtime::ResourceArgs,
+    #[command(flatten)]
+    inference: runtime::InferenceArgs,
+    #[command(flatten)]
+    evalcache: EvalcacheArgs,
+    #[command(flatten)]
+    times: runtime::TimesArgs,
+    #[command(flatten)]
+    store: runtime::StoreArgs,
+    #[command(flatten)]
+    service: runtime::ServiceArgs,
+    /// How to log.
+    #[command(flatten)]
+    pub log: runtime::LogArgs,
+}
+
+impl CommonArgs {
+    /// The name of the run to measure, where the players have one of their own, and the models of the store.
+    pub(super) fn open(&self, own: Option<&RunName>, stop: &Stop) -> anyhow::Result<(RunName, Models)> {
+        let models = Models::new(Store::open(&self.store.store)?);
+        let name = runtime::named_run(self.run.as_ref().or(own))?.clone();
+        self.service.start("evaluator", Some(name.as_str()), stop)?;
+        Ok((name, models))
+    }
+
+    /// The run to measure, where no device is needed.
+    pub(super) fn rated(&self, own: Option<&RunName>, stop: &Stop) -> anyhow::Result<RatedRun> {
+        let (name, models) = self.open(own, stop)?;
+        let rated = RatedRun::open(models, &name)?;
+        stop.health().set_ready();
+        Ok(rated)
+    }
+
+    /// What this machine lends to matches.
+    pub(super) fn resources(&self, stop: &Stop) -> anyhow::Result<Resources> {
+        let client = format!("evaluator {}", self.worker);
+        Ok(Resources {
+            place: Place::open(&self.resources, &self.inference, &client, Priority::Interactive, stop)?,
+            threads: self.resources.threads(),
+            cache: self.resources.cache(),
+            times: self.times.times.unwrap_or(true),
+            engines: self.declarations()?,
+            worker: self.worker.clone(),
+            evaluations: EvaluationCacheOptions::of(&self.evalcache).misconfigured()?,
+        })
+    }
+
+    /// The programs that may play.
+    fn declarations(&self) -> anyhow::Result<EngineSpecs> {
+        let Some(path) = &self.engines else { return Ok(EngineSpecs::default()) };
+        let read = || -> anyhow::Result<EngineSpecs> { Ok(EngineSpecs::from_toml(&std::fs::read_to_string(path)?)?) };
+        read().with_context(|| path.display().to_string()).misconfigured()
+    }
+}
+
+/// The place where players of a run meet.
+pub(super) fn arena(rated: RatedRun, resources: Resources) -> Result<Arena, EvaluatorError> {
+    let name = rated.run().name();
+    if rated.models().is_in_memory(name)? {
+        tracing::warn!(run = %name, "results are not stored: the run is in memory; --run NAME stores them in a run");
+    }
+    Arena::open(rated, resources)
+}
+
+/// The run of a player, if it is a model of one.
+fn run_of(player: &PlayerRef) -> Option<&RunName> {
+    match player {
+        PlayerRef::Exact(PlayerId::Model { id, .. }) => id.run(),
+        PlayerRef::Newest(run, _) => Some(run),
+        PlayerRef::Exact(PlayerId::Engine(_)) => None,
+    }
+}
+
+/// The first run that one of these players has.
+pub(super) fn run_of_any<'a>(players: impl IntoIterator<Item = &'a PlayerRef>) -> Option<&'a RunName> {
+    players.into_iter().find_map(run_of)
+}
