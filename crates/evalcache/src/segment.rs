@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use crate::{Key, Tables};
+use crate::Key;
 
 mod bits;
 mod filter;
@@ -29,7 +29,7 @@ mod tests;
 use bits::Bits;
 use filter::Filter;
 pub use head::{Head, KomiCoding, Set, Symmetries};
-pub use write::{Merged, SegmentError, mergeable, write};
+pub use write::{Merged, SegmentError, write};
 
 const MAGIC: [u8; 4] = *b"TGEC";
 const MAGIC_END: [u8; 4] = *b"CEGT";
@@ -271,11 +271,6 @@ impl<S: Source> Segment<S> {
         self.damaged[block / 64].load(Ordering::Relaxed) >> (block % 64) & 1 == 1
     }
 
-    /// Blocks that were found damaged so far.
-    pub fn damaged_blocks(&self) -> u32 {
-        self.damaged.iter().map(|word| word.load(Ordering::Relaxed).count_ones()).sum()
-    }
-
     fn damage(&self, block: usize, reason: &'static str) -> ReadError {
         ReadError::Damaged { block: block as u32, blocks: self.blocks() as u32, reason }
     }
@@ -313,9 +308,4 @@ impl Block {
         };
         self.bytes[self.codes..].get(start..)?.get(..len)
     }
-}
-
-/// The tables of a set of segments are the same in all of them.
-pub(crate) fn same_tables(one: &Tables, other: &Tables) -> bool {
-    one.digest() == other.digest()
 }

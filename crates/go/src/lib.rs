@@ -47,7 +47,6 @@ mod zobrist;
 pub mod sgf;
 
 pub use color::Color;
-pub use diagram::DiagramError;
 pub use game::{Game, Mark};
 pub use illegal::Illegal;
 pub use point::{Move, Point};

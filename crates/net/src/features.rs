@@ -217,8 +217,7 @@ mod tests {
     fn tactics_by_hand() {
         let size = Size::new(7).unwrap();
         let board = ".X.X..X / XXXX.OO / ....... / ....... / X...... / O..OOOO / ...O.O.";
-        let game =
-            Game::from_position(Position::from_diagram(size, &board.replace(" / ", "\n"), Color::Black).unwrap());
+        let game = Game::from_position(testing::position(size, board, Color::Black));
         let [mut with, mut without] = [Inputs::Tactics, Inputs::Features].map(|inputs| vec![9; inputs.len(size)]);
         Inputs::Tactics.of_game(&game, 7.0, Symmetry::Identity, &mut with);
         Inputs::Features.of_game(&game, 7.0, Symmetry::Identity, &mut without);

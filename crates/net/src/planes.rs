@@ -78,7 +78,7 @@ fn write<'a>(
 
 #[cfg(test)]
 mod tests {
-    use go::{Move, Position};
+    use go::Move;
 
     use super::*;
 
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn captured_stone_stays_in_the_past() {
         let size = size(3);
-        let position = Position::from_diagram(size, "O X . / . . . / . . .", Color::Black).unwrap();
+        let position = testing::position(size, "O X . / . . . / . . .", Color::Black);
         let mut game = Game::from_position(position);
         play(&mut game, 1, 0);
         let planes = planes(&game, Symmetry::Identity);

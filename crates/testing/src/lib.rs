@@ -1,6 +1,7 @@
 //! Support for the tests of all crates. A dev-dependency only.
 
 mod allocator;
+mod board;
 #[cfg(feature = "s3")]
 mod faults;
 #[cfg(feature = "s3")]
@@ -11,6 +12,7 @@ mod skip;
 mod tool;
 
 pub use allocator::CountingAllocator;
+pub use board::position;
 #[cfg(feature = "s3")]
 pub use faults::{Fault, FaultInjector};
 #[cfg(feature = "s3")]

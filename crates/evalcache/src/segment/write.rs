@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::head::{self, BlockRef, Head, Set};
-use super::{Segment, Source, bits, block_sum, filter, filter_sum, same_tables};
+use super::{Segment, Source, bits, block_sum, filter, filter_sum};
 use crate::{Key, ReadError, Tables};
 
 /// Why entries make no segment.
@@ -155,9 +155,4 @@ impl Merged {
         let entries: Vec<(Key, &[u8])> = self.entries.iter().map(code).collect();
         write(set, tables, replaces, &entries)
     }
-}
-
-/// Whether two segments may be merged.
-pub fn mergeable(one: &Head, other: &Head) -> bool {
-    one.set == other.set && same_tables(&one.tables, &other.tables)
 }

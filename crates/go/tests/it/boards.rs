@@ -7,7 +7,7 @@ pub(crate) fn size(side: usize) -> Size {
 }
 
 pub(crate) fn position(side: usize, diagram: &str, to_move: Color) -> Position {
-    Position::from_diagram(size(side), diagram, to_move).expect("tests use real boards")
+    testing::position(size(side), diagram, to_move)
 }
 
 pub(crate) fn game(side: usize, diagram: &str, to_move: Color) -> Game {

@@ -1,6 +1,7 @@
 //! The rules of Go, by example and by law.
 
 mod boards;
+mod canonical;
 mod diagrams;
 mod dice;
 mod facts;

@@ -120,8 +120,7 @@ mod tests {
 
     fn game(diagram: &str) -> Game {
         let side = diagram.lines().count();
-        let position = Position::from_diagram(Size::new(side).expect("a size"), diagram, Color::Black);
-        Game::from_position(position.expect("a board"))
+        Game::from_position(testing::position(Size::new(side).expect("a size"), diagram, Color::Black))
     }
 
     #[test]

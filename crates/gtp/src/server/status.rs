@@ -93,7 +93,7 @@ impl End {
 
 #[cfg(test)]
 mod tests {
-    use go::{Move, Position, Scoring, Size};
+    use go::{Move, Scoring, Size};
     use play::{Uniform, generator};
 
     use super::*;
@@ -101,7 +101,7 @@ mod tests {
 
     fn check(diagram: &str, scoring: Scoring, expected: &[(&str, Status)]) {
         let size = Size::new(diagram.lines().count()).expect("a size");
-        let position = Position::from_diagram(size, diagram, Color::Black).expect("a board");
+        let position = testing::position(size, diagram, Color::Black);
         let game = Game::from_position(position);
         let ends = play_on(&game, &mut Uniform::new(), scoring, 7.0, &mut generator(5)).expect("nothing can fail");
         let fates = fates(&game, &ends);
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn status_without_games_is_pass_alive_only() {
         let size = Size::new(5).expect("a size");
-        let game = Game::from_position(Position::from_diagram(size, "X", Color::Black).expect("a board"));
+        let game = Game::from_position(testing::position(size, "X", Color::Black));
         assert!(!is_certain(&game));
         assert_eq!(fates(&game, &[])[0].status, Status::Alive);
     }

@@ -2,7 +2,7 @@
 
 use crate::common::{PARENT, empty, flat, leaf};
 use config::QInit;
-use go::{Color, Game, Move, Position, Scoring, Size};
+use go::{Color, Game, Move, Scoring, Size};
 use mcts::{Evaluation, Search, Selected, Settings, Value};
 
 #[test]
@@ -93,7 +93,7 @@ fn leaf_met_twice_counts_once() {
 #[test]
 fn end_of_the_game_is_counted_and_needs_no_network() {
     let size = Size::new(5).unwrap();
-    let position = Position::from_diagram(size, "...../XXXXX/...../XXXXX/.....", Color::White).unwrap();
+    let position = testing::position(size, "...../XXXXX/...../XXXXX/.....", Color::White);
     let mut game = Game::from_position(position);
     game.play(Move::Pass).unwrap();
     let mut search = Search::new(game, Settings { scoring: Scoring::Area, komi: 7.5, ..PARENT });
@@ -125,7 +125,7 @@ fn draw_is_worth_nothing() {
 fn illegal_moves_get_no_prior_and_an_empty_policy_becomes_flat() {
     let size = Size::new(5).unwrap();
     // Black at A5 would be suicide.
-    let position = Position::from_diagram(size, ".O.../O....", Color::Black).unwrap();
+    let position = testing::position(size, ".O.../O....", Color::Black);
     let mut search = Search::new(Game::from_position(position), PARENT);
     let (root, _) = leaf(&mut search);
     let mut policy = vec![0.0; 26];

@@ -1,13 +1,13 @@
 //! What is not worth considering: early passes, decided points, and passes that the answer refutes.
 
-use go::{Color, Game, Move, Position, Scoring, Size};
+use go::{Color, Game, Move, Scoring, Size};
 use mcts::{Search, Selected, Settings};
 
 use crate::common::{PARENT, flat, leaf};
 
 fn game(side: usize, diagram: &str, to_move: Color) -> Game {
     let size = Size::new(side).expect("a size");
-    Game::from_position(Position::from_diagram(size, diagram, to_move).expect("a diagram"))
+    Game::from_position(testing::position(size, diagram, to_move))
 }
 
 /// The moves that are considered: with a flat prior their number is e to the entropy.

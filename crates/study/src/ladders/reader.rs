@@ -120,14 +120,14 @@ impl Fate {
 
 #[cfg(test)]
 mod tests {
-    use go::{Color, Position, Size};
+    use go::{Color, Size};
 
     use super::*;
 
     /// The fate of the white chain at `target`.
     fn read(diagram: &str, to_move: Color, target: &str) -> Fate {
         let size = Size::new(9).unwrap();
-        let position = Position::from_diagram(size, diagram, to_move).unwrap();
+        let position = testing::position(size, diagram, to_move);
         let target = Move::from_gtp(size, target).unwrap().point().unwrap();
         Reader::new(Game::from_position(position), target).fate().unwrap()
     }
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn ladder_with_other_atari_escapes() {
         let size = Size::new(9).unwrap();
-        let game = Game::from_position(Position::from_diagram(size, START, Color::Black).unwrap());
+        let game = Game::from_position(testing::position(size, START, Color::Black));
         let target = Move::from_gtp(size, "C7").unwrap().point().unwrap();
         let moves = Reader::new(game, target).moves().unwrap();
         let names: Vec<_> = moves.iter().map(|(mv, fate)| (mv.to_gtp(size), fate.is_capture())).collect();
