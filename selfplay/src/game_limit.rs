@@ -162,9 +162,9 @@ mod tests {
         assert_eq!(size(&["window.games=200"], 3, None), Some((40, 200, false)));
         assert_eq!(size(&["selfplay.first_games=70"], 0, None), Some((70, 200, false)));
         assert_eq!(size(&["window.positions=900"], 3, None), Some((40, 900, true)));
-        let slow = ["window.games=500", "window.growth=slow", "window.slow_step=30"];
-        assert_eq!(size(&slow, 3, None), Some((40, 240, false)));
-        assert_eq!(size(&slow, 30, None), Some((40, 500, false)));
+        let slow = ["window.games=100000", "window.growth=slow"];
+        assert_eq!(size(&slow, 3, None), Some((40, 80_000, false)));
+        assert_eq!(size(&slow, 30, None), Some((40, 100_000, false)));
         assert_eq!(size(&[], 3, Some(90)), Some((40, 90, false)));
         assert_eq!(size(&[], 3, Some(0)), None);
     }

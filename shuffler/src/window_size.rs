@@ -30,7 +30,7 @@ impl WindowSize {
             Growth::None | Growth::Slow => most,
             Growth::PowerLaw => {
                 let played = played()?;
-                power_law(settings, if in_positions { played.positions } else { played.games }).min(most)
+                power_law(if in_positions { played.positions } else { played.games }).min(most)
             }
         };
         Ok(WindowSize { size, in_positions, used: 0 })
@@ -46,15 +46,18 @@ impl WindowSize {
     }
 }
 
-/// W(n) = ((n − m + o)^e − o^e) / (e·o^(e − 1)) · k + m, and n up to m: KataGo, `python/shuffle.py`.
-fn power_law(settings: &Window, n: usize) -> usize {
-    let (m, o) = (settings.power_start, settings.power_scale as f64);
-    if n <= m {
+/// W(n) = ((n − m + o)^e − o^e) / (e·o^(e − 1)) · k + m, and n up to m: KataGo, `python/shuffle.py`, whose defaults are m = o =
+/// 250,000, e = 0.65 and k = 0.4.
+fn power_law(n: usize) -> usize {
+    const START: usize = 250_000;
+    const SCALE: f64 = 250_000.0;
+    const EXPONENT: f64 = 0.65;
+    const SLOPE: f64 = 0.4;
+    if n <= START {
         return n;
     }
-    let (e, k) = (f64::from(settings.power_exponent), f64::from(settings.power_slope));
-    let grown = (((n - m) as f64 + o).powf(e) - o.powf(e)) / (e * o.powf(e - 1.0)) * k;
-    m + grown as usize
+    let power = ((n - START) as f64 + SCALE).powf(EXPONENT) - SCALE.powf(EXPONENT);
+    START + (power / (EXPONENT * SCALE.powf(EXPONENT - 1.0)) * SLOPE) as usize
 }
 
 #[cfg(test)]
@@ -108,8 +111,8 @@ mod tests {
 
     #[test]
     fn power_law_starts_with_its_slope() {
-        let settings = settings(&["growth=power-law", "power_start=1000", "power_scale=100000", "power_slope=0.25"]);
-        let (before, after) = (size(&settings, 3, 1000, 0).0, size(&settings, 3, 1400, 0).0);
-        assert_eq!((before, after), (1000, 1099));
+        let settings = settings(&["growth=power-law"]);
+        let (before, after) = (size(&settings, 3, 250_000, 0).0, size(&settings, 3, 250_400, 0).0);
+        assert_eq!((before, after), (250_000, 250_159));
     }
 }

@@ -22,8 +22,7 @@ const COMMON: [&str; 8] = [
     "selfplay.policy_opening_fraction=0.1",
     "resign.calibration=0.5",
 ];
-const PUCT: [&str; 4] =
-    ["search.algorithm=puct", "search.visits=3", "selfplay.forced_visits=2", "selfplay.prune_target=true"];
+const PUCT: [&str; 2] = ["search.algorithm=puct", "search.visits=3"];
 const GUMBEL: [&str; 2] = ["search.algorithm=gumbel", "search.visits=2"];
 
 /// Plays at least so many moves, and checks every game.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use record::{Example, GameRecord, SearchKind};
 use tests::{TestStore, repository, succeed};
 
-const OPTIONS: [&str; 12] = [
+const OPTIONS: [&str; 9] = [
     "loop.models=1",
     "loop.final_games=0",
     "evaluate.pairs_per_model=0",
@@ -14,9 +14,6 @@ const OPTIONS: [&str; 12] = [
     "selfplay.policy_opening_fraction=0.5",
     "selfplay.policy_opening_moves=2.0",
     "selfplay.komi_deviation=2.0",
-    "selfplay.noise_shaped=0.5",
-    "selfplay.forced_visits=2.0",
-    "selfplay.prune_target=true",
     "train.policy_target=one-hot",
 ];
 

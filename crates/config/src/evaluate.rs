@@ -18,11 +18,6 @@ pub struct Evaluate {
     /// A thread keeps `2 * batch / search.leaves` games in progress; at least `search.leaves`.
     #[schemars(range(min = 1, max = 65_536))]
     pub batch: usize,
-    /// Root value below which a model resigns a match game; -1: never.
-    ///
-    /// Saves time, and costs results where values are inaccurate.
-    #[schemars(range(min = -1.0, max = 0.0))]
-    pub resign_below: f32,
     /// Random moves at the start of a game.
     ///
     /// Each opening is played with both colours.
@@ -66,7 +61,6 @@ mod tests {
         assert_eq!(error(&["evaluate.batch=7"]), "evaluate.batch is 7: must be at least search.leaves");
         assert_eq!(error(&["evaluate.opening_moves=3"]), "evaluate.opening_moves is 3: must be a multiple of 2");
         assert_eq!(error(&["evaluate.games_per_pair=0"]), "evaluate.games_per_pair is 0: must be at least 2");
-        assert!(error(&["evaluate.resign_below=0.5"]).contains("must be from -1 to 0"));
         assert!(error(&["evaluate.every=0"]).contains("must be at least 1"));
     }
 }

@@ -52,5 +52,5 @@ pub use schema::schema;
 pub use search::{Algorithm, Phase, Search};
 pub use section_sets::{MatchConfig, SelfplayConfig};
 pub use selfplay::Selfplay;
-pub use train::{Grow, LearningRate, Optimizer, OutcomeIn, PolicyTarget, RatePath, Train, ValueLoss};
+pub use train::{Grow, LearningRate, Optimizer, PolicyTarget, RatePath, Train, ValueLoss};
 pub use window::{Growth, Window};

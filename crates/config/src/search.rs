@@ -22,7 +22,7 @@ pub struct Search {
     /// Selection rule.
     ///
     /// Keys of the other rule have no effect: `gumbel_*` with PUCT; with Gumbel `q_init*`, `fpu_reduction` and `c_puct_*`, and in
-    /// self-play noise, root temperature, forced visits and pruning.
+    /// self-play `noise_*`.
     pub algorithm: Algorithm,
     /// Value of an edge before its first visit (PUCT).
     pub q_init: QInit,

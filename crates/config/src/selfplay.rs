@@ -68,41 +68,6 @@ pub struct Selfplay {
     /// Dirichlet concentration on 19x19, scaled by 361 / area.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub noise_alpha: f32,
-    /// Shaped Dirichlet noise; KataGo: 0.5.
-    ///
-    /// Share of the concentration given to moves with a high prior: in proportion to the logarithm of the prior, capped at 1 %,
-    /// above its mean over all moves.
-    /// Worth it with PUCT on large boards, where uniform noise falls mostly on moves that are never played (KataGo). Not measured here.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub noise_shaped: f32,
-    /// Root policy temperature at the start of a game; KataGo: 1.25.
-    ///
-    /// Priors P become P^(1/T) before the noise; 1 is off.
-    /// Above 1 it is worth it with PUCT where the policy gets sure of one move before the others were tried (KataGo). Not measured
-    /// here.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
-    pub root_temperature: f32,
-    /// Root policy temperature that a game approaches; KataGo: 1.1.
-    ///
-    /// Worth setting below `root_temperature` with a half-life: openings need more exploration than endings. Not measured here.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
-    pub root_temperature_late: f32,
-    /// Half-life of the root temperature in moves; 0: constant.
-    ///
-    /// Worth it together with `root_temperature_late`; KataGo has the side of the board. Not measured here.
-    #[schemars(range(min = 0.0))]
-    pub root_temperature_halflife: f32,
-    /// k of forced playouts, sqrt(k·P·ΣN) visits; 0: off; KataGo: 2.
-    ///
-    /// Minimum number of visits of each visited child of the root.
-    /// Worth it with PUCT and `prune_target`: together 1.25 times the training efficiency (Wu 2019).
-    #[schemars(range(min = 0.0))]
-    pub forced_visits: f32,
-    /// Policy target pruning (KataGo).
-    ///
-    /// Visits of moves other than the best are lowered to those that their scores justify, which removes forced playouts and noise.
-    /// Examples hold the pruned visits; moves are chosen by the raw ones, which are not stored.
-    pub prune_target: bool,
     /// Moves sampled from the visits at the start of a game.
     ///
     /// Even, so that neither colour gains. 0 with Gumbel search, which samples by itself.
@@ -114,12 +79,6 @@ pub struct Selfplay {
     /// The policy target has `train.policy_exponent`.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub choice_exponent: f32,
-    /// Half-life in moves of the sampling temperature, 1 / exponent; 0: constant.
-    ///
-    /// Worth it where `choice_moves` is large: sampling fades instead of ending at one move (KataGo: the side of the board). Not
-    /// measured here.
-    #[schemars(range(min = 0.0))]
-    pub choice_halflife: f32,
     /// Fraction of games in the validation set.
     #[schemars(range(min = 0.0, max = 0.5))]
     pub holdout: f32,
@@ -158,7 +117,7 @@ impl Selfplay {
 
 #[cfg(test)]
 mod tests {
-    use crate::test::{error, minigo};
+    use crate::test::error;
 
     #[test]
     fn values_out_of_range_are_errors() {
@@ -177,31 +136,10 @@ mod tests {
         );
         assert_eq!(error(&["selfplay.batch=7"]), "selfplay.batch is 7: must be at least search.leaves");
         assert!(error(&["selfplay.batch=65537"]).contains("must be from 1 to 65536"));
-        assert!(error(&["selfplay.noise_shaped=1.5"]).contains("must be from 0 to 1"));
-        assert!(error(&["selfplay.root_temperature_late=0"]).contains("must be above 0"));
-        assert!(error(&["selfplay.forced_visits=-1"]).contains("must be at least 0"));
         assert!(error(&["selfplay.policy_opening_fraction=1.5"]).contains("must be from 0 to 1"));
         assert!(error(&["selfplay.policy_opening_moves=-1"]).contains("must be at least 0"));
         assert!(error(&["selfplay.komi_deviation=inf"]).contains("selfplay.komi_deviation"));
         assert!(error(&["selfplay.holdout=0.6"]).contains("must be from 0 to 0.5"));
         assert_eq!(error(&["selfplay.games=0"]), "selfplay.games is 0: must be at least 1");
-    }
-
-    #[test]
-    fn katago_settings_are_accepted() {
-        let katago = minigo(&[
-            "search.q_init=parent",
-            "search.q_init_stays=false",
-            "search.fpu_reduction=0.2",
-            "selfplay.noise_shaped=0.5",
-            "selfplay.root_temperature=1.25",
-            "selfplay.root_temperature_late=1.1",
-            "selfplay.root_temperature_halflife=19",
-            "selfplay.forced_visits=2",
-            "selfplay.prune_target=true",
-            "selfplay.choice_halflife=19",
-        ]);
-        assert!(!katago.search.q_init_stays && katago.selfplay.prune_target);
-        assert_eq!(katago.selfplay.root_temperature_halflife, 19.0);
     }
 }

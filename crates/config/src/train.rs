@@ -68,11 +68,6 @@ pub struct Train {
     /// Share λ_v of the outcome in the value target; the rest is the root value.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub outcome_fraction: f32,
-    /// Where outcome and root value are mixed.
-    ///
-    /// "loss" is worth a try with `value_loss = "power"`. With the other losses both ways have the same gradients, because these are
-    /// linear in the target.
-    pub outcome_in: OutcomeIn,
     /// Weight of the loss of `network.ownership`.
     #[schemars(range(min = 0.0))]
     pub ownership_weight: f32,
@@ -139,16 +134,6 @@ pub enum ValueLoss {
     /// −t ln v − (1 − t) ln(1 − v) less the entropy of the target, values from 0 to 1; with
     /// `network.value_head = "win-draw-loss"` the same over its three probabilities.
     CrossEntropy,
-}
-
-/// Where outcome and root value are mixed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum OutcomeIn {
-    /// One loss; its target is the mixture.
-    Target,
-    /// A loss for each, and their mixture.
-    Loss,
 }
 
 /// Interpolation of the learning rate.

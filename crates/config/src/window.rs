@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 use crate::ConfigError;
 use crate::error::rule;
 
+/// Slow growth: added to the number of the model before, and games or positions per model (Minigo).
+const SLOW_OFFSET: usize = 5;
+const SLOW_STEP: usize = 10_000;
+
 /// The window (replay buffer) and the sampling of positions from it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -19,26 +23,8 @@ pub struct Window {
     pub positions: usize,
     /// Growth of the window.
     ///
-    /// The keys below are in games or positions, as the window is.
     /// Worth it in long runs: the games of the first models leave early, and later windows hold more.
     pub growth: Growth,
-    /// Slow growth: added to the number of the model before; Minigo: 5.
-    pub slow_offset: usize,
-    /// Slow growth: games per model; Minigo: 10,000.
-    #[schemars(range(min = 1))]
-    pub slow_step: usize,
-    /// Power law: size up to which the window holds everything; KataGo: 250,000.
-    #[schemars(range(min = 1))]
-    pub power_start: usize,
-    /// Power law: scale on which growth slows down; KataGo: 250,000.
-    #[schemars(range(min = 1))]
-    pub power_scale: usize,
-    /// Power law: exponent of the growth; KataGo: 0.65.
-    #[schemars(range(max = 1.0), extend("exclusiveMinimum" = 0.0))]
-    pub power_exponent: f32,
-    /// Power law: initial growth per new item; KataGo: 0.4.
-    #[schemars(range(min = 0.0, max = 1.0))]
-    pub power_slope: f32,
     /// Maximum examples per game of the window on average; Minigo: 4; 0: unbounded.
     #[schemars(range(min = 0.0))]
     pub samples_per_game: f32,
@@ -73,10 +59,9 @@ pub struct Window {
 pub enum Growth {
     /// Full size from the beginning.
     None,
-    /// (model + slow_offset) · slow_step: the first games leave it early (Minigo).
+    /// (model + 5) · 10,000: the first games leave it early (Minigo).
     Slow,
-    /// W(n) = ((n − m + o)^e − o^e) / (e·o^(e − 1)) · k + m of all n items, with m `power_start`, o `power_scale`, e
-    /// `power_exponent` and k `power_slope` (KataGo).
+    /// (n^e − m^e) / (e·m^(e − 1)) · 0.4 + m of all n games or positions, with m = 250,000 and e = 0.65 (KataGo).
     PowerLaw,
 }
 
@@ -89,7 +74,7 @@ impl Window {
         let most = if in_positions { self.positions } else { self.games };
         let size = match self.growth {
             Growth::None | Growth::PowerLaw => most,
-            Growth::Slow => (model as usize + self.slow_offset).saturating_mul(self.slow_step).min(most),
+            Growth::Slow => (model as usize + SLOW_OFFSET).saturating_mul(SLOW_STEP).min(most),
         };
         (size, in_positions)
     }
@@ -111,7 +96,6 @@ mod tests {
     #[test]
     fn values_out_of_range_are_errors() {
         assert_eq!(error(&["window.games=0"]), "window.games is 0: must be at least 1");
-        assert_eq!(error(&["window.power_exponent=0"]), "window.power_exponent is 0: must be above 0, up to 1");
         assert!(error(&["window.reuse_limit=0"]).contains("must be above 0"));
         let both = error(&["window.value_surprise_weight=0.6", "window.policy_surprise_weight=0.5"]);
         assert_eq!(

@@ -40,12 +40,6 @@ pub fn draw_from(weights: &[f32], rng: &mut impl Rng) -> Option<usize> {
     last
 }
 
-/// The exponent for drawing the move that is `turn`-th, from 0: its inverse, the temperature, halves every `halflife`
-/// moves; it is constant when `halflife` is 0.
-pub fn exponent_at(exponent: f32, halflife: f32, turn: usize) -> f32 {
-    if halflife > 0.0 { exponent * math::exp2(turn as f32 / halflife) } else { exponent }
-}
-
 #[cfg(test)]
 mod tests {
     use rand::SeedableRng;
@@ -65,14 +59,6 @@ mod tests {
     fn large_exponent_is_one_hot_and_no_exponent_is_too_large() {
         assert_eq!(weights(&[3, 800, 799], 1e9), [0.0, 1.0, 0.0]);
         assert_eq!(weights(&[3, 800, 800], f32::INFINITY), [0.0, 0.5, 0.5]);
-    }
-
-    #[test]
-    fn temperature_of_the_choice_halves() {
-        for (turn, expected) in [(0, 0.98), (6, 1.96), (12, 3.92)] {
-            assert!((exponent_at(0.98, 6.0, turn) - expected).abs() < 1e-5);
-        }
-        assert_eq!(exponent_at(0.98, 0.0, 300), 0.98);
     }
 
     #[test]

@@ -36,25 +36,6 @@ pub fn first_play(init: f32, reduction: f32, followed: f32) -> f32 {
     (init - reduction * followed.sqrt()).max(-1.0)
 }
 
-/// Visits that a visited child of the root gets whatever its score: sqrt(k·P·ΣN) (Wu 2019, section 3.2; there k = 2).
-pub fn forced_visits(k: f32, prior: f32, visits: u32) -> f32 {
-    (k * prior * visits as f32).sqrt()
-}
-
-/// The fewest visits n with which an edge scores less than the best one: Q + bonus/(1 + n) < Q + `gap`.
-///
-/// `bonus` is C(N)·sqrt(max(1, N − 1))·P of the edge, `gap` what the best edge's score is above its Q. No number of
-/// visits is enough where the gap is not positive.
-pub fn pruned_visits(bonus: f32, gap: f32) -> u32 {
-    if gap > 0.0 { (bonus / gap) as u32 } else { u32::MAX }
-}
-
-/// What starts at `early` and approaches `late`, half of the way in every `halflife` turns; `early` for ever when
-/// `halflife` is 0.
-pub fn decayed(early: f32, late: f32, halflife: f32, turn: usize) -> f32 {
-    if halflife > 0.0 { late + (early - late) * math::exp2(-(turn as f32) / halflife) } else { early }
-}
-
 /// Dirichlet concentration per move: `alpha` is meant for 361 points and grows as the board shrinks.
 pub fn noise_alpha(alpha: f32, area: usize) -> f32 {
     alpha * 361.0 / area as f32
@@ -95,32 +76,6 @@ mod tests {
         {
             assert!((first_play(init, reduction, followed) - expected).abs() < 1e-6);
         }
-    }
-
-    #[test]
-    fn forced_visits_grow_with_the_root_of_prior_and_visits() {
-        assert_eq!(forced_visits(2.0, 0.02, 100), 2.0);
-        assert_eq!(forced_visits(2.0, 0.08, 100), 4.0);
-        assert_eq!(forced_visits(2.0, 0.02, 400), 4.0);
-        assert_eq!(forced_visits(0.0, 0.5, 800), 0.0);
-    }
-
-    #[test]
-    fn pruned_visits_are_the_fewest_that_score_less() {
-        for (bonus, gap) in [(5.0f32, 0.7f32), (0.3, 0.7), (12.0, 0.01), (1.0, 0.25)] {
-            let visits = pruned_visits(bonus, gap);
-            assert!(bonus / (1.0 + visits as f32) < gap);
-            assert!(visits == 0 || bonus / visits as f32 >= gap, "{bonus} {gap}: {visits}");
-        }
-        assert_eq!(pruned_visits(1.0, 0.0), u32::MAX);
-        assert_eq!(pruned_visits(1.0, -0.5), u32::MAX);
-    }
-
-    #[test]
-    fn temperature_halves_its_distance_in_a_half_life() {
-        let found = [0, 9, 18, 1000].map(|turn| decayed(1.25, 1.05, 9.0, turn));
-        assert!(found.iter().zip([1.25, 1.15, 1.10, 1.05]).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
-        assert_eq!(decayed(1.25, 1.05, 0.0, 50), 1.25);
     }
 
     #[test]

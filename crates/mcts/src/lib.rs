@@ -29,7 +29,7 @@ mod value;
 pub use avoid::Avoid;
 pub use depth::Depth;
 pub use evaluator::{Draw, EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets};
-pub use exploration::{Exploration, RootTemperature};
+pub use exploration::Exploration;
 pub use noise::Noise;
 pub use results::RootMove;
 pub use search::{Leaf, Search, Selected};

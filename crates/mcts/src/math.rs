@@ -11,12 +11,6 @@ pub fn exp(x: f32) -> f32 {
     libm::expf(x)
 }
 
-/// 2ˣ.
-#[inline]
-pub fn exp2(x: f32) -> f32 {
-    libm::exp2f(x)
-}
-
 /// The natural logarithm.
 #[inline]
 pub fn ln(x: f32) -> f32 {
@@ -77,7 +71,6 @@ mod tests {
         for x in grid() {
             let wide = f64::from(x);
             assert!(close(exp(-x).into(), (-wide).exp(), 1.2e-7), "{x}");
-            assert!(close(exp2(-x).into(), (-wide).exp2(), 1.2e-7), "{x}");
             assert!((f64::from(ln(x)) - wide.ln()).abs() <= 1.2e-7 * wide.ln().abs().max(0.1), "{x}");
             assert!(close(pow(x, 0.98).into(), wide.powf(f64::from(0.98f32)), 1.2e-7), "{x}");
             assert!(close(double::exp(-wide), (-wide).exp(), 4e-16), "{x}");
@@ -95,7 +88,6 @@ mod tests {
         let wide = |f: fn(f64) -> f64| hash(grid().map(|x| f(x.into()).to_bits()));
         let found = [
             narrow(|x| exp(-x)),
-            narrow(|x| exp2(-x)),
             narrow(ln),
             narrow(|x| pow(x, 0.98)),
             wide(|x| double::exp(-x)),
@@ -105,7 +97,6 @@ mod tests {
         ];
         let golden = [
             4_974_203_827_706_326_100,
-            2_771_249_341_475_576_694,
             8_408_704_088_080_215_408,
             16_780_618_733_500_745_191,
             5_146_675_369_118_701_005,

@@ -1,6 +1,6 @@
-//! Choosing an edge by PUCT, and what that choice says about visits afterwards.
+//! Choosing an edge by PUCT.
 
-use crate::formula::{exploration, first_play, forced_visits, pruned_visits};
+use crate::formula::{exploration, first_play};
 use crate::settings::{FirstPlay, Settings};
 use crate::tree::{Child, View};
 
@@ -60,50 +60,5 @@ impl<'a> Puct<'a> {
             }
         }
         best
-    }
-
-    /// A followed edge that has fewer visits than it is to have whatever its score, waiting ones included.
-    pub(crate) fn forced_slot(&self, k: f32) -> Option<usize> {
-        let below = self.view.visits - 1;
-        let mut edges = self.view.children.iter().zip(self.view.priors);
-        let visits = |child: &Child| child.visits + u32::from(child.pending);
-        edges.position(|(child, &prior)| (visits(child) as f32) < forced_visits(k, prior, below))
-    }
-
-    /// The visits of the followed edges, without those that the scores do not ask for.
-    ///
-    /// As in KataGo (Wu 2019, section 3.2) and Minigo: `best` keeps its visits. Every other edge is lowered to the
-    /// fewest visits with which its score, at its present mean value, is below that of `best`; one that this leaves
-    /// with a single visit is dropped. Unlike in the paper the cut may be larger than the forced visits, as in both
-    /// programs: visits that noise in the priors demands are kept, and those that a bad value makes superfluous are not.
-    pub(crate) fn pruned(&self, best: usize) -> Vec<u32> {
-        let View { priors, children, .. } = self.view;
-        let score = |slot: usize| self.mean(&children[slot]) + self.bonus(slot, children[slot].visits);
-        let target = score(best);
-        let lowered = |(slot, child): (usize, &Child)| {
-            if slot == best {
-                return child.visits;
-            }
-            let wanted = pruned_visits(self.explore * priors[slot], target - self.mean(child));
-            match wanted {
-                wanted if wanted >= child.visits => child.visits,
-                0 | 1 => 0,
-                wanted => wanted,
-            }
-        };
-        children.iter().enumerate().map(lowered).collect()
-    }
-
-    fn bonus(&self, slot: usize, visits: u32) -> f32 {
-        self.explore * self.view.priors[slot] / (1 + visits) as f32
-    }
-
-    /// Q of an edge for the mover, when nothing waits.
-    fn mean(&self, child: &Child) -> f32 {
-        let sum = self.view.sign * child.sum;
-        match self.first_play {
-            FirstPlay::VirtualVisit => (self.init + sum) / (1 + child.visits) as f32,
-            FirstPlay::Urgency { .. } => sum / child.visits.max(1) as f32,
-        }
     }
 }

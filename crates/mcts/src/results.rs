@@ -3,7 +3,6 @@
 use go::Move;
 
 use crate::gumbel::{improved_policy, improved_value};
-use crate::puct::Puct;
 use crate::search::Search;
 use crate::settings::Algorithm;
 use crate::target::shares;
@@ -143,9 +142,8 @@ impl Search {
 
     /// The policy target, as whole numbers in proportion to it, in the order of the edges; none of them is 0.
     ///
-    /// PUCT: the visits; pruned ones where the exploration of this move prunes its target. Gumbel: there the visits
-    /// say which moves were sampled and not how good they are, and the policy target needs the values of all
-    /// moves; so this is the improved policy itself, in shares of [`Search::SHARES`].
+    /// PUCT: the visits. Gumbel: there the visits say which moves were sampled and not how good they are, and the policy
+    /// target needs the values of all moves; so this is the improved policy itself, in shares of [`Search::SHARES`].
     ///
     /// # Panics
     /// When the root is not expanded.
@@ -153,7 +151,7 @@ impl Search {
         let view = self.root_view();
         let counts = match &self.settings.algorithm {
             Algorithm::Gumbel(gumbel) => shares(&improved_policy(&view, gumbel), Search::SHARES),
-            Algorithm::Puct => self.pruned().unwrap_or_else(|| view.children.iter().map(|c| c.visits).collect()),
+            Algorithm::Puct => view.children.iter().map(|child| child.visits).collect(),
         };
         let counts = view.moves.iter().zip(counts).filter(|(_, count)| *count > 0);
         counts.map(|(&mv, count)| (self.move_of(mv), count)).collect()
@@ -168,14 +166,6 @@ impl Search {
         priors.resize(self.game.size().moves(), 0.0);
         let view = self.root_view();
         view.moves.iter().zip(view.priors).for_each(|(&mv, &prior)| priors[usize::from(mv)] = prior);
-    }
-
-    fn pruned(&self) -> Option<Vec<u32>> {
-        self.exploration.filter(|exploration| exploration.prune_target)?;
-        let best = self.best_move()?.mv.index(self.game.size());
-        let view = self.root_view();
-        let slot = view.moves.iter().position(|&mv| usize::from(mv) == best)?;
-        Some(Puct::new(view, &self.settings).pruned(slot))
     }
 
     /// The most visited path from the root, with the visits of each move.

@@ -42,8 +42,6 @@ pub struct Search {
     root: Mark,
     pub(crate) tree: Tree,
     pub(crate) spare: Tree,
-    /// How the present root is explored.
-    pub(crate) exploration: Option<Exploration>,
     /// The moves of the present root that a Gumbel search considers.
     pub(crate) halving: Halving,
     pub(crate) depth: Depth,
@@ -62,7 +60,6 @@ impl Search {
             game,
             tree: Tree::default(),
             spare: Tree::default(),
-            exploration: None,
             halving: Halving::default(),
             depth: Depth::default(),
             avoid: Vec::new(),
@@ -218,12 +215,7 @@ impl Search {
         let view = self.tree.view(id, self.game.to_move());
         let is_root = view.node.parent.is_none();
         match &self.settings.algorithm {
-            Algorithm::Puct => {
-                let puct = Puct::new(view, &self.settings);
-                let exploration = self.exploration.filter(|exploration| is_root && exploration.forced_visits > 0.0);
-                let forced = exploration.and_then(|exploration| puct.forced_slot(exploration.forced_visits));
-                forced.unwrap_or_else(|| puct.best_slot())
-            }
+            Algorithm::Puct => Puct::new(view, &self.settings).best_slot(),
             Algorithm::Gumbel(gumbel) if is_root && self.halving.is_active() => {
                 let (mv, slot) = self.halving.next(&view, gumbel);
                 self.tree.bring_to(id, slot, mv);
@@ -271,7 +263,7 @@ impl Search {
         assert!(root.is_none_or(|id| self.tree.stats(id).pending == 0), "no leaf waits while a move is played");
         self.game.play(mv)?;
         self.root = self.game.mark();
-        (self.exploration, self.depth) = (None, Depth::default());
+        self.depth = Depth::default();
         self.halving.clear();
         let child = root.and_then(|id| self.tree.child_by_move(id, mv, self.game.size()));
         match child.filter(|&id| self.settings.reuse && self.tree.node(id).state == State::Expanded) {
@@ -291,7 +283,7 @@ impl Search {
 
     /// Begins the search of one move: call it once for each, when the root is expanded and before more is selected.
     ///
-    /// PUCT: an exploration changes the root's priors and forces visits; without one there is nothing to begin.
+    /// PUCT: an exploration mixes noise into the root's priors; without one there is nothing to begin.
     /// Gumbel: samples the moves to consider, for a search until [`Search::visits`] is `visits`; without an exploration
     /// they are those with the highest priors. A Gumbel search that was not begun, or has these visits already, chooses
     /// at its root as below it.
@@ -301,12 +293,11 @@ impl Search {
     pub fn begin_move(&mut self, visits: u32, exploration: Option<Exploration>, rng: &mut impl Rng) {
         let root = self.expanded_root();
         let budget = visits.saturating_sub(self.visits());
-        self.exploration = exploration;
         match (&self.settings.algorithm, exploration) {
-            (Algorithm::Puct, None) => {}
-            (Algorithm::Puct, Some(exploration)) => {
-                let turn = self.game.turn();
-                self.tree.set_priors(root, |_, priors| exploration.change(turn, priors, rng));
+            (Algorithm::Puct, exploration) => {
+                if let Some(noise) = exploration.and_then(|exploration| exploration.noise) {
+                    self.tree.set_priors(root, |_, priors| noise.mix(priors, rng));
+                }
             }
             // What was inherited is enough: nothing is to be sampled, and the move is the most visited one.
             (Algorithm::Gumbel(_), _) if budget == 0 => {}
@@ -324,7 +315,6 @@ impl Search {
     /// When the root is not expanded.
     pub fn begin_endless(&mut self) {
         let root = self.expanded_root();
-        self.exploration = None;
         if let Algorithm::Gumbel(gumbel) = &self.settings.algorithm {
             let view = self.tree.view(root, self.game.to_move());
             self.halving.start_round(&view, gumbel);

@@ -1,6 +1,6 @@
 //! Losses of outputs against targets.
 
-use config::{OutcomeIn, ValueLoss};
+use config::ValueLoss;
 use tch::Tensor;
 
 use crate::batch::Batch;
@@ -14,7 +14,6 @@ pub(crate) struct Terms {
     value_loss: ValueLoss,
     value_exponent: f32,
     outcome_fraction: f32,
-    outcome_in: OutcomeIn,
     ownership_weight: f32,
     score_weight: f32,
     opponent_policy_weight: f32,
@@ -45,7 +44,6 @@ impl Terms {
             value_loss: train.value_loss,
             value_exponent: train.value_exponent,
             outcome_fraction: train.outcome_fraction,
-            outcome_in: train.outcome_in,
             ownership_weight: train.ownership_weight,
             score_weight: train.score_weight,
             opponent_policy_weight: train.opponent_policy_weight,
@@ -56,27 +54,20 @@ impl Terms {
     fn answered(&self, answers: &Answers, outcomes: &Tensor, searches: &Tensor) -> Result<Tensor, NetError> {
         match &answers.value_logits {
             Some(logits) if self.value_loss == ValueLoss::CrossEntropy => {
-                self.mixed(&three_ways(outcomes)?, &two_ways(searches)?, |target| chances_cost(logits, target))
+                chances_cost(logits, &self.mixed(&three_ways(outcomes)?, &two_ways(searches)?))
             }
             _ => self.value(&answers.values, outcomes, searches),
         }
     }
 
     fn value(&self, values: &Tensor, outcomes: &Tensor, searches: &Tensor) -> Result<Tensor, NetError> {
-        self.mixed(outcomes, searches, |target| self.error(values, target))
+        self.error(values, &self.mixed(outcomes, searches))
     }
 
-    fn mixed(
-        &self,
-        outcomes: &Tensor,
-        searches: &Tensor,
-        cost: impl Fn(&Tensor) -> Result<Tensor, NetError>,
-    ) -> Result<Tensor, NetError> {
+    /// The value target.
+    fn mixed(&self, outcomes: &Tensor, searches: &Tensor) -> Tensor {
         let share = f64::from(self.outcome_fraction);
-        match self.outcome_in {
-            OutcomeIn::Target => cost(&mix(outcomes, searches, share)),
-            OutcomeIn::Loss => Ok(mix(&cost(outcomes)?, &cost(searches)?, share)),
-        }
+        outcomes * share + searches * (1.0 - share)
     }
 
     fn error(&self, values: &Tensor, targets: &Tensor) -> Result<Tensor, NetError> {
@@ -111,11 +102,6 @@ fn two_ways(values: &Tensor) -> Result<Tensor, NetError> {
 fn chances_cost(logits: &Tensor, target: &Tensor) -> Result<Tensor, NetError> {
     let least = target.f_xlogy(target)?.f_sum_dim_intlist(-1, false, target.kind())?;
     Ok(cross(target, &logits.f_log_softmax(-1, logits.kind())?)? + least)
-}
-
-/// share·first + (1 − share)·second.
-fn mix(first: &Tensor, second: &Tensor, share: f64) -> Tensor {
-    first * share + second * (1.0 - share)
 }
 
 /// The loss of network outputs against targets. The probabilities of a target sum to 1.
@@ -164,7 +150,7 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, terms: &Terms) -> Result<Lo
         logs,
         target,
         values: answers.values.shallow_clone(),
-        mixed: mix(&outcomes, &searches, f64::from(terms.outcome_fraction)),
+        mixed: terms.mixed(&outcomes, &searches),
         weights,
     })
 }

@@ -45,8 +45,6 @@ pub struct MatchSpec {
     opening: u64,
     opening_moves: usize,
     move_limit: usize,
-    /// A model resigns when its root value is below this.
-    resign_below: f32,
     /// How the referee counts.
     scoring: Scoring,
     komi: f32,
@@ -74,7 +72,6 @@ impl MatchSpec {
             opening: game_seed(config.seed, &series, "opening", index / 2),
             opening_moves: config.evaluate.opening_moves,
             move_limit: config.game.move_limit,
-            resign_below: config.evaluate.resign_below,
             scoring,
             komi,
         }
@@ -191,12 +188,9 @@ impl Match {
 
     /// The turn that the player to move has decided on; `None` while it is thinking.
     fn decision(&mut self) -> Option<Result<Turn, Early>> {
-        let (mover, resign_below) = (self.game.to_move(), self.spec.resign_below);
+        let mover = self.game.to_move();
         match &mut self.seats[mover.index()] {
             Seat::Model { driver, .. } => driver.is_done().then(|| {
-                if driver.search().root_value().mover(mover) < resign_below {
-                    return Err(Early::Ending(Ending::Resignation { by: mover }));
-                }
                 let mv = driver.search().best_move().map_or(Move::Pass, |root| root.mv);
                 Ok(searched(driver, SearchKind::Full, 1.0, mv))
             }),

@@ -24,7 +24,6 @@ pub struct SelfplaySpec {
     leaves: usize,
     choice_moves: usize,
     choice_exponent: f32,
-    choice_halflife: f32,
     move_limit: usize,
     /// The mover resigns when its root value is below this; `None`: no resignation.
     threshold: Option<f32>,
@@ -58,7 +57,6 @@ impl SelfplaySpec {
             leaves: config.search.leaves,
             choice_moves: selfplay.choice_moves,
             choice_exponent: selfplay.choice_exponent,
-            choice_halflife: selfplay.choice_halflife,
             move_limit: config.game.move_limit,
             threshold,
         }
@@ -214,12 +212,11 @@ impl Selfplay {
     /// Early moves are drawn from the visits of board points, later ones are the best.
     fn choose(&mut self) -> Move {
         let search = self.driver.search();
-        let (turn, spec) = (self.turns.len(), &self.spec);
-        if turn < spec.choice_moves {
-            let exponent = choice::exponent_at(spec.choice_exponent, spec.choice_halflife, turn);
+        let spec = &self.spec;
+        if self.turns.len() < spec.choice_moves {
             let moves: Vec<RootMove> = search.root_moves().into_iter().filter(|root| root.mv != Move::Pass).collect();
             let visits: Vec<u32> = moves.iter().map(|root| root.visits).collect();
-            let drawn = choice::draw(&visits, exponent, &mut self.rng);
+            let drawn = choice::draw(&visits, spec.choice_exponent, &mut self.rng);
             return drawn.map_or(Move::Pass, |index| moves[index].mv);
         }
         search.best_move().map_or(Move::Pass, |root| root.mv)

@@ -59,8 +59,7 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
         ),
         lists::<UInt32Type>(
             "visit_counts",
-            "the visits of those moves, in the same order; after a Gumbel search 1,024ths of the improved policy; where \
-             the policy target is pruned, the pruned visits",
+            "the visits of those moves, in the same order; after a Gumbel search 1,024ths of the improved policy",
             rows().map(|e| counts(&e.visits)),
         ),
         optional_numbers::<UInt16Type>(

@@ -19,10 +19,9 @@ pub struct Turn {
     pub weight: f32,
     /// The search's policy as whole numbers, as (move index, number): ascending indices, numbers above 0.
     ///
-    /// PUCT: the visits of the root's moves after the search, inherited ones included; where the run prunes its policy
-    /// target these are the pruned visits, and the raw ones are not kept. Gumbel: there visits say which moves were
-    /// sampled and not how good they are, so these are the improved policy of all moves considered, in 1,024ths: as fine as
-    /// what AlphaZero trained on, which were 800 visits.
+    /// PUCT: the visits of the root's moves after the search, inherited ones included. Gumbel: there visits say which moves
+    /// were sampled and not how good they are, so these are the improved policy of all moves considered, in 1,024ths: as fine
+    /// as what AlphaZero trained on, which were 800 visits.
     pub visits: Vec<(u16, u32)>,
     /// Mean value of the search at the root, for Black, -1 to 1.
     pub root_value: f32,

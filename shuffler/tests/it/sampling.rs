@@ -59,16 +59,10 @@ fn windows_grow_with_the_run() {
         run.shards().prune(5).unwrap();
         sizes
     };
-    let slow = ["window.growth=slow", "window.slow_offset=2", "window.slow_step=9", "window.games=35"];
-    assert_eq!(sizes(&slow), [18, 27, 35, 35]);
-    // n is 37, 56, 74, 94 games, none of them in the validation set.
+    // Far below their first sizes both growths hold everything, up to the size of the window.
     let n: Vec<usize> = [40, 60, 80, 100].iter().map(|&games| all_until(games)).collect();
-    let law = ["window.growth=power-law", "window.power_start=30", "window.power_scale=30", "window.games=1000"];
-    let expected = n.iter().map(|&n| {
-        let grown = (((n - 30) as f64 + 30.0).powf(0.65) - 30_f64.powf(0.65)) / (0.65 * 30_f64.powf(-0.35)) * 0.4;
-        30 + grown as usize
-    });
-    assert_eq!(sizes(&law), expected.collect::<Vec<_>>());
+    assert_eq!(sizes(&["window.growth=slow", "window.games=35"]), [35; 4]);
+    assert_eq!(sizes(&["window.growth=power-law", "window.games=60"]), [n[0], n[1], 60, 60]);
 }
 
 /// Games outside of the validation set among the first ones of the run.
@@ -142,8 +136,6 @@ fn every_option_at_once_is_the_same_twice() {
     let options = [
         "window.positions=600",
         "window.growth=power-law",
-        "window.power_start=200",
-        "window.power_scale=100",
         "window.samples_per_game=6",
         "window.calibration_fraction=0.2",
         "window.value_surprise_weight=0.3",

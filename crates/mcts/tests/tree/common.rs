@@ -2,10 +2,7 @@
 
 use config::QInit;
 use go::{Game, Scoring, Size};
-use mcts::{
-    Algorithm, Evaluation, Exploration, FirstPlay, Gumbel, Leaf, Noise, RootTemperature, Search, Selected, Settings,
-    Value,
-};
+use mcts::{Algorithm, Evaluation, Exploration, FirstPlay, Gumbel, Leaf, Noise, Search, Selected, Settings, Value};
 
 pub(crate) const PARENT: Settings = Settings {
     algorithm: Algorithm::Puct,
@@ -22,11 +19,10 @@ pub(crate) const PARENT: Settings = Settings {
 };
 
 /// Nothing is explored, and yet it is an exploration.
-pub(crate) const CALM: Exploration =
-    Exploration { temperature: RootTemperature::OFF, noise: None, forced_visits: 0.0, prune_target: false };
+pub(crate) const CALM: Exploration = Exploration { noise: None };
 
 pub(crate) fn noisy(alpha: f32) -> Exploration {
-    Exploration { noise: Some(Noise { weight: 0.25, alpha, shaped: 0.0 }), ..CALM }
+    Exploration { noise: Some(Noise { weight: 0.25, alpha }) }
 }
 
 pub(crate) fn gumbel(moves: usize) -> Settings {

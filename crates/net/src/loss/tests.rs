@@ -11,7 +11,6 @@ fn terms(value_weight: f32) -> Terms {
         value_loss: ValueLoss::Squared,
         value_exponent: 2.0,
         outcome_fraction: 0.75,
-        outcome_in: OutcomeIn::Target,
         ownership_weight: 0.5,
         score_weight: 0.25,
         opponent_policy_weight: 0.5,
@@ -146,33 +145,17 @@ fn loss_is_minimal_at_the_target() {
     }
 }
 
-/// Squares and cross-entropies are linear in the target up to terms without the value; other powers are not.
-#[test]
-fn mixing_the_loss_is_mixing_the_target_where_algebra_says_so() {
-    for (value_loss, same) in VALUE_LOSSES.into_iter().zip([true, false, true]) {
-        let cost = |outcome_in| {
-            let terms = Terms { value_loss, value_exponent: 2.6, outcome_in, ..terms(1.0) };
-            value_cost(&terms, &VALUES, &OUTCOMES, &SEARCHES)
-        };
-        let ((target, target_gradient), (loss, loss_gradient)) = (cost(OutcomeIn::Target), cost(OutcomeIn::Loss));
-        assert_eq!(all_close(&target_gradient, &loss_gradient), same, "{value_loss:?}");
-        assert!(!all_close(&target, &loss), "the values differ by what the targets are apart");
-    }
-}
-
 #[test]
 fn value_target_interpolates_search_and_outcome() {
     for value_loss in VALUE_LOSSES {
-        for outcome_in in [OutcomeIn::Target, OutcomeIn::Loss] {
-            let cost = |outcome_fraction, outcomes: &[f32], searches: &[f32]| {
-                let terms = Terms { value_loss, outcome_in, outcome_fraction, ..terms(1.0) };
-                value_cost(&terms, &VALUES, outcomes, searches).1
-            };
-            let none = [0.0; 5];
-            assert!(all_close(&cost(1.0, &OUTCOMES, &none), &cost(1.0, &OUTCOMES, &SEARCHES)));
-            assert!(all_close(&cost(0.0, &none, &SEARCHES), &cost(0.0, &OUTCOMES, &SEARCHES)));
-            assert!(!all_close(&cost(1.0, &OUTCOMES, &SEARCHES), &cost(0.0, &OUTCOMES, &SEARCHES)));
-        }
+        let cost = |outcome_fraction, outcomes: &[f32], searches: &[f32]| {
+            let terms = Terms { value_loss, outcome_fraction, ..terms(1.0) };
+            value_cost(&terms, &VALUES, outcomes, searches).1
+        };
+        let none = [0.0; 5];
+        assert!(all_close(&cost(1.0, &OUTCOMES, &none), &cost(1.0, &OUTCOMES, &SEARCHES)));
+        assert!(all_close(&cost(0.0, &none, &SEARCHES), &cost(0.0, &OUTCOMES, &SEARCHES)));
+        assert!(!all_close(&cost(1.0, &OUTCOMES, &SEARCHES), &cost(0.0, &OUTCOMES, &SEARCHES)));
     }
 }
 

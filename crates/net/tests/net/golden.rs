@@ -9,10 +9,7 @@
 use config::QInit;
 use expect_test::expect_file;
 use go::{Game, Scoring, Size};
-use mcts::{
-    Algorithm, Draw, Evaluator, Exploration, FirstPlay, Gumbel, Noise, Request, RootTemperature, Search, Selected,
-    Settings,
-};
+use mcts::{Algorithm, Draw, Evaluator, Exploration, FirstPlay, Gumbel, Noise, Request, Search, Selected, Settings};
 use net::{Device, Network, Precision};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -75,12 +72,7 @@ fn describe(name: &str, search: &Search) -> String {
 
 fn trees() -> String {
     let mut network = Network::open(WEIGHTS, Device::Cpu, Precision::F32, LEAVES).unwrap();
-    let explored = Exploration {
-        temperature: RootTemperature::OFF,
-        noise: Some(Noise { weight: 0.25, alpha: 0.4, shaped: 0.0 }),
-        forced_visits: 2.0,
-        prune_target: true,
-    };
+    let explored = Exploration { noise: Some(Noise { weight: 0.25, alpha: 0.4 }) };
     let gumbel = Algorithm::Gumbel(Gumbel { moves: 8, c_visit: 50.0, c_scale: 0.2 });
     let urgency = FirstPlay::Urgency { reduction: 0.2 };
     let cases = [

@@ -2,7 +2,7 @@
 
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Settings, Ticket};
 use play::{Budget, By, Match, MatchSpec, RandomModel, Side, Uniform};
-use record::{EndReason, GameRecord};
+use record::GameRecord;
 
 use crate::{Opinion, config, play, sorted};
 
@@ -86,24 +86,4 @@ fn two_models_with_games_enough_have_full_batches() {
     assert!(batches.iter().all(|&size| size <= 8), "no batch has more than its places");
     let full = batches.iter().filter(|&&size| size == 8).count();
     assert!(full * 100 > batches.len() * 96, "{full} of {}: only the last games leave places", batches.len());
-}
-
-#[test]
-fn match_resigns_only_if_configured() {
-    let ends = |bound: &str, value: f32| -> Vec<EndReason> {
-        let config = config(&["evaluate.opening_moves=2", bound]);
-        let settings = Settings::new(&config.search, &config.game);
-        let side = |name: &str| {
-            let by = By::Model { place: 0, settings, budget: Budget { visits: 4, leaves: 1 } };
-            Side { name: name.to_owned(), by }
-        };
-        let none = &mut |_: &MatchSpec, _| panic!("models are no external players");
-        let game = |index| Match::new(MatchSpec::new(&(&config).into(), &side("a"), &side("b"), index), none);
-        let games = play(&mut [&mut Opinion::new(value)], 4, (0..4).map(game));
-        games.into_iter().map(|game| game.expect("models do not break").record.end).collect()
-    };
-    let resigned = |ends: Vec<EndReason>| ends.iter().filter(|&&end| end == EndReason::Resignation).count();
-    assert_eq!(resigned(ends("evaluate.resign_below=-0.8", 0.9)), 4, "White is sure to have lost");
-    assert_eq!(resigned(ends("evaluate.resign_below=-0.95", 0.9)), 0);
-    assert_eq!(resigned(ends("evaluate.resign_below=-1", 1.0)), 0);
 }

@@ -18,17 +18,7 @@ use record::{EndReason, GameRecord, Outcome, SearchKind, Turn};
 use crate::{Opinion, config, play, selfplay, sorted};
 
 /// What KataGo has that Minigo has not.
-const KATAGO: [&str; 9] = [
-    "search.q_init_stays=false",
-    "search.fpu_reduction=0.2",
-    "selfplay.noise_shaped=0.5",
-    "selfplay.root_temperature=1.25",
-    "selfplay.root_temperature_late=1.1",
-    "selfplay.root_temperature_halflife=5",
-    "selfplay.forced_visits=2",
-    "selfplay.prune_target=true",
-    "selfplay.choice_halflife=5",
-];
+const KATAGO: [&str; 2] = ["search.q_init_stays=false", "search.fpu_reduction=0.2"];
 
 const GUMBEL: [&str; 4] =
     ["search.algorithm=gumbel", "search.gumbel_moves=4", "search.leaves=3", "selfplay.choice_moves=0"];
