@@ -30,7 +30,7 @@ fn play(moves: usize, side: usize, overrides: &[&str]) {
     let size = [format!("game.size={side}"), format!("game.move_limit={}", 3 * side * side)];
     let overrides = COMMON.iter().chain(overrides).map(|&text| text.to_owned()).chain(size).collect::<Vec<_>>();
     let config = Preset::Tiny.with(&overrides).unwrap();
-    let targets = Targets::new(&config.selfplay, &config.train);
+    let targets = Targets::new(&config);
     let (config, done) = (config.at(0), Cell::new(0));
     let mut specs = (0..).map(|index| SelfplaySpec::new(&config, "random", "million", index, Some(-0.97)));
     play::run(

@@ -167,6 +167,6 @@ fn published(run: &Run, number: u32) -> Result<Weights, TrainerError> {
 }
 
 pub(crate) fn train_config(config: &RunConfig) -> TrainConfig {
-    let targets = Targets::new(&config.selfplay, &config.train);
+    let targets = Targets::new(config);
     TrainConfig { train: config.train.clone(), targets, seed: config.seed }
 }

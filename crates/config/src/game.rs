@@ -20,6 +20,8 @@ pub struct Game {
     #[schemars(extend("multipleOf" = 0.5))]
     pub komi: f32,
     /// How a game ends and is scored.
+    ///
+    /// "area" is worth it where results must be those of Tromp-Taylor rules, as against programs that count so.
     pub scoring: Scoring,
     /// Moves after which a game is scored as it stands: a safeguard.
     #[schemars(range(min = 1, max = 10_000))]

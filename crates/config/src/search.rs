@@ -60,6 +60,8 @@ pub struct Search {
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub gumbel_c_scale: f32,
     /// Keep the subtree of the move played; its visits count.
+    ///
+    /// Worth it in play and self-play: inherited visits cost no evaluations. False gives each move `visits` evaluations of its own.
     pub reuse: bool,
     /// Leaves of one game per batch, separated by virtual losses.
     #[schemars(range(min = 1, max = 16))]

@@ -1,6 +1,6 @@
 //! Targets of a position: where the search went, and how the game ends.
 
-use config::PolicyTarget;
+use config::{PolicyTarget, RunConfig};
 use go::{Game, Position, Symmetry};
 use mcts::choice;
 use record::Example;
@@ -30,16 +30,17 @@ pub struct Targets {
 }
 
 impl Targets {
-    /// The targets that a configuration asks for.
-    pub fn new(selfplay: &config::Selfplay, train: &config::Train) -> Targets {
+    /// The targets of a configuration; those of heads only for a network that has them.
+    pub fn new(config: &RunConfig) -> Targets {
+        let RunConfig { network, selfplay, train, .. } = config;
         Targets {
             choice_moves: selfplay.choice_moves,
             policy: train.policy_target,
             policy_exponent: train.policy_exponent,
             outcome_fraction: train.outcome_fraction,
             mask_illegal: train.mask_illegal,
-            ownership: train.ownership_weight > 0.0,
-            opponent: train.opponent_policy_weight > 0.0,
+            ownership: network.ownership && train.ownership_weight > 0.0,
+            opponent: network.opponent_policy && train.opponent_policy_weight > 0.0,
         }
     }
 

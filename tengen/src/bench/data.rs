@@ -222,7 +222,7 @@ impl MadeUp {
     fn load(&self, time: Duration, generation: u32) -> anyhow::Result<Load> {
         let manifest = self.run.shards().manifest(generation)?.context("the shards were made just now")?;
         let config = self.config(BATCH)?;
-        let targets = Targets::new(&config.selfplay, &config.train);
+        let targets = Targets::new(&config);
         let symmetries: Vec<Symmetry> = Symmetry::ALL.into_iter().cycle().take(BATCH).collect();
         let mut parts = manifest.parts.iter().cycle();
         let rate = Rate::measure(time, || {

@@ -73,7 +73,7 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     let (config, shape) = (&subject.config, subject.weights.shape());
     let device = args.resources.device.parse().misconfigured()?;
     let train_device = TrainDevice { device, precision: args.precision, threads: args.resources.threads() };
-    let targets = Targets::new(&config.selfplay, &config.train);
+    let targets = Targets::new(config);
     let train_config = TrainConfig { train: config.train.clone(), targets, seed: config.seed };
     let trainer = || Trainer::new(&subject.weights, 0, train_config.clone(), train_device);
     let batch = config.train.batch;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Instant;
 
-use config::{LearningRate, Preset, Train};
+use config::{LearningRate, Preset};
 use go::{Game, Size};
 use mcts::{Draw, Evaluator, Request};
 use net::{Device, NetError, Network, Precision, Shape, Targets, TrainConfig, TrainDevice, Trainer, Weights};
@@ -59,10 +59,9 @@ fn infer(device: Device, precision: Precision) -> Result<(), NetError> {
 
 fn train(device: Device, precision: Precision) -> Result<(), NetError> {
     let train_device = TrainDevice { device, precision, threads: 1 };
-    let plain = Preset::Minigo.config();
-    let learning_rate = vec![LearningRate { from_step: 0, rate: 0.01 }];
-    let train = Train { batch: 32, learning_rate, ..plain.train.clone() };
-    let train_config = TrainConfig { targets: Targets::new(&plain.selfplay, &train), train, seed: 1 };
+    let mut config = Preset::Minigo.config();
+    (config.train.batch, config.train.learning_rate) = (32, vec![LearningRate { from_step: 0, rate: 0.01 }]);
+    let train_config = TrainConfig { targets: Targets::new(&config), train: config.train, seed: 1 };
     let games = (0..).map(|index| synthetic::game("doctor", "0", index, shape().size, 10));
     let examples = games.take(4).map(|game| game.examples()).collect::<Result<Vec<_>, _>>();
     let examples: Vec<Example> = examples.expect("made-up games go by the rules").concat();
