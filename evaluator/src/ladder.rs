@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use play::Seed;
-use ratings::pairing::{InFlight, Objective, Question, Reason};
+use ratings::pairing::{InFlight, Knowledge, Objective, Reason};
 use ratings::{PairResults, Ratings};
 
 use crate::arena::draw_free;
@@ -79,7 +79,7 @@ impl Ladder {
     pub(crate) fn choose(&self, games: usize, rng: &mut Seed) -> Option<(u32, u32, Reason)> {
         let takes_part = |one: usize, other: usize| self.ages[one].is_some() && self.ages[other].is_some();
         let cost = |one: usize, other: usize| if takes_part(one, other) { 1.0 } else { f64::INFINITY };
-        let question = Question {
+        let knowledge = Knowledge {
             ratings: &self.ratings,
             ages: &self.ages,
             in_flight: &InFlight::default(),
@@ -89,7 +89,7 @@ impl Ladder {
         if self.models() < 2 {
             return None;
         }
-        let choice = draw_free(&question, Objective::Ladder, &takes_part, rng)?;
+        let choice = draw_free(&knowledge, Objective::Ladder, &takes_part, rng)?;
         Some((self.ages[choice.first]?, self.ages[choice.second]?, choice.reason))
     }
 

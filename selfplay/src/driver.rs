@@ -162,7 +162,7 @@ impl<'a> Driver<'a> {
             threads: self.options.threads,
             cache: self.options.cache,
             times: self.options.times,
-            handoff_on_shutdown: self.hands_on(model),
+            handoff_on_shutdown: self.hands_off(model),
             follow_latest,
             threshold: Threshold::new(threshold(&self.run, model)?),
         };
@@ -181,7 +181,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Whether games in progress are handed off. A built-in model alone plays so fast that nothing is worth keeping.
-    fn hands_on(&self, model: &ModelId) -> bool {
+    fn hands_off(&self, model: &ModelId) -> bool {
         self.options.handoff_on_shutdown && (matches!(self.options.model, ModelRef::Newest(_)) || model.number() > 0)
     }
 }

@@ -38,7 +38,7 @@ impl GameIndex {
         let mut seen = HashSet::new();
         let mut arrived = Vec::new();
         let files = self.run.games().files(model)?;
-        self.learn(files.iter());
+        self.read_summaries(files.iter());
         for file in files {
             match self.summaries(&file) {
                 Ok(games) => {
@@ -91,7 +91,7 @@ impl GameIndex {
 
     /// Reads the files that were not read before, several at once. What cannot be read is read again by who needs it, and
     /// said then.
-    fn learn<'a>(&mut self, files: impl Iterator<Item = &'a FileRef>) {
+    fn read_summaries<'a>(&mut self, files: impl Iterator<Item = &'a FileRef>) {
         let new: Vec<FileRef> = files.filter(|file| !self.known.contains_key(file)).cloned().collect();
         let read = self.run.games().read_each(&new, |file| self.run.games().summaries(file));
         self.known.extend(new.into_iter().zip(read).filter_map(|(file, read)| Some((file, read.ok()?))));
@@ -123,18 +123,18 @@ impl Played {
 impl Listed {
     /// The files of a model, oldest first. What was not listed is, and files of the models before it with it, to be read
     /// together: a pass over the models down to the oldest of a window needs most of them.
-    pub(crate) fn of(&mut self, catalogue: &mut GameIndex, model: u32) -> Result<Vec<FileRef>, StoreError> {
+    pub(crate) fn of(&mut self, index: &mut GameIndex, model: u32) -> Result<Vec<FileRef>, StoreError> {
         if !self.0.contains_key(&model) {
             let mut files = 0;
             for older in (0..=model).rev() {
-                let found = catalogue.run.games().files(older)?;
+                let found = index.run.games().files(older)?;
                 files += found.len();
                 self.0.insert(older, found);
                 if files >= AHEAD {
                     break;
                 }
             }
-            catalogue.learn(self.0.range(..=model).flat_map(|(_, files)| files));
+            index.read_summaries(self.0.range(..=model).flat_map(|(_, files)| files));
         }
         Ok(self.0.remove(&model).unwrap_or_default())
     }

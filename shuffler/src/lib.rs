@@ -59,7 +59,7 @@ const KEPT_GENERATIONS: u32 = 2;
 pub struct Shuffler {
     run: Run,
     config: RunConfig,
-    catalogue: GameIndex,
+    index: GameIndex,
 }
 
 /// Makes the shards of one generation, unless they exist.
@@ -73,7 +73,7 @@ pub fn run(run: &Run, config: &RunConfig, generation: u32) -> Result<Manifest, S
 impl Shuffler {
     /// A shuffler for a run with this configuration.
     pub fn new(run: &Run, config: &RunConfig) -> Shuffler {
-        Shuffler { run: run.clone(), config: config.clone(), catalogue: GameIndex::new(run) }
+        Shuffler { run: run.clone(), config: config.clone(), index: GameIndex::new(run) }
     }
 
     /// Makes the shards of a generation and deletes those of generations long past. If the shards exist, returns what
@@ -130,14 +130,14 @@ impl Shuffler {
         if generation == 0 {
             return Err(ShufflerError::NoGeneration);
         }
-        Ok(Window::choose(&mut self.catalogue, generation, &self.config.window, bad)?)
+        Ok(Window::choose(&mut self.index, generation, &self.config.window, bad)?)
     }
 
     /// All games wanted of the model before the generation must be there. Lists the games of that model only, since
     /// this is called repeatedly while they are played.
     fn check_ready(&mut self, generation: u32) -> Result<(), ShufflerError> {
         let model = generation.checked_sub(1).ok_or(ShufflerError::NoGeneration)?;
-        let files = self.catalogue.arrived(model)?;
+        let files = self.index.arrived(model)?;
         let games = files.iter().map(|(_, games)| games).sum();
         let wanted = self.config.selfplay.games_of(model);
         if games >= wanted {

@@ -46,45 +46,45 @@ impl Window {
     /// without the validation set and the files in `bad`. Of a game that was published twice the first
     /// counts.
     pub(crate) fn choose(
-        catalogue: &mut GameIndex,
+        index: &mut GameIndex,
         generation: u32,
         settings: &config::Window,
         bad: &BTreeMap<FileRef, Rejected>,
     ) -> Result<Window, StoreError> {
         let newest_model = generation - 1;
-        let mut limit = WindowSize::of(settings, generation, || catalogue.played_before(generation))?;
+        let mut limit = WindowSize::of(settings, generation, || index.played_before(generation))?;
         let mut window =
             Window { newest_model, limit: Some(limit), rejected: bad.values().cloned().collect(), ..Window::default() };
-        let mut listed = catalogue.list(generation)?;
+        let mut listed = index.list(generation)?;
         let mut oldest = newest_model;
         for model in (0..generation).rev() {
             if limit.is_full() {
                 break;
             }
             oldest = model;
-            let files = listed.of(catalogue, model)?;
-            let mut files = window.readable(catalogue, files, bad)?;
+            let files = listed.of(index, model)?;
+            let mut files = window.readable(index, files, bad)?;
             for file in files.iter_mut().rev() {
                 file.choose_newest(&mut limit);
             }
             files.retain(|file| file.games.iter().any(|game| game.chosen));
             window.files.extend(files.into_iter().rev());
         }
-        catalogue.forget_before(oldest);
+        index.forget_before(oldest);
         Ok(window)
     }
 
     /// The readable files among those of a model, oldest first, with no game chosen yet but none twice.
     fn readable(
         &mut self,
-        catalogue: &mut GameIndex,
+        index: &mut GameIndex,
         listed: Vec<FileRef>,
         bad: &BTreeMap<FileRef, Rejected>,
     ) -> Result<Vec<WindowFile>, StoreError> {
         let mut files = Vec::new();
         let mut seen = HashSet::new();
         for file in listed {
-            match catalogue.summaries(&file) {
+            match index.summaries(&file) {
                 Ok(games) => {
                     let games = self.first_seen(games, &mut seen);
                     if !bad.contains_key(&file) {
@@ -92,7 +92,7 @@ impl Window {
                     }
                 }
                 Err(error) if error.is_damage() => {
-                    let path = catalogue.name(&file);
+                    let path = index.name(&file);
                     self.rejected.push(Rejected { path, reason: error.to_string() });
                 }
                 Err(error) => return Err(error),

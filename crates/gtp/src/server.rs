@@ -1,7 +1,7 @@
 //! The server side of the Go Text Protocol, version 2, draft 2 (<https://www.lysator.liu.se/~gunnar/gtp/>), and what
 //! Leela Zero, KataGo, GNU Go, KGS and GoGui added to it.
 //!
-//! The cast: a thread reads [`Line`]s from standard input into an [`Inbox`]; [`serve`] hands each to a [`Session`],
+//! The cast: a thread reads [`Line`]s from standard input into an [`Reader`]; [`serve`] hands each to a [`Session`],
 //! which holds the game and turns a line into a response; a [`Player`] thinks of moves, and an [`EnginePlayer`] is one made of a
 //! model. Every line with a command on it gets one response, and none of them ends the session but `quit` and the end of
 //! the input. Most responses are there at once; an analysis begins its response, adds lines while the player thinks, and
@@ -28,7 +28,7 @@ mod status;
 pub use engine_player::{EngineOptions, EnginePlayer, OpeningBook, WIDTH};
 pub use line::Line;
 pub use player::{Decision, Player, PlayerError, Task, Watch};
-pub use reader::Inbox;
+pub use reader::Reader;
 pub use response::Failure;
 pub use serve::{run, serve};
 pub use session::{Session, Setup};

@@ -4,7 +4,7 @@ use record::Example;
 
 use crate::batch::Batch;
 use crate::micro_batch::{each, parts};
-use crate::step::{sum, teach};
+use crate::step::{gradients, sum};
 use crate::threads::single;
 use crate::{NetError, Trainer};
 
@@ -41,7 +41,7 @@ impl TrainBench {
         let trainer = &mut self.trainer;
         let train_config = &trainer.train_config;
         let (parts, threads) = (self.parts.iter().collect(), trainer.train_device.threads);
-        let work = |tower: &_, (batch, share): &(Batch, f64)| teach(tower, train_config, batch, *share);
+        let work = |tower: &_, (batch, share): &(Batch, f64)| gradients(tower, train_config, batch, *share);
         let results = each(&trainer.tower, threads, parts, work)?;
         let (gradients, statistics): (Vec<_>, Vec<_>) =
             results.into_iter().map(|result| (result.gradients, result.statistics)).unzip();

@@ -2,7 +2,7 @@
 //!
 //! A safetensors file like that of [`Weights`]: the weights under their own names; under `momentum.` and its name the
 //! optimiser's state of every trained tensor, and under `squares.` that of Adam. `average.` has the exponential moving average
-//! of the weights where there is one, and `settled.` the whole network that is published instead. The metadata has the shape,
+//! of the weights where there is one, and `settled.` the network with averaged weights, which is published. The metadata has the shape,
 //! the steps, the samples and the digest of the configuration. The generator has no state in the file: see [`Trainer`].
 
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ const VERSION: &str = "tengen-checkpoint/2";
 const MOMENTUM: &str = "momentum.";
 const SQUARES: &str = "squares.";
 const AVERAGE: &str = "average.";
-const SETTLED: &str = "settled.";
+const AVERAGED: &str = "settled.";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -34,7 +34,8 @@ struct Header {
     /// Steps of the optimiser since it was at rest.
     warmth: u64,
     samples: u64,
-    settled: bool,
+    #[serde(rename = "settled")]
+    averaged: bool,
     config_digest: String,
 }
 
@@ -53,17 +54,17 @@ impl Trainer {
             .into_iter()
             .map(|(prefix, tensors)| Ok((prefix, read(&learned, tensors)?)))
             .collect::<Result<_, NetError>>()?;
-        let settled = self.settled.as_ref().map(Tower::weights).transpose()?;
+        let averaged = self.averaged.as_ref().map(Tower::weights).transpose()?;
         let mut tensors = weights.named(&specs);
         for (prefix, numbers) in kept.iter().filter(|(_, numbers)| !numbers.is_empty()) {
             tensors.extend(named(prefix, &learned, numbers));
         }
-        if let Some(settled) = &settled {
-            tensors.extend(settled.named(&specs).into_iter().map(|tensor| tensor.under(SETTLED)));
+        if let Some(averaged) = &averaged {
+            tensors.extend(averaged.named(&specs).into_iter().map(|tensor| tensor.under(AVERAGED)));
         }
-        let (step, warmth, samples, settled) = (self.step, self.warmth, self.samples, settled.is_some());
+        let (step, warmth, samples, averaged) = (self.step, self.warmth, self.samples, averaged.is_some());
         let config_digest = config_digest.to_owned();
-        let header = Header { shape: shape.into(), step, warmth, samples, settled, config_digest };
+        let header = Header { shape: shape.into(), step, warmth, samples, averaged, config_digest };
         Ok(file::write(VERSION, &header, tensors))
     }
 
@@ -98,12 +99,12 @@ impl Trainer {
         };
         let squares = if has_squares(train_config.train.optimizer) { kept(SQUARES)? } else { Vec::new() };
         let averages = train_config.train.ema_decay > 0.0;
-        let settled =
-            |_| self::tower(&Weights::assemble(shape, read_tensors(&file, SETTLED, shape.tensors())?)?, train_device);
+        let averaged =
+            |_| self::tower(&Weights::assemble(shape, read_tensors(&file, AVERAGED, shape.tensors())?)?, train_device);
         Ok(Trainer {
             optimizer: Optimizer { momentum: kept(MOMENTUM)?, squares },
             average: if averages { Some(Ema { tensors: kept(AVERAGE)? }) } else { None },
-            settled: header.settled.then_some(()).map(settled).transpose()?,
+            averaged: header.averaged.then_some(()).map(averaged).transpose()?,
             warmth: header.warmth,
             gradient_norm: 0.0,
             tower,

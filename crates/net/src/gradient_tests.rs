@@ -6,7 +6,7 @@ use record::{Example, synthetic};
 use tch::{Kind, Tensor};
 
 use crate::batch::Batch;
-use crate::loss::{Terms, loss};
+use crate::loss::{LossConfig, loss};
 use crate::mode::Mode;
 use crate::tensor_options::TensorOptions;
 use crate::threads::single;
@@ -49,8 +49,8 @@ fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
         ownership: true,
         opponent: true,
     };
-    let (batch, terms) = (batch(shape, &targets), Terms::new(train));
-    let cost = || loss(&tower.forward(&batch.planes, mode).unwrap(), &batch, &terms).unwrap().tensor;
+    let (batch, loss_config) = (batch(shape, &targets), LossConfig::new(train));
+    let cost = || loss(&tower.forward(&batch.planes, mode).unwrap(), &batch, &loss_config).unwrap().tensor;
     let learned: Vec<&Tensor> = tower.learned().map(|(_, tensor)| tensor).collect();
     let gradients = Tensor::run_backward(&[cost()], &learned, false, false);
     let _no_gradients = tch::no_grad_guard();

@@ -9,7 +9,7 @@ use crate::{Losses, NetError};
 
 /// How the parts of a loss are taken and weighed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
+pub(crate) struct LossConfig {
     value_weight: f32,
     value_loss: ValueLoss,
     value_exponent: f32,
@@ -37,9 +37,9 @@ pub(crate) struct Loss {
 /// A value of probability 0 or 1 costs as much as one so far from it would, so that no logarithm is infinite.
 const MARGIN: f64 = 1e-6;
 
-impl Terms {
-    pub(crate) fn new(train: &config::Train) -> Terms {
-        Terms {
+impl LossConfig {
+    pub(crate) fn new(train: &config::Train) -> LossConfig {
+        LossConfig {
             value_weight: train.value_weight,
             value_loss: train.value_loss,
             value_exponent: train.value_exponent,
@@ -105,7 +105,7 @@ fn chances_cost(logits: &Tensor, target: &Tensor) -> Result<Tensor, NetError> {
 }
 
 /// The loss of network outputs against targets. The probabilities of a target sum to 1.
-pub(crate) fn loss(answers: &Answers, batch: &Batch, terms: &Terms) -> Result<Loss, NetError> {
+pub(crate) fn loss(answers: &Answers, batch: &Batch, loss_config: &LossConfig) -> Result<Loss, NetError> {
     let (device, kind) = (answers.logits.device(), answers.logits.kind());
     let given = |numbers: &[f32]| -> Result<Tensor, NetError> {
         Ok(Tensor::f_from_slice(numbers)?.f_to_device(device)?.f_to_kind(kind)?)
@@ -116,7 +116,7 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, terms: &Terms) -> Result<Lo
     let logs = masked(&answers.logits, &given(&batch.mask)?)?.f_log_softmax(-1, kind)?;
     let policy = mean(&cross(&target, &logs)?)?;
     let (outcomes, searches) = (given(&batch.outcomes)?, given(&batch.searches)?);
-    let value = mean(&terms.answered(answers, &outcomes, &searches)?)?;
+    let value = mean(&loss_config.answered(answers, &outcomes, &searches)?)?;
     let zero = policy.f_detach()?.f_zeros_like()?;
     let ownership = match &answers.ownership {
         Some(logits) if !batch.ownership.is_empty() => {
@@ -138,10 +138,10 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, terms: &Terms) -> Result<Lo
         _ => zero,
     };
     let weighed = [
-        (&value, terms.value_weight),
-        (&ownership, terms.ownership_weight),
-        (&score, terms.score_weight),
-        (&opponent, terms.opponent_policy_weight),
+        (&value, loss_config.value_weight),
+        (&ownership, loss_config.ownership_weight),
+        (&score, loss_config.score_weight),
+        (&opponent, loss_config.opponent_policy_weight),
     ];
     let sum = weighed.iter().fold(policy.shallow_clone(), |sum, (part, weight)| sum + *part * f64::from(*weight));
     Ok(Loss {
@@ -150,7 +150,7 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, terms: &Terms) -> Result<Lo
         logs,
         target,
         values: answers.values.shallow_clone(),
-        mixed: terms.mixed(&outcomes, &searches),
+        mixed: loss_config.mixed(&outcomes, &searches),
         weights,
     })
 }

@@ -5,11 +5,11 @@ use config::{LearningRate, RatePath, Train};
 /// The rate in force at a step, counted from 0.
 pub(crate) fn rate(train: &Train, step: u64) -> f32 {
     let warm = if step < train.warm_up { (step + 1) as f32 / train.warm_up as f32 } else { 1.0 };
-    warm * settled(train, step)
+    warm * scheduled(train, step)
 }
 
 /// The rate without warming up.
-fn settled(train: &Train, step: u64) -> f32 {
+fn scheduled(train: &Train, step: u64) -> f32 {
     let next = train.learning_rate.partition_point(|point| point.from_step <= step);
     let Some(last) = next.checked_sub(1).map(|last| train.learning_rate[last]) else { return 0.0 };
     match train.learning_rate.get(next) {

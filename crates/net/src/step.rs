@@ -5,7 +5,7 @@ use record::Example;
 use tch::Tensor;
 
 use crate::batch::Batch;
-use crate::loss::{Loss, Terms, loss};
+use crate::loss::{Loss, LossConfig, loss};
 use crate::mean_losses::Losses;
 use crate::mode::Mode;
 use crate::norm::Statistics;
@@ -24,7 +24,7 @@ pub(crate) struct MicroBatchResult {
 }
 
 /// Trains on some examples, which are so large a share of the weight of a batch.
-pub(crate) fn learn(
+pub(crate) fn train_step(
     tower: &Tower,
     train_config: &TrainConfig,
     examples: &[Example],
@@ -32,29 +32,34 @@ pub(crate) fn learn(
     share: f64,
 ) -> Result<MicroBatchResult, NetError> {
     let batch = Batch::encode(tower.shape(), examples, &train_config.targets, symmetries)?;
-    let taught = teach(tower, train_config, &batch, share)?;
-    let (losses, weight) = (taught.loss.read()?, Example::total_weight(examples));
-    Ok(MicroBatchResult { weight, losses, gradients: taught.gradients, statistics: taught.statistics })
+    let result = gradients(tower, train_config, &batch, share)?;
+    let (losses, weight) = (result.loss.read()?, Example::total_weight(examples));
+    Ok(MicroBatchResult { weight, losses, gradients: result.gradients, statistics: result.statistics })
 }
 
 /// The gradient of an encoded part of a batch, its losses not yet read.
-pub(crate) struct Taught {
+pub(crate) struct MicroBatchGradients {
     loss: Loss,
     pub(crate) gradients: Vec<Tensor>,
     pub(crate) statistics: Vec<Statistics>,
 }
 
 /// Forward and backward, of so large a share of a batch.
-pub(crate) fn teach(tower: &Tower, train_config: &TrainConfig, batch: &Batch, share: f64) -> Result<Taught, NetError> {
+pub(crate) fn gradients(
+    tower: &Tower,
+    train_config: &TrainConfig,
+    batch: &Batch,
+    share: f64,
+) -> Result<MicroBatchGradients, NetError> {
     let answers = tower.forward(&batch.planes, Mode::Training)?;
-    let loss = loss(&answers, batch, &Terms::new(&train_config.train))?;
+    let loss = loss(&answers, batch, &LossConfig::new(&train_config.train))?;
     let learned: Vec<&Tensor> = tower.learned().map(|(_, tensor)| tensor).collect();
     let gradients = Tensor::f_run_backward(&[&loss.tensor * share], &learned, false, false)?;
-    Ok(Taught { loss, gradients, statistics: answers.statistics })
+    Ok(MicroBatchGradients { loss, gradients, statistics: answers.statistics })
 }
 
 /// Batch-norm statistics of some examples under their symmetries.
-pub(crate) fn look(
+pub(crate) fn batch_norm_statistics(
     tower: &Tower,
     train_config: &TrainConfig,
     examples: &[Example],
@@ -66,7 +71,7 @@ pub(crate) fn look(
 }
 
 /// What some examples are to a network as in play.
-pub(crate) struct Look {
+pub(crate) struct Evaluated {
     /// The weight of the examples.
     pub(crate) weight: f64,
     pub(crate) losses: Losses,
@@ -75,13 +80,13 @@ pub(crate) struct Look {
 }
 
 /// Measures some examples as they are, the network being as in play.
-pub(crate) fn measure(tower: &Tower, train_config: &TrainConfig, examples: &[Example]) -> Result<Look, NetError> {
+pub(crate) fn measure(tower: &Tower, train_config: &TrainConfig, examples: &[Example]) -> Result<Evaluated, NetError> {
     let _no_gradients = tch::no_grad_guard();
     let symmetries = vec![Symmetry::Identity; examples.len()];
     let batch = Batch::encode(tower.shape(), examples, &train_config.targets, &symmetries)?;
     let answers = tower.forward(&batch.planes, Mode::Playing)?;
-    let losses = loss(&answers, &batch, &Terms::new(&train_config.train))?.read()?;
-    Ok(Look { weight: Example::total_weight(examples), losses, values: numbers(&answers.values)? })
+    let losses = loss(&answers, &batch, &LossConfig::new(&train_config.train))?.read()?;
+    Ok(Evaluated { weight: Example::total_weight(examples), losses, values: numbers(&answers.values)? })
 }
 
 /// The sum of the gradients of all parts, in their order.

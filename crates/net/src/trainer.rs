@@ -15,7 +15,7 @@ use crate::micro_batch::{each, parts};
 use crate::mode::Mode;
 use crate::optimizer::{Optimizer, StepSize, clip, penalty};
 use crate::schedule::rate;
-use crate::step::{learn, look, measure, sum};
+use crate::step::{batch_norm_statistics, measure, sum, train_step};
 use crate::tensor_options::TensorOptions;
 use crate::threads::single;
 use crate::tower::{Format, Tower};
@@ -31,7 +31,7 @@ pub struct Trainer {
     /// The exponential moving average of the weights, where it is published.
     pub(crate) average: Option<Ema>,
     /// The mean with statistics of its own, after [`Trainer::recalibrate_batch_norm`] and until the next step.
-    pub(crate) settled: Option<Tower>,
+    pub(crate) averaged: Option<Tower>,
     /// Steps that the optimiser has taken: what it remembers of the gradients begins there.
     pub(crate) warmth: u64,
     /// How long the gradient of the last step was.
@@ -62,7 +62,7 @@ impl Trainer {
             tower,
             optimizer,
             average,
-            settled: None,
+            averaged: None,
             warmth: 0,
             gradient_norm: 0.0,
             train_config,
@@ -87,7 +87,7 @@ impl Trainer {
         let total = Example::total_weight(examples);
         let work = |tower: &Tower, rows: Range<usize>| {
             let share = Example::total_weight(&examples[rows.clone()]) / total;
-            learn(tower, train_config, &examples[rows.clone()], &symmetries[rows], share)
+            train_step(tower, train_config, &examples[rows.clone()], &symmetries[rows], share)
         };
         let results = each(&self.tower, self.train_device.threads, parts(examples.len(), self.tower.device()), work)?;
         let losses: Vec<(f64, Losses)> = results.iter().map(|result| (result.weight, result.losses)).collect();
@@ -105,7 +105,7 @@ impl Trainer {
         if let Some(average) = &mut self.average {
             average.follow(&self.tower, train.ema_decay, self.step)?;
         }
-        self.settled = None;
+        self.averaged = None;
         self.warmth += 1;
         self.step += 1;
         self.samples += examples.len() as u64;
@@ -120,15 +120,16 @@ impl Trainer {
     pub fn recalibrate_batch_norm(&mut self, examples: &[Example]) -> Result<(), NetError> {
         let Some(average) = &self.average else { return Ok(()) };
         single();
-        let settled = tower(&self.tower.weights()?, self.train_device)?;
-        average.put(&settled)?;
+        let averaged = tower(&self.tower.weights()?, self.train_device)?;
+        average.put(&averaged)?;
         let symmetries = self.symmetries(examples.len());
         let train_config = &self.train_config;
-        let work =
-            |tower: &Tower, rows: Range<usize>| look(tower, train_config, &examples[rows.clone()], &symmetries[rows]);
-        let seen = each(&settled, self.train_device.threads, parts(examples.len(), settled.device()), work)?;
-        settled.become_those(&seen)?;
-        self.settled = Some(settled);
+        let work = |tower: &Tower, rows: Range<usize>| {
+            batch_norm_statistics(tower, train_config, &examples[rows.clone()], &symmetries[rows])
+        };
+        let seen = each(&averaged, self.train_device.threads, parts(examples.len(), averaged.device()), work)?;
+        averaged.become_those(&seen)?;
+        self.averaged = Some(averaged);
         Ok(())
     }
 
@@ -149,18 +150,18 @@ impl Trainer {
         single();
         let (train_config, train) = (&self.train_config, &self.train_config.train);
         let work = |tower: &Tower, rows: Range<usize>| measure(tower, train_config, &examples[rows]);
-        let asked = self.settled.as_ref().unwrap_or(&self.tower);
-        let device = asked.device();
+        let network = self.averaged.as_ref().unwrap_or(&self.tower);
+        let device = network.device();
         let batches =
             (0..examples.len()).step_by(train.batch).map(|start| start..examples.len().min(start + train.batch));
         let parts = batches.flat_map(|batch| {
             let within = parts(batch.len(), device).into_iter();
             within.map(move |rows| batch.start + rows.start..batch.start + rows.end)
         });
-        let looks = each(asked, self.train_device.threads, parts.collect(), work)?;
-        let losses: Vec<(f64, Losses)> = looks.iter().map(|look| (look.weight, look.losses)).collect();
-        let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(asked, train.l2)?);
-        let values: Vec<f32> = looks.into_iter().flat_map(|look| look.values).collect();
+        let evaluated = each(network, self.train_device.threads, parts.collect(), work)?;
+        let losses: Vec<(f64, Losses)> = evaluated.iter().map(|part| (part.weight, part.losses)).collect();
+        let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(network, train.l2)?);
+        let values: Vec<f32> = evaluated.into_iter().flat_map(|part| part.values).collect();
         Ok(Measured { losses, calibration: Calibration::new(examples, &values) })
     }
 
@@ -177,7 +178,7 @@ impl Trainer {
     /// # Errors
     /// A weight that is no number.
     pub fn published(&self) -> Result<Weights, NetError> {
-        self.settled.as_ref().unwrap_or(&self.tower).weights()
+        self.averaged.as_ref().unwrap_or(&self.tower).weights()
     }
 
     /// How long the gradient of the last step was, before it was shortened; 0 before any.
@@ -214,10 +215,10 @@ impl Trainer {
     pub(crate) fn values(&self, examples: &[Example], symmetry: Symmetry) -> Result<Tensor, NetError> {
         single();
         let _no_gradients = tch::no_grad_guard();
-        let asked = self.settled.as_ref().unwrap_or(&self.tower);
+        let network = self.averaged.as_ref().unwrap_or(&self.tower);
         let batch =
-            Batch::encode(asked.shape(), examples, &self.train_config.targets, &vec![symmetry; examples.len()])?;
-        Ok(asked.forward(&batch.planes, Mode::Playing)?.values)
+            Batch::encode(network.shape(), examples, &self.train_config.targets, &vec![symmetry; examples.len()])?;
+        Ok(network.forward(&batch.planes, Mode::Playing)?.values)
     }
 
     /// The symmetries through which the next batch is seen.

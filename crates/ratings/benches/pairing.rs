@@ -15,7 +15,7 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use ratings::pairing::{InFlight, Objective, Question, pairs};
+use ratings::pairing::{InFlight, Knowledge, Objective, pairs};
 use ratings::{Chances, ELO, PairResults, Prior, Ratings};
 use record::Outcome;
 
@@ -132,8 +132,8 @@ fn choose(how: Choose, ratings: &Ratings, rng: &mut impl Rng) -> Vec<(usize, usi
         Choose::Informed(about) => {
             let ages: Vec<Option<u32>> = (1..=MODELS as u32).map(Some).collect();
             let in_flight = InFlight::default();
-            let question = Question { ratings, ages: &ages, in_flight: &in_flight, games: GAMES, cost: &|_, _| 1.0 };
-            pairs(&question, about, BATCH, rng).iter().map(|choice| (choice.first, choice.second)).collect()
+            let knowledge = Knowledge { ratings, ages: &ages, in_flight: &in_flight, games: GAMES, cost: &|_, _| 1.0 };
+            pairs(&knowledge, about, BATCH, rng).iter().map(|choice| (choice.first, choice.second)).collect()
         }
         Choose::Random => (0..BATCH)
             .map(|_| {

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use ratings::pairing::{InFlight, Objective, Question, pairs};
+use ratings::pairing::{InFlight, Knowledge, Objective, pairs};
 use ratings::{Chances, ELO, Leaderboard, PairResults, Prior, Ratings, diagnostics, goodness_of_fit};
 use record::Outcome;
 
@@ -35,10 +35,10 @@ fn main() {
     timed("all places in the pool", || ratings.above_pool());
     let ages: Vec<Option<u32>> = (1..=PLAYERS as u32).map(Some).collect();
     let in_flight = InFlight::default();
-    let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 8, cost: &|_, _| 1.0 };
+    let knowledge = Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 8, cost: &|_, _| 1.0 };
     for about in [Objective::Best, Objective::Newest, Objective::Curve] {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        timed(&format!("10 pairs about {about:?}"), || pairs(&question, about, 10, &mut rng));
+        timed(&format!("10 pairs about {about:?}"), || pairs(&knowledge, about, 10, &mut rng));
     }
 }
 

@@ -13,7 +13,7 @@
 use rand::{Rng, RngExt, SeedableRng};
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use ratings::pairing::{InFlight, Objective, Question, pairs};
+use ratings::pairing::{InFlight, Knowledge, Objective, pairs};
 use ratings::{Chances, ELO, PairResults, Ratings};
 use record::Outcome;
 
@@ -153,9 +153,9 @@ fn choose(results: &PairResults, about: Objective, games: u32, rng: &mut impl Rn
     let ages: Vec<Option<u32>> = results.players().iter().map(|player| age(player)).collect();
     let (ratings, in_flight) = (rate(results), InFlight::default());
     let cost = |a: usize, b: usize| if ages[a].is_some() && ages[b].is_some() { 1.0 } else { f64::INFINITY };
-    let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
+    let knowledge = Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
     loop {
-        let choice = pairs(&question, about, 1, rng)[0];
+        let choice = pairs(&knowledge, about, 1, rng)[0];
         if let (Some(a), Some(b)) = (ages[choice.first], ages[choice.second]) {
             return [a, b];
         }

@@ -1,19 +1,19 @@
 //! Choice of the next pairs.
 //!
-//! [`pairs`] chooses the pairs whose games are expected to be most informative about a [`Question`]. The
+//! [`pairs`] chooses the pairs whose games are expected to be most informative about an [`Objective`]. The
 //! `ExpectedCovariance` counts games in progress as finished.
 
 mod expected_covariance;
+mod knowledge;
 mod objective;
-mod question;
 mod reason;
 
 use rand::{Rng, RngExt};
 
 use crate::bradley_terry::{Estimate, Ratings};
 use expected_covariance::ExpectedCovariance;
+pub use knowledge::{InFlight, Knowledge};
 pub use objective::{Objective, fibonacci};
-pub use question::{InFlight, Question};
 pub use reason::Reason;
 
 /// Pairs with at least this share of the best pair's information gain are drawn with equal probability.
@@ -46,20 +46,21 @@ pub struct Choice {
 ///
 /// # Panics
 /// When there is not one age or none for each player.
-pub fn pairs(question: &Question, about: Objective, count: usize, rng: &mut impl Rng) -> Vec<Choice> {
-    assert_eq!(question.ages.len(), question.ratings.players().len(), "every player has an age or none");
-    if question.ages.len() < 2 {
+pub fn pairs(knowledge: &Knowledge, about: Objective, count: usize, rng: &mut impl Rng) -> Vec<Choice> {
+    assert_eq!(knowledge.ages.len(), knowledge.ratings.players().len(), "every player has an age or none");
+    if knowledge.ages.len() < 2 {
         return Vec::new();
     }
-    let mut outlook = ExpectedCovariance::new(question, objective::contrasts(question.ratings, question.ages, about));
+    let mut outlook =
+        ExpectedCovariance::new(knowledge, objective::contrasts(knowledge.ratings, knowledge.ages, about));
     let mut choices = Vec::new();
     for _ in 0..count {
         let choice = if rng.random_bool(RANDOM_SHARE) {
-            random(question.ratings, rng)
+            random(knowledge.ratings, rng)
         } else {
-            most_instructive(question, &outlook, rng)
+            most_instructive(knowledge, &outlook, rng)
         };
-        outlook.foresee(choice.first, choice.second, question.games);
+        outlook.foresee(choice.first, choice.second, knowledge.games);
         choices.push(choice);
     }
     choices
@@ -81,19 +82,19 @@ fn random(ratings: &Ratings, rng: &mut impl Rng) -> Choice {
 }
 
 /// The pair whose games are expected to be most informative, or one of those about as informative.
-fn most_instructive(question: &Question, outlook: &ExpectedCovariance, rng: &mut impl Rng) -> Choice {
-    let players = question.ages.len();
+fn most_instructive(knowledge: &Knowledge, outlook: &ExpectedCovariance, rng: &mut impl Rng) -> Choice {
+    let players = knowledge.ages.len();
     let all = (0..players).flat_map(|second| (0..second).map(move |first| (first, second)));
-    let reduction = |(a, b)| outlook.reduction(a, b, question.games) / (question.cost)(a, b);
+    let reduction = |(a, b)| outlook.reduction(a, b, knowledge.games) / (knowledge.cost)(a, b);
     let reductions: Vec<((usize, usize), f64)> = all.map(|pair| (pair, reduction(pair))).collect();
     let best = reductions.iter().map(|&(_, reduction)| reduction).fold(0.0, f64::max);
     let equals = reductions.into_iter().filter(|&(_, reduction)| reduction >= EQUAL_CLAIM * best);
-    let apart = |a: usize, b: usize| question.ages[a].unwrap_or(0).abs_diff(question.ages[b].unwrap_or(0));
-    let claim = |(a, b)| near_and_distant(question.ratings.difference(a, b), apart(a, b));
+    let apart = |a: usize, b: usize| knowledge.ages[a].unwrap_or(0).abs_diff(knowledge.ages[b].unwrap_or(0));
+    let claim = |(a, b)| near_and_distant(knowledge.ratings.difference(a, b), apart(a, b));
     let equals: Vec<((usize, usize), f64)> = equals.map(|(pair, _)| (pair, claim(pair))).collect();
     let (first, second) = draw(&equals, rng);
     let before = outlook.difference(first, second);
-    let [known, will_be] = outlook.uncertainty(first, second, question.games);
+    let [known, will_be] = outlook.uncertainty(first, second, knowledge.games);
     Choice { first, second, reason: Reason::Instructive { before, known, will_be, equals: equals.len() } }
 }
 

@@ -7,7 +7,7 @@ use config::{ModelId, PlayerId};
 use play::{Seed, game_seed};
 use rand::SeedableRng;
 use ratings::PairResults;
-use ratings::pairing::{self, Choice, InFlight, Objective, Question, Reason};
+use ratings::pairing::{self, Choice, InFlight, Knowledge, Objective, Reason};
 use runtime::Stop;
 use store::Claim;
 
@@ -47,7 +47,7 @@ impl Arena {
         let ratings = self.rated.fit(&results, |prior| prior)?;
         let ages = self.rated.ages(&results);
         monitor::note_ratings(&results, &ratings, &ages);
-        // The games so far are part of the seed, so that the same question has another result when something is new;
+        // The games so far are part of the seed, so that the same knowledge has another result when something is new;
         // so is the worker, so that several at once share near-ties among them.
         let mut rng =
             Seed::seed_from_u64(game_seed(self.config().seed, &self.resources.worker, "pair", pool.games() as u64));
@@ -67,9 +67,9 @@ impl Arena {
         };
         let cost =
             |one: usize, other: usize| if is_free(one, other) { seconds(one) + seconds(other) } else { f64::INFINITY };
-        let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
+        let knowledge = Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
         let id = |player: usize| results.players()[player].parse().ok();
-        Ok(draw_free(&question, about, &is_free, &mut rng).and_then(|choice| {
+        Ok(draw_free(&knowledge, about, &is_free, &mut rng).and_then(|choice| {
             let in_flight = in_flight.between(choice.first, choice.second);
             let (first, second) = id(choice.first).zip(id(choice.second))?;
             Some(Proposal { first, second, reason: choice.reason, in_flight })
@@ -140,12 +140,12 @@ impl Arena {
 
 /// A pair that is chosen and free; `None` where none is.
 pub(crate) fn draw_free(
-    question: &Question,
+    knowledge: &Knowledge,
     about: Objective,
     is_free: &dyn Fn(usize, usize) -> bool,
     rng: &mut Seed,
 ) -> Option<Choice> {
     (0..DRAWS)
-        .map_while(|_| pairing::pairs(question, about, 1, rng).pop())
+        .map_while(|_| pairing::pairs(knowledge, about, 1, rng).pop())
         .find(|choice| is_free(choice.first, choice.second))
 }

@@ -43,8 +43,8 @@ pub(super) struct MatchArgs {
     #[arg(long, conflicts_with_all = GIVEN)]
     wait: bool,
     /// With --pair-uncertain: goal of the pairing
-    #[arg(long, value_enum, default_value_t, value_name = "QUESTION")]
-    about: Question,
+    #[arg(long, value_enum, default_value_t, value_name = "GOAL")]
+    about: Goal,
     /// Play all pairs of models of the run
     #[arg(long, group = "match")]
     round_robin: bool,
@@ -65,7 +65,7 @@ pub(super) struct MatchArgs {
 
 /// Goal of the pairing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, ValueEnum)]
-enum Question {
+enum Goal {
     /// The best model
     #[default]
     Best,
@@ -90,11 +90,11 @@ pub(super) fn even(text: &str) -> Result<u64, String> {
 impl MatchArgs {
     fn about(&self) -> Objective {
         match self.about {
-            Question::Best => Objective::Best,
-            Question::Curve => Objective::Curve,
-            Question::Newest => Objective::Newest,
-            Question::Anchors => Objective::Anchors,
-            Question::Ladder => Objective::Ladder,
+            Goal::Best => Objective::Best,
+            Goal::Curve => Objective::Curve,
+            Goal::Newest => Objective::Newest,
+            Goal::Anchors => Objective::Anchors,
+            Goal::Ladder => Objective::Ladder,
         }
     }
 

@@ -9,7 +9,7 @@ use play::ExternalPlayer;
 use serde::{Deserialize, Serialize};
 
 use super::baselines::{Baseline, BaselinePlayer};
-use super::player::{GtpPlayer, Idle, Terms};
+use super::player::{GameSetup, GtpPlayer, Idle};
 use super::{Client, ClientError, EngineSpec, EngineSpecs};
 
 /// Games that a program plays at once, each with a process of its own.
@@ -155,7 +155,7 @@ impl Engine {
         match &self.kind {
             Kind::Baseline(weak) => Box::new(BaselinePlayer::new(*weak, seed)),
             Kind::Program { declaration, idle } => {
-                Box::new(GtpPlayer::new(declaration, idle, Terms { size, komi, seed }))
+                Box::new(GtpPlayer::new(declaration, idle, GameSetup { size, komi, seed }))
             }
         }
     }

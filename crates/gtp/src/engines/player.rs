@@ -16,7 +16,7 @@ pub(crate) type Idle = Arc<Mutex<Vec<Client>>>;
 
 /// Board, komi and seed of a game.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms {
+pub(crate) struct GameSetup {
     pub(crate) size: Size,
     pub(crate) komi: f32,
     pub(crate) seed: u64,
@@ -42,12 +42,12 @@ enum Request {
 
 impl GtpPlayer {
     /// A program that is idle, or a new one, sits down at a board.
-    pub(crate) fn new(declaration: &Arc<EngineSpec>, idle: &Idle, terms: Terms) -> GtpPlayer {
+    pub(crate) fn new(declaration: &Arc<EngineSpec>, idle: &Idle, setup: GameSetup) -> GtpPlayer {
         let (requests, to_do) = mpsc::channel();
         let (done, answers) = mpsc::channel();
         let (declaration, idle) = (Arc::clone(declaration), Arc::clone(idle));
-        let (random_moves, rng) = (declaration.random_moves, generator(terms.seed));
-        thread::spawn(move || serve(&declaration, &idle, terms, &to_do, &done));
+        let (random_moves, rng) = (declaration.random_moves, generator(setup.seed));
+        thread::spawn(move || serve(&declaration, &idle, setup, &to_do, &done));
         GtpPlayer { requests, answers, reply: None, random_moves, rng }
     }
 
@@ -86,13 +86,13 @@ impl ExternalPlayer for GtpPlayer {
 fn serve(
     declaration: &EngineSpec,
     idle: &Idle,
-    terms: Terms,
+    setup: GameSetup,
     requests: &Receiver<Request>,
     answers: &Sender<Result<Response, PlayerError>>,
 ) {
     let mut board: Option<Board<'_>> = None;
     for request in requests {
-        let seated = board.take().map_or_else(|| start(declaration, idle, terms), Ok);
+        let seated = board.take().map_or_else(|| start(declaration, idle, setup), Ok);
         let answer = seated.and_then(|seated| board.insert(seated).answer(&request));
         let broken = answer.is_err();
         if answers.send(answer).is_err() || broken {
@@ -109,13 +109,13 @@ fn serve(
 }
 
 /// Takes a program that waits for a game, if it still works, or starts one.
-fn start<'a>(declaration: &'a EngineSpec, idle: &Idle, terms: Terms) -> Result<Board<'a>, PlayerError> {
+fn start<'a>(declaration: &'a EngineSpec, idle: &Idle, setup: GameSetup) -> Result<Board<'a>, PlayerError> {
     let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    if let Some(board) = waiting.and_then(|client| Board::set_up(client, declaration, terms).ok()) {
+    if let Some(board) = waiting.and_then(|client| Board::set_up(client, declaration, setup).ok()) {
         return Ok(board);
     }
     let client = Client::start(&declaration.command).map_err(broken)?;
-    Board::set_up(client, declaration, terms).map_err(broken)
+    Board::set_up(client, declaration, setup).map_err(broken)
 }
 
 /// A program, and the moves that were sent to it.
@@ -127,13 +127,13 @@ struct Board<'a> {
 }
 
 impl Board<'_> {
-    fn set_up(client: Client, declaration: &EngineSpec, terms: Terms) -> Result<Board<'_>, ClientError> {
-        let mut board = Board { client, declaration, size: terms.size, told: Vec::new() };
-        board.tell(&format!("boardsize {}", terms.size.side()))?;
+    fn set_up(client: Client, declaration: &EngineSpec, setup: GameSetup) -> Result<Board<'_>, ClientError> {
+        let mut board = Board { client, declaration, size: setup.size, told: Vec::new() };
+        board.tell(&format!("boardsize {}", setup.size.side()))?;
         board.tell("clear_board")?;
-        board.tell(&format!("komi {}", terms.komi))?;
+        board.tell(&format!("komi {}", setup.komi))?;
         // A number that every program takes for one: most read a C int.
-        let seed = (terms.seed % 0x7fff_fffe + 1).to_string();
+        let seed = (setup.seed % 0x7fff_fffe + 1).to_string();
         for command in &declaration.before_game {
             board.tell(&command.replace("{seed}", &seed))?;
         }

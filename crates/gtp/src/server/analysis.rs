@@ -24,7 +24,7 @@ pub(super) enum Dialect {
 
 /// Content and interval of the output.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Wish {
+pub(super) struct AnalysisRequest {
     pub(super) dialect: Dialect,
     /// The player whose move it is, if that is said.
     pub(super) color: Option<Color>,
@@ -44,27 +44,33 @@ const DEFAULT: u64 = 100;
 /// The longest interval.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-impl Wish {
+impl AnalysisRequest {
     /// Reads `[COLOR] [INTERVAL] [KEY VALUE]…`, the interval in hundredths of a second.
-    pub(super) fn parse(dialect: Dialect, arguments: &[&str]) -> Result<Wish, Failure> {
-        let mut wish =
-            Wish { dialect, color: None, interval: None, most_moves: usize::MAX, path_visits: false, root: false };
+    pub(super) fn parse(dialect: Dialect, arguments: &[&str]) -> Result<AnalysisRequest, Failure> {
+        let mut request = AnalysisRequest {
+            dialect,
+            color: None,
+            interval: None,
+            most_moves: usize::MAX,
+            path_visits: false,
+            root: false,
+        };
         let mut words = arguments.iter().copied().peekable();
-        wish.color = words.next_if(|word| color(word).is_ok()).map(color).transpose()?;
+        request.color = words.next_if(|word| color(word).is_ok()).map(color).transpose()?;
         if let Some(interval) = words.next_if(|word| word.parse::<f64>().is_ok()) {
-            wish.interval = Some(duration(interval)?);
+            request.interval = Some(duration(interval)?);
         }
         while let Some(key) = words.next() {
             if matches!(key, "avoid" | "allow") {
                 return Err(Failure::Unsupported("avoid and allow are not supported"));
             }
-            wish.put(key, words.next().ok_or(Failure::Syntax)?)?;
+            request.put(key, words.next().ok_or(Failure::Syntax)?)?;
         }
-        Ok(wish)
+        Ok(request)
     }
 
     /// Shows nothing before the end where no interval was said.
-    pub(super) fn without_haste(mut self) -> Wish {
+    pub(super) fn without_haste(mut self) -> AnalysisRequest {
         self.interval.get_or_insert(LONGEST);
         self
     }
@@ -183,13 +189,13 @@ fn cautious(share: f32, visits: u32) -> f32 {
 
 /// Shows a search at times.
 pub(super) struct Ticker<'a> {
-    wish: &'a Wish,
+    request: &'a AnalysisRequest,
     next: Instant,
 }
 
 impl<'a> Ticker<'a> {
-    pub(super) fn new(wish: &'a Wish) -> Ticker<'a> {
-        Ticker { wish, next: Instant::now() + wish.interval() }
+    pub(super) fn new(request: &'a AnalysisRequest) -> Ticker<'a> {
+        Ticker { request, next: Instant::now() + request.interval() }
     }
 
     /// Shows the search if it is time.
@@ -199,8 +205,8 @@ impl<'a> Ticker<'a> {
             return;
         }
         // A line that was late is not made up for.
-        self.next = now + self.wish.interval();
-        if let Some(line) = self.wish.line(search) {
+        self.next = now + self.request.interval();
+        if let Some(line) = self.request.line(search) {
             controller.say(&line);
         }
     }
@@ -210,12 +216,12 @@ impl<'a> Ticker<'a> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Wish, Failure> {
-        Wish::parse(Dialect::KataGo, &text.split_whitespace().collect::<Vec<_>>())
+    fn parse(text: &str) -> Result<AnalysisRequest, Failure> {
+        AnalysisRequest::parse(Dialect::KataGo, &text.split_whitespace().collect::<Vec<_>>())
     }
 
     #[test]
-    fn wishes_are_read_as_clients_write_them() {
+    fn requests_are_read_as_clients_write_them() {
         let plain = parse("").expect("nothing has to be said");
         assert_eq!((plain.color, plain.interval().as_millis(), plain.most_moves), (None, 1000, usize::MAX));
         for (text, color, milliseconds) in [
@@ -226,10 +232,10 @@ mod tests {
             ("interval 50 maxmoves 3 minmoves 2 ownership true", None, 500),
             ("0", None, 10),
         ] {
-            let wish = parse(text).expect(text);
-            assert_eq!((wish.color, wish.interval().as_millis()), (color, milliseconds), "{text}");
+            let request = parse(text).expect(text);
+            assert_eq!((request.color, request.interval().as_millis()), (color, milliseconds), "{text}");
         }
-        let all = parse("b 10 rootInfo true pvVisits true maxmoves 2").expect("a wish");
+        let all = parse("b 10 rootInfo true pvVisits true maxmoves 2").expect("a request");
         assert!(all.root && all.path_visits && all.most_moves == 2);
         for text in ["red 10", "b -1", "b nan", "b 10 ownership", "ownership maybe", "b 10 20", "b 10 colour red"] {
             assert_eq!(parse(text), Err(Failure::Syntax), "{text}");

@@ -64,7 +64,7 @@ impl Conversation {
             let mut player = player();
             let mut session = Session::new(setup, &mut player);
             session.now = Box::new(now);
-            serve(Inbox::of(lines, stop), Passing(passing), &mut session)
+            serve(Reader::of(lines, stop), Passing(passing), &mut session)
         });
         Conversation { input, output, said: String::new() }
     }

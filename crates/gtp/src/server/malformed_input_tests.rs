@@ -87,7 +87,7 @@ proptest! {
         for bytes in &lines {
             let input = [bytes.as_slice(), b"\n"].concat();
             let mut output = Vec::new();
-            serve(Inbox::holding(Line::all(&input[..])), &mut output, &mut session).expect("memory can be written");
+            serve(Reader::holding(Line::all(&input[..])), &mut output, &mut session).expect("memory can be written");
             let answer = String::from_utf8(output).expect("answers are text");
             if wants_answer(bytes) {
                 let well_formed = answer.starts_with(['=', '?']) && answer.ends_with("\n\n");

@@ -21,7 +21,7 @@ type Heard = io::Result<Line>;
 /// The lines of an input in their order, and a glance at the next one while something else is being done.
 ///
 /// They are read by a thread of their own, since nothing can wake a thread that waits for input.
-pub struct Inbox {
+pub struct Reader {
     lines: Receiver<Heard>,
     /// The next line, if it was read.
     next: VecDeque<Heard>,
@@ -30,12 +30,12 @@ pub struct Inbox {
     stop: Stop,
 }
 
-impl Inbox {
+impl Reader {
     /// The lines of standard input until a stop is requested.
     ///
     /// # Errors
     /// There can be no thread.
-    pub fn stdin(stop: Stop) -> io::Result<Inbox> {
+    pub fn stdin(stop: Stop) -> io::Result<Reader> {
         let (sender, lines) = mpsc::sync_channel(AHEAD);
         thread::Builder::new().name("gtp-input".to_owned()).spawn(move || {
             for line in Line::all(io::stdin().lock()) {
@@ -45,17 +45,17 @@ impl Inbox {
                 }
             }
         })?;
-        Ok(Inbox::of(lines, stop))
+        Ok(Reader::of(lines, stop))
     }
 
     /// Lines that have all arrived, and no more to come.
-    pub fn holding(lines: impl IntoIterator<Item = Heard>) -> Inbox {
+    pub fn holding(lines: impl IntoIterator<Item = Heard>) -> Reader {
         let (_, none) = mpsc::channel();
-        Inbox { next: lines.into_iter().collect(), ..Inbox::of(none, Stop::never()) }
+        Reader { next: lines.into_iter().collect(), ..Reader::of(none, Stop::never()) }
     }
 
-    pub(super) fn of(lines: Receiver<Heard>, stop: Stop) -> Inbox {
-        Inbox { lines, next: VecDeque::new(), over: false, stop }
+    pub(super) fn of(lines: Receiver<Heard>, stop: Stop) -> Reader {
+        Reader { lines, next: VecDeque::new(), over: false, stop }
     }
 
     /// The next line, when it comes; `None` at the end of the input, or after a request to stop.
@@ -75,7 +75,7 @@ impl Inbox {
         self.stop.requested() || matches!(self.next.front(), Some(Ok(line)) if line.is_interrupt())
     }
 
-    /// Waits for so long, or until there is something to attend to, and returns [`Inbox::called`].
+    /// Waits for so long, or until there is something to attend to, and returns [`Reader::called`].
     pub(super) fn wait(&mut self, time: Duration) -> bool {
         let until = Instant::now() + time;
         while !self.stop.requested() && !self.over && self.next.is_empty() {
@@ -110,37 +110,37 @@ mod tests {
     }
 
     #[test]
-    fn inbox_peek_leaves_the_line() {
+    fn peek_leaves_the_line() {
         let (sender, lines) = mpsc::channel();
-        let mut inbox = Inbox::of(lines, Stop::never());
-        assert!(!inbox.called() && !inbox.interrupted() && !inbox.wait(Duration::from_millis(1)));
-        sender.send(line(" # interrupt")).expect("the inbox is there");
-        assert!(inbox.called() && inbox.interrupted());
-        assert_eq!(text(inbox.next()).as_deref(), Some(" # interrupt"));
-        sender.send(line("name")).expect("the inbox is there");
-        assert!(inbox.called() && !inbox.interrupted());
-        assert_eq!(text(inbox.next()).as_deref(), Some("name"));
+        let mut reader = Reader::of(lines, Stop::never());
+        assert!(!reader.called() && !reader.interrupted() && !reader.wait(Duration::from_millis(1)));
+        sender.send(line(" # interrupt")).expect("the reader is there");
+        assert!(reader.called() && reader.interrupted());
+        assert_eq!(text(reader.next()).as_deref(), Some(" # interrupt"));
+        sender.send(line("name")).expect("the reader is there");
+        assert!(reader.called() && !reader.interrupted());
+        assert_eq!(text(reader.next()).as_deref(), Some("name"));
         drop(sender);
-        assert!(inbox.called() && !inbox.interrupted());
-        assert_eq!(text(inbox.next()), None);
+        assert!(reader.called() && !reader.interrupted());
+        assert_eq!(text(reader.next()), None);
     }
 
     #[test]
     fn stop_request_interrupts_waiting_for_input() {
         let (sender, lines) = mpsc::channel();
         let stop = Stop::never();
-        let mut inbox = Inbox::of(lines, stop.clone());
-        sender.send(line("name")).expect("the inbox is there");
+        let mut reader = Reader::of(lines, stop.clone());
+        sender.send(line("name")).expect("the reader is there");
         stop.request();
-        assert!(inbox.interrupted());
-        assert_eq!(text(inbox.next()), None);
+        assert!(reader.interrupted());
+        assert_eq!(text(reader.next()), None);
     }
 
     #[test]
     fn lines_that_arrived_come_in_their_order() {
-        let mut inbox = Inbox::holding([line("a"), line("b")]);
-        assert!(inbox.called());
-        assert_eq!([text(inbox.next()), text(inbox.next())], [Some("a".to_owned()), Some("b".to_owned())]);
-        assert_eq!(text(inbox.next()), None);
+        let mut reader = Reader::holding([line("a"), line("b")]);
+        assert!(reader.called());
+        assert_eq!([text(reader.next()), text(reader.next())], [Some("a".to_owned()), Some("b".to_owned())]);
+        assert_eq!(text(reader.next()), None);
     }
 }

@@ -8,22 +8,22 @@ use runtime::Stop;
 use super::controller::Controller;
 use super::parse::Request;
 use super::response::{self, Failure};
-use super::{Inbox, Session, commands};
+use super::{Reader, Session, commands};
 
 /// Serves standard input on standard output until `quit`, the end of the input, or a request to stop.
 ///
 /// # Errors
 /// When the input cannot be read or the output not be written. A controller that has gone is not an error.
 pub fn run(session: &mut Session<'_>, stop: &Stop) -> io::Result<()> {
-    serve(Inbox::stdin(stop.clone())?, io::stdout().lock(), session)
+    serve(Reader::stdin(stop.clone())?, io::stdout().lock(), session)
 }
 
 /// Serves lines one by one, each before the next is taken.
 ///
 /// # Errors
 /// When a line cannot be read or a response not be written. A controller that has gone is not an error.
-pub fn serve(inbox: Inbox, output: impl Write, session: &mut Session<'_>) -> io::Result<()> {
-    match (Talk { inbox, output, id: None, begun: false, failed: None }).go(session) {
+pub fn serve(reader: Reader, output: impl Write, session: &mut Session<'_>) -> io::Result<()> {
+    match (Talk { reader, output, id: None, begun: false, failed: None }).go(session) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => done,
     }
@@ -31,7 +31,7 @@ pub fn serve(inbox: Inbox, output: impl Write, session: &mut Session<'_>) -> io:
 
 /// A conversation: what comes in, where responses go, and the response being given.
 struct Talk<W> {
-    inbox: Inbox,
+    reader: Reader,
     output: W,
     /// The id of the command.
     id: Option<u32>,
@@ -44,7 +44,7 @@ impl<W: Write> Talk<W> {
     fn go(mut self, session: &mut Session<'_>) -> io::Result<()> {
         while !session.is_over() {
             session.ponder(&mut self);
-            let Some(line) = self.inbox.next() else { return Ok(()) };
+            let Some(line) = self.reader.next() else { return Ok(()) };
             let line = line?;
             let Some(Request { id, words }) = Request::of(&line) else { continue };
             (self.id, self.begun) = (id, false);
@@ -85,14 +85,14 @@ impl<W: Write> Controller for Talk<W> {
     }
 
     fn called(&mut self) -> bool {
-        self.failed.is_some() || self.inbox.called()
+        self.failed.is_some() || self.reader.called()
     }
 
     fn wait(&mut self, time: Duration) -> bool {
-        self.failed.is_some() || self.inbox.wait(time)
+        self.failed.is_some() || self.reader.wait(time)
     }
 
     fn interrupted(&mut self) -> bool {
-        self.failed.is_some() || self.inbox.interrupted()
+        self.failed.is_some() || self.reader.interrupted()
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use go::{Color, Game, Move, Scoring, Size, Stones};
 
-use super::analysis::{Ticker, Wish};
+use super::analysis::{AnalysisRequest, Ticker};
 use super::clock::{Clock, System};
 use super::controller::Controller;
 use super::response::Failure;
@@ -115,13 +115,13 @@ impl<'a> Session<'a> {
         game
     }
 
-    /// What the player does for `color`, shown as `wish` says. In a game that is over it passes: there is nothing left to
+    /// What the player does for `color`, shown as `request` says. In a game that is over it passes: there is nothing left to
     /// think about. With `timed` the clock of `color` runs.
     pub(super) fn decide(
         &mut self,
         color: Color,
         timed: bool,
-        wish: Option<&Wish>,
+        request: Option<&AnalysisRequest>,
         controller: &mut dyn Controller,
     ) -> Result<Decision, Failure> {
         if self.game.is_over(self.setup.scoring) {
@@ -131,13 +131,13 @@ impl<'a> Session<'a> {
         let began = (self.now)();
         let until = self.clock.budget(color, &game).filter(|_| timed).map(|time| began + time);
         let task = Task { game: &game, komi: self.komi, timed: until.is_some() };
-        let mut ticker = wish.map(Ticker::new);
+        let mut ticker = request.map(Ticker::new);
         let mut last = None;
         let decision = self.player.genmove(&task, &mut |search| {
             if let Some(ticker) = &mut ticker {
                 ticker.tick(controller, search);
             }
-            last = wish.and_then(|wish| wish.line(search)).or(last.take());
+            last = request.and_then(|request| request.line(search)).or(last.take());
             enough(controller.interrupted() || until.is_some_and(|until| (self.now)() >= until))
         });
         last.iter().for_each(|line| controller.say(line));

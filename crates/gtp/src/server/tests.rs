@@ -63,7 +63,7 @@ pub(super) fn setup(side: usize) -> Setup {
 
 pub(super) fn talk_with(player: &mut dyn Player, setup: Setup, input: &[u8]) -> String {
     let mut output = Vec::new();
-    serve(Inbox::holding(Line::all(input)), &mut output, &mut Session::new(setup, player))
+    serve(Reader::holding(Line::all(input)), &mut output, &mut Session::new(setup, player))
         .expect("memory can be written");
     String::from_utf8(output).expect("answers are text")
 }
@@ -571,7 +571,7 @@ fn controller_that_has_gone_is_no_error() {
         }
     }
     let mut player = First::default();
-    assert!(serve(Inbox::holding(Line::all(&b"name\n"[..])), Gone, &mut Session::new(setup(5), &mut player)).is_ok());
+    assert!(serve(Reader::holding(Line::all(&b"name\n"[..])), Gone, &mut Session::new(setup(5), &mut player)).is_ok());
 }
 
 /// Nothing is held back: each response is flushed before the next line is read.
@@ -595,7 +595,7 @@ fn gtp_output_is_flushed_after_every_response() {
     }
     let (mut player, mut output) = (First::default(), Counting::default());
     let input = b"name\n# nothing\nnonsense\nversion\n";
-    let inbox = Inbox::holding(Line::all(&input[..]));
-    serve(inbox, &mut output, &mut Session::new(setup(5), &mut player)).expect("counting never fails");
+    let reader = Reader::holding(Line::all(&input[..]));
+    serve(reader, &mut output, &mut Session::new(setup(5), &mut player)).expect("counting never fails");
     assert_eq!((output.flushed, output.pending), (3, 0));
 }

@@ -5,8 +5,8 @@ use tch::Kind;
 use super::*;
 
 /// Squared errors of a mixed target.
-fn terms(value_weight: f32) -> Terms {
-    Terms {
+fn loss_config(value_weight: f32) -> LossConfig {
+    LossConfig {
         value_weight,
         value_loss: ValueLoss::Squared,
         value_exponent: 2.0,
@@ -53,7 +53,7 @@ fn loss_of_known_outputs_has_known_parts() {
     // Probabilities 1/2, 1/4, 1/4 and 1/4, 1/4, 1/2.
     let answers = answers([LN2, 0.0, 0.0, 3.0, 3.0, 3.0 + LN2], [0.5, -0.25]);
     let batch = batch([1.0, 0.0, 0.0, 0.5, 0.5, 0.0], [1.0, -1.0]);
-    let losses = loss(&answers, &batch, &terms(2.0)).unwrap().read().unwrap().with_l2(0.125);
+    let losses = loss(&answers, &batch, &loss_config(2.0)).unwrap().read().unwrap().with_l2(0.125);
     assert!(close(losses.policy, (LN2 + 2.0 * LN2) / 2.0), "{losses:?}");
     assert!(close(losses.value, (0.25 + 0.5625) / 2.0), "{losses:?}");
     assert!(close(losses.total, 1.5 * LN2 + 2.0 * 0.40625 + 0.125), "{losses:?}");
@@ -67,7 +67,7 @@ fn loss_of_known_outputs_has_known_parts() {
 fn gradients_are_those_of_the_formulas() {
     let (target, values) = ([0.2, 0.3, 0.5, 1.0, 0.0, 0.0], [1.0, -1.0]);
     let answers = answers([0.3, -1.0, 0.7, 0.0, 2.0, -2.0], [0.5, -0.25]);
-    let loss = loss(&answers, &batch(target, values), &terms(0.5)).unwrap();
+    let loss = loss(&answers, &batch(target, values), &loss_config(0.5)).unwrap();
     let gradients = Tensor::run_backward(&[&loss.tensor], &[&answers.logits, &answers.values], false, false);
     // Mean over two rows: (p − π)/2 for the logits, 2·c·(v − t)/2 for the values.
     let probabilities = numbers(&answers.logits.softmax(-1, Kind::Float)).unwrap();
@@ -92,7 +92,7 @@ fn weights_count_as_repetitions() {
         let (policies, values) = (pick(&target, 3), pick(&values, 1));
         let weights = weights.to_vec();
         let batch = Batch { policies, outcomes: values.clone(), searches: values, weights, ..Batch::default() };
-        let loss = loss(&answers, &batch, &terms(0.5)).unwrap();
+        let loss = loss(&answers, &batch, &loss_config(0.5)).unwrap();
         let gradients = Tensor::run_backward(&[&loss.tensor], &[&answers.logits], false, false);
         let gradient = numbers(&gradients[0].sum_dim_intlist(0, false, Kind::Float)).unwrap();
         (loss.read().unwrap(), gradient)
@@ -112,15 +112,15 @@ fn weights_count_as_repetitions() {
 fn least_loss_is_the_entropy_of_the_target() {
     let target = [0.25, 0.25, 0.5, 0.7, 0.2, 0.1];
     let answers = answers(target.map(f32::ln), [1.0, -1.0]);
-    let losses = loss(&answers, &batch(target, [1.0, -1.0]), &terms(1.0)).unwrap().read().unwrap();
+    let losses = loss(&answers, &batch(target, [1.0, -1.0]), &loss_config(1.0)).unwrap().read().unwrap();
     assert!(close(losses.policy, losses.target_entropy) && close(losses.policy, losses.output_entropy));
     assert_eq!((losses.value, losses.accuracy), (0.0, 1.0));
 }
 
 /// What values cost, and its gradient.
-fn value_cost(terms: &Terms, values: &[f32], outcomes: &[f32], searches: &[f32]) -> (Vec<f32>, Vec<f32>) {
+fn value_cost(loss_config: &LossConfig, values: &[f32], outcomes: &[f32], searches: &[f32]) -> (Vec<f32>, Vec<f32>) {
     let values = Tensor::from_slice(values).set_requires_grad(true);
-    let cost = terms.value(&values, &Tensor::from_slice(outcomes), &Tensor::from_slice(searches)).unwrap();
+    let cost = loss_config.value(&values, &Tensor::from_slice(outcomes), &Tensor::from_slice(searches)).unwrap();
     let gradients = Tensor::run_backward(&[cost.sum(Kind::Float)], &[&values], false, false);
     (numbers(&cost).unwrap(), numbers(&gradients[0]).unwrap())
 }
@@ -137,10 +137,10 @@ const VALUE_LOSSES: [ValueLoss; 3] = [ValueLoss::Squared, ValueLoss::Power, Valu
 #[test]
 fn loss_is_minimal_at_the_target() {
     for value_loss in VALUE_LOSSES {
-        let terms = Terms { value_loss, value_exponent: 2.6, ..terms(1.0) };
-        let (at_target, gradient) = value_cost(&terms, &SEARCHES, &SEARCHES, &SEARCHES);
+        let loss_config = LossConfig { value_loss, value_exponent: 2.6, ..loss_config(1.0) };
+        let (at_target, gradient) = value_cost(&loss_config, &SEARCHES, &SEARCHES, &SEARCHES);
         assert!(all_close(&at_target, &[0.0; 5]) && all_close(&gradient, &[0.0; 5]), "{value_loss:?} {at_target:?}");
-        let (elsewhere, _) = value_cost(&terms, &VALUES, &SEARCHES, &SEARCHES);
+        let (elsewhere, _) = value_cost(&loss_config, &VALUES, &SEARCHES, &SEARCHES);
         assert!(elsewhere.iter().all(|&cost| cost > 1e-4), "{value_loss:?} {elsewhere:?}");
     }
 }
@@ -149,8 +149,8 @@ fn loss_is_minimal_at_the_target() {
 fn value_target_interpolates_search_and_outcome() {
     for value_loss in VALUE_LOSSES {
         let cost = |outcome_fraction, outcomes: &[f32], searches: &[f32]| {
-            let terms = Terms { value_loss, outcome_fraction, ..terms(1.0) };
-            value_cost(&terms, &VALUES, outcomes, searches).1
+            let loss_config = LossConfig { value_loss, outcome_fraction, ..loss_config(1.0) };
+            value_cost(&loss_config, &VALUES, outcomes, searches).1
         };
         let none = [0.0; 5];
         assert!(all_close(&cost(1.0, &OUTCOMES, &none), &cost(1.0, &OUTCOMES, &SEARCHES)));
@@ -162,8 +162,8 @@ fn value_target_interpolates_search_and_outcome() {
 #[test]
 fn square_is_a_power_on_another_scale() {
     let gradient = |value_loss, value_exponent| {
-        let terms = Terms { value_loss, value_exponent, ..terms(1.0) };
-        value_cost(&terms, &VALUES, &OUTCOMES, &SEARCHES).1
+        let loss_config = LossConfig { value_loss, value_exponent, ..loss_config(1.0) };
+        value_cost(&loss_config, &VALUES, &OUTCOMES, &SEARCHES).1
     };
     let (square, power) = (gradient(ValueLoss::Squared, 2.0), gradient(ValueLoss::Power, 2.0));
     assert!(all_close(&square, &power.iter().map(|g| 4.0 * g).collect::<Vec<_>>()), "{square:?} {power:?}");
@@ -181,14 +181,14 @@ fn owners_and_scores_by_hand() {
     let mut answers = answers([0.0; 6], [0.0; 2]);
     answers.ownership = Some(Tensor::from_slice(&[0.0f32, 0.0, 5.0, 5.0]).view([2, 2]));
     answers.scores = Some(Tensor::from_slice(&[0.0f32, 0.0]));
-    let losses = loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap();
+    let losses = loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap();
     // ln 2 for a point of the mover at probability ½, 0 for a neutral one.
     assert!(close(losses.ownership, LN2 / 2.0) && close(losses.score, 0.125), "{losses:?}");
     assert!(close(losses.total, losses.policy + 0.5 * LN2 / 2.0 + 0.25 * 0.125), "{losses:?}");
     answers.scores = Some(Tensor::from_slice(&[-2.5f32, 0.0]));
-    assert!(close(loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap().score, 2.5), "|3| − ½");
+    assert!(close(loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap().score, 2.5), "|3| − ½");
     batch.ownership_known = vec![0.0; 2];
-    assert_eq!(loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap().ownership, 0.0);
+    assert_eq!(loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap().ownership, 0.0);
 }
 
 #[test]
@@ -198,10 +198,10 @@ fn chances_by_hand() {
     let logits = chances([LN2, 0.0, 0.0, 0.0, LN2, 0.0]).set_requires_grad(true);
     let mut answers = answers([0.0; 6], [0.25, 0.0]);
     answers.value_logits = Some(logits.shallow_clone());
-    let terms = Terms { value_loss: ValueLoss::CrossEntropy, outcome_fraction: 1.0, ..terms(1.0) };
+    let loss_config = LossConfig { value_loss: ValueLoss::CrossEntropy, outcome_fraction: 1.0, ..loss_config(1.0) };
     // A win, and a draw.
     let batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0]);
-    let loss = loss(&answers, &batch, &terms).unwrap();
+    let loss = loss(&answers, &batch, &loss_config).unwrap();
     assert!(close(loss.read().unwrap().value, LN2), "{:?}", loss.read());
     let gradients = Tensor::run_backward(&[&loss.tensor], &[&logits], false, false);
     let expected = [-0.25, 0.125, 0.125, 0.125, -0.25, 0.125];
@@ -220,19 +220,19 @@ fn opponent_moves_by_hand() {
     batch.replies = vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
     let mut answers = answers([0.0; 6], [0.0; 2]);
     answers.opponent = Some(Tensor::from_slice(&[0.0f32, LN2, 0.0, 9.0, 0.0, 0.0]).view([2, 3]));
-    let losses = loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap();
+    let losses = loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap();
     assert!(close(losses.opponent, LN2) && close(losses.total, losses.policy + 0.5 * LN2), "{losses:?}");
     batch.replies = Vec::new();
-    assert_eq!(loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap().opponent, 0.0);
+    assert_eq!(loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap().opponent, 0.0);
 }
 
 #[test]
 fn illegal_moves_take_no_part() {
     let mut batch = batch([0.5, 0.5, 0.0, 1.0, 0.0, 0.0], [0.0; 2]);
     let answers = answers([0.0, 0.0, 7.0, 0.0, 0.0, 0.0], [0.0; 2]);
-    let open = loss(&answers, &batch, &terms(0.0)).unwrap().read().unwrap();
+    let open = loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap();
     batch.mask = vec![0.0, 0.0, -1e9, 0.0, 0.0, 0.0];
-    let loss = loss(&answers, &batch, &terms(0.0)).unwrap();
+    let loss = loss(&answers, &batch, &loss_config(0.0)).unwrap();
     let losses = loss.read().unwrap();
     assert!(close(losses.policy, (LN2 + 3f32.ln()) / 2.0), "{losses:?}");
     assert!(open.policy > losses.policy + 1.0 && losses.output_entropy.is_finite(), "{open:?} {losses:?}");
@@ -244,7 +244,7 @@ fn illegal_moves_take_no_part() {
 fn confidence_and_errors_of_values() {
     let answers = answers([0.0; 6], [0.5, -0.25]);
     let batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0]);
-    let losses = loss(&answers, &batch, &terms(1.0)).unwrap().read().unwrap();
+    let losses = loss(&answers, &batch, &loss_config(1.0)).unwrap().read().unwrap();
     assert!(close(losses.value_confidence, 0.375) && close(losses.value_error, (0.25 + 0.0625) / 2.0), "{losses:?}");
     assert!(close(losses.constant_error, 0.25), "½ is the best constant: {losses:?}");
     assert_eq!(losses.top_three, 1.0, "of three moves");

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::Question;
+use super::Knowledge;
 use super::objective::{Contrast, Mean};
 use crate::bradley_terry::{Chances, ELO, Estimate, Ratings};
 use crate::matrix::Matrix;
@@ -23,12 +23,12 @@ pub(super) struct ExpectedCovariance<'a> {
 }
 
 impl<'a> ExpectedCovariance<'a> {
-    pub(super) fn new(question: &Question<'a>, goal: Vec<Contrast>) -> ExpectedCovariance<'a> {
-        let covariance = question.ratings.covariance().clone();
+    pub(super) fn new(knowledge: &Knowledge<'a>, goal: Vec<Contrast>) -> ExpectedCovariance<'a> {
+        let covariance = knowledge.ratings.covariance().clone();
         let lines: Vec<Vec<f64>> = lines(&goal, &covariance);
         let relevance = Matrix::sum_of_squares(covariance.side(), &lines);
-        let mut outlook = ExpectedCovariance { ratings: question.ratings, covariance, goal, lines, relevance };
-        for (&(a, b), &games) in &question.in_flight.0 {
+        let mut outlook = ExpectedCovariance { ratings: knowledge.ratings, covariance, goal, lines, relevance };
+        for (&(a, b), &games) in &knowledge.in_flight.0 {
             outlook.foresee(a, b, games);
         }
         outlook

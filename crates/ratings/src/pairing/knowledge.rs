@@ -1,11 +1,11 @@
-//! The input of a pairing: an objective and the present knowledge.
+//! The input of a pairing: the present knowledge.
 
 use std::collections::BTreeMap;
 
 use crate::bradley_terry::Ratings;
 
-/// The objective, and the present knowledge.
-pub struct Question<'a> {
+/// The present knowledge.
+pub struct Knowledge<'a> {
     /// The ratings so far.
     pub ratings: &'a Ratings,
     /// By player: the number of a model in its run; `None` for those that are no models of it. They are the anchors.

@@ -43,7 +43,7 @@ const NEIGHBOURS: f64 = 1.5;
 /// reduce the error of that difference and increase that of the worst place (`experiments/0059-match-schedule`).
 const SPAN: f64 = 0.5;
 
-/// The differences that a question is about. A question about players that are not in the pool becomes one about all.
+/// The differences that a knowledge is about. A knowledge about players that are not in the pool becomes one about all.
 pub(super) fn contrasts(ratings: &Ratings, ages: &[Option<u32>], about: Objective) -> Vec<Contrast> {
     let by_age = by_age(ages);
     let mut contrasts = match about {

@@ -7,7 +7,7 @@ use crate::bradley_terry::Estimate;
 /// Why two players should meet. It prints as a sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reason {
-    /// Their games are more informative about the question than others.
+    /// Their games are more informative about the knowledge than others.
     Instructive {
         /// Posterior of the difference of the two, the games in flight counted as if they were over.
         before: Estimate,

@@ -38,8 +38,8 @@ fn choose(
     seed: u64,
 ) -> Vec<Choice> {
     let ages: Vec<Option<u32>> = ages.iter().map(|&age| (age > 0).then_some(age)).collect();
-    let question = Question { ratings, ages: &ages, in_flight, games: 2, cost: &|_, _| 1.0 };
-    pairs(&question, about, count, &mut rng(seed))
+    let knowledge = Knowledge { ratings, ages: &ages, in_flight, games: 2, cost: &|_, _| 1.0 };
+    pairs(&knowledge, about, count, &mut rng(seed))
 }
 
 /// The choice of most seeds about all ratings: what is chosen when it is not drawn at random.
@@ -156,8 +156,9 @@ fn each_kind_of_uncertainty_chooses_its_own_games() {
 fn dear_games_are_played_less() {
     let (ratings, ages) = (even(20, 20, 20), [Some(1), Some(2), Some(3)]);
     let cost = |one, other| if (one, other) == (A, B) { 3.0 } else { 1.0 };
-    let question = Question { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 2, cost: &cost };
-    let choices = pairs(&question, Objective::Curve, 50, &mut rng(3));
+    let knowledge =
+        Knowledge { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 2, cost: &cost };
+    let choices = pairs(&knowledge, Objective::Curve, 50, &mut rng(3));
     let dear = choices.iter().filter(|choice| pair(**choice) == (A, B)).count();
     assert!(dear < 10, "{dear} of 50");
 }
@@ -202,9 +203,9 @@ fn promised_error_is_the_error_after_the_games() {
         Prior { fixed: vec![(A, 0.0)], ties: vec![tie], first_move: Belief::Zero, ..Prior::normal(&results, 1.0) };
     let ratings = Ratings::fit(&results, &prior).expect("the pool can be rated");
     let ages = [Some(1), Some(2)];
-    let question =
-        Question { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 100, cost: &|_, _| 1.0 };
-    let promised = (0..20).flat_map(|seed| pairs(&question, Objective::Newest, 1, &mut rng(seed)));
+    let knowledge =
+        Knowledge { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 100, cost: &|_, _| 1.0 };
+    let promised = (0..20).flat_map(|seed| pairs(&knowledge, Objective::Newest, 1, &mut rng(seed)));
     let (known, will_be) = promised
         .filter_map(|choice| match choice.reason {
             Reason::Instructive { known, will_be, .. } => Some((known, will_be)),
@@ -226,9 +227,9 @@ fn foreseen_games_narrow_everything_alike() {
     let ratings = even(8, 6, 4);
     let ages = [Some(1), Some(2), Some(5)];
     let in_flight = InFlight::default();
-    let question = Question { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 2, cost: &|_, _| 1.0 };
+    let knowledge = Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 2, cost: &|_, _| 1.0 };
     for about in [Objective::Best, Objective::Curve, Objective::Newest, Objective::Ladder] {
-        let mut outlook = ExpectedCovariance::new(&question, objective::contrasts(&ratings, &ages, about));
+        let mut outlook = ExpectedCovariance::new(&knowledge, objective::contrasts(&ratings, &ages, about));
         for (a, b) in [(A, B), (B, C), (A, B), (A, C)] {
             let [known, will_be] = outlook.uncertainty(a, b, 2);
             outlook.foresee(a, b, 2);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::arguments::{Answer, done};
 use crate::server::Session;
-use crate::server::analysis::{Dialect, Ticker, Wish};
+use crate::server::analysis::{AnalysisRequest, Dialect, Ticker};
 use crate::server::controller::Controller;
 use crate::server::session::enough;
 
@@ -18,10 +18,10 @@ pub(super) fn analyze(
     arguments: &[&str],
     controller: &mut dyn Controller,
 ) -> Answer {
-    let wish = Wish::parse(dialect, arguments)?;
+    let request = AnalysisRequest::parse(dialect, arguments)?;
     controller.begin();
-    let mut ticker = Ticker::new(&wish);
-    session.think(wish.color, &mut |search| {
+    let mut ticker = Ticker::new(&request);
+    session.think(request.color, &mut |search| {
         ticker.tick(controller, search);
         enough(controller.called())
     })?;
@@ -36,14 +36,14 @@ pub(super) fn genmove_analyze(
     arguments: &[&str],
     controller: &mut dyn Controller,
 ) -> Answer {
-    let mut wish = Wish::parse(dialect, arguments)?;
+    let mut request = AnalysisRequest::parse(dialect, arguments)?;
     if dialect == Dialect::Cgos {
         // CGOS wants one line, and its client asks for others when it can take them.
-        wish = wish.without_haste();
+        request = request.without_haste();
     }
-    let color = wish.color.unwrap_or(session.game.to_move());
+    let color = request.color.unwrap_or(session.game.to_move());
     controller.begin();
-    let decision = session.decide(color, true, Some(&wish), controller)?;
+    let decision = session.decide(color, true, Some(&request), controller)?;
     let played = session.carry_out(color, decision)?;
     controller.say(&format!("play {played}"));
     done()
