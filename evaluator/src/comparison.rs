@@ -43,7 +43,7 @@ impl Test {
     }
 
     /// What the games so far say.
-    pub(crate) fn look(&self, rated: &RatedRun) -> Result<Comparison, EvaluatorError> {
+    pub(crate) fn compare(&self, rated: &RatedRun) -> Result<Comparison, EvaluatorError> {
         let [one, other] = &self.players;
         let outcomes = rated.pool()?.pairs_of_games(one, other);
         Ok(Comparison {
@@ -59,7 +59,7 @@ impl Test {
 
 impl Schedule for Test {
     fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError> {
-        let so_far = self.look(session.arena.rated())?;
+        let so_far = self.compare(session.arena.rated())?;
         let played = 2 * u64::from(so_far.outcomes.count());
         if so_far.verdict != Verdict::Open || played >= self.most {
             return Ok(Step::Finished);
@@ -70,7 +70,7 @@ impl Schedule for Test {
     }
 
     fn conclusion(&self, arena: &Arena) -> Result<Option<String>, EvaluatorError> {
-        Ok(Some(self.look(arena.rated())?.to_string()))
+        Ok(Some(self.compare(arena.rated())?.to_string()))
     }
 }
 

@@ -66,7 +66,7 @@ impl Schedule for Gate {
         let step = self.test.step(session)?;
         if step == Step::Finished {
             let rated = session.arena.rated();
-            let comparison = self.test.look(rated)?;
+            let comparison = self.test.compare(rated)?;
             if comparison.verdict == Verdict::Upper {
                 let beaten = Beaten {
                     champion: self.champion.clone(),
@@ -82,7 +82,7 @@ impl Schedule for Gate {
     }
 
     fn conclusion(&self, arena: &Arena) -> Result<Option<String>, EvaluatorError> {
-        let comparison = self.test.look(arena.rated())?;
+        let comparison = self.test.compare(arena.rated())?;
         Ok(Some(match self.promoted {
             true => format!("{comparison}\n{} is the champion now", comparison.first),
             false => format!("{comparison}\n{} stays the champion", comparison.second),

@@ -69,9 +69,9 @@ pub enum Event {
     /// Games in progress were put down after a job: handed off, and discarded.
     PutDown {
         /// Handed off.
-        left: u64,
+        handed_off: u64,
         /// Discarded.
-        abandoned: u64,
+        discarded: u64,
     },
 }
 
@@ -203,9 +203,9 @@ impl runtime::Driver for Driver<'_> {
     /// Between two jobs, games are in progress where a newer model continues them.
     fn put_down(&mut self) -> Result<(), SelfplayError> {
         if self.unfinished.count() > 0 {
-            let (left, abandoned) =
+            let (handed_off, discarded) =
                 self.unfinished.put_down(&self.run, &self.options.worker, self.options.handoff_on_shutdown)?;
-            self.reporter.report(Event::PutDown { left, abandoned });
+            self.reporter.report(Event::PutDown { handed_off, discarded });
         }
         Ok(())
     }
@@ -280,7 +280,7 @@ impl<'a> Polls<'a> {
             self.job.threshold.set(threshold);
             self.pause.reset();
         }
-        let enough = self.bound.as_mut().map(|bound| bound.look(self.run)).transpose()?;
+        let enough = self.bound.as_mut().map(|bound| bound.poll(self.run)).transpose()?;
         let newer = self.next.map(|next| self.run.models().exists(next)).transpose()?;
         (self.last, self.patience) = (Instant::now(), self.pause.pause());
         let ends = enough == Some(true) || newer == Some(true);

@@ -84,7 +84,7 @@ impl Bound {
     }
 
     /// Counts the published games, if it is time to, and returns whether they are enough.
-    pub(crate) fn look(&mut self, run: &Run) -> Result<bool, StoreError> {
+    pub(crate) fn poll(&mut self, run: &Run) -> Result<bool, StoreError> {
         if Instant::now() < self.next {
             return Ok(false);
         }

@@ -122,7 +122,7 @@ impl Taken {
 
 /// The number of the model that began a game.
 pub(crate) fn number(game: &GameRecord) -> u32 {
-    let model: ModelId = game.black.parse().expect("the name of a model that played");
+    let model: ModelId = game.black.parse().expect("games are begun by models, and resumed ones were parsed");
     model.number()
 }
 

@@ -56,9 +56,9 @@ pub struct JobProgress {
     /// Games of other processes that this one has resumed.
     pub resumed: u64,
     /// Games in progress that were discarded at shutdown.
-    pub abandoned: u64,
+    pub discarded: u64,
     /// Games in progress that were handed off for that reason.
-    pub left: u64,
+    pub handed_off: u64,
     /// The resign threshold in force.
     pub threshold: Option<f32>,
     /// Time since this process began the job.

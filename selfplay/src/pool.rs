@@ -66,7 +66,7 @@ pub fn play(
         collected.and_then(|progress| played.map(|()| progress))
     })?;
     if stop.requested() {
-        (progress.left, progress.abandoned) = unfinished.put_down(run, &job.worker, job.handoff_on_shutdown)?;
+        (progress.handed_off, progress.discarded) = unfinished.put_down(run, &job.worker, job.handoff_on_shutdown)?;
     }
     Ok(progress)
 }

@@ -43,7 +43,7 @@ impl Reporter<Event> for Console {
             }
             Event::Progress(progress) => self.job.iter_mut().for_each(|job| job.note(progress, &self.health)),
             Event::Played(progress) => {
-                put_down(progress.left, progress.abandoned);
+                put_down(progress.handed_off, progress.discarded);
                 let Some(mut job) = self.job.take() else { return };
                 job.note(progress, &self.health);
                 if progress.finished > 0 {
@@ -53,7 +53,7 @@ impl Reporter<Event> for Console {
                 let rates = rates(&progress);
                 tracing::info!(model = %job.model, games = finished, published = games, rates, "played");
             }
-            Event::PutDown { left, abandoned } => put_down(left, abandoned),
+            Event::PutDown { handed_off, discarded } => put_down(handed_off, discarded),
         }
     }
 }
@@ -85,9 +85,9 @@ impl Job {
     }
 }
 
-fn put_down(left: u64, abandoned: u64) {
-    metrics::GAMES_HANDED_OFF.add(left);
-    metrics::GAMES_ABANDONED.add(abandoned);
+fn put_down(handed_off: u64, discarded: u64) {
+    metrics::GAMES_HANDED_OFF.add(handed_off);
+    metrics::GAMES_ABANDONED.add(discarded);
 }
 
 /// Formats throughput for the progress bar.

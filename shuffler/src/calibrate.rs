@@ -35,7 +35,7 @@ impl Calibrator {
 
     /// Updates the threshold if there are games that the last call has not seen. Games that cannot be read leave it as it is,
     /// and are logged once.
-    pub(crate) fn look(&mut self, reporter: &mut dyn Reporter<Event>) -> Result<(), StoreError> {
+    pub(crate) fn poll(&mut self, reporter: &mut dyn Reporter<Event>) -> Result<(), StoreError> {
         let files = self.run.games().newest_files()?;
         let newest = files.last().map(|newest| (newest.clone(), files.len()));
         if newest == self.seen {

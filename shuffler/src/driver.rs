@@ -65,7 +65,7 @@ impl runtime::Driver for Driver<'_> {
             self.work = Some(self.begin(config)?);
         }
         let Some(Work { config, shuffler, calibrator }) = &mut self.work else { unreachable!("it has just begun") };
-        calibrator.look(&mut *self.reporter)?;
+        calibrator.poll(&mut *self.reporter)?;
         let generation = next_generation(&self.run)?;
         if generation > config.cycle.models {
             tracing::info!(models = config.cycle.models, "the run has all its models");

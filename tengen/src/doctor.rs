@@ -57,7 +57,7 @@ pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         }
         Err(_) => Vec::new(),
     };
-    let (found, stored) = store::look(store);
+    let (found, stored) = store::examine(store);
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         commit: COMMIT,

@@ -126,12 +126,12 @@ fn handed_off_games_finish_once() {
     let (run, config) = run_of(&store, false);
     let worker = |name, threads| Worker { run: &run, config: &config, name, threads };
     let left = worker("a", 3).play(ModelId::Random, 60, Some(1));
-    assert!(left.left > 0 && left.abandoned == 0 && left.finished < 60, "{left:?}");
-    assert_eq!(unfinished(&run) as u64, left.left);
+    assert!(left.handed_off > 0 && left.discarded == 0 && left.finished < 60, "{left:?}");
+    assert_eq!(unfinished(&run) as u64, left.handed_off);
 
     // Fewer threads than the workers that handed them off, and stopped before all of them are finished.
     let others = worker("b", 1).play(ModelId::Uniform, 5, Some(1));
-    assert!(others.left > 0, "{others:?}");
+    assert!(others.handed_off > 0, "{others:?}");
     let findings = tengen::audit::audit(&run, &config, &Stop::never()).unwrap();
     assert_eq!((findings.problems, findings.left), (vec![], unfinished(&run)));
 
@@ -152,7 +152,7 @@ fn handed_off_games_finish_once() {
     assert_eq!(of("b-uniform", "uniform"), (0..5).collect::<Vec<u64>>());
     assert_eq!(games.len(), 65);
     let handed: Vec<&GameRecord> = games.iter().filter(|game| !game.takeovers.is_empty()).collect();
-    assert!(handed.len() as u64 >= left.left, "{} of {}", handed.len(), left.left);
+    assert!(handed.len() as u64 >= left.handed_off, "{} of {}", handed.len(), left.handed_off);
     assert!(handed.iter().any(|game| game.black == "random" && game.takeovers[0].model == "uniform"));
     assert_eq!(tengen::audit::audit(&run, &config, &Stop::never()).unwrap().problems, []);
 }

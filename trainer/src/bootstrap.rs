@@ -117,7 +117,7 @@ impl<'a> Bootstrap<'a> {
     }
 
     /// Trains on one batch.
-    fn learn(&mut self) -> Result<(), TrainerError> {
+    fn train(&mut self) -> Result<(), TrainerError> {
         let rate = self.trainer.rate();
         let batch = self.order.batch(self.trainer.steps(), self.config.train.batch)?;
         let losses = self.trainer.step(&batch).map_err(failed)?;
@@ -193,7 +193,7 @@ impl Driver for Bootstrap<'_> {
             self.measure()?;
         }
         if !self.is_done() {
-            self.learn()?;
+            self.train()?;
         }
         let (step, is_done) = (self.trainer.steps(), self.is_done());
         if self.measured != Some(step) && (is_done || step.is_multiple_of(self.options.eval_interval)) {

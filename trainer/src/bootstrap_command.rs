@@ -54,7 +54,7 @@ pub(crate) fn run(
     let beginning = beginning.map(grow).transpose()?;
     match (&beginning, args.sgf.is_empty()) {
         (Some(beginning), true) => drop(beginning.publish(run, config)?),
-        _ => learn((run, config), beginning.as_ref(), args, train_device, stop)?,
+        _ => train((run, config), beginning.as_ref(), args, train_device, stop)?,
     }
     if !run.models().exists(1)? {
         return Ok(()); // It was stopped.
@@ -75,7 +75,7 @@ fn beginning(models: &Models, from: &ModelName) -> anyhow::Result<InitialWeights
     }
 }
 
-fn learn(
+fn train(
     (run, config): (&Run, &RunConfig),
     beginning: Option<&InitialWeights>,
     args: &Args,

@@ -123,7 +123,7 @@ impl runtime::Driver for Driver<'_> {
             self.waiting = None;
             let reference = self.options.reference;
             GenerationTrainer::new(&self.run, &self.config, reference, &shards, work, &mut *self.reporter)
-                .learn(&self.stop)?;
+                .train(&self.stop)?;
         }
         let Some(work) = self.work.take_if(|work| work.progress.finished) else { return Ok(Step::Worked) };
         self.publish(&work)?;

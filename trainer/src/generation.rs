@@ -23,7 +23,7 @@ const SAVE_EVERY: Duration = Duration::from_secs(600);
 const LEAST_HOLDOUT: usize = 4_096;
 /// Examples trained on for each that is measured between those bounds. A step goes three ways through the network where measuring goes one,
 /// so between those bounds measuring is about a twelfth of the work.
-const LEARNED_PER_MEASURED: usize = 4;
+const TRAINED_PER_MEASURED: usize = 4;
 /// Examples that are evaluated under all symmetries.
 const SPREAD: usize = 512;
 
@@ -36,7 +36,7 @@ pub(crate) struct GenerationTrainer<'a> {
     work: &'a mut Work,
     reporter: &'a mut dyn Reporter<TrainerEvent>,
     /// Losses of the last batches.
-    learned: Losses,
+    training_losses: Losses,
 }
 
 impl<'a> GenerationTrainer<'a> {
@@ -48,11 +48,11 @@ impl<'a> GenerationTrainer<'a> {
         work: &'a mut Work,
         reporter: &'a mut dyn Reporter<TrainerEvent>,
     ) -> GenerationTrainer<'a> {
-        GenerationTrainer { run, config, reference, shards, work, reporter, learned: Losses::default() }
+        GenerationTrainer { run, config, reference, shards, work, reporter, training_losses: Losses::default() }
     }
 
     /// Trains until all batches are done or `stop` is requested, and saves.
-    pub(crate) fn learn(&mut self, stop: &Stop) -> Result<(), TrainerError> {
+    pub(crate) fn train(&mut self, stop: &Stop) -> Result<(), TrainerError> {
         let train = &self.config.train;
         let steps = self.steps()?;
         let feed = Dataset::new(self.run, self.shards, self.work.progress.batches * train.batch).ahead(train.batch);
@@ -120,7 +120,7 @@ impl<'a> GenerationTrainer<'a> {
             ("examples_per_second", speed),
             ("data_wait_share", waited.as_secs_f32() / began.elapsed().as_secs_f32()),
         ];
-        self.learned = losses;
+        self.training_losses = losses;
         journal.put(self.work.trainer.steps(), Set::Train, &losses, &others);
         Ok(())
     }
@@ -138,8 +138,8 @@ impl<'a> GenerationTrainer<'a> {
     /// Evaluates the model on the newest games of the validation set, if there are any.
     fn measure(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
         let generation = self.shards.generation;
-        let learned = self.config.train.batch.saturating_mul(self.config.train.steps);
-        let most = (learned / LEARNED_PER_MEASURED).clamp(LEAST_HOLDOUT, HOLDOUT);
+        let trained = self.config.train.batch.saturating_mul(self.config.train.steps);
+        let most = (trained / TRAINED_PER_MEASURED).clamp(LEAST_HOLDOUT, HOLDOUT);
         let examples = holdout(self.run, generation, most)?;
         if examples.is_empty() {
             return Ok(());
@@ -161,7 +161,7 @@ impl<'a> GenerationTrainer<'a> {
         journal.put_measured(step, Set::Holdout, &measured, &others);
         let checkup = HealthChecks {
             train: &self.config.train,
-            learned: &self.learned,
+            training: &self.training_losses,
             holdout: &losses,
             spread,
             drawn,

@@ -27,7 +27,7 @@ const SAMPLES: f64 = 16.0;
 pub(crate) struct HealthChecks<'a> {
     pub(crate) train: &'a Train,
     /// The last batches that were trained on, before they were.
-    pub(crate) learned: &'a Losses,
+    pub(crate) training: &'a Losses,
     pub(crate) holdout: &'a Losses,
     /// By how much values differ between symmetries.
     pub(crate) spread: f32,
@@ -39,7 +39,7 @@ pub(crate) struct HealthChecks<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Alarm {
     /// Training is far below holdout.
-    Overfitting { learned: f32, holdout: f32 },
+    Overfitting { training: f32, holdout: f32 },
     /// A constant would say more.
     WorseThanConstant { error: f32, constant: f32 },
     /// Symmetries are not understood.
@@ -69,12 +69,12 @@ impl HealthChecks<'_> {
             target_entropy: target,
             ..
         } = *self.holdout;
-        let learned = self.learned.value_error;
+        let training = self.training.value_error;
         let samples = self.drawn.mean_per_new_position;
         let distance = policy - target;
         let found = [
             (!self.train.augment_symmetries).then_some(Alarm::RotationOff),
-            (learned < OVERFITTING * error).then_some(Alarm::Overfitting { learned, holdout: error }),
+            (training < OVERFITTING * error).then_some(Alarm::Overfitting { training, holdout: error }),
             (error > constant).then_some(Alarm::WorseThanConstant { error, constant }),
             (self.spread > SPREAD).then_some(Alarm::Spread { spread: self.spread }),
             (samples > SAMPLES).then_some(Alarm::Stale { samples }),
@@ -112,9 +112,9 @@ impl Alarm {
 impl fmt::Display for Alarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Alarm::Overfitting { learned, holdout } => write!(
+            Alarm::Overfitting { training, holdout } => write!(
                 f,
-                "overfitting to game outcomes: value MSE is {learned:.3} in training and {holdout:.3} in validation; a \
+                "overfitting to game outcomes: value MSE is {training:.3} in training and {holdout:.3} in validation; a \
                  larger window or fewer samples per position help"
             ),
             Alarm::WorseThanConstant { error, constant } => {
@@ -181,7 +181,7 @@ mod tests {
     /// Statistics of a healthy network, as a base for tests.
     struct Known {
         train: Train,
-        learned: Losses,
+        training: Losses,
         holdout: Losses,
         spread: f32,
         drawn: DrawSummary,
@@ -192,16 +192,16 @@ mod tests {
     fn alarms(change: impl FnOnce(&mut Known)) -> Vec<&'static str> {
         let mut known = Known {
             train: config::Preset::Minigo.config().train,
-            learned: losses(),
+            training: losses(),
             holdout: losses(),
             spread: 0.1,
             drawn: drawn(),
             diagnostics: vec![vital("stem.conv.weight", 0.1, 0.01), vital("policy.dense.bias", 0.0, 0.0)],
         };
         change(&mut known);
-        let Known { train, learned, holdout, spread, drawn, diagnostics } = known;
+        let Known { train, training, holdout, spread, drawn, diagnostics } = known;
         let checkup =
-            HealthChecks { train: &train, learned: &learned, holdout: &holdout, spread, drawn: &drawn, diagnostics };
+            HealthChecks { train: &train, training: &training, holdout: &holdout, spread, drawn: &drawn, diagnostics };
         let found = checkup.alarms();
         assert!(found.iter().all(|alarm| !alarm.to_string().is_empty()));
         found.iter().map(Alarm::name).collect()
@@ -216,7 +216,7 @@ mod tests {
     fn every_fault_raises_its_alarm_and_no_other() {
         let bad = |size, ratio| vital("blocks.0.first.conv.weight", size, ratio);
         assert_eq!(alarms(|known| known.train.augment_symmetries = false), ["rotation-off"]);
-        assert_eq!(alarms(|known| known.learned.value_error = 0.2), ["overfitting"]);
+        assert_eq!(alarms(|known| known.training.value_error = 0.2), ["overfitting"]);
         assert_eq!(alarms(|known| known.holdout.value_error = 1.1), ["worse-than-constant"]);
         assert_eq!(alarms(|known| known.holdout.output_entropy = 0.3), ["policy-collapsed"]);
         assert_eq!(alarms(|known| known.holdout.policy = 2.5), ["nothing-to-train"]);

@@ -74,7 +74,7 @@ impl Reference {
     ///
     /// # Errors
     /// A store that cannot be read.
-    pub fn was_learned_from(&self, run: &Run) -> Result<bool, StoreError> {
+    pub fn was_trained_on(&self, run: &Run) -> Result<bool, StoreError> {
         if !run.models().exists(1)? {
             return Ok(false);
         }
@@ -102,7 +102,7 @@ impl ReferenceArgs {
         let reference = Reference::read(config, &files::name(path), &bytes)?;
         let (games, positions) = (reference.games(), reference.positions());
         tracing::info!(games, positions, left_out = reference.left_out(), "human games for evaluation");
-        if reference.was_learned_from(run)? {
+        if reference.was_trained_on(run)? {
             tracing::warn!(
                 run = %run.name(),
                 file = %path.display(),

@@ -15,7 +15,7 @@ use crate::TrainerError;
 /// Games for training, and games that are not.
 #[derive(Debug)]
 pub struct HumanGames {
-    learned: Vec<GameRecord>,
+    training: Vec<GameRecord>,
     unseen: Vec<GameRecord>,
     /// Game and turn of every position of the games for training.
     positions: Vec<(u32, u16)>,
@@ -42,7 +42,7 @@ impl HumanGames {
     pub fn read(config: &RunConfig, collections: &[(String, Vec<u8>)]) -> Result<HumanGames, TrainerError> {
         let empty = Vec::new;
         let mut people = HumanGames {
-            learned: empty(),
+            training: empty(),
             unseen: Vec::new(),
             positions: Vec::new(),
             left_out: Vec::new(),
@@ -54,13 +54,13 @@ impl HumanGames {
                 match found {
                     Ok(game) if !seen.insert(game.id) => {}
                     Ok(game) if game.holdout => people.unseen.push(game),
-                    Ok(game) => people.learned.push(game),
+                    Ok(game) => people.training.push(game),
                     Err(why) => people.left_out.push(format!("{name}, game {index}: skipped: {why}")),
                 }
             }
             people.sources.push(Source::new(SourceKind::Games, name, file));
         }
-        let games = people.learned.iter().zip(0..);
+        let games = people.training.iter().zip(0..);
         people.positions =
             games.flat_map(|(game, index)| (0..game.turns.len() as u16).map(move |turn| (index, turn))).collect();
         if people.positions.is_empty() {
@@ -71,7 +71,7 @@ impl HumanGames {
 
     /// Games for training.
     pub fn games(&self) -> usize {
-        self.learned.len()
+        self.training.len()
     }
 
     /// Positions of these.
@@ -101,7 +101,7 @@ impl HumanGames {
 
     /// The best value for Black without the board: the mean outcome of the positions for training.
     pub(crate) fn mean_outcome(&self) -> f32 {
-        let sum: f64 = self.learned.iter().map(|game| f64::from(game.outcome.as_i8()) * game.turns.len() as f64).sum();
+        let sum: f64 = self.training.iter().map(|game| f64::from(game.outcome.as_i8()) * game.turns.len() as f64).sum();
         (sum / self.positions.len() as f64) as f32
     }
 }
@@ -151,7 +151,7 @@ impl<'a> Order<'a> {
             self.order = order(self.order.len(), self.seed, self.round);
         }
         let (game, turn) = self.people.positions[self.order[(place % count) as usize] as usize];
-        self.people.learned[game as usize].example(turn.into())
+        self.people.training[game as usize].example(turn.into())
     }
 }
 

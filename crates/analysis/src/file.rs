@@ -147,7 +147,7 @@ impl AnalysisFile {
     }
 
     fn write(&self, what: &impl Serialize) -> Result<(), FileError> {
-        let line = serde_json::to_string(what).expect("it is JSON") + "\n";
+        let line = serde_json::to_string(what).expect("plain fields are JSON") + "\n";
         let written = OpenOptions::new().append(true).open(&self.path);
         let written = written.and_then(|mut file| file.write_all(line.as_bytes()));
         written.map_err(|source| FileError::Io { path: self.path.clone(), source })

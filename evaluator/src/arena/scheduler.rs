@@ -47,7 +47,7 @@ impl Arena {
         let ratings = self.rated.fit(&results, |prior| prior)?;
         let ages = self.rated.ages(&results);
         monitor::note_ratings(&results, &ratings, &ages);
-        // The games so far are part of the seed, so that the same knowledge has another result when something is new;
+        // The games so far are part of the seed, so that the same knowledge gives another choice when something is new;
         // so is the worker, so that several at once share near-ties among them.
         let mut rng =
             Seed::seed_from_u64(game_seed(self.config().seed, &self.resources.worker, "pair", pool.games() as u64));

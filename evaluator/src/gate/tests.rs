@@ -25,7 +25,7 @@ fn gate_stops_at_a_verdict_or_its_maximum_of_games() {
     // Whatever the two are, they are not 2000 Elo apart.
     let wide = Sprt::new(-1000.0, 1000.0, 0.05, 0.05).expect("a good test");
     let text = conclusion(&mut arena, test(&wide, 400));
-    let found = test(&wide, 400).look(&arena.rated).expect("memory can be read");
+    let found = test(&wide, 400).compare(&arena.rated).expect("memory can be read");
     assert!(found.verdict != Verdict::Open && found.to_string() == text, "{found}");
     let games = ids(&arena).len();
     assert_eq!(games, 2 * found.outcomes.count() as usize);

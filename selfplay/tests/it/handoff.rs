@@ -21,10 +21,10 @@ fn left(run: &Run) -> usize {
 fn stop_leaves_games_in_progress_for_other_workers() {
     let (_folder, run) = a_run();
     let done = stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
-    assert!(done.left > 0 && done.abandoned == 0, "{done:?}");
+    assert!(done.handed_off > 0 && done.discarded == 0, "{done:?}");
     let files = run.in_progress().files().unwrap();
     let games: Vec<_> = files.iter().flat_map(|(file, _)| run.in_progress().read(file).unwrap()).collect();
-    assert_eq!(games.len() as u64, done.left);
+    assert_eq!(games.len() as u64, done.handed_off);
     assert!(files.iter().all(|(_, taker)| taker.is_none()), "they are not taken: {files:?}");
 }
 
@@ -34,19 +34,19 @@ fn another_worker_finishes_handed_off_games() {
     let stopped = stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
     let other = Job { worker: "other".to_owned(), handoff_on_shutdown: true, ..job(config(&[]), 3) };
     let done = finish(&run, &other);
-    assert_eq!((done.games, done.finished), (3, 3 + stopped.left), "its own games, and those that were left");
+    assert_eq!((done.games, done.finished), (3, 3 + stopped.handed_off), "its own games, and those that were left");
     assert_eq!(left(&run), 0);
     let games = published(&run);
     let taken: Vec<_> = games.iter().filter(|game| !game.takeovers.is_empty()).collect();
     assert!(taken.iter().all(|game| game.worker == "w"), "they count for the worker that began them");
-    assert_eq!(taken.len() as u64, stopped.left);
+    assert_eq!(taken.len() as u64, stopped.handed_off);
 }
 
 #[test]
 fn worker_does_not_restart_its_handed_off_games() {
     let (_folder, run) = a_run();
     let stopped = stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
-    let wanted = stopped.finished + stopped.left;
+    let wanted = stopped.finished + stopped.handed_off;
     finish(&run, &Job { handoff_on_shutdown: true, ..job(config(&[]), wanted) });
     let games = indices(&published(&run));
     let once: std::collections::BTreeSet<u64> = games.iter().copied().collect();

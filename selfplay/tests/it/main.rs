@@ -31,7 +31,7 @@ fn config(overrides: &[&str]) -> RunConfig {
     Preset::Tiny.with(&[&basis[..], overrides].concat()).unwrap()
 }
 
-/// Games of `random` by worker `w` in two threads; what is in progress at a stop is abandoned.
+/// Games of `random` by worker `w` in two threads; what is in progress at a stop is discarded.
 fn job(config: RunConfig, games: u64) -> Job {
     Job {
         config: (&config).into(),

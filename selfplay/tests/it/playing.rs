@@ -14,7 +14,7 @@ fn play_publishes_every_wanted_game_once() {
     let (_folder, run) = a_run();
     let done = finish(&run, &job(config(&[]), 22));
     assert_eq!((done.games, done.wanted, done.finished), (22, 22, 22));
-    assert_eq!((done.abandoned, done.left), (0, 0));
+    assert_eq!((done.discarded, done.handed_off), (0, 0));
     let games = published(&run);
     assert_eq!(indices(&games), (0..22).collect::<Vec<u64>>());
     assert!(games.iter().all(|game| game.replay().is_ok() && game.started_at.is_none()));
@@ -60,7 +60,7 @@ fn play_break_finishes_games_in_progress_and_begins_none() {
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
     let done = play(&run, &endless(), &Model::Random, &mut unfinished, &Stop::never(), &mut watch).unwrap();
-    assert!(done.finished >= 5 && (done.abandoned, done.left) == (0, 0), "{done:?}");
+    assert!(done.finished >= 5 && (done.discarded, done.handed_off) == (0, 0), "{done:?}");
     assert_eq!(published(&run).len() as u64, done.finished);
 }
 

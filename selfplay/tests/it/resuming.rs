@@ -29,18 +29,18 @@ fn play_in_two_parts_plays_the_games_of_one() {
 fn stop_abandons_games_in_progress_and_publishes_finished_ones() {
     let (_folder, run) = a_run();
     let done = stop_after(&run, &endless(), 8).unwrap();
-    assert!(done.abandoned > 0 && done.left == 0, "{done:?}");
+    assert!(done.discarded > 0 && done.handed_off == 0, "{done:?}");
     assert_eq!(published(&run).len() as u64, done.finished);
     assert!(run.in_progress().files().unwrap().is_empty());
 }
 
 #[test]
-fn abandoned_games_are_the_same_when_played_again() {
+fn discarded_games_are_the_same_when_played_again() {
     let (_folder, whole) = a_run();
     let (_other, stopped) = a_run();
     let done = stop_after(&stopped, &endless(), 8).unwrap();
     // Enough for all that were in progress.
-    let wanted = done.finished + done.abandoned;
+    let wanted = done.finished + done.discarded;
     for run in [&whole, &stopped] {
         finish(run, &job(config(&[]), wanted));
     }

@@ -22,7 +22,7 @@ pub(super) struct StoreState {
 }
 
 /// Checks a store. A folder that is not there is not made.
-pub(super) fn look(place: &str) -> (StoreState, Result<(), StoreError>) {
+pub(super) fn examine(place: &str) -> (StoreState, Result<(), StoreError>) {
     let state = |state: String, probe: Option<Probe>| StoreState {
         place: place.to_owned(),
         state,
@@ -64,17 +64,17 @@ mod tests {
     #[test]
     fn folder_works_and_one_that_is_absent_is_not_made() {
         let folder = tempfile::tempdir().unwrap();
-        let (state, done) = look(folder.path().to_str().unwrap());
+        let (state, done) = examine(folder.path().to_str().unwrap());
         assert!(done.is_ok() && state.state == "works" && state.conditional_put == Some(true), "{state:?}");
         let absent = folder.path().join("absent");
-        let (state, done) = look(absent.to_str().unwrap());
+        let (state, done) = examine(absent.to_str().unwrap());
         assert!(done.is_ok() && state.state == "absent" && !absent.exists(), "{state:?}");
     }
 
     #[test]
     fn place_that_is_no_store_is_an_error() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let (state, done) = look(file.path().to_str().unwrap());
+        let (state, done) = examine(file.path().to_str().unwrap());
         assert!(done.is_err() && state.state.contains("cannot"), "{state:?}");
     }
 }

@@ -44,7 +44,7 @@ fn timed(work: impl FnOnce() -> Result<(), NetError>) -> Result<f64, NetError> {
 }
 
 fn shape() -> Shape {
-    let size = Size::new(5).expect("a size");
+    let size = Size::new(5).expect("5 is a size");
     Shape { blocks: 1, filters: 16, value_hidden: 16, ..Shape::plain(size) }
 }
 

@@ -79,7 +79,7 @@ impl BookFile {
     }
 
     fn write(&mut self, what: &impl Serialize) -> Result<(), FileError> {
-        let line = serde_json::to_string(what).expect("it is JSON") + "\n";
+        let line = serde_json::to_string(what).expect("plain fields are JSON") + "\n";
         self.file.write_all(line.as_bytes()).map_err(|source| FileError::Io { path: self.path.clone(), source })
     }
 }
