@@ -53,22 +53,22 @@ fn shipped_configurations_hold_only_what_differs() {
 #[test]
 fn digests_of_shipped_configurations_are_stable() {
     let expected = [
-        ("tiny", "20441ac0ce1c15b6"),
-        ("9x9", "8f23f16c54a5bfe1"),
-        ("9x9-gpu", "1efdffdd605757df"),
-        ("9x9-larger", "983369968007014c"),
-        ("9x9-further", "e00500ddc970fdb8"),
-        ("19x19-gpu", "36ebc25ba20c5895"),
-        ("19x19-supervised", "bb2c3e1d34c0f3fb"),
-        ("minigo/base", "112b10939cc563f2"),
-        ("minigo/v7", "d78c596612ce16bc"),
-        ("minigo/v9", "5d458954a03b669f"),
-        ("minigo/v10", "07c7ef6e3481d7f0"),
-        ("minigo/v11", "78a7182ec6094d10"),
-        ("minigo/v12", "86e6425de3b1d3d1"),
-        ("minigo/v13", "d628895eaa06266c"),
-        ("minigo/v14", "919c6ac672685ab5"),
-        ("minigo/v15", "a2d3560f5760ab67"),
+        ("tiny", "16993e168d8623bb"),
+        ("9x9", "868eede806543615"),
+        ("9x9-gpu", "7808971ea95eb6ac"),
+        ("9x9-larger", "7c2fecb6ef6a94a0"),
+        ("9x9-further", "21f567e271247be0"),
+        ("19x19-gpu", "bfffcbd4a96fcd2a"),
+        ("19x19-supervised", "bb458860c65b9503"),
+        ("minigo/base", "181e1f5b2bf16ad0"),
+        ("minigo/v7", "8c62aee36e238a74"),
+        ("minigo/v9", "bdb5140249dd8c7a"),
+        ("minigo/v10", "830eefde7020bc6d"),
+        ("minigo/v11", "3a4028fcc8aa8fb1"),
+        ("minigo/v12", "f7130ffb20ac1146"),
+        ("minigo/v13", "7a98e3eb60cddeb0"),
+        ("minigo/v14", "76050fcc55beb527"),
+        ("minigo/v15", "d4471e9e9f56c6cf"),
     ];
     let found = expected.map(|(name, _)| (name, load(Path::new(&format!("{CONFIGS}/{name}.toml"))).digest()));
     assert_eq!(found, expected.map(|(name, digest)| (name, digest.to_owned())));

@@ -91,23 +91,6 @@ fn noise_is_mixed_into_the_priors_once_per_move_and_also_in_a_reused_tree() {
 }
 
 #[test]
-fn pruned_target_keeps_the_move_that_is_played_and_has_no_more_than_the_budget() {
-    let config = config(&[&KATAGO[..], &["selfplay.choice_moves=0", "search.reuse=false"]].concat());
-    let mut pruned = 0;
-    for record in selfplay(&config, 4, 0..8, None) {
-        for turn in &record.turns {
-            let played = turn.mv.index(record.size) as u16;
-            let most = turn.visits.iter().map(|(_, visits)| *visits).max();
-            assert!(turn.visits.iter().any(|&(mv, visits)| mv == played && Some(visits) == most));
-            let sum: u32 = turn.visits.iter().map(|(_, visits)| visits).sum();
-            assert!(sum <= config.search.visits);
-            pruned += config.search.visits - sum;
-        }
-    }
-    assert!(pruned > 0);
-}
-
-#[test]
 fn gumbel_games_store_the_improved_policy_from_two_visits_up() {
     for visits in ["search.visits=2", "search.visits=16"] {
         let config = config(&[&GUMBEL[..], &[visits]].concat());
