@@ -2,10 +2,11 @@
 
 use crate::exact;
 use crate::fixed::Fixed;
+use crate::layout::LogOdds;
 use crate::range::{Reader, Writer};
 use crate::squash::squash;
 use crate::steps::quantise;
-use crate::tables::{LogOdds, Tables};
+use crate::tables::Tables;
 use crate::view::View;
 use crate::walk::{self, Candidates, Coder};
 use go::MAX_MOVES;

@@ -1,7 +1,6 @@
 //! What there is to know of a move before anything of the policy is known: contexts for the log-odds that it has steps.
 
-use crate::layout::{STAGES, given as fixed};
-use crate::tables::LogOdds;
+use crate::layout::{LogOdds, STAGES, given as fixed};
 use crate::view::{BEYOND, BORDER, CELLS, EMPTY, OTHER, OWN, RECENT, View, WIDTH, cell};
 use go::MAX_SIDE;
 
@@ -310,7 +309,7 @@ mod tests {
     #[test]
     fn points_have_the_log_odds_of_their_contexts() {
         let mut log_odds: LogOdds = [0; 1 << 16];
-        log_odds.iter_mut().enumerate().for_each(|(k, number)| *number = (k as u32 * 40_503 >> 7) as i16);
+        log_odds.iter_mut().enumerate().for_each(|(k, number)| *number = ((k as u32 * 40_503) >> 7) as i16);
         let offsets = Offsets::new(&log_odds);
         for size in [2, 3, 9, 19].map(|side| Size::new(side).expect("a size")) {
             let mut game = Game::new(size);

@@ -1,5 +1,11 @@
 //! Where the contexts of a model are in its table: one number, a part of the log-odds, for each context.
 
+/// One entry for every context that a number of 16 bits can name, so that none is outside.
+pub(crate) const CONTEXTS: usize = 1 << 16;
+
+/// The log-odds of each context.
+pub(crate) type LogOdds = [i16; CONTEXTS];
+
 /// Number of classes of [`halves`]: halvings from 1 to 65536, with one stop between two.
 pub(crate) const HALVES: usize = 34;
 

@@ -2,13 +2,7 @@
 
 use crate::Steps;
 use crate::fixed::Offsets;
-use crate::layout::{CLASSES, bits as exact, given as fixed, shares as policy};
-
-/// One entry for every context that a number of 16 bits can name, so that none is outside.
-const CONTEXTS: usize = 1 << 16;
-
-/// The log-odds of each context.
-pub(crate) type LogOdds = [i16; CONTEXTS];
+use crate::layout::{CLASSES, CONTEXTS, LogOdds, bits as exact, given as fixed, shares as policy};
 
 /// The models of one kind of evaluations: log-odds for each context, and what moves without steps had on average.
 ///
