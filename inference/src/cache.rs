@@ -1,8 +1,11 @@
 //! The networks in memory: loaded once for all that ask, and evicted when others need the memory.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use config::RunName;
@@ -15,6 +18,8 @@ use crate::network::Network;
 use crate::queue::NetworkId;
 use crate::source::{Found, Source, SourceError};
 
+/// Models that are read and made ready at the same time. A store that hangs holds up this many of them before it holds up others.
+const LOADS: usize = 8;
 /// How long a failure is the answer to all requests for the same model, before the store is asked again.
 const FAILED: Duration = Duration::from_secs(1);
 
@@ -29,7 +34,8 @@ pub(crate) struct Cache {
     batch: usize,
     state: Mutex<State>,
     ids: AtomicU64,
-    /// Models are read and made ready one at a time; most of it is work for all cores or one GPU.
+    /// A model is made ready, or is not.
+    opened: Condvar,
     loading: Semaphore,
 }
 
@@ -38,6 +44,8 @@ struct State {
     ready: HashMap<Digest, Ready>,
     loads: HashMap<Wanted, watch::Receiver<Option<Loaded>>>,
     failed: HashMap<Wanted, (Instant, Refusal)>,
+    /// Models that are made ready, and the bytes that they will take.
+    opening: HashMap<Digest, u64>,
     /// The digests of models that were loaded by their names.
     names: HashMap<(RunName, u32), Digest>,
     uses: u64,
@@ -58,7 +66,8 @@ enum Wanted {
 impl Cache {
     pub(crate) fn new(source: Arc<dyn Source>, bound: u64, batch: usize) -> Cache {
         let ids = AtomicU64::default();
-        Cache { source, bound, batch, state: Mutex::default(), ids, loading: Semaphore::new(1) }
+        let (state, opened, loading) = (Mutex::default(), Condvar::new(), Semaphore::new(LOADS));
+        Cache { source, bound, batch, state, ids, opened, loading }
     }
 
     /// Networks in memory.
@@ -146,13 +155,10 @@ impl Cache {
             let large = format!("{key} takes {bytes} bytes, and this server has {} for models", self.bound);
             return Err(Refusal::new(Status::NotFound, large));
         }
-        let mut state = self.lock();
-        state.names.insert((key.run.clone(), key.number), digest);
-        if let Some(network) = state.ready(key) {
-            return Ok(network);
-        }
-        state.make_room(self.bound - bytes)?;
-        drop(state);
+        let opening = match self.begin(key, digest, bytes)? {
+            Begun::Ready(network) => return Ok(network),
+            Begun::Opening(opening) => opening,
+        };
         let network =
             Network::new(NetworkId(self.ids.fetch_add(1, Ordering::Relaxed)), digest, open().map_err(refusal)?, bytes);
         warm_up(&network, self.batch)?;
@@ -160,14 +166,51 @@ impl Cache {
         let mut state = self.lock();
         state.uses += 1;
         let used = state.uses;
+        state.opening.remove(&digest);
         state.ready.insert(digest, Ready { network: Arc::clone(&network), used });
         state.show();
+        drop(state);
+        drop(opening);
         Ok(network)
+    }
+
+    /// Makes room for a model, unless it is in memory. One that is being opened under another name is waited for.
+    fn begin(&self, key: &ModelKey, digest: Digest, bytes: u64) -> Result<Begun<'_>, Refusal> {
+        let mut state = self.lock();
+        state.names.insert((key.run.clone(), key.number), digest);
+        while state.opening.contains_key(&digest) {
+            state = self.opened.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if let Some(network) = state.ready(key) {
+            return Ok(Begun::Ready(network));
+        }
+        state.make_room(self.bound - bytes)?;
+        state.opening.insert(digest, bytes);
+        Ok(Begun::Opening(Opening { cache: self, digest }))
     }
 
     /// A map has no broken states between calls, so a panic elsewhere does not matter.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a load has to do.
+enum Begun<'a> {
+    Ready(Arc<Network>),
+    Opening(Opening<'a>),
+}
+
+/// A model that is made ready. Its memory is taken into account until it is, or cannot be.
+struct Opening<'a> {
+    cache: &'a Cache,
+    digest: Digest,
+}
+
+impl Drop for Opening<'_> {
+    fn drop(&mut self) {
+        self.cache.lock().opening.remove(&self.digest);
+        self.cache.opened.notify_all();
     }
 }
 
@@ -183,14 +226,15 @@ impl State {
         Some(Arc::clone(&ready.network))
     }
 
-    /// Evicts the networks that were used least recently and of which no batch is under way, until the rest takes at most so
-    /// many bytes.
+    /// Evicts the networks that were used least recently and of which no batch is under way, until the rest and those that are
+    /// being opened take at most so many bytes.
     fn make_room(&mut self, bytes: u64) -> Result<(), Refusal> {
-        while self.ready.values().map(|ready| ready.network.bytes).sum::<u64>() > bytes {
+        let opening: u64 = self.opening.values().sum();
+        while opening + self.ready.values().map(|ready| ready.network.bytes).sum::<u64>() > bytes {
             let idle = self.ready.iter().filter(|(_, ready)| Arc::strong_count(&ready.network) == 1);
             let Some((&digest, _)) = idle.min_by_key(|(_, ready)| ready.used) else {
                 let busy = "the models in memory are in use; ask another server, or later";
-                return Err(Refusal::new(Status::ResourceExhausted, busy).retry_after(FAILED));
+                return Err(Refusal::new(Status::Unavailable, busy).retry_after(FAILED));
             };
             self.ready.remove(&digest);
             metrics::INFERENCE_EVICTIONS.add(1);
@@ -233,103 +277,4 @@ fn refusal(error: SourceError) -> Refusal {
 
 fn lost() -> Refusal {
     Refusal::new(Status::Internal, "loading the model ended without a result")
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::AtomicUsize;
-
-    use net::{NetError, PlaneEvaluator, Shape};
-
-    use super::*;
-    use crate::network::Opened;
-
-    /// Answers nothing, and counts how often it was opened.
-    struct Made {
-        opened: Arc<AtomicUsize>,
-    }
-
-    struct Nothing;
-
-    impl PlaneEvaluator for Nothing {
-        fn evaluate(&mut self, _: &[u8], _: &mut [f32], _: &mut [f32]) -> Result<(), NetError> {
-            Ok(())
-        }
-    }
-
-    impl Source for Made {
-        fn find(&self, run: &RunName, number: u32) -> Result<Found, SourceError> {
-            if number > 10 {
-                return Err(SourceError::Missing(format!("there is no model {number}")));
-            }
-            let opened = Arc::clone(&self.opened);
-            let open = move || {
-                opened.fetch_add(1, Ordering::Relaxed);
-                let shape = Shape::plain(go::Size::new(5).unwrap());
-                Ok(Opened { shape, open: Box::new(|| Box::new(Nothing)) })
-            };
-            Ok(Found { digest: Digest::of(format!("{run}-{number}").as_bytes()), bytes: 40, open: Box::new(open) })
-        }
-    }
-
-    fn key(number: u32) -> ModelKey {
-        ModelKey { run: "v1".parse().unwrap(), number, digest: None }
-    }
-
-    fn with_digest(number: u32) -> ModelKey {
-        ModelKey { digest: Some(Digest::of(format!("v1-{number}").as_bytes())), ..key(number) }
-    }
-
-    fn cache(bound: u64) -> (Arc<Cache>, Arc<AtomicUsize>) {
-        let opened = Arc::new(AtomicUsize::default());
-        (Arc::new(Cache::new(Arc::new(Made { opened: Arc::clone(&opened) }), bound, 4)), opened)
-    }
-
-    #[tokio::test]
-    async fn cache_loads_a_model_once_for_all_that_ask() {
-        let (cache, opened) = cache(100);
-        let (key, same) = (key(1), with_digest(1));
-        let asked =
-            futures::future::join_all((0..8).map(|nth| cache.get(if nth % 2 == 0 { &key } else { &same }))).await;
-        let ids: Vec<_> = asked.into_iter().map(|loaded| loaded.unwrap().id).collect();
-        assert!(ids.iter().all(|id| *id == ids[0]) && opened.load(Ordering::Relaxed) == 1, "{ids:?}");
-        assert!(cache.ready(&key).is_some() && cache.ready(&same).is_some());
-    }
-
-    #[tokio::test]
-    async fn cache_evicts_the_model_that_was_used_least_recently() {
-        let (cache, opened) = cache(100);
-        for number in [1, 2, 1, 3] {
-            cache.get(&key(number)).await.unwrap();
-        }
-        assert!(cache.ready(&key(1)).is_some() && cache.ready(&key(2)).is_none() && cache.ready(&key(3)).is_some());
-        cache.get(&key(2)).await.unwrap();
-        assert_eq!(opened.load(Ordering::Relaxed), 4);
-    }
-
-    #[tokio::test]
-    async fn cache_keeps_models_of_which_batches_are_under_way() {
-        let (cache, _) = cache(100);
-        let [one, two] = [cache.get(&key(1)).await.unwrap(), cache.get(&key(2)).await.unwrap()];
-        let refusal = cache.get(&key(3)).await.err().unwrap();
-        assert_eq!((refusal.status, refusal.retry_after), (Status::ResourceExhausted, Some(FAILED)));
-        drop(one);
-        cache.get(&key(4)).await.unwrap();
-        assert!(cache.ready(&key(1)).is_none() && cache.ready(&key(2)).is_some());
-        drop(two);
-    }
-
-    #[tokio::test]
-    async fn cache_reports_missing_models() {
-        let (cache, _) = cache(30);
-        let refused = |key| {
-            let cache = Arc::clone(&cache);
-            async move { cache.get(&key).await.err().unwrap() }
-        };
-        assert_eq!(refused(key(11)).await.status, Status::NotFound);
-        let large = refused(key(1)).await;
-        assert!(large.status == Status::NotFound && large.message.contains("takes 40 bytes"), "{large}");
-        let other = ModelKey { digest: Some(Digest::of(b"other")), ..key(2) };
-        assert!(refused(other).await.message.contains("the client wants"));
-    }
 }

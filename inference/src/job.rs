@@ -13,6 +13,15 @@ pub(crate) type Outcome = Result<[Vec<u8>; 2], Refusal>;
 /// Receives the outcome, once.
 pub(crate) type Reply = Box<dyn FnOnce(Outcome) + Send>;
 
+/// Who waits for a batch.
+pub(crate) trait Caller: Send + 'static {
+    /// Returns when the outcome is of no use any more.
+    fn gone(&mut self) -> impl Future<Output = ()> + Send;
+
+    /// Takes the outcome.
+    fn reply(self, outcome: Outcome);
+}
+
 /// A batch with its network.
 pub(crate) struct Job {
     pub(crate) network: Arc<Network>,

@@ -3,33 +3,43 @@
 //! A model is named as everywhere in Tengen (`v15-330`). It takes one input: `planes`, UINT8 of [n, planes, side, side], or
 //! `packed`, UINT8 of [n, bytes], the bits and then the scalars of each position. It gives `policy`, FP32 of [n, moves], pass
 //! last, and `value`, FP32 of [n], for the side to move.
+//!
+//! Calls of a connection have one share of the device, and one credit, as a stream has.
+
+mod description;
+mod schedule;
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use config::ModelId;
-use net::{Packing, Shape};
 use remote::proto::kserve::grpc_inference_service_server::GrpcInferenceService;
 use remote::proto::kserve::model_infer_response::InferOutputTensor;
-use remote::proto::kserve::model_metadata_response::TensorMetadata;
 use remote::proto::kserve::{
-    ModelInferRequest, ModelInferResponse, ModelMetadataRequest, ModelMetadataResponse, ModelReadyRequest,
-    ModelReadyResponse, ServerLiveRequest, ServerLiveResponse, ServerMetadataRequest, ServerMetadataResponse,
-    ServerReadyRequest, ServerReadyResponse,
+    ModelConfigRequest, ModelConfigResponse, ModelInferRequest, ModelInferResponse, ModelMetadataRequest,
+    ModelMetadataResponse, ModelReadyRequest, ModelReadyResponse, ServerLiveRequest, ServerLiveResponse,
+    ServerMetadataRequest, ServerMetadataResponse, ServerReadyRequest, ServerReadyResponse,
 };
-use remote::proto::v1::{self, Priority};
+use remote::proto::v1;
 use remote::{Batch, Encoding, KserveInput, ModelKey, Refusal};
 use tokio::sync::oneshot;
 use tonic::{Request, Response, Status, async_trait};
 
+use crate::job::{Caller, Outcome};
 use crate::network::Network;
-use crate::shared::Shared;
+use crate::queue::Origin;
+use crate::scheduler::{Loading, expired, is_over, rejected};
+use crate::shared::{Active, Shared, peer, until};
+use description::{NUMBERS, PLATFORM, VERSION};
+use schedule::Schedule;
 
-/// The only version of a model: another one has another name.
-const VERSION: &str = "1";
-const PLATFORM: &str = "tengen";
-const BYTES: &str = "UINT8";
-const NUMBERS: &str = "FP32";
+/// Extensions of Triton that the server has.
+const EXTENSIONS: [&str; 2] = ["model_configuration", "schedule_policy"];
+/// When a call may be tried again, in milliseconds: of trailers that gRPC clients heed (proposal A6, "client retries").
+const RETRY: &str = "grpc-retry-pushback-ms";
+/// A retry hint for a connection that has its credit outstanding.
+const OWN_CREDIT: Duration = Duration::from_millis(5);
 
 /// The service.
 pub(crate) struct KserveService(pub(crate) Arc<Shared>);
@@ -46,7 +56,7 @@ impl GrpcInferenceService for KserveService {
 
     async fn model_ready(&self, request: Request<ModelReadyRequest>) -> Result<Response<ModelReadyResponse>, Status> {
         let ModelReadyRequest { name, version } = request.into_inner();
-        let ready = match self.network(&key(&name, &version)?).await {
+        let ready = match self.0.cache.get(&key(&name, &version)?).await {
             Ok(_) => true,
             Err(refusal) if refusal.status == v1::Status::NotFound => false,
             Err(refusal) => return Err(status(refusal)),
@@ -61,7 +71,7 @@ impl GrpcInferenceService for KserveService {
         Ok(Response::new(ServerMetadataResponse {
             name: PLATFORM.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            extensions: Vec::new(),
+            extensions: EXTENSIONS.map(str::to_owned).to_vec(),
         }))
     }
 
@@ -70,55 +80,46 @@ impl GrpcInferenceService for KserveService {
         request: Request<ModelMetadataRequest>,
     ) -> Result<Response<ModelMetadataResponse>, Status> {
         let ModelMetadataRequest { name, version } = request.into_inner();
-        let network = self.network(&key(&name, &version)?).await.map_err(status)?;
-        let tensor = |name: &str, datatype: &str, shape: Vec<i64>| TensorMetadata {
-            name: name.to_owned(),
-            datatype: datatype.to_owned(),
-            shape,
-        };
-        let Network { shape, packing, .. } = &*network;
-        let [planes, side] = board(packing, shape);
-        Ok(Response::new(ModelMetadataResponse {
-            name,
-            versions: vec![VERSION.to_owned()],
-            platform: PLATFORM.to_owned(),
-            inputs: vec![
-                tensor("planes", BYTES, vec![-1, planes, side, side]),
-                tensor("packed", BYTES, vec![-1, (packing.bits() + packing.scalars()) as i64]),
-            ],
-            outputs: vec![
-                tensor("policy", NUMBERS, vec![-1, shape.size.moves() as i64]),
-                tensor("value", NUMBERS, vec![-1]),
-            ],
-        }))
+        let network = self.0.cache.get(&key(&name, &version)?).await.map_err(status)?;
+        Ok(Response::new(description::metadata(name, &network)))
+    }
+
+    async fn model_config(
+        &self,
+        request: Request<ModelConfigRequest>,
+    ) -> Result<Response<ModelConfigResponse>, Status> {
+        let ModelConfigRequest { name, version } = request.into_inner();
+        let network = self.0.cache.get(&key(&name, &version)?).await.map_err(status)?;
+        Ok(Response::new(ModelConfigResponse { config: Some(description::config(name, &network, &self.0.limits)) }))
     }
 
     async fn model_infer(&self, request: Request<ModelInferRequest>) -> Result<Response<ModelInferResponse>, Status> {
+        let (arrived, peer, schedule) = (Instant::now(), peer(&request)?, Schedule::read(&request)?);
         let request = request.into_inner();
         let model = key(&request.model_name, &request.model_version)?;
-        let network = self.network(&model).await.map_err(status)?;
+        let limits = &self.0.limits;
+        let positions = positions(&request, limits.largest());
+        let _outstanding =
+            peer.admit(positions, limits.credit).ok_or_else(|| status(beyond(limits.credit, positions)))?;
+        let origin = self.0.origin(&peer);
+        let mut call = Call::begin(Arc::clone(&self.0), origin, positions, schedule.deadline, arrived);
+        let network = call.network(&model).await.map_err(status)?;
         let Network { shape, packing, .. } = &*network;
-        let input = KserveInput::read(&request, shape.size, packing, self.0.limits.largest())
+        let input = KserveInput::read(&request, shape.size, packing, limits.largest())
             .map_err(|error| Status::invalid_argument(error.to_string()))?;
         let outputs = wanted_outputs(&request)?;
-        let positions = input.positions;
         let batch = Batch {
             id: 0,
             model,
             positions,
-            deadline: None,
+            deadline: schedule.deadline,
             bits: input.bits.into(),
             scalars: input.scalars.into(),
             answers: Encoding::F32,
+            priority: schedule.priority,
         };
-        let (sender, receiver) = oneshot::channel();
-        let shared = &self.0;
-        let call = Call { shared: Arc::clone(shared), client: shared.client(), _active: shared.enter() };
-        // The client may have gone away.
-        let reply = move |outcome| drop(sender.send(outcome));
-        shared.evaluate(call.client, Priority::Selfplay, batch, Box::new(reply));
-        let [policies, values] = receiver.await.map_err(|_| Status::internal("no outcome"))?.map_err(status)?;
-        let moves = network.shape.size.moves() as i64;
+        let [policies, values] = call.evaluate(batch).await?.map_err(status)?;
+        let moves = shape.size.moves() as i64;
         let all = [("policy", vec![positions as i64, moves], policies), ("value", vec![positions as i64], values)];
         let (tensors, bytes) = all.into_iter().filter(|(name, ..)| outputs.contains(name)).map(output).unzip();
         Ok(Response::new(ModelInferResponse {
@@ -135,23 +136,76 @@ impl GrpcInferenceService for KserveService {
 /// A call under way. A client that is gone leaves nothing in the queue.
 struct Call {
     shared: Arc<Shared>,
-    client: crate::queue::ClientId,
-    _active: crate::shared::Active,
+    origin: Origin,
+    positions: usize,
+    arrived: Instant,
+    deadline: Option<Instant>,
+    /// Whether its positions are not in the queue yet.
+    is_new: bool,
+    _active: Active,
+}
+
+impl Call {
+    fn begin(shared: Arc<Shared>, origin: Origin, positions: usize, time: Option<Duration>, arrived: Instant) -> Call {
+        let deadline = time.and_then(|time| arrived.checked_add(time));
+        Call { origin, positions, arrived, deadline, is_new: true, _active: shared.enter(), shared }
+    }
+
+    /// The network, which is loaded first if it is not in memory. Positions that wait for it have their place in the queue.
+    async fn network(&mut self, key: &ModelKey) -> Result<Arc<Network>, Refusal> {
+        if let Some(network) = self.shared.cache.ready(key) {
+            return Ok(network);
+        }
+        let _loading: Loading = self.shared.scheduler.wait_for_network(self.positions)?;
+        tokio::select! {
+            loaded = self.shared.cache.get(key) => loaded,
+            () = until(self.deadline) => {
+                self.is_new = false;
+                Err(expired(self.positions))
+            }
+        }
+    }
+
+    async fn evaluate(&mut self, batch: Batch) -> Result<Outcome, Status> {
+        let (sender, receiver) = oneshot::channel();
+        self.is_new = false;
+        self.shared.evaluate(self.origin, batch, self.arrived, OfCall(sender));
+        receiver.await.map_err(|_| Status::internal("no outcome"))
+    }
 }
 
 impl Drop for Call {
     fn drop(&mut self) {
-        self.shared.scheduler.forget(self.client);
+        // The transport drops a call whose time is up.
+        if self.is_new && is_over(self.deadline) {
+            drop(expired(self.positions));
+        }
+        self.shared.scheduler.forget(self.origin);
     }
 }
 
-impl KserveService {
-    async fn network(&self, key: &ModelKey) -> Result<Arc<Network>, Refusal> {
-        match self.0.cache.ready(key) {
-            Some(network) => Ok(network),
-            None => self.0.cache.get(key).await,
-        }
+/// Waits for the batch of a call.
+struct OfCall(oneshot::Sender<Outcome>);
+
+impl Caller for OfCall {
+    async fn gone(&mut self) {
+        self.0.closed().await;
     }
+
+    fn reply(self, outcome: Outcome) {
+        // The client may have gone away.
+        drop(self.0.send(outcome));
+    }
+}
+
+/// Positions of a request, by its shape. Whether that is right is for [`KserveInput::read`].
+fn positions(request: &ModelInferRequest, most: usize) -> usize {
+    let first = request.inputs.first().and_then(|input| input.shape.first());
+    first.and_then(|&positions| usize::try_from(positions).ok()).unwrap_or(1).clamp(1, most)
+}
+
+fn beyond(credit: usize, positions: usize) -> Refusal {
+    rejected(positions, format!("more than {credit} positions of the connection outstanding"), OWN_CREDIT)
 }
 
 /// The names of the outputs that are asked for; without any, all.
@@ -175,11 +229,6 @@ fn output((name, shape, bytes): (&str, Vec<i64>, Vec<u8>)) -> (InferOutputTensor
     (tensor, bytes.into())
 }
 
-/// Planes that are written, and the side of the board.
-fn board(packing: &Packing, shape: &Shape) -> [i64; 2] {
-    [packing.planes() / shape.size.area(), shape.size.side()].map(|number| number as i64)
-}
-
 fn key(name: &str, version: &str) -> Result<ModelKey, Status> {
     if !["", VERSION].contains(&version) {
         return Err(Status::not_found(format!("the only version of a model is {VERSION}")));
@@ -194,13 +243,18 @@ fn key(name: &str, version: &str) -> Result<ModelKey, Status> {
     }
 }
 
-fn status(Refusal { status, message, .. }: Refusal) -> Status {
-    match status {
+fn status(Refusal { status, message, retry_after }: Refusal) -> Status {
+    let mut status = match status {
         v1::Status::ResourceExhausted => Status::resource_exhausted(message),
         v1::Status::DeadlineExceeded => Status::deadline_exceeded(message),
         v1::Status::NotFound => Status::not_found(message),
         v1::Status::Invalid => Status::invalid_argument(message),
         v1::Status::Unavailable => Status::unavailable(message),
         v1::Status::Ok | v1::Status::Internal => Status::internal(message),
+    };
+    if let Some(time) = retry_after {
+        let millis = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
+        status.metadata_mut().insert(RETRY, millis.into());
     }
+    status
 }

@@ -14,6 +14,7 @@ mod kserve;
 mod limits;
 mod listen;
 mod network;
+mod peer;
 mod queue;
 mod scheduler;
 mod server;

@@ -17,6 +17,8 @@ pub struct Limits {
     pub credit: usize,
     /// Connections at the same time.
     pub connections: usize,
+    /// A connection whose first call does not come within this time is closed. A call with a wrong token is none.
+    pub first_call: Duration,
     /// Streams and calls of a connection at the same time.
     pub streams: u32,
     /// Bytes of a message.
@@ -34,6 +36,7 @@ impl Default for Limits {
             queue: 65_536,
             credit: 8192,
             connections: 1024,
+            first_call: Duration::from_secs(10),
             streams: 64,
             message_bytes: 16 << 20,
             memory: 4 << 30,

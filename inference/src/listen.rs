@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use std::{fmt, fs};
@@ -15,13 +16,19 @@ use futures::Stream;
 use futures::stream::unfold;
 use runtime::metrics;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::net::{TcpListener, UnixListener, UnixSocket};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep};
 use tonic::transport::server::Connected;
 
+use crate::limits::Limits;
+use crate::peer::Peer;
+use crate::queue::ClientId;
+
 /// A connection on which nothing arrives for so long is closed. Clients answer a ping every third of it.
 pub(crate) const IDLE: Duration = Duration::from_secs(30);
+/// Connections that the system keeps until they are accepted.
+const BACKLOG: u32 = 1024;
 /// Pause after a failed accept: too many open files, which passes.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -75,13 +82,13 @@ impl Listen {
         }
     }
 
-    /// Opens the address.
+    /// Opens the address. To be called within a runtime.
     pub(crate) fn bind(&self) -> io::Result<Bound> {
         match self {
             Listen::Tcp(address) => {
                 let listener = std::net::TcpListener::bind(address)?;
                 listener.set_nonblocking(true)?;
-                Ok(Bound::Tcp(listener))
+                TcpListener::from_std(listener).map(Bound::Tcp)
             }
             Listen::Unix(path) => bind_unix(path).map(Bound::Unix),
         }
@@ -90,8 +97,8 @@ impl Listen {
 
 /// An address that is open.
 pub(crate) enum Bound {
-    Tcp(std::net::TcpListener),
-    Unix(std::os::unix::net::UnixListener),
+    Tcp(TcpListener),
+    Unix(UnixListener),
 }
 
 impl Bound {
@@ -104,19 +111,24 @@ impl Bound {
     }
 }
 
-/// A socket of this user alone. It gets its name when its mode is set. A socket that a killed server left is replaced, one
-/// that is served is not.
-fn bind_unix(path: &Path) -> io::Result<std::os::unix::net::UnixListener> {
+/// A socket of this user alone. A socket that a killed server left is replaced, one that is served is not.
+fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     if std::os::unix::net::UnixStream::connect(path).is_ok() {
         return Err(io::ErrorKind::AddrInUse.into());
     }
     let aside = path.with_added_extension("partial");
-    drop(fs::remove_file(&aside));
-    let listener = std::os::unix::net::UnixListener::bind(&aside)?;
-    fs::set_permissions(&aside, fs::Permissions::from_mode(0o600))?;
+    let listener = private_socket(&aside)?.listen(BACKLOG)?;
     fs::rename(&aside, path)?;
-    listener.set_nonblocking(true)?;
     Ok(listener)
+}
+
+/// A socket with its mode. Others cannot connect before, because nothing listens.
+fn private_socket(path: &Path) -> io::Result<UnixSocket> {
+    drop(fs::remove_file(path));
+    let socket = UnixSocket::new_stream()?;
+    socket.bind(path)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    Ok(socket)
 }
 
 /// A connection: bytes both ways.
@@ -127,75 +139,87 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 /// Connections as they come.
 pub(crate) type Incoming = Pin<Box<dyn Stream<Item = io::Result<Connection>> + Send>>;
 
-/// The connections to an address, no more than `most` at a time; others wait.
-pub(crate) fn connections(bound: Bound, most: usize) -> io::Result<Incoming> {
-    let places = Arc::new(Semaphore::new(most));
-    Ok(match bound {
-        Bound::Tcp(listener) => {
-            let listener = TcpListener::from_std(listener)?;
-            Box::pin(unfold((listener, places), async |(listener, places)| {
-                let place = Arc::clone(&places).acquire_owned().await.ok()?;
-                loop {
-                    match listener.accept().await {
-                        Ok((stream, _)) => {
-                            // Without it small answers wait for others; where it cannot be set the client is gone.
-                            drop(stream.set_nodelay(true));
-                            return Some((Ok(Connection::new(Box::new(stream), place)), (listener, places)));
-                        }
-                        Err(_) => tokio::time::sleep(PAUSE).await,
-                    }
-                }
-            }))
-        }
-        Bound::Unix(listener) => {
-            let listener = UnixListener::from_std(listener)?;
-            Box::pin(unfold((listener, places), async |(listener, places)| {
-                let place = Arc::clone(&places).acquire_owned().await.ok()?;
-                loop {
-                    match listener.accept().await {
-                        Ok((stream, _)) => {
-                            let stream: UnixStream = stream;
-                            return Some((Ok(Connection::new(Box::new(stream), place)), (listener, places)));
-                        }
-                        Err(_) => tokio::time::sleep(PAUSE).await,
-                    }
-                }
-            }))
-        }
-    })
+/// The connections to an address, no more than [`Limits::connections`] at a time; others wait.
+pub(crate) fn connections(bound: Bound, limits: &Limits) -> Incoming {
+    let places = Arc::new(Semaphore::new(limits.connections));
+    let ids = AtomicU64::default();
+    let time = limits.first_call;
+    let state = Arc::new((bound, places, ids));
+    Box::pin(unfold(state, move |state| async move {
+        let (bound, places, ids) = &*state;
+        let place = Arc::clone(places).acquire_owned().await.ok()?;
+        let io = accept(bound).await;
+        let peer = Peer::new(ClientId(ids.fetch_add(1, Ordering::Relaxed)));
+        Some((Ok(Connection::new(io, peer, time, place)), state))
+    }))
 }
 
-/// A connection that is closed when nothing arrives for [`IDLE`].
+/// The next connection.
+async fn accept(bound: &Bound) -> Box<dyn Io> {
+    loop {
+        let accepted: io::Result<Box<dyn Io>> = match bound {
+            Bound::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
+                // Without it small answers wait for others; where it cannot be set the client is gone.
+                drop(stream.set_nodelay(true));
+                Box::new(stream) as Box<dyn Io>
+            }),
+            Bound::Unix(listener) => listener.accept().await.map(|(stream, _)| Box::new(stream) as Box<dyn Io>),
+        };
+        match accepted {
+            Ok(io) => return io,
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+/// A connection that is closed when nothing arrives for [`IDLE`], or when its first call does not come in time.
 pub(crate) struct Connection {
     inner: Box<dyn Io>,
+    peer: Peer,
     last: Instant,
+    /// The first call has to come before.
+    first_call: Instant,
     timer: Pin<Box<Sleep>>,
     _place: OwnedSemaphorePermit,
 }
 
 impl Connection {
-    fn new(inner: Box<dyn Io>, place: OwnedSemaphorePermit) -> Connection {
+    fn new(inner: Box<dyn Io>, peer: Peer, first_call: Duration, place: OwnedSemaphorePermit) -> Connection {
         metrics::INFERENCE_CONNECTIONS.add(1);
-        Connection { inner, last: Instant::now(), timer: Box::pin(tokio::time::sleep(IDLE)), _place: place }
+        let now = Instant::now();
+        let timer = Box::pin(tokio::time::sleep(first_call.min(IDLE)));
+        Connection { inner, peer, last: now, first_call: now + first_call, timer, _place: place }
+    }
+
+    /// When it is to be closed.
+    fn ends(&self) -> Instant {
+        let idle = self.last + IDLE;
+        if self.peer.has_called() { idle } else { idle.min(self.first_call) }
     }
 }
 
 impl Connected for Connection {
-    type ConnectInfo = ();
+    type ConnectInfo = Peer;
 
-    fn connect_info(&self) {}
+    fn connect_info(&self) -> Peer {
+        self.peer.clone()
+    }
 }
 
 impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if let Poll::Ready(read) = Pin::new(&mut self.inner).poll_read(cx, buffer) {
-            self.last = Instant::now();
+            let now = Instant::now();
+            if self.first_call <= now && !self.peer.has_called() {
+                return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+            }
+            self.last = now;
             return Poll::Ready(read);
         }
         // The timer is set anew only when it rings, and not with every read.
         loop {
             ready!(self.timer.as_mut().poll(cx));
-            let until = self.last + IDLE;
+            let until = self.ends();
             if until <= Instant::now() {
                 return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
             }
@@ -248,8 +272,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn socket_is_private_and_replaces_that_of_a_killed_server() {
+    #[tokio::test]
+    async fn socket_is_private_and_replaces_that_of_a_killed_server() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         let first = bind_unix(&path).unwrap();
@@ -257,5 +281,17 @@ mod tests {
         assert_eq!(bind_unix(&path).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         drop(first);
         bind_unix(&path).unwrap();
+    }
+
+    #[tokio::test]
+    async fn socket_has_its_mode_before_anybody_can_connect() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let connect = || std::os::unix::net::UnixStream::connect(&path);
+        let socket = private_socket(&path).unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(connect().unwrap_err().kind(), io::ErrorKind::ConnectionRefused);
+        let _listener = socket.listen(1).unwrap();
+        connect().unwrap();
     }
 }

@@ -1,6 +1,6 @@
 //! Positions that wait for a device, and which of them are evaluated next.
 //!
-//! Streams of people and matches come before those of self-play. Among clients of one priority positions are shared
+//! Batches of people and matches come before those of self-play. Among clients of one priority positions are shared
 //! evenly: the client that has had the fewest is next, whatever the sizes of its batches (start-time fair queueing, Goyal
 //! et al. 1996). A device batch is of one network; waiting batches are split where they do not fit.
 
@@ -8,11 +8,22 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use remote::proto::v1::Priority;
+use remote::Priority;
 
-/// Who waits, for as long as its stream lives.
+/// Whose share of the device a batch uses: that of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ClientId(pub(crate) u64);
+
+/// A stream or a call, to which batches belong for as long as it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CallId(pub(crate) u64);
+
+/// Where a batch comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) client: ClientId,
+    pub(crate) call: CallId,
+}
 
 /// A network in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,7 +32,7 @@ pub(crate) struct NetworkId(pub(crate) u64);
 /// A batch of a client.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry<T> {
-    pub(crate) client: ClientId,
+    pub(crate) origin: Origin,
     pub(crate) priority: Priority,
     pub(crate) network: NetworkId,
     pub(crate) positions: usize,
@@ -75,9 +86,10 @@ impl<T: Clone> Queue<T> {
 
     pub(crate) fn push(&mut self, entry: Entry<T>) {
         self.positions += entry.positions;
+        let client = entry.origin.client;
         let lane = &mut self.lanes[usize::from(entry.priority == Priority::Selfplay)];
         let clock = lane.clock;
-        let client = lane.clients.entry(entry.client).or_insert(Client { served: clock, waiting: VecDeque::new() });
+        let client = lane.clients.entry(client).or_insert(Client { served: clock, waiting: VecDeque::new() });
         if client.waiting.is_empty() {
             client.served = client.served.max(clock);
         }
@@ -104,12 +116,19 @@ impl<T: Clone> Queue<T> {
         expired
     }
 
-    /// Takes out what a client waits for, when it is gone.
-    pub(crate) fn forget(&mut self, client: ClientId) {
-        let gone = self.lanes.iter_mut().filter_map(|lane| lane.clients.remove(&client));
-        let positions: usize =
-            gone.flat_map(|client| client.waiting).map(|waiting| waiting.entry.positions - waiting.taken).sum();
-        self.positions -= positions;
+    /// Takes out what a stream or a call waits for, when it is gone. Returns the batches of which nothing is evaluated.
+    pub(crate) fn forget(&mut self, Origin { client, call }: Origin) -> Vec<Entry<T>> {
+        let mut forgotten = Vec::new();
+        for lane in &mut self.lanes {
+            let Some(of_client) = lane.clients.get_mut(&client) else { continue };
+            let waiting = std::mem::take(&mut of_client.waiting);
+            let (gone, kept): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|it| it.entry.origin.call == call);
+            of_client.waiting = kept.into();
+            lane.prune();
+            self.positions -= gone.iter().map(|waiting| waiting.entry.positions - waiting.taken).sum::<usize>();
+            forgotten.extend(gone.into_iter().filter(|waiting| waiting.taken == 0).map(|waiting| waiting.entry));
+        }
+        forgotten
     }
 
     /// The next rows for a device that evaluates up to `batch` positions, and waits up to `wait` for a full batch.
@@ -160,11 +179,18 @@ impl<T: Clone> Queue<T> {
                 room -= rows.len();
                 taken.push((value, rows));
             }
-            let clock = lane.clock;
-            lane.clients.retain(|_, client| !client.waiting.is_empty() || client.served > clock);
+            lane.prune();
         }
         self.positions -= batch - room;
         taken
+    }
+}
+
+impl<T> Lane<T> {
+    /// Forgets clients that wait for nothing and have had no more than their share.
+    fn prune(&mut self) {
+        let clock = self.clock;
+        self.clients.retain(|_, client| !client.waiting.is_empty() || client.served > clock);
     }
 }
 
@@ -194,6 +220,10 @@ mod tests {
 
     const NO_WAIT: Duration = Duration::ZERO;
 
+    fn origin(client: u64, call: u64) -> Origin {
+        Origin { client: ClientId(client), call: CallId(call) }
+    }
+
     struct Test {
         queue: Queue<&'static str>,
         now: Instant,
@@ -206,7 +236,7 @@ mod tests {
 
         fn entry(&self, client: u64, positions: usize, value: &'static str) -> Entry<&'static str> {
             Entry {
-                client: ClientId(client),
+                origin: origin(client, client),
                 priority: Priority::Selfplay,
                 network: NetworkId(1),
                 positions,
@@ -291,11 +321,23 @@ mod tests {
         (0..3).for_each(|_| test.push(1, 10, "gone"));
         test.push(2, 4, "stays");
         test.next(16);
-        test.queue.forget(ClientId(1));
+        test.queue.forget(origin(1, 1));
         assert_eq!((test.queue.positions(), test.all(16)), (0, Vec::new()));
         test.push(2, 4, "stays");
-        test.queue.forget(ClientId(1));
+        test.queue.forget(origin(1, 1));
         assert_eq!(test.all(16), ["stays"]);
+    }
+
+    #[test]
+    fn queue_shares_by_connections_and_forgets_by_calls() {
+        let mut test = Test::new();
+        for call in 1..=4 {
+            test.queue.push(Entry { origin: origin(1, call), ..test.entry(1, 8, "calls of one") });
+        }
+        test.push(2, 8, "other");
+        let forgotten = test.queue.forget(origin(1, 3));
+        assert_eq!((forgotten.len(), test.queue.positions()), (1, 4 * 8));
+        assert_eq!(test.all(8), ["calls of one", "other", "calls of one", "calls of one"]);
     }
 
     #[test]

@@ -5,16 +5,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use remote::Refusal;
-use remote::proto::v1::{Priority, Status};
+use remote::proto::v1::Status;
 use runtime::metrics;
 
 use crate::job::Job;
-use crate::queue::{ClientId, Entry, Next, Queue};
+use crate::queue::{Entry, Next, Origin, Queue};
 
 /// A retry hint at least, and where nothing is known of the speed yet.
 const LEAST_RETRY: Duration = Duration::from_millis(5);
 /// A retry hint at most.
 const MOST_RETRY: Duration = Duration::from_secs(5);
+
+/// The transport and the client measure the time of a call, too, and begin a bit earlier.
+const TOLERANCE: Duration = Duration::from_millis(20);
 
 /// Rows of jobs that are evaluated together.
 pub(crate) type Rows = Vec<(Arc<Job>, Range<usize>)>;
@@ -32,6 +35,8 @@ pub(crate) struct Scheduler {
 #[derive(Default)]
 struct State {
     queue: Queue<Arc<Job>>,
+    /// Positions that wait for their network.
+    loading: usize,
     closed: bool,
     /// Batches on the device.
     in_flight: usize,
@@ -58,24 +63,21 @@ impl Scheduler {
     }
 
     /// Queues a job, or refuses it at once.
-    pub(crate) fn submit(&self, client: ClientId, priority: Priority, job: Job) {
+    pub(crate) fn submit(&self, origin: Origin, job: Job) {
         let positions = job.batch.positions;
         let mut state = self.lock();
         if state.closed {
             drop(state);
             return job.refuse(Refusal::new(Status::Unavailable, "the server shuts down; ask another"));
         }
-        if state.queue.positions() + positions > self.most {
-            let retry = state.retry_after();
+        if let Err(refusal) = state.admit(positions, self.most) {
             drop(state);
-            metrics::INFERENCE_REJECTED.add(positions as u64);
-            let full = format!("{} positions wait already; ask another server, or later", self.most);
-            return job.refuse(Refusal::new(Status::ResourceExhausted, full).retry_after(retry));
+            return job.refuse(refusal);
         }
-        let (arrived, network) = (job.arrived, job.network.id);
+        let (arrived, network, priority) = (job.arrived, job.network.id, job.batch.priority);
         let deadline = job.batch.deadline.and_then(|deadline| arrived.checked_add(deadline));
         let value = Arc::new(job);
-        state.queue.push(Entry { client, priority, network, positions, arrived, deadline, value });
+        state.queue.push(Entry { origin, priority, network, positions, arrived, deadline, value });
         drop(state);
         self.changed.notify_one();
     }
@@ -118,9 +120,18 @@ impl Scheduler {
         }
     }
 
-    /// Drops what a client waits for, when it is gone.
-    pub(crate) fn forget(&self, client: ClientId) {
-        self.lock().queue.forget(client);
+    /// Takes positions into account whose network is not in memory, for as long as what is returned lives.
+    pub(crate) fn wait_for_network(self: &Arc<Scheduler>, positions: usize) -> Result<Loading, Refusal> {
+        let mut state = self.lock();
+        state.admit(positions, self.most)?;
+        state.loading += positions;
+        Ok(Loading { scheduler: Arc::clone(self), positions })
+    }
+
+    /// Drops what a stream or a call waits for, when it is gone. A client goes when its time is up, too.
+    pub(crate) fn forget(&self, origin: Origin) {
+        let forgotten = self.lock().queue.forget(origin);
+        expire(forgotten.into_iter().filter(|entry| is_over(entry.deadline)));
     }
 
     /// Takes no more jobs. What waits is evaluated.
@@ -150,7 +161,28 @@ impl Scheduler {
     }
 }
 
+/// Positions that wait for their network.
+pub(crate) struct Loading {
+    scheduler: Arc<Scheduler>,
+    positions: usize,
+}
+
+impl Drop for Loading {
+    fn drop(&mut self) {
+        self.scheduler.lock().loading -= self.positions;
+    }
+}
+
 impl State {
+    /// Refuses positions beyond the bound of those that wait.
+    fn admit(&self, positions: usize, most: usize) -> Result<(), Refusal> {
+        if self.queue.positions() + self.loading + positions <= most {
+            return Ok(());
+        }
+        let full = format!("{most} positions wait already; ask another server, or later");
+        Err(rejected(positions, full, self.retry_after()))
+    }
+
     /// When half of what waits now will be evaluated.
     fn retry_after(&self) -> Duration {
         let seconds = self.queue.positions() as f64 / 2.0 / self.rate;
@@ -158,11 +190,25 @@ impl State {
     }
 }
 
-fn expire(expired: Vec<Entry<Arc<Job>>>) {
-    for Entry { positions, value: job, .. } in expired {
-        metrics::INFERENCE_EXPIRED.add(positions as u64);
-        let time = job.batch.deadline.unwrap_or_default();
-        let late = format!("the batch waited longer than its deadline of {} ms", time.as_millis());
-        job.refuse(Refusal::new(Status::DeadlineExceeded, late));
+fn expire(late: impl IntoIterator<Item = Entry<Arc<Job>>>) {
+    for Entry { value: job, .. } in late {
+        job.refuse(expired(job.batch.positions));
     }
+}
+
+/// Counts positions that waited longer than their client does, and says so.
+pub(crate) fn expired(positions: usize) -> Refusal {
+    metrics::INFERENCE_EXPIRED.add(positions as u64);
+    Refusal::new(Status::DeadlineExceeded, "the batch waited longer than its deadline")
+}
+
+/// Counts positions for which there is no room, and says so.
+pub(crate) fn rejected(positions: usize, reason: String, retry_after: Duration) -> Refusal {
+    metrics::INFERENCE_REJECTED.add(positions as u64);
+    Refusal::new(Status::ResourceExhausted, reason).retry_after(retry_after)
+}
+
+/// Whether a client that is gone went because its time was up.
+pub(crate) fn is_over(deadline: Option<Instant>) -> bool {
+    deadline.is_some_and(|deadline| deadline <= Instant::now() + TOLERANCE)
 }

@@ -26,7 +26,7 @@ use crate::kserve::KserveService;
 use crate::limits::Limits;
 use crate::listen::{Bound, IDLE, Incoming, Listen, connections};
 use crate::scheduler::Scheduler;
-use crate::shared::Shared;
+use crate::shared::{Shared, peer};
 use crate::source::Source;
 use crate::stream::EvaluationService;
 use crate::worker::work;
@@ -124,14 +124,14 @@ impl Server {
         let token = token.as_deref().map(Token::read).transpose()?;
         show_metrics();
         let address = |source| ServerError::Bind { address: listen.to_string(), source };
-        let bound = listen.bind().map_err(address)?;
-        let url = url(&listen, &bound, tls.is_some());
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(io_threads)
             .thread_name("clients")
             .enable_all()
             .build()
             .map_err(ServerError::Threads)?;
+        let bound = runtime.block_on(async { listen.bind() }).map_err(address)?;
+        let url = url(&listen, &bound, tls.is_some());
         let cache = Arc::new(Cache::new(source, limits.memory, limits.batch));
         let scheduler = Arc::new(Scheduler::new(limits.batch, limits.wait, limits.queue));
         let workers = spawn(threads, &scheduler, limits.batch, &process)?;
@@ -139,8 +139,7 @@ impl Server {
         let shared = Arc::new(Shared::new(limits, cache, scheduler));
         let (stop, stopped) = watch::channel(false);
         let services = Services { transport: transport(&shared.limits, tls)?, token, shared: Arc::clone(&shared) };
-        let most = shared.limits.connections;
-        let incoming = runtime.block_on(async { connections(bound, most) }).map_err(address)?;
+        let incoming = connections(bound, &shared.limits);
         let (health, service) = tonic_health::server::health_reporter();
         runtime.block_on(async {
             health.set_serving::<EvaluationServer<EvaluationService>>().await;
@@ -219,6 +218,7 @@ impl Server {
 fn show_metrics() {
     let counters = [
         metrics::INFERENCE_POSITIONS,
+        metrics::INFERENCE_INTERACTIVE,
         metrics::INFERENCE_BATCHES,
         metrics::INFERENCE_SLOTS,
         metrics::INFERENCE_PIECES,
@@ -304,13 +304,16 @@ async fn serve(
     }
 }
 
-/// Lets calls with the token pass.
+/// Lets calls with the token pass, and connections with such calls live.
 fn check(request: Request<()>, token: Option<&Token>) -> Result<Request<()>, Status> {
     match token {
         Some(token) if !token.is_in(request.metadata()) => {
             metrics::INFERENCE_UNAUTHENTICATED.add(1);
             Err(Status::unauthenticated("the call has not this server's token; give it with --inference-token-file"))
         }
-        _ => Ok(request),
+        _ => {
+            peer(&request)?.called();
+            Ok(request)
+        }
     }
 }

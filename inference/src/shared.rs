@@ -4,15 +4,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use remote::proto::v1::{Priority, Status};
+use remote::proto::v1::Status;
 use remote::{Batch, Refusal};
 use tokio::sync::watch;
+use tonic::Request;
 
 use crate::cache::Cache;
-use crate::job::{Job, Reply};
+use crate::job::{Caller, Job};
 use crate::limits::Limits;
-use crate::queue::ClientId;
-use crate::scheduler::Scheduler;
+use crate::network::Network;
+use crate::peer::Peer;
+use crate::queue::{CallId, Origin};
+use crate::scheduler::{Loading, Scheduler, expired, is_over};
 
 /// Half of the time that clients of self-play wait by default before they ask another server.
 const LATE: Duration = Duration::from_millis(125);
@@ -42,8 +45,9 @@ impl Shared {
         Shared { limits, cache, scheduler, credit, draining, active: AtomicUsize::default(), ids: AtomicU64::default() }
     }
 
-    pub(crate) fn client(&self) -> ClientId {
-        ClientId(self.ids.fetch_add(1, Ordering::Relaxed))
+    /// A new stream or call of a peer.
+    pub(crate) fn origin(&self, peer: &Peer) -> Origin {
+        Origin { client: peer.client(), call: CallId(self.ids.fetch_add(1, Ordering::Relaxed)) }
     }
 
     pub(crate) fn enter(self: &Arc<Self>) -> Active {
@@ -67,30 +71,68 @@ impl Shared {
     }
 
     /// Evaluates a batch and tells the outcome. A network that is not in memory is loaded first.
-    pub(crate) fn evaluate(self: &Arc<Self>, client: ClientId, priority: Priority, batch: Batch, reply: Reply) {
-        let arrived = Instant::now();
+    pub(crate) fn evaluate(self: &Arc<Self>, origin: Origin, batch: Batch, arrived: Instant, caller: impl Caller) {
         match self.cache.ready(&batch.model) {
-            Some(network) => self.submit(client, priority, Job::new(network, batch, arrived, reply)),
-            None => {
-                let shared = Arc::clone(self);
-                tokio::spawn(async move {
-                    match shared.cache.get(&batch.model).await {
-                        Ok(network) => shared.submit(client, priority, Job::new(network, batch, arrived, reply)),
-                        Err(refusal) => reply(Err(refusal)),
-                    }
-                });
-            }
+            Some(network) => self.submit(origin, network, batch, arrived, caller),
+            None => match self.scheduler.wait_for_network(batch.positions) {
+                Ok(loading) => drop(tokio::spawn(Arc::clone(self).load(origin, batch, arrived, caller, loading))),
+                Err(refusal) => caller.reply(Err(refusal)),
+            },
         }
     }
 
-    fn submit(&self, client: ClientId, priority: Priority, job: Job) {
-        match job.batch.check(&job.network.packing) {
-            Ok(()) => self.scheduler.submit(client, priority, job),
+    /// Loads the network of a batch first, unless the batch is of no use before.
+    async fn load(
+        self: Arc<Self>,
+        origin: Origin,
+        batch: Batch,
+        arrived: Instant,
+        mut caller: impl Caller,
+        loading: Loading,
+    ) {
+        let deadline = batch.deadline.and_then(|time| arrived.checked_add(time));
+        let key = batch.model.clone();
+        tokio::select! {
+            biased;
+            () = caller.gone() => {
+                if is_over(deadline) {
+                    drop(expired(batch.positions));
+                }
+            }
+            loaded = self.cache.get(&key) => {
+                drop(loading);
+                match loaded {
+                    Ok(network) => self.submit(origin, network, batch, arrived, caller),
+                    Err(refusal) => caller.reply(Err(refusal)),
+                }
+            }
+            () = until(deadline) => caller.reply(Err(expired(batch.positions))),
+        }
+    }
+
+    fn submit(&self, origin: Origin, network: Arc<Network>, batch: Batch, arrived: Instant, caller: impl Caller) {
+        let fits = batch.check(&network.packing);
+        let job = Job::new(network, batch, arrived, Box::new(|outcome| caller.reply(outcome)));
+        match fits {
+            Ok(()) => self.scheduler.submit(origin, job),
             Err(error) => {
                 let message = format!("{} is a network of {}: {error}", job.batch.model, job.network.shape);
                 job.refuse(Refusal::new(Status::Invalid, message));
             }
         }
+    }
+}
+
+/// The other end of the connection of a request.
+pub(crate) fn peer<T>(request: &Request<T>) -> Result<Peer, tonic::Status> {
+    request.extensions().get().cloned().ok_or_else(|| tonic::Status::internal("the connection of the call is unknown"))
+}
+
+/// Returns at a time, or never.
+pub(crate) async fn until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+        None => std::future::pending().await,
     }
 }
 

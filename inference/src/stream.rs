@@ -2,62 +2,77 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::Stream;
 use remote::proto::v1::client_message::Message as FromClient;
 use remote::proto::v1::evaluation_server::Evaluation;
 use remote::proto::v1::server_message::Message as FromServer;
-use remote::proto::v1::{self, ClientMessage, Credit, Hello, Priority, ServerMessage, Welcome};
+use remote::proto::v1::{self, ClientMessage, Credit, Hello, ServerMessage, Welcome};
 use remote::{Answer, Batch, PROTOCOL, Refusal};
-use runtime::metrics;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{MissedTickBehavior, interval};
 use tonic::{Request, Response, Status, Streaming, async_trait};
 
-use crate::queue::ClientId;
-use crate::shared::{Active, Shared};
+use crate::job::{Caller, Outcome};
+use crate::peer::Peer;
+use crate::queue::Origin;
+use crate::scheduler::rejected;
+use crate::shared::{Active, Shared, peer};
 
 /// A client says hello within this time.
 const HELLO: Duration = Duration::from_secs(5);
+/// While batches are outstanding a client hears from the server every so often. Clients that hear nothing for 230 ms ask another
+/// server.
+const LIVENESS: Duration = Duration::from_millis(80);
 
 /// The service.
 pub(crate) struct EvaluationService(pub(crate) Arc<Shared>);
 
-/// A message with the positions that it makes outstanding no more.
-type Item = (Result<ServerMessage, Status>, usize);
+/// Something for the client.
+enum Item {
+    /// A message with the positions that it makes outstanding no more.
+    Message(Result<ServerMessage, Status>, usize),
+    /// The credit, as it is when the client reads it.
+    Credit,
+}
+
+/// What is on the way to a client.
+#[derive(Default)]
+struct Flow {
+    outstanding: AtomicUsize,
+    /// Whether that is its credit. One is enough for a client that reads nothing.
+    credit: AtomicBool,
+}
 
 #[async_trait]
 impl Evaluation for EvaluationService {
     type EvaluateStream = Outgoing;
 
     async fn evaluate(&self, request: Request<Streaming<ClientMessage>>) -> Result<Response<Outgoing>, Status> {
-        let shared = Arc::clone(&self.0);
-        // Bounded by the credit: beyond twice of it the stream ends.
-        let (sender, receiver) = unbounded_channel();
-        let outstanding = Arc::new(AtomicUsize::default());
-        let client = shared.client();
-        let outgoing = Outgoing {
-            receiver,
-            outstanding: Arc::clone(&outstanding),
-            client,
-            _active: shared.enter(),
-            shared: Arc::clone(&shared),
-        };
-        let stream = ClientStream { shared, client, priority: Priority::Selfplay, sender, outstanding };
+        let (stream, outgoing) = open(&self.0, &peer(&request)?);
         tokio::spawn(stream.converse(request.into_inner()));
         Ok(Response::new(outgoing))
     }
 }
 
+/// Both sides of a stream.
+fn open(shared: &Arc<Shared>, peer: &Peer) -> (ClientStream, Outgoing) {
+    // Bounded by the credit: beyond twice of it the stream ends.
+    let (sender, receiver) = unbounded_channel();
+    let (origin, flow) = (shared.origin(peer), Arc::new(Flow::default()));
+    let stream = ClientStream { shared: Arc::clone(shared), origin, sender, flow: Arc::clone(&flow) };
+    (stream, Outgoing { receiver, flow, origin, _active: shared.enter(), shared: Arc::clone(shared) })
+}
+
 /// A client's side of a stream: what it sends.
 struct ClientStream {
     shared: Arc<Shared>,
-    client: ClientId,
-    priority: Priority,
+    origin: Origin,
     sender: UnboundedSender<Item>,
-    outstanding: Arc<AtomicUsize>,
+    flow: Arc<Flow>,
 }
 
 impl ClientStream {
@@ -77,7 +92,10 @@ impl ClientStream {
             return Ok(());
         };
         self.welcome(hello, *credit.borrow_and_update())?;
+        let mut liveness = interval(LIVENESS);
+        liveness.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            let is_waiting = self.flow.outstanding.load(Ordering::Relaxed) > 0;
             tokio::select! {
                 biased;
                 drained = draining.wait_for(|draining| *draining) => {
@@ -85,11 +103,12 @@ impl ClientStream {
                     return Ok(());
                 }
                 changed = credit.changed() => {
-                    let now = *credit.borrow_and_update();
+                    credit.mark_unchanged();
                     if changed.is_ok() {
-                        self.send(Ok(FromServer::Credit(Credit { credit: bounded(now) })), 0);
+                        self.send_credit();
                     }
                 }
+                _ = liveness.tick(), if is_waiting => self.send_credit(),
                 message = messages.message() => match message? {
                     Some(message) => self.receive(message)?,
                     None => return Ok(()),
@@ -99,16 +118,15 @@ impl ClientStream {
     }
 
     fn welcome(&mut self, message: ClientMessage, credit: usize) -> Result<(), Status> {
-        let Some(FromClient::Hello(Hello { protocol, client, priority })) = message.message else {
+        let Some(FromClient::Hello(Hello { protocol, client })) = message.message else {
             return Err(Status::failed_precondition("the first message of a stream is Hello"));
         };
         if protocol != PROTOCOL {
             let other = format!("the client has version {protocol} of the protocol, this server has {PROTOCOL}");
             return Err(Status::failed_precondition(other));
         }
-        self.priority = Priority::try_from(priority).unwrap_or(Priority::Selfplay);
         let name: String = client.chars().filter(|c| !c.is_control()).take(80).collect();
-        tracing::debug!(client = name, priority = self.priority.as_str_name(), "client connected");
+        tracing::debug!(client = name, "client connected");
         let welcome = Welcome {
             protocol: PROTOCOL,
             server: concat!("tengen ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -127,24 +145,15 @@ impl ClientStream {
         let most = self.shared.limits.credit;
         match Batch::read(batch, self.shared.limits.largest()) {
             Err(error) => self.refuse(id, Refusal::new(v1::Status::Invalid, error.to_string())),
-            Ok(Batch { positions, .. }) if self.outstanding.load(Ordering::Relaxed) + positions > most => {
-                metrics::INFERENCE_REJECTED.add(positions as u64);
-                let refusal =
-                    Refusal::new(v1::Status::ResourceExhausted, format!("more than {most} positions outstanding"));
-                self.refuse(id, refusal.retry_after(Duration::from_millis(5)))
+            Ok(Batch { positions, .. }) if self.flow.outstanding.load(Ordering::Relaxed) + positions > most => {
+                let reason = format!("more than {most} positions outstanding");
+                self.refuse(id, rejected(positions, reason, Duration::from_millis(5)))
             }
             Ok(batch) => {
                 let positions = batch.positions;
-                self.outstanding.fetch_add(positions, Ordering::Relaxed);
-                let sender = self.sender.clone();
-                let reply = move |outcome: crate::job::Outcome| {
-                    let answer = match outcome {
-                        Ok([policies, values]) => Answer::output(id, policies, values),
-                        Err(refusal) => Answer::refused(id, refusal),
-                    };
-                    send(&sender, Ok(FromServer::Answer(answer.into())), positions);
-                };
-                self.shared.evaluate(self.client, self.priority, batch, Box::new(reply));
+                self.flow.outstanding.fetch_add(positions, Ordering::Relaxed);
+                let caller = OfStream { sender: self.sender.clone(), id, positions };
+                self.shared.evaluate(self.origin, batch, Instant::now(), caller);
                 Ok(())
             }
         }
@@ -152,7 +161,7 @@ impl ClientStream {
 
     /// Refuses a batch. A client that goes on like this without reading the answers loses its stream.
     fn refuse(&self, id: u64, refusal: Refusal) -> Result<(), Status> {
-        let outstanding = self.outstanding.fetch_add(1, Ordering::Relaxed);
+        let outstanding = self.flow.outstanding.fetch_add(1, Ordering::Relaxed);
         if outstanding > 2 * self.shared.limits.credit {
             return Err(Status::resource_exhausted("twice the credit is outstanding"));
         }
@@ -160,16 +169,43 @@ impl ClientStream {
         Ok(())
     }
 
+    fn send_credit(&self) {
+        if !self.flow.credit.swap(true, Ordering::SeqCst) {
+            drop(self.sender.send(Item::Credit));
+        }
+    }
+
     fn send(&self, message: Result<FromServer, Status>, positions: usize) {
         send(&self.sender, message, positions);
+    }
+}
+
+/// A batch of a stream.
+struct OfStream {
+    sender: UnboundedSender<Item>,
+    id: u64,
+    positions: usize,
+}
+
+impl Caller for OfStream {
+    async fn gone(&mut self) {
+        self.sender.closed().await;
+    }
+
+    fn reply(self, outcome: Outcome) {
+        let answer = match outcome {
+            Ok([policies, values]) => Answer::output(self.id, policies, values),
+            Err(refusal) => Answer::refused(self.id, refusal),
+        };
+        send(&self.sender, Ok(FromServer::Answer(answer.into())), self.positions);
     }
 }
 
 /// The server's side of a stream: what it answers. When it is dropped before its end, the client is gone.
 pub(crate) struct Outgoing {
     receiver: UnboundedReceiver<Item>,
-    outstanding: Arc<AtomicUsize>,
-    client: ClientId,
+    flow: Arc<Flow>,
+    origin: Origin,
     /// Counts the stream for as long as it lives.
     _active: Active,
     shared: Arc<Shared>,
@@ -180,25 +216,70 @@ impl Stream for Outgoing {
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let next = ready!(self.receiver.poll_recv(cx));
-        Poll::Ready(next.map(|(message, positions)| {
-            self.outstanding.fetch_sub(positions, Ordering::Relaxed);
-            message
+        Poll::Ready(next.map(|item| match item {
+            Item::Message(message, positions) => {
+                self.flow.outstanding.fetch_sub(positions, Ordering::Relaxed);
+                message
+            }
+            Item::Credit => {
+                // In this order, so that a credit that changes now is sent as well.
+                self.flow.credit.store(false, Ordering::SeqCst);
+                let credit = bounded(*self.shared.credit.borrow());
+                Ok(ServerMessage { message: Some(FromServer::Credit(Credit { credit })) })
+            }
         }))
     }
 }
 
 impl Drop for Outgoing {
     fn drop(&mut self) {
-        self.shared.scheduler.forget(self.client);
+        self.shared.scheduler.forget(self.origin);
     }
 }
 
 /// Sends to a client, if it is still there.
 fn send(sender: &UnboundedSender<Item>, message: Result<FromServer, Status>, positions: usize) {
     let message = message.map(|message| ServerMessage { message: Some(message) });
-    drop(sender.send((message, positions)));
+    drop(sender.send(Item::Message(message, positions)));
 }
 
 fn bounded(positions: usize) -> u32 {
     u32::try_from(positions).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use config::RunName;
+    use futures::{FutureExt, StreamExt};
+
+    use super::*;
+    use crate::cache::Cache;
+    use crate::limits::Limits;
+    use crate::queue::ClientId;
+    use crate::scheduler::Scheduler;
+    use crate::source::{Found, Source, SourceError};
+
+    struct NoModels;
+
+    impl Source for NoModels {
+        fn find(&self, _: &RunName, _: u32) -> Result<Found, SourceError> {
+            Err(SourceError::Missing("there are none".to_owned()))
+        }
+    }
+
+    #[test]
+    fn credit_waits_once_for_a_client_that_does_not_read_and_is_the_newest() {
+        let cache = Arc::new(Cache::new(Arc::new(NoModels), 0, 1));
+        let shared = Arc::new(Shared::new(Limits::default(), cache, Arc::new(Scheduler::new(1, Duration::ZERO, 1))));
+        let (stream, mut outgoing) = open(&shared, &Peer::new(ClientId(1)));
+        for credit in 1..100 {
+            shared.credit.send_replace(credit);
+            stream.send_credit();
+        }
+        let mut read = || outgoing.next().now_or_never().flatten().map(|message| message.unwrap().message.unwrap());
+        assert_eq!(read(), Some(FromServer::Credit(Credit { credit: 99 })));
+        assert_eq!(read(), None);
+        stream.send_credit();
+        assert!(read().is_some());
+    }
 }

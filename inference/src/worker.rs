@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use net::NetError;
-use remote::Refusal;
 use remote::proto::v1::Status;
+use remote::{Priority, Refusal};
 use runtime::{Health, metrics};
 
 use crate::network::Network;
@@ -36,6 +36,7 @@ pub(crate) fn work(scheduler: &Scheduler, batch: usize, health: &Health) {
         match evaluated {
             Ok(()) => {
                 metrics::INFERENCE_POSITIONS.add(positions as u64);
+                metrics::INFERENCE_INTERACTIVE.add(interactive(&rows));
                 health.heartbeat();
             }
             Err(error) => {
@@ -46,6 +47,12 @@ pub(crate) fn work(scheduler: &Scheduler, batch: usize, health: &Health) {
             }
         }
     }
+}
+
+/// Positions of people and matches.
+fn interactive(rows: &Rows) -> u64 {
+    let of_people = rows.iter().filter(|(job, _)| job.batch.priority == Priority::Interactive);
+    of_people.map(|(_, rows)| rows.len() as u64).sum()
 }
 
 impl Buffers {

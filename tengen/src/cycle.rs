@@ -8,7 +8,7 @@ use std::time::Duration;
 use config::{ModelRef, RunConfig};
 use evaluator::{Arena, Bar, Generations, Matches, RatedRun};
 use gtp::engines::EngineSpecs;
-use models::{Models, Place};
+use models::{Models, Place, Priority};
 use net::{Precision, TrainDevice};
 use runtime::{Driver, Step, Stop};
 use selfplay::{Games, Options};
@@ -82,7 +82,8 @@ impl<'a> Cycle<'a> {
             reference,
         };
         let here = evaluator::Resources {
-            place,
+            // Matches are few, and the next model waits for them.
+            place: place.with_priority(Priority::Interactive),
             threads,
             cache,
             times,

@@ -97,8 +97,11 @@ fn tritonclient_gets_the_outputs_of_the_local_network() {
     python.env("PYTHONPATH", &site).arg(repository().join("tests/python/check_inference.py"));
     let said = succeed(python.args([address.strip_prefix("http://").unwrap(), "v1-1"]).arg(folder.path()));
     assert!(said.contains("23 positions agree bit for bit"), "{said}");
-    server.wait_for_metric("tengen_inference_positions_total", (4 * POSITIONS) as f64);
-    assert_eq!(server.metrics()["tengen_inference_models"], 1.0);
+    server.wait_for_metric("tengen_inference_positions_total", (5 * POSITIONS) as f64);
+    let metrics = server.metrics();
+    let numbers = ["models", "interactive_positions_total", "expired_total"];
+    let numbers = numbers.map(|name| metrics[&format!("tengen_inference_{name}")]);
+    assert_eq!(numbers, [1.0, POSITIONS as f64, POSITIONS as f64]);
     assert_eq!(server.terminate(), Some(4), "{:?}", server.log());
 }
 
@@ -131,6 +134,20 @@ fn models_with_other_searches_share_one_device_with_a_run() {
     assert!(run.wait().success(), "{:?}", run.log());
     // Those of the match, and of the run all that it has played with.
     assert!(server.metrics()["tengen_inference_model_loads_total"] >= 4.0, "{:?}", server.metrics());
+    assert_eq!(server.terminate(), Some(4), "{:?}", server.log());
+}
+
+#[test]
+fn matches_of_a_run_come_before_its_selfplay() {
+    let store = TestStore::new();
+    let mut server = serve(&store, &["--listen", "127.0.0.1:0"]);
+    let address = address(&mut server);
+    let config = repository().join("configs/tiny.toml");
+    succeed(store.program("tengen").arg("run").arg(config).args(["--inference", &address]));
+    let metrics = server.metrics();
+    let [matches, all] =
+        ["interactive_positions", "positions"].map(|name| metrics[&format!("tengen_inference_{name}_total")]);
+    assert!(0.0 < matches && matches < all, "{matches} of {all} positions are those of matches");
     assert_eq!(server.terminate(), Some(4), "{:?}", server.log());
 }
 

@@ -24,7 +24,11 @@ def main():
     metadata = client.get_model_metadata(model)
     assert client.get_server_metadata().name == metadata.platform == "tengen"
     shapes = {tensor.name: list(tensor.shape) for tensor in [*metadata.inputs, *metadata.outputs]}
+    assert list(shapes) == ["planes", "policy", "value"]
+    config = client.get_model_config(model).config
+    assert [list(tensor.dims) for tensor in config.input] == [shapes["planes"][1:]] and config.max_batch_size > 0
     expected = {name: read(folder, name, numpy.float32, shapes[name]) for name in ("policy", "value")}
+    shapes["packed"] = [-1, (folder / "packed").stat().st_size // len(expected["value"])]
     for name in ("planes", "packed"):
         given = read(folder, name, numpy.uint8, shapes[name])
         tensor = triton.InferInput(name, given.shape, "UINT8")
@@ -36,6 +40,8 @@ def main():
             assert same, f"{output} of {name} is not the network's"
         only = client.infer(model, [tensor], outputs=[triton.InferRequestedOutput("value")])
         assert only.as_numpy("policy") is None and numpy.array_equal(only.as_numpy("value"), expected["value"])
+    client.infer(model, [tensor], priority=1)
+    refused(client, model, tensor, given, timeout=1)
     refused(client, model, triton.InferInput("planes", [1, 3, 3, 3], "UINT8"), numpy.zeros((1, 3, 3, 3), numpy.uint8))
     refused(client, "v1-999", tensor, given)
     print(f"{len(expected['value'])} positions agree bit for bit")
@@ -46,11 +52,11 @@ def read(folder, name, kind, shape):
     return numpy.fromfile(folder / name, kind).reshape([-1, *shape[1:]])
 
 
-def refused(client, model, tensor, given):
-    """Asks what no model answers."""
+def refused(client, model, tensor, given, **parameters):
+    """Asks what no model answers, or none in time."""
     tensor.set_data_from_numpy(given)
     try:
-        client.infer(model, [tensor])
+        client.infer(model, [tensor], **parameters)
     except InferenceServerException:
         return
     sys.exit(f"{model} answered a tensor of {given.shape}")

@@ -41,6 +41,11 @@ impl Place {
         Ok(Place { device, servers })
     }
 
+    /// The same place for positions of another priority.
+    pub fn with_priority(&self, priority: Priority) -> Place {
+        Place { device: self.device, servers: self.servers.as_ref().map(|servers| servers.with_priority(priority)) }
+    }
+
     /// The device of this machine, which networks use unless there are servers.
     pub fn device(&self) -> Device {
         self.device

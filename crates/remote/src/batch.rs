@@ -26,6 +26,18 @@ pub struct Batch {
     pub scalars: Bytes,
     /// How the answer is to be written.
     pub answers: Encoding,
+    /// Whose positions these are.
+    pub priority: Priority,
+}
+
+/// Whose positions a server evaluates first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Priority {
+    /// Those of self-play.
+    #[default]
+    Selfplay,
+    /// Those of people and matches, before those of self-play.
+    Interactive,
 }
 
 /// A message that is no batch, or none for this network.
@@ -63,7 +75,7 @@ pub enum BatchError {
 }
 
 impl Batch {
-    /// Packs planes, as [`net::Inputs::of_game`] writes them, position after position.
+    /// Packs planes, as [`net::Inputs::of_game`] writes them, position after position. They are those of self-play.
     ///
     /// # Panics
     /// When `planes` are not those of whole positions.
@@ -71,7 +83,8 @@ impl Batch {
         let (mut bits, mut scalars) = (Vec::new(), Vec::new());
         packing.pack_densely(planes, &mut bits, &mut scalars);
         let positions = planes.len() / packing.planes();
-        Batch { id, model, positions, deadline: None, bits: bits.into(), scalars: scalars.into(), answers }
+        let (bits, scalars) = (bits.into(), scalars.into());
+        Batch { id, model, positions, deadline: None, bits, scalars, answers, priority: Priority::Selfplay }
     }
 
     /// Whether the planes are those of this network.
@@ -98,7 +111,7 @@ impl Batch {
     /// # Errors
     /// The message is no batch.
     pub fn read(message: v1::Batch, most: usize) -> Result<Batch, BatchError> {
-        let v1::Batch { id, model, positions, deadline_micros, planes, scalars, answers } = message;
+        let v1::Batch { id, model, positions, deadline_micros, planes, scalars, answers, priority } = message;
         let positions = usize::try_from(positions).unwrap_or(usize::MAX);
         if positions == 0 {
             return Err(BatchError::Empty);
@@ -115,12 +128,15 @@ impl Batch {
             bits: planes,
             scalars,
             answers: encoding.into(),
+            // One of another version has no precedence.
+            priority: v1::Priority::try_from(priority).unwrap_or_default().into(),
         })
     }
 }
 
 impl From<Batch> for v1::Batch {
-    fn from(Batch { id, model, positions, deadline, bits, scalars, answers }: Batch) -> v1::Batch {
+    fn from(batch: Batch) -> v1::Batch {
+        let Batch { id, model, positions, deadline, bits, scalars, answers, priority } = batch;
         let micros = |deadline: Duration| u64::try_from(deadline.as_micros()).unwrap_or(u64::MAX).max(1);
         v1::Batch {
             id,
@@ -130,6 +146,25 @@ impl From<Batch> for v1::Batch {
             planes: bits,
             scalars,
             answers: v1::Encoding::from(answers).into(),
+            priority: v1::Priority::from(priority).into(),
+        }
+    }
+}
+
+impl From<v1::Priority> for Priority {
+    fn from(priority: v1::Priority) -> Priority {
+        match priority {
+            v1::Priority::Selfplay => Priority::Selfplay,
+            v1::Priority::Interactive => Priority::Interactive,
+        }
+    }
+}
+
+impl From<Priority> for v1::Priority {
+    fn from(priority: Priority) -> v1::Priority {
+        match priority {
+            Priority::Selfplay => v1::Priority::Selfplay,
+            Priority::Interactive => v1::Priority::Interactive,
         }
     }
 }
@@ -158,7 +193,7 @@ mod tests {
     #[test]
     fn batch_survives_its_message() {
         let (packing, batch) = batch(3);
-        let batch = Batch { deadline: Some(Duration::from_millis(250)), ..batch };
+        let batch = Batch { deadline: Some(Duration::from_millis(250)), priority: Priority::Interactive, ..batch };
         let read = Batch::read(v1::Batch::from(batch.clone()), 3).unwrap();
         assert_eq!(read, batch);
         assert_eq!(read.check(&packing), Ok(()));

@@ -17,14 +17,17 @@ use crate::dispatcher::{Command, Dispatcher, Job};
 use crate::pool::Settings;
 use crate::proto::v1;
 use crate::transport::Transport;
-use crate::{Encoding, PROTOCOL, RemoteError, Tiers};
+use crate::{Encoding, PROTOCOL, Priority, RemoteError, Tiers};
 
 /// The patience of a process that is to stop: it has to be done within its drain time.
 const HURRY: Duration = Duration::from_secs(1);
 
 /// The inference servers of a process: connections that all of its threads share. Clones are the same pool.
 #[derive(Clone)]
-pub struct Client(Arc<Shared>);
+pub struct Client {
+    shared: Arc<Shared>,
+    priority: Priority,
+}
 
 struct Shared {
     /// `None` once the last handle is dropped.
@@ -36,18 +39,9 @@ struct Shared {
     stop: Stop,
 }
 
-/// Whose positions a server evaluates first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Priority {
-    /// Those of self-play.
-    Selfplay,
-    /// Those of people and matches, before those of self-play.
-    Interactive,
-}
-
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Client").field(&self.0.tiers).finish()
+        f.debug_tuple("Client").field(&self.shared.tiers).field(&self.priority).finish()
     }
 }
 
@@ -69,11 +63,7 @@ impl Client {
         let credentials = Credentials::read(args, &tiers)?;
         let endpoints = tiers.addresses().map(|address| credentials.endpoint(address).map(tuned));
         let endpoints: Vec<Endpoint> = endpoints.collect::<Result<_, _>>()?;
-        let priority = match priority {
-            Priority::Selfplay => v1::Priority::Selfplay,
-            Priority::Interactive => v1::Priority::Interactive,
-        };
-        let hello = v1::Hello { protocol: PROTOCOL, client: client.to_owned(), priority: priority.into() };
+        let hello = v1::Hello { protocol: PROTOCOL, client: client.to_owned() };
         let connect = move |server: usize| -> Connecting {
             let endpoint = endpoints[server].clone();
             Box::pin(async move { endpoint.connect().await })
@@ -83,7 +73,8 @@ impl Client {
         let settings = Settings { deadline, local: tiers.has_local(), ..Settings::DEFAULT };
         let encoding = &args.inference_encoding;
         let encoding = Encoding::of_name(encoding).ok_or_else(|| RemoteError::Encoding(encoding.clone()))?;
-        Client::start(tiers, settings, encoding, transport, stop).map(Some)
+        let shared = Client::start(tiers, settings, encoding, transport, stop)?;
+        Ok(Some(Client { shared: Arc::new(shared), priority }))
     }
 
     fn start(
@@ -92,7 +83,7 @@ impl Client {
         encoding: Encoding,
         transport: impl Transport,
         stop: &Stop,
-    ) -> Result<Client, RemoteError> {
+    ) -> Result<Shared, RemoteError> {
         let (commands, received) = unbounded_channel();
         let largest = Arc::new(AtomicU32::new(u32::MAX));
         let servers: Vec<_> = tiers.servers.iter().map(|(tier, address)| (*tier, address.to_string())).collect();
@@ -110,22 +101,32 @@ impl Client {
         tracing::info!(servers = %tiers, deadline = ?settings.deadline, "positions are evaluated by inference servers");
         let thread = Mutex::new(Some(thread));
         let stop = stop.clone();
-        Ok(Client(Arc::new(Shared { commands: Some(commands), thread, largest, encoding, tiers, stop })))
+        Ok(Shared { commands: Some(commands), thread, largest, encoding, tiers, stop })
+    }
+
+    /// The same pool for positions of another priority.
+    pub fn with_priority(&self, priority: Priority) -> Client {
+        Client { shared: Arc::clone(&self.shared), priority }
+    }
+
+    /// Whose positions are evaluated.
+    pub(crate) fn priority(&self) -> Priority {
+        self.priority
     }
 
     /// Whether the network of this process evaluates what no server can.
     pub fn has_local(&self) -> bool {
-        self.0.tiers.has_local()
+        self.shared.tiers.has_local()
     }
 
     /// The largest batch that every server takes that was heard of.
     pub(crate) fn largest(&self) -> usize {
-        self.0.largest.load(Ordering::Relaxed).max(1) as usize
+        self.shared.largest.load(Ordering::Relaxed).max(1) as usize
     }
 
     /// How servers write their answers.
     pub(crate) fn encoding(&self) -> Encoding {
-        self.0.encoding
+        self.shared.encoding
     }
 
     /// Has a batch evaluated. Its end comes back over [`Job::done`], or never when the pool has ended.
@@ -135,7 +136,7 @@ impl Client {
 
     /// Whether the process is to stop. Then batches no longer wait long for a server.
     pub(crate) fn is_stopping(&self) -> bool {
-        let stopping = self.0.stop.requested();
+        let stopping = self.shared.stop.requested();
         if stopping {
             self.command(Command::Patience(HURRY));
         }
@@ -143,7 +144,7 @@ impl Client {
     }
 
     fn command(&self, command: Command) {
-        if let Some(commands) = &self.0.commands {
+        if let Some(commands) = &self.shared.commands {
             // Without a receiver the sender of the job's answer is dropped, which the caller notices.
             let _ended = commands.send(command);
         }

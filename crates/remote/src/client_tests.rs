@@ -258,12 +258,12 @@ fn certificates_and_tokens_are_shown_and_checked() {
     stop.request();
     let refused = |args: InferenceArgs| evaluate(&mut session(&args, &stop), 1, 9).unwrap_err();
     let error = refused(InferenceArgs { inference_token_file: Some(wrong), ..good.clone() });
-    assert!(error.contains("no inference server responded") && error.contains("the token is wrong"), "{error}");
+    assert!(error.contains("no inference server evaluated a batch") && error.contains("the token is wrong"), "{error}");
     let other = tempfile::tempdir().unwrap();
     let error = refused(InferenceArgs { inference_ca: Some(certificate(other.path()).cert), ..good.clone() });
     assert!(error.contains("certificate"), "{error}");
     let error = refused(InferenceArgs { inference_cert: None, inference_key: None, ..good });
-    assert!(error.contains("no inference server responded"), "{error}");
+    assert!(error.contains("no inference server evaluated a batch"), "{error}");
 }
 
 #[test]
@@ -336,6 +336,19 @@ fn process_evaluates_while_no_server_is_up() {
     assert_eq!(evaluate(&mut session, 1, 9), Ok(true));
     let _server = Running::start(place, Control::default(), None);
     evaluate_until(&mut session, |is_local| !is_local);
+}
+
+#[test]
+fn handles_of_a_client_have_priorities_of_their_own() {
+    let server = Running::on_tcp();
+    let client = Client::open(&args(&server.url()), "test", Priority::Selfplay, &Stop::never()).unwrap().unwrap();
+    let matches = client.with_priority(Priority::Interactive);
+    for (client, count) in [(&client, 3), (&matches, 2)] {
+        let model = ModelKey { run: "v1".parse().unwrap(), number: 1, digest: None };
+        let mut session = RemoteSession::new(client, &model, shape(), Arc::new(|| panic!("no local tier")));
+        (0..count).for_each(|seed| assert_eq!(evaluate(&mut session, seed, 9), Ok(false)));
+    }
+    assert_eq!((server.evaluated(), server.control.interactive.load(Ordering::Relaxed)), (5, 2));
 }
 
 #[test]

@@ -45,8 +45,8 @@ pub enum RemoteError {
     /// The thread of the pool cannot be started.
     #[error("cannot start the thread of the inference client")]
     Thread(#[source] io::Error),
-    /// No server took a batch in time.
-    #[error("no inference server responded for {:.0} s: {problems}", waited.as_secs_f64())]
+    /// No server evaluated a batch in time.
+    #[error("no inference server evaluated a batch for {:.0} s: {problems}", waited.as_secs_f64())]
     NoServer {
         /// How long the batch waited.
         waited: Duration,

@@ -32,8 +32,8 @@ mod transport;
 
 pub use address::{Address, AddressError, Tiers};
 pub use answer::{Answer, AnswerError, Output, Refusal};
-pub use batch::{Batch, BatchError};
-pub use client::{Client, Priority};
+pub use batch::{Batch, BatchError, Priority};
+pub use client::Client;
 pub use encoding::{Encoding, LengthError};
 pub use error::RemoteError;
 pub use kserve_input::{KserveInput, KserveInputError};

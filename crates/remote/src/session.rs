@@ -49,6 +49,7 @@ impl RemoteSession {
     /// Sends a part of a batch.
     fn submit(&self, part: usize, planes: &[u8], ended: &Sender<Ended>) {
         let batch = Batch::pack(0, self.model.clone(), &self.packing, planes, self.client.encoding());
+        let batch = Batch { priority: self.client.priority(), ..batch };
         let mut hasher = DefaultHasher::new();
         self.model.hash(&mut hasher);
         let ended = ended.clone();

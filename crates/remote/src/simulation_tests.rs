@@ -24,7 +24,7 @@ use crate::pool::Settings;
 use crate::proto::v1;
 use crate::proto::v1::evaluation_server::EvaluationServer;
 use crate::test_server::{Control, MOVES, TestEvaluation, output};
-use crate::{Batch, DEFAULT_PORT, Encoding, ModelKey, PROTOCOL};
+use crate::{Batch, DEFAULT_PORT, Encoding, ModelKey, PROTOCOL, Priority};
 
 /// Evaluators of the client, and the batches of each.
 const EVALUATORS: u64 = 4;
@@ -122,6 +122,7 @@ async fn evaluate(commands: &UnboundedSender<Command>, planes: Vec<u8>) -> bool 
         bits: planes.clone().into(),
         scalars: Vec::new().into(),
         answers: Encoding::F32,
+        priority: Priority::Selfplay,
     };
     let (sender, done) = oneshot::channel();
     let done_once = Box::new(move |finished| sender.send(finished).expect("the evaluator waits"));

@@ -12,7 +12,7 @@ use tonic::{Request, Response, Status, Streaming};
 
 use crate::proto::v1::evaluation_server::Evaluation;
 use crate::proto::v1::{self, client_message, server_message};
-use crate::{Answer, Batch, Encoding, PROTOCOL, Token};
+use crate::{Answer, Batch, Encoding, PROTOCOL, Priority, Token};
 
 /// Moves of a policy: the board is 2x2.
 pub(crate) const MOVES: usize = 5;
@@ -27,6 +27,8 @@ pub(crate) struct Control {
     /// Whether answers have a number too few.
     pub(crate) is_short: AtomicBool,
     pub(crate) evaluated: AtomicU64,
+    /// Those of people and matches.
+    pub(crate) interactive: AtomicU64,
 }
 
 /// The service.
@@ -53,6 +55,7 @@ impl Control {
             values.pop();
         }
         self.evaluated.fetch_add(1, Ordering::Relaxed);
+        self.interactive.fetch_add(u64::from(batch.priority == Priority::Interactive), Ordering::Relaxed);
         let [policies, values] = [policies, values].map(|numbers| bytes(&numbers, batch.answers));
         Answer::output(batch.id, policies, values).into()
     }

@@ -182,6 +182,7 @@ metrics! {
     Gauge RATED_ERROR = "tengen_rated_model_error_elo": "Standard error of that rating, in Elo";
 
     Counter INFERENCE_POSITIONS = "tengen_inference_positions_total": "Positions that the inference server has evaluated";
+    Counter INFERENCE_INTERACTIVE = "tengen_inference_interactive_positions_total": "Positions among them of people and matches";
     Counter INFERENCE_BATCHES = "tengen_inference_batches_total": "Batches on the device of the inference server";
     Counter INFERENCE_SLOTS = "tengen_inference_batch_slots_total": "Slots of these batches, used or not; positions / slots is the batch fill";
     Counter INFERENCE_PIECES = "tengen_inference_batch_requests_total": "Requests, or parts of them, in these batches";

@@ -11,7 +11,7 @@ use net::{Device, Model, NetError, PlaneEvaluator, Precision, Shape, Weights};
 use remote::proto::v1::client_message::Message as FromClient;
 use remote::proto::v1::evaluation_client::EvaluationClient;
 use remote::proto::v1::server_message::Message as FromServer;
-use remote::proto::v1::{self, ClientMessage, Hello, Priority, Welcome};
+use remote::proto::v1::{self, ClientMessage, Hello, Welcome};
 use remote::{Answer, Batch, Digest, Encoding, ModelKey, Output, Refusal};
 use runtime::Health;
 use store::{ModelMetadata, Store};
@@ -125,7 +125,7 @@ pub(crate) fn numbers(output: &Output, number: u32, positions: usize, encoding: 
 }
 
 /// The plane of komi, a constant one.
-const KOMI: usize = 15;
+pub(crate) const KOMI: usize = 15;
 
 /// A batch of model 1 whose komi is its id, by which a [`Gate`] knows it.
 pub(crate) fn marked(id: u8, positions: usize) -> Batch {
@@ -142,14 +142,14 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) async fn connect(address: &str) -> Client {
-        Client::open(connect(address).await, Priority::Selfplay).await.unwrap()
+        Client::open(connect(address).await).await.unwrap()
     }
 
-    pub(crate) async fn open(channel: Channel, priority: Priority) -> Result<Client, Status> {
-        Client::with(EvaluationClient::new(channel), priority).await
+    pub(crate) async fn open(channel: Channel) -> Result<Client, Status> {
+        Client::with(EvaluationClient::new(channel)).await
     }
 
-    pub(crate) async fn with<T>(mut client: EvaluationClient<T>, priority: Priority) -> Result<Client, Status>
+    pub(crate) async fn with<T>(mut client: EvaluationClient<T>) -> Result<Client, Status>
     where
         T: tonic::client::GrpcService<tonic::body::Body>,
         T::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -160,7 +160,7 @@ impl Client {
         let outgoing = futures::stream::unfold(receiver, async |mut receiver| {
             receiver.recv().await.map(|message| (message, receiver))
         });
-        let hello = Hello { protocol: 1, client: "test".to_owned(), priority: priority.into() };
+        let hello = Hello { protocol: 1, client: "test".to_owned() };
         send(&sender, FromClient::Hello(hello)).await;
         let mut messages = client.evaluate(outgoing).await?.into_inner();
         match messages.message().await?.and_then(|message| message.message) {
@@ -173,11 +173,21 @@ impl Client {
         send(&self.sender, FromClient::Batch(batch.into())).await;
     }
 
+    async fn message(&mut self) -> Option<FromServer> {
+        let message = tokio::time::timeout(LONG, self.messages.message()).await.expect("a message or an end");
+        Some(message.expect("no error")?.message.expect("a message"))
+    }
+
+    /// Returns when the server has told its credit.
+    pub(crate) async fn credit(&mut self) {
+        let message = self.message().await;
+        assert!(matches!(message, Some(FromServer::Credit(_))), "{message:?}");
+    }
+
     /// The next answer; `None` when the stream has ended.
     pub(crate) async fn next(&mut self) -> Option<Answer> {
         loop {
-            let message = tokio::time::timeout(LONG, self.messages.message()).await.expect("an answer or an end");
-            match message.expect("no error")?.message.expect("a message") {
+            match self.message().await? {
                 FromServer::Answer(answer) => return Some(Answer::read(answer).unwrap()),
                 FromServer::Credit(_) => {}
                 FromServer::Welcome(_) => panic!("a second welcome"),
@@ -229,7 +239,16 @@ impl Gate {
         self.0.1.notify_all();
     }
 
-    /// Returns when a batch waits at the gate.
+    /// Waits until it is open.
+    fn pass(&self) {
+        let (state, changed) = &*self.0;
+        let mut state = state.lock().unwrap();
+        state.waiting += 1;
+        changed.notify_all();
+        changed.wait_while(state, |state| !state.is_open).unwrap().waiting -= 1;
+    }
+
+    /// Returns when something waits at the gate.
     pub(crate) fn wait_until_reached(&self) {
         let state = self.0.0.lock().unwrap();
         drop(self.0.1.wait_while(state, |state| state.waiting == 0).unwrap());
@@ -255,12 +274,8 @@ struct Gated {
 impl PlaneEvaluator for Gated {
     fn evaluate(&mut self, planes: &[u8], _: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
         if std::mem::replace(&mut self.is_warm, true) {
-            let (state, changed) = &*self.gate.0;
-            let mut state = state.lock().unwrap();
-            state.waiting += 1;
-            changed.notify_all();
-            let mut state = changed.wait_while(state, |state| !state.is_open).unwrap();
-            state.waiting -= 1;
+            self.gate.pass();
+            let mut state = self.gate.0.0.lock().unwrap();
             state.batches.push(values.len());
             state.marks.push(planes[KOMI * shapes()[0].size.area()]);
         }
@@ -269,25 +284,54 @@ impl PlaneEvaluator for Gated {
     }
 }
 
-/// Any model of any run, with the shape of [`shapes`]'s first, behind a gate.
-pub(crate) struct GatedSource(pub(crate) Gate);
+/// Any model of any run, with the shape of [`shapes`]'s first, behind a gate, and behind another one that opens it.
+pub(crate) struct GatedSource {
+    pub(crate) device: Gate,
+    pub(crate) store: Gate,
+}
+
+impl GatedSource {
+    /// Models that are opened at once.
+    pub(crate) fn new(device: Gate) -> GatedSource {
+        let store = Gate::default();
+        store.open();
+        GatedSource { device, store }
+    }
+}
 
 impl Source for GatedSource {
     fn find(&self, _: &RunName, number: u32) -> Result<Found, SourceError> {
-        let gate = self.0.clone();
+        let (gate, store) = (self.device.clone(), self.store.clone());
         let digest = key(number).digest.unwrap();
         let opened = Opened {
             shape: shapes()[0],
             open: Box::new(move || Box::new(Gated { gate: gate.clone(), is_warm: false })),
         };
-        Ok(Found { digest, bytes: 1, open: Box::new(|| Ok(opened)) })
+        Ok(Found {
+            digest,
+            bytes: 1,
+            open: Box::new(move || {
+                store.pass();
+                Ok(opened)
+            }),
+        })
     }
 }
 
 /// A server with one thread whose device waits at a gate, and evaluates batches of four positions.
 pub(crate) fn serve_gated(limits: Limits) -> (Server, Gate) {
     let gate = Gate::default();
+    (start(limits, GatedSource::new(gate.clone())), gate)
+}
+
+/// The same where a model is loaded when a test opens the gate, and batches are evaluated at once.
+pub(crate) fn serve_loading(limits: Limits) -> (Server, Gate) {
+    let (device, store) = (Gate::default(), Gate::default());
+    device.open();
+    (start(limits, GatedSource { device, store: store.clone() }), store)
+}
+
+fn start(limits: Limits, source: GatedSource) -> Server {
     let options = Options { threads: 1, limits: Limits { batch: 4, ..limits }, ..options() };
-    let server = Server::start(options, Arc::new(GatedSource(gate.clone())), Health::default()).unwrap();
-    (server, gate)
+    Server::start(options, Arc::new(source), Health::default()).unwrap()
 }

@@ -1,16 +1,21 @@
 //! The Open Inference Protocol.
 
+use std::time::Duration;
+
 use bytes::Bytes;
+use inference::{Limits, Options, Server};
 use remote::Encoding;
 use remote::proto::kserve::grpc_inference_service_client::GrpcInferenceServiceClient;
+use remote::proto::kserve::infer_parameter::ParameterChoice;
+use remote::proto::kserve::model_config::SchedulingChoice;
 use remote::proto::kserve::model_infer_request::{InferInputTensor, InferRequestedOutputTensor};
 use remote::proto::kserve::{
-    InferTensorContents, ModelInferRequest, ModelMetadataRequest, ModelReadyRequest, ServerLiveRequest,
-    ServerMetadataRequest, ServerReadyRequest,
+    DataType, InferParameter, InferTensorContents, ModelConfigRequest, ModelInferRequest, ModelMetadataRequest,
+    ModelReadyRequest, ModelTensorReshape, ServerLiveRequest, ServerMetadataRequest, ServerReadyRequest,
 };
-use tonic::Code;
+use tonic::{Code, Request};
 
-use crate::fixture::{connect, local, options, planes, runtime, serve, shapes};
+use crate::fixture::{KOMI, LONG, connect, local, options, planes, runtime, serve, serve_gated, shapes};
 
 fn request(input: &str, shape: &[i64], bytes: Vec<u8>) -> ModelInferRequest {
     let tensor = InferInputTensor {
@@ -45,17 +50,143 @@ fn kserve_describes_server_and_models() {
         let tensors = [told.inputs, told.outputs].concat();
         let tensors: Vec<_> =
             tensors.iter().map(|it| (it.name.as_str(), it.datatype.as_str(), &it.shape[..])).collect();
-        let packing = shapes()[0].inputs.packing(shapes()[0].size);
-        let packed = (packing.bits() + packing.scalars()) as i64;
         assert_eq!(
             tensors,
-            [
-                ("planes", "UINT8", &[-1, 16, 5, 5][..]),
-                ("packed", "UINT8", &[-1, packed]),
-                ("policy", "FP32", &[-1, 26]),
-                ("value", "FP32", &[-1]),
-            ]
+            [("planes", "UINT8", &[-1, 16, 5, 5][..]), ("policy", "FP32", &[-1, 26]), ("value", "FP32", &[-1]),]
         );
+    });
+}
+
+#[test]
+fn kserve_configuration_is_that_of_triton() {
+    // Planes of a thousand positions and the rest of a message.
+    let limits = Limits { message_bytes: 4096 + 1000 * 16 * 25, ..Limits::default() };
+    let server = serve(Options { limits, ..options() });
+    runtime().block_on(async {
+        let mut client = GrpcInferenceServiceClient::new(connect(server.address()).await);
+        let asked = ModelConfigRequest { name: "v1-1".to_owned(), version: String::new() };
+        let config = client.model_config(asked).await.unwrap().into_inner().config.unwrap();
+        assert_eq!((config.name.as_str(), config.platform.as_str(), config.max_batch_size), ("v1-1", "tengen", 1000));
+        let [input] = &config.input[..] else { panic!("one input: {:?}", config.input) };
+        assert_eq!(
+            (input.name.as_str(), input.data_type(), &input.dims[..]),
+            ("planes", DataType::TypeUint8, &[16, 5, 5][..])
+        );
+        let outputs: Vec<_> = config.output.iter().map(|it| (it.name.as_str(), it.data_type(), &it.dims[..])).collect();
+        let numbers = DataType::TypeFp32;
+        assert_eq!(outputs, [("policy", numbers, &[26][..]), ("value", numbers, &[1])]);
+        assert_eq!(config.output[1].reshape, Some(ModelTensorReshape::default()));
+        let Some(SchedulingChoice::DynamicBatching(batching)) = config.scheduling_choice else { panic!("it batches") };
+        assert_eq!((batching.preferred_batch_size, batching.priority_levels), (vec![64], 2));
+        let missing = ModelConfigRequest { name: "v1-9".to_owned(), version: String::new() };
+        assert_eq!(client.model_config(missing).await.unwrap_err().code(), Code::NotFound);
+    });
+}
+
+/// Four positions whose komi is a number, by which a gate knows them.
+fn marked(mark: u8) -> ModelInferRequest {
+    let area = shapes()[0].size.area();
+    let mut seen = planes(shapes()[0], 4);
+    seen.chunks_exact_mut(16 * area).for_each(|row| row[KOMI * area..][..area].fill(mark));
+    request("planes", &[4, 16, 5, 5], seen)
+}
+
+fn with(mut asked: ModelInferRequest, name: &str, number: u64) -> ModelInferRequest {
+    let parameter = InferParameter { parameter_choice: Some(ParameterChoice::Uint64Param(number)) };
+    asked.parameters.insert(name.to_owned(), parameter);
+    asked
+}
+
+/// Returns when so many positions wait for the device.
+async fn wait_for(server: &Server, positions: usize) {
+    let waits = async {
+        while server.waiting() != positions {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(LONG, waits).await.expect("positions wait");
+}
+
+#[test]
+fn kserve_calls_of_a_connection_have_one_share_and_people_come_first() {
+    let (server, gate) = serve_gated(Limits::default());
+    runtime().block_on(async {
+        let client = async || GrpcInferenceServiceClient::new(connect(server.address()).await);
+        let call = |client: &GrpcInferenceServiceClient<_>, asked| {
+            let mut client = client.clone();
+            tokio::spawn(async move { client.model_infer(asked).await.unwrap() })
+        };
+        let (greedy, modest, people) = (client().await, client().await, client().await);
+        let mut calls = vec![call(&greedy, marked(1))];
+        gate.wait_until_reached();
+        for nth in 1..=5 {
+            calls.push(call(&greedy, marked(1)));
+            wait_for(&server, 4 * nth).await;
+        }
+        calls.push(call(&modest, marked(2)));
+        wait_for(&server, 24).await;
+        calls.push(call(&people, with(marked(3), "priority", 1)));
+        wait_for(&server, 28).await;
+        gate.open();
+        for call in calls {
+            call.await.unwrap();
+        }
+        assert_eq!(gate.marks(), [1, 3, 2, 1, 1, 1, 1, 1]);
+    });
+}
+
+#[test]
+fn kserve_full_queue_and_credit_have_a_retry_hint() {
+    let full_queue = (Limits { queue: 4, ..Limits::default() }, 1);
+    let credit = (Limits { credit: 7, ..Limits::default() }, 0);
+    for (limits, waiting) in [full_queue, credit] {
+        let (server, gate) = serve_gated(limits);
+        runtime().block_on(async {
+            let mut client = GrpcInferenceServiceClient::new(connect(server.address()).await);
+            let call = |mut client: GrpcInferenceServiceClient<_>| {
+                tokio::spawn(async move { client.model_infer(marked(1)).await.unwrap() })
+            };
+            let mut calls = vec![call(client.clone())];
+            gate.wait_until_reached();
+            calls.extend((0..waiting).map(|_| call(client.clone())));
+            wait_for(&server, 4 * waiting).await;
+            let status = client.model_infer(marked(1)).await.unwrap_err();
+            assert_eq!(status.code(), Code::ResourceExhausted, "{status}");
+            let hint = status.metadata().get("grpc-retry-pushback-ms").expect("a hint").to_str().unwrap();
+            assert!(hint.parse::<u64>().unwrap() > 0, "{hint}");
+            gate.open();
+            for call in calls {
+                call.await.unwrap();
+            }
+            client.model_infer(marked(1)).await.unwrap();
+        });
+    }
+}
+
+#[test]
+fn kserve_calls_past_their_time_leave_the_queue() {
+    let (server, gate) = serve_gated(Limits::default());
+    runtime().block_on(async {
+        let mut client = GrpcInferenceServiceClient::new(connect(server.address()).await);
+        let mut other = client.clone();
+        let first = tokio::spawn(async move { other.model_infer(marked(1)).await });
+        gate.wait_until_reached();
+        let mut late = client.clone();
+        let asked = with(marked(2), "timeout", 1);
+        let late = tokio::spawn(async move { late.model_infer(asked).await });
+        let mut ticks = tokio::time::interval(Duration::from_millis(1));
+        while !late.is_finished() {
+            ticks.tick().await;
+            server.tick();
+        }
+        assert_eq!(late.await.unwrap().unwrap_err().code(), Code::DeadlineExceeded);
+        let mut timed = Request::new(marked(3));
+        timed.set_timeout(Duration::from_millis(20));
+        client.model_infer(timed).await.expect_err("the time of the call is over");
+        wait_for(&server, 0).await;
+        gate.open();
+        first.await.unwrap().unwrap();
+        assert_eq!(gate.marks(), [1]);
     });
 }
 

@@ -4,6 +4,7 @@
 
 mod fixture;
 mod kserve;
+mod loading;
 mod queueing;
 mod refusing;
 mod security;

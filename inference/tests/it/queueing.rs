@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use inference::Limits;
-use remote::Batch;
-use remote::proto::v1::{Priority, Status};
+use remote::proto::v1::Status;
+use remote::{Batch, Priority};
 use tonic::transport::Channel;
 
-use crate::fixture::{Client, LONG, batch, connect, marked, runtime, serve_gated};
+use crate::fixture::{Client, LONG, batch, marked, runtime, serve_gated};
 
 #[test]
 fn expired_batches_are_dropped_unevaluated() {
@@ -67,8 +67,8 @@ fn clients_share_the_device_and_gtp_comes_first() {
         }
         let mut modest = Client::connect(server.address()).await;
         modest.send(marked(100, 4)).await;
-        let mut people = Client::open(connect(server.address()).await, Priority::Interactive).await.unwrap();
-        people.send(marked(200, 4)).await;
+        let mut people = Client::connect(server.address()).await;
+        people.send(Batch { priority: Priority::Interactive, ..marked(200, 4) }).await;
         // What was sent has arrived when the server answers what was sent after it.
         for client in [&mut greedy, &mut modest, &mut people] {
             let refusal = client.refusal(Batch { positions: 1, ..batch(300, 1, 2) }).await;

@@ -1,26 +1,30 @@
 //! Whatever comes over a connection is refused, and others are served on.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::sync::Arc;
 
 use bytes::Bytes;
+use inference::Options;
 use remote::proto::v1::client_message::Message as FromClient;
 use remote::proto::v1::evaluation_client::EvaluationClient;
 use remote::proto::v1::{self, ClientMessage, Hello, Status};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use tonic::Code;
 
 use crate::fixture::{Client, LONG, batch, connect, options, runtime, serve};
+use crate::security::Keys;
 
 /// The beginning of an HTTP/2 connection with empty settings.
-const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
+pub(crate) const HTTP2: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00";
 
-#[test]
-fn garbage_on_the_port_closes_its_connection_and_no_other() {
-    let server = serve(options());
-    let address = server.address().strip_prefix("http://").unwrap().to_owned();
+/// What scanners and broken clients send.
+fn garbage() -> Vec<Vec<u8>> {
     let frame = |len: [u8; 3], kind: u8, flags: u8, stream: u8| [&len[..], &[kind, flags, 0, 0, 0, stream]].concat();
     let noise: Vec<u8> = (0..100_000_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
-    let garbage: Vec<Vec<u8>> = vec![
+    vec![
         b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".to_vec(),
         b"SSH-2.0-OpenSSH_9.2\r\n".to_vec(),
@@ -33,18 +37,82 @@ fn garbage_on_the_port_closes_its_connection_and_no_other() {
         [HTTP2, &frame([0, 0, 4], 99, 255, 7), b"abcd"].concat(),
         [HTTP2, &frame([0, 0, 5], 1, 4, 1), &noise[..5]].concat(),
         [HTTP2, &noise].concat(),
-    ];
+    ]
+}
+
+/// Sends bytes and reads until the server closes the connection.
+fn send_garbage(address: &str, bytes: &[u8]) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    // The server may have closed the connection already.
+    drop(stream.write_all(bytes));
+    drop(stream.shutdown(Shutdown::Write));
+    assert_closed(stream.read_to_end(&mut Vec::new()));
+}
+
+fn assert_closed(read: io::Result<usize>) {
+    assert!(read.as_ref().err().is_none_or(|error| error.kind() != io::ErrorKind::WouldBlock), "{read:?}");
+}
+
+#[test]
+fn garbage_on_the_port_closes_its_connection_and_no_other() {
+    let server = serve(options());
+    let address = server.address().strip_prefix("http://").unwrap().to_owned();
     let runtime = runtime();
     let mut client = runtime.block_on(Client::connect(server.address()));
-    for bytes in garbage {
-        let mut stream = TcpStream::connect(&address).unwrap();
-        // The server may have closed the connection already.
-        drop(stream.write_all(&bytes));
-        drop(stream.shutdown(Shutdown::Write));
-        drop(stream.read_to_end(&mut Vec::new()));
+    for bytes in garbage() {
+        send_garbage(&address, &bytes);
         runtime.block_on(client.check(1, 2));
     }
     runtime.block_on(async { Client::connect(server.address()).await.check(1, 2).await });
+}
+
+/// Garbage instead of a handshake, within one, and after it.
+#[test]
+fn garbage_on_a_port_with_tls_closes_its_connection_and_no_other() {
+    let keys = Keys::new();
+    let server = serve(Options { identity: Some(keys.identity("server")), ..options() });
+    let address = server.address().strip_prefix("https://").unwrap().to_owned();
+    let runtime = runtime();
+    let connect = || async { Client::open(keys.connect(server.address(), None).await.unwrap()).await };
+    let mut client = runtime.block_on(connect()).unwrap();
+    for bytes in garbage() {
+        send_garbage(&address, &bytes);
+        send_within_tls(&keys, &address, &bytes);
+        send_garbage(&address, &client_hello(&keys, &bytes));
+        runtime.block_on(client.check(1, 2));
+    }
+    runtime.block_on(async { connect().await.unwrap().check(1, 2).await });
+}
+
+fn tls(keys: &Keys) -> ClientConnection {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(keys.path("ca.pem")).unwrap()).unwrap();
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let mut config = config.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![b"h2".to_vec()];
+    ClientConnection::new(Arc::new(config), "localhost".try_into().unwrap()).unwrap()
+}
+
+fn send_within_tls(keys: &Keys, address: &str, bytes: &[u8]) {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    let mut stream = StreamOwned::new(tls(keys), stream);
+    drop(stream.write_all(bytes));
+    assert!(!stream.conn.is_handshaking(), "the garbage comes after the handshake");
+    stream.conn.send_close_notify();
+    drop(stream.flush());
+    drop(stream.sock.shutdown(Shutdown::Write));
+    assert_closed(stream.read_to_end(&mut Vec::new()));
+}
+
+/// A good beginning of a handshake, and then garbage.
+fn client_hello(keys: &Keys, bytes: &[u8]) -> Vec<u8> {
+    let mut hello = Vec::new();
+    tls(keys).write_tls(&mut hello).unwrap();
+    hello.extend_from_slice(bytes);
+    hello
 }
 
 /// Reads frames until one of stream 1 ends it.

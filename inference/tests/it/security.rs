@@ -1,13 +1,15 @@
 //! Who may use the server.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use exit_class::{Classified, ExitClass};
-use inference::{Options, Server, ServerError};
+use inference::{Limits, Options, Server, ServerError};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use remote::proto::v1::Priority;
 use remote::proto::v1::evaluation_client::EvaluationClient;
 use remote::{ServerIdentity, Token, client_tls};
 use runtime::Health;
@@ -15,15 +17,16 @@ use tempfile::TempDir;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
-use crate::fixture::{Client, Gate, GatedSource, options, runtime, serve};
+use crate::fixture::{Client, Gate, GatedSource, LONG, options, runtime, serve};
+use crate::refusing::HTTP2;
 
 /// An authority, and certificates of a server and of a client.
-struct Keys {
+pub(crate) struct Keys {
     folder: TempDir,
 }
 
 impl Keys {
-    fn new() -> Keys {
+    pub(crate) fn new() -> Keys {
         let keys = Keys { folder: tempfile::tempdir().unwrap() };
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -40,15 +43,15 @@ impl Keys {
         keys
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn identity(&self, name: &str) -> ServerIdentity {
+    pub(crate) fn identity(&self, name: &str) -> ServerIdentity {
         ServerIdentity { cert: self.path(&format!("{name}.pem")), key: self.path(&format!("{name}.key")) }
     }
 
-    async fn connect(&self, address: &str, own: Option<&str>) -> Result<Channel, tonic::transport::Error> {
+    pub(crate) async fn connect(&self, address: &str, own: Option<&str>) -> Result<Channel, tonic::transport::Error> {
         let identity = own.map(|name| self.identity(name));
         let tls = client_tls(Some(&self.path("ca.pem")), identity.as_ref()).unwrap();
         Channel::from_shared(address.to_owned()).unwrap().tls_config(tls).unwrap().connect().await
@@ -60,7 +63,7 @@ async fn with_token(channel: Channel, token: Option<Token>) -> Result<Client, St
         token.iter().for_each(|token| token.add_to(request.metadata_mut()));
         Ok(request)
     };
-    Client::with(EvaluationClient::with_interceptor(channel, add), Priority::Selfplay).await
+    Client::with(EvaluationClient::with_interceptor(channel, add)).await
 }
 
 #[test]
@@ -71,7 +74,7 @@ fn client_certificate_is_required() {
     assert!(server.address().starts_with("https://127.0.0.1:"));
     runtime().block_on(async {
         let channel = keys.connect(server.address(), Some("client")).await.unwrap();
-        Client::open(channel, Priority::Selfplay).await.unwrap().check(1, 3).await;
+        Client::open(channel).await.unwrap().check(1, 3).await;
         let others = Keys::new();
         // The handshake of TLS 1.3 may end for the client before the server refuses its certificate.
         for channel in
@@ -79,14 +82,14 @@ fn client_certificate_is_required() {
                 .into_iter()
                 .flatten()
         {
-            assert!(Client::open(channel, Priority::Selfplay).await.is_err());
+            assert!(Client::open(channel).await.is_err());
         }
         let plain = server.address().replace("https", "http");
         if let Ok(channel) = Channel::from_shared(plain).unwrap().connect().await {
-            assert!(Client::open(channel, Priority::Selfplay).await.is_err());
+            assert!(Client::open(channel).await.is_err());
         }
         let channel = keys.connect(server.address(), Some("client")).await.unwrap();
-        Client::open(channel, Priority::Selfplay).await.unwrap().check(1, 3).await;
+        Client::open(channel).await.unwrap().check(1, 3).await;
     });
 }
 
@@ -111,11 +114,55 @@ fn token_is_required_with_and_without_tls() {
     }
 }
 
+/// A connection over which frames that are no calls go both ways, until the server closes it.
+fn ping_until_closed(address: &str) {
+    const PING: [u8; 17] = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.write_all(HTTP2).unwrap();
+    let began = std::time::Instant::now();
+    while stream.write_all(&PING).is_ok() && matches!(stream.read(&mut [0; 1000]), Ok(1..)) {
+        assert!(began.elapsed() < LONG, "the connection is open");
+    }
+}
+
+#[test]
+fn connections_without_a_call_are_closed_and_others_are_not() {
+    let keys = Keys::new();
+    let limits = Limits { first_call: Duration::from_millis(100), connections: 3, ..Limits::default() };
+    let server = serve(Options { token: Some(keys.path("token")), limits, ..options() });
+    let address = server.address().strip_prefix("http://").unwrap().to_owned();
+    runtime().block_on(async {
+        let channel = || Channel::from_shared(server.address().to_owned()).unwrap().connect_lazy();
+        let client = async {
+            loop {
+                // On a busy machine the first call may come too late.
+                match with_token(channel(), Token::read(&keys.path("token")).ok()).await {
+                    Ok(client) => break client,
+                    Err(status) => assert_ne!(status.code(), Code::Unauthenticated),
+                }
+            }
+        };
+        let mut client = tokio::time::timeout(LONG, client).await.expect("a call in time");
+        client.check(1, 3).await;
+        // Calls without the token do not count. The channel connects again when it is closed.
+        let mut stranger = EvaluationClient::new(channel());
+        for _ in 0..3 {
+            let messages = futures::stream::pending::<remote::proto::v1::ClientMessage>();
+            let status = stranger.evaluate(messages).await.expect_err("no stream");
+            assert!(matches!(status.code(), Code::Unauthenticated | Code::Unavailable | Code::Unknown), "{status}");
+            // Longer than strangers have.
+            ping_until_closed(&address);
+        }
+        client.check(1, 3).await;
+    });
+}
+
 #[test]
 fn other_addresses_than_loopback_need_certificate_and_client_check() {
     let keys = Keys::new();
     let everywhere = || Options { listen: "0.0.0.0:0".parse().unwrap(), ..options() };
-    let start = |options| Server::start(options, Arc::new(GatedSource(Gate::default())), Health::default());
+    let start = |options| Server::start(options, Arc::new(GatedSource::new(Gate::default())), Health::default());
     let (identity, token) = (Some(keys.identity("server")), Some(keys.path("token")));
     for options in [
         everywhere(),
@@ -137,7 +184,7 @@ fn other_addresses_than_loopback_need_certificate_and_client_check() {
 #[test]
 fn files_that_are_no_certificates_or_tokens_are_refused() {
     let keys = Keys::new();
-    let start = |options| Server::start(options, Arc::new(GatedSource(Gate::default())), Health::default());
+    let start = |options| Server::start(options, Arc::new(GatedSource::new(Gate::default())), Health::default());
     let missing = Some(Path::new("/no/such/token").to_owned());
     for options in [
         Options { token: missing, ..options() },

@@ -6,6 +6,10 @@ use remote::{Batch, Encoding};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
+use tonic_reflection::pb::v1::ServerReflectionRequest;
+use tonic_reflection::pb::v1::server_reflection_client::ServerReflectionClient;
+use tonic_reflection::pb::v1::server_reflection_request::MessageRequest;
+use tonic_reflection::pb::v1::server_reflection_response::MessageResponse;
 
 use crate::fixture::{Client, batch, connect, key, local, numbers, options, planes, runtime, serve, shapes};
 
@@ -95,6 +99,23 @@ fn health_and_reflection_respond() {
         for service in ["", "tengen.inference.v1.Evaluation", "inference.GRPCInferenceService"] {
             let asked = health.check(HealthCheckRequest { service: service.to_owned() }).await.unwrap();
             assert_eq!(asked.into_inner().status(), ServingStatus::Serving, "{service}");
+        }
+    });
+}
+
+#[test]
+fn reflection_lists_the_services() {
+    let server = serve(options());
+    runtime().block_on(async {
+        let mut client = ServerReflectionClient::new(connect(server.address()).await);
+        let list = MessageRequest::ListServices(String::new());
+        let request = ServerReflectionRequest { message_request: Some(list), ..ServerReflectionRequest::default() };
+        let mut answers = client.server_reflection_info(futures::stream::iter([request])).await.unwrap().into_inner();
+        let answer = answers.message().await.unwrap().and_then(|answer| answer.message_response);
+        let Some(MessageResponse::ListServicesResponse(list)) = answer else { panic!("a list: {answer:?}") };
+        let names: Vec<&str> = list.service.iter().map(|service| service.name.as_str()).collect();
+        for name in ["tengen.inference.v1.Evaluation", "inference.GRPCInferenceService"] {
+            assert!(names.contains(&name), "{name}: {names:?}");
         }
     });
 }

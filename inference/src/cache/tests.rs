@@ -1,0 +1,142 @@
+//! What is loaded, shared and evicted.
+
+use std::sync::atomic::AtomicUsize;
+
+use net::{NetError, PlaneEvaluator, Shape};
+
+use super::*;
+use crate::network::Opened;
+
+/// Answers nothing, and counts how often it was opened. Model 5 is opened when it may be.
+struct Made {
+    opened: Arc<AtomicUsize>,
+    may_open: Arc<(Mutex<bool>, Condvar)>,
+}
+
+struct Nothing;
+
+impl PlaneEvaluator for Nothing {
+    fn evaluate(&mut self, _: &[u8], _: &mut [f32], _: &mut [f32]) -> Result<(), NetError> {
+        Ok(())
+    }
+}
+
+impl Source for Made {
+    fn find(&self, run: &RunName, number: u32) -> Result<Found, SourceError> {
+        if number > 10 {
+            return Err(SourceError::Missing(format!("there is no model {number}")));
+        }
+        let opened = Arc::clone(&self.opened);
+        let may_open = Arc::clone(&self.may_open);
+        let open = move || {
+            opened.fetch_add(1, Ordering::Relaxed);
+            let (allowed, changed) = &*may_open;
+            drop(changed.wait_while(allowed.lock().unwrap(), |allowed| number == 5 && !*allowed).unwrap());
+            let shape = Shape::plain(go::Size::new(5).unwrap());
+            Ok(Opened { shape, open: Box::new(|| Box::new(Nothing)) })
+        };
+        Ok(Found { digest: Digest::of(format!("{run}-{number}").as_bytes()), bytes: 40, open: Box::new(open) })
+    }
+}
+
+fn key(number: u32) -> ModelKey {
+    ModelKey { run: "v1".parse().unwrap(), number, digest: None }
+}
+
+fn with_digest(number: u32) -> ModelKey {
+    ModelKey { digest: Some(Digest::of(format!("v1-{number}").as_bytes())), ..key(number) }
+}
+
+fn cache(bound: u64) -> (Arc<Cache>, Arc<AtomicUsize>) {
+    let (cache, opened, _) = slow_cache(bound);
+    (cache, opened)
+}
+
+/// A cache, how often it opened a model, and whether model 5 may be opened.
+type Slow = (Arc<Cache>, Arc<AtomicUsize>, Arc<(Mutex<bool>, Condvar)>);
+
+fn slow_cache(bound: u64) -> Slow {
+    let opened = Arc::new(AtomicUsize::default());
+    let may_open = Arc::new((Mutex::new(false), Condvar::new()));
+    let source = Made { opened: Arc::clone(&opened), may_open: Arc::clone(&may_open) };
+    (Arc::new(Cache::new(Arc::new(source), bound, 4)), opened, may_open)
+}
+
+fn allow(may_open: &(Mutex<bool>, Condvar)) {
+    *may_open.0.lock().unwrap() = true;
+    may_open.1.notify_all();
+}
+
+#[tokio::test]
+async fn cache_loads_other_models_while_one_takes_long() {
+    let (cache, opened, may_open) = slow_cache(100);
+    let slow = tokio::spawn({
+        let cache = Arc::clone(&cache);
+        async move { cache.get(&with_digest(5)).await.map(|network| network.id) }
+    });
+    while opened.load(Ordering::Relaxed) == 0 {
+        tokio::task::yield_now().await;
+    }
+    cache.get(&key(1)).await.unwrap();
+    // The memory of both is taken.
+    cache.get(&key(2)).await.unwrap();
+    assert!(cache.ready(&key(1)).is_none() && cache.ready(&key(2)).is_some());
+    let held = cache.ready(&key(2));
+    assert_eq!(cache.get(&key(3)).await.err().unwrap().status, Status::Unavailable);
+    drop(held);
+    // By its name it is the same model, which is opened once.
+    let named = tokio::spawn({
+        let cache = Arc::clone(&cache);
+        async move { cache.get(&key(5)).await.map(|network| network.id) }
+    });
+    allow(&may_open);
+    assert_eq!(slow.await.unwrap().unwrap(), named.await.unwrap().unwrap());
+    assert_eq!((opened.load(Ordering::Relaxed), cache.len()), (3, 2));
+}
+
+#[tokio::test]
+async fn cache_loads_a_model_once_for_all_that_ask() {
+    let (cache, opened) = cache(100);
+    let (key, same) = (key(1), with_digest(1));
+    let asked = futures::future::join_all((0..8).map(|nth| cache.get(if nth % 2 == 0 { &key } else { &same }))).await;
+    let ids: Vec<_> = asked.into_iter().map(|loaded| loaded.unwrap().id).collect();
+    assert!(ids.iter().all(|id| *id == ids[0]) && opened.load(Ordering::Relaxed) == 1, "{ids:?}");
+    assert!(cache.ready(&key).is_some() && cache.ready(&same).is_some());
+}
+
+#[tokio::test]
+async fn cache_evicts_the_model_that_was_used_least_recently() {
+    let (cache, opened) = cache(100);
+    for number in [1, 2, 1, 3] {
+        cache.get(&key(number)).await.unwrap();
+    }
+    assert!(cache.ready(&key(1)).is_some() && cache.ready(&key(2)).is_none() && cache.ready(&key(3)).is_some());
+    cache.get(&key(2)).await.unwrap();
+    assert_eq!(opened.load(Ordering::Relaxed), 4);
+}
+
+#[tokio::test]
+async fn cache_keeps_models_of_which_batches_are_under_way() {
+    let (cache, _) = cache(100);
+    let [one, two] = [cache.get(&key(1)).await.unwrap(), cache.get(&key(2)).await.unwrap()];
+    let refusal = cache.get(&key(3)).await.err().unwrap();
+    assert_eq!((refusal.status, refusal.retry_after), (Status::Unavailable, Some(FAILED)));
+    drop(one);
+    cache.get(&key(4)).await.unwrap();
+    assert!(cache.ready(&key(1)).is_none() && cache.ready(&key(2)).is_some());
+    drop(two);
+}
+
+#[tokio::test]
+async fn cache_reports_missing_models() {
+    let (cache, _) = cache(30);
+    let refused = |key| {
+        let cache = Arc::clone(&cache);
+        async move { cache.get(&key).await.err().unwrap() }
+    };
+    assert_eq!(refused(key(11)).await.status, Status::NotFound);
+    let large = refused(key(1)).await;
+    assert!(large.status == Status::NotFound && large.message.contains("takes 40 bytes"), "{large}");
+    let other = ModelKey { digest: Some(Digest::of(b"other")), ..key(2) };
+    assert!(refused(other).await.message.contains("the client wants"));
+}
