@@ -18,6 +18,8 @@ use crate::{Answer, Batch, Output, PROTOCOL, Refusal, Token};
 
 /// Flow-control windows: what a server may send before the client has read it. More than the answers to a usual credit.
 const WINDOW: u32 = 8 << 20;
+/// Bytes of an HTTP/2 frame at most. Servers write each frame by itself, and an answer of 64 positions on 19x19 has 93 KB.
+const FRAME: u32 = 256 << 10;
 /// The largest message that is taken.
 const MESSAGE: usize = 64 << 20;
 /// A connection that was silent for this time is tested …
@@ -48,6 +50,7 @@ pub(crate) fn tuned(endpoint: Endpoint) -> Endpoint {
         .tcp_nodelay(true)
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
+        .max_frame_size(FRAME)
         .http2_keep_alive_interval(TEST)
         .keep_alive_timeout(TEST_TIMEOUT)
         .keep_alive_while_idle(true)
@@ -128,7 +131,10 @@ fn read(message: v1::ServerMessage) -> Result<(Event, Option<Output>, String), S
             let Answer { id: attempt, result } = Answer::read(answer).map_err(|error| error.to_string())?;
             match result {
                 Ok(output) => (Event::Answer { attempt, reply: Reply::Evaluated }, Some(output), String::new()),
-                Err(refusal) => (Event::Answer { attempt, reply: reply(refusal) }, None, String::new()),
+                Err(refusal) => {
+                    let note = refusal.message.clone();
+                    (Event::Answer { attempt, reply: reply(refusal) }, None, note)
+                }
             }
         }
     })
@@ -138,7 +144,7 @@ fn reply(Refusal { status, retry_after, message: reason }: Refusal) -> Reply {
     match status {
         v1::Status::ResourceExhausted => Reply::Exhausted { retry_after },
         v1::Status::DeadlineExceeded => Reply::Expired,
-        v1::Status::Unavailable => Reply::Draining,
+        v1::Status::Unavailable => retry_after.map_or(Reply::Draining, |retry_after| Reply::Later { retry_after }),
         v1::Status::Invalid => Reply::Invalid { reason },
         v1::Status::NotFound | v1::Status::Internal | v1::Status::Ok => Reply::Refused { reason },
     }

@@ -147,6 +147,9 @@ impl<T: Transport> Dispatcher<T> {
                     *reply = Reply::Refused { reason: problem };
                 }
             }
+            Event::Answer { reply: Reply::Exhausted { .. } | Reply::Later { .. }, .. } => {
+                self.reporter.refused(connection.server, note);
+            }
             Event::Answer { .. } | Event::Credit { .. } => {}
         }
         self.pool.handle(self.now(), connection, event);

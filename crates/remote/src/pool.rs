@@ -101,10 +101,15 @@ impl Pool {
                 }
                 Event::Credit { credit } => {
                     server.set_credit(credit);
-                    self.revive(now, index);
+                    if matches!(server.state, State::Suspect { silent: true, .. }) {
+                        self.rise(now, index);
+                    }
                 }
                 Event::Answer { attempt, reply } => {
-                    self.revive(now, index);
+                    server.hear_answer(now);
+                    if matches!(server.state, State::Suspect { .. }) {
+                        self.rise(now, index);
+                    }
                     self.answer(now, index, attempt, reply);
                 }
                 Event::Gone => self.lose(now, index),
@@ -117,13 +122,12 @@ impl Pool {
     pub(crate) fn advance(&mut self, now: Time) {
         self.now = now;
         for index in 0..self.servers.len() {
-            match self.servers[index].state {
-                State::Down { until } if until <= now => {
-                    self.servers[index].probe(now, &self.settings);
-                    self.actions.push_back(Action::Connect(self.servers[index].connection(index)));
-                }
-                State::Probing { until } if until <= now => self.close(now, index),
-                _ => {}
+            if matches!(self.servers[index].state, State::Probing { until } if until <= now) {
+                self.close(now, index);
+            }
+            if matches!(self.servers[index].state, State::Down { until } if until <= now) {
+                self.servers[index].probe(now, &self.settings);
+                self.actions.push_back(Action::Connect(self.servers[index].connection(index)));
             }
         }
         self.mark_overdue(now);
@@ -133,9 +137,11 @@ impl Pool {
     /// When [`Pool::advance`] has something to do at the latest, if nothing happens before.
     pub(crate) fn next(&self) -> Option<Time> {
         let servers = self.servers.iter().filter_map(Server::ends);
-        let opens = self.servers.iter().filter(|_| !self.waiting.is_empty()).filter_map(|it| it.opens(self.now));
+        let waited_for = self.servers.iter().filter(|_| !self.waiting.is_empty());
+        let opens = waited_for.filter_map(|server| server.opens(self.now, &self.settings));
         let attempts = self.attempts.values().map(|attempt| self.acts_on(attempt));
-        let batches = self.waiting.iter().filter_map(|number| self.batches[number].next(self.now, self.patience));
+        let next = |number| self.batches[number].next(self.now, self.patience, self.settings.deadline);
+        let batches = self.waiting.iter().filter_map(next);
         servers.chain(opens).chain(attempts).chain(batches).min()
     }
 
@@ -160,18 +166,11 @@ impl Pool {
         &self.servers
     }
 
-    /// A server has greeted.
+    /// A server has greeted, or shows that it is not stopped or stuck.
     fn rise(&mut self, now: Time, index: usize) {
         let server = &mut self.servers[index];
         server.rise(now, &self.settings, &mut self.random);
         self.actions.push_back(Action::Changed { server: index, state: server.state });
-    }
-
-    /// A suspect that says something is up.
-    fn revive(&mut self, now: Time, index: usize) {
-        if matches!(self.servers[index].state, State::Suspect { .. }) {
-            self.rise(now, index);
-        }
     }
 
     fn answer(&mut self, now: Time, index: usize, number: u64, reply: Reply) {
@@ -188,7 +187,7 @@ impl Pool {
             Reply::Exhausted { retry_after } => server.rest(now, *retry_after, &self.settings),
             // It takes longer than that.
             Reply::Expired => server.latency.note(2 * took),
-            Reply::Refused { .. } | Reply::Invalid { .. } | Reply::Draining => {}
+            Reply::Later { .. } | Reply::Refused { .. } | Reply::Invalid { .. } | Reply::Draining => {}
         }
         let Some(batch) = self.batches.get_mut(&attempt.batch) else {
             server.counts.late += 1;
@@ -207,10 +206,14 @@ impl Pool {
                 return self.finish(attempt.batch, Outcome::Failed(failure));
             }
             Reply::Refused { reason } => batch.refuse(index, reason),
-            Reply::Exhausted { .. } | Reply::Expired => {}
+            Reply::Exhausted { .. } => batch.turn_away(now, index),
+            Reply::Later { retry_after } => {
+                batch.later.insert(index, now + retry_after.min(self.settings.longest_busy));
+            }
+            Reply::Expired => {}
             Reply::Draining => self.close(now, index),
         }
-        self.queue(now, attempt.batch);
+        self.queue(attempt.batch);
     }
 
     /// Closes a connection.
@@ -228,19 +231,18 @@ impl Pool {
             self.actions.push_back(Action::Changed { server: index, state: server.state });
         }
         let lost: Vec<u64> = self.attempts.extract_if(.., |_, it| it.server == index).map(|(_, it)| it.batch).collect();
-        lost.into_iter().for_each(|batch| self.queue(now, batch));
+        lost.into_iter().for_each(|batch| self.queue(batch));
     }
 
     /// Puts a batch among those that want a server, unless it is done or in good hands.
-    fn queue(&mut self, now: Time, number: u64) {
+    fn queue(&mut self, number: u64) {
         let in_good_hands = self.attempts.values().any(|attempt| attempt.batch == number && !attempt.overdue);
-        if let Some(batch) = self.batches.get_mut(&number).filter(|_| !in_good_hands) {
-            batch.waiting.get_or_insert(now);
+        if self.batches.contains_key(&number) && !in_good_hands {
             self.waiting.insert(number);
         }
     }
 
-    /// Takes overdue batches elsewhere, from a server that is silent all of them.
+    /// Takes overdue batches elsewhere, from a server that is silent or stuck all of them.
     fn mark_overdue(&mut self, now: Time) {
         while let Some((&number, &attempt)) = self.attempts.iter().find(|(_, attempt)| self.acts_on(attempt) <= now) {
             let index = attempt.server;
@@ -248,24 +250,25 @@ impl Pool {
                 self.close(now, index);
                 continue;
             }
-            self.take_away(now, number);
+            self.take_away(number);
             let server = &mut self.servers[index];
-            if server.is_up(now, false) && server.is_silent(now, &self.settings) {
-                server.state = State::Suspect { since: now };
+            let silent = server.is_silent(now, &self.settings);
+            if server.is_up(now, false) && (silent || server.is_stuck(now, &self.settings)) {
+                server.state = State::Suspect { since: now, silent };
                 self.actions.push_back(Action::Changed { server: index, state: server.state });
                 let theirs = self.attempts.iter().filter(|(_, attempt)| attempt.server == index && !attempt.overdue);
                 let theirs: Vec<u64> = theirs.map(|(&number, _)| number).collect();
-                theirs.into_iter().for_each(|number| self.take_away(now, number));
+                theirs.into_iter().for_each(|number| self.take_away(number));
             }
         }
     }
 
     /// Lets the batch of an attempt go elsewhere as well.
-    fn take_away(&mut self, now: Time, number: u64) {
+    fn take_away(&mut self, number: u64) {
         if let Some(attempt) = self.attempts.get_mut(&number) {
             attempt.overdue = true;
             let batch = attempt.batch;
-            self.queue(now, batch);
+            self.queue(batch);
         }
     }
 
@@ -273,7 +276,17 @@ impl Pool {
     fn acts_on(&self, attempt: &Attempt) -> Time {
         let is_timed = !attempt.overdue && self.batches.contains_key(&attempt.batch);
         let broken = attempt.sent + self.settings.give_up;
-        if is_timed { broken.min(attempt.due) } else { broken }
+        if is_timed { broken.min(self.due(attempt)) } else { broken }
+    }
+
+    /// When a batch is overdue. A server that loads its model has longer, as long as it is not silent.
+    fn due(&self, attempt: &Attempt) -> Time {
+        let Attempt { sent, usual, is_warm, server, .. } = *attempt;
+        if is_warm {
+            return sent + usual;
+        }
+        let silent = sent.max(self.servers[server].heard()) + usual.max(self.settings.silence);
+        silent.min(sent + usual.max(self.settings.cold))
     }
 
     /// Sends what can be sent.
@@ -325,7 +338,6 @@ impl Pool {
 
     fn send(&mut self, now: Time, number: u64, index: usize) {
         let Some(batch) = self.batches.get_mut(&number) else { return };
-        batch.waiting = None;
         self.waiting.remove(&number);
         if let Some(last) = batch.last.replace(index) {
             self.servers[last].counts.resent += 1;
@@ -336,8 +348,8 @@ impl Pool {
         server.outstanding += positions;
         let is_warm = server.is_warm(model);
         let usual = server.latency.deadline(self.settings.deadline);
-        let due = now + if is_warm { usual } else { usual.max(self.settings.cold) };
-        let attempt = Attempt { batch: number, model, server: index, positions, sent: now, due, overdue: false };
+        let attempt =
+            Attempt { batch: number, model, server: index, positions, sent: now, usual, is_warm, overdue: false };
         let connection = server.connection(index);
         self.attempts.insert(self.next_attempt, attempt);
         // A late answer is better than none where no other server can evaluate the batch.
@@ -361,8 +373,10 @@ impl Pool {
                 if let Some(index) = least_loaded(with_room, batch.positions, chance) {
                     return Choice::Server(index);
                 }
-                // A server that has no room yet, or was not heard of yet.
-                if up().next().is_some() || settled && able().any(|(_, server)| !server.known) {
+                // A server that has no room yet, or was not heard of yet. One without room for long is as good as down.
+                let turned_away = |index| batch.turned_away.get(&index).copied();
+                let holds = |(index, server): (usize, &Server)| server.holds(now, turned_away(index), &self.settings);
+                if up().any(holds) || settled && able().any(|(_, server)| !server.known) {
                     return Choice::Wait;
                 }
             }
@@ -371,14 +385,15 @@ impl Pool {
             }
         }
         let is_sent = self.attempts.values().any(|attempt| attempt.batch == number);
-        if is_sent || batch.refused.is_empty() { Choice::Wait } else { Choice::Refused }
+        let is_open = is_sent || batch.later.values().any(|&time| time > now);
+        if is_open || batch.refused.is_empty() { Choice::Wait } else { Choice::Refused }
     }
 
-    /// The servers of a tier that may evaluate a batch: they have not refused it, and do not have it.
+    /// The servers of a tier that may evaluate a batch: they have not refused it, and do not have it already.
     fn able(&self, number: u64, batch: &Batch, tier: usize) -> impl Iterator<Item = (usize, &Server)> {
         let has = move |index| self.attempts.values().any(|it| it.batch == number && it.server == index);
         let of_tier = self.servers.iter().enumerate().filter(move |(_, server)| server.tier == tier);
-        of_tier.filter(move |&(index, _)| !batch.refused.contains(&index) && !has(index))
+        of_tier.filter(move |&(index, _)| batch.may_go_to(self.now, index) && !has(index))
     }
 }
 

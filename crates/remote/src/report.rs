@@ -17,6 +17,8 @@ struct Reported {
     greeting: String,
     /// Why its last connection ended.
     problem: Option<String>,
+    /// Why it did not evaluate a batch, for now, over this connection.
+    refusal: Option<String>,
     noted: Counts,
 }
 
@@ -27,6 +29,7 @@ impl Reporter {
             tier: *tier,
             greeting: String::new(),
             problem: None,
+            refusal: None,
             noted: Counts::default(),
         };
         Reporter { servers: servers.iter().map(reported).collect() }
@@ -44,6 +47,12 @@ impl Reporter {
     /// A connection has ended.
     pub(crate) fn failed(&mut self, server: usize, problem: String) {
         self.servers[server].problem = Some(problem);
+        self.servers[server].refusal = None;
+    }
+
+    /// A server has no room, or cannot load a model for now.
+    pub(crate) fn refused(&mut self, server: usize, reason: String) {
+        self.servers[server].refusal = Some(reason);
     }
 
     /// A batch is left to the network of this process.
@@ -64,12 +73,13 @@ impl Reporter {
         }
     }
 
-    /// The servers and why they are not up.
+    /// The servers and why they do not evaluate.
     pub(crate) fn problems(&self) -> String {
-        let each = self
-            .servers
-            .iter()
-            .map(|Reported { name, problem, .. }| format!("{name}: {}", problem.as_deref().unwrap_or("no response")));
+        let of_one = |Reported { name, problem, refusal, .. }: &Reported| {
+            let reason = refusal.as_deref().or(problem.as_deref());
+            format!("{name}: {}", reason.unwrap_or("no response"))
+        };
+        let each = self.servers.iter().map(of_one);
         each.collect::<Vec<_>>().join("; ")
     }
 

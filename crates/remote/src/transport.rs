@@ -25,7 +25,7 @@ pub(crate) struct Incoming {
     pub(crate) event: Event,
     /// The output of an answer that has one.
     pub(crate) output: Option<Output>,
-    /// Who the server says it is, or why the connection ended.
+    /// Who the server says it is, why it refuses a batch, or why the connection ended.
     pub(crate) note: String,
 }
 

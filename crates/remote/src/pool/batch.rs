@@ -1,6 +1,6 @@
 //! Batches, and the attempts to have them evaluated.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::event::Time;
@@ -11,10 +11,14 @@ pub(crate) struct Batch {
     /// The model that evaluates it.
     pub(crate) model: u64,
     pub(crate) positions: u32,
-    /// Since when it has waited for a server.
-    pub(crate) waiting: Option<Time>,
+    /// When it was submitted.
+    pub(crate) submitted: Time,
+    /// The servers that had no room for it, and since when.
+    pub(crate) turned_away: BTreeMap<usize, Time>,
     /// The server that it was sent to last.
     pub(crate) last: Option<usize>,
+    /// The servers that cannot evaluate it before a time.
+    pub(crate) later: BTreeMap<usize, Time>,
     /// The servers that have refused it in this round.
     pub(crate) refused: BTreeSet<usize>,
     /// The last refusal: who, and why.
@@ -33,8 +37,10 @@ pub(crate) struct Attempt {
     pub(crate) server: usize,
     pub(crate) positions: u32,
     pub(crate) sent: Time,
-    /// It is overdue from then on.
-    pub(crate) due: Time,
+    /// The server answers within this time.
+    pub(crate) usual: Duration,
+    /// Whether the server has answered a batch of the model before, so that it need not load it.
+    pub(crate) is_warm: bool,
     /// Whether it was overdue, so that the batch was taken elsewhere.
     pub(crate) overdue: bool,
 }
@@ -44,7 +50,9 @@ impl Batch {
         Batch {
             model,
             positions,
-            waiting: Some(now),
+            submitted: now,
+            turned_away: BTreeMap::new(),
+            later: BTreeMap::new(),
             last: None,
             refused: BTreeSet::new(),
             refusal: None,
@@ -53,9 +61,9 @@ impl Batch {
         }
     }
 
-    /// How long it has waited.
+    /// How long it has waited to be evaluated.
     pub(crate) fn waited(&self, now: Time) -> Duration {
-        self.waiting.map_or(Duration::ZERO, |since| now.saturating_sub(since))
+        now.saturating_sub(self.submitted)
     }
 
     /// Notes a refusal.
@@ -64,10 +72,20 @@ impl Batch {
         self.refusal = Some((server, reason));
     }
 
-    /// When it fails, or may be sent again.
-    pub(crate) fn next(&self, now: Time, patience: Duration) -> Option<Time> {
-        let fails = self.waiting.map(|since| since + patience);
-        let rests = Some(self.rest).filter(|&rest| rest > now);
-        fails.into_iter().chain(rests).min()
+    /// A server had no room for it.
+    pub(crate) fn turn_away(&mut self, now: Time, server: usize) {
+        self.turned_away.entry(server).or_insert(now);
+    }
+
+    /// Whether a server may evaluate it now.
+    pub(crate) fn may_go_to(&self, now: Time, server: usize) -> bool {
+        !self.refused.contains(&server) && self.later.get(&server).is_none_or(|&time| time <= now)
+    }
+
+    /// When it fails, or may be sent again or to a lower tier. `held` is how long a tier without room keeps it.
+    pub(crate) fn next(&self, now: Time, patience: Duration, held: Duration) -> Option<Time> {
+        let turned_away = self.turned_away.values().map(|&since| since + held);
+        let times = turned_away.chain(self.later.values().copied()).chain([self.rest]).filter(|&time| time > now);
+        times.chain([self.submitted + patience]).min()
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct Connection {
 pub(crate) enum Event {
     /// The server has answered the greeting. So many positions may be outstanding, and be in a batch.
     Welcome { credit: u32, most: u32 },
-    /// So many positions may be outstanding from now on.
+    /// So many positions may be outstanding from now on. A server says so every 80 ms while batches are outstanding.
     Credit { credit: u32 },
     /// The answer to an attempt.
     Answer { attempt: u64, reply: Reply },
@@ -34,6 +34,8 @@ pub(crate) enum Reply {
     Evaluated,
     /// The server has no room; it may be tried again after this time.
     Exhausted { retry_after: Option<Duration> },
+    /// The server cannot load the model for now; it may be tried again after this time. Other models are not concerned.
+    Later { retry_after: Duration },
     /// The deadline passed before the server came to evaluate the batch.
     Expired,
     /// This server cannot evaluate the batch; another one may.
@@ -92,6 +94,7 @@ pub(crate) enum State {
     Probing { until: Time },
     /// It answers. Servers of other tiers, and of its own, take precedence until it is settled.
     Up { since: Time, settled: Time },
-    /// It has not answered in time, and there is a connection.
-    Suspect { since: Time },
+    /// It has not answered in time, and there is a connection. One that was silent is up with the next message, any other with the
+    /// next answer.
+    Suspect { since: Time, silent: bool },
 }

@@ -33,8 +33,12 @@ pub(crate) struct Server {
     window: u32,
     /// It had no room, and is not asked before.
     busy: Time,
+    /// Since when it has had no room for any batch.
+    exhausted: Option<Time>,
     /// When the last message came.
     heard: Time,
+    /// When the last answer came, or the connection began.
+    answered: Time,
     /// Connections that failed in a row.
     failures: u32,
 }
@@ -65,7 +69,9 @@ impl Server {
             warm: BTreeSet::new(),
             window: 0,
             busy: Time::ZERO,
+            exhausted: None,
             heard: Time::ZERO,
+            answered: Time::ZERO,
             failures: 0,
         }
     }
@@ -103,20 +109,24 @@ impl Server {
         self.known = true;
         self.window = 0;
         self.busy = Time::ZERO;
+        self.exhausted = None;
+        self.answered = now;
         self.state = State::Up { since: now, settled };
     }
 
-    /// The connection is gone.
+    /// The connection is gone. Time that was spent on connecting counts as pause, so that a server behind a line on which
+    /// everything is lost is found as soon as one that refuses connections.
     pub(super) fn fall(&mut self, now: Time, settings: &Settings, random: &mut impl Rng) {
-        let lasted = match self.state {
-            State::Up { since, .. } => now.saturating_sub(since),
-            _ => Duration::ZERO,
+        let (lasted, paused_since) = match self.state {
+            State::Up { since, .. } => (now.saturating_sub(since), now),
+            State::Probing { until } => (Duration::ZERO, until.saturating_sub(settings.connect)),
+            _ => (Duration::ZERO, now),
         };
         if lasted >= settings.settle {
             self.failures = 0;
         }
         let pause = backoff::pause(settings.backoff, self.failures, random);
-        self.state = State::Down { until: now + pause };
+        self.state = State::Down { until: now.max(paused_since + pause) };
         self.failures = self.failures.saturating_add(1);
         self.known = true;
         self.outstanding = 0;
@@ -127,9 +137,24 @@ impl Server {
         self.heard = now;
     }
 
-    /// Whether no message came for half of the deadline.
+    /// An answer came.
+    pub(super) fn hear_answer(&mut self, now: Time) {
+        self.answered = now;
+    }
+
+    /// When the last message came.
+    pub(super) fn heard(&self) -> Time {
+        self.heard
+    }
+
+    /// Whether no message came for half of the deadline, or none came when the server had to send one.
     pub(super) fn is_silent(&self, now: Time, settings: &Settings) -> bool {
-        now.saturating_sub(self.heard) >= settings.deadline / 2
+        now.saturating_sub(self.heard) >= settings.silence.max(settings.deadline / 2)
+    }
+
+    /// Whether no answer came for half of the deadline.
+    pub(super) fn is_stuck(&self, now: Time, settings: &Settings) -> bool {
+        now.saturating_sub(self.answered) >= settings.deadline / 2
     }
 
     pub(super) fn set_credit(&mut self, credit: u32) {
@@ -150,6 +175,7 @@ impl Server {
         if !self.warm.insert(model) {
             self.latency.note(took);
         }
+        self.exhausted = None;
         self.window = self.window.max(positions).saturating_mul(2).min(self.credit.max(positions));
     }
 
@@ -157,6 +183,13 @@ impl Server {
     pub(super) fn rest(&mut self, now: Time, retry_after: Option<Duration>, settings: &Settings) {
         self.busy = now + retry_after.unwrap_or(settings.busy).min(settings.longest_busy);
         self.window /= 2;
+        self.exhausted.get_or_insert(now);
+    }
+
+    /// Whether a batch waits for its room: it had some lately, and had none for the batch, if ever, since not long ago.
+    pub(super) fn holds(&self, now: Time, turned_away: Option<Time>, settings: &Settings) -> bool {
+        let since = self.exhausted.into_iter().chain(turned_away).min();
+        since.is_none_or(|since| now < since + settings.deadline)
     }
 
     /// Whether it is up, and settled if `and_settled`.
@@ -183,9 +216,10 @@ impl Server {
         }
     }
 
-    /// When batches that wait may find it settled, or with room again.
-    pub(super) fn opens(&self, now: Time) -> Option<Time> {
+    /// When batches that wait may find it settled, with room again, or without room for too long.
+    pub(super) fn opens(&self, now: Time, settings: &Settings) -> Option<Time> {
         let State::Up { settled, .. } = self.state else { return None };
-        [settled, self.busy].into_iter().filter(|&time| time > now).min()
+        let lets_go = self.exhausted.map(|since| since + settings.deadline);
+        [settled, self.busy].into_iter().chain(lets_go).filter(|&time| time > now).min()
     }
 }

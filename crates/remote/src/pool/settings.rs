@@ -7,11 +7,13 @@ use std::time::Duration;
 pub(crate) struct Settings {
     /// A batch is overdue after this time, and goes to another server as well. Servers that are slower have longer.
     pub(crate) deadline: Duration,
-    /// The same for the first batches of a model on a connection: the server may have to load the model.
+    /// The same for the first batches of a model on a connection: the server may have to load the model, and is not silent then.
     pub(crate) cold: Duration,
+    /// A server with outstanding batches that sends nothing for this time is stopped or cut off.
+    pub(crate) silence: Duration,
     /// Time for a connection and its greeting.
     pub(crate) connect: Duration,
-    /// The first and the longest pause before a connection is tried again.
+    /// The first and the longest pause before a connection is tried again, from its loss or from the beginning of the last try.
     pub(crate) backoff: [Duration; 2],
     /// A server that comes back is used beside others after it was up for this time, and up to a quarter more.
     pub(crate) settle: Duration,
@@ -25,20 +27,21 @@ pub(crate) struct Settings {
     pub(crate) rounds: u32,
     /// A connection is closed when a batch was not answered for this time.
     pub(crate) give_up: Duration,
-    /// A batch fails when no server took it for this time.
+    /// A batch fails when no server has evaluated it for this time.
     pub(crate) patience: Duration,
     /// Whether the caller can evaluate batches where no server can.
     pub(crate) local: bool,
 }
 
 impl Settings {
-    /// The longest pause and the time to settle add up to less than 2 s: so long a server that is back is without traffic.
+    /// The longest pause and the longest time to settle add up to less than 2 s: so long a server that is back is without traffic.
     pub(crate) const DEFAULT: Settings = Settings {
         deadline: Duration::from_millis(250),
         cold: Duration::from_secs(10),
-        connect: Duration::from_secs(1),
-        backoff: [Duration::from_millis(100), Duration::from_millis(700)],
-        settle: Duration::from_secs(1),
+        silence: Duration::from_millis(250),
+        connect: Duration::from_millis(500),
+        backoff: [Duration::from_millis(100), Duration::from_millis(750)],
+        settle: Duration::from_millis(900),
         busy: Duration::from_millis(10),
         longest_busy: Duration::from_secs(5),
         refused: Duration::from_secs(1),

@@ -134,6 +134,17 @@ impl World {
         self.handle(connection, Event::Gone);
     }
 
+    /// The server says that it is alive for so long, as one does that loads a model.
+    pub(super) fn load(&mut self, server: usize, time: Duration) {
+        const EVERY: Duration = Duration::from_millis(80);
+        let end = self.now + time;
+        while self.now < end {
+            self.pass(EVERY.min(end - self.now));
+            let (connection, _) = self.open[server].expect("there is a connection");
+            self.handle(connection, Event::Credit { credit: CREDIT });
+        }
+    }
+
     /// The server that a batch is at, where it is at one.
     pub(super) fn at(&self, batch: u64) -> Vec<usize> {
         self.sent.iter().filter(|sent| sent.batch == batch).map(|sent| sent.connection.server).collect()

@@ -25,6 +25,7 @@ enum Incident {
 enum Kind {
     Evaluated,
     Exhausted(Option<u64>),
+    Later(u64),
     Expired,
     Draining,
     Refused,
@@ -36,6 +37,7 @@ fn transient() -> impl Strategy<Value = Kind> {
     prop_oneof![
         8 => Just(Kind::Evaluated),
         2 => proptest::option::of(0_u64..3000).prop_map(Kind::Exhausted),
+        1 => (0_u64..3000).prop_map(Kind::Later),
         1 => Just(Kind::Expired),
         1 => Just(Kind::Draining),
     ]
@@ -142,6 +144,7 @@ fn reply(kind: Kind) -> Reply {
     match kind {
         Kind::Evaluated => Reply::Evaluated,
         Kind::Exhausted(millis) => Reply::Exhausted { retry_after: millis.map(Duration::from_millis) },
+        Kind::Later(millis) => Reply::Later { retry_after: Duration::from_millis(millis) },
         Kind::Expired => Reply::Expired,
         Kind::Draining => Reply::Draining,
         Kind::Refused => Reply::Refused { reason: "no such model".to_owned() },

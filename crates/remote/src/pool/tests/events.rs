@@ -1,7 +1,9 @@
 //! Answers, credits, refusals.
 
+use std::time::Duration;
+
 use super::{CREDIT, MS, SETTINGS, World};
-use crate::pool::{Counts, Event, Failure, Outcome, Reply};
+use crate::pool::{Counts, Event, Failure, Outcome, Reply, Settings};
 
 #[test]
 fn batches_go_to_the_server_with_the_fewest_outstanding_positions_per_credit() {
@@ -81,6 +83,99 @@ fn exhausted_server_is_no_reason_for_a_lower_tier() {
     assert!(world.sent.is_empty());
     world.pass(70 * MS);
     assert!(world.at(batch)[0] < 2);
+}
+
+/// The first server has no room for anything until a time.
+fn exhaust(world: &mut World, time: Duration) {
+    let end = world.now + time;
+    while world.now < end {
+        while let Some(sent) = world.sent.iter().find(|sent| sent.connection.server == 0).copied() {
+            world.reply(0, sent.batch, Reply::Exhausted { retry_after: Some(70 * MS) });
+        }
+        world.pass(10 * MS);
+    }
+}
+
+#[test]
+fn server_that_stays_exhausted_for_the_deadline_loses_its_batches_to_a_lower_tier() {
+    let mut world = World::up(&[0, 1], SETTINGS);
+    let batch = world.submit(8);
+    exhaust(&mut world, 240 * MS);
+    assert_ne!(world.at(batch), [1], "room may come soon");
+    exhaust(&mut world, 20 * MS);
+    assert_eq!(world.at(batch), [1]);
+    world.evaluate(1, batch);
+    // From now on a batch does not wait for it, except for one at a time that looks for room.
+    let batches: Vec<u64> = (0..20).map(|_| world.submit(8)).collect();
+    exhaust(&mut world, 10 * MS);
+    while let Some(&batch) = batches.iter().find(|&&batch| world.at(batch) == [1]) {
+        world.evaluate(1, batch);
+    }
+    assert!(batches.iter().all(|batch| world.done.contains_key(batch)));
+    // It has room.
+    world.pass(70 * MS);
+    let batch = world.submit(8);
+    assert_eq!(world.at(batch), [0]);
+    world.evaluate(0, batch);
+    assert!((0..20).all(|_| world.round() == 0), "the first tier has the traffic again");
+}
+
+#[test]
+fn caller_evaluates_what_exhausted_servers_have_no_room_for() {
+    let mut world = World::up(&[0], Settings { local: true, ..SETTINGS });
+    let batch = world.submit(8);
+    exhaust(&mut world, 240 * MS);
+    assert!(world.done.is_empty());
+    exhaust(&mut world, 20 * MS);
+    assert_eq!(world.done[&batch], Outcome::Local);
+}
+
+#[test]
+fn batch_that_an_overloaded_server_turns_away_goes_to_a_lower_tier() {
+    let mut world = World::up(&[0, 1], SETTINGS);
+    world.rounds(10);
+    let unlucky = world.submit(8);
+    for _ in 0..25 {
+        let lucky = world.submit(8);
+        assert_eq!([unlucky, lucky].map(|batch| world.at(batch)), [[0], [0]]);
+        world.evaluate(0, lucky);
+        world.reply(0, unlucky, Reply::Exhausted { retry_after: None });
+        world.pass(10 * MS);
+    }
+    world.reply(0, unlucky, Reply::Exhausted { retry_after: None });
+    assert_eq!(world.at(unlucky), [1]);
+    world.pass(10 * MS);
+    assert_eq!(world.round(), 0, "others stay where there is room");
+}
+
+#[test]
+fn batches_beyond_the_window_are_no_reason_for_a_lower_tier() {
+    let mut world = World::up(&[0, 1], SETTINGS);
+    world.rounds(40);
+    let batches: Vec<u64> = (0..200).map(|_| world.submit(8)).collect();
+    for _ in 0..20 {
+        for _ in 0..10 {
+            let first = world.sent[0].batch;
+            world.evaluate(0, first);
+        }
+        assert!(batches.iter().all(|&batch| world.at(batch) != [1]));
+        world.pass(10 * MS);
+    }
+    assert_eq!(world.done.len(), 240);
+}
+
+#[test]
+fn server_that_cannot_load_a_model_for_now_serves_others_meanwhile() {
+    let mut world = World::up(&[0, 1], SETTINGS);
+    let batch = world.submit(8);
+    world.reply(0, batch, Reply::Later { retry_after: 1000 * MS });
+    assert_eq!(world.at(batch), [1]);
+    world.reply(1, batch, Reply::Later { retry_after: 1000 * MS });
+    assert!((0..5).all(|_| world.round() == 0), "it has its connection, and no pause");
+    world.pass(999 * MS);
+    assert!(world.at(batch).is_empty());
+    world.pass(MS);
+    assert_eq!(world.at(batch), [0]);
 }
 
 #[test]

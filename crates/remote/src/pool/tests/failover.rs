@@ -32,11 +32,11 @@ fn batch_waits_for_the_first_tier_before_a_lower_one() {
 }
 
 #[test]
-fn unreachable_server_is_down_after_a_second() {
+fn unreachable_server_is_down_after_half_a_second() {
     let mut world = World::new(&[0, 1], SETTINGS, 1);
     let batch = world.submit(8);
     world.welcome(1);
-    world.pass(999 * MS);
+    world.pass(499 * MS);
     assert!(world.sent.is_empty());
     world.pass(MS);
     assert_eq!(world.at(batch), [1]);
@@ -75,7 +75,7 @@ fn silent_server_is_suspect_at_the_deadline_and_another_evaluates() {
     assert_eq!(world.pool.servers()[0].counts.late, 1);
     assert!(matches!(world.states.last(), Some((0, State::Up { .. }))));
     assert!((0..20).all(|_| world.round() == 1));
-    world.pass(1250 * MS);
+    world.pass(1125 * MS);
     assert!((0..20).any(|_| world.round() == 0));
 }
 
@@ -132,7 +132,7 @@ fn server_has_longer_for_the_first_batch_of_a_model() {
     let mut world = World::up(&[0, 1], Settings::DEFAULT);
     let batch = world.submit(8);
     assert_eq!(world.sent[0].deadline, None);
-    world.pass(9999 * MS);
+    world.load(0, 9999 * MS);
     assert_eq!(world.at(batch), [0]);
     world.evaluate(0, batch);
     let batch = world.submit(8);
@@ -149,8 +149,52 @@ fn server_has_longer_for_the_first_batch_of_a_model() {
     world.welcome(0);
     world.pass(1250 * MS);
     let batch = world.submit(8);
-    world.pass(5000 * MS);
+    world.load(0, 5000 * MS);
     assert_eq!(world.at(batch), [0]);
+    // Ten seconds at most.
+    world.load(0, 5000 * MS);
+    assert_eq!(world.at(batch), [0, 1]);
+}
+
+#[test]
+fn stopped_server_that_has_to_load_a_model_is_suspect_at_the_deadline() {
+    let mut world = World::up(&[0, 1], Settings::DEFAULT);
+    // It has the batch when it is stopped.
+    let batch = world.submit(8);
+    world.load(0, 3000 * MS);
+    world.pass(249 * MS);
+    assert_eq!(world.at(batch), [0]);
+    world.pass(MS);
+    assert_eq!(world.at(batch), [0, 1]);
+    assert!(matches!(world.states.last(), Some((0, State::Suspect { .. }))));
+    world.evaluate(1, batch);
+    // It goes on to load the model, and is up.
+    world.load(0, 80 * MS);
+    assert!(matches!(world.states.last(), Some((0, State::Up { .. }))));
+    // It is stopped when it gets the first batch of the model.
+    let mut world = World::up(&[0, 1], Settings::DEFAULT);
+    world.pass(1500 * MS);
+    let batch = world.submit(8);
+    world.pass(249 * MS);
+    assert_eq!(world.at(batch), [0]);
+    world.pass(MS);
+    assert_eq!(world.at(batch), [0, 1]);
+}
+
+#[test]
+fn stuck_device_of_a_server_that_is_not_silent_makes_it_suspect() {
+    let mut world = World::up(&[0, 1], Settings::DEFAULT);
+    world.rounds(3);
+    let stuck = world.submit(8);
+    world.load(0, 240 * MS);
+    assert_eq!(world.at(stuck), [0]);
+    world.load(0, 80 * MS);
+    assert_eq!(world.at(stuck), [0, 1]);
+    assert!(matches!(world.states.last(), Some((0, State::Suspect { .. }))), "signs of life do not evaluate");
+    world.evaluate(1, stuck);
+    assert!((0..5).all(|_| world.round() == 1));
+    world.evaluate(0, stuck);
+    assert!(matches!(world.states.last(), Some((0, State::Up { .. }))));
 }
 
 #[test]
@@ -166,7 +210,7 @@ fn draining_server_loses_its_batches_to_another() {
 }
 
 #[test]
-fn first_tier_takes_over_again_after_it_was_up_for_a_second() {
+fn first_tier_takes_over_again_after_it_was_up_for_a_while() {
     let mut world = World::up(&[0, 1], SETTINGS);
     assert_eq!(world.round(), 0);
     world.cut(0);
@@ -181,8 +225,32 @@ fn first_tier_takes_over_again_after_it_was_up_for_a_second() {
     while world.round() == 1 {
         world.pass(MS);
     }
-    assert!(world.now - up >= 1000 * MS, "{:?}", world.now - up);
+    assert!(world.now - up >= 900 * MS, "{:?}", world.now - up);
     assert!(world.now - back <= 2000 * MS, "{:?}", world.now - back);
+}
+
+#[test]
+fn traffic_is_back_within_two_seconds_of_a_line_whenever_that_is_repaired() {
+    for seed in 0..20 {
+        for lost in 0..80 {
+            let mut world = World::new(&[0, 1], SETTINGS, seed);
+            (0..2).for_each(|server| world.welcome(server));
+            assert_eq!(world.round(), 0);
+            world.cut(0);
+            // Nothing answers what is sent meanwhile.
+            world.pass(3000 * MS + 10 * MS * lost);
+            let (back, hangs) = (world.now, world.open[0]);
+            // A try that has begun already is lost, and the next one succeeds.
+            while world.open[0].is_none() || world.open[0] == hangs {
+                world.pass(MS);
+            }
+            world.welcome(0);
+            while world.round() == 1 {
+                world.pass(MS);
+            }
+            assert!(world.now - back < 1900 * MS, "{:?}", world.now - back);
+        }
+    }
 }
 
 #[test]
@@ -273,7 +341,16 @@ fn batch_that_no_server_takes_fails_after_the_patience() {
     assert!(world.done.is_empty());
     refuse(&mut world, &[0], 200 * MS);
     assert!(matches!(world.done[&batch], Outcome::Failed(Failure::NoServer { waited }) if waited >= 20_000 * MS));
+    // A server that takes it each time, and does not evaluate it, is as good as none.
+    let mut world = World::up(&[0], settings);
+    let batch = world.submit(8);
+    while world.done.is_empty() && world.now < 30_000 * MS {
+        world.reply(0, batch, Reply::Exhausted { retry_after: Some(100 * MS) });
+        world.pass(100 * MS);
+    }
+    assert!(matches!(world.done[&batch], Outcome::Failed(Failure::NoServer { waited }) if waited >= 20_000 * MS));
     // Shutdown is less patient.
+    world.cut(0);
     let batch = world.submit(8);
     world.pool.set_patience(1000 * MS);
     refuse(&mut world, &[0], 1100 * MS);
