@@ -196,15 +196,17 @@ fn clients_of_inference_servers_know_each_by_its_name_and_none_of_their_keys() {
     let policy = &named(objects, "NetworkPolicy", "inference")["spec"]["ingress"][0];
     assert_eq!(policy["ports"][0]["port"], *port);
     for name in ["selfplay", "evaluator"] {
-        let pod = &named(objects, "Job", name)["spec"]["template"]["spec"];
+        let template = &named(objects, "Job", name)["spec"]["template"];
+        let pod = &template["spec"];
         let environment = environment(objects, &pod["containers"][0]);
         assert_eq!(environment["TENGEN_INFERENCE"], addresses);
         let secret = pod["volumes"].as_array().unwrap().iter().find(|volume| volume["name"] == "inference").unwrap();
         let keys: Vec<_> =
             secret["secret"]["items"].as_array().unwrap().iter().map(|item| text(&item["key"])).collect();
         assert_eq!(keys, ["ca.crt", "token"]);
-        let may = policy["from"][0]["podSelector"]["matchExpressions"][0]["values"].as_array().unwrap();
-        assert!(may.contains(&Value::from(name)), "{name} may connect");
+        let may = policy["from"][0]["podSelector"]["matchLabels"].as_object().unwrap();
+        assert!(may.iter().all(|(key, value)| template["metadata"]["labels"][key] == *value), "{name} may connect");
+        assert!(!may.is_empty(), "others may not");
     }
 }
 
