@@ -44,7 +44,9 @@ enum What {
     ///
     /// Compares the outputs of other precisions with those of f32.
     Network(network::Args),
-    /// Inference server: positions/s without a network, share of the bare network, added latency and bytes
+    /// Inference server: positions/s without a network, share of the bare network, added latency, bytes, and failures
+    ///
+    /// Servers that are killed and stopped are processes of this program.
     Inference(inference::Args),
     /// Self-play speed: games/s, positions/s and evaluations/s, relative to inference alone
     Selfplay(selfplay::Args),

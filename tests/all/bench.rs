@@ -89,8 +89,9 @@ fn bench_selfplay_with_a_null_network_prints_the_time_of_each_part() {
 }
 
 #[test]
-fn bench_inference_measures_bytes_throughput_share_and_latency() {
-    let inference = bench("inference", &[&TOWER[..], &["--clients", "2", "--client-batch", "8"]].concat());
+fn bench_inference_measures_bytes_throughput_share_latency_and_failures() {
+    let args = ["--clients", "2", "--client-batch", "8", "--failures", "1"];
+    let inference = bench("inference", &[&TOWER[..], &args].concat());
     let named = |name: &str| inference.iter().filter(|case| case["bench"] == name).collect::<Vec<_>>();
     let bytes = named("inference bytes");
     let of = |board: u64| bytes.iter().find(|case| case["board"] == board && case["inputs"] == "history").unwrap();
@@ -102,6 +103,18 @@ fn bench_inference_measures_bytes_throughput_share_and_latency() {
     let [share, latency] = [named("inference share"), named("inference latency")];
     assert!(share.len() == 1 && number(share[0], "share") > 0.0, "{share:?}");
     assert!(number(latency[0], "added_p99_us") >= number(latency[0], "added_p50_us"), "{latency:?}");
+    let [failures, returns] = [named("inference failure"), named("inference return")];
+    for cases in [&failures, &returns] {
+        let events: Vec<&Value> = cases.iter().map(|case| &case["event"]).collect();
+        assert_eq!(events, ["kill -9", "SIGSTOP", "SIGSTOP, new model"]);
+    }
+    for case in failures {
+        assert!(number(case, "lost") == 0.0 && number(case, "differing") == 0.0, "{case}");
+        assert!(number(case, "batches") > 0.0 && number(case, "stall_most_ms") > 0.0, "{case}");
+    }
+    for case in returns {
+        assert!(number(case, "first_ms") > 0.0 && number(case, "last_ms") >= number(case, "first_ms"), "{case}");
+    }
 }
 
 #[test]

@@ -1,6 +1,12 @@
-//! The inference server: what it adds to a network, in time and bytes.
+//! The inference server: what it adds to a network, in time and bytes, and what its failures cost.
 //!
-//! Server and clients are in this process, and talk over a loopback port as they would between machines.
+//! Server and clients are in this process, and talk over a loopback port as they would between machines. Servers that fail are
+//! processes of their own.
+
+mod client_args;
+mod failure;
+mod one_network;
+mod servers;
 
 use std::fmt;
 use std::fs;
@@ -10,14 +16,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
-use config::RunName;
 use go::Size;
-use inference::{Found, Limits, Opened, Options, Server, Source, SourceError};
+use inference::{Limits, Options, Server};
 use net::{Device, Inputs, Model, NetError, PlaneEvaluator, Precision, Shape};
 use rcgen::{CertificateParams, KeyPair};
-use remote::{Client, Digest, Encoding, ModelKey, Priority, RemoteSession, ServerIdentity};
-use runtime::{Classify, Health, InferenceArgs};
+use remote::{Client, Encoding, ModelKey, Priority, RemoteSession, ServerIdentity};
+use runtime::{Classify, Health};
 use serde::Serialize;
+
+use client_args::client_args;
+use one_network::{OneNetwork, digest};
 
 use super::Bench;
 use super::played::on_threads;
@@ -49,6 +57,12 @@ pub(super) struct Args {
     /// Device of the network: auto (a GPU if there is one), cpu, cuda or cuda:N
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE")]
     device: Device,
+    /// Failures of each kind, of 3 to 4 seconds each; 0 skips them
+    #[arg(long, default_value = "3", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(0..=1000_usize))]
+    failures: usize,
+    /// Serve a network with this value: one of the processes that fail [default: none]
+    #[arg(long, hide = true, num_args = 2, value_names = ["ADDRESS", "VALUE"])]
+    serve: Option<Vec<String>>,
 }
 
 /// Positions through a server whose network costs nothing.
@@ -137,6 +151,9 @@ impl fmt::Display for Bytes {
 }
 
 pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
+    if let Some([address, value]) = args.serve.as_deref() {
+        return servers::serve(address, value.parse()?);
+    }
     for size in BOARDS.map(|side| Size::new(side).expect("a board")) {
         INPUTS.map(|inputs| bytes(size, inputs)).iter().try_for_each(|case| bench.report(case))?;
     }
@@ -153,6 +170,9 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
             bench.report(&latency(bench, args, &subject)?)?;
         }
     }
+    if args.failures > 0 && !bench.stop.requested() {
+        failure::run(bench, args.client_batch, args.failures)?;
+    }
     Ok(())
 }
 
@@ -162,24 +182,6 @@ fn bytes(size: Size, inputs: Inputs) -> Bytes {
     let with = |encoding: Encoding| planes + (size.moves() + 1) * encoding.width();
     let (exact, f16) = (with(Encoding::F32), with(Encoding::F16));
     Bytes { board: size.side(), inputs: inputs.to_string(), planes, exact, f16 }
-}
-
-/// A network of some shape, under the name of any model.
-struct OneNetwork {
-    shape: Shape,
-    open: Arc<dyn Fn() -> Box<dyn PlaneEvaluator> + Send + Sync>,
-}
-
-impl Source for OneNetwork {
-    fn find(&self, _: &RunName, _: u32) -> Result<Found, SourceError> {
-        let (shape, open) = (self.shape, Arc::clone(&self.open));
-        let opened = move || Ok(Opened { shape, open: Box::new(move || open()) });
-        Ok(Found { digest: digest(), bytes: 0, open: Box::new(opened) })
-    }
-}
-
-fn digest() -> Digest {
-    Digest::of(b"bench")
 }
 
 /// Says the same of every position.
@@ -220,15 +222,7 @@ impl Pair {
         let limits = Limits { batch, ..Limits::default() };
         let options = Options { identity, limits, ..Options::local(listen.parse()?, threads) };
         let server = Server::start(options, Arc::new(source), Health::default())?;
-        let args = InferenceArgs {
-            inference: Some(server.address().to_owned()),
-            inference_deadline: DEADLINE,
-            inference_encoding: "f32".to_owned(),
-            inference_ca: ca,
-            inference_cert: None,
-            inference_key: None,
-            inference_token_file: None,
-        };
+        let args = client_args(server.address(), DEADLINE, ca);
         let client = Client::open(&args, "bench", Priority::Selfplay, bench.stop)?;
         let client = client.ok_or_else(|| anyhow!("no server is named"))?;
         Ok(Pair { server, client, shape, _folder: folder })

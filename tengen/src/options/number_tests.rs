@@ -30,6 +30,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("evaluator sprt games", &["2", "400"]),
     ("entries", &["0", "1", "2", "5", "400"]),
     ("every", &["1", "2", "5", "400"]),
+    ("failures", &["0", "1", "2", "5", "400"]),
     ("filters", &["1", "2", "5", "400"]),
     ("generation", &["1", "2", "5", "400"]),
     ("inference-deadline", &["1", "2", "5", "400"]),
@@ -63,7 +64,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
 const WORDS: &str = "about against against-anchors anchor book client-ca config device engines eval-sgf evalcache \
     evalcache-copies evalcache-steps evalcache-symmetry format from inference inference-ca \
     inference-cert inference-encoding inference-key inference-token-file json listen log-format log-level metrics-addr model name new-model \
-    on-shutdown out pair parquet perspective precision prior python q-init run set sgf store times tls-cert tls-key token-file with worker";
+    on-shutdown out pair parquet perspective precision prior python q-init run serve set sgf store times tls-cert tls-key token-file with worker";
 
 /// A file in one command, and a number in others.
 const FILE: &str = "study values positions";
