@@ -104,7 +104,8 @@ impl Server {
 
     /// It answers again. The first connection to a server counts at once; on others it has to settle.
     pub(super) fn rise(&mut self, now: Time, settings: &Settings, random: &mut impl Rng) {
-        let settle = settings.settle + (settings.settle / 4).mul_f64(random.random());
+        let [least, most] = settings.settle;
+        let settle = least + (most - least).mul_f64(random.random());
         let settled = if self.known { now + settle } else { now };
         self.known = true;
         self.window = 0;
@@ -122,7 +123,7 @@ impl Server {
             State::Probing { until } => (Duration::ZERO, until.saturating_sub(settings.connect)),
             _ => (Duration::ZERO, now),
         };
-        if lasted >= settings.settle {
+        if lasted >= settings.settle[0] {
             self.failures = 0;
         }
         let pause = backoff::pause(settings.backoff, self.failures, random);

@@ -15,8 +15,9 @@ pub(crate) struct Settings {
     pub(crate) connect: Duration,
     /// The first and the longest pause before a connection is tried again, from its loss or from the beginning of the last try.
     pub(crate) backoff: [Duration; 2],
-    /// A server that comes back is used beside others after it was up for this time, and up to a quarter more.
-    pub(crate) settle: Duration,
+    /// A server that comes back is used beside others after it was up for a time between these. Chance spreads its clients, which
+    /// a server that was stopped greets all at once.
+    pub(crate) settle: [Duration; 2],
     /// Pause after a server had no room and gave no hint.
     pub(crate) busy: Duration,
     /// The longest hint that is honoured.
@@ -41,7 +42,7 @@ impl Settings {
         silence: Duration::from_millis(250),
         connect: Duration::from_millis(500),
         backoff: [Duration::from_millis(100), Duration::from_millis(750)],
-        settle: Duration::from_millis(900),
+        settle: [Duration::from_millis(650), Duration::from_millis(1125)],
         busy: Duration::from_millis(10),
         longest_busy: Duration::from_secs(5),
         refused: Duration::from_secs(1),
