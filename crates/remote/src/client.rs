@@ -21,6 +21,8 @@ use crate::{Encoding, PROTOCOL, Priority, RemoteError, Tiers};
 
 /// The patience of a process that is to stop: it has to be done within its drain time.
 const HURRY: Duration = Duration::from_secs(1);
+/// The part of the deadline after which a batch goes to another server: so it is evaluated there at the deadline.
+const AHEAD: f64 = 15.0 / 16.0;
 
 /// The inference servers of a process: connections that all of its threads share. Clones are the same pool.
 #[derive(Clone)]
@@ -70,7 +72,7 @@ impl Client {
         };
         let transport = Grpc::new(connect, hello, credentials.token);
         let deadline = Duration::from_millis(args.inference_deadline);
-        let settings = Settings { deadline, local: tiers.has_local(), ..Settings::DEFAULT };
+        let settings = Settings { deadline: deadline.mul_f64(AHEAD), local: tiers.has_local(), ..Settings::DEFAULT };
         let encoding = &args.inference_encoding;
         let encoding = Encoding::of_name(encoding).ok_or_else(|| RemoteError::Encoding(encoding.clone()))?;
         let shared = Client::start(tiers, settings, encoding, transport, stop)?;
@@ -98,7 +100,8 @@ impl Client {
             });
         };
         let thread = thread::Builder::new().name("inference".to_owned()).spawn(work).map_err(RemoteError::Thread)?;
-        tracing::info!(servers = %tiers, deadline = ?settings.deadline, "positions are evaluated by inference servers");
+        let deadline = settings.deadline.div_f64(AHEAD);
+        tracing::info!(servers = %tiers, ?deadline, "positions are evaluated by inference servers");
         let thread = Mutex::new(Some(thread));
         let stop = stop.clone();
         Ok(Shared { commands: Some(commands), thread, largest, encoding, tiers, stop })

@@ -58,7 +58,8 @@ pub struct InferenceArgs {
     #[arg(long, env = "TENGEN_INFERENCE", global = true, value_name = "URL,...;URL,...")]
     pub inference: Option<String>,
 
-    /// Milliseconds after which a batch is sent to another inference server as well; slow servers have longer
+    /// Milliseconds within which another inference server evaluates a batch when the first one fails; slow servers have
+    /// longer
     #[arg(long, env = "TENGEN_INFERENCE_DEADLINE", default_value = "250", global = true, value_name = "MILLISECONDS", allow_negative_numbers = true, value_parser = within(1..=600_000_u64))]
     pub inference_deadline: u64,
 

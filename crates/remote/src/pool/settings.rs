@@ -39,7 +39,7 @@ impl Settings {
     pub(crate) const DEFAULT: Settings = Settings {
         deadline: Duration::from_millis(250),
         cold: Duration::from_secs(10),
-        silence: Duration::from_millis(250),
+        silence: Duration::from_millis(230),
         connect: Duration::from_millis(500),
         backoff: [Duration::from_millis(100), Duration::from_millis(750)],
         settle: [Duration::from_millis(650), Duration::from_millis(1125)],
