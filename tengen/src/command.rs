@@ -18,9 +18,11 @@ use shuffler::ShufflerError;
 use store::StoreError;
 #[cfg(feature = "torch")]
 use trainer::TrainerError;
+use web::WebError;
 
 use crate::{
     analysis_server_command, analyze_command, audit, book_command, config_command, evalcache_command, gtp_command,
+    serve_command,
 };
 #[cfg(feature = "torch")]
 use crate::{bench, doctor, import, options, run_command};
@@ -62,6 +64,10 @@ enum Command {
     ///
     /// Ctrl-C or SIGTERM stops it; re-running the command resumes the book.
     Book(book_command::Args),
+    /// Serve the web application: pages of runs, models, matches and games
+    ///
+    /// It prints its address. Ctrl-C or SIGTERM stops it.
+    Serve(serve_command::Args),
     /// List, compact, check and export evaluation caches
     Evalcache(evalcache_command::Args),
     /// Benchmark search, network, self-play, training and data on this machine
@@ -107,6 +113,7 @@ pub const ERRORS: &[Classifier] = &[
     classify::<NetError>,
     classify::<EngineSpecError>,
     classify::<EngineError>,
+    classify::<WebError>,
 ];
 
 /// Runs the command of the arguments.
@@ -124,6 +131,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Analyze(analyze) => analyze_command::run(&args.store.store, analyze, stop),
         Command::AnalysisServer(server) => analysis_server_command::run(&args.store.store, server, stop),
         Command::Book(book) => book_command::run(&args.store.store, book, stop),
+        Command::Serve(serve) => serve_command::run(&args.store.store, serve, stop),
         Command::Evalcache(evalcache) => evalcache_command::run(&args.store.store, evalcache, stop),
         #[cfg(feature = "torch")]
         Command::Bench(bench) => bench::run(&args.store.store, bench, stop),

@@ -21,3 +21,4 @@ pub mod options;
 mod player;
 #[cfg(feature = "torch")]
 pub mod run_command;
+pub mod serve_command;

@@ -1,0 +1,216 @@
+//! Plots as SVG that fits its place without scripts.
+//!
+//! Curves are in a view box that stretches with the page, with strokes that do not; texts are placed by shares of the
+//! width, and keep their size. So one drawing serves a phone and a wide screen.
+
+use std::fmt::Write;
+
+use maud::{Markup, html};
+
+use crate::plot::{Plot, Point, Series, Shape};
+use crate::scale::Range;
+
+/// Units of the view box along each side.
+const UNITS: f64 = 10_000.0;
+/// Points of a series that are drawn: more than a screen can show.
+const MOST_POINTS: usize = 600;
+/// Colours of the style, `c0` and so on.
+pub(crate) const COLOURS: usize = 6;
+
+/// The drawing of a plot.
+pub(crate) fn svg(plot: &Plot) -> Markup {
+    let points = || plot.series.iter().flat_map(|series| &series.points);
+    let x = Range::of(plot.x.scale, points().map(|point| point.x), false);
+    let marks = plot.marks.iter().map(|mark| mark.y);
+    let y = Range::of(plot.y.scale, points().flat_map(values).chain(marks), true);
+    let (left, right) = x.ends();
+    let (low, high) = y.ends();
+    html! {
+        svg.plot role="img" aria-label=(description(plot)) data-x=(format!("{left} {right} {}", plot.x.scale.name()))
+            data-y=(format!("{low} {high} {}", plot.y.scale.name()))
+        {
+            svg.area {
+                @for tick in y.ticks(5) {
+                    @if let Some(at) = y.share(tick) { line.grid x1="0" x2="100%" y1=(below(at)) y2=(below(at)) {} }
+                }
+                @for tick in x.ticks(6) {
+                    @if let Some(at) = x.share(tick) { line.grid x1=(along(at)) x2=(along(at)) y1="0" y2="100%" {} }
+                }
+                @for (mark, at) in plot.marks.iter().filter_map(|mark| Some((mark, y.share(mark.y)?))) {
+                    line.mark x1="0" x2="100%" y1=(below(at)) y2=(below(at)) {}
+                    text.mark x="100%" y=(below(at)) dx="-4" dy="-4" text-anchor="end" { (mark.name) }
+                }
+                svg.curves viewBox=(format!("0 0 {UNITS} {UNITS}")) preserveAspectRatio="none" width="100%" height="100%" {
+                    @for (number, series) in plot.series.iter().enumerate() { (curve(series, number, x, y)) }
+                }
+            }
+            svg.left {
+                @for tick in y.ticks(5) {
+                    @if let Some(at) = y.share(tick) {
+                        text x="100%" y=(below(at)) dx="-6" dy="4" text-anchor="end" { (plot.y.format.of(tick)) }
+                    }
+                }
+            }
+            svg.below {
+                @for (number, tick) in x.ticks(6).into_iter().enumerate() {
+                    @if let Some(at) = x.share(tick) {
+                        text.minor[number % 2 == 1] x=(along(at)) y="15" text-anchor=(anchor(at)) { (plot.x.format.of(tick)) }
+                    }
+                }
+                text.label x="50%" y="33" text-anchor="middle" { (plot.x.label) }
+            }
+        }
+    }
+}
+
+/// Labels near the ends stay inside.
+fn anchor(share: f64) -> &'static str {
+    match share {
+        _ if share < 0.02 => "start",
+        _ if share > 0.98 => "end",
+        _ => "middle",
+    }
+}
+
+fn values(point: &Point) -> impl Iterator<Item = f64> {
+    let (low, high) = point.interval.unwrap_or((point.y, point.y));
+    [point.y, low, high].into_iter()
+}
+
+fn along(share: f64) -> String {
+    format!("{:.2}%", 100.0 * share)
+}
+
+fn below(share: f64) -> String {
+    along(1.0 - share)
+}
+
+/// What a screen reader says of the drawing; the table has the numbers.
+fn description(plot: &Plot) -> String {
+    let names: Vec<_> = plot.series.iter().map(|series| series.name.as_str()).collect();
+    format!("{}: {} by {}: {}", plot.title, plot.y.label, plot.x.label, names.join(", "))
+}
+
+fn curve(series: &Series, number: usize, x: Range, y: Range) -> Markup {
+    let drawn = thinned(&series.points);
+    let at = |point: &Point, value: f64| Some((UNITS * x.share(point.x)?, UNITS * (1.0 - y.share(value)?)));
+    let colour = format!("c{}", number % COLOURS);
+    let has_intervals = drawn.iter().any(|point| point.interval.is_some());
+    html! {
+        g class=(colour) {
+            @match series.shape {
+                Shape::Dots => {
+                    @if has_intervals { path.bars d=(bars(&drawn, &at)) {} }
+                    path.dots d=(dots(&drawn, &at)) {}
+                }
+                shape => {
+                    @if has_intervals { path.band d=(band(&drawn, &at)) {} }
+                    path.line.dashed[shape == Shape::Dashed] d=(line(&drawn, shape == Shape::Steps, &at)) {}
+                    // A single point is no line.
+                    @if drawn.len() == 1 { path.dots d=(dots(&drawn, &at)) {} }
+                }
+            }
+        }
+    }
+}
+
+type At<'a> = dyn Fn(&Point, f64) -> Option<(f64, f64)> + 'a;
+
+/// At most so many points, the first and the last among them, evenly chosen.
+fn thinned(points: &[Point]) -> Vec<&Point> {
+    let every = points.len().div_ceil(MOST_POINTS).max(1);
+    let last = points.len().saturating_sub(1);
+    points
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| place % every == 0 || *place == last)
+        .map(|(_, point)| point)
+        .collect()
+}
+
+fn line(points: &[&Point], steps: bool, at: &At<'_>) -> String {
+    let mut path = String::new();
+    for (px, py) in points.iter().filter_map(|point| at(point, point.y)) {
+        // Writing to a string cannot fail.
+        let _ = match (path.is_empty(), steps) {
+            (true, _) => write!(path, "M{px:.0} {py:.0}"),
+            (false, false) => write!(path, "L{px:.0} {py:.0}"),
+            (false, true) => write!(path, "H{px:.0}V{py:.0}"),
+        };
+    }
+    path
+}
+
+fn dots(points: &[&Point], at: &At<'_>) -> String {
+    let places = points.iter().filter_map(|point| at(point, point.y));
+    places.map(|(px, py)| format!("M{px:.0} {py:.0}h0")).collect()
+}
+
+fn bars(points: &[&Point], at: &At<'_>) -> String {
+    let ends = points.iter().filter_map(|point| {
+        let (low, high) = point.interval?;
+        Some((at(point, low)?, at(point, high)?))
+    });
+    ends.map(|((px, low), (_, high))| format!("M{px:.0} {low:.0}V{high:.0}")).collect()
+}
+
+/// Along the upper ends, and back along the lower ones.
+fn band(points: &[&Point], at: &At<'_>) -> String {
+    let with = |upper: bool| {
+        points.iter().filter_map(move |point| {
+            let (low, high) = point.interval?;
+            at(point, if upper { high } else { low })
+        })
+    };
+    let mut outline: Vec<(f64, f64)> = with(true).collect();
+    let back: Vec<_> = with(false).collect();
+    outline.extend(back.into_iter().rev());
+    let mut path = String::new();
+    for (place, (px, py)) in outline.iter().enumerate() {
+        let _ = write!(path, "{}{px:.0} {py:.0}", if place == 0 { 'M' } else { 'L' });
+    }
+    if path.is_empty() { path } else { path + "Z" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Axis, Mark};
+
+    fn plot(points: Vec<Point>, shape: Shape) -> Plot {
+        let series = Series { name: "a".to_owned(), shape, points };
+        Plot { x: Axis::new("x"), y: Axis::new("y"), series: vec![series], ..Plot::default() }
+    }
+
+    #[test]
+    fn drawing_has_no_numbers_that_are_none() {
+        let points = vec![Point::new(f64::NAN, 1.0), Point::new(1.0, f64::INFINITY), Point::new(2.0, 3.0)];
+        for shape in [Shape::Line, Shape::Dots, Shape::Steps, Shape::Dashed] {
+            for points in [points.clone(), vec![], vec![Point::new(0.0, 0.0).within(-1.0, 1.0)]] {
+                let drawn = svg(&plot(points, shape)).into_string();
+                assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
+            }
+        }
+    }
+
+    #[test]
+    fn long_series_are_thinned_and_keep_their_ends() {
+        for length in [1, 2, 599, 600, 601, 5000] {
+            let points: Vec<_> = (0..length).map(|at| Point::new(f64::from(at), 0.0)).collect();
+            let drawn = thinned(&points);
+            assert!(drawn.len() <= MOST_POINTS + 1, "{}", drawn.len());
+            assert_eq!((drawn[0].x, drawn[drawn.len() - 1].x), (0.0, f64::from(length - 1)));
+        }
+    }
+
+    #[test]
+    fn marks_and_bands_are_inside_the_drawing() {
+        let mut plot =
+            plot(vec![Point::new(0.0, 0.0).within(-10.0, 10.0), Point::new(1.0, 5.0).within(0.0, 8.0)], Shape::Line);
+        plot.marks.push(Mark { name: "GNU Go".to_owned(), y: 100.0 });
+        let drawn = svg(&plot).into_string();
+        assert!(drawn.contains("GNU Go") && drawn.contains("class=\"band\""), "{drawn}");
+        let percents = drawn.split('"').filter_map(|text| text.strip_suffix('%')?.parse::<f64>().ok());
+        assert!(percents.into_iter().all(|share| (0.0..=100.0).contains(&share)));
+    }
+}

@@ -1,0 +1,19 @@
+//! Parts of pages: the frame, plots and tables. Pages of the web application, the report and the page of a network are
+//! made of them.
+//!
+//! Everything here maps values to text. A page is whole without scripts; scripts add zoom, and live data.
+
+mod draw;
+mod figure;
+mod frame;
+pub mod number;
+mod plot;
+mod scale;
+
+pub use figure::DataLinks;
+pub use frame::{Frame, Link};
+pub use plot::{Axis, Format, Mark, Plot, Point, Series, Shape};
+pub use scale::Scale;
+
+/// The common style.
+pub const STYLE: &str = include_str!("../assets/style.css");

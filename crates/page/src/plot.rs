@@ -1,0 +1,150 @@
+//! Plots as values: what they show, for every form that they have (drawing, table, JSON, CSV).
+
+use crate::Scale;
+
+/// A plot.
+#[derive(Clone, Debug, Default)]
+pub struct Plot {
+    /// Its name on its page and in addresses.
+    pub id: String,
+    /// The heading.
+    pub title: String,
+    /// What it shows, and how to read it.
+    pub caption: String,
+    /// From left to right.
+    pub x: Axis,
+    /// From bottom to top.
+    pub y: Axis,
+    /// What is drawn.
+    pub series: Vec<Series>,
+    /// Values of y to compare with.
+    pub marks: Vec<Mark>,
+    /// What stands in place of a plot without points.
+    pub empty: String,
+}
+
+/// An axis.
+#[derive(Clone, Debug, Default)]
+pub struct Axis {
+    /// The quantity, and its unit.
+    pub label: String,
+    /// How it is divided.
+    pub scale: Scale,
+    /// How its numbers read.
+    pub format: Format,
+}
+
+impl Axis {
+    /// A linear axis of short numbers.
+    pub fn new(label: impl Into<String>) -> Axis {
+        Axis { label: label.into(), ..Axis::default() }
+    }
+
+    /// The same axis with another scale.
+    pub fn scale(self, scale: Scale) -> Axis {
+        Axis { scale, ..self }
+    }
+
+    /// The same axis with other numbers.
+    pub fn format(self, format: Format) -> Axis {
+        Axis { format, ..self }
+    }
+}
+
+/// How numbers read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Few digits.
+    #[default]
+    Short,
+    /// Whole numbers with signs.
+    Signed,
+    /// Percent of one.
+    Percent,
+    /// Hours and minutes since the start, in hours.
+    Hours,
+}
+
+impl Format {
+    /// A number in this form.
+    pub fn of(self, number: f64) -> String {
+        match self {
+            Format::Short => crate::number::short(number),
+            Format::Signed => crate::number::signed(number),
+            Format::Percent if number.abs() < 0.095 && number != 0.0 => crate::number::percent(number, 1),
+            Format::Percent => crate::number::percent(number, 0),
+            Format::Hours => format!("{}\u{202f}h", crate::number::short(number)),
+        }
+    }
+}
+
+/// Points that belong together.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// What it is.
+    pub name: String,
+    /// How it is drawn.
+    pub shape: Shape,
+    /// From left to right.
+    pub points: Vec<Point>,
+}
+
+/// How a series is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// A line through the points, and a band where they have intervals.
+    #[default]
+    Line,
+    /// As a line, with broken strokes.
+    Dashed,
+    /// Dots, and bars where they have intervals.
+    Dots,
+    /// A line that stays until the next point.
+    Steps,
+}
+
+/// A point.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Point {
+    /// From the left.
+    pub x: f64,
+    /// From below.
+    pub y: f64,
+    /// An interval of y.
+    pub interval: Option<(f64, f64)>,
+    /// What it is of.
+    pub label: Option<String>,
+}
+
+impl Point {
+    /// A point without an interval.
+    pub fn new(x: f64, y: f64) -> Point {
+        Point { x, y, ..Point::default() }
+    }
+
+    /// The same point with an interval of y.
+    pub fn within(self, low: f64, high: f64) -> Point {
+        Point { interval: Some((low, high)), ..self }
+    }
+
+    /// The same point with a label.
+    pub fn label(self, label: impl Into<String>) -> Point {
+        Point { label: Some(label.into()), ..self }
+    }
+}
+
+/// A value of y to compare with, a line from left to right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// What it is.
+    pub name: String,
+    /// Where it is.
+    pub y: f64,
+}
+
+impl Plot {
+    /// Whether there is nothing to draw.
+    pub fn is_empty(&self) -> bool {
+        self.series.iter().all(|series| series.points.is_empty())
+    }
+}

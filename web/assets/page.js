@@ -1,0 +1,2 @@
+// What scripts add to every page.
+// @ts-check

@@ -1,0 +1,102 @@
+//! Who may use the application: the rules of access, checked once when it starts.
+
+use std::fs;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::error::WebError;
+use crate::hosts::Hosts;
+
+/// Fewer characters can be guessed.
+const SHORTEST_TOKEN: usize = 16;
+
+/// Rules of access.
+#[derive(Clone)]
+pub struct Access {
+    pub(crate) hosts: Hosts,
+    /// Digest of the token that visitors must give.
+    session: Option<String>,
+    /// Whether play and analysis are absent.
+    pub(crate) read_only: bool,
+    /// Whether connections are encrypted.
+    pub(crate) is_tls: bool,
+}
+
+impl Access {
+    /// Rules of an address on this machine: these hosts beside IP addresses and localhost, and no token.
+    pub(crate) fn new(hosts: Hosts) -> Access {
+        Access { hosts, session: None, read_only: false, is_tls: false }
+    }
+
+    /// Requires the token in the first line of a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or a token that can be guessed.
+    pub(crate) fn with_token(mut self, file: &Path) -> Result<Access, WebError> {
+        let named = |reason: String| WebError::Token { file: file.to_owned(), reason };
+        let text = fs::read_to_string(file).map_err(|error| named(error.to_string()))?;
+        let token = text.lines().next().unwrap_or_default().trim();
+        if token.len() < SHORTEST_TOKEN {
+            return Err(named(format!("the first line has fewer than {SHORTEST_TOKEN} characters")));
+        }
+        self.session = Some(session(token));
+        Ok(self)
+    }
+
+    /// Whether visitors need a token.
+    pub(crate) fn needs_token(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// The session of a visitor who gives this token, if it is the right one.
+    pub(crate) fn session_of(&self, token: &str) -> Option<&str> {
+        self.session.as_deref().filter(|wanted| is_same(wanted, &session(token)))
+    }
+
+    /// Whether a session is one of this application, or none is needed.
+    pub(crate) fn admits(&self, given: Option<&str>) -> bool {
+        self.session.as_deref().is_none_or(|wanted| given.is_some_and(|given| is_same(wanted, given)))
+    }
+}
+
+/// What a browser keeps instead of the token. It survives a restart of the server, and ends with the token.
+fn session(token: &str) -> String {
+    let digest = Sha256::new().chain_update(b"tengen web session\0").chain_update(token).finalize();
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn is_same(one: &str, other: &str) -> bool {
+    one.as_bytes().ct_eq(other.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_token(text: &str) -> Result<Access, WebError> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("token");
+        fs::write(&file, text).unwrap();
+        Access::new(Hosts::default()).with_token(&file)
+    }
+
+    #[test]
+    fn session_follows_from_the_token_alone() {
+        let access = with_token("correct horse battery\nsecond line\n").unwrap();
+        let session = access.session_of("correct horse battery").unwrap();
+        assert!(access.admits(Some(session)) && !access.admits(None) && !access.admits(Some("correct horse battery")));
+        assert_eq!(access.session_of("correct horse batterz"), None);
+        assert!(Access::new(Hosts::default()).admits(None));
+    }
+
+    #[test]
+    fn short_tokens_and_absent_files_are_errors() {
+        for text in ["", "short\nlong enough on the second line"] {
+            let error = with_token(text).err().unwrap().to_string();
+            assert!(error.contains("fewer than 16 characters"), "{error}");
+        }
+        assert!(Access::new(Hosts::default()).with_token(Path::new("/nonexistent/token")).is_err());
+    }
+}

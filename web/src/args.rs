@@ -1,0 +1,35 @@
+//! What was typed: where to serve, and to whom.
+
+use std::path::PathBuf;
+
+use runtime::within;
+
+/// Arguments of `tengen serve`.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Args {
+    /// Address for browsers, HOST:PORT; port 0 takes a free one. Other addresses than loopback need --token-file, or
+    /// --tls-cert and --tls-key, or --read-only
+    #[arg(long, env = "TENGEN_WEB_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+    pub listen: String,
+    /// Host name under which browsers reach the server, besides IP addresses and localhost; may be repeated
+    #[arg(long = "allow-host", env = "TENGEN_WEB_HOSTS", value_name = "HOST", value_delimiter = ',')]
+    pub hosts: Vec<String>,
+    /// File whose first line is the token that visitors must give, 16 characters or more [default: none]
+    #[arg(long, env = "TENGEN_WEB_TOKEN_FILE", value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Certificate of the server, PEM [default: none]
+    #[arg(long, env = "TENGEN_WEB_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Private key of that certificate, PEM [default: none]
+    #[arg(long, env = "TENGEN_WEB_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Serve the pages of runs alone, without play and analysis
+    #[arg(long, env = "TENGEN_WEB_READ_ONLY")]
+    pub read_only: bool,
+    /// Connections at the same time; others wait
+    #[arg(long, env = "TENGEN_WEB_CONNECTIONS", default_value = "256", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=65_536_usize))]
+    pub connections: usize,
+    /// Of the pages for players.
+    #[command(flatten)]
+    pub play: crate::play::PlayArgs,
+}

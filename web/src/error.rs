@@ -1,0 +1,126 @@
+//! Errors: why a server does not start, and why a page is not shown.
+
+use std::io;
+use std::path::PathBuf;
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use exit_class::{Classified, ExitClass};
+use maud::{Markup, html};
+use store::StoreError;
+
+use crate::view::{Section, View};
+
+/// Why the server does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum WebError {
+    /// The address cannot be used.
+    #[error("cannot serve at {address}: {source}")]
+    Address {
+        /// As it was typed.
+        address: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Anybody could connect.
+    #[error(
+        "{address} is open to other machines: add --token-file, or --tls-cert and --tls-key, or --read-only, or serve \
+         at 127.0.0.1"
+    )]
+    Open {
+        /// As it was typed.
+        address: String,
+    },
+    /// The token cannot be used.
+    #[error("token file {}: {reason}", file.display())]
+    Token {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The certificate or its key cannot be used.
+    #[error("certificate {}: {reason}", file.display())]
+    Certificate {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The system has no threads left.
+    #[error("cannot start threads of the web server: {0}")]
+    Threads(io::Error),
+}
+
+impl Classified for WebError {
+    fn class(&self) -> ExitClass {
+        match self {
+            WebError::Threads(_) => ExitClass::Failure,
+            _ => ExitClass::Configuration,
+        }
+    }
+}
+
+/// A page, or why there is none.
+pub type Page = Result<Response, PageError>;
+
+/// Why a page is not shown. It becomes a page, or JSON where the request wants that.
+#[derive(Debug, thiserror::Error)]
+pub enum PageError {
+    /// There is no such thing.
+    #[error("no {0}")]
+    NotFound(String),
+    /// The request makes no sense.
+    #[error("{0}")]
+    Bad(String),
+    /// The server has too much to do.
+    #[error("the server is busy; try again in a few seconds")]
+    Busy,
+    /// The store cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A bug, or a damaged object.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl PageError {
+    fn status(&self) -> StatusCode {
+        match self {
+            PageError::NotFound(_) => StatusCode::NOT_FOUND,
+            PageError::Bad(_) => StatusCode::BAD_REQUEST,
+            PageError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            PageError::Store(error) if error.class() == ExitClass::StoreUnreachable => StatusCode::BAD_GATEWAY,
+            PageError::Store(_) | PageError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
+
+    /// The error for programs.
+    pub fn json(&self) -> Response {
+        (self.status(), Json(serde_json::json!({ "error": self.to_string() }))).into_response()
+    }
+
+    fn content(&self) -> Markup {
+        html! {
+            h1 { (self.status().canonical_reason().unwrap_or("Error")) }
+            p { (self.to_string()) }
+            p { a href="/" { "All runs" } }
+        }
+    }
+}
+
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
+        let status = self.status();
+        if status.is_server_error() && !matches!(self, PageError::Busy) {
+            tracing::warn!(error = %self, "page not served");
+        }
+        let page = View::new("Error", Section::None).page(&self.content());
+        let mut response = (status, page).into_response();
+        if matches!(self, PageError::Busy) {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+        }
+        response
+    }
+}

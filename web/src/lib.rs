@@ -1,0 +1,28 @@
+//! The web application: pages of runs, models, matches and games, and play.
+//!
+//! The cast: [`Server`] listens and owns the threads. [`App`] is what all requests share: the store, which is only
+//! read, and the rules of access. The guard sees every request first: host, origin, session. Pages are made by handlers
+//! in [`App::read`], where the store may block, from parts of crate `page`. [`play`] plugs in the pages for players.
+
+mod access;
+mod app;
+mod args;
+mod assets;
+mod error;
+mod guard;
+mod hosts;
+mod listen;
+pub mod play;
+mod routes;
+mod runs;
+mod server;
+mod sign_in;
+mod view;
+
+pub use access::Access;
+pub use app::{App, Peer};
+pub use args::Args;
+pub use assets::{Asset, asset};
+pub use error::{Page, PageError, WebError};
+pub use server::Server;
+pub use view::{Section, View};

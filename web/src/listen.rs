@@ -1,0 +1,127 @@
+//! Connections: a bounded number of them, encrypted where there is a certificate, and none that only waits.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+use tower::ServiceExt;
+
+use crate::app::Peer;
+use crate::error::WebError;
+
+/// Time for a handshake, and for the head of a request; an idle connection is closed after it.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Pause after a failed accept: too many open files, which passes.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Bytes of a request's head.
+const MOST_HEAD: usize = 32 << 10;
+
+/// What all connections share.
+pub(crate) struct Front {
+    pub(crate) router: Router,
+    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) connections: usize,
+    pub(crate) stopped: watch::Receiver<bool>,
+}
+
+/// A certificate and its key.
+pub(crate) fn acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor, WebError> {
+    let named = |file: &Path, reason: String| WebError::Certificate { file: file.to_owned(), reason };
+    let chain = CertificateDer::pem_file_iter(cert).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let chain = chain.map_err(|error| named(cert, error.to_string()))?;
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| named(key, error.to_string()))?;
+    let builder = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
+    let config = builder
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret));
+    let mut config = config.map_err(|error| named(cert, error.to_string()))?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Serves connections until the server stops; returns when the last has ended.
+pub(crate) async fn listen(listener: TcpListener, front: Front) {
+    let front = Arc::new(front);
+    let places = Arc::new(Semaphore::new(front.connections));
+    let mut stopped = front.stopped.clone();
+    loop {
+        let accepted = tokio::select! {
+            _ = stopped.wait_for(|&stopped| stopped) => break,
+            accepted = accept(&listener, &places) => accepted,
+        };
+        match accepted {
+            Ok((stream, peer, place)) => {
+                let front = Arc::clone(&front);
+                tokio::spawn(async move {
+                    front.welcome(stream, peer).await;
+                    drop(place);
+                });
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+    // All places are free when all connections have ended.
+    drop(places.acquire_many(front.connections as u32).await);
+}
+
+async fn accept(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
+    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
+    let (stream, peer) = listener.accept().await?;
+    // Without it small responses wait for others; where it cannot be set the client is gone.
+    drop(stream.set_nodelay(true));
+    Ok((stream, peer, place))
+}
+
+impl Front {
+    async fn welcome(&self, stream: TcpStream, peer: SocketAddr) {
+        match &self.tls {
+            None => self.converse(stream, peer).await,
+            // A handshake that fails is the client's business.
+            Some(tls) => {
+                if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await {
+                    self.converse(stream, peer).await;
+                }
+            }
+        }
+    }
+
+    /// Serves the requests of a connection. That it breaks is the client's business.
+    async fn converse(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, peer: SocketAddr) {
+        let service = service_fn(|request: Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(Peer(peer));
+            let response = self.router.clone().oneshot(request);
+            async { Ok::<_, Infallible>(response.await.unwrap_or_else(|never| match never {})) }
+        });
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(MOST_HEAD);
+        let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        let mut connection = std::pin::pin!(connection);
+        let mut stopped = self.stopped.clone();
+        tokio::select! {
+            done = connection.as_mut() => return drop(done),
+            _ = stopped.wait_for(|&stopped| stopped) => connection.as_mut().graceful_shutdown(),
+        }
+        drop(connection.await);
+    }
+}

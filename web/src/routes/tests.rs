@@ -1,0 +1,184 @@
+//! What every request passes, without a connection.
+
+use std::fs;
+
+use axum::body::Body;
+use axum::http::{Method, Request, StatusCode, header};
+use axum::response::Response;
+use clap::Parser;
+use http_body_util::BodyExt;
+use store::Store;
+use tokio::sync::watch;
+use tower::ServiceExt;
+
+use super::*;
+use crate::Access;
+use crate::hosts::Hosts;
+
+const HOST: &str = "localhost:8080";
+const OWN: &str = "http://localhost:8080";
+const TOKEN: &str = "correct horse battery staple";
+
+#[derive(Parser)]
+struct Program {
+    #[command(flatten)]
+    web: crate::Args,
+}
+
+fn application(access: Access) -> Router {
+    let (_, stopped) = watch::channel(false);
+    let app = App::new(Store::in_memory().unwrap(), access, stopped);
+    routes(&app, &Program::parse_from(["web"]).web.play).unwrap()
+}
+
+fn open() -> Access {
+    Access::new(Hosts { is_loopback: true, ..Hosts::default() })
+}
+
+fn with_token() -> Access {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    fs::write(&file, TOKEN).unwrap();
+    open().with_token(&file).unwrap()
+}
+
+fn request(method: Method, path: &str, headers: &[(&str, &str)]) -> Request<Body> {
+    let request = Request::builder().method(method).uri(path);
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    request.body(Body::empty()).unwrap()
+}
+
+async fn send(access: Access, request: Request<Body>) -> Response {
+    application(access).oneshot(request).await.unwrap()
+}
+
+async fn status(method: Method, path: &str, headers: &[(&str, &str)]) -> StatusCode {
+    send(open(), request(method, path, headers)).await.status()
+}
+
+async fn text(response: Response) -> String {
+    String::from_utf8(response.into_body().collect().await.unwrap().to_bytes().to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn names_of_other_sites_are_refused_on_every_address() {
+    for path in ["/", "/healthz", "/assets/0/style.css", "/nothing", "/sign-in"] {
+        for host in ["evil.example:8080", "localhost.evil.example", "192.168.0.7:8080"] {
+            let refused = status(Method::GET, path, &[("host", host)]).await;
+            assert_eq!(refused, StatusCode::MISDIRECTED_REQUEST, "{path} {host}");
+        }
+        assert_eq!(status(Method::GET, path, &[]).await, StatusCode::MISDIRECTED_REQUEST, "{path} without a host");
+        let twice = [("host", HOST), ("host", "evil.example")];
+        assert_eq!(status(Method::GET, path, &twice).await, StatusCode::MISDIRECTED_REQUEST, "{path}");
+    }
+    assert_eq!(status(Method::GET, "/", &[("host", HOST)]).await, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn what_changes_something_comes_from_a_page_of_this_server() {
+    let foreign: [&[(&str, &str)]; 6] = [
+        &[("origin", "http://evil.example")],
+        &[("origin", "null")],
+        &[("origin", "http://localhost:9090")],
+        &[],
+        &[("origin", OWN), ("sec-fetch-site", "cross-site")],
+        &[("origin", OWN), ("origin", OWN)],
+    ];
+    for headers in foreign {
+        let headers = [&[("host", HOST)], headers].concat();
+        assert_eq!(status(Method::POST, "/sign-in", &headers).await, StatusCode::FORBIDDEN, "{headers:?}");
+        let upgrade = [&headers[..], &[("upgrade", "websocket"), ("connection", "upgrade")]].concat();
+        assert_eq!(status(Method::GET, "/", &upgrade).await, StatusCode::FORBIDDEN, "{upgrade:?}");
+    }
+    let own = [("host", HOST), ("origin", OWN), ("sec-fetch-site", "same-origin")];
+    assert_ne!(status(Method::POST, "/sign-in", &own).await, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn other_sites_may_link_to_pages_and_read_none() {
+    let link = [("host", HOST), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")];
+    assert_eq!(status(Method::GET, "/", &link).await, StatusCode::OK);
+    let read = [("host", HOST), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")];
+    assert_eq!(status(Method::GET, "/", &read).await, StatusCode::FORBIDDEN);
+    let with_origin = [("host", HOST), ("origin", "http://evil.example")];
+    assert_eq!(status(Method::GET, "/", &with_origin).await, StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn every_response_has_the_headers_of_security() {
+    for (path, host) in [("/", HOST), ("/", "evil.example"), ("/nothing", HOST)] {
+        let response = send(open(), request(Method::GET, path, &[("host", host)])).await;
+        let policy = response.headers()[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'") && !policy.contains("unsafe"), "{policy}");
+        assert_eq!(response.headers()[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+        assert!(response.headers().contains_key("cross-origin-opener-policy"));
+    }
+}
+
+/// What the policy forbids would be dead in the page.
+#[tokio::test]
+async fn pages_have_no_inline_scripts_or_styles() {
+    for path in ["/", "/nothing", "/sign-in"] {
+        let page = text(send(open(), request(Method::GET, path, &[("host", HOST)])).await).await;
+        assert!(!page.contains(" style=") && !page.contains("<style") && !page.contains(" onclick="), "{page}");
+        assert!(page.matches("<script").count() == page.matches("<script type=\"module\" src=\"/assets/").count());
+    }
+}
+
+#[tokio::test]
+async fn token_opens_the_pages() {
+    let page = |headers: &[(&str, &str)]| {
+        let headers = [&[("host", HOST), ("accept", "text/html")], headers].concat();
+        send(with_token(), request(Method::GET, "/", &headers))
+    };
+    let closed = page(&[]).await;
+    assert_eq!(
+        (closed.status(), &closed.headers()[header::LOCATION]),
+        (StatusCode::SEE_OTHER, &"/sign-in".parse().unwrap())
+    );
+    assert_eq!(page(&[("authorization", &format!("Bearer {TOKEN}"))]).await.status(), StatusCode::OK);
+    assert_eq!(page(&[("authorization", "Bearer wrong")]).await.status(), StatusCode::SEE_OTHER);
+    assert_eq!(page(&[("cookie", "tengen_session=wrong")]).await.status(), StatusCode::SEE_OTHER);
+
+    let sign_in = |token: &str| {
+        let body = Body::from(format!("token={}", token.replace(' ', "+")));
+        let kind = "application/x-www-form-urlencoded";
+        let request = Request::post("/sign-in").header("host", HOST).header("origin", OWN).header("content-type", kind);
+        send(with_token(), request.body(body).unwrap())
+    };
+    assert_eq!(sign_in("something else").await.status(), StatusCode::FORBIDDEN);
+    let signed_in = sign_in(TOKEN).await;
+    let cookie = signed_in.headers()[header::SET_COOKIE].to_str().unwrap();
+    assert!(cookie.contains("HttpOnly; SameSite=Strict") && !cookie.contains("correct"), "{cookie}");
+    let session = cookie.split(';').next().unwrap();
+    assert_eq!(page(&[("cookie", &format!("other=1; {session}"))]).await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn bodies_have_a_limit() {
+    let body = Body::from(vec![b'a'; MOST_BODY + 1]);
+    let kind = "application/x-www-form-urlencoded";
+    let request = Request::post("/sign-in").header("host", HOST).header("origin", OWN).header("content-type", kind);
+    assert_eq!(send(open(), request.body(body).unwrap()).await.status(), StatusCode::PAYLOAD_TOO_LARGE);
+}
+
+#[tokio::test]
+async fn nothing_changes_by_reading() {
+    for path in ["/", "/sign-in", "/healthz"] {
+        let response = send(open(), request(Method::GET, path, &[("host", HOST)])).await;
+        assert!(!response.headers().contains_key(header::SET_COOKIE), "{path}");
+    }
+    assert_eq!(status(Method::DELETE, "/", &[("host", HOST), ("origin", OWN)]).await, StatusCode::METHOD_NOT_ALLOWED);
+}
+
+#[tokio::test]
+async fn assets_are_compressed_and_kept() {
+    let path = crate::asset("style.css");
+    let response = send(open(), request(Method::GET, &path, &[("host", HOST), ("accept-encoding", "gzip, br")])).await;
+    assert_eq!(response.headers()[header::CONTENT_ENCODING], "gzip");
+    assert!(response.headers()[header::CACHE_CONTROL].to_str().unwrap().contains("immutable"));
+    let plain = send(open(), request(Method::GET, "/assets/older/style.css", &[("host", HOST)])).await;
+    assert_eq!(plain.headers()[header::CACHE_CONTROL], "no-cache");
+    assert_eq!(text(plain).await, page::STYLE);
+    assert_eq!(status(Method::GET, "/assets/0/nothing.js", &[("host", HOST)]).await, StatusCode::NOT_FOUND);
+}

@@ -1,0 +1,107 @@
+//! The server: it checks what was typed, listens, and owns the threads.
+
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::time::Duration;
+
+use store::Store;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::{oneshot, watch};
+
+use crate::access::Access;
+use crate::app::App;
+use crate::args::Args;
+use crate::error::WebError;
+use crate::hosts::Hosts;
+use crate::listen::{self, Front};
+use crate::routes::routes;
+
+/// Threads that talk to browsers; pages are made on others.
+const IO_THREADS: usize = 2;
+/// Threads on which work blocks: pages, and what the pages for players add.
+const BLOCKING_THREADS: usize = 64;
+
+/// A server that runs until it is stopped.
+pub struct Server {
+    runtime: Runtime,
+    stop: watch::Sender<bool>,
+    ended: oneshot::Receiver<()>,
+    address: SocketAddr,
+    is_tls: bool,
+}
+
+impl Server {
+    /// Begins to serve a store.
+    ///
+    /// # Errors
+    /// An address, a token or a certificate that cannot be used; an address that is open to everybody.
+    pub fn start(args: &Args, store: Store) -> Result<Server, WebError> {
+        let unusable = |source| WebError::Address { address: args.listen.clone(), source };
+        let access = access(args)?;
+        let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
+        let tls = tls.map(|(cert, key)| listen::acceptor(cert, key)).transpose()?;
+        let listener = TcpListener::bind(&args.listen).map_err(unusable)?;
+        listener.set_nonblocking(true).map_err(unusable)?;
+        let address = listener.local_addr().map_err(unusable)?;
+        let threads = Builder::new_multi_thread()
+            .worker_threads(IO_THREADS)
+            .max_blocking_threads(BLOCKING_THREADS)
+            .thread_name("web")
+            .enable_all()
+            .build();
+        let runtime = threads.map_err(WebError::Threads)?;
+        let (stop, stopped) = watch::channel(false);
+        let is_tls = tls.is_some();
+        let app = App::new(store, access, stopped.clone());
+        let router = routes(&app, &args.play)?;
+        let front = Front { router, tls, connections: args.connections, stopped };
+        let listener = {
+            let _context = runtime.enter();
+            tokio::net::TcpListener::from_std(listener).map_err(unusable)?
+        };
+        let (end, ended) = oneshot::channel();
+        runtime.spawn(async move {
+            listen::listen(listener, front).await;
+            // Nobody may wait for it.
+            let _ = end.send(());
+        });
+        Ok(Server { runtime, stop, ended, address, is_tls })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The address for a browser.
+    pub fn url(&self) -> String {
+        format!("{}://{}/", if self.is_tls { "https" } else { "http" }, self.address)
+    }
+
+    /// Ends all that is open, waits at most so long for requests, and returns whether all have ended.
+    pub fn stop(self, within: Duration) -> bool {
+        // An error means that nothing is open.
+        let _ = self.stop.send(true);
+        let drained = self.runtime.block_on(async { tokio::time::timeout(within, self.ended).await.is_ok() });
+        self.runtime.shutdown_background();
+        drained
+    }
+}
+
+/// The rules of access that the arguments state.
+fn access(args: &Args) -> Result<Access, WebError> {
+    let unusable = |source| WebError::Address { address: args.listen.clone(), source };
+    let addresses: Vec<_> = args.listen.to_socket_addrs().map_err(unusable)?.collect();
+    let is_loopback = addresses.iter().all(|address| address.ip().is_loopback());
+    let named = args.hosts.iter().map(|host| host.trim().to_ascii_lowercase()).filter(|host| !host.is_empty());
+    let mut access = Access::new(Hosts { is_loopback, named: named.collect() });
+    access.read_only = args.read_only;
+    access.is_tls = args.tls_cert.is_some();
+    if let Some(file) = &args.token_file {
+        access = access.with_token(file)?;
+    }
+    if is_loopback || access.needs_token() || access.is_tls || access.read_only {
+        Ok(access)
+    } else {
+        Err(WebError::Open { address: args.listen.clone() })
+    }
+}

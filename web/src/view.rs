@@ -1,0 +1,86 @@
+//! Pages in the frame of the application.
+
+use axum::response::{Html, IntoResponse, Response};
+use config::RunName;
+use maud::Markup;
+use page::{Frame, Link};
+
+use crate::assets::asset;
+
+/// The part of the application that a page belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// The list of runs, and the pages of a run.
+    Runs,
+    /// Comparisons of runs.
+    Compare,
+    /// Play and review.
+    Play,
+    /// None of them: errors.
+    None,
+}
+
+/// A page before it has content.
+#[derive(Clone, Debug)]
+pub struct View(Frame);
+
+impl View {
+    /// A page with the navigation of the application.
+    pub fn new(title: impl Into<String>, section: Section) -> View {
+        let link = |text: &str, href: &str, of: Section| Link::new(text, href).current(section == of);
+        View(Frame {
+            title: title.into(),
+            styles: vec![asset("style.css")],
+            scripts: vec![asset("page.js")],
+            site: vec![
+                Link::new("Tengen", "/"),
+                link("Runs", "/", Section::Runs),
+                link("Compare", "/compare", Section::Compare),
+                link("Play", "/play", Section::Play),
+            ],
+            ..Frame::default()
+        })
+    }
+
+    /// Adds a style sheet of `web/assets`.
+    pub fn style(mut self, name: &str) -> View {
+        self.0.styles.push(asset(name));
+        self
+    }
+
+    /// Adds a script of `web/assets`, a module.
+    pub fn script(mut self, name: &str) -> View {
+        self.0.scripts.push(asset(name));
+        self
+    }
+
+    /// Adds the navigation of a run; `current` is the last part of the page's address.
+    pub fn of_run(mut self, run: &RunName, current: &str) -> View {
+        let pages = [
+            ("Overview", ""),
+            ("Models", "models"),
+            ("Games", "games"),
+            ("Matches", "matches"),
+            ("Openings", "openings"),
+            ("Configuration", "config"),
+        ];
+        self.0.section = pages
+            .map(|(text, part)| {
+                let href = if part.is_empty() { format!("/runs/{run}") } else { format!("/runs/{run}/{part}") };
+                Link::new(text, href).current(part == current)
+            })
+            .into();
+        self
+    }
+
+    /// Makes the page show what is new: it reads events of this address.
+    pub fn live(mut self, events: String) -> View {
+        self.0.events = Some(events);
+        self
+    }
+
+    /// The page with this content.
+    pub fn page(&self, content: &Markup) -> Response {
+        Html(self.0.page(content).into_string()).into_response()
+    }
+}
