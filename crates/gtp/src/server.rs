@@ -26,12 +26,15 @@ mod sgf;
 mod status;
 
 pub use engine_player::{EngineOptions, EnginePlayer, OpeningBook, WIDTH};
+pub use handicap::free as handicap_points;
 pub use line::Line;
 pub use player::{Decision, Player, PlayerError, Task, Watch};
-pub use reader::Reader;
+pub use playouts::play_on;
+pub use reader::Inbox;
 pub use response::Failure;
 pub use serve::{run, serve};
 pub use session::{Session, Setup};
+pub use status::{Fate, Status, fates, is_certain};
 
 #[cfg(test)]
 mod analysis_stream_tests;

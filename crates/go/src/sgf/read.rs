@@ -8,6 +8,7 @@ use super::parse::parse;
 use super::record::{Application, Player, Record, Turn};
 use super::tree::{Node, Tree, Value};
 use crate::color::Color;
+use crate::point::Move;
 use crate::size::Size;
 
 impl Record {
@@ -51,6 +52,15 @@ impl Record {
         }
         record.first = first.unwrap_or_else(|| record.natural_first());
         Ok(record)
+    }
+}
+
+impl Node {
+    /// The move of the node; `None` where there is none that is on the board.
+    pub fn played(&self, size: Size) -> Option<(Color, Move)> {
+        let by = |name, color| self.value(name).map(|value| (color, value));
+        let (color, value) = by("B", Color::Black).or_else(|| by("W", Color::White))?;
+        coordinates::mv(size, value.trimmed()).map(|mv| (color, mv))
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn fixed(size: Size, stones: usize) -> Option<Vec<Point>> {
 
 /// The points of any handicap: the largest fixed one, and then points as far away from all others and from the edge as
 /// there are.
-pub(super) fn free(size: Size, stones: usize) -> Vec<Point> {
+pub fn free(size: Size, stones: usize) -> Vec<Point> {
     let start = stones.min(largest_fixed(size));
     let mut points = fixed(size, start).unwrap_or_default();
     while points.len() < stones {

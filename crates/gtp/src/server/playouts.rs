@@ -24,7 +24,10 @@ pub const WIDTH: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Plays games from here to their end.
-pub(super) fn play_on(
+///
+/// # Errors
+/// The model failed.
+pub fn play_on(
     game: &Game,
     model: &mut dyn Evaluator,
     scoring: Scoring,

@@ -9,27 +9,33 @@ use go::{Color, Game, PointSet, Stones};
 
 /// The status of a chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Status {
+pub enum Status {
+    /// Alive.
     Alive,
+    /// Neither player can capture it without losing more.
     Seki,
+    /// Dead.
     Dead,
 }
 
 /// A chain and its status.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Fate {
-    pub(super) color: Color,
-    pub(super) stones: PointSet,
-    pub(super) status: Status,
+pub struct Fate {
+    /// The player of the chain.
+    pub color: Color,
+    /// Its stones.
+    pub stones: PointSet,
+    /// Its status.
+    pub status: Status,
 }
 
 /// Whether every chain's status is certain, so that no playout is needed.
-pub(super) fn is_certain(game: &Game) -> bool {
+pub fn is_certain(game: &Game) -> bool {
     game.position().stones().both().is_subset(&game.pass_alive().both())
 }
 
 /// The fate of every chain, by its first stone.
-pub(super) fn fates(game: &Game, ends: &[Game]) -> Vec<Fate> {
+pub fn fates(game: &Game, ends: &[Game]) -> Vec<Fate> {
     let alive = game.pass_alive();
     let ends: Vec<End> = ends.iter().map(End::of).collect();
     let mut left = game.position().stones().both();
