@@ -1,2 +1,48 @@
-// What scripts add to every page.
+// What scripts add to every page: plots that show their numbers, and pages that show what is new.
 // @ts-check
+
+import { enhance } from './plots.js';
+
+/** The parts of a page as the server made them, before scripts added anything. @param {Document} page */
+const partsOf = page => new Map([...page.querySelectorAll('main > [id]')].map(part => [part.id, part.outerHTML]));
+
+let shown = partsOf(document);
+
+/** Replaces the parts that have changed; what the reader has opened stays open. */
+async function refresh() {
+  const response = await fetch(location.href, { headers: { accept: 'text/html' } });
+  if (!response.ok) return;
+  const page = new DOMParser().parseFromString(await response.text(), 'text/html');
+  const parts = partsOf(page);
+  for (const [id, html] of parts) {
+    const old = document.getElementById(id);
+    if (!old || shown.get(id) === html || old.querySelector('.zoomed') || old.contains(document.activeElement)) continue;
+    const part = /** @type {HTMLElement} */ (page.getElementById(id));
+    const open = [...old.querySelectorAll('figure details[open]')].map(details => details.closest('figure')?.id);
+    for (const figure of open) part.querySelector(`#${figure} details`)?.setAttribute('open', '');
+    old.replaceWith(document.adoptNode(part));
+    enhance(part);
+  }
+  shown = parts;
+  document.body.dataset.events = page.body.dataset.events;
+}
+
+/** @type {EventSource | null} */
+let events = null;
+
+/** A page that is not seen costs the server nothing. */
+function listen() {
+  const address = document.body.dataset.events;
+  if (document.hidden || !address) {
+    events?.close();
+    events = null;
+  } else if (!events) {
+    events = new EventSource(address);
+    events.addEventListener('changed', refresh);
+    // The server was started anew, or a session is over: the browser tries again by itself, or a reload helps.
+  }
+}
+
+enhance(document);
+listen();
+document.addEventListener('visibilitychange', listen);

@@ -1,19 +1,28 @@
 //! What all requests share.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::response::IntoResponse;
 use config::RunName;
+use facts::openings::Openings;
 use store::{Run, Store};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
+use tokio::sync::watch::Receiver;
 
 use crate::Access;
+use crate::catalogue::Catalogue;
 use crate::error::{Page, PageError};
+use crate::watch::{self, Snapshot, State, Watches};
 
 /// Pages that are made at the same time; others wait.
 const READERS: usize = 8;
+/// Files of models and of many games that are made at the same time: each takes memory.
+const EXPORTERS: usize = 1;
+/// Models whose openings are kept; each takes some 300 KB.
+const MOST_OPENINGS: usize = 200;
 /// How long a request waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -29,13 +38,28 @@ struct Shared {
     store: Store,
     access: Access,
     readers: Semaphore,
-    stopped: watch::Receiver<bool>,
+    exporters: Semaphore,
+    stopped: Receiver<bool>,
+    watches: Watches,
+    catalogue: Catalogue,
+    openings: Mutex<BTreeMap<(RunName, u32), Arc<Openings>>>,
 }
 
 impl App {
     /// An application that reads this store until `stopped` turns true.
-    pub fn new(store: Store, access: Access, stopped: watch::Receiver<bool>) -> App {
-        App(Arc::new(Shared { store, access, readers: Semaphore::new(READERS), stopped }))
+    pub fn new(store: Store, access: Access, stopped: Receiver<bool>) -> App {
+        let (watches, catalogue) = (Watches::default(), Catalogue::default());
+        let (readers, exporters) = (Semaphore::new(READERS), Semaphore::new(EXPORTERS));
+        App(Arc::new(Shared {
+            store,
+            access,
+            readers,
+            exporters,
+            stopped,
+            watches,
+            catalogue,
+            openings: Mutex::default(),
+        }))
     }
 
     /// The store. Its calls block: see [`App::read`].
@@ -52,6 +76,51 @@ impl App {
         let name: RunName = name.parse().map_err(|_| absent())?;
         let run = self.store().run(&name);
         if run.exists()? { Ok(run) } else { Err(absent()) }
+    }
+
+    /// What is known of a run, as soon as something is.
+    pub(crate) async fn snapshot(&self, name: &str) -> Result<Arc<Snapshot>, PageError> {
+        watch::snapshot(self.watch(name).await?).await
+    }
+
+    /// What is known of a run, as it changes.
+    pub(crate) async fn watch(&self, name: &str) -> Result<Receiver<State>, PageError> {
+        let name = name.to_owned();
+        self.read(move |app| Ok(app.0.watches.open(&app.run(&name)?))).await
+    }
+
+    /// All runs, with what takes few requests.
+    pub(crate) fn catalogue(&self) -> &Catalogue {
+        &self.0.catalogue
+    }
+
+    /// The openings of some models, about so many games of each. Those of a model that has all its games are kept.
+    pub(crate) fn openings(
+        &self,
+        run: &Run,
+        models: &[u32],
+        games: u64,
+    ) -> Result<BTreeMap<u32, Arc<Openings>>, PageError> {
+        let newest = models.last().copied();
+        let known = || self.0.openings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = BTreeMap::new();
+        for &model in models {
+            let key = (run.name().clone(), model);
+            let kept = known().get(&key).cloned();
+            let openings = match kept {
+                Some(kept) => kept,
+                None => Arc::new(Openings::of_model(run, model, games)?),
+            };
+            if newest != Some(model) {
+                let mut known = known();
+                if known.len() >= MOST_OPENINGS {
+                    known.pop_first();
+                }
+                known.insert(key, Arc::clone(&openings));
+            }
+            found.insert(model, openings);
+        }
+        Ok(found)
     }
 
     /// The rules of access.
@@ -72,7 +141,26 @@ impl App {
         &self,
         work: impl FnOnce(&App) -> Result<T, PageError> + Send + 'static,
     ) -> Result<T, PageError> {
-        let turn = tokio::time::timeout(PATIENCE, self.0.readers.acquire()).await;
+        self.take_turn(&self.0.readers, work).await
+    }
+
+    /// As [`App::read`], for a file that takes memory: one is made at a time.
+    ///
+    /// # Errors
+    /// As [`App::read`].
+    pub(crate) async fn export<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&App) -> Result<T, PageError> + Send + 'static,
+    ) -> Result<T, PageError> {
+        self.take_turn(&self.0.exporters, work).await
+    }
+
+    async fn take_turn<T: Send + 'static>(
+        &self,
+        places: &Semaphore,
+        work: impl FnOnce(&App) -> Result<T, PageError> + Send + 'static,
+    ) -> Result<T, PageError> {
+        let turn = tokio::time::timeout(PATIENCE, places.acquire()).await;
         let _turn = turn.map_err(|_| PageError::Busy)?.map_err(|_| PageError::Busy)?;
         let app = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&app)).await;

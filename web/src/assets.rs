@@ -28,7 +28,11 @@ macro_rules! of_web {
 }
 
 /// All files. Those of the pages for players are in [`crate::play::ASSETS`].
-const ASSETS: &[Asset] = &[Asset { name: "style.css", text: page::STYLE }, of_web!("page.js")];
+const ASSETS: &[Asset] = &[
+    Asset { name: "style.css", text: page::STYLE },
+    Asset { name: "plots.js", text: page::PLOTS },
+    of_web!("page.js"),
+];
 
 /// The address of a file.
 ///

@@ -80,6 +80,9 @@ pub enum PageError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The store could not be read before.
+    #[error(transparent)]
+    Unreadable(std::sync::Arc<StoreError>),
     /// A bug, or a damaged object.
     #[error("{0}")]
     Failed(String),
@@ -87,12 +90,18 @@ pub enum PageError {
 
 impl PageError {
     fn status(&self) -> StatusCode {
+        let of_store = |error: &StoreError| match error {
+            StoreError::NotFound { .. } => StatusCode::NOT_FOUND,
+            error if error.class() == ExitClass::StoreUnreachable => StatusCode::BAD_GATEWAY,
+            _ => StatusCode::INTERNAL_SERVER_ERROR,
+        };
         match self {
             PageError::NotFound(_) => StatusCode::NOT_FOUND,
             PageError::Bad(_) => StatusCode::BAD_REQUEST,
             PageError::Busy => StatusCode::SERVICE_UNAVAILABLE,
-            PageError::Store(error) if error.class() == ExitClass::StoreUnreachable => StatusCode::BAD_GATEWAY,
-            PageError::Store(_) | PageError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
+            PageError::Store(error) => of_store(error),
+            PageError::Unreadable(error) => of_store(error),
+            PageError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
     }
 

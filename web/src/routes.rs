@@ -11,7 +11,10 @@ use tower_http::compression::CompressionLayer;
 
 use crate::guard::{self, MOST_BODY};
 use crate::play::{self, PlayArgs};
-use crate::{App, PageError, WebError, assets, runs, sign_in};
+use crate::{
+    App, PageError, WebError, assets, bulk, compare, config_page, events, game_page, games_page, matches_page,
+    models_page, openings_page, plots, run_page, runs, sign_in,
+};
 
 /// The application as one service.
 ///
@@ -20,6 +23,25 @@ use crate::{App, PageError, WebError, assets, runs, sign_in};
 pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router, WebError> {
     let mut pages = Router::new()
         .route("/", get(runs::list))
+        .route("/runs/{run}", get(run_page::page))
+        .route("/runs/{run}/events", get(events::stream))
+        .route("/runs/{run}/plots/{file}", get(plots::data))
+        .route("/runs/{run}/models", get(models_page::table))
+        .route("/runs/{run}/models.json", get(models_page::data))
+        .route("/runs/{run}/models/{number}", get(models_page::page))
+        .route("/runs/{run}/models/{number}/{file}", get(models_page::download))
+        .route("/runs/{run}/games", get(games_page::page))
+        .route("/runs/{run}/games.zip", get(bulk::zip))
+        .route("/runs/{run}/games.parquet", get(bulk::parquet))
+        .route("/runs/{run}/games/{model}/{stem}/{row}", get(game_page::of_selfplay))
+        .route("/runs/{run}/matches", get(matches_page::page))
+        .route("/runs/{run}/matches.csv", get(matches_page::data))
+        .route("/runs/{run}/matches/{stem}/{row}", get(game_page::of_match))
+        .route("/runs/{run}/openings", get(openings_page::page))
+        .route("/runs/{run}/config", get(config_page::page))
+        .route("/runs/{run}/config.toml", get(config_page::data))
+        .route("/compare", get(compare::page))
+        .route("/compare/plots/{file}", get(compare::data))
         .route("/assets/{digest}/{name}", get(assets::serve))
         .route("/healthz", get(|| async { "alive\n" }))
         .route(sign_in::PATH, get(sign_in::form).post(sign_in::submit));

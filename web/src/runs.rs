@@ -1,8 +1,11 @@
 //! The list of runs.
 
 use axum::extract::State;
-use maud::html;
+use facts::{Facts, Strength};
+use maud::{Markup, html};
+use page::number::{signed, whole};
 
+use crate::catalogue::Entry;
 use crate::error::Page;
 use crate::view::{Section, View};
 use crate::{App, PageError};
@@ -10,12 +13,56 @@ use crate::{App, PageError};
 /// All runs of the store.
 pub(crate) async fn list(State(app): State<App>) -> Page {
     app.page(|app| {
-        let runs = app.store().runs()?;
+        let runs = app.catalogue().list(app.store())?;
         let content = html! {
             h1 { "Runs" }
-            ul { @for run in &runs { li { a href=(format!("/runs/{run}")) { (run) } } } }
+            p.quiet { "Of the store " code { (app.store().root()) } "." }
+            @if runs.is_empty() {
+                p.empty { "No runs yet. " code { "tengen run configs/9x9.toml" } " begins one." }
+            } @else {
+                (table(&runs))
+            }
         };
         Ok::<_, PageError>(View::new("Runs", Section::Runs).page(&content))
     })
     .await
+}
+
+fn table(runs: &[Entry]) -> Markup {
+    html! {
+        form action="/compare" {
+            div.scroll tabindex="0" {
+                table.runs {
+                    thead { tr {
+                        th scope="col" { "" } th.text scope="col" { "Run" } th scope="col" { "Board" } th scope="col" { "Visits" }
+                        th scope="col" { "Models" } th scope="col" { "Strongest, Elo" } th scope="col" { "Newest, Elo" } th scope="col" { "Network" }
+                    } }
+                    tbody { @for run in runs { tr {
+                        td { input type="checkbox" name="run" value=(run.name) aria-label=(format!("compare {}", run.name)); }
+                        th.text scope="row" { a href=(format!("/runs/{}", run.name)) { (run.name) } }
+                        @match &run.facts {
+                            Ok(facts) => (row(facts)),
+                            Err(error) => td.text.bad colspan="6" { (error) },
+                        }
+                    } } }
+                }
+            }
+            @if runs.len() > 1 { p { button { "Compare the marked runs" } } }
+        }
+    }
+}
+
+fn row(facts: &Facts) -> Markup {
+    let config = &facts.config;
+    let strength = Strength::of(facts);
+    let models = strength.models();
+    let best = models.iter().max_by(|one, other| one.rating.elo.total_cmp(&other.rating.elo));
+    html! {
+        td { (config.game.size) "×" (config.game.size) }
+        td { (whole(config.search.visits.into())) }
+        td { (whole(facts.newest_model.unwrap_or_default().into())) @if config.cycle.models > 0 { span.quiet { " of " (whole(config.cycle.models.into())) } } }
+        td { @if let Some(best) = best { (best.rating.player) ", " (signed(best.rating.elo)) } @else { "–" } }
+        td { @if let Some(newest) = models.last() { (newest.rating.player) ", " (signed(newest.rating.elo)) } @else { "–" } }
+        td { (config.network.blocks) " × " (config.network.filters) }
+    }
 }

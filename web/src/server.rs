@@ -27,6 +27,8 @@ pub struct Server {
     ended: oneshot::Receiver<()>,
     address: SocketAddr,
     is_tls: bool,
+    /// Dropped after the runtime: a store must not be dropped inside of one.
+    _store: Store,
 }
 
 impl Server {
@@ -51,7 +53,7 @@ impl Server {
         let runtime = threads.map_err(WebError::Threads)?;
         let (stop, stopped) = watch::channel(false);
         let is_tls = tls.is_some();
-        let app = App::new(store, access, stopped.clone());
+        let app = App::new(store.clone(), access, stopped.clone());
         let router = routes(&app, &args.play)?;
         let front = Front { router, tls, connections: args.connections, stopped };
         let listener = {
@@ -64,7 +66,7 @@ impl Server {
             // Nobody may wait for it.
             let _ = end.send(());
         });
-        Ok(Server { runtime, stop, ended, address, is_tls })
+        Ok(Server { runtime, stop, ended, address, is_tls, _store: store })
     }
 
     /// Where it listens.

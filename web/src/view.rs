@@ -73,9 +73,11 @@ impl View {
         self
     }
 
-    /// Makes the page show what is new: it reads events of this address.
-    pub fn live(mut self, events: String) -> View {
+    /// Makes the page show what is new: it reads events of this address. Without scripts a page that `is_incomplete` is
+    /// loaded again.
+    pub fn live(mut self, events: String, is_incomplete: bool) -> View {
         self.0.events = Some(events);
+        self.0.is_incomplete = is_incomplete;
         self
     }
 

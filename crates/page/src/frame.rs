@@ -40,6 +40,8 @@ pub struct Frame {
     pub section: Vec<Link>,
     /// Address of the page's events, if it has any: where it reads that it is outdated.
     pub events: Option<String>,
+    /// Whether the page is to be loaded again soon where there are no scripts.
+    pub is_incomplete: bool,
 }
 
 impl Frame {
@@ -54,6 +56,7 @@ impl Frame {
                     meta name="color-scheme" content="light dark";
                     title { (self.title) " · Tengen" }
                     link rel="icon" href="data:,";
+                    @if self.is_incomplete { noscript { meta http-equiv="refresh" content="5"; } }
                     @for style in &self.styles { link rel="stylesheet" href=(style); }
                     @for script in &self.scripts { script type="module" src=(script) {} }
                 }

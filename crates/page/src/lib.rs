@@ -17,3 +17,6 @@ pub use scale::Scale;
 
 /// The common style.
 pub const STYLE: &str = include_str!("../assets/style.css");
+
+/// What scripts add to plots, as a module that exports `enhance`.
+pub const PLOTS: &str = include_str!("../assets/plots.js");

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use record::{Example, ExampleRows, GameProjection, GameRecord, GameSummary, examples, games};
+use record::{Example, ExampleRows, GameListing, GameProjection, GameRecord, GameSummary, examples, games};
 
 use crate::archives::Archives;
 use crate::error::StoreError;
@@ -207,6 +207,14 @@ impl Games {
     /// [`StoreError::Damaged`] when they cannot be read.
     pub fn outlines(&self, file: &FileRef) -> Result<Vec<GameProjection>, StoreError> {
         self.archives.read(GAMES, file, Some(&GameProjection::COLUMNS), GameProjection::from_batch)
+    }
+
+    /// The games of a file with how they began, but without the rest of their turns.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when they cannot be read.
+    pub fn listings(&self, file: &FileRef) -> Result<Vec<GameListing>, StoreError> {
+        self.archives.read(GAMES, file, Some(&GameListing::COLUMNS), GameListing::from_batch)
     }
 
     /// The full name of a file of games, for messages.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use object_store::path::Path;
-use record::{GameProjection, GameRecord, GameSummary, games};
+use record::{GameListing, GameProjection, GameRecord, GameSummary, games};
 
 use crate::error::StoreError;
 use crate::files::PARQUET;
@@ -69,6 +69,14 @@ impl Matches {
     pub fn outlines(&self, stem: &Stem) -> Result<Vec<GameProjection>, StoreError> {
         let path = self.file(stem);
         self.at.store.read_records(&path, Some(&GameProjection::COLUMNS), GameProjection::from_batch)
+    }
+
+    /// The results in one file with how the games began.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when they cannot be read.
+    pub fn listings(&self, stem: &Stem) -> Result<Vec<GameListing>, StoreError> {
+        self.at.store.read_records(&self.file(stem), Some(&GameListing::COLUMNS), GameListing::from_batch)
     }
 
     /// The games of one file of results, with all their turns.

@@ -48,8 +48,11 @@ impl Ratings {
         self.at.store.read_records(&self.file(newest), None, ratings::from_batch).map(Some)
     }
 
-    /// The time in the name of the newest ratings.
-    fn newest_time(&self) -> Result<Option<u64>, StoreError> {
+    /// When the newest ratings were published, in milliseconds since 1970; `None` before any.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn newest_time(&self) -> Result<Option<u64>, StoreError> {
         let time = |name: &str| parse_time(name.strip_suffix(".parquet")?);
         let newest = self.newest_name.find(|name| Ok(time(name).is_some()))?;
         Ok(newest.and_then(|name| time(&name)))

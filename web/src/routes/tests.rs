@@ -27,7 +27,10 @@ struct Program {
 
 fn application(access: Access) -> Router {
     let (_, stopped) = watch::channel(false);
-    let app = App::new(Store::in_memory().unwrap(), access, stopped);
+    let store = Store::in_memory().unwrap();
+    // It must not be dropped inside of a runtime.
+    std::mem::forget(store.clone());
+    let app = App::new(store, access, stopped);
     routes(&app, &Program::parse_from(["web"]).web.play).unwrap()
 }
 

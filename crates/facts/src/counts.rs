@@ -1,0 +1,189 @@
+//! What many games have in common.
+
+use record::{EndReason, GameProjection, Outcome};
+
+/// Wins of either colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Results {
+    /// Games that Black won.
+    pub black_won: u64,
+    /// Games that White won.
+    pub white_won: u64,
+    /// Games that nobody won.
+    pub drawn: u64,
+}
+
+impl Results {
+    /// Counts a game.
+    pub fn add(&mut self, outcome: Outcome) {
+        match outcome {
+            Outcome::Black => self.black_won += 1,
+            Outcome::White => self.white_won += 1,
+            Outcome::Draw => self.drawn += 1,
+        }
+    }
+
+    /// All games.
+    pub fn games(&self) -> u64 {
+        self.black_won + self.white_won + self.drawn
+    }
+
+    /// Points of Black; a draw is half a point.
+    pub fn black_points(&self) -> f64 {
+        self.black_won as f64 + self.drawn as f64 / 2.0
+    }
+}
+
+/// Games by how they ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ends {
+    /// Two passes in a row.
+    pub passes: u64,
+    /// Every point was pass-alive.
+    pub pass_alive: u64,
+    /// A player resigned.
+    pub resignation: u64,
+    /// The move limit was reached.
+    pub move_limit: u64,
+    /// A player broke the rules.
+    pub forfeit: u64,
+}
+
+/// Counts of games that grow.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counts {
+    /// Who won.
+    pub results: Results,
+    /// How the games ended.
+    pub ends: Ends,
+    /// Calibration games.
+    pub calibration: u64,
+    /// Calibration games with a would-be resignation.
+    pub would_resign: u64,
+    /// Those of them that the resigning player won.
+    pub would_resign_wrongly: u64,
+    /// Searched positions.
+    pub positions: u64,
+    /// Games by their number of moves.
+    lengths: Vec<u32>,
+    /// The sum of the games' mean depths of search, and the games that have one.
+    depth: (f64, u64),
+}
+
+/// Longer games count as so long: the largest board has 361 points, and no move limit is as high.
+const LONGEST: usize = 4095;
+
+impl Counts {
+    /// Counts a game.
+    pub fn add(&mut self, game: &GameProjection) {
+        let summary = &game.summary;
+        self.results.add(summary.outcome);
+        *match summary.end {
+            EndReason::Passes => &mut self.ends.passes,
+            EndReason::PassAlive => &mut self.ends.pass_alive,
+            EndReason::Resignation => &mut self.ends.resignation,
+            EndReason::MoveLimit => &mut self.ends.move_limit,
+            EndReason::Forfeit => &mut self.ends.forfeit,
+        } += 1;
+        if summary.calibration {
+            self.calibration += 1;
+            if let Some(turn) = summary.would_resign_turn {
+                let quitter = record::GameRecord::to_move(turn.into());
+                self.would_resign += 1;
+                self.would_resign_wrongly += u64::from(summary.outcome.winner() == Some(quitter));
+            }
+        }
+        self.positions += u64::from(summary.positions);
+        let length = (game.moves as usize).min(LONGEST);
+        if self.lengths.len() <= length {
+            self.lengths.resize(length + 1, 0);
+        }
+        self.lengths[length] += 1;
+        if let Some(depth) = game.mean_depth {
+            self.depth = (self.depth.0 + f64::from(depth), self.depth.1 + 1);
+        }
+    }
+
+    /// All games.
+    pub fn games(&self) -> u64 {
+        self.results.games()
+    }
+
+    /// Mean of the games' mean depths of search, in moves; `None` without any.
+    pub fn mean_depth(&self) -> Option<f64> {
+        let (depth, games) = self.depth;
+        (games > 0).then(|| depth / games as f64)
+    }
+
+    /// Moves of all games.
+    pub fn moves(&self) -> u64 {
+        self.lengths.iter().enumerate().map(|(moves, &games)| moves as u64 * u64::from(games)).sum()
+    }
+
+    /// How long games are; `None` without games.
+    pub fn lengths(&self) -> Option<Lengths> {
+        let games: u64 = self.lengths.iter().map(|&games| u64::from(games)).sum();
+        let last = games.checked_sub(1)?;
+        let at = |share: f64| self.nth((share * last as f64).round() as u64);
+        let counted = self.lengths.iter().enumerate();
+        let mean = counted.map(|(moves, &games)| moves as f64 * f64::from(games)).sum::<f64>() / games as f64;
+        Some(Lengths { mean, shortest: at(0.0), tenth: at(0.1), median: at(0.5), ninetieth: at(0.9), longest: at(1.0) })
+    }
+
+    /// The length of the game at a place, the shortest at place 0.
+    fn nth(&self, place: u64) -> u32 {
+        let mut before = 0;
+        let found = self.lengths.iter().position(|&games| {
+            before += u64::from(games);
+            before > place
+        });
+        found.unwrap_or_default() as u32
+    }
+}
+
+/// How long games are, in moves: each but the mean is that of some game.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lengths {
+    /// The mean.
+    pub mean: f64,
+    /// The shortest game.
+    pub shortest: u32,
+    /// One in ten is shorter.
+    pub tenth: u32,
+    /// Half of them are shorter.
+    pub median: u32,
+    /// One in ten is longer.
+    pub ninetieth: u32,
+    /// The longest game.
+    pub longest: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+    use record::{games, synthetic};
+
+    use super::*;
+
+    #[test]
+    fn counts_are_those_of_the_games() {
+        let size = Size::new(5).unwrap();
+        let played: Vec<_> = (0..200).map(|index| synthetic::game("a-1", "w", index, size, 8)).collect();
+        let outlines = GameProjection::from_batch(&games::to_batch(&played)).unwrap();
+        let mut counts = Counts::default();
+        outlines.iter().for_each(|game| counts.add(game));
+        let mut lengths: Vec<usize> = played.iter().map(|game| game.turns.len()).collect();
+        lengths.sort_unstable();
+        let found = counts.lengths().unwrap();
+        let at = |share: f64| lengths[(share * 199.0_f64).round() as usize] as u32;
+        assert_eq!((found.shortest, found.tenth, found.median), (at(0.0), at(0.1), at(0.5)));
+        assert_eq!((found.ninetieth, found.longest), (at(0.9), at(1.0)));
+        assert!((found.mean - lengths.iter().sum::<usize>() as f64 / 200.0).abs() < 1e-9);
+        assert_eq!(counts.games(), 200);
+        let resigned = played.iter().filter(|game| game.end == EndReason::Resignation).count() as u64;
+        assert_eq!(counts.ends.resignation, resigned);
+        assert_eq!(counts.positions, played.iter().map(|game| game.positions() as u64).sum::<u64>());
+        assert!(counts.would_resign_wrongly <= counts.would_resign && counts.would_resign <= counts.calibration);
+        assert_eq!(Counts::default().lengths(), None);
+    }
+}

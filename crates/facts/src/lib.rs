@@ -1,0 +1,31 @@
+//! Facts of a run: what its pages show, read from the store.
+//!
+//! The cast: a [`Reader`] lists what is new in a run and reads it step by step, newest first, so that a page can be
+//! shown before everything is read. Its [`Facts`] are sums: their size depends on the models of a run and on its
+//! matches, and not on its games of self-play. [`plots`] makes plots of them, and [`sections`] parts of pages.
+//!
+//! Nothing here writes to the store.
+
+mod control;
+mod counts;
+mod curves;
+mod model_games;
+pub mod openings;
+pub mod plots;
+mod pool;
+mod reader;
+pub mod search;
+pub mod sections;
+mod strength;
+mod unread;
+
+pub use counts::{Counts, Ends, Lengths, Results};
+pub use curves::{Alarm, Bin, Curves, Line};
+pub use model_games::ModelGames;
+pub use pool::{Pool, players_model};
+pub use reader::{Facts, Reader, Worker};
+pub use strength::{Player, Strength};
+pub use unread::Unread;
+
+/// Half of a 95 % interval, in standard errors: the 97.5 % quantile of the normal distribution.
+pub const HALF_INTERVAL: f64 = 1.959_964;

@@ -1,0 +1,141 @@
+//! Opening trees: which moves games begin with, turned and mirrored into one.
+
+use std::collections::BTreeMap;
+
+use go::{Move, Size, Symmetry};
+use record::{GameListing, Outcome};
+use store::{Run, StoreError};
+
+/// First moves of games as a tree.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Openings {
+    /// Games that were counted.
+    pub games: u64,
+    /// Games by their first moves, of every length up to [`Openings::DEPTH`]. Of all symmetric beginnings, one stands for
+    /// all.
+    lines: BTreeMap<Vec<u16>, Line>,
+}
+
+/// Games with the same first moves.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Line {
+    /// The games.
+    pub games: u64,
+    /// Points that Black made in them; a draw is half a point.
+    pub black_points: f64,
+}
+
+impl Openings {
+    /// Moves of a line.
+    pub const DEPTH: usize = 6;
+
+    /// The openings of the newest games of a model, about so many.
+    ///
+    /// # Errors
+    /// A store that cannot be reached. Files that cannot be read are passed over.
+    pub fn of_model(run: &Run, model: u32, most: u64) -> Result<Openings, StoreError> {
+        let mut openings = Openings::default();
+        for file in run.games().files(model)?.iter().rev() {
+            match run.games().listings(file) {
+                Err(error) if error.is_damage() || matches!(error, StoreError::NotFound { .. }) => {}
+                listings => listings?.iter().for_each(|game| openings.add(game)),
+            }
+            if openings.games >= most {
+                break;
+            }
+        }
+        Ok(openings)
+    }
+
+    /// Counts a game.
+    pub fn add(&mut self, listing: &GameListing) {
+        self.games += 1;
+        let points = match listing.game.summary.outcome {
+            Outcome::Black => 1.0,
+            Outcome::Draw => 0.5,
+            Outcome::White => 0.0,
+        };
+        for length in 1..=listing.opening.len().min(Openings::DEPTH) {
+            let line = self.lines.entry(canonical(listing.size, &listing.opening[..length])).or_default();
+            line.games += 1;
+            line.black_points += points;
+        }
+    }
+
+    /// The moves after a line, the most frequent first.
+    pub fn after(&self, line: &[u16]) -> Vec<(&[u16], Line)> {
+        let mut next: Vec<(&[u16], Line)> = self
+            .lines
+            .iter()
+            .filter(|(moves, _)| moves.len() == line.len() + 1 && moves.starts_with(line))
+            .map(|(moves, found)| (moves.as_slice(), *found))
+            .collect();
+        next.sort_by(|(one, of_one), (other, of_other)| of_other.games.cmp(&of_one.games).then(one.cmp(other)));
+        next
+    }
+
+    /// Games with this line; none for one that was not played.
+    pub fn line(&self, moves: &[u16]) -> Line {
+        self.lines.get(moves).copied().unwrap_or_default()
+    }
+}
+
+/// Of all symmetric sequences of moves the first. A beginning of it is the first of its own, so that lines are a tree.
+pub fn canonical(size: Size, moves: &[u16]) -> Vec<u16> {
+    let turned = |symmetry: &Symmetry| {
+        let permutation = symmetry.permutation(size);
+        moves.iter().map(|&mv| permutation[usize::from(mv)]).collect::<Vec<u16>>()
+    };
+    Symmetry::ALL.iter().map(turned).min().unwrap_or_default()
+}
+
+/// Moves as people read them.
+pub fn text(size: Size, moves: &[u16]) -> String {
+    let names = moves.iter().filter_map(|&mv| Some(Move::from_index(size, mv.into())?.to_gtp(size)));
+    names.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use record::{GameProjection, games, synthetic};
+
+    use super::*;
+
+    fn listings(count: u64) -> Vec<GameListing> {
+        let size = Size::new(5).unwrap();
+        let played: Vec<_> = (0..count).map(|index| synthetic::game("a-1", "w", index, size, 8)).collect();
+        let batch = games::to_batch(&played);
+        assert_eq!(GameProjection::from_batch(&batch).unwrap().len(), played.len());
+        GameListing::from_batch(&batch).unwrap()
+    }
+
+    #[test]
+    fn beginnings_of_canonical_lines_are_canonical() {
+        for listing in listings(50) {
+            let whole = canonical(listing.size, &listing.opening);
+            for length in 0..=whole.len() {
+                assert_eq!(canonical(listing.size, &listing.opening[..length]), whole[..length]);
+            }
+            for symmetry in Symmetry::ALL {
+                let turned: Vec<u16> =
+                    listing.opening.iter().map(|&mv| symmetry.permutation(listing.size)[usize::from(mv)]).collect();
+                assert_eq!(canonical(listing.size, &turned), whole);
+            }
+        }
+    }
+
+    #[test]
+    fn children_of_a_line_sum_to_it() {
+        let mut openings = Openings::default();
+        listings(300).iter().for_each(|game| openings.add(game));
+        let first = openings.after(&[]);
+        assert_eq!(first.iter().map(|(_, line)| line.games).sum::<u64>(), 300);
+        // A 5x5 board has six points that no symmetry makes of each other, and the pass.
+        assert!(first.len() <= 7 && first.is_sorted_by(|(_, one), (_, other)| one.games >= other.games));
+        let (moves, line) = first[0];
+        assert_eq!(openings.after(moves).iter().map(|(_, next)| next.games).sum::<u64>(), line.games);
+        assert_eq!(openings.line(moves), line);
+        assert_eq!(text(Size::new(5).unwrap(), &[0]), "A5");
+        assert_eq!(text(Size::new(5).unwrap(), &[25]), "pass");
+    }
+}

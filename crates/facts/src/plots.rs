@@ -1,0 +1,63 @@
+//! Plots of facts: each from the facts to a value that can be drawn, or read as JSON or CSV.
+
+mod games;
+mod resignation;
+mod strength;
+mod training;
+
+use page::Plot;
+
+pub use games::{black_share, depth, ends, games, lengths};
+pub use resignation::{false_positives, resigned, thresholds, would_be_wrong};
+pub use strength::{By, elo};
+pub use training::{calibration, curve};
+
+use crate::reader::Facts;
+use crate::strength::Strength;
+
+/// The names of all plots of a run, as addresses have them, in the order of its page.
+pub const NAMES: &[&str] = &[
+    "elo",
+    "elo-by-games",
+    "elo-by-visits",
+    "elo-by-hours",
+    "policy-loss",
+    "value-loss",
+    "accuracy",
+    "value-error",
+    "entropies",
+    "surprise",
+    "calibration",
+    "learning-rate",
+    "gradient-norm",
+    "games",
+    "lengths",
+    "ends",
+    "black-share",
+    "depth",
+    "thresholds",
+    "false-positives",
+    "resigned",
+    "would-be-wrong",
+];
+
+/// The plot of a name; `None` for a name that is none.
+pub fn plot(facts: &Facts, strength: &Strength, name: &str) -> Option<Plot> {
+    Some(match name {
+        "elo" => elo(facts, strength, By::Model),
+        "elo-by-games" => elo(facts, strength, By::Games),
+        "elo-by-visits" => elo(facts, strength, By::Visits),
+        "elo-by-hours" => elo(facts, strength, By::Hours),
+        "calibration" => calibration(facts),
+        "games" => games(facts),
+        "lengths" => lengths(facts),
+        "ends" => ends(facts),
+        "black-share" => black_share(facts),
+        "depth" => depth(facts),
+        "thresholds" => thresholds(facts),
+        "false-positives" => false_positives(facts),
+        "resigned" => resigned(facts),
+        "would-be-wrong" => would_be_wrong(facts),
+        name => curve(facts, name)?,
+    })
+}

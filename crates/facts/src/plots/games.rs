@@ -1,0 +1,107 @@
+//! Games of self-play by model.
+
+use page::{Axis, Format, Mark, Plot, Point, Series};
+use record::calibration::wilson;
+
+use crate::counts::Counts;
+use crate::reader::Facts;
+
+const BY_MODEL: &str = "model; 0 is random";
+
+/// A plot with one point for each model.
+pub(super) fn by_model(
+    facts: &Facts,
+    id: &str,
+    title: &str,
+    y: Axis,
+    point: impl Fn(u32, &Counts) -> Option<Point>,
+) -> Plot {
+    let points = facts.games.iter().filter_map(|(&model, games)| point(model, &games.counts)).collect();
+    Plot {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        x: Axis::new(BY_MODEL),
+        y,
+        series: vec![Series { name: title.to_lowercase(), points, ..Series::default() }],
+        empty: "No games yet.".to_owned(),
+        ..Plot::default()
+    }
+}
+
+/// A share of games with its interval.
+pub(super) fn share(model: u32, hits: u64, games: u64) -> Option<Point> {
+    let (low, high) = wilson(hits as usize, games as usize);
+    let share = hits as f64 / games as f64;
+    (games > 0).then(|| Point::new(model.into(), share).within(low, high).label(format!("{hits} of {games} games")))
+}
+
+/// Games of each model.
+pub fn games(facts: &Facts) -> Plot {
+    by_model(facts, "games", "Games", Axis::new("games"), |model, counts| {
+        Some(Point::new(model.into(), counts.games() as f64))
+    })
+}
+
+/// Moves of a game.
+pub fn lengths(facts: &Facts) -> Plot {
+    let plot = by_model(facts, "lengths", "Moves of a game", Axis::new("moves"), |model, counts| {
+        let lengths = counts.lengths()?;
+        let label = format!("median {}, {} to {}", lengths.median, lengths.shortest, lengths.longest);
+        let point = Point::new(model.into(), lengths.mean).within(lengths.tenth.into(), lengths.ninetieth.into());
+        Some(point.label(label))
+    });
+    Plot { caption: "The mean; the band is the 10th to the 90th percentile.".to_owned(), ..plot }
+}
+
+/// How games end.
+pub fn ends(facts: &Facts) -> Plot {
+    type Count = fn(&Counts) -> u64;
+    let kinds: [(&str, Count); 5] = [
+        ("two passes", |counts| counts.ends.passes),
+        ("all pass-alive", |counts| counts.ends.pass_alive),
+        ("resignation", |counts| counts.ends.resignation),
+        ("move limit", |counts| counts.ends.move_limit),
+        ("forfeit", |counts| counts.ends.forfeit),
+    ];
+    let series = kinds.iter().map(|(name, count)| {
+        let points =
+            facts.games.iter().filter(|(_, games)| games.counts.games() > 0).map(|(&model, games)| {
+                Point::new(model.into(), count(&games.counts) as f64 / games.counts.games() as f64)
+            });
+        Series { name: (*name).to_owned(), points: points.collect(), ..Series::default() }
+    });
+    Plot {
+        id: "ends".to_owned(),
+        title: "End of games".to_owned(),
+        caption: "Share of the games of a model.".to_owned(),
+        x: Axis::new(BY_MODEL),
+        y: Axis::new("share of games").format(Format::Percent),
+        series: series.filter(|series| series.points.iter().any(|point| point.y > 0.0)).collect(),
+        empty: "No games yet.".to_owned(),
+        ..Plot::default()
+    }
+}
+
+/// Black’s score.
+pub fn black_share(facts: &Facts) -> Plot {
+    let axis = Axis::new("score of Black").format(Format::Percent);
+    let plot = by_model(facts, "black-share", "Black’s score", axis, |model, counts| {
+        let results = counts.results;
+        let points = share(model, results.black_won + results.drawn / 2, results.games())?;
+        let label = format!("Black {}, White {}, drawn {}", results.black_won, results.white_won, results.drawn);
+        Some(Point { y: results.black_points() / results.games() as f64, ..points }.label(label))
+    });
+    Plot {
+        caption: "A draw counts half; the band is 95 %.".to_owned(),
+        marks: vec![Mark { name: "even".to_owned(), y: 0.5 }],
+        ..plot
+    }
+}
+
+/// Depth of search.
+pub fn depth(facts: &Facts) -> Plot {
+    let plot = by_model(facts, "depth", "Search depth", Axis::new("moves from the root"), |model, counts| {
+        Some(Point::new(model.into(), counts.mean_depth()?))
+    });
+    Plot { caption: "Mean depth of the leaves.".to_owned(), ..plot }
+}

@@ -1,0 +1,165 @@
+//! What training wrote down, by optimiser step.
+
+use page::{Axis, Format, Mark, Plot, Point, Series, Shape};
+
+use crate::curves::Curves;
+use crate::reader::Facts;
+
+/// A curve of the page: numbers of sets by step.
+struct Shown {
+    id: &'static str,
+    title: &'static str,
+    caption: &'static str,
+    label: &'static str,
+    /// The set, the number in it, and what it is called.
+    lines: &'static [(&'static str, &'static str, &'static str)],
+    format: Format,
+}
+
+const SHOWN: &[Shown] = &[
+    Shown {
+        id: "policy-loss",
+        title: "Policy loss",
+        caption: "Cross-entropy in nats, of training batches before their step, of the validation set and of human games.",
+        label: "policy loss",
+        lines: &[
+            ("train", "policy", "training"),
+            ("holdout", "policy", "validation"),
+            ("human", "policy", "human games"),
+        ],
+        format: Format::Short,
+    },
+    Shown {
+        id: "value-loss",
+        title: "Value loss",
+        caption: "As the configuration weights it.",
+        label: "value loss",
+        lines: &[("train", "value", "training"), ("holdout", "value", "validation"), ("human", "value", "human games")],
+        format: Format::Short,
+    },
+    Shown {
+        id: "accuracy",
+        title: "Top-1 accuracy",
+        caption: "Share of positions whose most probable move is that of the search, or of the human player.",
+        label: "top-1 accuracy",
+        lines: &[
+            ("train", "accuracy", "training"),
+            ("holdout", "accuracy", "validation"),
+            ("human", "accuracy", "human games"),
+        ],
+        format: Format::Percent,
+    },
+    Shown {
+        id: "value-error",
+        title: "Value error",
+        caption: "Squared error of the predicted outcome (v − t)². A constant has the error of the dashed lines.",
+        label: "value MSE",
+        lines: &[
+            ("train", "value_error", "training"),
+            ("holdout", "value_error", "validation"),
+            ("human", "value_error", "human games"),
+            ("holdout", "constant_error", "constant, validation"),
+            ("human", "constant_error", "constant, human games"),
+        ],
+        format: Format::Short,
+    },
+    Shown {
+        id: "entropies",
+        title: "Entropies",
+        caption: "Of the network’s policy and of the search policy, on the validation set. A policy far below its target has \
+                  collapsed.",
+        label: "entropy in nats",
+        lines: &[("holdout", "output_entropy", "network"), ("holdout", "target_entropy", "search")],
+        format: Format::Short,
+    },
+    Shown {
+        id: "surprise",
+        title: "Policy surprise",
+        caption: "Divergence of the network’s policy from the search policy on the validation set: policy loss minus the \
+                  entropy of the target, which is the noise that no network predicts.",
+        label: "divergence in nats",
+        lines: &[("holdout", "policy - target_entropy", "validation")],
+        format: Format::Short,
+    },
+    Shown {
+        id: "learning-rate",
+        title: "Learning rate",
+        caption: "Of each step.",
+        label: "learning rate",
+        lines: &[("train", "learning_rate", "learning rate")],
+        format: Format::Short,
+    },
+    Shown {
+        id: "gradient-norm",
+        title: "Gradient norm",
+        caption: "Of the last batch before the line of the log.",
+        label: "gradient norm",
+        lines: &[("train", "gradient_norm", "gradient norm")],
+        format: Format::Short,
+    },
+];
+
+/// A curve by its name; `None` for a name that is none.
+pub fn curve(facts: &Facts, name: &str) -> Option<Plot> {
+    let shown = SHOWN.iter().find(|shown| shown.id == name)?;
+    let lines = shown.lines.iter().map(|&(set, metric, name)| Series {
+        name: name.to_owned(),
+        shape: if metric == "constant_error" { Shape::Dashed } else { Shape::Line },
+        points: points(&facts.curves, set, metric),
+    });
+    Some(Plot {
+        id: shown.id.to_owned(),
+        title: shown.title.to_owned(),
+        caption: shown.caption.to_owned(),
+        x: Axis::new("optimiser step"),
+        y: Axis::new(shown.label).format(shown.format),
+        series: lines.filter(|series| !series.points.is_empty()).collect(),
+        marks: Vec::new(),
+        empty: "No training yet.".to_owned(),
+    })
+}
+
+/// The points of a number, or of the difference of two.
+fn points(curves: &Curves, set: &str, metric: &str) -> Vec<Point> {
+    let (one, other) = metric.split_once(" - ").map_or((metric, None), |(one, other)| (one, Some(other)));
+    let all =
+        |metric: &str| curves.values(set, metric).map(|(step, value, _)| (step as f64, value)).collect::<Vec<_>>();
+    let first = all(one);
+    let Some(other) = other.map(all) else {
+        return first.into_iter().map(|(x, y)| Point::new(x, y)).collect();
+    };
+    let pairs = first.into_iter().zip(other).filter(|((step, _), (of, _))| step == of);
+    pairs.map(|((x, y), (_, less))| Point::new(x, y - less)).collect()
+}
+
+/// Predicted and actual values of the newest validations.
+pub fn calibration(facts: &Facts) -> Plot {
+    let names = [("holdout", "validation"), ("human", "human games")];
+    let series = names.iter().filter_map(|&(set, name)| {
+        let (step, bins) = facts.curves.calibration.get(set)?;
+        let points = bins.iter().filter(|bin| bin.count > 0).map(|bin| {
+            // The outcome is a mean of ±1.
+            let half = crate::HALF_INTERVAL * ((1.0 - bin.outcome * bin.outcome).max(0.0) / bin.count as f64).sqrt();
+            let (low, high) = ((bin.outcome - half).max(-1.0), (bin.outcome + half).min(1.0));
+            Point::new(bin.prediction, bin.outcome).within(low, high).label(format!("{} positions", bin.count))
+        });
+        Some(Series { name: format!("{name}, step {step}"), shape: Shape::Dots, points: points.collect() })
+    });
+    let mut series: Vec<Series> = series.collect();
+    if !series.is_empty() {
+        let points = vec![Point::new(-1.0, -1.0), Point::new(1.0, 1.0)];
+        series.push(Series { name: "calibrated".to_owned(), shape: Shape::Dashed, points });
+    }
+    Plot {
+        id: "calibration".to_owned(),
+        title: "Calibration of values".to_owned(),
+        caption: "Mean outcome of positions by their predicted value, newest validation; bars are 95 %, as if all positions were \
+                  of different games."
+            .to_owned(),
+        x: Axis::new("predicted value"),
+        y: Axis::new("outcome"),
+        series,
+        marks: vec![Mark { name: String::new(), y: 0.0 }],
+        empty: "No validation yet.".to_owned(),
+    }
+}

@@ -1,0 +1,375 @@
+//! Reading a run step by step.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use config::{RunConfig, RunName};
+use record::{GameId, GameProjection};
+use store::{FileRef, ModelMetadata, RatingRow, ResignThreshold, Run, Stem, StoreError};
+
+use crate::curves::Curves;
+use crate::model_games::ModelGames;
+use crate::pool::Pool;
+use crate::unread::Unread;
+
+/// Files that are read at the same time: of a bucket most of the time is spent waiting.
+const AT_ONCE: usize = 8;
+/// Models whose games are known by name, the newest. A file of an older one makes the reader read all games of that model again.
+const WITH_NAMES: usize = 3;
+/// Every so many listings all folders of games are listed: an old model may have new games.
+const WHOLE_LISTING: u64 = 100;
+
+/// What is known of a run. Cloning is cheap.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// Its name.
+    pub run: RunName,
+    /// Its configuration.
+    pub config: Arc<RunConfig>,
+    /// The newest model.
+    pub newest_model: Option<u32>,
+    /// Metadata of models.
+    pub models: Arc<BTreeMap<u32, ModelMetadata>>,
+    /// Models that are retired.
+    pub retired: Arc<BTreeSet<u32>>,
+    /// The newest ratings, strongest first.
+    pub ratings: Arc<Vec<RatingRow>>,
+    /// Self-play by model; model 0 is `random`.
+    pub games: Arc<BTreeMap<u32, ModelGames>>,
+    /// Matches.
+    pub pool: Arc<Pool>,
+    /// Resign thresholds, oldest first, each with its time in milliseconds since 1970.
+    pub thresholds: Arc<BTreeMap<String, (u64, ResignThreshold)>>,
+    /// Logs of training.
+    pub curves: Arc<Curves>,
+    /// Processes that published files, by stage and name.
+    pub workers: Arc<BTreeMap<(&'static str, String), Worker>>,
+    /// The generation whose shards are there, the newest.
+    pub shards: Option<u32>,
+    /// Files that were found and not read yet.
+    pub unread: usize,
+    /// Files that cannot be read, the newest.
+    pub damaged: Arc<VecDeque<String>>,
+}
+
+/// A process, as its files show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worker {
+    /// Time in the name of its newest file, in milliseconds since 1970.
+    pub newest: u64,
+    /// Its files, without those that went into archives before the reader began.
+    pub files: u64,
+    /// The model of the newest file, if it is a file of games.
+    pub model: Option<u32>,
+}
+
+/// Reads a run step by step.
+pub struct Reader {
+    run: Run,
+    facts: Facts,
+    unread: Unread,
+    /// Files that were found.
+    logs: BTreeSet<String>,
+    thresholds: BTreeSet<String>,
+    matches: BTreeSet<Stem>,
+    games: BTreeMap<u32, BTreeSet<FileRef>>,
+    ratings: Option<u64>,
+    /// The games that were counted, of the newest models.
+    names: BTreeMap<u32, HashSet<GameId>>,
+    listings: u64,
+}
+
+/// Damaged files that are remembered.
+const MOST_DAMAGED: usize = 20;
+
+impl Reader {
+    /// A reader that has read nothing but the configuration.
+    ///
+    /// # Errors
+    /// There is no such run, or its store cannot be read.
+    pub fn open(run: Run) -> Result<Reader, StoreError> {
+        let config = run.config()?.ok_or_else(|| StoreError::NotFound { path: format!("{}/run.toml", run.name()) })?;
+        let facts = Facts {
+            run: run.name().clone(),
+            config: Arc::new(config),
+            newest_model: None,
+            models: Arc::default(),
+            retired: Arc::default(),
+            ratings: Arc::default(),
+            games: Arc::default(),
+            pool: Arc::default(),
+            thresholds: Arc::default(),
+            curves: Arc::default(),
+            workers: Arc::default(),
+            shards: None,
+            unread: 0,
+            damaged: Arc::default(),
+        };
+        Ok(Reader {
+            run,
+            facts,
+            unread: Unread::default(),
+            logs: BTreeSet::new(),
+            thresholds: BTreeSet::new(),
+            matches: BTreeSet::new(),
+            games: BTreeMap::new(),
+            ratings: None,
+            names: BTreeMap::new(),
+            listings: 0,
+        })
+    }
+
+    /// What is known so far.
+    pub fn facts(&self) -> Facts {
+        Facts { unread: self.unread.files(), ..self.facts.clone() }
+    }
+
+    /// Whether all files that were found are read.
+    pub fn is_done(&self) -> bool {
+        self.unread.is_empty()
+    }
+
+    /// Reads what takes few requests in a run of any age: the newest model and the ratings. Returns whether they are new.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn refresh(&mut self) -> Result<bool, StoreError> {
+        let newest = self.run.models().newest()?;
+        let time = self.run.ratings().newest_time()?;
+        let is_new = newest != self.facts.newest_model || time != self.ratings;
+        if time != self.ratings {
+            let rows = self.run.ratings().newest()?.unwrap_or_default();
+            (self.facts.ratings, self.ratings) = (Arc::new(rows), time);
+        }
+        if newest != self.facts.newest_model {
+            let from = self.facts.newest_model.map_or(1, |known| known + 1);
+            self.unread.models.extend(from..=newest.unwrap_or_default());
+            self.facts.newest_model = newest;
+        }
+        Ok(is_new)
+    }
+
+    /// Lists what is new in the run. Returns whether there is something new.
+    ///
+    /// # Errors
+    /// A store that cannot be read.
+    pub fn list(&mut self) -> Result<bool, StoreError> {
+        let before = self.unread.files();
+        for name in self.run.logs().list()?.into_iter().filter(|name| name.ends_with(".jsonl")) {
+            if self.logs.insert(name.clone()) {
+                self.unread.logs.insert(name);
+            }
+        }
+        for name in self.run.resign().list()? {
+            if self.thresholds.insert(name.clone()) {
+                self.unread.thresholds.insert(name);
+            }
+        }
+        for stem in self.run.matches().files()? {
+            if self.matches.insert(stem.clone()) {
+                self.note("evaluator", stem.worker(), stem.time(), None);
+                self.unread.matches.insert(stem);
+            }
+        }
+        self.list_games()?;
+        let (retired, shards) = (self.run.retirements().retired()?, self.run.shards().generations()?.pop());
+        let is_new = *self.facts.retired != retired || self.facts.shards != shards;
+        self.facts.shards = shards;
+        if *self.facts.retired != retired {
+            self.facts.retired = Arc::new(retired);
+        }
+        Ok(is_new || self.unread.files() > before)
+    }
+
+    fn list_games(&mut self) -> Result<(), StoreError> {
+        let newest = self.games.last_key_value().map_or(0, |(&model, _)| model);
+        // Workers may still publish games of the model before.
+        let first = if self.listings.is_multiple_of(WHOLE_LISTING) { 0 } else { newest.saturating_sub(1) };
+        self.listings += 1;
+        for file in self.run.games().files_since(first)? {
+            if self.games.entry(file.model).or_default().insert(file.clone()) {
+                self.note("selfplay", file.stem.worker(), file.stem.time(), Some(file.model));
+                self.unread.games.entry(file.model).or_default().insert(file);
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, stage: &'static str, name: &str, time: u64, model: Option<u32>) {
+        let workers = Arc::make_mut(&mut self.facts.workers);
+        let worker = workers.entry((stage, name.to_owned())).or_insert(Worker { newest: 0, files: 0, model: None });
+        worker.files += 1;
+        if time >= worker.newest {
+            (worker.newest, worker.model) = (time, model);
+        }
+    }
+
+    /// Reads about so many files of those that were listed, small ones of all kinds first.
+    ///
+    /// # Errors
+    /// A store that cannot be reached. Damaged files are passed over.
+    pub fn read(&mut self, most: usize) -> Result<(), StoreError> {
+        let before = self.unread.files();
+        let read = |reader: &Reader| before.saturating_sub(reader.unread.files()) < most;
+        self.read_thresholds(most)?;
+        if read(self) {
+            self.read_logs(most)?;
+        }
+        if read(self) {
+            self.read_models(most)?;
+        }
+        if read(self) {
+            self.read_matches(most)?;
+        }
+        while read(self) && !self.unread.games.is_empty() {
+            self.read_games()?;
+        }
+        Ok(())
+    }
+
+    fn read_thresholds(&mut self, most: usize) -> Result<(), StoreError> {
+        let names = last(&self.unread.thresholds, most);
+        let found = in_parallel(&names, |name| self.run.resign().get(name));
+        self.settle(
+            names,
+            found,
+            |unread| &mut unread.thresholds,
+            |facts, name, threshold| {
+                Arc::make_mut(&mut facts.thresholds).insert(name.clone(), threshold);
+            },
+        )
+    }
+
+    /// Oldest first: a step that was made again counts as it was made last.
+    fn read_logs(&mut self, most: usize) -> Result<(), StoreError> {
+        let names: Vec<String> = self.unread.logs.iter().take(most).cloned().collect();
+        let found = in_parallel(&names, |name| self.run.logs().read(name));
+        self.settle(
+            names,
+            found,
+            |unread| &mut unread.logs,
+            |facts, _, log| {
+                Arc::make_mut(&mut facts.curves).read(&String::from_utf8_lossy(&log));
+            },
+        )
+    }
+
+    fn read_models(&mut self, most: usize) -> Result<(), StoreError> {
+        let numbers = last(&self.unread.models, most);
+        let found = in_parallel(&numbers, |&number| self.run.models().metadata(number));
+        self.settle(
+            numbers,
+            found,
+            |unread| &mut unread.models,
+            |facts, &number, metadata| {
+                Arc::make_mut(&mut facts.models).insert(number, metadata);
+            },
+        )
+    }
+
+    fn read_matches(&mut self, most: usize) -> Result<(), StoreError> {
+        let stems = last(&self.unread.matches, most);
+        let found = in_parallel(&stems, |stem| self.run.matches().outlines(stem));
+        self.settle(
+            stems,
+            found,
+            |unread| &mut unread.matches,
+            |facts, _, games| {
+                Arc::make_mut(&mut facts.pool).add(&games);
+            },
+        )
+    }
+
+    /// Adds what was read to the facts, and takes it from what is unread. What could not be reached stays unread.
+    fn settle<K: Ord, T>(
+        &mut self,
+        keys: Vec<K>,
+        found: Vec<Result<T, StoreError>>,
+        unread: impl Fn(&mut Unread) -> &mut BTreeSet<K>,
+        mut put: impl FnMut(&mut Facts, &K, T),
+    ) -> Result<(), StoreError> {
+        for (key, read) in keys.iter().zip(found) {
+            let read = self.unless_damaged(read)?;
+            unread(&mut self.unread).remove(key);
+            if let Some(read) = read {
+                put(&mut self.facts, key, read);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the unread games of the newest model that has any.
+    fn read_games(&mut self) -> Result<(), StoreError> {
+        let Some((&model, files)) = self.unread.games.last_key_value() else { return Ok(()) };
+        let mut files = files.clone();
+        if self.facts.games.contains_key(&model) && !self.names.contains_key(&model) {
+            // Which games were counted is forgotten, so that they are counted again.
+            files.clone_from(&self.games[&model]);
+            self.unread.games.insert(model, files.clone());
+            Arc::make_mut(&mut self.facts.games).remove(&model);
+        }
+        let files: Vec<FileRef> = files.into_iter().collect();
+        let found = self.run.games().read_each(&files, |file| self.run.games().outlines(file));
+        for (file, games) in files.iter().zip(found) {
+            let games = self.unless_damaged(games)?;
+            if let Some(unread) = self.unread.games.get_mut(&model) {
+                unread.remove(file);
+            }
+            if let Some(games) = games {
+                self.count(file, &games);
+            }
+        }
+        self.unread.games.remove(&model);
+        let oldest_with_names = self.games.keys().rev().nth(WITH_NAMES - 1).copied().unwrap_or_default();
+        self.names.retain(|&model, _| model >= oldest_with_names);
+        Ok(())
+    }
+
+    fn count(&mut self, file: &FileRef, games: &[GameProjection]) {
+        let model = Arc::make_mut(&mut self.facts.games).entry(file.model).or_default();
+        model.extend(file.stem.time());
+        let names = self.names.entry(file.model).or_default();
+        games.iter().filter(|game| names.insert(game.summary.id)).for_each(|game| model.counts.add(game));
+    }
+
+    /// The result; `None` when only this object is unusable or gone.
+    fn unless_damaged<T>(&mut self, read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+        match read {
+            Ok(read) => Ok(Some(read)),
+            Err(error @ (StoreError::Damaged { .. } | StoreError::NotFound { .. } | StoreError::Record { .. })) => {
+                let damaged = Arc::make_mut(&mut self.facts.damaged);
+                damaged.push_back(error.to_string());
+                if damaged.len() > MOST_DAMAGED {
+                    damaged.pop_front();
+                }
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// The last so many.
+fn last<T: Ord + Clone>(set: &BTreeSet<T>, most: usize) -> Vec<T> {
+    set.iter().rev().take(most).cloned().collect()
+}
+
+/// Results of `read` for each of these, in their order.
+fn in_parallel<T: Sync, R: Send>(these: &[T], read: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mine = || {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            these.get(place).map(|this| (place, this))
+        };
+        std::iter::from_fn(mine).map(|(place, this)| (place, read(this))).collect::<Vec<(usize, R)>>()
+    };
+    let mut found: Vec<(usize, R)> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..AT_ONCE.min(these.len())).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("reading does not panic")).collect()
+    });
+    found.sort_unstable_by_key(|&(place, _)| place);
+    found.into_iter().map(|(_, read)| read).collect()
+}

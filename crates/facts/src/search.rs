@@ -1,0 +1,346 @@
+//! Finding games: newest first, a page at a time, without an index.
+//!
+//! A search reads files of games until it has a page or its time is over, and says where it stopped. So it needs no memory
+//! for the games of a run, and a search for rare games is continued by its reader.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use config::RunName;
+use go::{Move, Size, Symmetry};
+use record::{EndReason, GameListing, GameRecord, Outcome};
+use store::{FileRef, Run, Stem, StoreError};
+
+/// Where games come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// Self-play.
+    #[default]
+    SelfPlay,
+    /// Matches.
+    Match,
+}
+
+/// What is searched for. Everything that is not given fits.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Search {
+    /// Where to search.
+    pub kind: Kind,
+    /// The number of the model that played, of self-play.
+    pub model: Option<u32>,
+    /// A part of the name of a player.
+    pub player: String,
+    /// Who won.
+    pub outcome: Option<Outcome>,
+    /// How the game ended.
+    pub end: Option<EndReason>,
+    /// How many moves it has.
+    pub moves: RangeInclusive<u32>,
+    /// Whether it is a calibration game.
+    pub calibration: Option<bool>,
+    /// The first moves, or any that a symmetry makes of them.
+    pub opening: Vec<Move>,
+}
+
+impl Default for Search {
+    fn default() -> Search {
+        Search {
+            kind: Kind::default(),
+            model: None,
+            player: String::new(),
+            outcome: None,
+            end: None,
+            moves: 0..=u32::MAX,
+            calibration: None,
+            opening: Vec::new(),
+        }
+    }
+}
+
+impl Search {
+    /// Whether a game fits.
+    pub fn fits(&self, listing: &GameListing) -> bool {
+        let GameListing { game, size, opening } = listing;
+        let summary = &game.summary;
+        self.outcome.is_none_or(|outcome| outcome == summary.outcome)
+            && self.end.is_none_or(|end| end == summary.end)
+            && self.calibration.is_none_or(|calibration| calibration == summary.calibration)
+            && self.moves.contains(&game.moves)
+            && (summary.black.contains(&self.player) || summary.white.contains(&self.player))
+            && begins_with(*size, opening, &self.opening)
+    }
+}
+
+/// Whether moves begin with others, turned or mirrored.
+fn begins_with(size: Size, moves: &[u16], wanted: &[Move]) -> bool {
+    let same = |symmetry: &Symmetry| {
+        let turned = wanted.iter().map(|&mv| symmetry.apply_move(size, mv).index(size));
+        turned.eq(moves.iter().take(wanted.len()).map(|&mv| usize::from(mv)))
+    };
+    wanted.is_empty() || Symmetry::ALL.iter().any(same)
+}
+
+/// A file of games: of self-play, or of matches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Of self-play by a model.
+    SelfPlay(FileRef),
+    /// Of matches.
+    Match(Stem),
+}
+
+impl Place {
+    fn listings(&self, run: &Run) -> Result<Vec<GameListing>, StoreError> {
+        match self {
+            Place::SelfPlay(file) => run.games().listings(file),
+            Place::Match(stem) => run.matches().listings(stem),
+        }
+    }
+
+    /// The games of the file, with all their turns.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn games(&self, run: &Run) -> Result<Vec<GameRecord>, StoreError> {
+        match self {
+            Place::SelfPlay(file) => run.games().read(file),
+            Place::Match(stem) => run.matches().read(stem),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::SelfPlay(file) => write!(f, "games/{}/{}", file.model, file.stem),
+            Place::Match(stem) => write!(f, "matches/{stem}"),
+        }
+    }
+}
+
+/// A text that names no file of games.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoPlace;
+
+impl FromStr for Place {
+    type Err = NoPlace;
+
+    fn from_str(text: &str) -> Result<Place, NoPlace> {
+        let stem = |text: &str| text.parse::<Stem>().map_err(|_| NoPlace);
+        let mut parts = text.split('/');
+        let place = match (parts.next(), parts.next(), parts.next()) {
+            (Some("games"), Some(model), Some(of)) => {
+                let model = model.parse().map_err(|_| NoPlace)?;
+                Place::SelfPlay(FileRef { model, stem: stem(of)? })
+            }
+            (Some("matches"), Some(of), None) => Place::Match(stem(of)?),
+            _ => return Err(NoPlace),
+        };
+        if parts.next().is_none() { Ok(place) } else { Err(NoPlace) }
+    }
+}
+
+/// A game, and where it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// Its file.
+    pub place: Place,
+    /// Its row in the file.
+    pub row: usize,
+    /// What is known of it.
+    pub listing: GameListing,
+}
+
+/// What a search has found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FoundGames {
+    /// The games, newest first.
+    pub games: Vec<Found>,
+    /// Where the search continues: the file, and the rows of it that are left. `None` where everything was searched.
+    pub next: Option<(Place, usize)>,
+    /// Games that were searched.
+    pub searched: usize,
+}
+
+/// Searches from a place on for at most so many games, while `may_continue`.
+///
+/// # Errors
+/// A store that cannot be reached. Files that cannot be read are passed over.
+pub fn search(
+    run: &Run,
+    search: &Search,
+    from: Option<&(Place, usize)>,
+    most: usize,
+    may_continue: &dyn Fn() -> bool,
+) -> Result<FoundGames, StoreError> {
+    let mut found = FoundGames::default();
+    for model in models(run, search, from)? {
+        for place in places(run, search.kind, model)? {
+            let is_first = from.is_some_and(|(first, _)| *first == place);
+            if from.is_some_and(|(first, _)| is_newer(&place, first)) {
+                continue;
+            }
+            if found.games.len() >= most || !may_continue() {
+                found.next = Some((place, usize::MAX));
+                return Ok(found);
+            }
+            let listings = match place.listings(run) {
+                Err(error) if error.is_damage() || matches!(error, StoreError::NotFound { .. }) => continue,
+                listings => listings?,
+            };
+            let rows = from.filter(|_| is_first).map_or(usize::MAX, |(_, rows)| *rows).min(listings.len());
+            for row in (0..rows).rev() {
+                if found.games.len() >= most {
+                    found.next = Some((place, row + 1));
+                    return Ok(found);
+                }
+                found.searched += 1;
+                if search.fits(&listings[row]) {
+                    found.games.push(Found { place: place.clone(), row, listing: listings[row].clone() });
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The models to search, newest first; one that is none for matches.
+fn models(run: &Run, search: &Search, from: Option<&(Place, usize)>) -> Result<Vec<u32>, StoreError> {
+    match (search.kind, search.model) {
+        (Kind::Match, _) => Ok(vec![0]),
+        (Kind::SelfPlay, Some(model)) => Ok(vec![model]),
+        (Kind::SelfPlay, None) => {
+            let mut models = run.games().models()?;
+            if let Some((Place::SelfPlay(file), _)) = from {
+                models.retain(|&model| model <= file.model);
+            }
+            models.reverse();
+            Ok(models)
+        }
+    }
+}
+
+/// The files to search, newest first.
+fn places(run: &Run, kind: Kind, model: u32) -> Result<Vec<Place>, StoreError> {
+    Ok(match kind {
+        Kind::Match => run.matches().files()?.into_iter().rev().map(Place::Match).collect(),
+        Kind::SelfPlay => run.games().files(model)?.into_iter().rev().map(Place::SelfPlay).collect(),
+    })
+}
+
+/// Whether a file comes before another one in a search.
+fn is_newer(one: &Place, other: &Place) -> bool {
+    match (one, other) {
+        (Place::SelfPlay(one), Place::SelfPlay(other)) => one > other,
+        (Place::Match(one), Place::Match(other)) => one > other,
+        _ => false,
+    }
+}
+
+/// The name of a game's players and its file, for a list.
+pub fn address(run: &RunName, place: &Place, row: usize) -> String {
+    format!("/runs/{run}/{place}/{row}")
+}
+
+#[cfg(test)]
+mod tests {
+    use record::synthetic;
+    use store::Store;
+
+    use super::*;
+
+    fn run_with_games() -> Run {
+        let run = Store::in_memory().unwrap().run(&"r".parse().unwrap());
+        let size = Size::new(5).unwrap();
+        for model in 0..3 {
+            for file in 0..2 {
+                let name = if model == 0 { "random".to_owned() } else { format!("r-{model}") };
+                let games: Vec<_> =
+                    (10 * file..10 * file + 10).map(|index| synthetic::game(&name, "w", index, size, 8)).collect();
+                let stem = Stem::new("w", file).unwrap();
+                run.games().publish_as(&FileRef { model, stem }, &games).unwrap();
+            }
+        }
+        run
+    }
+
+    fn all(run: &Run, wanted: &Search, most: usize, may_continue: bool) -> (Vec<Found>, usize) {
+        let (mut found, mut from, mut pages) = (Vec::new(), None, 0);
+        loop {
+            // One file is searched even without time.
+            let first = std::cell::Cell::new(true);
+            let page = search(run, wanted, from.as_ref(), most, &|| may_continue || first.replace(false)).unwrap();
+            assert!(page.games.len() <= most);
+            found.extend(page.games);
+            pages += 1;
+            from = page.next;
+            if from.is_none() {
+                return (found, pages);
+            }
+        }
+    }
+
+    #[test]
+    fn pages_together_have_every_game_once_newest_first() {
+        let run = run_with_games();
+        let (whole, _) = all(&run, &Search::default(), usize::MAX, true);
+        assert_eq!(whole.len(), 60);
+        for most in [1, 7, 10, 59] {
+            assert_eq!(all(&run, &Search::default(), most, true).0, whole, "{most} a page");
+            assert_eq!(all(&run, &Search::default(), most, false).0, whole, "{most} a page, a file at a time");
+        }
+        let models: Vec<u32> = whole
+            .iter()
+            .map(|game| match &game.place {
+                Place::SelfPlay(file) => file.model,
+                Place::Match(_) => panic!("there are no matches"),
+            })
+            .collect();
+        assert!(models.is_sorted_by(|one, other| one >= other));
+    }
+
+    #[test]
+    fn games_that_do_not_fit_are_not_found() {
+        let run = run_with_games();
+        let (whole, _) = all(&run, &Search::default(), usize::MAX, true);
+        let count = |wanted: &Search, fits: &dyn Fn(&GameListing) -> bool| {
+            let (found, _) = all(&run, wanted, 5, true);
+            assert!(found.iter().all(|game| fits(&game.listing)), "{wanted:?}");
+            assert_eq!(found.len(), whole.iter().filter(|game| fits(&game.listing)).count(), "{wanted:?}");
+        };
+        let any = Search::default;
+        count(&Search { outcome: Some(Outcome::Black), ..any() }, &|game| game.game.summary.outcome == Outcome::Black);
+        count(&Search { end: Some(EndReason::Resignation), ..any() }, &|game| {
+            game.game.summary.end == EndReason::Resignation
+        });
+        count(&Search { calibration: Some(true), ..any() }, &|game| game.game.summary.calibration);
+        count(&Search { moves: 15..=18, ..any() }, &|game| (15..=18).contains(&game.game.moves));
+        count(&Search { player: "r-2".to_owned(), ..any() }, &|game| game.game.summary.black == "r-2");
+    }
+
+    #[test]
+    fn openings_fit_in_all_symmetries() {
+        let size = Size::new(5).unwrap();
+        let moves = |text: &str| text.split(' ').map(|mv| Move::from_gtp(size, mv).unwrap()).collect::<Vec<_>>();
+        let indices = |text: &str| moves(text).iter().map(|mv| mv.index(size) as u16).collect::<Vec<_>>();
+        let played = indices("A1 B3 C3");
+        for (wanted, fits) in [("A1", true), ("E5 D3", true), ("A5 B3", true), ("A1 C4", false), ("A1 B3 C3 D4", false)]
+        {
+            assert_eq!(begins_with(size, &played, &moves(wanted)), fits, "{wanted}");
+        }
+        assert!(begins_with(size, &[], &[]));
+    }
+
+    #[test]
+    fn places_are_read_as_they_are_written() {
+        let file = Place::SelfPlay(FileRef { model: 7, stem: Stem::new("w-1", 5).unwrap() });
+        let of_match = Place::Match(Stem::new("e", 9).unwrap());
+        for place in [file, of_match] {
+            assert_eq!(place.to_string().parse(), Ok(place));
+        }
+        for text in ["", "games/1", "games/x/w-0000000000005", "matches/../run.toml", "games/1/../2", "sgf/1/w-5"] {
+            assert_eq!(text.parse::<Place>(), Err(NoPlace), "{text}");
+        }
+    }
+}

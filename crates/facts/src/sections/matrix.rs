@@ -1,0 +1,212 @@
+//! Who played whom: a matrix of some players, and a table of all pairs, played and predicted.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+use page::number::{percent, signed, whole};
+use record::calibration::wilson;
+
+use crate::reader::Facts;
+use crate::strength::Strength;
+
+/// Points of a logistic curve of base 10 in Elo.
+const ELO: f64 = 400.0;
+
+/// What two players made against each other, whatever the colours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// The one with the higher rating.
+    pub one: String,
+    /// The other.
+    pub other: String,
+    /// Games of both.
+    pub games: u64,
+    /// Points of the one; a draw is half a point.
+    pub points: f64,
+    /// Games in which it had Black.
+    pub as_black: u64,
+    /// Its score by the ratings; `None` where one of them has none.
+    pub predicted: Option<f64>,
+}
+
+impl Pair {
+    /// The score of the one.
+    pub fn played(&self) -> f64 {
+        self.points / self.games.max(1) as f64
+    }
+
+    /// The 95 % interval of that score.
+    pub fn interval(&self) -> (f64, f64) {
+        wilson(self.points.round() as usize, self.games as usize)
+    }
+
+    /// How far the score is from the predicted one, in standard errors.
+    pub fn surprise(&self) -> Option<f64> {
+        let predicted = self.predicted?;
+        let error = (predicted * (1.0 - predicted) / self.games as f64).sqrt();
+        (error > 0.0).then(|| (self.played() - predicted) / error)
+    }
+}
+
+/// All pairs, those with most games first.
+pub fn pairs(facts: &Facts, strength: &Strength) -> Vec<Pair> {
+    let elo: BTreeMap<&str, f64> =
+        strength.players.iter().map(|player| (player.rating.player.as_str(), player.rating.elo)).collect();
+    let rank = |player: &str| elo.get(player).copied().unwrap_or(f64::NEG_INFINITY);
+    let mut pairs: BTreeMap<(&str, &str), Pair> = BTreeMap::new();
+    for ((black, white), results) in &facts.pool.pairs {
+        let black_first = rank(black).total_cmp(&rank(white)).then_with(|| white.cmp(black)).is_ge();
+        let (one, other) = if black_first { (black, white) } else { (white, black) };
+        let pair = pairs.entry((one, other)).or_insert_with(|| Pair {
+            one: one.clone(),
+            other: other.clone(),
+            games: 0,
+            points: 0.0,
+            as_black: 0,
+            predicted: predicted(elo.get(one.as_str()).copied(), elo.get(other.as_str()).copied()),
+        });
+        pair.games += results.games();
+        let of_black = results.black_points();
+        pair.points += if black_first { of_black } else { results.games() as f64 - of_black };
+        pair.as_black += if black_first { results.games() } else { 0 };
+    }
+    let mut pairs: Vec<Pair> = pairs.into_values().collect();
+    pairs.sort_by(|one, other| other.games.cmp(&one.games).then_with(|| one.one.cmp(&other.one)));
+    pairs
+}
+
+/// The score that two ratings predict: Bradley and Terry's model in Elo, without the first move, which both have.
+fn predicted(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    Some(1.0 / (1.0 + 10_f64.powf((other? - one?) / ELO)))
+}
+
+/// A page of the table of pairs.
+pub fn pairs_table<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Markup {
+    html! {
+        div.scroll tabindex="0" {
+            table {
+                thead { tr {
+                    th.text scope="col" { "Player" } th.text scope="col" { "Against" } th scope="col" { "Games" } th scope="col" { "as Black" }
+                    th scope="col" { "Points" } th scope="col" { "Played" } th scope="col" { "95 % interval" } th scope="col" { "Predicted" }
+                    th scope="col" title="standard errors from the predicted score" { "Surprise" }
+                } }
+                tbody {
+                    @for pair in pairs {
+                        @let (low, high) = pair.interval();
+                        tr {
+                            th.text scope="row" { (pair.one) }
+                            td.text { (pair.other) }
+                            td { (whole(pair.games as f64)) }
+                            td { (whole(pair.as_black as f64)) }
+                            td { (pair.points) }
+                            td { (percent(pair.played(), 0)) }
+                            td.quiet { (percent(low, 0)) " to " (percent(high, 0)) }
+                            td { @if let Some(predicted) = pair.predicted { (percent(predicted, 0)) } @else { "–" } }
+                            td.bad[pair.surprise().is_some_and(|far| far.abs() > 3.0)] {
+                                @if let Some(far) = pair.surprise() { (far_text(far)) } @else { "–" }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn far_text(far: f64) -> String {
+    if far.abs() < 10.0 { format!("{far:+.1}").replace('-', "−") } else { signed(far) }
+}
+
+/// Scores of the player in the row against the player in the column, in percent, for at most so many players.
+pub fn matrix(strength: &Strength, pairs: &[Pair], most: usize) -> Markup {
+    let players = chosen(strength, most);
+    let known: BTreeMap<(&str, &str), &Pair> =
+        pairs.iter().map(|pair| ((pair.one.as_str(), pair.other.as_str()), pair)).collect();
+    let field = |one: &str, other: &str| match (known.get(&(one, other)), known.get(&(other, one))) {
+        (Some(pair), _) => Some((pair.played(), pair.predicted, *pair)),
+        (None, Some(pair)) => Some((1.0 - pair.played(), pair.predicted.map(|score| 1.0 - score), *pair)),
+        (None, None) => None,
+    };
+    html! {
+        @if players.len() < 2 {
+            p.empty { "No matches yet." }
+        } @else {
+            p.quiet {
+                "Score of the player in the row against the player in the column, in percent, strongest first. "
+                @if strength.players.len() > players.len() { (players.len()) " of " (strength.players.len()) " players." }
+            }
+            div.scroll tabindex="0" {
+                table.matrix {
+                    thead { tr { th scope="col" { "" } @for other in &players { th scope="col" { span { (other) } } } } }
+                    tbody {
+                        @for one in &players {
+                            tr {
+                                th.text scope="row" { (one) }
+                                @for other in &players {
+                                    @match field(one, other) {
+                                        _ if one == other => td.self {},
+                                        None => td {},
+                                        Some((score, predicted, pair)) => {
+                                            td class=(shade(score)) title=(said(one, other, score, predicted, pair.games)) { (format!("{:.0}", 100.0 * score)) }
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn said(one: &str, other: &str, score: f64, predicted: Option<f64>, games: u64) -> String {
+    let predicted = predicted.map_or_else(String::new, |score| format!(", predicted {}", percent(score, 0)));
+    format!("{one} against {other}: {} in {games} games{predicted}", percent(score, 0))
+}
+
+/// A class of the style: how far a score is from even.
+fn shade(score: f64) -> String {
+    let step = ((score - 0.5).abs() * 8.0).round() as u32;
+    format!("{}{step}", if score < 0.5 { "lost" } else { "won" })
+}
+
+/// At most so many players, evenly from the strongest to the weakest.
+fn chosen(strength: &Strength, most: usize) -> Vec<&str> {
+    let all = &strength.players;
+    let count = most.min(all.len());
+    let place = |number: usize| number * (all.len() - 1) / (count - 1).max(1);
+    (0..count).map(|number| all[place(number)].rating.player.as_str()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(points: f64, games: u64, predicted: f64) -> Pair {
+        let (one, other) = ("a-2".to_owned(), "a-1".to_owned());
+        Pair { one, other, games, points, as_black: games / 2, predicted: Some(predicted) }
+    }
+
+    #[test]
+    fn ratings_predict_scores() {
+        assert_eq!(predicted(Some(0.0), Some(0.0)), Some(0.5));
+        assert!((predicted(Some(400.0), Some(0.0)).unwrap() - 10.0 / 11.0).abs() < 1e-12);
+        assert_eq!(predicted(None, Some(0.0)), None);
+    }
+
+    #[test]
+    fn surprise_is_in_standard_errors() {
+        assert!((pair(60.0, 100, 0.5).surprise().unwrap() - 2.0).abs() < 1e-9);
+        assert!(pair(50.0, 100, 0.5).surprise().unwrap().abs() < 1e-9);
+        let (low, high) = pair(60.0, 100, 0.5).interval();
+        assert!(low < 0.6 && 0.6 < high && high - low < 0.2);
+    }
+
+    #[test]
+    fn shades_are_few() {
+        for (score, shade_of) in [(0.5, "won0"), (1.0, "won4"), (0.0, "lost4"), (0.4, "lost1")] {
+            assert_eq!(shade(score), shade_of);
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Players of matches with their ratings, and what it took to train them.
+
+use std::collections::BTreeMap;
+
+use config::RunConfig;
+use store::RatingRow;
+
+use crate::counts::Counts;
+use crate::pool::players_model;
+use crate::reader::Facts;
+
+/// A player of matches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Player {
+    /// Its row of the ratings.
+    pub rating: RatingRow,
+    /// Its number, if it is a model of the run.
+    pub model: Option<u32>,
+    /// Settings that differ from those of the model, as `visits=100+q_init=loss`; mostly empty.
+    pub settings: String,
+}
+
+/// All players, strongest first, and how their ratings read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Strength {
+    /// All players, strongest first.
+    pub players: Vec<Player>,
+    /// The players whose ratings are given, as `GnuGo-10 = 0`; without any, errors are against the mean of the
+    /// run's models.
+    pub scale: Vec<String>,
+    /// What it took to get to each model: sums over all models before it.
+    pub effort: BTreeMap<u32, Effort>,
+}
+
+/// What it took to get to a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Effort {
+    /// Games of self-play by the models before it.
+    pub games: u64,
+    /// Visits of their searches: an upper bound of evaluations, for cached ones and inherited visits cost none.
+    pub visits: f64,
+    /// Hours from the first games of the run to the last step of its training, pauses included.
+    pub hours: Option<f64>,
+}
+
+impl Strength {
+    /// The players of the newest ratings.
+    pub fn of(facts: &Facts) -> Strength {
+        let player = |rating: &RatingRow| Player {
+            model: players_model(&facts.run, &rating.player),
+            settings: rating.player.split_once('+').map_or_else(String::new, |(_, settings)| settings.to_owned()),
+            rating: rating.clone(),
+        };
+        let mut players: Vec<Player> = facts.ratings.iter().map(player).collect();
+        players.sort_by(|one, other| other.rating.elo.total_cmp(&one.rating.elo));
+        Strength { players, scale: Vec::new(), effort: effort(facts) }
+    }
+
+    /// Standard error of a rating: on its own scale, or on that of the given ratings.
+    pub fn error(&self, rating: &RatingRow) -> f64 {
+        if self.scale.is_empty() { rating.above_pool_error } else { rating.error }
+    }
+
+    /// Models of the run as they are, without other settings, oldest first.
+    pub fn models(&self) -> Vec<&Player> {
+        let mut models: Vec<&Player> =
+            self.players.iter().filter(|player| player.model.is_some() && player.settings.is_empty()).collect();
+        models.sort_by_key(|player| player.model);
+        models
+    }
+
+    /// What the intervals are against.
+    pub fn against(&self) -> &'static str {
+        match (self.scale.is_empty(), self.players.iter().any(|player| player.model.is_some())) {
+            (false, _) => "the given ratings",
+            (true, true) => "the mean of the run’s models",
+            (true, false) => "the mean of all players",
+        }
+    }
+
+    /// What zero is.
+    pub fn zero(&self) -> Option<String> {
+        if !self.scale.is_empty() {
+            return Some(format!("Elo where {}", self.scale.join(", ")));
+        }
+        let zero = self.players.iter().find(|player| player.rating.error == 0.0)?;
+        Some(format!("Elo above {}", zero.rating.player))
+    }
+}
+
+/// What it took to get to each model.
+fn effort(facts: &Facts) -> BTreeMap<u32, Effort> {
+    let begun = facts.games.values().filter_map(|games| games.first).min().map(|time| time as f64 / 1e3);
+    let newest = facts.newest_model.unwrap_or_default();
+    let (mut sum, mut efforts) = (Effort::default(), BTreeMap::new());
+    for model in 0..=newest {
+        let end = facts.curves.ends.get(&model);
+        let hours = end.zip(begun).map(|(end, begun)| (end - begun) / 3600.0).filter(|hours| *hours >= 0.0);
+        efforts.insert(model, Effort { hours, ..sum });
+        if let Some(games) = facts.games.get(&model) {
+            sum.games += games.counts.games();
+            sum.visits += visits(&facts.config, model, &games.counts);
+        }
+    }
+    efforts
+}
+
+/// Visits of all searches of some games of a model.
+fn visits(config: &RunConfig, model: u32, counts: &Counts) -> f64 {
+    let full = counts.positions as f64 * f64::from(config.search.at(model).visits);
+    if config.selfplay.full_search_fraction >= 1.0 {
+        return full;
+    }
+    let fast = counts.moves().saturating_sub(counts.positions) as f64;
+    full + fast * f64::from(config.selfplay.fast_visits)
+}

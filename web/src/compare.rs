@@ -1,0 +1,210 @@
+//! Runs beside each other: any plot of all of them in one, and the keys of the configuration that differ.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::{Path, RawQuery, State};
+use facts::plots::{NAMES, plot};
+use maud::{Markup, html};
+use page::{DataLinks, Plot, Scale, Series};
+
+use crate::error::Page;
+use crate::plots::format_of;
+use crate::view::{Section, View};
+use crate::watch::Snapshot;
+use crate::{App, PageError};
+
+/// Plots that are shown at first.
+const AT_FIRST: [&str; 3] = ["elo", "policy-loss", "accuracy"];
+/// Runs of a comparison: each is read, and has a colour of few.
+const MOST: usize = 12;
+
+/// What is compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Choice {
+    runs: Vec<String>,
+    plots: Vec<String>,
+    scale: Scale,
+}
+
+impl Choice {
+    /// Of a query such as `run=a&run=b&plot=elo`.
+    fn read(query: Option<&str>) -> Choice {
+        let mut choice = Choice::default();
+        for (key, value) in form_pairs(query.unwrap_or_default()) {
+            match key.as_str() {
+                "run" if !choice.runs.contains(&value) => choice.runs.push(value),
+                "plot" if NAMES.contains(&value.as_str()) && !choice.plots.contains(&value) => choice.plots.push(value),
+                "scale" if value == Scale::Log.name() => choice.scale = Scale::Log,
+                _ => {}
+            }
+        }
+        choice.runs.truncate(MOST);
+        if choice.plots.is_empty() {
+            choice.plots = AT_FIRST.map(str::to_owned).into();
+        }
+        choice
+    }
+
+    fn query(&self) -> String {
+        // Names of runs and plots need no escape.
+        let runs = self.runs.iter().map(|run| format!("run={run}"));
+        runs.chain([format!("scale={}", self.scale.name())]).collect::<Vec<_>>().join("&")
+    }
+}
+
+/// The pairs of a query, in order, with keys that may come again.
+fn form_pairs(query: &str) -> Vec<(String, String)> {
+    let uri = format!("/?{query}").parse().unwrap_or_default();
+    axum::extract::Query::try_from_uri(&uri).map(|axum::extract::Query(pairs)| pairs).unwrap_or_default()
+}
+
+async fn snapshots(app: &App, choice: &Choice) -> Result<Vec<Arc<Snapshot>>, PageError> {
+    let mut found = Vec::new();
+    for run in &choice.runs {
+        found.push(app.snapshot(run).await?);
+    }
+    Ok(found)
+}
+
+/// The page.
+pub(crate) async fn page(State(app): State<App>, RawQuery(query): RawQuery) -> Page {
+    let choice = Choice::read(query.as_deref());
+    let runs = snapshots(&app, &choice).await?;
+    app.page(move |app| {
+        let all = app.catalogue().list(app.store())?.into_iter().map(|run| run.name.to_string()).collect::<Vec<_>>();
+        Ok::<_, PageError>(View::new("Compare runs", Section::Compare).page(&content(&all, &runs, &choice)))
+    })
+    .await
+}
+
+/// The data of a plot of several runs.
+pub(crate) async fn data(State(app): State<App>, Path(file): Path<String>, RawQuery(query): RawQuery) -> Page {
+    let choice = Choice::read(query.as_deref());
+    let runs = snapshots(&app, &choice).await?;
+    app.page(move |_| {
+        let (name, format) = format_of(&file)?;
+        let plot = overlaid(&runs, name).ok_or_else(|| PageError::NotFound(format!("plot \"{name}\"")))?;
+        Ok(format.response(&plot, &format!("{}-{name}", choice.runs.join("-"))))
+    })
+    .await
+}
+
+fn content(all: &[String], runs: &[Arc<Snapshot>], choice: &Choice) -> Markup {
+    html! {
+        h1 { "Compare runs" }
+        form.choose {
+            fieldset { legend { "Runs" } div.checks {
+                @for run in all { label { input type="checkbox" name="run" value=(run) checked[choice.runs.contains(run)]; " " (run) } }
+            } }
+            fieldset { legend { "Plots" } div.checks {
+                @for name in NAMES { label { input type="checkbox" name="plot" value=(name) checked[choice.plots.iter().any(|plot| plot == name)]; " " (name.replace('-', " ")) } }
+            } }
+            p {
+                label { input type="checkbox" name="scale" value="log" checked[choice.scale == Scale::Log]; " logarithmic from left to right" } " "
+                button { "Show" }
+            }
+        }
+        @if runs.len() < 2 {
+            p.empty { "Mark two runs or more." }
+        } @else {
+            section #configuration { h2 { "Configuration" } (differences(runs)) }
+            section #plots {
+                h2 { "Plots" }
+                div.pair {
+                    @for name in &choice.plots {
+                        @if let Some(plot) = overlaid(runs, name) {
+                            @let plot = Plot { x: plot.x.clone().scale(choice.scale), ..plot };
+                            (plot.figure(&links(name, choice)))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn links(name: &str, choice: &Choice) -> DataLinks {
+    let link =
+        |text: &str, ending: &str| (text.to_owned(), format!("/compare/plots/{name}.{ending}?{}", choice.query()));
+    DataLinks { links: vec![link("JSON", "json"), link("CSV", "csv")] }
+}
+
+/// A plot with the series of all runs.
+fn overlaid(runs: &[Arc<Snapshot>], name: &str) -> Option<Plot> {
+    let plots: Option<Vec<(String, Plot)>> = runs
+        .iter()
+        .map(|run| plot(&run.facts, &run.strength, name).map(|plot| (run.facts.run.to_string(), plot)))
+        .collect();
+    let plots = plots?;
+    let first = plots.first()?.1.clone();
+    let named = |run: &str, of: usize, series: Series| {
+        let is_only = of == 1 || series.name == run;
+        Series { name: if is_only { run.to_owned() } else { format!("{run}: {}", series.name) }, ..series }
+    };
+    let series = plots.into_iter().flat_map(|(run, plot)| {
+        let of = plot.series.len();
+        plot.series.into_iter().map(move |series| named(&run, of, series)).collect::<Vec<_>>()
+    });
+    let series = series.collect();
+    // Each run has players and a scale of its own.
+    Some(Plot { series, marks: Vec::new(), caption: String::new(), ..first })
+}
+
+/// The keys that differ between any of the runs.
+fn differences(runs: &[Arc<Snapshot>]) -> Markup {
+    let Some((first, others)) = runs.split_first() else { return html! {} };
+    let mut keys: BTreeMap<usize, (String, String, BTreeMap<usize, String>)> = BTreeMap::new();
+    let order = order_of_keys(runs);
+    for (place, other) in others.iter().enumerate() {
+        for found in first.facts.config.differences(&other.facts.config) {
+            let at = order.iter().position(|key| *key == found.key).unwrap_or(usize::MAX);
+            let row = keys.entry(at).or_insert_with(|| (found.key, found.one, BTreeMap::new()));
+            row.2.insert(place, found.other);
+        }
+    }
+    html! {
+        @if keys.is_empty() {
+            p.quiet { "The configurations are the same." }
+        } @else {
+            div.scroll tabindex="0" {
+                table {
+                    thead { tr { th.text scope="col" { "Key" } @for run in runs { th scope="col" { (run.facts.run) } } } }
+                    tbody {
+                        @for (key, one, rest) in keys.values() {
+                            tr {
+                                th.text scope="row" { code { (key) } }
+                                td { code { (one) } }
+                                @for place in 0..others.len() { td { code { (rest.get(&place).unwrap_or(one)) } } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The keys that differ, in the order of the file.
+fn order_of_keys(runs: &[Arc<Snapshot>]) -> Vec<String> {
+    let mut order: Vec<String> = Vec::new();
+    for pair in runs.windows(2) {
+        order.extend(pair[0].facts.config.differences(&pair[1].facts.config).into_iter().map(|found| found.key));
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choice_keeps_the_order_and_drops_what_is_unknown() {
+        let choice = Choice::read(Some("run=b&run=a&run=b&plot=elo&plot=nothing&scale=log&x=1"));
+        assert_eq!(
+            (choice.runs, choice.plots, choice.scale),
+            (vec!["b".to_owned(), "a".to_owned()], vec!["elo".to_owned()], Scale::Log)
+        );
+        assert_eq!(Choice::read(None).plots, AT_FIRST);
+    }
+}

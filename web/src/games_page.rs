@@ -1,0 +1,264 @@
+//! Games of a run: searched by their players, result, length, end, opening and more.
+
+use std::time::{Duration, Instant};
+
+use axum::extract::{Path, Query, State};
+use facts::openings;
+use facts::search::{Found, FoundGames, Kind, Place, Search, search};
+use go::{Move, Size};
+use maud::{Markup, html};
+use page::number::whole;
+use record::{EndReason, GameListing, Outcome};
+use serde::Deserialize;
+
+use crate::error::Page;
+use crate::view::{Section, View};
+use crate::{App, PageError};
+
+/// Games of a page.
+const MOST: usize = 100;
+/// A page is shown after this time, whether it is full or not.
+const PATIENCE: Duration = Duration::from_millis(700);
+/// Characters of a query's text.
+const LONGEST: usize = 100;
+
+/// What the form sends.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Wanted {
+    kind: String,
+    model: String,
+    player: String,
+    result: String,
+    end: String,
+    least: String,
+    most: String,
+    calibration: String,
+    opening: String,
+    /// Where the search continues: a file, and rows of it.
+    after: String,
+    rows: String,
+}
+
+impl Wanted {
+    /// What is searched for on boards of a size.
+    pub(crate) fn search(&self, size: Size) -> Result<Search, PageError> {
+        let number = |text: &str, what: &str| match text.trim() {
+            "" => Ok(None),
+            text => {
+                text.parse::<u32>().map(Some).map_err(|_| PageError::Bad(format!("{what} \"{text}\" is no number")))
+            }
+        };
+        let moves = self.opening.split([' ', ',']).filter(|text| !text.is_empty()).take(GameListing::OPENING);
+        let opening = moves.map(|text| {
+            let bad = || {
+                PageError::Bad(format!(
+                    "opening: \"{text}\" is no move on {size}×{size}, as {} is",
+                    if size.side() > 4 { "C3" } else { "A1" }
+                ))
+            };
+            Move::from_gtp(size, text).ok_or_else(bad)
+        });
+        Ok(Search {
+            kind: if self.kind == "match" { Kind::Match } else { Kind::SelfPlay },
+            model: number(&self.model, "model")?,
+            player: self.player.trim().chars().take(LONGEST).collect(),
+            outcome: match self.result.as_str() {
+                "black" => Some(Outcome::Black),
+                "white" => Some(Outcome::White),
+                "draw" => Some(Outcome::Draw),
+                _ => None,
+            },
+            end: self.end.parse::<EndReason>().ok(),
+            moves: number(&self.least, "moves")?.unwrap_or(0)..=number(&self.most, "moves")?.unwrap_or(u32::MAX),
+            calibration: match self.calibration.as_str() {
+                "yes" => Some(true),
+                "no" => Some(false),
+                _ => None,
+            },
+            opening: opening.collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn from(&self) -> Option<(Place, usize)> {
+        let place = self.after.parse().ok()?;
+        Some((place, self.rows.parse().unwrap_or(usize::MAX)))
+    }
+
+    /// The same search as an address.
+    fn address(&self) -> String {
+        let fields = [
+            ("kind", &self.kind),
+            ("model", &self.model),
+            ("player", &self.player),
+            ("result", &self.result),
+            ("end", &self.end),
+            ("least", &self.least),
+            ("most", &self.most),
+            ("calibration", &self.calibration),
+            ("opening", &self.opening),
+        ];
+        let given = fields.iter().filter(|(_, value)| !value.is_empty());
+        given.map(|(name, value)| format!("{name}={}", escaped(value))).collect::<Vec<_>>().join("&")
+    }
+}
+
+/// A value in an address (RFC 3986).
+pub(crate) fn escaped(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+/// The page.
+pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(query): Query<Wanted>) -> Page {
+    app.page(move |app| {
+        let run = app.run(&run)?;
+        let config =
+            run.config()?.ok_or_else(|| PageError::NotFound(format!("configuration of run \"{}\"", run.name())))?;
+        let size = Size::new(config.game.size).map_err(|error| PageError::Failed(error.to_string()))?;
+        let wanted = query.search(size)?;
+        let begin = Instant::now();
+        let found = search(&run, &wanted, query.from().as_ref(), MOST, &|| begin.elapsed() < PATIENCE)?;
+        let content = content(run.name().as_str(), &query, &found);
+        Ok(View::new(format!("Games of {}", run.name()), Section::Runs).of_run(run.name(), "games").page(&content))
+    })
+    .await
+}
+
+fn content(run: &str, query: &Wanted, found: &FoundGames) -> Markup {
+    let address = query.address();
+    html! {
+        h1 { "Games of " (run) }
+        (form(query))
+        section {
+            p.quiet {
+                (found.games.len()) " of " (whole(found.searched as f64)) " searched games, newest first. "
+                @if !found.games.is_empty() {
+                    "All that fit: " a href=(format!("/runs/{run}/games.zip?{address}")) { "SGF (zip)" } ", "
+                    a href=(format!("/runs/{run}/games.parquet?{address}")) { "Parquet" }
+                    ", at most " (whole(crate::bulk::MOST as f64)) "."
+                }
+            }
+            @if found.games.is_empty() { p.empty { "No such game among those searched." } } @else { (table(run, &found.games)) }
+            @if let Some((place, rows)) = &found.next {
+                nav.pages aria-label="Pages of the search" {
+                    a rel="next" href=(format!("?{address}&after={}&rows={rows}", escaped(&place.to_string()))) { "Search older games" }
+                }
+            }
+        }
+    }
+}
+
+fn choice(label: &str, name: &str, chosen: &str, options: &[(&str, &str)]) -> Markup {
+    html! {
+        label { (label) select name=(name) { @for (value, text) in options { option value=(value) selected[*value == chosen] { (text) } } } }
+    }
+}
+
+fn form(query: &Wanted) -> Markup {
+    html! {
+        form.line role="search" {
+            (choice("Games of", "kind", &query.kind, &[("", "self-play"), ("match", "matches")]))
+            label { "Model" input type="text" inputmode="numeric" name="model" value=(query.model) size="5"; }
+            label { "Player" input type="text" name="player" value=(query.player) size="12"; }
+            (choice("Winner", "result", &query.result, &[("", "any"), ("black", "Black"), ("white", "White"), ("draw", "none")]))
+            (choice("End", "end", &query.end, &[("", "any"), ("passes", "two passes"), ("pass-alive", "all pass-alive"), ("resignation", "resignation"), ("move-limit", "move limit"), ("forfeit", "forfeit")]))
+            label { "Moves from" input type="text" inputmode="numeric" name="least" value=(query.least) size="4"; }
+            label { "to" input type="text" inputmode="numeric" name="most" value=(query.most) size="4"; }
+            (choice("Calibration", "calibration", &query.calibration, &[("", "any"), ("yes", "yes"), ("no", "no")]))
+            label { "Opening, in any symmetry" input type="text" name="opening" value=(query.opening) placeholder="C3 E5" size="14"; }
+            button { "Search" }
+        }
+    }
+}
+
+fn table(run: &str, games: &[Found]) -> Markup {
+    html! {
+        div.scroll tabindex="0" {
+            table {
+                thead { tr {
+                    th.text scope="col" { "Game" } th.text scope="col" { "Black" } th.text scope="col" { "White" } th.text scope="col" { "Result" }
+                    th.text scope="col" { "End" } th scope="col" { "Moves" } th.text scope="col" { "Opening" } th.text scope="col" { "" }
+                } }
+                tbody {
+                    @for game in games {
+                        @let summary = &game.listing.game.summary;
+                        @let id = summary.id.to_string();
+                        tr {
+                            th.text scope="row" { a href=(format!("/runs/{run}/{}/{}", game.place, game.row)) { code { (id[..8]) } } }
+                            td.text { (summary.black) }
+                            td.text { (summary.white) }
+                            td.text { (result(summary.outcome, summary.score, summary.end)) }
+                            td.text { (summary.end.as_str()) }
+                            td { (game.listing.game.moves) }
+                            td.text { code { (openings::text(game.listing.size, &game.listing.opening[..game.listing.opening.len().min(4)])) } }
+                            td.text.quiet {
+                                @if summary.calibration { "calibration" }
+                                @if summary.would_resign_turn.is_some() && summary.calibration { ", would resign" }
+                                @if summary.holdout { " validation" }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// As SGF writes it: `B+3.5`, `W+R` or `0`.
+pub(crate) fn result(outcome: Outcome, score: Option<f32>, end: EndReason) -> String {
+    let letter = match outcome {
+        Outcome::Black => 'B',
+        Outcome::White => 'W',
+        Outcome::Draw => return "0".to_owned(),
+    };
+    match (score, end) {
+        (_, EndReason::Resignation) => format!("{letter}+R"),
+        (_, EndReason::Forfeit) => format!("{letter}+F"),
+        (Some(score), _) => format!("{letter}+{}", score.abs()),
+        (None, _) => format!("{letter}+"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn query_is_checked_and_kept() {
+        let size = Size::new(9).unwrap();
+        let query = Wanted {
+            opening: "C3 e5".to_owned(),
+            result: "black".to_owned(),
+            least: "10".to_owned(),
+            ..Wanted::default()
+        };
+        let found = query.search(size).unwrap();
+        assert_eq!((found.opening.len(), found.outcome, found.moves), (2, Some(Outcome::Black), 10..=u32::MAX));
+        assert_eq!(query.address(), "result=black&least=10&opening=C3%20e5");
+        for bad in [
+            Wanted { opening: "Z99".to_owned(), ..Wanted::default() },
+            Wanted { model: "x".to_owned(), ..Wanted::default() },
+        ] {
+            assert!(matches!(bad.search(size), Err(PageError::Bad(_))));
+        }
+    }
+
+    #[test]
+    fn addresses_are_escaped() {
+        assert_eq!(escaped("a b&c=\"<é"), "a%20b%26c%3D%22%3C%C3%A9");
+    }
+
+    #[test]
+    fn results_read_as_in_sgf() {
+        for (outcome, score, end, text) in [
+            (Outcome::Black, Some(3.5), EndReason::Passes, "B+3.5"),
+            (Outcome::White, Some(-12.0), EndReason::PassAlive, "W+12"),
+            (Outcome::White, None, EndReason::Resignation, "W+R"),
+            (Outcome::Black, None, EndReason::Forfeit, "B+F"),
+            (Outcome::Draw, Some(0.0), EndReason::Passes, "0"),
+        ] {
+            assert_eq!(result(outcome, score, end), text);
+        }
+    }
+}

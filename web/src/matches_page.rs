@@ -1,0 +1,105 @@
+//! Matches of a run: the matrix, and all pairs as they played and as their ratings predict.
+
+use std::fmt::Write;
+
+use axum::extract::{Path, Query, State};
+use axum::http::header;
+use axum::response::IntoResponse;
+use facts::sections::{self, Pair};
+use maud::{Markup, html};
+use page::number::whole;
+use serde::Deserialize;
+
+use crate::App;
+use crate::error::Page;
+use crate::games_page::escaped;
+use crate::paging::pages;
+use crate::view::{Section, View};
+use crate::watch::Snapshot;
+
+/// Players of the matrix.
+const PLAYERS: usize = 24;
+/// Pairs of a page of the table.
+const ROWS: usize = 100;
+
+/// How the table is filtered and sorted.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Options {
+    player: String,
+    sort: String,
+    page: usize,
+}
+
+/// The page.
+pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(options): Query<Options>) -> Page {
+    let snapshot = app.snapshot(&run).await?;
+    app.page(move |_| {
+        let view = View::new(format!("Matches of {run}"), Section::Runs).of_run(snapshot.run.name(), "matches");
+        Ok(view.page(&content(&snapshot, &options)))
+    })
+    .await
+}
+
+fn content(snapshot: &Snapshot, options: &Options) -> Markup {
+    let Snapshot { facts, strength, .. } = snapshot;
+    let all = sections::pairs(facts, strength);
+    let mut shown: Vec<&Pair> =
+        all.iter().filter(|pair| pair.one.contains(&options.player) || pair.other.contains(&options.player)).collect();
+    if options.sort == "surprise" {
+        let far = |pair: &Pair| pair.surprise().map_or(0.0, f64::abs);
+        shown.sort_by(|one, other| far(other).total_cmp(&far(one)));
+    }
+    let address = |page: usize| {
+        format!(
+            "?player={}&sort={}&page={page}",
+            escaped(&options.player),
+            if options.sort == "surprise" { "surprise" } else { "games" }
+        )
+    };
+    html! {
+        h1 { "Matches of " (facts.run) }
+        (sections::notes(facts))
+        section #matrix { h2 { "Who beat whom" } (sections::matrix(strength, &all, PLAYERS)) }
+        section #pairs {
+            h2 { "Pairs" }
+            p.quiet {
+                "Played scores with 95 % intervals, and those that the ratings predict. The surprise is their distance in standard errors; beyond 3 in "
+                "more than one pair of 400 the ratings do not describe the players. "
+                a href=(format!("/runs/{}/matches.csv", facts.run)) { "CSV" } " · "
+                a href=(format!("/runs/{}/games?kind=match", facts.run)) { "Games" }
+            }
+            form.line role="search" {
+                label { "Player" input type="text" name="player" value=(options.player) size="14"; }
+                label { "Sort by" select name="sort" { option value="games" { "games" } option value="surprise" selected[options.sort == "surprise"] { "surprise" } } }
+                button { "Show" }
+            }
+            @if shown.is_empty() { p.empty { "No pairs." } } @else {
+                p.quiet { (whole(shown.len() as f64)) " pairs." }
+                (sections::pairs_table(shown.iter().skip(options.page.saturating_mul(ROWS)).take(ROWS).copied()))
+                (pages(shown.len(), ROWS, options.page, &address))
+            }
+        }
+        section #players { h2 { "Players" } (sections::players(strength, usize::MAX)) (sections::colours(facts)) }
+    }
+}
+
+/// All pairs as CSV.
+pub(crate) async fn data(State(app): State<App>, Path(run): Path<String>) -> Page {
+    let snapshot = app.snapshot(&run).await?;
+    app.page(move |_| {
+        let mut text = "player,against,games,as_black,points,played,low,high,predicted\n".to_owned();
+        for pair in sections::pairs(&snapshot.facts, &snapshot.strength) {
+            let ((low, high), predicted) =
+                (pair.interval(), pair.predicted.map_or_else(String::new, |score| score.to_string()));
+            let Pair { one, other, games, as_black, points, .. } = &pair;
+            // Names of players have no commas; writing to a string cannot fail.
+            let _ =
+                writeln!(text, "{one},{other},{games},{as_black},{points},{},{low},{high},{predicted}", pair.played());
+        }
+        let named = format!("attachment; filename=\"{run}-matches.csv\"");
+        Ok(([(header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (header::CONTENT_DISPOSITION, named)], text)
+            .into_response())
+    })
+    .await
+}

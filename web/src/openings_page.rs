@@ -1,0 +1,166 @@
+//! Openings over the models of a run: which first moves, and what follows them.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{Path, Query, State};
+use facts::openings::{Openings, canonical, text};
+use go::{Game, Move, Size};
+use maud::{Markup, html};
+use page::number::{percent, whole};
+use page::{Axis, DataLinks, Format, Plot, Point, Series};
+use serde::Deserialize;
+use store::Run;
+
+use crate::board::board;
+use crate::error::Page;
+use crate::games_page::escaped;
+use crate::view::{Section, View};
+use crate::{App, PageError};
+
+/// Models whose games are counted, evenly from the first to the newest.
+const MODELS: usize = 24;
+/// Games of a model that are counted: the share of a move is within 5 % with that.
+const GAMES: u64 = 400;
+/// First moves with a line of their own in the plot.
+const LINES: usize = 6;
+/// Moves in the table.
+const ROWS: usize = 20;
+
+/// What is shown.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Shown {
+    model: String,
+    line: String,
+}
+
+/// The page.
+pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(shown): Query<Shown>) -> Page {
+    app.page(move |app| {
+        let run = app.run(&run)?;
+        let config =
+            run.config()?.ok_or_else(|| PageError::NotFound(format!("configuration of run \"{}\"", run.name())))?;
+        let size = Size::new(config.game.size).map_err(|error| PageError::Failed(error.to_string()))?;
+        let models = chosen(&run.games().models()?);
+        let counted = app.openings(&run, &models, GAMES)?;
+        let content = content(&run, size, &counted, &shown)?;
+        Ok(View::new(format!("Openings of {}", run.name()), Section::Runs)
+            .of_run(run.name(), "openings")
+            .page(&content))
+    })
+    .await
+}
+
+/// At most so many models, evenly from the first to the newest.
+fn chosen(models: &[u32]) -> Vec<u32> {
+    let count = MODELS.min(models.len());
+    (0..count).map(|place| models[place * (models.len() - 1) / (count - 1).max(1)]).collect()
+}
+
+type Counted = BTreeMap<u32, std::sync::Arc<Openings>>;
+
+fn content(run: &Run, size: Size, counted: &Counted, shown: &Shown) -> Result<Markup, PageError> {
+    let newest = counted.last_key_value().map(|(&model, _)| model);
+    let model = shown.model.parse().ok().filter(|model| counted.contains_key(model)).or(newest);
+    let line = line(size, &shown.line)?;
+    let address = |model: u32, line: &[u16]| format!("?model={model}&line={}#tree", escaped(&text(size, line)));
+    Ok(html! {
+        h1 { "Openings of " (run.name()) }
+        @if counted.is_empty() { p.empty { "No games yet." } }
+        @if let Some((model, openings)) = model.and_then(|model| Some((model, counted.get(&model)?))) {
+            section #moves { (shares(size, counted).figure(&DataLinks::default())) }
+            section #tree {
+                h2 { "Tree" }
+                p.choices { "Games of model " @for &other in counted.keys() { " " a href=(address(other, &line)) aria-current=[(other == model).then_some("true")] { (other) } } }
+                p {
+                    a href=(address(model, &[])) { "start" }
+                    @for length in 1..=line.len() { " → " a href=(address(model, &line[..length])) { (text(size, &line[length - 1..length])) } }
+                }
+                div.replay {
+                    div { (board(&position(size, &line), line.last().and_then(|&mv| Move::from_index(size, mv.into())))) }
+                    (next(size, openings, &line, &|moves| address(model, moves)))
+                }
+            }
+        }
+    })
+}
+
+/// The moves of an address, in the form that stands for all symmetric ones.
+fn line(size: Size, moves: &str) -> Result<Vec<u16>, PageError> {
+    let bad = |text: &str| PageError::Bad(format!("line: \"{text}\" is no move on {size}×{size}"));
+    let moves = moves.split_whitespace().take(Openings::DEPTH);
+    let moves = moves.map(|text| Move::from_gtp(size, text).map(|mv| mv.index(size) as u16).ok_or_else(|| bad(text)));
+    Ok(canonical(size, &moves.collect::<Result<Vec<_>, _>>()?))
+}
+
+fn position(size: Size, line: &[u16]) -> Game {
+    let mut game = Game::new(size);
+    for mv in line.iter().filter_map(|&mv| Move::from_index(size, mv.into())) {
+        if game.play(mv).is_err() {
+            break;
+        }
+    }
+    game
+}
+
+/// The share of the most frequent first moves, by model.
+fn shares(size: Size, counted: &Counted) -> Plot {
+    let mut totals: BTreeMap<&[u16], u64> = BTreeMap::new();
+    for openings in counted.values() {
+        for (moves, line) in openings.after(&[]) {
+            *totals.entry(moves).or_default() += line.games;
+        }
+    }
+    let mut most: Vec<_> = totals.into_iter().collect();
+    most.sort_by_key(|(_, games)| std::cmp::Reverse(*games));
+    let series = most.iter().take(LINES).map(|(moves, _)| Series {
+        name: text(size, moves),
+        points: counted
+            .iter()
+            .filter(|(_, openings)| openings.games > 0)
+            .map(|(&model, openings)| {
+                let games = openings.line(moves).games;
+                Point::new(model.into(), games as f64 / openings.games as f64)
+                    .label(format!("{games} of {} games", openings.games))
+            })
+            .collect(),
+        ..Series::default()
+    });
+    Plot {
+        id: "first-moves".to_owned(),
+        title: "First moves".to_owned(),
+        caption: format!("Share of the newest {GAMES} games of a model, turned and mirrored into one."),
+        x: Axis::new("model; 0 is random"),
+        y: Axis::new("share of games").format(Format::Percent),
+        series: series.collect(),
+        empty: "No games yet.".to_owned(),
+        ..Plot::default()
+    }
+}
+
+fn next(size: Size, openings: &Openings, line: &[u16], address: &dyn Fn(&[u16]) -> String) -> Markup {
+    let all = if line.is_empty() { openings.games } else { openings.line(line).games };
+    let moves = openings.after(line);
+    html! {
+        @if moves.is_empty() {
+            p.empty { "No game of this model continues the line, or it is longer than " (Openings::DEPTH) " moves." }
+        } @else {
+            div.scroll tabindex="0" {
+                table {
+                    thead { tr { th.text scope="col" { "Next move" } th scope="col" { "Games" } th scope="col" { "Share" } th scope="col" { "Score of Black" } } }
+                    tbody {
+                        @for (moves, found) in moves.iter().take(ROWS) {
+                            tr {
+                                th.text scope="row" { a href=(address(moves)) { (text(size, &moves[line.len()..])) } }
+                                td { (whole(found.games as f64)) }
+                                td { (percent(found.games as f64 / all.max(1) as f64, 1)) }
+                                td { (percent(found.black_points / found.games as f64, 0)) }
+                            }
+                        }
+                    }
+                }
+                @if moves.len() > ROWS { p.quiet { (moves.len() - ROWS) " more moves." } }
+            }
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The page of a run.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use axum::extract::{Path, Query, State};
+use facts::plots::{self, By, plot};
+use facts::sections;
+use maud::{Markup, html};
+use page::{Plot, Scale};
+use serde::Deserialize;
+
+use crate::App;
+use crate::error::Page;
+use crate::plots::links;
+use crate::view::{Section, View};
+use crate::watch::Snapshot;
+
+/// Players in the table; the page of matches has all.
+const PLAYERS: usize = 25;
+
+/// How the page draws.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Options {
+    /// What models are placed by.
+    by: Option<String>,
+    /// Whether the axes from left to right are logarithmic.
+    scale: Option<String>,
+}
+
+impl Options {
+    fn by(&self) -> By {
+        By::ALL.into_iter().find(|by| Some(by.name()) == self.by.as_deref()).unwrap_or_default()
+    }
+
+    fn scale(&self) -> Scale {
+        if self.scale.as_deref() == Some("log") { Scale::Log } else { Scale::Linear }
+    }
+}
+
+/// Everything that is known of a run.
+pub(crate) async fn page(State(app): State<App>, Path(name): Path<String>, Query(options): Query<Options>) -> Page {
+    let snapshot = app.snapshot(&name).await?;
+    app.page(move |_| Ok(view(&snapshot).page(&content(&snapshot, &options)))).await
+}
+
+/// A page that shows what is new.
+fn view(snapshot: &Snapshot) -> View {
+    let run = snapshot.run.name();
+    let events = format!("/runs/{run}/events?version={}", snapshot.version);
+    View::new(format!("Run {run}"), Section::Runs).of_run(run, "").live(events, snapshot.facts.unread > 0)
+}
+
+fn content(snapshot: &Snapshot, options: &Options) -> Markup {
+    let Snapshot { facts, strength, .. } = snapshot;
+    let figure = |name: &str| {
+        let plot = plot(facts, strength, name).map(|plot| scaled(plot, options.scale()));
+        html! { @if let Some(plot) = plot { (plot.figure(&links(&facts.run, name))) } }
+    };
+    let by = options.by();
+    let elo = scaled(plots::elo(facts, strength, by), options.scale());
+    html! {
+        h1 { "Run " (facts.run) }
+        (sections::about(facts))
+        div #summary { (sections::notes(facts)) (sections::tiles(facts, strength)) }
+        section #strength {
+            h2 { "Strength" }
+            (choices(options))
+            (elo.figure(&links(&facts.run, &elo.id)))
+        }
+        section #state {
+            h2 { "State" }
+            div.pair {
+                (sections::stages(facts))
+                div { h3 { "Workers" } (sections::workers(facts, now())) }
+            }
+        }
+        section #training {
+            h2 { "Training" }
+            (sections::alarms(facts))
+            div.pair {
+                @for name in ["policy-loss", "value-loss", "accuracy", "value-error", "entropies", "surprise", "calibration",
+                    "learning-rate", "gradient-norm"] { (figure(name)) }
+            }
+        }
+        section #selfplay {
+            h2 { "Self-play games" }
+            div.pair { @for name in ["games", "lengths", "ends", "black-share", "depth"] { (figure(name)) } }
+        }
+        section #resignation {
+            h2 { "Resignation" }
+            div.pair { @for name in ["thresholds", "false-positives", "resigned", "would-be-wrong"] { (figure(name)) } }
+        }
+        section #players {
+            h2 { "Players" }
+            (sections::players(strength, PLAYERS))
+            (sections::colours(facts))
+        }
+    }
+}
+
+fn scaled(plot: Plot, scale: Scale) -> Plot {
+    Plot { x: plot.x.clone().scale(scale), ..plot }
+}
+
+/// Links to the same page with other axes.
+fn choices(options: &Options) -> Markup {
+    let link = |text: &str, by: By, scale: Scale, is_current: bool| {
+        let href = format!("?by={}&scale={}#strength", by.name(), scale.name());
+        html! { a href=(href) aria-current=[is_current.then_some("true")] { (text) } }
+    };
+    let (by, scale) = (options.by(), options.scale());
+    html! {
+        div.choices {
+            span { "By" @for other in By::ALL { " " (link(other.name(), other, scale, other == by)) } }
+            span { "Scale" @for other in [Scale::Linear, Scale::Log] { " " (link(other.name(), by, other, other == scale)) } }
+        }
+    }
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
+}

@@ -1,0 +1,162 @@
+//! Runs that somebody looks at: a thread for each reads what is new in the store, as long as pages of the run are open.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use config::RunName;
+use facts::{Facts, Reader, Strength};
+use store::{Run, StoreError};
+use tokio::sync::watch;
+
+use crate::PageError;
+
+/// How often a run is polled that has been read. A page shows what is new after this time and that of the requests.
+const POLL: Duration = Duration::from_secs(2);
+/// Longest pause after errors.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// A run whose pages were not opened for so long is forgotten.
+const IDLE: Duration = Duration::from_secs(600);
+/// Runs that are watched at the same time; of more, the least recently opened is forgotten.
+const MOST_RUNS: usize = 16;
+/// Files that are read between two looks at what readers wait for.
+const STEP: usize = 32;
+/// A page waits so long for facts that are being read, and then shows those that are there.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// What was known of a run at some time.
+pub(crate) struct Snapshot {
+    /// Grows with every change.
+    pub(crate) version: u64,
+    pub(crate) facts: Facts,
+    pub(crate) strength: Strength,
+    pub(crate) run: Run,
+}
+
+/// The newest snapshot, or why there is none; nothing before the first.
+pub(crate) type State = Option<Result<Arc<Snapshot>, Arc<StoreError>>>;
+
+/// All runs that are watched.
+#[derive(Default)]
+pub(crate) struct Watches(Mutex<BTreeMap<RunName, Watch>>);
+
+struct Watch {
+    state: watch::Receiver<State>,
+    opened: Arc<Mutex<Instant>>,
+}
+
+impl Watches {
+    /// The snapshots of a run. The first call begins to read it.
+    pub(crate) fn open(&self, run: &Run) -> watch::Receiver<State> {
+        let mut watches = self.lock();
+        if let Some(watch) = watches.get(run.name()).filter(|watch| watch.state.has_changed().is_ok()) {
+            *lock(&watch.opened) = Instant::now();
+            return watch.state.clone();
+        }
+        if watches.len() >= MOST_RUNS {
+            let oldest = watches.iter().min_by_key(|(_, watch)| *lock(&watch.opened)).map(|(name, _)| name.clone());
+            // Its thread ends when nothing receives any more.
+            oldest.and_then(|name| watches.remove(&name));
+        }
+        let (sender, state) = watch::channel(None);
+        let opened = Arc::new(Mutex::new(Instant::now()));
+        let watched = Watched { run: run.clone(), sender, opened: Arc::clone(&opened), version: 0 };
+        if let Err(error) = thread::Builder::new().name(format!("run {}", run.name())).spawn(move || watched.work()) {
+            tracing::error!(%error, "cannot start a thread");
+        }
+        watches.insert(run.name().clone(), Watch { state: state.clone(), opened });
+        state
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunName, Watch>> {
+        lock(&self.0)
+    }
+}
+
+/// A snapshot of a run for a page: a complete one if that is there soon.
+pub(crate) async fn snapshot(mut state: watch::Receiver<State>) -> Result<Arc<Snapshot>, PageError> {
+    let first = state.wait_for(Option::is_some).await.map(|state| state.clone());
+    let _first = first.map_err(|_| PageError::Busy)?;
+    let is_complete = |state: &State| matches!(state, Some(Ok(snapshot)) if snapshot.facts.unread == 0);
+    drop(tokio::time::timeout(PATIENCE, state.wait_for(is_complete)).await);
+    let now = state.borrow().clone();
+    match now {
+        Some(Ok(snapshot)) => Ok(snapshot),
+        Some(Err(error)) => Err(PageError::Unreadable(error)),
+        None => Err(PageError::Busy),
+    }
+}
+
+/// The work of a thread.
+struct Watched {
+    run: Run,
+    sender: watch::Sender<State>,
+    opened: Arc<Mutex<Instant>>,
+    version: u64,
+}
+
+impl Watched {
+    fn work(mut self) {
+        let mut pause = POLL;
+        while self.is_wanted() {
+            match self.read() {
+                Ok(()) => return,
+                Err(error) => {
+                    tracing::warn!(run = %self.run.name(), %error, "cannot read the run");
+                    // Pages keep what was read before.
+                    let error = Arc::new(error);
+                    self.sender.send_if_modified(|state| {
+                        let is_first = !matches!(state, Some(Ok(_)));
+                        if is_first {
+                            *state = Some(Err(Arc::clone(&error)));
+                        }
+                        is_first
+                    });
+                }
+            }
+            thread::sleep(pause);
+            pause = (2 * pause).min(LONGEST_PAUSE);
+        }
+    }
+
+    /// Reads what is there, and then what comes, until nobody wants it.
+    fn read(&mut self) -> Result<(), StoreError> {
+        let mut reader = Reader::open(self.run.clone())?;
+        let mut is_listed = false;
+        while self.is_wanted() {
+            let mut is_new = reader.refresh()?;
+            if is_new || !is_listed {
+                // The page is there before the rest is listed.
+                self.publish(&reader);
+            }
+            is_new |= reader.list()?;
+            let was_listed = std::mem::replace(&mut is_listed, true);
+            while !reader.is_done() && self.is_wanted() {
+                reader.read(STEP)?;
+                self.publish(&reader);
+            }
+            if is_new || !was_listed {
+                self.publish(&reader);
+            }
+            thread::sleep(POLL);
+        }
+        Ok(())
+    }
+
+    fn is_wanted(&self) -> bool {
+        !self.sender.is_closed() && lock(&self.opened).elapsed() < IDLE
+    }
+
+    fn publish(&mut self, reader: &Reader) {
+        self.version += 1;
+        let facts = reader.facts();
+        let strength = Strength::of(&facts);
+        let snapshot = Snapshot { version: self.version, facts, strength, run: self.run.clone() };
+        self.sender.send_replace(Some(Ok(Arc::new(snapshot))));
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
