@@ -8,6 +8,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use exit_class::{Classified, ExitClass};
 use maud::{Markup, html};
+use models::ModelError;
 use store::StoreError;
 
 use crate::view::{Section, View};
@@ -48,6 +49,9 @@ pub enum WebError {
         /// Why.
         reason: String,
     },
+    /// Models or their evaluations cannot be used.
+    #[error(transparent)]
+    Models(#[from] ModelError),
     /// The system has no threads left.
     #[error("cannot start threads of the web server: {0}")]
     Threads(io::Error),
@@ -57,6 +61,7 @@ impl Classified for WebError {
     fn class(&self) -> ExitClass {
         match self {
             WebError::Threads(_) => ExitClass::Failure,
+            WebError::Models(error) => error.class(),
             _ => ExitClass::Configuration,
         }
     }

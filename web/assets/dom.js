@@ -1,0 +1,88 @@
+// Elements of a page.
+// @ts-check
+
+/** @typedef {Record<string, string | number | boolean | undefined>} Attributes */
+
+/**
+ * The element of this id, which the server put into the page.
+ * @template {HTMLElement} T
+ * @param {string} id
+ * @param {new () => T} type
+ * @returns {T}
+ */
+export function byId(id, type) {
+  const found = document.getElementById(id);
+  if (!(found instanceof type)) throw new Error(`the page has no ${id}`);
+  return found;
+}
+
+/**
+ * @param {Element} element
+ * @param {Attributes} attributes
+ */
+export function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === false) element.removeAttribute(name);
+    else element.setAttribute(name, value === true ? '' : `${value}`);
+  }
+}
+
+/**
+ * @template {keyof HTMLElementTagNameMap} K
+ * @param {K} tag
+ * @param {Attributes} [attributes]
+ * @param {...(Node | string)} children
+ * @returns {HTMLElementTagNameMap[K]}
+ */
+export function html(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  set(element, attributes);
+  element.append(...children);
+  return element;
+}
+
+/**
+ * @template {keyof SVGElementTagNameMap} K
+ * @param {K} tag
+ * @param {Attributes} [attributes]
+ * @param {...(Node | string)} children
+ * @returns {SVGElementTagNameMap[K]}
+ */
+export function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  set(element, attributes);
+  element.append(...children);
+  return element;
+}
+
+/**
+ * A number of visits in little space.
+ * @param {number} visits
+ */
+export function short(visits) {
+  if (visits < 1000) return `${visits}`;
+  return visits < 10000 ? `${(visits / 1000).toFixed(1)}k` : `${Math.round(visits / 1000)}k`;
+}
+
+/**
+ * A share as a percentage.
+ * @param {number} share
+ * @param {number} [digits]
+ */
+export function percent(share, digits = 1) {
+  return `${(100 * share).toFixed(digits)} %`.replace('-', '−');
+}
+
+/**
+ * Offers text as a file.
+ * @param {string} name
+ * @param {string} text
+ */
+export function download(name, text) {
+  const address = URL.createObjectURL(new Blob([text], { type: 'application/x-go-sgf' }));
+  const link = html('a', { href: address, download: name });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  URL.revokeObjectURL(address);
+}

@@ -1,0 +1,202 @@
+// A game with its variations. It knows no rules: the server says what a move captures and what follows.
+// @ts-check
+
+/** @typedef {import('./link.js').Game} Game */
+/** @typedef {import('./link.js').Placed} Placed */
+/** @typedef {import('./link.js').Player} Player */
+/** @typedef {import('./link.js').Position} Position */
+/** @typedef {import('./link.js').Report} Report */
+/** @typedef {import('./link.js').Tree} Tree */
+/**
+ * @typedef {object} GameNode
+ * @property {number | null} parent
+ * @property {number[]} children The first continues the main line.
+ * @property {Placed | null} played `null` at the beginning.
+ * @property {number} turn Moves before and including this one.
+ * @property {string} board A character a point: '.', 'X' or 'O'.
+ * @property {Position | null} position What the server said of it, if it did.
+ * @property {string} comment
+ * @property {(Report | undefined)[]} reports By model: the first, and the one compared with it.
+ */
+
+const LETTERS = 'ABCDEFGHJKLMNOPQRST';
+
+/**
+ * @param {number} size
+ * @param {number} index
+ */
+export function vertexOf(size, index) {
+  return index >= size * size ? 'pass' : `${LETTERS[index % size]}${size - Math.floor(index / size)}`;
+}
+
+/**
+ * The index of a point; `null` for a pass.
+ * @param {number} size
+ * @param {string} vertex
+ */
+export function indexOf(size, vertex) {
+  if (vertex === 'pass') return null;
+  return (size - Number(vertex.slice(1))) * size + LETTERS.indexOf(vertex[0]);
+}
+
+/** @param {Player} player */
+export function other(player) {
+  return player === 'B' ? 'W' : 'B';
+}
+
+/** @param {Player} player */
+export function nameOf(player) {
+  return player === 'B' ? 'Black' : 'White';
+}
+
+export class GameTree {
+  /**
+   * @param {Game} game Its moves are left out.
+   */
+  constructor(game) {
+    this.start = { ...game, moves: [] };
+    const board = new Array(game.size * game.size).fill('.');
+    for (const [player, vertex] of game.initialStones) {
+      const index = indexOf(game.size, vertex);
+      if (index !== null) board[index] = player === 'B' ? 'X' : 'O';
+    }
+    /** @type {GameNode[]} */
+    this.nodes = [{
+      parent: null, children: [], played: null, turn: 0, board: board.join(''), position: null, comment: '', reports: [],
+    }];
+    this.current = 0;
+  }
+
+  /**
+   * The tree of an SGF file.
+   * @param {Tree} tree
+   */
+  static of(tree) {
+    const game = new GameTree(tree.game);
+    game.nodes[0].comment = tree.comment;
+    tree.nodes.forEach(({ parent, played, captured, comment }) => {
+      const place = parent === null ? 0 : parent + 1;
+      const node = game.append(place, played, game.after(place, played, captured ?? []));
+      game.nodes[node].comment = comment ?? '';
+    });
+    return game;
+  }
+
+  get size() {
+    return this.start.size;
+  }
+
+  /** The node that is shown. */
+  get node() {
+    return this.nodes[this.current];
+  }
+
+  /**
+   * The board after a move.
+   * @param {number} parent
+   * @param {Placed} played
+   * @param {string[]} captured
+   */
+  after(parent, [player, vertex], captured) {
+    const board = [...this.nodes[parent].board];
+    const at = indexOf(this.size, vertex);
+    if (at !== null) board[at] = player === 'B' ? 'X' : 'O';
+    for (const stone of captured) {
+      const index = indexOf(this.size, stone);
+      if (index !== null) board[index] = '.';
+    }
+    return board.join('');
+  }
+
+  /**
+   * @param {number} parent
+   * @param {Placed} played
+   * @param {string} board
+   */
+  append(parent, played, board) {
+    const node = this.nodes.length;
+    const turn = this.nodes[parent].turn + 1;
+    this.nodes.push({ parent, children: [], played, turn, board, position: null, comment: '', reports: [] });
+    this.nodes[parent].children.push(node);
+    return node;
+  }
+
+  /**
+   * Adds a move after a node, unless it is there, and returns its node.
+   * @param {number} parent
+   * @param {Placed} played
+   * @param {Position} position
+   */
+  play(parent, played, position) {
+    const known = this.childOf(parent, played);
+    const node = known ?? this.append(parent, played, position.board);
+    this.nodes[node].position = position;
+    return node;
+  }
+
+  /**
+   * @param {number} parent
+   * @param {Placed} played
+   * @returns {number | undefined}
+   */
+  childOf(parent, [player, vertex]) {
+    return this.nodes[parent].children.find(child => {
+      const there = this.nodes[child].played;
+      return there !== null && there[0] === player && there[1] === vertex;
+    });
+  }
+
+  /**
+   * The nodes from the beginning to one of them.
+   * @param {number} node
+   */
+  path(node = this.current) {
+    const path = [];
+    for (let at = /** @type {number | null} */ (node); at !== null; at = this.nodes[at].parent) path.push(at);
+    return path.reverse();
+  }
+
+  /** The line through the shown node, to its end. */
+  line() {
+    const line = this.path();
+    for (let at = this.current; this.nodes[at].children.length > 0;) {
+      // The last visited variation, or else the first.
+      at = this.nodes[at].children[0];
+      line.push(at);
+    }
+    return line;
+  }
+
+  /**
+   * The game up to a node, as requests have it.
+   * @param {number} node
+   * @returns {Game}
+   */
+  upTo(node = this.current) {
+    const moves = this.path(node).slice(1).map(at => /** @type {Placed} */ (this.nodes[at].played));
+    return { ...this.start, moves };
+  }
+
+  /**
+   * Who plays after a node.
+   * @param {number} node
+   * @returns {Player}
+   */
+  toMove(node = this.current) {
+    const { position, played } = this.nodes[node];
+    if (position) return position.toMove;
+    return played ? other(played[0]) : this.start.initialPlayer;
+  }
+
+  /**
+   * Removes a node and what follows it from its parent.
+   * @param {number} node
+   */
+  remove(node) {
+    const { parent } = this.nodes[node];
+    if (parent === null) return;
+    const children = this.nodes[parent].children;
+    children.splice(children.indexOf(node), 1);
+    if (this.path().includes(node)) this.current = parent;
+  }
+}

@@ -1,0 +1,98 @@
+// The graph of Black's chance to win over the moves of a game, of one model or two.
+// @ts-check
+
+import { html, percent, set, svg } from './dom.js';
+
+/**
+ * @typedef {object} Curve
+ * @property {string} name
+ * @property {(number | undefined)[]} values By turn: Black's chance to win, from 0 to 1.
+ */
+
+const HEIGHT = 150;
+const LEFT = 34;
+const RIGHT = 8;
+const EDGE = 8;
+
+export class Graph {
+  /**
+   * @param {HTMLElement} host
+   * @param {(turn: number) => void} onJump
+   */
+  constructor(host, onJump) {
+    this.host = host;
+    this.onJump = onJump;
+    /** @type {Curve[]} */
+    this.curves = [];
+    this.turn = 0;
+    this.turns = 1;
+    this.losses = /** @type {number[]} */ ([]);
+    this.chart = svg('svg', { 'aria-hidden': 'true', height: HEIGHT });
+    // A slider is what keys and screen readers know for "jump to a move".
+    this.slider = html('input', { type: 'range', min: 0, step: 1, 'aria-label': 'Move' });
+    this.legend = html('div', { class: 'legend' });
+    host.replaceChildren(this.chart, this.slider, this.legend);
+    this.slider.addEventListener('input', () => onJump(Number(this.slider.value)));
+    const jump = (/** @type {PointerEvent} */ event) => {
+      const share = (event.clientX - this.chart.getBoundingClientRect().left - LEFT) / (this.width - LEFT - RIGHT);
+      onJump(Math.max(0, Math.min(this.turns, Math.round(share * this.turns))));
+    };
+    this.chart.addEventListener('pointerdown', event => {
+      this.chart.setPointerCapture(event.pointerId);
+      jump(event);
+    });
+    this.chart.addEventListener('pointermove', event => {
+      if (this.chart.hasPointerCapture(event.pointerId)) jump(event);
+    });
+    new ResizeObserver(() => this.draw()).observe(host);
+  }
+
+  get width() {
+    return this.chart.clientWidth || 300;
+  }
+
+  /**
+   * @param {Curve[]} curves
+   * @param {number} turn The move that is shown.
+   * @param {number} turns Moves of the line.
+   * @param {number[]} losses Turns of moves that lost much.
+   */
+  show(curves, turn, turns, losses) {
+    Object.assign(this, { curves, turn, turns: Math.max(1, turns), losses });
+    set(this.slider, { max: turns });
+    this.slider.value = `${turn}`;
+    const known = curves.flatMap(({ name, values }) => {
+      const value = values[turn];
+      return value === undefined ? [] : [`${name}: Black ${percent(value)}`];
+    });
+    set(this.slider, { 'aria-valuetext': [`move ${turn} of ${turns}`, ...known].join(', ') });
+    this.legend.replaceChildren(...known.map((text, index) => html('span', { class: `curve-${index}` }, text)));
+    this.draw();
+  }
+
+  draw() {
+    const x = (/** @type {number} */ at) => LEFT + (this.width - LEFT - RIGHT) * at / this.turns;
+    const y = (/** @type {number} */ value) => EDGE + (HEIGHT - 2 * EDGE) * (1 - value);
+    const parts = [];
+    for (const share of [0, 0.5, 1]) {
+      parts.push(svg('path', { d: `M${LEFT} ${y(share)}H${this.width - RIGHT}`, class: 'grid-line' }));
+      parts.push(svg('text', { x: LEFT - 6, y: y(share), dy: '0.36em', class: 'axis' }, `${100 * share}`));
+    }
+    this.curves.forEach(({ values }, index) => {
+      const known = values.flatMap((value, at) => (value === undefined ? [] : [{ at, value }]));
+      if (known.length === 0) return;
+      const line = known.map(({ at, value }, place) => `${place ? 'L' : 'M'}${x(at).toFixed(1)} ${y(value).toFixed(1)}`).join('');
+      if (index === 0) {
+        const [first, last] = [known[0].at, known[known.length - 1].at];
+        parts.push(svg('path', { d: `${line}L${x(last)} ${y(0)}L${x(first)} ${y(0)}Z`, class: 'black-share' }));
+      }
+      parts.push(svg('path', { d: line, class: `curve curve-${index}` }));
+    });
+    for (const turn of this.losses) {
+      const value = this.curves[0]?.values[turn];
+      if (value !== undefined) parts.push(svg('path', { d: `M${x(turn)} ${y(value)}m-4 7h8l-4 -7z`, class: 'loss' }));
+    }
+    parts.push(svg('path', { d: `M${x(this.turn)} ${EDGE - 4}V${HEIGHT - EDGE + 4}`, class: 'here' }));
+    this.chart.replaceChildren(...parts);
+  }
+}

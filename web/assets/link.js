@@ -1,0 +1,116 @@
+// The connection to the server, and the messages on it (web/src/play/message.rs).
+// @ts-check
+
+/** @typedef {'B' | 'W'} Player */
+/** @typedef {[Player, string]} Placed A player and a vertex, such as ['B', 'D4'] or ['W', 'pass'] */
+/** @typedef {{size: number, komi: number, initialStones: Placed[], initialPlayer: Player, moves: Placed[]}} Game */
+/** @typedef {{board: string, toMove: Player, captures: [number, number], forbidden: string[], over: boolean}} Position */
+/** @typedef {{move: string, order: number, visits: number, prior: number, winrate: number, pv: string[]}} MoveInfo */
+/** @typedef {{currentPlayer: Player, visits: number, winrate: number, rawWinrate: number}} RootInfo */
+/** @typedef {{isDuringSearch: boolean, turnNumber: number, moveInfos: MoveInfo[], rootInfo: RootInfo, policy?: number[]}} Report */
+/** @typedef {{turn: number, loss: number, best: string | null}} Loss */
+/** @typedef {{dead: string[], area: string, points: [number, number], result: string}} Score */
+/** @typedef {{parent: number | null, played: Placed, captured?: string[], comment?: string}} TreeNode */
+/**
+ * @typedef {{game: Game, saysKomi: boolean, players: [string, string], date: string, result: string, comment: string,
+ *   nodes: TreeNode[], notices: string[]}} Tree
+ */
+/** @typedef {{inputs: string, planes: {name: string, values: number[]}[]}} Planes */
+/**
+ * @typedef {object} Reply What is there depends on the request.
+ * @property {number} id
+ * @property {Game} [game]
+ * @property {Position} [position]
+ * @property {number} [queued]
+ * @property {{known: boolean, report: Report}} [analysis]
+ * @property {{vertex: string, winrate: number | null, position: Position}} [move]
+ * @property {Loss[]} [losses]
+ * @property {Score} [score]
+ * @property {Planes} [planes]
+ * @property {Tree} [tree]
+ * @property {string} [sgf]
+ * @property {string} [error]
+ */
+/** @typedef {(reply: Reply) => void} Listener */
+/** @typedef {{action: object, listener: Listener}} Open */
+
+const FIRST_PAUSE = 500;
+const LONGEST_PAUSE = 10000;
+
+/** Sends requests; those without their last reply are sent again when the connection was lost. */
+export class Link {
+  /**
+   * @param {string} path
+   * @param {(connected: boolean) => void} onChange
+   */
+  constructor(path, onChange) {
+    this.address = new URL(path, location.href);
+    this.address.protocol = this.address.protocol.replace('http', 'ws');
+    this.onChange = onChange;
+    /** @type {Map<number, Open>} */
+    this.open = new Map();
+    this.next = 1;
+    this.pause = FIRST_PAUSE;
+    this.connect();
+  }
+
+  connect() {
+    const socket = new WebSocket(this.address);
+    this.socket = socket;
+    socket.addEventListener('open', () => {
+      this.pause = FIRST_PAUSE;
+      this.onChange(true);
+      this.open.forEach(({ action }, id) => socket.send(JSON.stringify({ id, do: action })));
+    });
+    socket.addEventListener('message', event => this.take(JSON.parse(event.data)));
+    socket.addEventListener('close', () => {
+      this.onChange(false);
+      setTimeout(() => this.connect(), this.pause);
+      this.pause = Math.min(2 * this.pause, LONGEST_PAUSE);
+    });
+  }
+
+  /** @param {object} message */
+  send(message) {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message));
+  }
+
+  /**
+   * Sends a request; the listener gets its replies. Returns what stops it.
+   * @param {object} action
+   * @param {Listener} listener
+   * @returns {() => void}
+   */
+  request(action, listener) {
+    const id = this.next++;
+    this.open.set(id, { action, listener });
+    this.send({ id, do: action });
+    return () => {
+      if (!this.open.delete(id)) return;
+      this.send({ id: this.next++, do: { stop: { id } } });
+    };
+  }
+
+  /** @param {Reply} reply */
+  take(reply) {
+    const open = this.open.get(reply.id);
+    if (!open) return;
+    if (isLast(open.action, reply)) this.open.delete(reply.id);
+    open.listener(reply);
+  }
+}
+
+/**
+ * Whether no reply follows.
+ * @param {object} action
+ * @param {Reply} reply
+ */
+function isLast(action, reply) {
+  if (reply.error !== undefined) return true;
+  if ('analyze' in action) return reply.analysis !== undefined && !reply.analysis.report.isDuringSearch;
+  if ('genmove' in action) return reply.move !== undefined;
+  if ('review' in action) return reply.losses !== undefined;
+  // The position follows the game.
+  if ('start' in action) return reply.position !== undefined;
+  return true;
+}

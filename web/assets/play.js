@@ -1,0 +1,453 @@
+// The page on which people play against models, and watch models play.
+// @ts-check
+
+import { Board } from './board.js';
+import { byId, download, html, percent } from './dom.js';
+import { Clock } from './clock.js';
+import { GameTree, nameOf, other } from './game.js';
+import { Graph } from './graph.js';
+import { Link } from './link.js';
+import { ModelPicker, choices, marksOf } from './panels.js';
+
+/** @typedef {import('./link.js').Game} Game */
+/** @typedef {import('./link.js').Player} Player */
+/** @typedef {import('./link.js').Report} Report */
+/** @typedef {import('./link.js').Score} Score */
+/**
+ * @typedef {object} Saved What outlives the page and the server.
+ * @property {Game} game With its moves.
+ * @property {Record<Player, string | null>} models Who plays; `null` for the visitor.
+ * @property {number} visits
+ * @property {string} clock
+ * @property {boolean} resigns
+ * @property {number | null} draw
+ * @property {string} result
+ * @property {(number | null)[]} values By turn: Black's chance to win.
+ */
+
+const KEPT = 'tengen-play';
+// Below this expected outcome a model resigns: 5 % of the games, as in self-play.
+const RESIGN = -0.9;
+// A model is not faster than people can watch.
+const WATCHED = 700;
+
+const status = byId('status', HTMLParagraphElement);
+const buttons = Object.fromEntries(['pass', 'undo', 'resign', 'hint', 'score', 'pause', 'accept', 'resume', 'save', 'share']
+  .map(id => [id, byId(id, HTMLButtonElement)]));
+const form = byId('new-game', HTMLFormElement);
+const fields = {
+  you: byId('you', HTMLSelectElement), visits: byId('visits', HTMLInputElement), clock: byId('clock', HTMLSelectElement),
+  size: byId('size', HTMLInputElement), komi: byId('komi', HTMLInputElement), handicap: byId('handicap', HTMLInputElement),
+  resigns: byId('resigns', HTMLInputElement), varies: byId('varies', HTMLInputElement),
+};
+
+/** @type {Saved} */
+let saved = {
+  game: { size: 9, komi: 7, initialStones: [], initialPlayer: 'B', moves: [] },
+  models: { B: null, W: null }, visits: 100, clock: '', resigns: true, draw: null, result: '', values: [],
+};
+let tree = new GameTree(saved.game);
+let clock = new Clock('', showPlayers, lostOnTime);
+/** @type {(() => void)[]} What stops the requests of the position. */
+let running = [];
+/** @type {Report | null} */
+let hints = null;
+/** @type {Score | null} */
+let score = null;
+let paused = false;
+let thinking = '';
+
+const link = new Link('/play/socket', connected => {
+  byId('connection', HTMLElement).textContent = connected ? '' : 'Connecting to the server …';
+});
+const board = new Board(byId('board', HTMLDivElement), { label: 'Board', onPlay: chosen, onPoint: pointed });
+const graph = new Graph(byId('graph', HTMLDivElement), () => {});
+
+/** @param {string} text */
+function say(text) {
+  status.textContent = text;
+}
+
+/** @param {Player} player */
+function isVisitor(player) {
+  return saved.models[player] === null;
+}
+
+function isWatched() {
+  return !isVisitor('B') && !isVisitor('W');
+}
+
+function stop() {
+  running.forEach(end => end());
+  running = [];
+  thinking = '';
+}
+
+function keep() {
+  saved.game = tree.upTo();
+  localStorage.setItem(KEPT, JSON.stringify(saved));
+}
+
+function show() {
+  const player = tree.toMove();
+  const over = saved.result !== '';
+  const visitors = !over && isVisitor(player);
+  const { played, board: stones, turn, position } = tree.node;
+  board.show({
+    size: tree.size, board: stones, toMove: player, last: played && played[1] !== 'pass' ? played[1] : null,
+    marks: hints && buttons.hint.getAttribute('aria-pressed') === 'true' ? marksOf(hints) : [],
+    area: score?.area ?? null, dead: score?.dead ?? [], playable: visitors && !score,
+    ...(position ? { forbidden: position.forbidden } : {}),
+  });
+  buttons.pass.disabled = buttons.resign.disabled = !visitors || score !== null;
+  buttons.undo.disabled = turn === 0 || isWatched();
+  buttons.score.disabled = over || score !== null;
+  buttons.pause.hidden = !isWatched() || over;
+  buttons.pause.textContent = paused ? 'Go on' : 'Pause';
+  byId('scoring', HTMLDivElement).hidden = score === null || over;
+  byId('actions', HTMLDivElement).hidden = score !== null && !over;
+  showPlayers();
+  const values = saved.values.map(value => value ?? undefined);
+  graph.show([{ name: 'models', values }], turn, Math.max(turn, 1), []);
+}
+
+function showPlayers() {
+  for (const player of /** @type {Player[]} */ (['B', 'W'])) {
+    const captures = tree.node.position?.captures[player === 'B' ? 0 : 1] ?? 0;
+    const turn = saved.result === '' && tree.toMove() === player;
+    byId(`player-${player}`, HTMLDivElement).replaceChildren(
+      html('span', { class: `disc ${player === 'B' ? 'black' : 'white'}`, 'aria-hidden': 'true' }),
+      html('span', { class: 'name' }, saved.models[player] ?? 'You'),
+      html('span', { class: 'hidden' }, ` plays ${nameOf(player)}`),
+      html('span', { class: 'captures' }, `${captures} captured`),
+      html('span', { class: 'clock' }, clock.said(player)),
+      html('span', { class: 'turn' }, turn ? thinking || (isVisitor(player) ? 'to play' : 'thinking …') : ''),
+    );
+  }
+}
+
+/** Lets the player to move play. */
+function turn() {
+  stop();
+  hints = null;
+  if (saved.result !== '') {
+    clock.stop();
+    say(resultSaid(saved.result));
+    show();
+    return;
+  }
+  const player = tree.toMove();
+  if (tree.node.position?.over) {
+    clock.stop();
+    show();
+    askScore(null);
+    return;
+  }
+  clock.start(player);
+  show();
+  if (!isVisitor(player)) {
+    if (!paused) genmove(player);
+  } else if (buttons.hint.getAttribute('aria-pressed') === 'true') {
+    hint();
+  }
+}
+
+/** @param {Player} player */
+function genmove(player) {
+  const { visits, resigns, draw } = saved;
+  const node = tree.current;
+  const began = performance.now();
+  const seconds = clock.budget(player, tree.size);
+  const search = {
+    game: tree.upTo(), model: saved.models[player], visits, seconds, resign: resigns ? RESIGN : null, awaited: !isWatched(), draw,
+  };
+  running.push(link.request({ genmove: search }, reply => {
+    if (reply.error) return failed(reply.error);
+    if (reply.position) tree.nodes[node].position = reply.position;
+    if (reply.queued !== undefined) thinking = `${reply.queued + 1}. in the queue`;
+    if (reply.analysis) thinking = `thinking, ${reply.analysis.report.rootInfo.visits} visits`;
+    const { move } = reply;
+    if (!move) return showPlayers();
+    const wait = isWatched() ? Math.max(0, WATCHED - (performance.now() - began)) : 0;
+    const end = setTimeout(() => moved(player, move), wait);
+    running.push(() => clearTimeout(end));
+  }));
+}
+
+/**
+ * @param {Player} player
+ * @param {{vertex: string, winrate: number | null, position: import('./link.js').Position}} move
+ */
+function moved(player, { vertex, winrate, position }) {
+  clock.spend(player);
+  if (vertex === 'resign') return finish(`${other(player)}+R`);
+  tree.current = tree.play(tree.current, [player, vertex], position);
+  saved.values[tree.node.turn] = winrate;
+  keep();
+  say(`${nameOf(player)} plays ${vertex}.`);
+  turn();
+}
+
+/** @param {string} vertex */
+function chosen(vertex) {
+  if (score && saved.result === '') return askScore(score.dead, vertex);
+  const player = tree.toMove();
+  if (saved.result !== '' || !isVisitor(player)) {
+    if (saved.result === '') say(`It is ${nameOf(player)}'s turn.`);
+    return;
+  }
+  const game = tree.upTo();
+  game.moves.push([player, vertex]);
+  const node = tree.current;
+  running.push(link.request({ position: { game } }, ({ position, error }) => {
+    if (error) return say(`${vertex}: ${error.replace(/^.*: /, '')}.`);
+    if (!position || tree.current !== node) return;
+    clock.spend(player);
+    tree.current = tree.play(node, [player, vertex], position);
+    keep();
+    say(`${nameOf(player)} plays ${vertex}.`);
+    turn();
+  }));
+}
+
+/** @param {string | null} vertex */
+function pointed(vertex) {
+  const shown = buttons.hint.getAttribute('aria-pressed') === 'true' && hints ? marksOf(hints) : [];
+  board.preview(shown.find(mark => mark.vertex === vertex)?.pv ?? []);
+}
+
+function hint() {
+  const model = saved.models.B ?? saved.models.W ?? picker?.model;
+  if (!model) return;
+  running.push(link.request({ analyze: { game: tree.upTo(), model, visits: saved.visits } }, reply => {
+    if (reply.error) return failed(reply.error);
+    if (reply.queued !== undefined) say(`${reply.queued} searches begin before this one.`);
+    if (!reply.analysis) return;
+    hints = reply.analysis.report;
+    const best = marksOf(hints)[0];
+    if (!hints.isDuringSearch && best) say(`The model would play ${best.vertex}, with a chance of ${percent(best.value)}.`);
+    show();
+  }));
+}
+
+/**
+ * @param {string[] | null} dead Without them a model says which are.
+ * @param {string | null} [toggle] A stone whose chain changes.
+ */
+function askScore(dead, toggle = null) {
+  stop();
+  clock.stop();
+  if (dead === null) say('The game is scored …');
+  const model = saved.models.B ?? saved.models.W ?? picker?.model ?? 'uniform';
+  running.push(link.request({ score: { game: tree.upTo(), dead, toggle, model } }, reply => {
+    if (reply.error) return toggle ? say('Choose a stone.') : failed(reply.error);
+    score = reply.score ?? null;
+    if (!score) return;
+    const [black, white] = score.points;
+    say(`${resultSaid(score.result)} Black ${black}, White ${white}. Choose stones to change which are dead.`);
+    if (isWatched()) return finish(score.result);
+    show();
+  }));
+}
+
+/** @param {string} result */
+function resultSaid(result) {
+  if (result === '0') return 'A draw.';
+  const [winner, margin] = result.split('+');
+  const name = nameOf(winner === 'B' ? 'B' : 'W');
+  const how = { R: 'by resignation', T: 'on time' }[margin] ?? `by ${margin} points`;
+  return `${name} wins ${how}.`;
+}
+
+/** @param {string} result */
+function finish(result) {
+  stop();
+  saved.result = result;
+  clock.stop();
+  keep();
+  say(resultSaid(result));
+  show();
+}
+
+/** @param {Player} player */
+function lostOnTime(player) {
+  finish(`${other(player)}+T`);
+}
+
+/** @param {string} error */
+function failed(error) {
+  thinking = '';
+  say(`The server could not do it: ${error}`);
+  show();
+}
+
+function undo() {
+  stop();
+  saved.result = '';
+  score = null;
+  const back = () => {
+    if (tree.node.turn === 0) return;
+    const node = tree.current;
+    tree.current = tree.nodes[node].parent ?? 0;
+    tree.remove(node);
+  };
+  back();
+  while (tree.node.turn > 0 && !isVisitor(tree.toMove())) back();
+  saved.values.length = Math.min(saved.values.length, tree.node.turn + 1);
+  keep();
+  say('The move was taken back.');
+  turn();
+}
+
+/**
+ * Begins a game, or goes on with one.
+ * @param {Saved} game
+ */
+function begin(game) {
+  stop();
+  saved = game;
+  score = null;
+  paused = false;
+  clock.stop();
+  clock = new Clock(saved.clock, showPlayers, lostOnTime);
+  tree = new GameTree(saved.game);
+  link.request({ open: { sgf: sgfOf(saved.game) } }, reply => {
+    if (reply.error || !reply.tree) return failed(reply.error ?? 'no tree');
+    tree = GameTree.of({ ...reply.tree, game: { ...saved.game, moves: [] } });
+    tree.current = tree.nodes.length - 1;
+    const here = tree.current;
+    link.request({ position: { game: tree.upTo() } }, ({ position, error }) => {
+      if (error) return failed(error);
+      tree.nodes[here].position = position ?? null;
+      keep();
+      turn();
+    });
+  });
+}
+
+/**
+ * The game as SGF, so that the server says what each move captured.
+ * @param {Game} game
+ */
+function sgfOf({ size, komi, initialStones, initialPlayer, moves }) {
+  const point = (/** @type {string} */ vertex) => {
+    if (vertex === 'pass') return '';
+    const col = 'ABCDEFGHJKLMNOPQRST'.indexOf(vertex[0]);
+    return String.fromCharCode(97 + col, 97 + size - Number(vertex.slice(1)));
+  };
+  const stones = (/** @type {Player} */ player) =>
+    initialStones.filter(([owner]) => owner === player).map(([, vertex]) => `[${point(vertex)}]`).join('');
+  const set = ['B', 'W'].map(player => [`A${player}`, stones(/** @type {Player} */ (player))]);
+  const setup = set.map(([name, values]) => (values ? name + values : '')).join('');
+  return `(;GM[1]FF[4]SZ[${size}]KM[${komi}]PL[${initialPlayer}]${setup}${moves.map(([player, vertex]) => `;${player}[${point(vertex)}]`).join('')})`;
+}
+
+/** @type {ModelPicker | undefined} */
+let picker;
+/** @type {ModelPicker | undefined} */
+let second;
+
+function adapt() {
+  const choice = picker?.choice;
+  if (!choice) return;
+  fields.size.value = `${choice.size ?? fields.size.value}`;
+  fields.size.readOnly = choice.size !== null;
+  fields.komi.value = `${choice.komi}`;
+  fields.visits.value = `${choice.visits}`;
+}
+
+form.addEventListener('submit', event => {
+  event.preventDefault();
+  const model = picker?.model ?? null;
+  const you = fields.you.value;
+  const start = { size: fields.size.valueAsNumber, komi: fields.komi.valueAsNumber, handicap: fields.handicap.valueAsNumber };
+  link.request({ start }, reply => {
+    if (reply.error) return failed(reply.error);
+    if (!reply.game) return;
+    begin({
+      game: { ...reply.game, initialStones: reply.game.initialStones ?? [], moves: [] },
+      models: {
+        B: you === 'B' || you === 'both' ? null : model,
+        W: you === 'W' || you === 'both' ? null : you === 'none' ? second?.model ?? model : model,
+      },
+      visits: fields.visits.valueAsNumber, clock: fields.clock.value, resigns: fields.resigns.checked,
+      draw: fields.varies.checked ? Math.floor(Math.random() * 2 ** 31) : null, result: '', values: [],
+    });
+    document.getElementById('board')?.scrollIntoView({ block: 'nearest' });
+  });
+});
+fields.you.addEventListener('change', () => {
+  byId('second', HTMLDivElement).hidden = fields.you.value !== 'none';
+});
+buttons.pass.addEventListener('click', () => chosen('pass'));
+buttons.undo.addEventListener('click', undo);
+buttons.resign.addEventListener('click', () => {
+  if (confirm('Resign this game?')) finish(`${other(tree.toMove())}+R`);
+});
+buttons.hint.addEventListener('click', () => {
+  const on = buttons.hint.getAttribute('aria-pressed') !== 'true';
+  buttons.hint.setAttribute('aria-pressed', `${on}`);
+  if (on && isVisitor(tree.toMove())) hint();
+  show();
+});
+buttons.score.addEventListener('click', () => askScore(null));
+buttons.pause.addEventListener('click', () => {
+  paused = !paused;
+  turn();
+});
+buttons.accept.addEventListener('click', () => {
+  if (score) finish(score.result);
+});
+buttons.resume.addEventListener('click', () => {
+  score = null;
+  const passed = tree.node.played?.[1] === 'pass';
+  if (passed) undo();
+  else turn();
+});
+buttons.save.addEventListener('click', () => {
+  const save = {
+    game: tree.upTo(), model: null, visits: saved.visits, black: saved.models.B ?? 'visitor', white: saved.models.W ?? 'visitor',
+    result: saved.result,
+  };
+  link.request({ save }, reply => (reply.sgf ? download('game.sgf', reply.sgf) : failed(reply.error ?? 'no file')));
+});
+buttons.share.addEventListener('click', async () => {
+  keep();
+  const address = new URL('/play', location.href);
+  address.hash = `game=${encodeURIComponent(JSON.stringify(saved))}`;
+  history.replaceState(null, '', address);
+  try {
+    await navigator.clipboard.writeText(`${address}`);
+    say('The address of this game is in the clipboard.');
+  } catch {
+    say('The address of this page opens this game.');
+  }
+});
+byId('review', HTMLAnchorElement).addEventListener('click', () => {
+  sessionStorage.setItem('tengen-review-game', JSON.stringify({ sgf: sgfOf(tree.upTo()), model: saved.models.B ?? saved.models.W }));
+});
+
+/** @returns {Saved | null} */
+function found() {
+  const hash = /^#game=(.*)$/.exec(location.hash);
+  try {
+    const text = hash ? decodeURIComponent(hash[1]) : localStorage.getItem(KEPT);
+    const game = text ? JSON.parse(text) : null;
+    return game?.game?.size && game.models && Array.isArray(game.values) ? game : null;
+  } catch {
+    return null;
+  }
+}
+
+choices().then(all => {
+  picker = new ModelPicker(byId('model', HTMLDivElement), { label: 'Model', choices: all, onChange: adapt });
+  second = new ModelPicker(byId('second', HTMLDivElement), { label: 'White', choices: all, onChange: () => {} });
+  adapt();
+  const earlier = found();
+  if (earlier) {
+    picker.model = earlier.models.W ?? earlier.models.B;
+    begin(earlier);
+  } else {
+    begin({ ...saved, models: { B: null, W: picker.model }, visits: picker.choice?.visits ?? 100 });
+  }
+}, error => say(`${error}`));

@@ -1,0 +1,417 @@
+// The page on which games are reviewed.
+// @ts-check
+
+import { Board } from './board.js';
+import { byId, download, html, percent } from './dom.js';
+import { GameTree, nameOf } from './game.js';
+import { Graph } from './graph.js';
+import { Link } from './link.js';
+import { CandidateTable, ModelPicker, choices, heatOf, marksOf, showPlanes } from './panels.js';
+import { TreeView } from './tree.js';
+
+/** @typedef {import('./link.js').Report} Report */
+/** @typedef {import('./link.js').Loss} Loss */
+
+const KEPT = 'tengen-review';
+const FROM_PLAY = 'tengen-review-game';
+const MOST_FILE = 1 << 20;
+const LISTED = 8;
+const LEAST_LOSS = 0.05;
+
+const status = byId('status', HTMLParagraphElement);
+const button = (/** @type {string} */ id) => byId(id, HTMLButtonElement);
+const fields = {
+  visits: byId('visits', HTMLInputElement), show: byId('show', HTMLSelectElement), file: byId('file', HTMLInputElement),
+  paste: byId('paste', HTMLTextAreaElement),
+};
+const progress = byId('progress', HTMLProgressElement);
+
+let tree = new GameTree({ size: 9, komi: 7, initialStones: [], initialPlayer: 'B', moves: [] });
+/** @type {string | null} The text of the game, to open it again. */
+let text = null;
+let players = /** @type {[string, string]} */ (['', '']);
+let result = '';
+/** @type {Loss[]} */
+let losses = [];
+/** @type {(() => void)[]} What stops the analysis of the shown position. */
+let looking = [];
+/** @type {(() => void)[]} What stops the analysis of the game. */
+let reviewing = [];
+/** @type {ModelPicker[]} */
+let pickers = [];
+
+const link = new Link('/play/socket', connected => {
+  byId('connection', HTMLElement).textContent = connected ? '' : 'Connecting to the server …';
+});
+const board = new Board(byId('board', HTMLDivElement), { label: 'Board', onPlay: play, onPoint: pointed });
+const graph = new Graph(byId('graph', HTMLDivElement), turn => {
+  const line = tree.line();
+  go(line[Math.max(0, Math.min(line.length - 1, turn))]);
+});
+const treeView = new TreeView(byId('tree', HTMLDivElement), go);
+const table = new CandidateTable(byId('candidates', HTMLDivElement), {
+  onPoint: mark => board.preview(mark?.pv ?? []), onPlay: play,
+});
+
+/** @param {string} words */
+function say(words) {
+  status.textContent = words;
+}
+
+function models() {
+  return pickers.map(picker => picker.model).map((model, index) => (index > 0 && model === null ? null : model));
+}
+
+/** The reports that the board shows are those of the first model, or of the one compared with it. */
+function slot() {
+  return fields.show.value === 'second' ? 1 : 0;
+}
+
+function show() {
+  const { played, board: stones, reports, comment, children, position } = tree.node;
+  const report = reports[slot()];
+  const next = children.length > 0 ? tree.nodes[children[0]].played : null;
+  const what = fields.show.value;
+  board.show({
+    size: tree.size, board: stones, toMove: tree.toMove(), last: played && played[1] !== 'pass' ? played[1] : null,
+    next: next && next[1] !== 'pass' ? next[1] : null,
+    marks: report && (what === 'moves' || what === 'second') ? marksOf(report) : [],
+    heat: what === 'policy' ? heatOf(report) : null, playable: true,
+    ...(position ? { forbidden: position.forbidden } : {}),
+  });
+  table.show(report);
+  const line = tree.line();
+  const names = models();
+  const curves = [0, 1].flatMap(index => {
+    const name = names[index];
+    return name ? [{ name, values: line.map(node => tree.nodes[node].reports[index]?.rootInfo.winrate) }] : [];
+  });
+  const bad = losses.filter(({ loss }) => loss >= LEAST_LOSS).slice(0, LISTED).map(({ turn }) => turn + 1);
+  graph.show(curves, tree.node.turn, line.length - 1, onMainLine() ? bad : []);
+  byId('comment', HTMLParagraphElement).textContent = comment;
+  byId('comment', HTMLParagraphElement).hidden = comment === '';
+  button('first').disabled = button('back').disabled = button('cut').disabled = tree.current === 0;
+  button('next').disabled = button('last').disabled = children.length === 0;
+  tellValue(report);
+}
+
+/** @param {Report | undefined} report */
+function tellValue(report) {
+  const words = ['Chances are those of the player to move.'];
+  if (report) {
+    const { rawWinrate, winrate, visits } = report.rootInfo;
+    words.unshift(`Black ${percent(winrate)} after ${visits} visits; the network alone says ${percent(rawWinrate)}.`);
+  }
+  byId('value', HTMLParagraphElement).textContent = words.join(' ');
+}
+
+function onMainLine() {
+  return tree.path().every((node, index, path) => index === 0 || tree.nodes[path[index - 1]].children[0] === node);
+}
+
+/** Shows a node. @param {number} node */
+function go(node) {
+  if (node === tree.current) return show();
+  tree.current = node;
+  board.preview([]);
+  treeView.show(tree);
+  const { played, turn } = tree.node;
+  say(played ? `Move ${turn}: ${nameOf(played[0])} ${played[1]}.` : 'The beginning of the game.');
+  look();
+  keep();
+}
+
+/** Analyses the shown position, unless its reports are there. */
+function look() {
+  looking.forEach(end => end());
+  looking = [];
+  const node = tree.current;
+  models().forEach((model, index) => {
+    const known = tree.nodes[node].reports[index];
+    if (model === null || known && !known.isDuringSearch) return;
+    const search = { game: tree.upTo(node), model, visits: fields.visits.valueAsNumber };
+    looking.push(link.request({ analyze: search }, reply => {
+      if (reply.error) return say(`${model}: ${reply.error}`);
+      if (reply.queued !== undefined) say(`${reply.queued} searches begin before this one.`);
+      if (reply.position) tree.nodes[node].position = reply.position;
+      if (reply.analysis) tree.nodes[node].reports[index] = reply.analysis.report;
+      if (tree.current === node) show();
+    }));
+  });
+  if (byId('planes-card', HTMLDetailsElement).open) planes();
+  show();
+}
+
+function planes() {
+  const [model] = models();
+  if (!model) return;
+  const size = tree.size;
+  looking.push(link.request({ planes: { game: tree.upTo(), model } }, reply => {
+    if (reply.planes) showPlanes(byId('planes', HTMLDivElement), reply.planes, size);
+  }));
+}
+
+/** @param {string} vertex */
+function play(vertex) {
+  const node = tree.current;
+  const player = tree.toMove();
+  const known = tree.childOf(node, [player, vertex]);
+  if (known !== undefined) return go(known);
+  const game = tree.upTo();
+  game.moves.push([player, vertex]);
+  link.request({ position: { game } }, ({ position, error }) => {
+    if (error) return say(`${vertex}: ${error.replace(/^.*: /, '')}.`);
+    if (position) go(tree.play(node, [player, vertex], position));
+  });
+}
+
+/** @param {string | null} vertex */
+function pointed(vertex) {
+  const report = tree.node.reports[slot()];
+  const mark = report && vertex ? marksOf(report).find(one => one.vertex === vertex) : undefined;
+  board.preview(fields.show.value === 'nothing' ? [] : mark?.pv ?? []);
+}
+
+/** Analyses all positions of the main line with all models that are chosen. */
+function review() {
+  stopReview();
+  const line = [0];
+  while (tree.nodes[line[line.length - 1]].children.length > 0) line.push(tree.nodes[line[line.length - 1]].children[0]);
+  const chosen = models().filter(model => model !== null);
+  let done = 0;
+  let missing = chosen.length;
+  progress.max = line.length * chosen.length;
+  progress.value = 0;
+  working(true);
+  models().forEach((model, index) => {
+    if (model === null) return;
+    const search = { game: tree.upTo(line[line.length - 1]), model, visits: fields.visits.valueAsNumber };
+    reviewing.push(link.request({ review: search }, reply => {
+      if (reply.error) {
+        working(false);
+        return say(`${model}: ${reply.error}`);
+      }
+      if (reply.analysis) {
+        const { report } = reply.analysis;
+        tree.nodes[line[report.turnNumber]].reports[index] = report;
+        progress.value = ++done;
+        if (!reply.analysis.known || line[report.turnNumber] === tree.current) later();
+      }
+      if (!reply.losses) return;
+      if (index === 0) showLosses(reply.losses, line);
+      missing -= 1;
+      if (missing > 0) return;
+      working(false);
+      say(`The game is analysed: ${line.length} positions.`);
+      show();
+    }));
+  });
+}
+
+let due = false;
+
+/** Shows what came in, a few times a second. */
+function later() {
+  if (due) return;
+  due = true;
+  setTimeout(() => {
+    due = false;
+    show();
+  }, 150);
+}
+
+function stopReview() {
+  reviewing.forEach(end => end());
+  reviewing = [];
+  working(false);
+}
+
+/** @param {boolean} busy */
+function working(busy) {
+  progress.hidden = !busy;
+  button('stop').hidden = !busy;
+  button('analyse').hidden = busy;
+}
+
+/**
+ * @param {Loss[]} found
+ * @param {number[]} line
+ */
+function showLosses(found, line) {
+  losses = found;
+  const listed = losses.filter(({ loss }) => loss >= 0.01).slice(0, LISTED);
+  byId('losses-card', HTMLDivElement).hidden = listed.length === 0;
+  byId('losses', HTMLOListElement).replaceChildren(...listed.map(({ turn, loss, best }) => {
+    const [player, vertex] = tree.nodes[line[turn + 1]].played ?? ['B', 'pass'];
+    const jump = html('button', { type: 'button' }, `${turn + 1}. ${nameOf(player)} ${vertex}`);
+    jump.addEventListener('click', () => go(line[turn]));
+    return html('li', {}, jump, ` −${percent(loss)}`, best ? html('span', { class: 'quiet' }, `, better ${best}`) : '');
+  }));
+}
+
+/**
+ * Opens a game.
+ * @param {string} sgf
+ * @param {boolean} [again] Whether it was open before: then it is analysed at once, from what is known.
+ */
+function open(sgf, again = false) {
+  if (new TextEncoder().encode(sgf).length > MOST_FILE) return say('The file is larger than 1 MiB, which is the limit.');
+  link.request({ open: { sgf } }, reply => {
+    if (reply.error || !reply.tree) return say(`This file cannot be read: ${reply.error}.`);
+    stopReview();
+    ({ players, result } = reply.tree);
+    const komi = reply.tree.saysKomi ? reply.tree.game.komi : pickers[0]?.choice?.komi ?? reply.tree.game.komi;
+    reply.tree.game.komi = komi;
+    reply.tree.game.initialStones ??= [];
+    tree = GameTree.of(reply.tree);
+    text = sgf;
+    losses = [];
+    byId('losses-card', HTMLDivElement).hidden = true;
+    const [black, white] = players.map((name, index) => name || ['Black', 'White'][index]);
+    byId('players', HTMLParagraphElement).textContent =
+      `● ${black}   ○ ${white}   ${tree.size}×${tree.size}, komi ${komi}${result ? `, ${result}` : ''}`;
+    say([`${tree.nodes.length - 1} moves.`, ...reply.tree.notices].join(' '));
+    treeView.show(tree);
+    keep();
+    look();
+    if (again) review();
+  });
+}
+
+function keep() {
+  const [model, second] = models();
+  try {
+    localStorage.setItem(KEPT, JSON.stringify({ sgf: text, model, second, visits: fields.visits.valueAsNumber }));
+  } catch {
+    // The browser keeps less than the file has.
+  }
+}
+
+/** @param {File | undefined | null} file */
+async function openFile(file) {
+  if (!file) return;
+  if (file.size > MOST_FILE) return say('The file is larger than 1 MiB, which is the limit.');
+  // What is not UTF-8 is read as Latin-1.
+  const bytes = await file.arrayBuffer();
+  try {
+    open(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    open(new TextDecoder('latin1').decode(bytes));
+  }
+}
+
+function changed() {
+  tree.nodes.forEach(node => (node.reports = []));
+  losses = [];
+  byId('losses-card', HTMLDivElement).hidden = true;
+  stopReview();
+  keep();
+  look();
+}
+
+/** @param {number} step */
+function step(step) {
+  const line = tree.line();
+  go(line[Math.max(0, Math.min(line.length - 1, tree.node.turn + step))]);
+}
+
+button('first').addEventListener('click', () => step(-Infinity));
+button('back').addEventListener('click', () => step(-1));
+button('next').addEventListener('click', () => step(1));
+button('last').addEventListener('click', () => step(Infinity));
+button('pass').addEventListener('click', () => play('pass'));
+button('cut').addEventListener('click', () => {
+  const { parent } = tree.node;
+  const node = tree.current;
+  if (parent === null) return;
+  tree.remove(node);
+  treeView.show(tree);
+  look();
+});
+button('analyse').addEventListener('click', review);
+button('stop').addEventListener('click', stopReview);
+button('save').addEventListener('click', () => {
+  const [model] = models();
+  const line = tree.line();
+  const save = {
+    game: tree.upTo(line[line.length - 1]), model, visits: fields.visits.valueAsNumber, black: players[0], white: players[1], result,
+  };
+  link.request({ save }, reply => (reply.sgf ? download('review.sgf', reply.sgf) : say(reply.error ?? 'no file')));
+});
+button('empty').addEventListener('click', () => {
+  const choice = pickers[0]?.choice;
+  open(`(;GM[1]FF[4]SZ[${choice?.size ?? 19}]KM[${choice?.komi ?? 7}])`);
+});
+fields.show.addEventListener('change', show);
+fields.visits.addEventListener('change', changed);
+fields.file.addEventListener('change', () => openFile(fields.file.files?.[0]));
+fields.paste.addEventListener('input', () => {
+  if (!fields.paste.value.includes('(;')) return;
+  open(fields.paste.value);
+  fields.paste.value = '';
+});
+byId('planes-card', HTMLDetailsElement).addEventListener('toggle', planes);
+document.addEventListener('paste', event => {
+  if (event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLInputElement) return;
+  const pasted = event.clipboardData?.getData('text') ?? '';
+  if (pasted.includes('(;')) open(pasted);
+  else openFile(event.clipboardData?.files[0]);
+});
+document.addEventListener('dragover', event => event.preventDefault());
+document.addEventListener('drop', event => {
+  event.preventDefault();
+  const dropped = event.dataTransfer;
+  if (dropped?.files.length) openFile(dropped.files[0]);
+  else if (dropped) open(dropped.getData('text'));
+});
+document.addEventListener('keydown', event => {
+  const target = event.target instanceof Element ? event.target : null;
+  if (target?.closest('input, select, textarea, .scroller') || event.altKey || event.ctrlKey || event.metaKey) return;
+  const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity, ',': -1, '.': 1 }[event.key];
+  if (by === undefined) return;
+  event.preventDefault();
+  step(by);
+});
+
+/** @returns {{sgf: string | null, model?: string | null, second?: string | null, visits?: number, again?: boolean} | null} */
+function found() {
+  try {
+    const played = sessionStorage.getItem(FROM_PLAY);
+    if (location.hash === '#game' && played) {
+      sessionStorage.removeItem(FROM_PLAY);
+      history.replaceState(null, '', '/play/review');
+      return { ...JSON.parse(played), again: true };
+    }
+    const kept = localStorage.getItem(KEPT);
+    return kept ? { ...JSON.parse(kept), again: true } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** A game of this server, such as one of a run. */
+async function linked() {
+  const address = new URLSearchParams(location.search).get('sgf');
+  if (!address) return null;
+  const url = new URL(address, location.href);
+  if (url.origin !== location.origin) return null;
+  const reply = await fetch(url);
+  if (!reply.ok) throw new Error(`the game could not be read: ${await reply.text()}`);
+  return { sgf: await reply.text(), model: new URLSearchParams(location.search).get('model'), again: true };
+}
+
+async function start() {
+  const all = await choices();
+  const picker = (/** @type {string} */ id, /** @type {string} */ label, /** @type {boolean} */ none) =>
+    new ModelPicker(byId(id, HTMLDivElement), { label, choices: all, none, onChange: changed });
+  pickers = [picker('model', 'Model', false), picker('second', 'Compare with', true)];
+  fields.visits.value = `${Math.max(200, pickers[0].choice?.visits ?? 0)}`;
+  const earlier = await linked() ?? found();
+  if (earlier?.model) pickers[0].model = earlier.model;
+  if (earlier && 'second' in earlier && earlier.second) pickers[1].model = earlier.second;
+  if (earlier && 'visits' in earlier && earlier.visits) fields.visits.value = `${earlier.visits}`;
+  if (earlier?.sgf) open(earlier.sgf, earlier.again);
+  else button('empty').click();
+}
+
+start().catch(error => say(`${error}`));

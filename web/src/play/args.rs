@@ -1,0 +1,83 @@
+//! What was typed: where models run, and how much visitors may use.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use models::{EvaluationCacheOptions, ModelError, Models, Place, Priority};
+use runtime::{EvalcacheArgs, InferenceArgs, ResourceArgs, Stop, within};
+use store::Store;
+
+use super::Play;
+use super::desk::Desk;
+use super::engines::{Engines, EnginesOptions};
+use super::offload::Offload;
+use super::reports::Reports;
+use crate::WebError;
+
+/// Searches at a time for each thread: their leaves share batches.
+const SEARCHES: usize = 8;
+/// Searches at a time with inference servers.
+const REMOTE_SEARCHES: usize = 64;
+/// Searches that wait.
+const MOST_WAITING: usize = 1000;
+/// Threads for work that may wait.
+const OFFLOAD: usize = 4;
+
+/// Arguments of the pages for players.
+#[derive(clap::Args, Clone, Debug)]
+#[command(next_help_heading = "Play and analysis")]
+pub struct PlayArgs {
+    /// Searches at the same time; others wait in a queue [default: 8 per thread, 64 with --inference]
+    #[arg(long, env = "TENGEN_WEB_SEARCHES", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=4096_usize))]
+    pub searches: Option<usize>,
+    /// Visits of a search at most
+    #[arg(long, env = "TENGEN_WEB_MOST_VISITS", default_value = "10000", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=10_000_000_u32))]
+    pub most_visits: u32,
+    /// Models that stay open after their last use
+    #[arg(long, env = "TENGEN_WEB_OPEN_MODELS", default_value = "4", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=256_usize))]
+    pub open_models: usize,
+    /// Memory for finished analyses, in MiB
+    #[arg(long, env = "TENGEN_WEB_REPORTS_MIB", default_value = "64", value_name = "N", allow_negative_numbers = true, value_parser = within(0..=1_048_576_usize))]
+    pub reports_mib: usize,
+    /// Threads and device.
+    #[command(flatten)]
+    pub resources: ResourceArgs,
+    /// Inference servers.
+    #[command(flatten)]
+    pub inference: InferenceArgs,
+    /// Evaluations that outlive the process.
+    #[command(flatten)]
+    pub evalcache: EvalcacheArgs,
+}
+
+impl PlayArgs {
+    /// What the pages share, for the models of a store.
+    ///
+    /// # Errors
+    /// Arguments that cannot be used; threads that cannot be had.
+    pub(super) fn open(&self, store: &Store) -> Result<Play, WebError> {
+        let place = Place::open(&self.resources, &self.inference, "serve", Priority::Interactive, &Stop::never())?;
+        let EvalcacheArgs { evalcache, evalcache_steps, evalcache_symmetry, evalcache_copies } = &self.evalcache;
+        let kept = evalcache.as_ref().map(|store| {
+            EvaluationCacheOptions::parse(store, evalcache_steps, evalcache_symmetry, evalcache_copies.clone())
+        });
+        let threads = self.resources.threads();
+        let remote = self.inference.inference.is_some();
+        let searches = self.searches.unwrap_or(if remote { REMOTE_SEARCHES } else { SEARCHES * threads });
+        let options = EnginesOptions {
+            place,
+            threads,
+            cache: self.resources.cache(),
+            kept: kept.transpose().map_err(|error| ModelError::Evaluations(Box::new(error)))?,
+            most: self.open_models,
+        };
+        Ok(Play {
+            engines: Engines::new(Arc::new(Models::new(store.clone())), options),
+            desk: Desk::new(searches, MOST_WAITING),
+            reports: Reports::new(self.reports_mib << 20),
+            offload: Offload::start(OFFLOAD).map_err(WebError::Threads)?,
+            most_visits: self.most_visits,
+            visitors: AtomicU64::new(0),
+        })
+    }
+}

@@ -1,0 +1,231 @@
+//! Models that are open, each with an engine that searches for all visitors.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use analysis::{Engine, EngineOptions};
+use config::{ModelId, ModelIdError, ModelRef, Preset, RunConfig};
+use go::{Scoring, Size, SizeError};
+use mcts::Evaluator;
+use models::{EvaluationCacheOptions, ModelError, Models, Place, Searcher};
+use net::{Inputs, NetError, Shape};
+
+/// Positions that an evaluator takes at a time.
+const BATCH: usize = 32;
+/// Bytes of the cache of an evaluator that estimates dead stones.
+const SMALL_CACHE: usize = 1 << 20;
+
+/// How models are opened.
+#[derive(Clone, Debug)]
+pub(super) struct EnginesOptions {
+    /// Where networks run.
+    pub(super) place: Place,
+    /// Threads of each model.
+    pub(super) threads: usize,
+    /// Bytes of the cache of each thread.
+    pub(super) cache: usize,
+    /// Evaluations that outlive the process.
+    pub(super) kept: Option<EvaluationCacheOptions>,
+    /// Models that are open at a time, besides those that are in use.
+    pub(super) most: usize,
+}
+
+/// The models that are open.
+pub(super) struct Engines {
+    models: Arc<Models>,
+    options: EnginesOptions,
+    /// The least recently used first.
+    open: Mutex<Vec<Arc<OpenModel>>>,
+}
+
+/// A model with its engine.
+pub(super) struct OpenModel {
+    searcher: Arc<Searcher>,
+    /// The only board; `None` for models that play on any.
+    size: Option<Size>,
+    scoring: Scoring,
+    inputs: Inputs,
+    seed: u64,
+    /// `None` only while it is dropped.
+    engine: Option<Engine>,
+}
+
+/// A model that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EnginesError {
+    /// No name of a model.
+    #[error(transparent)]
+    Name(#[from] ModelIdError),
+    /// It cannot be opened.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// Its run has no configuration.
+    #[error("there is no run of {model}; choose a model of the list")]
+    NoRun {
+        /// The model.
+        model: ModelId,
+    },
+    /// Its configuration has no board.
+    #[error("{model}: {source}")]
+    Size {
+        /// The model.
+        model: ModelId,
+        /// What is wrong with it.
+        source: SizeError,
+    },
+    /// Its network is none.
+    #[error("{model}: {source}")]
+    Shape {
+        /// The model.
+        model: ModelId,
+        /// What is wrong with it.
+        source: NetError,
+    },
+    /// It is for another board.
+    #[error("{model} plays on {wanted}x{wanted}, and the board is {found}x{found}; choose a model for this board")]
+    Board {
+        /// The model.
+        model: String,
+        /// Its board.
+        wanted: Size,
+        /// The board of the game.
+        found: Size,
+    },
+    /// There can be no thread.
+    #[error("cannot start a thread for {model}: {source}")]
+    Thread {
+        /// The model.
+        model: ModelId,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Engines {
+    /// No model is open yet.
+    pub(super) fn new(models: Arc<Models>, options: EnginesOptions) -> Engines {
+        Engines { models, options, open: Mutex::default() }
+    }
+
+    /// The models that can be opened.
+    pub(super) fn models(&self) -> &Models {
+        &self.models
+    }
+
+    /// The model of this name for a board of this size. Opening one takes as long as its weights are read.
+    ///
+    /// # Errors
+    /// There is no such model, it cannot be opened, or it is for another board.
+    pub(super) fn open(&self, name: &str, size: Size) -> Result<Arc<OpenModel>, EnginesError> {
+        let id = self.models.resolve(&name.parse::<ModelRef>()?)?;
+        let name = id.to_string();
+        // Two visitors who want the same model open it once.
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match open.iter().position(|model| model.name() == name) {
+            Some(place) => open.remove(place),
+            None => Arc::new(self.opened(&id)?),
+        };
+        open.push(Arc::clone(&found));
+        let surplus = open.len().saturating_sub(self.options.most);
+        let idle = open.iter().filter(|model| Arc::strong_count(model) == 1).take(surplus);
+        let idle: Vec<String> = idle.map(|model| model.name().to_owned()).collect();
+        open.retain(|model| !idle.iter().any(|name| name == model.name()));
+        drop(open);
+        found.check(size)?;
+        Ok(found)
+    }
+
+    fn opened(&self, id: &ModelId) -> Result<OpenModel, EnginesError> {
+        let config = self.config(id)?;
+        let searcher = Searcher::open(&self.models, &config, id, &self.options.place, BATCH)?;
+        let searcher = Arc::new(searcher.keeping(self.options.kept.as_ref())?);
+        let leaves = searcher.budget().leaves;
+        let options = EngineOptions {
+            settings: searcher.settings(),
+            leaves,
+            threads: self.options.threads,
+            positions: (BATCH / leaves).max(1),
+            seed: config.seed,
+        };
+        let (evaluators, cache) = (Arc::clone(&searcher), self.options.cache);
+        let engine = Engine::start(options, move || evaluators.evaluator(cache));
+        let engine = engine.map_err(|source| EnginesError::Thread { model: id.clone(), source })?;
+        let size = Size::new(config.game.size).map_err(|source| EnginesError::Size { model: id.clone(), source })?;
+        let network = match id {
+            ModelId::Trained { run, number } => {
+                self.models.run(run)?.models().metadata(*number).map_err(ModelError::from)?.network
+            }
+            ModelId::Uniform | ModelId::Random => config.network,
+        };
+        let shape = Shape::new(&config.game, &network);
+        let inputs = shape.map_err(|source| EnginesError::Shape { model: id.clone(), source })?.inputs;
+        tracing::info!(model = %id, "model opened");
+        Ok(OpenModel {
+            searcher,
+            size: matches!(id, ModelId::Trained { .. }).then_some(size),
+            scoring: config.game.scoring,
+            inputs,
+            seed: config.seed,
+            engine: Some(engine),
+        })
+    }
+
+    fn config(&self, id: &ModelId) -> Result<RunConfig, EnginesError> {
+        let ModelId::Trained { run, number } = id else { return Ok(Preset::NineByNine.config()) };
+        let config = self.models.run(run)?.config().map_err(ModelError::from)?;
+        let config = config.ok_or_else(|| EnginesError::NoRun { model: id.clone() })?;
+        Ok(config.of_model(*number))
+    }
+}
+
+impl OpenModel {
+    /// Its id.
+    pub(super) fn name(&self) -> &str {
+        self.searcher.name()
+    }
+
+    /// How its games end.
+    pub(super) fn scoring(&self) -> Scoring {
+        self.scoring
+    }
+
+    /// Its input planes.
+    pub(super) fn inputs(&self) -> Inputs {
+        self.inputs
+    }
+
+    /// The seed of draws.
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Its engine.
+    pub(super) fn engine(&self) -> &Engine {
+        self.engine.as_ref().expect("it is only taken when the model is dropped")
+    }
+
+    /// An evaluator besides those of the engine.
+    pub(super) fn evaluator(&self) -> Box<dyn Evaluator> {
+        self.searcher.evaluator(SMALL_CACHE)
+    }
+
+    fn check(&self, found: Size) -> Result<(), EnginesError> {
+        match self.size {
+            Some(wanted) if wanted != found => {
+                Err(EnginesError::Board { model: self.name().to_owned(), wanted, found })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for OpenModel {
+    fn drop(&mut self) {
+        // An engine waits for its threads when it is dropped, and the last who wanted the model may be one of them.
+        let engine = self.engine.take();
+        if let Err(error) = thread::Builder::new().name("close-model".to_owned()).spawn(move || drop(engine)) {
+            tracing::error!(%error, "cannot start a thread to close a model");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! A queue that is fair between visitors: they take turns, however much each of them waits for.
+
+use std::collections::{BTreeMap, VecDeque};
+
+/// A visitor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct VisitorId(pub u64);
+
+/// Names something that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct WaitingId(u64);
+
+/// Things that wait, by visitor.
+#[derive(Debug)]
+pub(super) struct FairQueue<T> {
+    most: usize,
+    next: u64,
+    len: usize,
+    waiting: BTreeMap<VisitorId, VecDeque<(WaitingId, T)>>,
+    /// Visitors who wait for something, the next one first.
+    turns: VecDeque<VisitorId>,
+}
+
+/// The queue is full.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Full;
+
+impl<T> FairQueue<T> {
+    /// An empty queue for so many things.
+    pub(super) fn new(most: usize) -> FairQueue<T> {
+        FairQueue { most, next: 0, len: 0, waiting: BTreeMap::new(), turns: VecDeque::new() }
+    }
+
+    /// Adds something behind all else of its visitor, or before it.
+    ///
+    /// # Errors
+    /// The queue is full.
+    pub(super) fn push(&mut self, visitor: VisitorId, thing: T, before: bool) -> Result<WaitingId, Full> {
+        if self.len >= self.most {
+            return Err(Full);
+        }
+        let id = WaitingId(self.next);
+        self.next += 1;
+        self.len += 1;
+        let own = self.waiting.entry(visitor).or_default();
+        if own.is_empty() {
+            self.turns.push_back(visitor);
+        }
+        if before {
+            own.push_front((id, thing))
+        } else {
+            own.push_back((id, thing))
+        }
+        Ok(id)
+    }
+
+    /// The next thing of the visitor whose turn it is.
+    pub(super) fn pop(&mut self) -> Option<T> {
+        let visitor = self.turns.pop_front()?;
+        let own = self.waiting.get_mut(&visitor)?;
+        let (_, thing) = own.pop_front()?;
+        self.len -= 1;
+        if own.is_empty() {
+            self.waiting.remove(&visitor);
+        } else {
+            self.turns.push_back(visitor);
+        }
+        Some(thing)
+    }
+
+    /// Removes something that still waits.
+    pub(super) fn remove(&mut self, visitor: VisitorId, id: WaitingId) -> Option<T> {
+        let own = self.waiting.get_mut(&visitor)?;
+        let place = own.iter().position(|(other, _)| *other == id)?;
+        let (_, thing) = own.remove(place)?;
+        self.len -= 1;
+        if own.is_empty() {
+            self.waiting.remove(&visitor);
+            self.turns.retain(|other| *other != visitor);
+        }
+        Some(thing)
+    }
+
+    /// How many things come before this one; `None` if it does not wait.
+    pub(super) fn place(&self, visitor: VisitorId, id: WaitingId) -> Option<usize> {
+        let rounds = self.waiting.get(&visitor)?.iter().position(|(other, _)| *other == id)?;
+        let turn = self.turns.iter().position(|other| *other == visitor)?;
+        let before = |(index, other): (usize, &VisitorId)| {
+            let others = self.waiting.get(other).map_or(0, VecDeque::len);
+            others.min(rounds + usize::from(index < turn))
+        };
+        Some(self.turns.iter().enumerate().map(before).sum())
+    }
+
+    /// Things that wait.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ANNA: VisitorId = VisitorId(1);
+    const BEN: VisitorId = VisitorId(2);
+    const CLEO: VisitorId = VisitorId(3);
+
+    fn emptied(mut queue: FairQueue<u32>) -> Vec<u32> {
+        std::iter::from_fn(|| queue.pop()).collect()
+    }
+
+    #[test]
+    fn visitors_take_turns_and_places_say_when() {
+        let mut queue = FairQueue::new(9);
+        let mut ids = Vec::new();
+        for (visitor, number) in [(ANNA, 1), (ANNA, 2), (ANNA, 3), (BEN, 4), (CLEO, 5), (BEN, 6)] {
+            ids.push((number, visitor, queue.push(visitor, number, false).expect("there is room")));
+        }
+        let mut placed: Vec<(usize, u32)> = Vec::new();
+        for (number, visitor, id) in ids {
+            placed.push((queue.place(visitor, id).expect("it waits"), number));
+        }
+        placed.sort_unstable();
+        let order = emptied(queue);
+        assert_eq!(order, [1, 4, 5, 2, 6, 3]);
+        assert_eq!(placed, order.into_iter().enumerate().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn urgent_things_come_before_others_of_their_visitor_only() {
+        let mut queue = FairQueue::new(9);
+        for (visitor, number, before) in [(ANNA, 1, false), (BEN, 2, false), (BEN, 3, true)] {
+            queue.push(visitor, number, before).expect("there is room");
+        }
+        assert_eq!(emptied(queue), [1, 3, 2]);
+    }
+
+    #[test]
+    fn removed_things_are_not_waited_for() {
+        let mut queue = FairQueue::new(2);
+        let first = queue.push(ANNA, 1, false).expect("there is room");
+        let second = queue.push(BEN, 2, false).expect("there is room");
+        assert_eq!(queue.push(CLEO, 3, false), Err(Full));
+        assert_eq!((queue.remove(ANNA, first), queue.remove(ANNA, first)), (Some(1), None));
+        assert_eq!((queue.place(ANNA, first), queue.place(BEN, second), queue.len()), (None, Some(0), 1));
+        assert_eq!(emptied(queue), [2]);
+    }
+}

@@ -1,0 +1,507 @@
+//! Messages between a page and the server: JSON over a WebSocket.
+//!
+//! The server keeps nothing of a page's game. Each request has the whole game, so a page goes on after a restart of the server by
+//! sending its last request again. Players, vertices and reports are those of KataGo's analysis protocol.
+
+use std::sync::Arc;
+
+use analysis::Report;
+use serde::{Deserialize, Serialize, Serializer};
+
+/// Bytes of a message.
+pub const LONGEST_MESSAGE: usize = (1 << 20) + (1 << 16);
+/// Bytes of an SGF file in a message.
+pub const LONGEST_SGF: usize = 1 << 20;
+/// Moves of a game.
+pub const MOST_MOVES: usize = 2_000;
+/// Characters of the name of a model.
+const LONGEST_MODEL: usize = 100;
+
+/// A request. Its replies repeat the id.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// Chosen by the page.
+    pub id: u32,
+    /// What is requested.
+    #[serde(rename = "do")]
+    pub action: Action,
+}
+
+/// A message that is no request.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Refusal {
+    /// The id of the request, as far as it has one; else 0.
+    pub id: u32,
+    /// Why, for the person at the page.
+    pub reason: String,
+}
+
+/// A requested action.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum Action {
+    /// The first position of a new game.
+    Start(Start),
+    /// The last position of a game.
+    Position(At),
+    /// Analysis of the last position of a game.
+    Analyze(Search),
+    /// A move of a model in the last position of a game.
+    Genmove(Genmove),
+    /// Analysis of all positions of a game.
+    Review(Search),
+    /// The result of a game.
+    Score(Score),
+    /// The input planes of a model in the last position of a game.
+    Planes(Planes),
+    /// An SGF file as a tree of moves.
+    Open(Open),
+    /// A game with its known analysis as an SGF file.
+    Save(Save),
+    /// Stops the request of this id.
+    Stop(Stop),
+}
+
+/// A new game.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Start {
+    /// Side of the board.
+    pub size: usize,
+    /// Points added to White's area.
+    pub komi: f32,
+    /// Black's stones before the first move, which White then plays; 0 for none.
+    #[serde(default)]
+    pub handicap: usize,
+}
+
+/// A game.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct GameMessage {
+    /// Side of the board.
+    pub size: usize,
+    /// Points added to White's area.
+    pub komi: f32,
+    /// Stones before the first move.
+    #[serde(default)]
+    pub initial_stones: Vec<Placed>,
+    /// The player of the first move.
+    #[serde(default)]
+    pub initial_player: Player,
+    /// The moves.
+    #[serde(default)]
+    pub moves: Vec<Placed>,
+}
+
+/// A player and a vertex, such as `["B", "D4"]` or `["W", "pass"]`.
+pub type Placed = (Player, String);
+
+/// A player as messages name it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Player {
+    /// Black.
+    #[default]
+    B,
+    /// White.
+    W,
+}
+
+/// The last position of a game.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct At {
+    /// The game.
+    pub game: GameMessage,
+}
+
+/// Analysis of positions.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// The game.
+    pub game: GameMessage,
+    /// The model, such as `v15-330`.
+    pub model: String,
+    /// Visits of each position.
+    pub visits: u32,
+}
+
+/// A move of a model.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Genmove {
+    /// The game.
+    pub game: GameMessage,
+    /// The model.
+    pub model: String,
+    /// Visits at most.
+    pub visits: u32,
+    /// Seconds at most; without them the visits alone limit the search.
+    #[serde(default)]
+    pub seconds: Option<f32>,
+    /// The expected outcome below which the model resigns, from −1 to 0; without it, it never does.
+    #[serde(default)]
+    pub resign: Option<f32>,
+    /// Whether a person waits for the move; a game between models yields to people.
+    #[serde(default)]
+    pub awaited: bool,
+    /// Draws among good moves of the opening, so that games differ; without it the best move is played.
+    #[serde(default)]
+    pub draw: Option<u32>,
+}
+
+/// The result of a game.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Score {
+    /// The game.
+    pub game: GameMessage,
+    /// The dead stones; without them a model estimates which are dead.
+    #[serde(default)]
+    pub dead: Option<Vec<String>>,
+    /// A stone whose chain changes between dead and alive.
+    #[serde(default)]
+    pub toggle: Option<String>,
+    /// The model.
+    pub model: String,
+}
+
+/// The input planes of a position.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Planes {
+    /// The game.
+    pub game: GameMessage,
+    /// The model.
+    pub model: String,
+}
+
+/// An SGF file.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Open {
+    /// Its text.
+    pub sgf: String,
+}
+
+/// A game to write as SGF.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Save {
+    /// The game.
+    pub game: GameMessage,
+    /// The model and the visits whose reports are written with it.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The visits.
+    #[serde(default)]
+    pub visits: u32,
+    /// Who plays Black.
+    #[serde(default)]
+    pub black: String,
+    /// Who plays White.
+    #[serde(default)]
+    pub white: String,
+    /// The result as SGF has it, such as `B+R`.
+    #[serde(default)]
+    pub result: String,
+}
+
+/// Stops a request.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// Its id.
+    pub id: u32,
+}
+
+/// A reply.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reply {
+    /// The id of the request; 0 for a message that is no request.
+    pub id: u32,
+    /// What is replied.
+    #[serde(flatten)]
+    pub content: Content,
+}
+
+/// The content of a reply.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Content {
+    /// A game, for `start`.
+    Game(GameMessage),
+    /// The position for which the other replies are.
+    Position(PositionMessage),
+    /// The request waits for others: so many searches begin before its own.
+    Queued(usize),
+    /// A report of a position, the last one or a partial one.
+    Analysis(AnalysisMessage),
+    /// A move of the model.
+    Move(MoveMessage),
+    /// All positions of a game have reports: the moves by what they lost.
+    Losses(Vec<LossMessage>),
+    /// A score.
+    Score(ScoreMessage),
+    /// Input planes.
+    Planes(PlanesMessage),
+    /// An SGF file as a tree.
+    Tree(TreeMessage),
+    /// The text of an SGF file.
+    Sgf(String),
+    /// The request failed.
+    Error(String),
+}
+
+/// A position.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PositionMessage {
+    /// A character a point, row by row from the top: `.`, `X` for Black or `O` for White.
+    pub board: String,
+    /// The player to move.
+    pub to_move: Player,
+    /// Stones that Black has captured, and White.
+    pub captures: [usize; 2],
+    /// Empty points where the player to move may not play.
+    pub forbidden: Vec<String>,
+    /// Whether the game is over.
+    pub over: bool,
+}
+
+/// A report of a position.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnalysisMessage {
+    /// Whether the analysis was known before.
+    pub known: bool,
+    /// The report, from Black's perspective.
+    #[serde(serialize_with = "shared")]
+    pub report: Arc<Report>,
+}
+
+/// A move of a model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MoveMessage {
+    /// The vertex; `resign` for a resignation.
+    pub vertex: String,
+    /// Black's chance to win after the search, from 0 to 1; `None` without a search.
+    pub winrate: Option<f64>,
+    /// The position after the move.
+    pub position: PositionMessage,
+}
+
+/// A move and what it lost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LossMessage {
+    /// Moves before it.
+    pub turn: usize,
+    /// How much smaller the player's chance to win is after it.
+    pub loss: f64,
+    /// The best move instead; `None` when it was played.
+    pub best: Option<String>,
+}
+
+/// A score.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScoreMessage {
+    /// Dead stones.
+    pub dead: Vec<String>,
+    /// A character a point: `.`, `X` or `O` for its owner.
+    pub area: String,
+    /// Points of Black and of White, komi included.
+    pub points: [f32; 2],
+    /// The result as SGF has it, such as `W+2.5`.
+    pub result: String,
+}
+
+/// Input planes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanesMessage {
+    /// The name of the set.
+    pub inputs: String,
+    /// The planes.
+    pub planes: Vec<PlaneMessage>,
+}
+
+/// An input plane.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlaneMessage {
+    /// What it tells.
+    pub name: String,
+    /// A number a point, row by row from the top.
+    pub values: Vec<u8>,
+}
+
+/// The moves of an SGF file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TreeMessage {
+    /// The game without moves.
+    pub game: GameMessage,
+    /// Whether the file says komi.
+    pub says_komi: bool,
+    /// Who plays Black, and White, each with the rank.
+    pub players: [String; 2],
+    /// The date.
+    pub date: String,
+    /// The result as the file has it.
+    pub result: String,
+    /// Comment on the game before its first move.
+    pub comment: String,
+    /// The nodes, each after its parent; the first children make the main line.
+    pub nodes: Vec<NodeMessage>,
+    /// What was left out, as sentences.
+    pub notices: Vec<String>,
+}
+
+/// A move of a tree.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeMessage {
+    /// The index of the node before it; `None` for the position before the first move.
+    pub parent: Option<usize>,
+    /// The move.
+    pub played: Placed,
+    /// Stones that it captured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub captured: Vec<String>,
+    /// Comment on it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub comment: String,
+}
+
+fn shared<S: Serializer>(report: &Arc<Report>, serializer: S) -> Result<S::Ok, S::Error> {
+    report.serialize(serializer)
+}
+
+impl Request {
+    /// Reads a request.
+    ///
+    /// # Errors
+    /// The message is no request.
+    pub fn parse(text: &str) -> Result<Request, Refusal> {
+        let refuse = |id, reason: String| Err(Refusal { id, reason });
+        if text.len() > LONGEST_MESSAGE {
+            return refuse(0, format!("a message has more than {LONGEST_MESSAGE} bytes"));
+        }
+        let request: Request = match serde_json::from_str(text) {
+            Ok(request) => request,
+            Err(error) => return refuse(0, format!("not a request: {error}")),
+        };
+        match request.action.check() {
+            Ok(()) => Ok(request),
+            Err(reason) => refuse(request.id, reason),
+        }
+    }
+}
+
+impl Action {
+    /// Limits of lengths. What a game may be is checked when it is replayed.
+    fn check(&self) -> Result<(), String> {
+        let (game, model) = match self {
+            Action::Position(At { game }) => (Some(game), None),
+            Action::Analyze(search) | Action::Review(search) => (Some(&search.game), Some(&search.model)),
+            Action::Genmove(genmove) => (Some(&genmove.game), Some(&genmove.model)),
+            Action::Score(score) => (Some(&score.game), Some(&score.model)),
+            Action::Planes(planes) => (Some(&planes.game), Some(&planes.model)),
+            Action::Save(save) => (Some(&save.game), save.model.as_ref()),
+            Action::Open(Open { sgf }) if sgf.len() > LONGEST_SGF => {
+                return Err(format!("the file has {} bytes; files of at most {LONGEST_SGF} bytes are read", sgf.len()));
+            }
+            Action::Start(_) | Action::Open(_) | Action::Stop(_) => (None, None),
+        };
+        if let Some(moves) = game.map(|game| game.moves.len()).filter(|moves| *moves > MOST_MOVES) {
+            return Err(format!("the game has {moves} moves; games of at most {MOST_MOVES} moves are analysed"));
+        }
+        match model.filter(|model| model.len() > LONGEST_MODEL) {
+            Some(_) => Err(format!("the name of the model has more than {LONGEST_MODEL} bytes")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Content {
+    /// The reply to the request with this id.
+    pub fn to(self, id: u32) -> Reply {
+        Reply { id, content: self }
+    }
+}
+
+impl Reply {
+    /// Its text.
+    pub fn text(&self) -> String {
+        serde_json::to_string(self).expect("a reply is JSON")
+    }
+}
+
+impl From<go::Color> for Player {
+    fn from(color: go::Color) -> Player {
+        match color {
+            go::Color::Black => Player::B,
+            go::Color::White => Player::W,
+        }
+    }
+}
+
+impl From<Player> for go::Color {
+    fn from(player: Player) -> go::Color {
+        match player {
+            Player::B => go::Color::Black,
+            Player::W => go::Color::White,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        let Refusal { id, reason } = Request::parse(text).expect_err("no request");
+        Content::Error(reason).to(id).text()
+    }
+
+    #[test]
+    fn requests_have_the_fields_that_pages_send() {
+        let text = r#"{"id": 7, "do": {"analyze": {"game": {"size": 9, "komi": 7, "initialStones": [["B", "C3"]],
+            "initialPlayer": "W", "moves": [["W", "E5"], ["B", "pass"]]}, "model": "9x9-demo", "visits": 100}}}"#;
+        let Ok(Request { id: 7, action: Action::Analyze(search) }) = Request::parse(text) else { panic!("not read") };
+        assert_eq!((search.game.size, search.game.komi, search.visits), (9, 7.0, 100));
+        assert_eq!(search.game.initial_player, Player::W);
+        assert_eq!(search.game.moves[1], (Player::B, "pass".to_owned()));
+        assert!(matches!(Request::parse(r#"{"id":1,"do":{"stop":{"id":7}}}"#), Ok(Request { id: 1, .. })));
+    }
+
+    #[test]
+    fn what_is_no_request_gets_an_error() {
+        assert!(error("").starts_with(r#"{"id":0,"error":"not a request: "#));
+        assert!(error(r#"{"id":1,"do":{"fly":{}}}"#).contains("unknown variant"));
+        assert!(error(r#"{"id":1,"do":{"stop":{"id":7,"x":1}}}"#).contains("unknown field"));
+        assert!(error(&" ".repeat(LONGEST_MESSAGE + 1)).contains("more than"));
+    }
+
+    #[test]
+    fn long_games_files_and_names_are_refused_by_their_id() {
+        let game = |moves: usize| {
+            let moves = vec![r#"["B","pass"]"#; moves].join(",");
+            format!(r#"{{"id":5,"do":{{"position":{{"game":{{"size":9,"komi":7,"moves":[{moves}]}}}}}}}}"#)
+        };
+        assert!(Request::parse(&game(MOST_MOVES)).is_ok());
+        let reply = error(&game(MOST_MOVES + 1));
+        assert!(reply.starts_with(r#"{"id":5,"error":"the game has 2001 moves"#), "{reply}");
+        let file = |bytes: usize| format!(r#"{{"id":5,"do":{{"open":{{"sgf":"{}"}}}}}}"#, "a".repeat(bytes));
+        assert!(Request::parse(&file(LONGEST_SGF)).is_ok());
+        assert!(error(&file(LONGEST_SGF + 1)).contains("the file has 1048577 bytes"));
+        let name = "v".repeat(LONGEST_MODEL + 1);
+        let planes = format!(r#"{{"id":5,"do":{{"planes":{{"game":{{"size":9,"komi":7}},"model":"{name}"}}}}}}"#);
+        assert!(error(&planes).contains("the name of the model"));
+    }
+}

@@ -1,0 +1,179 @@
+//! From messages to games, and from games to messages.
+
+use go::{Color, Game, Move, PointSet, Position, Scoring, Size, Stones};
+
+use super::message::{GameMessage, Placed, Player, PositionMessage, Start};
+
+/// A game and its komi.
+#[derive(Clone, Debug)]
+pub(super) struct Played {
+    /// The game.
+    pub(super) game: Game,
+    /// Points added to White's area.
+    pub(super) komi: f32,
+}
+
+/// A message that is no game: a sentence for the person at the page.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct GameError(String);
+
+fn refuse<T>(reason: impl Into<String>) -> Result<T, GameError> {
+    Err(GameError(reason.into()))
+}
+
+impl GameMessage {
+    /// Plays the game.
+    ///
+    /// # Errors
+    /// It is not possible by the rules.
+    pub(super) fn replay(&self) -> Result<Played, GameError> {
+        let (size, komi) = (size(self.size)?, komi(self.komi, self.size)?);
+        let start = Position::from_stones(size, &stones(size, &self.initial_stones)?, self.initial_player.into());
+        let start = start.map_err(|error| GameError(format!("the first stones make no position: {error}")))?;
+        let mut game = Game::from_position(start);
+        for (number, (player, vertex)) in self.moves.iter().enumerate() {
+            let number = number + 1;
+            let Some(mv) = Move::from_gtp(size, vertex) else {
+                return refuse(format!("move {number}: \"{}\" is no point of the board", shortened(vertex)));
+            };
+            let color = Color::from(*player);
+            game.set_to_move(color);
+            game.play(mv).map_err(|reason| GameError(format!("move {number} ({color} {vertex}): {reason}")))?;
+        }
+        Ok(Played { game, komi })
+    }
+}
+
+impl Start {
+    /// The game before its first move.
+    ///
+    /// # Errors
+    /// There is no such game.
+    pub(super) fn game(&self) -> Result<GameMessage, GameError> {
+        let size = size(self.size)?;
+        komi(self.komi, self.size)?;
+        // The first stone of Black is no handicap.
+        let most = size.area() / 4;
+        if self.handicap == 1 || self.handicap > most {
+            return refuse(format!("a handicap on {size}x{size} has 2 to {most} stones, not {}", self.handicap));
+        }
+        let points = gtp::server::handicap_points(size, self.handicap);
+        let stone = |point| (Player::B, Move::Play(point).to_gtp(size));
+        Ok(GameMessage {
+            size: self.size,
+            komi: self.komi,
+            initial_stones: points.into_iter().map(stone).collect(),
+            initial_player: if self.handicap > 0 { Player::W } else { Player::B },
+            moves: Vec::new(),
+        })
+    }
+}
+
+impl PositionMessage {
+    /// The last position of a game.
+    pub(super) fn of(game: &Game) -> PositionMessage {
+        let size = game.size();
+        let forbidden = game.position().empty_points() - game.legal_points();
+        PositionMessage {
+            board: drawn(size, game.position().stones()),
+            to_move: game.to_move().into(),
+            captures: Color::BOTH.map(|color| game.captures(color)),
+            forbidden: vertices(size, forbidden),
+            over: game.is_over(Scoring::PassAlive),
+        }
+    }
+}
+
+/// A character a point.
+pub(super) fn drawn(size: Size, stones: &Stones) -> String {
+    let letter = |point| match stones.at(point) {
+        Some(Color::Black) => 'X',
+        Some(Color::White) => 'O',
+        None => '.',
+    };
+    go::Point::all(size).map(letter).collect()
+}
+
+/// The names of points.
+pub(super) fn vertices(size: Size, points: PointSet) -> Vec<String> {
+    points.iter().map(|point| Move::Play(point).to_gtp(size)).collect()
+}
+
+fn size(side: usize) -> Result<Size, GameError> {
+    Size::new(side).map_err(|error| GameError(error.to_string()))
+}
+
+fn komi(komi: f32, side: usize) -> Result<f32, GameError> {
+    let fits = komi.is_finite() && komi.abs() <= (side * side) as f32;
+    if fits { Ok(komi) } else { refuse("komi must not exceed the area of the board") }
+}
+
+fn stones(size: Size, placed: &[Placed]) -> Result<Stones, GameError> {
+    let mut stones = Stones::EMPTY;
+    for (player, vertex) in placed {
+        match Move::from_gtp(size, vertex).and_then(Move::point) {
+            Some(point) if stones.at(point).is_none() => stones.of_mut((*player).into()).insert(point),
+            Some(_) => return refuse(format!("two first stones are on {vertex}")),
+            None => return refuse(format!("\"{}\" is no point of the board", shortened(vertex))),
+        };
+    }
+    Ok(stones)
+}
+
+/// Text of others in a message.
+fn shortened(text: &str) -> String {
+    text.chars().take(10).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    pub(crate) fn message(size: usize, moves: &str) -> GameMessage {
+        let placed = |(turn, vertex): (usize, &str)| {
+            let player = if turn.is_multiple_of(2) { Player::B } else { Player::W };
+            (player, vertex.to_owned())
+        };
+        GameMessage {
+            size,
+            komi: 7.0,
+            initial_stones: Vec::new(),
+            initial_player: Player::B,
+            moves: moves.split_whitespace().enumerate().map(placed).collect(),
+        }
+    }
+
+    fn error(message: &GameMessage) -> String {
+        message.replay().expect_err("no game").to_string()
+    }
+
+    #[test]
+    fn positions_have_stones_captures_and_forbidden_points() {
+        let game = message(3, "A2 A3 B3").replay().expect("a game").game;
+        let position = PositionMessage::of(&game);
+        assert_eq!(position.board, ".X.X.....");
+        assert_eq!((position.to_move, position.captures, position.over), (Player::W, [1, 0], false));
+        assert_eq!(position.forbidden, ["A3"]);
+        assert!(PositionMessage::of(&message(3, "pass pass").replay().expect("a game").game).over);
+    }
+
+    #[test]
+    fn impossible_games_are_refused_with_the_move() {
+        assert_eq!(error(&message(9, "E5 E5")), "move 2 (white E5): the point is occupied");
+        assert_eq!(error(&message(9, "E5 Z9")), "move 2: \"Z9\" is no point of the board");
+        assert!(error(&message(20, "")).contains("from 2 to 19"));
+        assert!(error(&GameMessage { komi: f32::NAN, ..message(9, "") }).contains("komi"));
+        let twice = vec![(Player::B, "A1".to_owned()), (Player::W, "A1".to_owned())];
+        assert!(error(&GameMessage { initial_stones: twice, ..message(9, "") }).contains("two first stones"));
+    }
+
+    #[test]
+    fn handicap_stones_are_those_of_gtp_and_white_begins() {
+        let game = Start { size: 9, komi: 0.5, handicap: 2 }.game().expect("a game");
+        assert_eq!(game.initial_stones, [(Player::B, "C3".to_owned()), (Player::B, "G7".to_owned())]);
+        assert_eq!(game.initial_player, Player::W);
+        assert!(Start { size: 9, komi: 0.5, handicap: 1 }.game().is_err());
+        assert!(Start { size: 9, komi: 0.5, handicap: 21 }.game().is_err());
+    }
+}

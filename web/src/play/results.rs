@@ -1,0 +1,168 @@
+//! Requests that are done at once, by a thread that may wait: scores, input planes and files.
+
+use analysis::{Annotation, Report, annotated};
+use go::sgf::{Application, Margin, Outcome, Player, Record, Turn};
+use go::{Color, Game, Move, PointSet, Position, Scoring, Stones, Symmetry};
+use gtp::server::{Status, fates, is_certain, play_on};
+use play::generator;
+
+use super::Play;
+use super::message::{Content, GameMessage, PlaneMessage, Planes, PlanesMessage, Save, Score, ScoreMessage};
+use super::position::{Played, drawn, vertices};
+use super::reports::ReportKey;
+
+/// Characters of the name of a player in a file.
+const LONGEST_NAME: usize = 100;
+
+/// The score of a game. A model estimates which stones are dead unless the request says it.
+pub(super) fn score(play: &Play, request: &Score) -> Result<Content, String> {
+    let Played { game, komi } = request.game.replay().map_err(|error| error.to_string())?;
+    let mut dead = match &request.dead {
+        Some(dead) => dead_chains(&game, dead)?,
+        None => estimated(play, &request.model, &game, komi)?,
+    };
+    if let Some(vertex) = &request.toggle {
+        let chain = dead_chains(&game, std::slice::from_ref(vertex))?;
+        dead = if chain.is_subset(&dead) { dead - chain } else { dead | chain };
+    }
+    Ok(Content::Score(scored(&game, komi, dead)?))
+}
+
+/// The chains of the points that a person marked.
+fn dead_chains(game: &Game, dead: &[String]) -> Result<PointSet, String> {
+    let mut stones = PointSet::EMPTY;
+    for vertex in dead {
+        let point = Move::from_gtp(game.size(), vertex).and_then(Move::point);
+        let point = point.filter(|point| game.position().stone(*point).is_some());
+        stones |= game.position().chain(point.ok_or("a dead stone is not on the board")?);
+    }
+    Ok(stones)
+}
+
+fn estimated(play: &Play, model: &str, game: &Game, komi: f32) -> Result<PointSet, String> {
+    let ends = if is_certain(game) {
+        Vec::new()
+    } else {
+        let model = play.engines.open(model, game.size()).map_err(|error| error.to_string())?;
+        let mut evaluator = model.evaluator();
+        play_on(game, &mut *evaluator, Scoring::PassAlive, komi, &mut generator(model.seed()))
+            .map_err(|error| format!("the model failed: {error}"))?
+    };
+    let dead = fates(game, &ends).into_iter().filter(|fate| fate.status == Status::Dead);
+    Ok(dead.fold(PointSet::EMPTY, |dead, fate| dead | fate.stones))
+}
+
+fn scored(game: &Game, komi: f32, dead: PointSet) -> Result<ScoreMessage, String> {
+    let size = game.size();
+    let stones = game.position().stones();
+    let alive = Stones { black: stones.black - dead, white: stones.white - dead };
+    let position = Position::from_stones(size, &alive, game.to_move()).map_err(|error| error.to_string())?;
+    let area = Game::from_position(position).area(Scoring::PassAlive);
+    let points = [area.black.len() as f32, area.white.len() as f32 + komi];
+    let margin = points[0] - points[1];
+    let outcome = match margin {
+        0.0 => Outcome::Draw,
+        margin if margin > 0.0 => Outcome::Win(Color::Black, Margin::Points(margin)),
+        margin => Outcome::Win(Color::White, Margin::Points(-margin)),
+    };
+    Ok(ScoreMessage { dead: vertices(size, dead), area: drawn(size, &area), points, result: outcome.to_string() })
+}
+
+/// The input planes of a position.
+pub(super) fn planes(play: &Play, request: &Planes) -> Result<Content, String> {
+    let Played { game, komi } = request.game.replay().map_err(|error| error.to_string())?;
+    let model = play.engines.open(&request.model, game.size()).map_err(|error| error.to_string())?;
+    let (inputs, area) = (model.inputs(), game.size().area());
+    let mut bytes = vec![0; inputs.len(game.size())];
+    inputs.of_game(&game, komi, Symmetry::Identity, &mut bytes);
+    let planes = inputs.names().into_iter().zip(bytes.chunks_exact(area));
+    let planes = planes.map(|(name, values)| PlaneMessage { name, values: values.to_vec() }).collect();
+    Ok(Content::Planes(PlanesMessage { inputs: inputs.to_string(), planes }))
+}
+
+/// A game as SGF, with the reports that are known.
+pub(super) fn save(play: &Play, request: &Save) -> Result<Content, String> {
+    let Played { game, komi } = request.game.replay().map_err(|error| error.to_string())?;
+    let mut record = record(&request.game)?;
+    record.black.name = request.black.chars().take(LONGEST_NAME).collect();
+    record.white.name = request.white.chars().take(LONGEST_NAME).collect();
+    record.outcome = Some(Outcome::parse(&request.result)).filter(|outcome| *outcome != Outcome::Unknown);
+    let reports: Vec<Option<Report>> = request.model.as_ref().map_or_else(Vec::new, |model| {
+        let known = |turn| play.reports.get(&ReportKey::new(model, &game, turn, komi, request.visits));
+        (0..=game.turn()).map(|turn| known(turn).as_deref().cloned()).collect()
+    });
+    let model = request.model.as_deref().unwrap_or_default();
+    Ok(Content::Sgf(annotated(&record, &Annotation { model, reports: &reports })))
+}
+
+/// The record of a game.
+pub(super) fn record(message: &GameMessage) -> Result<Record, String> {
+    let Played { game, komi } = message.replay().map_err(|error| error.to_string())?;
+    let turns = game.moves().iter().zip(game.colors());
+    let mut record = Record::new(game.size());
+    record.komi = Some(komi);
+    record.setup = *game.stones_ago(game.turn()).unwrap_or(&Stones::EMPTY);
+    record.handicap = if record.setup.white.is_empty() { record.setup.black.len() } else { 0 };
+    record.first = message.initial_player.into();
+    record.turns = turns.map(|(&mv, &color)| Turn { color, mv, comment: String::new() }).collect();
+    record.black = Player::default();
+    record.rules = "area scoring, positional superko, no suicide".to_owned();
+    record.application = Some(Application { name: "Tengen".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() });
+    Ok(record)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::play::message::Player as Name;
+
+    fn message(diagram: &str) -> GameMessage {
+        let size = diagram.lines().count();
+        let stones = diagram.split_whitespace().enumerate().filter_map(|(index, letter)| {
+            let (row, col) = (index / size, index % size);
+            let vertex = format!("{}{}", ["A", "B", "C", "D", "E"][col], size - row);
+            match letter {
+                "X" => Some((Name::B, vertex)),
+                "O" => Some((Name::W, vertex)),
+                _ => None,
+            }
+        });
+        GameMessage { size, komi: 0.5, initial_stones: stones.collect(), initial_player: Name::B, moves: Vec::new() }
+    }
+
+    const BOARD: &str = ". . X O .
+                         . . X O .
+                         O . X O X
+                         . . X O .
+                         . . X O .";
+
+    fn score(dead: &[&str]) -> ScoreMessage {
+        let played = message(BOARD).replay().expect("a game");
+        let dead: Vec<String> = dead.iter().map(|vertex| (*vertex).to_owned()).collect();
+        scored(&played.game, played.komi, dead_chains(&played.game, &dead).expect("stones")).expect("a score")
+    }
+
+    #[test]
+    fn dead_stones_count_for_the_opponent() {
+        let marked = score(&["A3", "E3"]);
+        assert_eq!((marked.points, &*marked.result), ([15.0, 10.5], "B+4.5"));
+        assert_eq!(marked.area, "XXXOOXXXOOXXXOOXXXOOXXXOO");
+        // Both territories are neutral while the stones live.
+        assert_eq!(score(&[]).points, [6.0, 6.5]);
+    }
+
+    #[test]
+    fn dead_stones_are_on_the_board() {
+        let game = message(BOARD).replay().expect("a game").game;
+        assert!(dead_chains(&game, &["A1".to_owned()]).is_err());
+        assert!(dead_chains(&game, &["pass".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn records_have_first_stones_and_moves() {
+        let mut game = message(BOARD);
+        game.moves.push((Name::W, "A1".to_owned()));
+        let sgf = record(&game).expect("a record").to_sgf();
+        assert!(sgf.contains("KM[0.5]") && sgf.contains("AB[") && sgf.ends_with(";W[ae])\n"), "{sgf}");
+    }
+}

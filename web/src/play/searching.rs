@@ -1,0 +1,183 @@
+//! The search of one position: an analysis, or a move of a model.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use analysis::{Analysis, Event, Report, Task};
+use go::{Game, Move, Scoring};
+use mcts::choice;
+use play::{game_seed, generator};
+
+use super::desk::Ticket;
+use super::engines::OpenModel;
+use super::message::{AnalysisMessage, Content, Genmove, MoveMessage, PositionMessage};
+use super::position::Played;
+use super::reports::ReportKey;
+use super::session::{Happening, Session};
+use super::{FULL, STYLE};
+
+/// When the first partial report is due, and the others after each other.
+const PROGRESS: [Duration; 2] = [Duration::from_millis(30), Duration::from_millis(100)];
+/// A move is drawn among those with at least this share of the visits of the best.
+const DRAWN: f32 = 0.25;
+/// The longest search of a move, in seconds.
+const LONGEST: f32 = 60.0;
+/// Of searches that people wait for: they interrupt others.
+const AWAITED: i32 = 1;
+
+/// The search of a position.
+pub(super) struct Searching {
+    ticket: Ticket,
+    /// The place in the queue that the page knows.
+    told: Option<usize>,
+    purpose: Purpose,
+}
+
+enum Purpose {
+    /// The report is the result, and is kept.
+    Analyze(ReportKey),
+    /// The best move is.
+    Genmove(Box<Played>, Genmove, u64),
+}
+
+/// Begins an analysis, unless its report is known.
+pub(super) fn analyze(
+    session: &mut Session,
+    id: u32,
+    model: &Arc<OpenModel>,
+    played: Played,
+    visits: u32,
+) -> Result<Option<Searching>, String> {
+    let Played { game, komi } = played;
+    let key = ReportKey::new(model.name(), &game, game.turn(), komi, visits);
+    if let Some(report) = session.play.reports.get(&key) {
+        session.reply(id, Content::Analysis(AnalysisMessage { known: true, report }));
+        return Ok(None);
+    }
+    let turn = game.turn();
+    let task = Task { progress: Some(PROGRESS), priority: AWAITED, ..Task::new(Arc::new(game), turn, komi, visits) };
+    begin(session, id, model, task, true, Purpose::Analyze(key)).map(Some)
+}
+
+/// Begins the search of a move, unless the game is decided.
+pub(super) fn genmove(
+    session: &mut Session,
+    id: u32,
+    model: &Arc<OpenModel>,
+    played: Played,
+    genmove: Genmove,
+) -> Result<Option<Searching>, String> {
+    if model.scoring() == Scoring::PassAlive && played.game.all_pass_alive() {
+        let mut game = played.game;
+        let content = decided(&mut game, Move::Pass, None)?;
+        session.reply(id, content);
+        return Ok(None);
+    }
+    let turn = played.game.turn();
+    let seconds = genmove.seconds.map(|seconds| if seconds.is_finite() { seconds.clamp(0.0, LONGEST) } else { 0.0 });
+    let task = Task {
+        progress: Some(PROGRESS),
+        priority: if genmove.awaited { AWAITED } else { 0 },
+        time: seconds.map(Duration::from_secs_f32),
+        ..Task::new(Arc::new(played.game.clone()), turn, played.komi, genmove.visits)
+    };
+    let awaited = genmove.awaited;
+    let purpose = Purpose::Genmove(Box::new(played), genmove, model.seed());
+    begin(session, id, model, task, awaited, purpose).map(Some)
+}
+
+fn begin(
+    session: &mut Session,
+    id: u32,
+    model: &Arc<OpenModel>,
+    task: Task,
+    urgent: bool,
+    purpose: Purpose,
+) -> Result<Searching, String> {
+    let (events, turn) = (session.events.clone(), task.turn);
+    let listener = move |event| {
+        // The page is gone.
+        let _ = events.send(Happening::Searched(id, turn, event));
+    };
+    let ticket = session.play.desk.put(session.visitor, model, task, urgent, listener);
+    let ticket = ticket.map_err(|_| FULL.to_owned())?;
+    Ok(Searching { ticket, told: None, purpose })
+}
+
+impl Searching {
+    /// Its place on the desk.
+    pub(super) fn ticket(&self) -> Option<&Ticket> {
+        Some(&self.ticket)
+    }
+
+    /// The place in the queue, if it is another than the page knows.
+    pub(super) fn changed_place(&mut self, place: Option<usize>) -> Option<usize> {
+        if place == self.told {
+            return None;
+        }
+        self.told = place;
+        place
+    }
+
+    /// Takes an event of the search. Returns itself unless it is over.
+    pub(super) fn event(self, session: &mut Session, id: u32, event: Event) -> Option<Searching> {
+        match event {
+            Event::Progress(analysis) => {
+                let report = Arc::new(Report::new(&analysis, true, &STYLE));
+                session.reply(id, Content::Analysis(AnalysisMessage { known: false, report }));
+                return Some(self);
+            }
+            Event::Done(analysis) => self.done(session, id, &analysis),
+            Event::Nothing => session.reply(id, Content::Error("the search was stopped".to_owned())),
+            Event::Failed(error) => session.reply(id, Content::Error(format!("the model failed: {error}"))),
+        }
+        None
+    }
+
+    fn done(self, session: &mut Session, id: u32, analysis: &Analysis) {
+        let report = Arc::new(Report::new(analysis, false, &STYLE));
+        let content = match self.purpose {
+            Purpose::Analyze(key) => {
+                session.play.reports.add(key, &report);
+                Content::Analysis(AnalysisMessage { known: false, report })
+            }
+            Purpose::Genmove(played, genmove, seed) => {
+                chosen(&played.game, &genmove, seed, analysis, &report).unwrap_or_else(Content::Error)
+            }
+        };
+        session.reply(id, content);
+    }
+}
+
+/// The move of a search, or the resignation.
+fn chosen(game: &Game, genmove: &Genmove, seed: u64, analysis: &Analysis, report: &Report) -> Result<Content, String> {
+    let winrate = Some(report.winrate());
+    let value = analysis.value.mover(analysis.to_move);
+    if genmove.resign.is_some_and(|bound| value < bound) {
+        let position = PositionMessage::of(game);
+        return Ok(Content::Move(MoveMessage { vertex: "resign".to_owned(), winrate, position }));
+    }
+    let best = analysis.moves.first().map_or(Move::Pass, |best| best.mv);
+    let drawn = genmove.draw.filter(|_| game.turn() < drawn_turns(game)).and_then(|draw| drawn(analysis, seed, draw));
+    decided(&mut game.clone(), drawn.unwrap_or(best), winrate)
+}
+
+/// Turns with drawn moves, as in self-play (Minigo).
+fn drawn_turns(game: &Game) -> usize {
+    game.size().area() / 12 / 2 * 2
+}
+
+/// A move in proportion to visits, among those that are not much worse than the best.
+fn drawn(analysis: &Analysis, seed: u64, draw: u32) -> Option<Move> {
+    let most = analysis.moves.iter().map(|candidate| candidate.visits).max()?;
+    let enough = |visits: u32| if visits as f32 >= DRAWN * most as f32 { visits } else { 0 };
+    let visits: Vec<u32> = analysis.moves.iter().map(|candidate| enough(candidate.visits)).collect();
+    let mut rng = generator(game_seed(seed, "web", "draw", u64::from(draw) << 16 | analysis.turn as u64));
+    choice::draw(&visits, 1.0, &mut rng).map(|place| analysis.moves[place].mv)
+}
+
+fn decided(game: &mut Game, mv: Move, winrate: Option<f64>) -> Result<Content, String> {
+    game.play(mv).map_err(|error| format!("the model's move is illegal: {error}"))?;
+    let position = PositionMessage::of(game);
+    Ok(Content::Move(MoveMessage { vertex: mv.to_gtp(game.size()), winrate, position }))
+}

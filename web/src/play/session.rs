@@ -1,0 +1,250 @@
+//! What a visitor's page requested, and what becomes of it.
+//!
+//! A [`Session`] takes [`Request`]s and [`Happening`]s one by one and adds replies to its outbox; it never waits. Work that takes
+//! longer than a moment is done elsewhere, and comes back as a happening: models are opened, files read and dead stones estimated
+//! by threads of [`Offload`], and positions searched on the [`Desk`](super::desk::Desk).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use analysis::Event;
+use go::Size;
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::desk::Ticket;
+use super::engines::OpenModel;
+use super::fair_queue::VisitorId;
+use super::message::{Action, Content, Genmove, PositionMessage, Refusal, Reply, Request, Search};
+use super::position::Played;
+use super::review::Review;
+use super::searching::{self, Searching};
+use super::{Play, results, tree};
+
+/// Requests of a visitor at a time.
+const MOST_REQUESTS: usize = 16;
+
+/// A visitor's requests that are not over.
+pub(super) struct Session {
+    pub(super) play: Arc<Play>,
+    pub(super) visitor: VisitorId,
+    pub(super) events: UnboundedSender<Happening>,
+    active: BTreeMap<u32, Active>,
+    outbox: Vec<Reply>,
+}
+
+/// Something that happened elsewhere.
+pub(super) enum Happening {
+    /// A model is open, or cannot be.
+    Opened(u32, Result<Arc<OpenModel>, String>),
+    /// A search of a turn has an event.
+    Searched(u32, usize, Event),
+    /// Work is over with this reply.
+    Replied(Reply),
+}
+
+/// A request that is not over.
+enum Active {
+    /// It is done elsewhere and becomes one reply.
+    Elsewhere,
+    /// Its model is being opened.
+    Opening(Wanted),
+    /// A position is searched.
+    Searching(Searching),
+    /// A game is searched.
+    Reviewing(Review),
+}
+
+/// What begins once the model is open.
+enum Wanted {
+    Analyze(Box<Played>, Search),
+    Genmove(Box<Played>, Genmove),
+    Review(Box<Played>, Search),
+}
+
+impl Session {
+    /// A visitor without requests.
+    pub(super) fn new(play: Arc<Play>, visitor: VisitorId, events: UnboundedSender<Happening>) -> Session {
+        Session { play, visitor, events, active: BTreeMap::new(), outbox: Vec::new() }
+    }
+
+    /// Takes the replies that there are.
+    pub(super) fn take_replies(&mut self) -> Vec<Reply> {
+        std::mem::take(&mut self.outbox)
+    }
+
+    pub(super) fn reply(&mut self, id: u32, content: Content) {
+        self.outbox.push(content.to(id));
+    }
+
+    /// Takes a message.
+    pub(super) fn message(&mut self, text: &str) {
+        match Request::parse(text) {
+            Ok(request) => self.request(request),
+            Err(Refusal { id, reason }) => self.reply(id, Content::Error(reason)),
+        }
+    }
+
+    fn request(&mut self, Request { id, action }: Request) {
+        if let Action::Stop(stop) = &action {
+            // Its searches stop when their tickets are dropped.
+            self.active.remove(&stop.id);
+            return;
+        }
+        let refused = if self.active.contains_key(&id) {
+            Err(format!("there is a request {id} already"))
+        } else if self.active.len() >= MOST_REQUESTS {
+            Err(format!("more than {MOST_REQUESTS} requests at a time"))
+        } else {
+            self.begin(id, action)
+        };
+        if let Err(reason) = refused {
+            self.reply(id, Content::Error(reason));
+        }
+    }
+
+    fn begin(&mut self, id: u32, action: Action) -> Result<(), String> {
+        match action {
+            Action::Start(start) => {
+                let game = start.game().map_err(|error| error.to_string())?;
+                let played = game.replay().map_err(|error| error.to_string())?;
+                self.reply(id, Content::Game(game));
+                self.position(id, &played);
+            }
+            Action::Position(at) => {
+                let played = at.game.replay().map_err(|error| error.to_string())?;
+                self.position(id, &played);
+            }
+            Action::Analyze(search) => {
+                let played = self.searched(&search)?;
+                self.position(id, &played);
+                self.open(id, &search.model.clone(), Wanted::Analyze(Box::new(played), search));
+            }
+            Action::Review(search) => {
+                let played = self.searched(&search)?;
+                self.open(id, &search.model.clone(), Wanted::Review(Box::new(played), search));
+            }
+            Action::Genmove(genmove) => {
+                let played = genmove.game.replay().map_err(|error| error.to_string())?;
+                self.check_visits(genmove.visits)?;
+                self.position(id, &played);
+                self.open(id, &genmove.model.clone(), Wanted::Genmove(Box::new(played), genmove));
+            }
+            Action::Score(score) => self.elsewhere(id, move |play| results::score(play, &score)),
+            Action::Planes(planes) => self.elsewhere(id, move |play| results::planes(play, &planes)),
+            Action::Open(open) => self.elsewhere(id, move |_| tree::read(&open.sgf).map(Content::Tree)),
+            Action::Save(save) => self.elsewhere(id, move |play| results::save(play, &save)),
+            Action::Stop(_) => {}
+        }
+        Ok(())
+    }
+
+    fn searched(&self, search: &Search) -> Result<Played, String> {
+        self.check_visits(search.visits)?;
+        search.game.replay().map_err(|error| error.to_string())
+    }
+
+    fn check_visits(&self, visits: u32) -> Result<(), String> {
+        let most = self.play.most_visits;
+        let fits = (1..=most).contains(&visits);
+        if fits { Ok(()) } else { Err(format!("{visits} visits: a search here has 1 to {most}")) }
+    }
+
+    fn position(&mut self, id: u32, played: &Played) {
+        self.reply(id, Content::Position(PositionMessage::of(&played.game)));
+    }
+
+    /// Opens a model elsewhere.
+    fn open(&mut self, id: u32, model: &str, wanted: Wanted) {
+        let size = wanted.size();
+        self.active.insert(id, Active::Opening(wanted));
+        let (play, model, events) = (Arc::clone(&self.play), model.to_owned(), self.events.clone());
+        self.play.offload.run(move || {
+            let opened = play.engines.open(&model, size).map_err(|error| error.to_string());
+            // The page is gone.
+            let _ = events.send(Happening::Opened(id, opened));
+        });
+    }
+
+    /// Does work elsewhere that ends in one reply.
+    fn elsewhere(&mut self, id: u32, work: impl FnOnce(&Play) -> Result<Content, String> + Send + 'static) {
+        self.active.insert(id, Active::Elsewhere);
+        let (play, events) = (Arc::clone(&self.play), self.events.clone());
+        self.play.offload.run(move || {
+            let content = work(&play).unwrap_or_else(Content::Error);
+            // The page is gone.
+            let _ = events.send(Happening::Replied(content.to(id)));
+        });
+    }
+
+    /// Takes something that happened.
+    pub(super) fn happened(&mut self, happening: Happening) {
+        match happening {
+            Happening::Replied(reply) => {
+                if self.active.remove(&reply.id).is_some() {
+                    self.outbox.push(reply);
+                }
+            }
+            Happening::Opened(id, opened) => self.opened(id, opened),
+            Happening::Searched(id, turn, event) => self.searched_event(id, turn, event),
+        }
+    }
+
+    fn opened(&mut self, id: u32, opened: Result<Arc<OpenModel>, String>) {
+        // It may have been stopped in the meantime.
+        let Some(Active::Opening(wanted)) = self.active.remove(&id) else { return };
+        let begun = opened.and_then(|model| match wanted {
+            Wanted::Analyze(played, search) => {
+                Ok(searching::analyze(self, id, &model, *played, search.visits)?.map(Active::Searching))
+            }
+            Wanted::Genmove(played, genmove) => {
+                Ok(searching::genmove(self, id, &model, *played, genmove)?.map(Active::Searching))
+            }
+            Wanted::Review(played, search) => {
+                Ok(Review::begin(self, id, model, *played, search.game, search.visits)?.map(Active::Reviewing))
+            }
+        });
+        match begun {
+            Ok(Some(active)) => _ = self.active.insert(id, active),
+            Ok(None) => {}
+            Err(reason) => self.reply(id, Content::Error(reason)),
+        }
+    }
+
+    fn searched_event(&mut self, id: u32, turn: usize, event: Event) {
+        let Some(active) = self.active.remove(&id) else { return };
+        let left = match active {
+            Active::Searching(searching) => searching.event(self, id, event).map(Active::Searching),
+            Active::Reviewing(review) => review.event(self, id, turn, event).map(Active::Reviewing),
+            other => Some(other),
+        };
+        if let Some(left) = left {
+            self.active.insert(id, left);
+        }
+    }
+
+    /// Replies to requests that wait for others, where their place has changed; whether any waits.
+    pub(super) fn tell_places(&mut self) -> bool {
+        let mut told = Vec::new();
+        let mut waits = false;
+        for (id, active) in &mut self.active {
+            let Active::Searching(searching) = active else { continue };
+            let place = searching.ticket().and_then(Ticket::place);
+            waits |= place.is_some();
+            if let Some(place) = searching.changed_place(place) {
+                told.push((*id, place));
+            }
+        }
+        for (id, place) in told {
+            self.reply(id, Content::Queued(place));
+        }
+        waits
+    }
+}
+
+impl Wanted {
+    fn size(&self) -> Size {
+        match self {
+            Wanted::Analyze(played, _) | Wanted::Genmove(played, _) | Wanted::Review(played, _) => played.game.size(),
+        }
+    }
+}
