@@ -30,6 +30,14 @@ fn main() -> std::io::Result<()> {
         put(&folder, "segment", &steps.to_string(), &segment(steps, &code))?;
         put(&folder, "evaluation", &steps.to_string(), &code)?;
     }
+    for (name, message) in [
+        ("start", r#"{"id":1,"do":{"start":{"size":9,"komi":0.5,"handicap":2}}}"#),
+        ("analyze", r#"{"id":2,"do":{"analyze":{"game":{"size":9,"komi":7,"initialStones":[["B","C3"]],"initialPlayer":"W","moves":[["W","E5"],["B","pass"]]},"model":"9x9-demo","visits":100}}}"#),
+        ("open", r#"{"id":3,"do":{"open":{"sgf":"(;SZ[3];B[bb](;W[aa];B[ab])(;W[cc]C[a]))"}}}"#),
+        ("score", r#"{"id":4,"do":{"score":{"game":{"size":9,"komi":7},"dead":["E5"],"model":"v1-2"}}}"#),
+    ] {
+        put(&folder, "page_message", name, message.as_bytes())?;
+    }
     put(&folder, "gtp_line", "game", b"1 boardsize 9\nclear_board # comment\nplay b D4\n\tgenmove w\nquit\n")?;
     for (target, file) in [
         ("sgf", "tests/gtp/game.sgf"),

@@ -36,6 +36,7 @@ mod networks;
 mod options;
 mod phases;
 mod pinned;
+mod play_pages;
 mod programs;
 mod prometheus;
 mod prose;

@@ -298,6 +298,7 @@ export class Board {
   lines(size) {
     const whole = UNIT * (size + 2 * MARGIN);
     const [near, far] = [this.at(0).x, this.at(size - 1).x];
+    /** @type {Element[]} */
     const parts = [svg('rect', { width: whole, height: whole, class: 'wood' })];
     let path = '';
     for (let line = 0; line < size; line++) {
@@ -325,6 +326,7 @@ export class Board {
   stone(index, player, look) {
     const { x, y } = this.at(index);
     const name = player === 'B' ? 'black' : 'white';
+    /** @type {Element[]} */
     const parts = [svg('circle', { cx: x, cy: y, r: 4.72, class: `stone ${name} ${look}` })];
     if (look === '' || look === 'previewed') {
       // A light from above.
@@ -355,6 +357,7 @@ export class Board {
     if (index === null) return [];
     const { x, y } = this.at(index);
     const kind = quality(mark);
+    /** @type {Element[]} */
     const parts = [shape(kind, x, y)];
     if (kind === 'best') parts.push(svg('circle', { cx: x, cy: y, r: 3.7, class: 'ring' }));
     const low = kind === 'bad' ? 1.2 : 0;

@@ -14,7 +14,10 @@ export class Clock {
    * @param {(player: Player) => void} onLost
    */
   constructor(system, onTick, onLost) {
-    [this.main, this.period, this.periods] = system.split(',').map(Number);
+    const [main, period, periods] = system.split(',').map(Number);
+    this.main = main;
+    this.period = period;
+    this.periods = periods;
     this.runs = system !== '';
     /** @type {Record<Player, Left>} */
     this.left = { B: { main: this.main, periods: this.periods }, W: { main: this.main, periods: this.periods } };

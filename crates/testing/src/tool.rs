@@ -8,6 +8,8 @@ use crate::repository;
 /// An optional program or library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tool {
+    /// Chromium.
+    Chromium,
     /// GNU Go.
     GnuGo,
     /// Leela Zero.
@@ -25,12 +27,13 @@ pub enum Tool {
 }
 
 impl Tool {
-    pub(crate) const ALL: [Tool; 7] =
-        [Tool::GnuGo, Tool::LeelaZero, Tool::Prometheus, Tool::Promtool, Tool::Python, Tool::PyTorch, Tool::Sabaki];
+    pub(crate) const ALL: [Tool; 8] =
+        [Tool::Chromium, Tool::GnuGo, Tool::LeelaZero, Tool::Prometheus, Tool::Promtool, Tool::Python, Tool::PyTorch, Tool::Sabaki];
 
     /// Its name in `TENGEN_ALLOW_SKIP`; scripts/setup-tools uses the same names.
     pub fn name(self) -> &'static str {
         match self {
+            Tool::Chromium => "chromium",
             Tool::GnuGo => "gnugo",
             Tool::LeelaZero => "leelaz",
             Tool::Prometheus => "prometheus",
@@ -44,6 +47,7 @@ impl Tool {
     /// How to install it.
     pub(crate) fn remedy(self) -> &'static str {
         match self {
+            Tool::Chromium => "apt-get install chromium",
             Tool::GnuGo => "apt-get install gnugo",
             Tool::LeelaZero => "apt-get install leela-zero",
             Tool::Prometheus | Tool::Promtool => "scripts/setup-tools, or apt-get install prometheus",
@@ -57,6 +61,7 @@ impl Tool {
     /// folder that holds `node_modules` and, if Node.js is not installed, `bin/node`.
     pub fn find(self) -> Option<PathBuf> {
         match self {
+            Tool::Chromium => in_path("chromium", &["/usr/bin"]),
             Tool::GnuGo => in_path("gnugo", &["/usr/games"]),
             Tool::LeelaZero => in_path("leelaz", &["/usr/games"]),
             Tool::Prometheus => in_path("prometheus", &[]),
