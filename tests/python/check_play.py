@@ -305,6 +305,7 @@ def first_update(browser, server):
 
 
 def main():
+    expect.set_options(timeout=PATIENCE)
     server = Server(sys.argv[1:])
     try:
         with sync_playwright() as playwright, contextlib.closing(chromium(playwright)) as browser:

@@ -30,7 +30,8 @@ import { indexOf, nameOf, vertexOf } from './game.js';
  */
 
 const UNIT = 10;
-const MARGIN = 1;
+// Of the board beyond its outermost cells, in cells; the style sheet has it, too.
+const MARGIN = 0.68;
 // A cell that is smaller, in pixels, is hard to hit with a finger, so it takes two taps.
 const SMALLEST = 28;
 const LOSS = { good: 0.02, bad: 0.08 };
@@ -283,7 +284,7 @@ export class Board {
     }
     if (this.ghost !== null) {
       const { x, y } = this.at(this.ghost);
-      parts.push(svg('path', { d: `M${x} 0V${UNIT * (size + 2)}M0 ${y}H${UNIT * (size + 2)}`, class: 'cross' }));
+      parts.push(svg('path', { d: `M${x} 0V${UNIT * (size + 2 * MARGIN)}M0 ${y}H${UNIT * (size + 2 * MARGIN)}`, class: 'cross' }));
     }
     this.layer.replaceChildren(...parts);
     this.frame.dataset.toMove = toMove;
@@ -305,7 +306,7 @@ export class Board {
       const { x } = this.at(line);
       path += `M${near} ${x}H${far}M${x} ${near}V${far}`;
       const [letter, number] = [vertexOf(size, line)[0], `${size - line}`];
-      for (const at of [UNIT * 0.62, whole - UNIT * 0.62]) {
+      for (const at of [UNIT * 0.45, whole - UNIT * 0.45]) {
         parts.push(svg('text', { x, y: at, dy: '0.36em', class: 'coordinate' }, letter));
         parts.push(svg('text', { x: at, y: x, dy: '0.36em', class: 'coordinate' }, number));
       }

@@ -43,6 +43,8 @@ struct Shared {
     watches: Watches,
     catalogue: Catalogue,
     openings: Mutex<BTreeMap<(RunName, u32), Arc<Openings>>>,
+    /// What is done when nothing is served any more.
+    last: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
 }
 
 impl App {
@@ -59,6 +61,7 @@ impl App {
             watches,
             catalogue,
             openings: Mutex::default(),
+            last: Mutex::default(),
         }))
     }
 
@@ -176,6 +179,17 @@ impl App {
         work: impl FnOnce(&App) -> Result<T, PageError> + Send + 'static,
     ) -> Page {
         self.read(work).await.map(IntoResponse::into_response)
+    }
+
+    /// Does `work` when nothing is served any more, on a thread that may wait.
+    pub fn at_end(&self, work: impl FnOnce() + Send + 'static) {
+        self.0.last.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(work));
+    }
+
+    /// Does all that is to be done at the end.
+    pub(crate) fn end(&self) {
+        let last = std::mem::take(&mut *self.0.last.lock().unwrap_or_else(PoisonError::into_inner));
+        last.into_iter().for_each(|work| work());
     }
 
     /// Returns when the server stops: what stays open longer than a request ends then.

@@ -91,7 +91,9 @@ pub struct Play {
 /// Models or threads that cannot be had.
 pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router<App>, WebError> {
     let play = Arc::new(args.open(app.store())?);
-    let models = Arc::clone(&play);
+    let [models, last] = [&play; 2].map(Arc::clone);
+    // Models end their threads and publish evaluations, for which async threads cannot wait.
+    app.at_end(move || last.engines.close());
     Ok(Router::new()
         .route("/play", get(pages::play))
         .route("/play/review", get(pages::review))
@@ -100,8 +102,10 @@ pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router<App>, WebError
 }
 
 async fn choices(app: App, play: Arc<Play>) -> Page {
-    let read =
-        move |_: &App| catalog::choices(play.engines.models()).map_err(|error| PageError::Failed(error.to_string()));
+    let read = move |_: &App| {
+        let models = play.engines.models().map_err(|error| PageError::Failed(error.to_string()))?;
+        catalog::choices(&models).map_err(|error| PageError::Failed(error.to_string()))
+    };
     Ok(Json(app.read(read).await?).into_response())
 }
 

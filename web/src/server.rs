@@ -22,6 +22,7 @@ const BLOCKING_THREADS: usize = 64;
 
 /// A server that runs until it is stopped.
 pub struct Server {
+    app: App,
     runtime: Runtime,
     stop: watch::Sender<bool>,
     ended: oneshot::Receiver<()>,
@@ -66,7 +67,7 @@ impl Server {
             // Nobody may wait for it.
             let _ = end.send(());
         });
-        Ok(Server { runtime, stop, ended, address, is_tls, _store: store })
+        Ok(Server { app, runtime, stop, ended, address, is_tls, _store: store })
     }
 
     /// Where it listens.
@@ -85,6 +86,7 @@ impl Server {
         let _ = self.stop.send(true);
         let drained = self.runtime.block_on(async { tokio::time::timeout(within, self.ended).await.is_ok() });
         self.runtime.shutdown_background();
+        self.app.end();
         drained
     }
 }

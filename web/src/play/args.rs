@@ -1,6 +1,5 @@
 //! What was typed: where models run, and how much visitors may use.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use models::{EvaluationCacheOptions, ModelError, Models, Place, Priority};
@@ -72,7 +71,7 @@ impl PlayArgs {
             most: self.open_models,
         };
         Ok(Play {
-            engines: Engines::new(Arc::new(Models::new(store.clone())), options),
+            engines: Engines::new(Models::new(store.clone()), options),
             desk: Desk::new(searches, MOST_WAITING),
             reports: Reports::new(self.reports_mib << 20),
             offload: Offload::start(OFFLOAD).map_err(WebError::Threads)?,

@@ -1,7 +1,7 @@
 //! Models that are open, each with an engine that searches for all visitors.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use analysis::{Engine, EngineOptions};
@@ -33,22 +33,27 @@ pub(super) struct EnginesOptions {
 
 /// The models that are open.
 pub(super) struct Engines {
-    models: Arc<Models>,
     options: EnginesOptions,
+    /// `None` when the server stops.
+    shelf: Mutex<Option<Shelf>>,
+}
+
+struct Shelf {
+    models: Arc<Models>,
     /// The least recently used first.
-    open: Mutex<Vec<Arc<OpenModel>>>,
+    open: Vec<Arc<OpenModel>>,
 }
 
 /// A model with its engine.
 pub(super) struct OpenModel {
-    searcher: Arc<Searcher>,
+    name: String,
     /// The only board; `None` for models that play on any.
     size: Option<Size>,
     scoring: Scoring,
     inputs: Inputs,
     seed: u64,
-    /// `None` only while it is dropped.
-    engine: Option<Engine>,
+    /// `None` only while it is closed.
+    parts: Option<(Engine, Arc<Searcher>)>,
 }
 
 /// A model that cannot be used.
@@ -60,6 +65,9 @@ pub(super) enum EnginesError {
     /// It cannot be opened.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The server stops.
+    #[error("the server stops; try again when it is back")]
+    Stopped,
     /// Its run has no configuration.
     #[error("there is no run of {model}; choose a model of the list")]
     NoRun {
@@ -104,13 +112,17 @@ pub(super) enum EnginesError {
 
 impl Engines {
     /// No model is open yet.
-    pub(super) fn new(models: Arc<Models>, options: EnginesOptions) -> Engines {
-        Engines { models, options, open: Mutex::default() }
+    pub(super) fn new(models: Models, options: EnginesOptions) -> Engines {
+        let shelf = Shelf { models: Arc::new(models), open: Vec::new() };
+        Engines { options, shelf: Mutex::new(Some(shelf)) }
     }
 
     /// The models that can be opened.
-    pub(super) fn models(&self) -> &Models {
-        &self.models
+    ///
+    /// # Errors
+    /// The server stops.
+    pub(super) fn models(&self) -> Result<Arc<Models>, EnginesError> {
+        self.lock().as_ref().map(|shelf| Arc::clone(&shelf.models)).ok_or(EnginesError::Stopped)
     }
 
     /// The model of this name for a board of this size. Opening one takes as long as its weights are read.
@@ -118,27 +130,39 @@ impl Engines {
     /// # Errors
     /// There is no such model, it cannot be opened, or it is for another board.
     pub(super) fn open(&self, name: &str, size: Size) -> Result<Arc<OpenModel>, EnginesError> {
-        let id = self.models.resolve(&name.parse::<ModelRef>()?)?;
-        let name = id.to_string();
         // Two visitors who want the same model open it once.
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shelf = self.lock();
+        let Shelf { models, open } = shelf.as_mut().ok_or(EnginesError::Stopped)?;
+        let id = models.resolve(&name.parse::<ModelRef>()?)?;
+        let name = id.to_string();
         let found = match open.iter().position(|model| model.name() == name) {
             Some(place) => open.remove(place),
-            None => Arc::new(self.opened(&id)?),
+            None => Arc::new(self.opened(models, &id)?),
         };
         open.push(Arc::clone(&found));
         let surplus = open.len().saturating_sub(self.options.most);
         let idle = open.iter().filter(|model| Arc::strong_count(model) == 1).take(surplus);
         let idle: Vec<String> = idle.map(|model| model.name().to_owned()).collect();
         open.retain(|model| !idle.iter().any(|name| name == model.name()));
-        drop(open);
+        drop(shelf);
         found.check(size)?;
         Ok(found)
     }
 
-    fn opened(&self, id: &ModelId) -> Result<OpenModel, EnginesError> {
-        let config = self.config(id)?;
-        let searcher = Searcher::open(&self.models, &config, id, &self.options.place, BATCH)?;
+    /// Closes all models, and waits for their threads and for evaluations that are published. It may not be called by an async
+    /// thread.
+    pub(super) fn close(&self) {
+        let Some(Shelf { open, .. }) = self.lock().take() else { return };
+        open.into_iter().filter_map(Arc::into_inner).for_each(|mut model| drop(model.parts.take()));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Shelf>> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn opened(&self, models: &Models, id: &ModelId) -> Result<OpenModel, EnginesError> {
+        let config = config(models, id)?;
+        let searcher = Searcher::open(models, &config, id, &self.options.place, BATCH)?;
         let searcher = Arc::new(searcher.keeping(self.options.kept.as_ref())?);
         let leaves = searcher.budget().leaves;
         let options = EngineOptions {
@@ -154,7 +178,7 @@ impl Engines {
         let size = Size::new(config.game.size).map_err(|source| EnginesError::Size { model: id.clone(), source })?;
         let network = match id {
             ModelId::Trained { run, number } => {
-                self.models.run(run)?.models().metadata(*number).map_err(ModelError::from)?.network
+                models.run(run)?.models().metadata(*number).map_err(ModelError::from)?.network
             }
             ModelId::Uniform | ModelId::Random => config.network,
         };
@@ -162,27 +186,28 @@ impl Engines {
         let inputs = shape.map_err(|source| EnginesError::Shape { model: id.clone(), source })?.inputs;
         tracing::info!(model = %id, "model opened");
         Ok(OpenModel {
-            searcher,
+            name: id.to_string(),
             size: matches!(id, ModelId::Trained { .. }).then_some(size),
             scoring: config.game.scoring,
             inputs,
             seed: config.seed,
-            engine: Some(engine),
+            parts: Some((engine, searcher)),
         })
     }
+}
 
-    fn config(&self, id: &ModelId) -> Result<RunConfig, EnginesError> {
-        let ModelId::Trained { run, number } = id else { return Ok(Preset::NineByNine.config()) };
-        let config = self.models.run(run)?.config().map_err(ModelError::from)?;
-        let config = config.ok_or_else(|| EnginesError::NoRun { model: id.clone() })?;
-        Ok(config.of_model(*number))
-    }
+/// The configuration of the run of a model.
+fn config(models: &Models, id: &ModelId) -> Result<RunConfig, EnginesError> {
+    let ModelId::Trained { run, number } = id else { return Ok(Preset::NineByNine.config()) };
+    let config = models.run(run)?.config().map_err(ModelError::from)?;
+    let config = config.ok_or_else(|| EnginesError::NoRun { model: id.clone() })?;
+    Ok(config.of_model(*number))
 }
 
 impl OpenModel {
     /// Its id.
     pub(super) fn name(&self) -> &str {
-        self.searcher.name()
+        &self.name
     }
 
     /// How its games end.
@@ -202,12 +227,16 @@ impl OpenModel {
 
     /// Its engine.
     pub(super) fn engine(&self) -> &Engine {
-        self.engine.as_ref().expect("it is only taken when the model is dropped")
+        &self.parts().0
     }
 
     /// An evaluator besides those of the engine.
     pub(super) fn evaluator(&self) -> Box<dyn Evaluator> {
-        self.searcher.evaluator(SMALL_CACHE)
+        self.parts().1.evaluator(SMALL_CACHE)
+    }
+
+    fn parts(&self) -> &(Engine, Arc<Searcher>) {
+        self.parts.as_ref().expect("they are only taken when nothing has the model any more")
     }
 
     fn check(&self, found: Size) -> Result<(), EnginesError> {
@@ -223,8 +252,8 @@ impl OpenModel {
 impl Drop for OpenModel {
     fn drop(&mut self) {
         // An engine waits for its threads when it is dropped, and the last who wanted the model may be one of them.
-        let engine = self.engine.take();
-        if let Err(error) = thread::Builder::new().name("close-model".to_owned()).spawn(move || drop(engine)) {
+        let Some(parts) = self.parts.take() else { return };
+        if let Err(error) = thread::Builder::new().name("close-model".to_owned()).spawn(move || drop(parts)) {
             tracing::error!(%error, "cannot start a thread to close a model");
         }
     }

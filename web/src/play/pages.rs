@@ -10,7 +10,7 @@ pub(super) async fn play() -> Response {
     let content = html! {
         (heading("Play", "Review a game", "/play/review"))
         .room #room {
-            section.table aria-label="Board" {
+            section.seat aria-label="Board" {
                 .player #player-W {}
                 #board {}
                 .player #player-B {}
@@ -112,14 +112,14 @@ pub(super) async fn review() -> Response {
     let content = html! {
         (heading("Review", "Play a game", "/play"))
         .room #room {
-            section.table aria-label="Board" {
+            section.seat aria-label="Board" {
                 p.players #players {}
                 #board {}
                 .buttons.steps role="group" aria-label="Moves" {
-                    button #first type="button" aria-label="First position" { "⏮" }
+                    button #first type="button" aria-label="First position" { "|◀" }
                     button #back type="button" aria-label="Previous move" { "◀" }
                     button #next type="button" aria-label="Next move" { "▶" }
-                    button #last type="button" aria-label="Last position" { "⏭" }
+                    button #last type="button" aria-label="Last position" { "▶|" }
                     button #pass type="button" { "Pass" }
                     button #cut type="button" { "Remove move" }
                 }
