@@ -12,7 +12,7 @@ install = command -v $(1) > /dev/null || test -x $(CARGO_TOOLS)/bin/$(1) || carg
 
 help:
 	@echo "make run    set up libtorch, build, and train: tengen run $(CONFIG)"
-	@echo "            another run: make run CONFIG=configs/tiny.toml"
+	@echo "            it serves the run's pages at 127.0.0.1; another run: make run CONFIG=configs/tiny.toml"
 	@echo "make check  set up libtorch; format, lints and unit tests"
 	@echo "make test   set up libtorch and the tools of the tests; format, lints and all tests"
 	@echo "            TENGEN_ALLOW_SKIP=gnugo,leelaz,... or =all skips the tests of missing tools"
@@ -25,7 +25,7 @@ help:
 	@echo "make setup  set up libtorch for plain cargo commands"
 
 run: setup
-	cargo run --locked --release --package tengen -- run $(CONFIG)
+	cargo run --locked --release --package tengen -- run $(CONFIG) --serve
 
 # The fastest checks first.
 lint: setup

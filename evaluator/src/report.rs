@@ -1,73 +1,69 @@
 //! Everything that is known of a run, as one page for a browser.
 //!
-//! The cast: [`gather`] reads the store into [`Facts`]; [`page`] puts them, as JSON, into a page that draws them by
-//! itself. The page needs nothing from elsewhere, and shows no number that is not among the facts; the facts are counted
-//! from the run's Parquet and TOML, or stand there.
+//! The cast: [`gather`] reads the store into a [`Report`]; [`page`] puts it together from the parts that the web
+//! application is made of (crates `facts` and `page`). The page needs nothing from elsewhere, and shows no number that is
+//! not among its facts as JSON.
 
-mod facts;
 mod games;
-mod losses;
 mod page;
-mod selfplay;
 
+use std::fmt;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::rate::AnchorChoice;
-use crate::{EvaluatorError, RatedRun, pool};
+use facts::{Facts, Reader, Strength};
+use ratings::Estimate;
 
-pub use facts::{Counts, Curve, Facts, Game, Lengths, Model, Pairing, Player, Pool, RunFacts, Threshold};
+use crate::rate::AnchorChoice;
+use crate::{EvaluatorError, RatedRun};
+
+pub use games::Game;
 pub use page::page;
+
+/// What the page shows.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// What is in the store.
+    pub facts: Facts,
+    /// Every player of a match, strongest first. Hidden models are omitted.
+    pub strength: Strength,
+    /// What Black's first move is worth, fitted together with the ratings.
+    pub first_move: Estimate,
+    /// What the ratings do not say.
+    pub notes: Vec<String>,
+    /// Games to display.
+    pub games: Vec<Game>,
+    /// When the page was written, in milliseconds since 1970.
+    pub written: u64,
+}
 
 /// Reads all that the page shows, with ratings on the scale of the anchors, if there are any. Ratings that are new are published, on the
 /// run's own scale.
 ///
 /// # Errors
 /// The store cannot be read, an anchor has not played, or the results cannot be rated.
-pub fn gather(rated: &RatedRun, anchors: &[AnchorChoice]) -> Result<Facts, EvaluatorError> {
-    let (run, config) = (rated.run(), rated.config());
+pub fn gather(rated: &RatedRun, anchors: &[AnchorChoice]) -> Result<Report, EvaluatorError> {
     let stored = rated.rate()?;
     let table = if anchors.is_empty() { stored } else { rated.rate_with(&[], anchors)? };
-    let results = rated.pool()?.results([]);
     let hidden = table.hidden();
-    let models = selfplay::models(run)?;
-    let before = |number: u32| models.iter().filter(|model| model.number < number).map(|model| model.games).sum();
-    let (logs, begun) = (losses::read_all(run)?, selfplay::begun(run)?);
-    let hours = |number: &u32| Some((logs.ends.get(number)? - begun?) / 3600.0);
-    let players = table.shown().into_iter().map(|row| {
-        let (model, settings) = row.player.split_once('+').unwrap_or((&row.player, ""));
-        let (number, settings) = (pool::age(run.name(), model), settings.to_owned());
-        Player {
-            number,
-            settings,
-            games_before: number.map(before),
-            hours: number.as_ref().and_then(hours),
-            rating: row.into(),
-        }
-    });
-    let players: Vec<Player> = players.collect();
-    let place = |name: &str| players.iter().position(|player| player.rating.player == name);
-    let names = results.players();
-    let pairings = results.scores().filter_map(|(black, white, score)| {
-        Some(Pairing { black: place(&names[black])?, white: place(&names[white])?, results: score.into() })
-    });
-    let mut notes = table.notes().to_vec();
-    if logs.unread > 0 {
-        let unread = logs.unread;
-        notes.push(format!("{unread} unreadable lines of the logs are omitted"));
+    let mut reader = Reader::open(rated.run().clone())?;
+    reader.refresh()?;
+    reader.list()?;
+    while !reader.is_done() {
+        reader.read(usize::MAX)?;
     }
-    Ok(Facts {
-        run: RunFacts::new(run.name(), config, now()),
-        pool: Pool { first_move: table.first_move().into(), ..selfplay::pool(run)? },
-        pairings: pairings.collect(),
-        players,
-        scale: table.anchors().to_vec(),
-        notes,
-        models,
-        thresholds: thresholds(rated)?,
-        losses: logs.curves,
-        games: games::games(run, &|player| hidden.contains(player))?,
+    let mut facts = Facts { ratings: Arc::new(table.shown()), ..reader.facts() };
+    Arc::make_mut(&mut facts.pool).pairs.retain(|(black, white), _| !hidden.contains(black) && !hidden.contains(white));
+    let strength = Strength { scale: table.anchors().to_vec(), ..Strength::of(&facts) };
+    Ok(Report {
+        strength,
+        facts,
+        first_move: table.first_move(),
+        notes: table.notes().to_vec(),
+        games: games::games(rated.run(), &|player| hidden.contains(player))?,
+        written: now(),
     })
 }
 
@@ -76,18 +72,25 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
 }
 
-fn thresholds(rated: &RatedRun) -> Result<Vec<Threshold>, EvaluatorError> {
-    let names = rated.run().resign().list()?;
-    let read = names.iter().map(|name| rated.run().resign().get(name));
-    read.map(|read| read.map(|(time, resign)| Threshold { time, resign }).map_err(EvaluatorError::from)).collect()
-}
-
 /// Writes the page; a concurrent reader sees the previous page.
 ///
 /// # Errors
 /// The place cannot be written.
-pub fn write(file: &Path, facts: &Facts) -> io::Result<()> {
-    runtime::write_whole(file, page(facts).as_bytes())
+pub fn write(file: &Path, report: &Report) -> io::Result<()> {
+    runtime::write_whole(file, page(report).as_bytes())
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let played: u64 = self.facts.games.values().map(|games| games.counts.games()).sum();
+        write!(
+            f,
+            "{} players in {} games, and {} models in {played} games of self-play",
+            self.strength.players.len(),
+            self.facts.pool.counts.games(),
+            self.facts.games.len()
+        )
+    }
 }
 
 #[cfg(test)]

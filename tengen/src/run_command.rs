@@ -1,6 +1,7 @@
 //! `tengen run`: arguments, and the settings that follow from them.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use config::RunName;
@@ -9,6 +10,7 @@ use net::{Backend, Precision};
 use runtime::{Classify, InferenceArgs, ResourceArgs, Stop, TimesArgs};
 use store::Store;
 use trainer::ReferenceArgs;
+use web::Server;
 
 use crate::cycle::{self, Resources};
 
@@ -23,6 +25,10 @@ pub struct Args {
     /// Override a key of the configuration, such as search.visits=50; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
+    /// Serve the pages of the store's runs meanwhile, at a loopback address; another port if it is taken [default: none;
+    /// 127.0.0.1:8080 without a value]
+    #[arg(long, env = "TENGEN_SERVE", value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8080")]
+    serve: Option<String>,
     #[command(flatten)]
     reference: ReferenceArgs,
     #[command(flatten)]
@@ -50,6 +56,10 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = store.run(&name);
     run.create(&config)?;
     let reference = args.reference.open(&run, &config)?;
+    let server = args.serve.as_deref().map(|address| Server::start_local(address, store.clone())).transpose()?;
+    if let Some(server) = &server {
+        runtime::print(format!("pages of the run: {}runs/{name}", server.url()))?;
+    }
     stop.health().set_ready();
     let resources = Resources {
         place,
@@ -58,7 +68,10 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         times: args.times.times.unwrap_or(false),
         reference: reference.as_ref(),
     };
-    cycle::run(&store, &run, &config, resources, stop)
+    let done = cycle::run(&store, &run, &config, resources, stop);
+    // Open pages do not keep the process.
+    server.map(|server| server.stop(Duration::ZERO));
+    done
 }
 
 fn name(args: &Args) -> anyhow::Result<RunName> {

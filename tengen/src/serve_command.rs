@@ -6,14 +6,18 @@ use runtime::Stop;
 use store::Store;
 use web::Server;
 
-/// Time for requests to end after a request to stop.
-const DRAIN: Duration = Duration::from_secs(5);
+/// Time between two signs that the process is well.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+/// What a shutdown keeps of its time for the end of the process.
+const RESERVE: Duration = Duration::from_millis(500);
 
 /// Arguments of `tengen serve`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]
-    web: web::Args,
+    web: web::ServeArgs,
+    #[command(flatten)]
+    service: runtime::ServiceArgs,
 }
 
 /// Serves the runs of a store until `stop` is requested.
@@ -21,13 +25,17 @@ pub struct Args {
 /// # Errors
 /// An address, a token or a certificate that cannot be used; a store that cannot be opened.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    args.service.start("tengen", None, stop)?;
     let store = Store::open(store)?;
     let server = Server::start(&args.web, store.clone())?;
     runtime::print(server.url())?;
     tracing::info!(url = server.url(), store = store.root(), "serving the web application");
     stop.health().set_ready();
-    while !stop.wait(Duration::from_secs(3600)) {}
-    let drained = server.stop(DRAIN);
+    // Its work is to be there.
+    while !stop.wait(HEARTBEAT) {
+        stop.health().heartbeat();
+    }
+    let drained = server.stop(Duration::from_secs(args.service.drain_seconds).saturating_sub(RESERVE));
     tracing::info!(drained, "web application stopped");
     Ok(())
 }

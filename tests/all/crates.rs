@@ -52,6 +52,7 @@ fn crates_use_what_the_architecture_says() {
 fn few_crates_name_each_heavy_library() {
     for (library, names) in [
         ("metrics-exporter-prometheus", &["runtime"][..]),
+        ("axum", &["web"]),
         ("tch", &["net"]),
         ("torch-sys", &["net"]),
         ("libm", &["mcts"]),

@@ -98,6 +98,7 @@ fn every_overlay_is_good_for_kubernetes_and_for_the_programs() {
         }
         let mut expected = BTreeSet::from(["evaluator", "selfplay", "shuffler", "trainer"].map(str::to_owned));
         expected.extend((overlay == "inference").then(|| "inference".to_owned()));
+        expected.extend((overlay == "cpu").then(|| "tengen".to_owned()));
         assert_eq!(programs, expected, "{overlay}");
     }
 }
@@ -165,6 +166,23 @@ fn hardened(pod: &Value) {
         assert_eq!(context["allowPrivilegeEscalation"], false);
         assert_eq!(context["capabilities"]["drop"][0], "ALL");
     }
+}
+
+#[test]
+fn web_application_reads_the_store_with_a_key_of_its_own_and_is_behind_a_proxy() {
+    let Some(overlays) = rendered() else { return };
+    let web = named(&overlays["cpu"], "Deployment", "web");
+    let container = &web["spec"]["template"]["spec"]["containers"][0];
+    let args: Vec<&str> = container["args"].as_array().unwrap().iter().map(text).collect();
+    assert!(args[0] == "serve" && args.contains(&"--read-only"), "{args:?}");
+    let sources = container["envFrom"].as_array().unwrap();
+    let secrets: Vec<&str> = sources.iter().filter_map(|source| source["secretRef"]["name"].as_str()).collect();
+    assert_eq!(secrets, ["tengen-store-read"], "no key that may write");
+    let service = named(&overlays["cpu"], "Service", "web");
+    assert_eq!(service["spec"]["selector"], web["spec"]["selector"]["matchLabels"]);
+    assert_eq!(service["spec"]["type"], Value::Null, "inside of the cluster");
+    let policy = named(&overlays["cpu"], "NetworkPolicy", "web");
+    assert_eq!(policy["spec"]["ingress"][0]["from"].as_array().map(Vec::len), Some(1));
 }
 
 #[test]

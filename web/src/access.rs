@@ -30,6 +30,11 @@ impl Access {
         Access { hosts, session: None, read_only: false, is_tls: false }
     }
 
+    /// The same without play and analysis.
+    pub(crate) fn with_runs_alone(self) -> Access {
+        Access { read_only: true, ..self }
+    }
+
     /// Requires the token in the first line of a file.
     ///
     /// # Errors

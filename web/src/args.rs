@@ -6,7 +6,7 @@ use runtime::within;
 
 /// Arguments of `tengen serve`.
 #[derive(clap::Args, Clone, Debug)]
-pub struct Args {
+pub struct ServeArgs {
     /// Address for browsers, HOST:PORT; port 0 takes a free one. Other addresses than loopback need --token-file, or
     /// --tls-cert and --tls-key, or --read-only
     #[arg(long, env = "TENGEN_WEB_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]

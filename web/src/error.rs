@@ -33,6 +33,12 @@ pub enum WebError {
         /// As it was typed.
         address: String,
     },
+    /// Other machines could connect to what is for this one.
+    #[error("{address} is not an address of this machine alone: use 127.0.0.1, or tengen serve")]
+    NotLocal {
+        /// As it was typed.
+        address: String,
+    },
     /// The token cannot be used.
     #[error("token file {}: {reason}", file.display())]
     Token {
@@ -49,11 +55,8 @@ pub enum WebError {
         /// Why.
         reason: String,
     },
-    /// Models or their evaluations cannot be used.
-    #[error(transparent)]
-    Models(#[from] ModelError),
-    /// The system has no threads left.
-    #[error("cannot start threads of the web server: {0}")]
+    /// The system has no resources left.
+    #[error("cannot start the web server: {0}")]
     Threads(io::Error),
 }
 

@@ -10,11 +10,11 @@ use page::{Axis, DataLinks, Mark, Plot, Point, Series};
 use record::GameRecord;
 use serde::Deserialize;
 
-use crate::board::board;
 use crate::error::Page;
 use crate::games_page::{escaped, result};
 use crate::view::{Section, View};
 use crate::{App, PageError};
+use facts::board;
 
 /// Which position is shown.
 #[derive(Debug, Default, Deserialize)]
@@ -105,6 +105,10 @@ fn content(game: &GameRecord, address: &str, shown: &Shown, may_review: bool) ->
     }
 }
 
+fn thousandths(number: f32) -> String {
+    format!("{number:.3}").replace('-', "−")
+}
+
 /// The position after so many moves, and the last of them.
 fn after(game: &GameRecord, turns: usize) -> (Game, Option<Move>) {
     let mut position = Game::new(game.size);
@@ -147,12 +151,12 @@ fn details(game: &GameRecord, turn: usize) -> Markup {
                 @if let Some(of_turn) = of_turn {
                     tr { th scope="row" { "move " (turn) } td { (of_turn.mv.to_gtp(game.size)) } }
                     @if of_turn.is_searched() {
-                        tr { th scope="row" { "value for Black" } td { (format!("{:.3} by search, {:.3} by the network", of_turn.root_value, of_turn.network_value)) } }
+                        tr { th scope="row" { "value for Black" } td { (thousandths(of_turn.root_value)) " by search, " (thousandths(of_turn.network_value)) " by the network" } }
                         tr { th scope="row" { "entropy of priors" } td { (format!("{:.2} nats", of_turn.prior_entropy)) } }
                     }
                 }
                 @if game.calibration { tr { th scope="row" { "calibration game" } td { "resignation was disabled" } } }
-                @if let Some(threshold) = game.resign_threshold { tr { th scope="row" { "resign threshold" } td { (format!("{threshold:.3}")) } } }
+                @if let Some(threshold) = game.resign_threshold { tr { th scope="row" { "resign threshold" } td { (thousandths(threshold)) } } }
                 @if let Some(turn) = game.would_resign_turn { tr { th scope="row" { "below the threshold" } td { "from move " (turn + 1) } } }
                 @if let Some(depth) = game.mean_depth { tr { th scope="row" { "mean search depth" } td { (format!("{depth:.1}")) } } }
                 tr { th scope="row" { "worker" } td { (game.worker) ", game " (game.index) } }

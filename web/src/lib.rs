@@ -8,7 +8,7 @@ mod access;
 mod app;
 mod args;
 mod assets;
-mod board;
+
 mod bulk;
 mod catalogue;
 mod compare;
@@ -23,6 +23,7 @@ mod hosts;
 mod listen;
 mod matches_page;
 mod models_page;
+mod network_page;
 mod openings_page;
 mod paging;
 pub mod play;
@@ -37,8 +38,11 @@ mod watch;
 
 pub use access::Access;
 pub use app::{App, Peer};
-pub use args::Args;
+pub use args::ServeArgs;
 pub use assets::{Asset, asset};
 pub use error::{Page, PageError, WebError};
 pub use server::Server;
 pub use view::{Section, View};
+
+#[cfg(test)]
+mod server_tests;

@@ -187,7 +187,8 @@ fn content(snapshot: &Snapshot, rows: &[Row], options: &Options) -> Markup {
             button { "Filter" }
         }
         section {
-            p.quiet { (whole(rows.len() as f64)) " models. " a href=(format!("/runs/{run}/models.json{}", address(sort, order, 0))) { "JSON" } }
+            p.quiet { (whole(rows.len() as f64)) " models. " a href=(format!("/runs/{run}/models.json{}", address(sort, order, 0))) { "JSON" }
+                " · " a href=(format!("/runs/{run}/networks")) { "Networks side by side" } }
             div.scroll tabindex="0" {
                 table {
                     thead { tr {
@@ -239,7 +240,8 @@ pub(crate) async fn page(State(app): State<App>, Path((run, number)): Path<(Stri
                 h2 { "Download" }
                 @if deleted { p.quiet { "Its weights were deleted." } } @else { (downloads(&run, number)) }
                 p { a href=(format!("/runs/{run}/games?model={number}")) { "Its games" }
-                    @if !app.is_read_only() { " · " a href=(format!("/play?model={name}")) { "Play it" } } }
+                    @if !app.is_read_only() { " · " a href=(format!("/play?model={name}")) { "Play it" } }
+                    @if !deleted { " · " a href=(format!("/runs/{run}/models/{number}/network")) { "Its network" } } }
             }
             section #training { h2 { "Training" } (training(&snapshot, number)) }
             section #matches { h2 { "Matches" } (matches(&snapshot, number)) }

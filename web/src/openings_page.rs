@@ -11,11 +11,11 @@ use page::{Axis, DataLinks, Format, Plot, Point, Series};
 use serde::Deserialize;
 use store::Run;
 
-use crate::board::board;
 use crate::error::Page;
 use crate::games_page::escaped;
 use crate::view::{Section, View};
 use crate::{App, PageError};
+use facts::board;
 
 /// Models whose games are counted, evenly from the first to the newest.
 const MODELS: usize = 24;

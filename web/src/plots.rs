@@ -14,7 +14,7 @@ use crate::{App, PageError};
 /// Links of a plot of a run to its data.
 pub(crate) fn links(run: &RunName, name: &str) -> DataLinks {
     let link = |text: &str, ending: &str| (text.to_owned(), format!("/runs/{run}/plots/{name}.{ending}"));
-    DataLinks { links: vec![link("JSON", "json"), link("CSV", "csv")] }
+    DataLinks::of(link("JSON", "json"), link("CSV", "csv"))
 }
 
 /// The data of a plot of a run: `/runs/{run}/plots/{name}.json` and `.csv`.

@@ -13,14 +13,14 @@ use crate::guard::{self, MOST_BODY};
 use crate::play::{self, PlayArgs};
 use crate::{
     App, PageError, WebError, assets, bulk, compare, config_page, events, game_page, games_page, matches_page,
-    models_page, openings_page, plots, run_page, runs, sign_in,
+    models_page, network_page, openings_page, plots, run_page, runs, sign_in,
 };
 
-/// The application as one service.
+/// The application as one service, with the pages for players where there are arguments for them.
 ///
 /// # Errors
 /// What the pages for players need cannot be had.
-pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router, WebError> {
+pub(crate) fn routes(app: &App, args: Option<&PlayArgs>) -> Result<Router, WebError> {
     let mut pages = Router::new()
         .route("/", get(runs::list))
         .route("/runs/{run}", get(run_page::page))
@@ -29,6 +29,8 @@ pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router, WebError> {
         .route("/runs/{run}/models", get(models_page::table))
         .route("/runs/{run}/models.json", get(models_page::data))
         .route("/runs/{run}/models/{number}", get(models_page::page))
+        .route("/runs/{run}/models/{number}/network", get(network_page::of_model))
+        .route("/runs/{run}/networks", get(network_page::of_run))
         .route("/runs/{run}/models/{number}/{file}", get(models_page::download))
         .route("/runs/{run}/games", get(games_page::page))
         .route("/runs/{run}/games.zip", get(bulk::zip))
@@ -45,7 +47,7 @@ pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router, WebError> {
         .route("/assets/{digest}/{name}", get(assets::serve))
         .route("/healthz", get(|| async { "alive\n" }))
         .route(sign_in::PATH, get(sign_in::form).post(sign_in::submit));
-    if !app.is_read_only() {
+    if let Some(args) = args {
         pages = pages.merge(play::routes(app, args)?);
     }
     // Outermost last: the guard sees a request before everything else does.

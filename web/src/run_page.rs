@@ -3,7 +3,7 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use axum::extract::{Path, Query, State};
-use facts::plots::{self, By, plot};
+use facts::plots::{By, plot};
 use facts::sections;
 use maud::{Markup, html};
 use page::{Plot, Scale};
@@ -57,7 +57,7 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
         html! { @if let Some(plot) = plot { (plot.figure(&links(&facts.run, name))) } }
     };
     let by = options.by();
-    let elo = scaled(plots::elo(facts, strength, by), options.scale());
+    let elo = figure(by.id());
     html! {
         h1 { "Run " (facts.run) }
         (sections::about(facts))
@@ -65,7 +65,7 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
         section #strength {
             h2 { "Strength" }
             (choices(options))
-            (elo.figure(&links(&facts.run, &elo.id)))
+            (elo)
         }
         section #state {
             h2 { "State" }

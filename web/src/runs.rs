@@ -20,7 +20,7 @@ pub(crate) async fn list(State(app): State<App>) -> Page {
             @if runs.is_empty() {
                 p.empty { "No runs yet. " code { "tengen run configs/9x9.toml" } " begins one." }
             } @else {
-                (table(&runs))
+                section { (table(&runs)) }
             }
         };
         Ok::<_, PageError>(View::new("Runs", Section::Runs).page(&content))

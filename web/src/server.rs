@@ -1,24 +1,30 @@
 //! The server: it checks what was typed, listens, and owns the threads.
 
+use std::io;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::time::Duration;
 
 use store::Store;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{oneshot, watch};
+use tokio_rustls::TlsAcceptor;
 
 use crate::access::Access;
 use crate::app::App;
-use crate::args::Args;
+use crate::args::ServeArgs;
 use crate::error::WebError;
 use crate::hosts::Hosts;
 use crate::listen::{self, Front};
+use crate::play::PlayArgs;
 use crate::routes::routes;
 
 /// Threads that talk to browsers; pages are made on others.
 const IO_THREADS: usize = 2;
 /// Threads on which work blocks: pages, and what the pages for players add.
 const BLOCKING_THREADS: usize = 64;
+
+/// Connections of this machine at the same time.
+const LOCAL_CONNECTIONS: usize = 256;
 
 /// A server that runs until it is stopped.
 pub struct Server {
@@ -37,14 +43,45 @@ impl Server {
     ///
     /// # Errors
     /// An address, a token or a certificate that cannot be used; an address that is open to everybody.
-    pub fn start(args: &Args, store: Store) -> Result<Server, WebError> {
-        let unusable = |source| WebError::Address { address: args.listen.clone(), source };
+    pub fn start(args: &ServeArgs, store: Store) -> Result<Server, WebError> {
         let access = access(args)?;
         let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
         let tls = tls.map(|(cert, key)| listen::acceptor(cert, key)).transpose()?;
-        let listener = TcpListener::bind(&args.listen).map_err(unusable)?;
-        listener.set_nonblocking(true).map_err(unusable)?;
-        let address = listener.local_addr().map_err(unusable)?;
+        let play = (!access.read_only).then_some(&args.play);
+        Server::serve(bind(&args.listen)?, access, tls, args.connections, play, store)
+    }
+
+    /// Begins to serve the pages of runs to this machine alone, at this address, or at any free port where another process
+    /// has the address.
+    ///
+    /// # Errors
+    /// An address that cannot be used, or that other machines can reach.
+    pub fn start_local(address: &str, store: Store) -> Result<Server, WebError> {
+        let unusable = |source| WebError::Address { address: address.to_owned(), source };
+        let addresses: Vec<SocketAddr> = address.to_socket_addrs().map_err(unusable)?.collect();
+        let Some(first) = addresses.first().filter(|_| addresses.iter().all(|address| address.ip().is_loopback()))
+        else {
+            return Err(WebError::NotLocal { address: address.to_owned() });
+        };
+        let listener = match bind(address) {
+            Err(WebError::Address { source, .. }) if source.kind() == io::ErrorKind::AddrInUse => {
+                bind(&SocketAddr::new(first.ip(), 0).to_string())
+            }
+            bound => bound,
+        };
+        let access = Access::new(Hosts { is_loopback: true, ..Hosts::default() }).with_runs_alone();
+        Server::serve(listener?, access, None, LOCAL_CONNECTIONS, None, store)
+    }
+
+    fn serve(
+        listener: TcpListener,
+        access: Access,
+        tls: Option<TlsAcceptor>,
+        connections: usize,
+        play: Option<&PlayArgs>,
+        store: Store,
+    ) -> Result<Server, WebError> {
+        let address = listener.local_addr().map_err(WebError::Threads)?;
         let threads = Builder::new_multi_thread()
             .worker_threads(IO_THREADS)
             .max_blocking_threads(BLOCKING_THREADS)
@@ -55,11 +92,11 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let is_tls = tls.is_some();
         let app = App::new(store.clone(), access, stopped.clone());
-        let router = routes(&app, &args.play)?;
-        let front = Front { router, tls, connections: args.connections, stopped };
+        let router = routes(&app, play)?;
+        let front = Front { router, tls, connections, stopped };
         let listener = {
             let _context = runtime.enter();
-            tokio::net::TcpListener::from_std(listener).map_err(unusable)?
+            tokio::net::TcpListener::from_std(listener).map_err(WebError::Threads)?
         };
         let (end, ended) = oneshot::channel();
         runtime.spawn(async move {
@@ -91,14 +128,21 @@ impl Server {
     }
 }
 
+fn bind(address: &str) -> Result<TcpListener, WebError> {
+    let bound = TcpListener::bind(address).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
+    bound.map_err(|source| WebError::Address { address: address.to_owned(), source })
+}
+
 /// The rules of access that the arguments state.
-fn access(args: &Args) -> Result<Access, WebError> {
+fn access(args: &ServeArgs) -> Result<Access, WebError> {
     let unusable = |source| WebError::Address { address: args.listen.clone(), source };
     let addresses: Vec<_> = args.listen.to_socket_addrs().map_err(unusable)?.collect();
     let is_loopback = addresses.iter().all(|address| address.ip().is_loopback());
     let named = args.hosts.iter().map(|host| host.trim().to_ascii_lowercase()).filter(|host| !host.is_empty());
     let mut access = Access::new(Hosts { is_loopback, named: named.collect() });
-    access.read_only = args.read_only;
+    if args.read_only {
+        access = access.with_runs_alone();
+    }
     access.is_tls = args.tls_cert.is_some();
     if let Some(file) = &args.token_file {
         access = access.with_token(file)?;

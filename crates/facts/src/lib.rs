@@ -6,9 +6,11 @@
 //!
 //! Nothing here writes to the store.
 
+mod board;
 mod control;
 mod counts;
 mod curves;
+mod json;
 mod model_games;
 pub mod openings;
 pub mod plots;
@@ -19,8 +21,10 @@ pub mod sections;
 mod strength;
 mod unread;
 
+pub use board::board;
 pub use counts::{Counts, Ends, Lengths, Results};
 pub use curves::{Alarm, Bin, Curves, Line};
+pub use json::json;
 pub use model_games::ModelGames;
 pub use pool::{Pool, players_model};
 pub use reader::{Facts, Reader, Worker};

@@ -43,6 +43,14 @@ pub const NAMES: &[&str] = &[
 
 /// The plot of a name; `None` for a name that is none.
 pub fn plot(facts: &Facts, strength: &Strength, name: &str) -> Option<Plot> {
+    let mut plot = whole(facts, strength, name)?;
+    if facts.unread > 0 {
+        plot.empty = "Being read …".to_owned();
+    }
+    Some(plot)
+}
+
+fn whole(facts: &Facts, strength: &Strength, name: &str) -> Option<Plot> {
     Some(match name {
         "elo" => elo(facts, strength, By::Model),
         "elo-by-games" => elo(facts, strength, By::Games),

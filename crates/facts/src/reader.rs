@@ -373,3 +373,6 @@ fn in_parallel<T: Sync, R: Send>(these: &[T], read: impl Fn(&T) -> R + Sync) -> 
     found.sort_unstable_by_key(|&(place, _)| place);
     found.into_iter().map(|(_, read)| read).collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,7 +84,7 @@ function showTip(text, event) {
 
 /** A plot of the page: its drawing, and its numbers when they are needed. */
 class Plot {
-  /** @param {SVGSVGElement} drawing @param {() => Promise<Data>} load */
+  /** @param {HTMLElement} drawing @param {() => Promise<Data>} load */
   constructor(drawing, load) {
     this.drawing = drawing;
     this.load = load;
@@ -204,7 +204,8 @@ class Plot {
       this.area.prepend(svg('line', { class: 'grid', x1: 0, x2: '100%', y1: y, y2: y }));
       left.append(svg('text', { x: '100%', y, dx: -6, dy: 4, 'text-anchor': 'end' }, said(value)));
     }
-    for (const value of ticks(this.shown.x, 6)) {
+    const whole = (this.points ?? []).every(point => Number.isInteger(point.x));
+    for (const value of ticks(this.shown.x, 6).filter(value => !whole || Number.isInteger(value))) {
       const x = `${100 * share(this.shown.x, value)}%`;
       this.area.prepend(svg('line', { class: 'grid', x1: x, x2: x, y1: 0, y2: '100%' }));
       below.append(svg('text', { x, y: 15, 'text-anchor': 'middle' }, short(value)));
@@ -213,13 +214,18 @@ class Plot {
   }
 }
 
+/** The numbers of a page that needs no other file. @param {string} source such as "#facts/elo" @returns {Data} */
+function embedded(source) {
+  const [id, name] = source.slice(1).split('/');
+  return JSON.parse(document.getElementById(id)?.textContent ?? '{}').plots[name];
+}
+
 /** Adds to all plots below an element. @param {ParentNode} parent */
 export function enhance(parent) {
   for (const figure of parent.querySelectorAll('figure[data-plot]')) {
-    const drawing = /** @type {SVGSVGElement | null} */ (figure.querySelector('svg.plot'));
+    const drawing = /** @type {HTMLElement | null} */ (figure.querySelector('.plot'));
     const source = /** @type {HTMLElement} */ (figure).dataset.plot ?? '';
-    // A page of its own, such as the report, holds its numbers in an element.
-    const load = async () => (source.startsWith('#') ? JSON.parse(document.querySelector(source)?.textContent ?? '{}') : (await fetch(source)).json());
+    const load = source.startsWith('#') ? async () => embedded(source) : async () => (await fetch(source)).json();
     if (drawing) new Plot(drawing, load);
   }
 }

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 
+use crate::Scale;
 use crate::plot::{Plot, Point, Series, Shape};
 use crate::scale::Range;
 
@@ -17,50 +18,52 @@ const MOST_POINTS: usize = 600;
 /// Colours of the style, `c0` and so on.
 pub(crate) const COLOURS: usize = 6;
 
-/// The drawing of a plot.
+/// The drawing of a plot: labels on the left, curves, labels below.
 pub(crate) fn svg(plot: &Plot) -> Markup {
     let points = || plot.series.iter().flat_map(|series| &series.points);
     let x = Range::of(plot.x.scale, points().map(|point| point.x), false);
     let marks = plot.marks.iter().map(|mark| mark.y);
     let y = Range::of(plot.y.scale, points().flat_map(values).chain(marks), true);
-    let (left, right) = x.ends();
-    let (low, high) = y.ends();
+    let is_whole = points().all(|point| point.x.fract() == 0.0);
+    let along_x = placed(x, 6).filter(|(tick, _)| !is_whole || tick.fract() == 0.0).collect::<Vec<_>>();
+    let along_y = placed(y, 5).collect::<Vec<_>>();
     html! {
-        svg.plot role="img" aria-label=(description(plot)) data-x=(format!("{left} {right} {}", plot.x.scale.name()))
-            data-y=(format!("{low} {high} {}", plot.y.scale.name()))
-        {
+        div.plot role="img" aria-label=(description(plot)) data-x=(said(x, plot.x.scale)) data-y=(said(y, plot.y.scale)) {
+            svg.left {
+                @for &(tick, at) in &along_y {
+                    text x="100%" y=(below(at)) dx="-6" dy="4" text-anchor="end" { (plot.y.format.of(tick)) }
+                }
+            }
             svg.area {
-                @for tick in y.ticks(5) {
-                    @if let Some(at) = y.share(tick) { line.grid x1="0" x2="100%" y1=(below(at)) y2=(below(at)) {} }
-                }
-                @for tick in x.ticks(6) {
-                    @if let Some(at) = x.share(tick) { line.grid x1=(along(at)) x2=(along(at)) y1="0" y2="100%" {} }
-                }
+                @for &(_, at) in &along_y { line.grid x1="0" x2="100%" y1=(below(at)) y2=(below(at)) {} }
+                @for &(_, at) in &along_x { line.grid x1=(along(at)) x2=(along(at)) y1="0" y2="100%" {} }
                 @for (mark, at) in plot.marks.iter().filter_map(|mark| Some((mark, y.share(mark.y)?))) {
                     line.mark x1="0" x2="100%" y1=(below(at)) y2=(below(at)) {}
-                    text.mark x="100%" y=(below(at)) dx="-4" dy="-4" text-anchor="end" { (mark.name) }
+                    text.mark x="100%" y=(below(at)) dx="-4" dy=(if at > 0.93 { 13 } else { -4 }) text-anchor="end" { (mark.name) }
                 }
                 svg.curves viewBox=(format!("0 0 {UNITS} {UNITS}")) preserveAspectRatio="none" width="100%" height="100%" {
                     @for (number, series) in plot.series.iter().enumerate() { (curve(series, number, x, y)) }
                 }
             }
-            svg.left {
-                @for tick in y.ticks(5) {
-                    @if let Some(at) = y.share(tick) {
-                        text x="100%" y=(below(at)) dx="-6" dy="4" text-anchor="end" { (plot.y.format.of(tick)) }
-                    }
-                }
-            }
             svg.below {
-                @for (number, tick) in x.ticks(6).into_iter().enumerate() {
-                    @if let Some(at) = x.share(tick) {
-                        text.minor[number % 2 == 1] x=(along(at)) y="15" text-anchor=(anchor(at)) { (plot.x.format.of(tick)) }
-                    }
+                @for (number, &(tick, at)) in along_x.iter().enumerate() {
+                    text.minor[number % 2 == 1] x=(along(at)) y="15" text-anchor=(anchor(at)) { (plot.x.format.of(tick)) }
                 }
                 text.label x="50%" y="33" text-anchor="middle" { (plot.x.label) }
             }
         }
     }
+}
+
+/// Round numbers of an axis and where they are.
+fn placed(range: Range, count: usize) -> impl Iterator<Item = (f64, f64)> {
+    range.ticks(count).into_iter().filter_map(move |tick| Some((tick, range.share(tick)?)))
+}
+
+/// A range for scripts.
+fn said(range: Range, scale: Scale) -> String {
+    let (low, high) = range.ends();
+    format!("{low} {high} {}", scale.name())
 }
 
 /// Labels near the ends stay inside.

@@ -16,14 +16,27 @@ const MOST_ROWS: usize = 200;
 pub struct DataLinks {
     /// Names and addresses, such as "CSV".
     pub links: Vec<(String, String)>,
+    /// Where scripts find the numbers: an address of JSON, or `#facts/NAME` for those in the page itself.
+    pub source: Option<String>,
+}
+
+impl DataLinks {
+    /// Links to JSON, which scripts read, too, and to CSV.
+    pub fn of(json: (String, String), csv: (String, String)) -> DataLinks {
+        DataLinks { source: Some(json.1.clone()), links: vec![json, csv] }
+    }
+
+    /// The numbers in the page itself.
+    pub fn embedded(name: &str) -> DataLinks {
+        DataLinks { source: Some(format!("#facts/{name}")), links: Vec::new() }
+    }
 }
 
 impl Plot {
     /// The plot as a part of a page.
     pub fn figure(&self, data: &DataLinks) -> Markup {
-        let json = data.links.iter().find(|(name, _)| name == "JSON").map(|(_, address)| address);
         html! {
-            figure.figure id=(self.id) data-plot=[json] {
+            figure.figure id=(self.id) data-plot=[&data.source] {
                 figcaption {
                     h3 { (self.title) }
                     @if !self.caption.is_empty() { p.quiet { (self.caption) } }

@@ -9,11 +9,13 @@ mod frame;
 pub mod number;
 mod plot;
 mod scale;
+mod standalone;
 
 pub use figure::DataLinks;
 pub use frame::{Frame, Link};
 pub use plot::{Axis, Format, Mark, Plot, Point, Series, Shape};
 pub use scale::Scale;
+pub use standalone::Standalone;
 
 /// The common style.
 pub const STYLE: &str = include_str!("../assets/style.css");

@@ -4,6 +4,7 @@
 //! `tensor` knows those of one tensor; `series` has histograms of several networks side by side; a page draws them.
 
 mod facts;
+mod parts;
 mod series;
 mod subject;
 mod tensor;
@@ -14,30 +15,13 @@ use std::path::PathBuf;
 use anyhow::{Context, anyhow};
 use config::ModelRef;
 use models::{ModelName, Models};
-use runtime::{Classify, Page, write_whole};
+use runtime::{Classify, write_whole};
 use store::Store;
 
 use self::facts::Facts;
+pub use self::parts::{NETWORK, Parts, SERIES};
 use self::series::Series;
 use self::subject::Subject;
-
-const PAGE: Page<'_> = Page {
-    title: "Tengen: a network",
-    body: include_str!("inspect/page/body.html"),
-    style: include_str!("inspect/page/inspect.css"),
-    scripts: &[
-        include_str!("inspect/page/words.js"),
-        include_str!("inspect/page/pictures.js"),
-        include_str!("inspect/page/page.js"),
-    ],
-};
-
-const SERIES: Page<'_> = Page {
-    title: "Tengen: networks",
-    body: include_str!("inspect/page/series.html"),
-    style: include_str!("inspect/page/series.css"),
-    scripts: &[include_str!("inspect/page/words.js"), include_str!("inspect/page/series.js")],
-};
 
 /// Networks that fit side by side on a page.
 const MOST: usize = 100;
@@ -69,7 +53,7 @@ pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
             let subject = Subject::open(models, model)?;
             let against = args.against.as_ref().map(|other| Subject::open(models, other)).transpose()?;
             let facts = Facts::gather(&subject, against.as_ref()).map_err(|why| anyhow!(why)).misconfigured()?;
-            args.write(&subject.name, &PAGE.of(&facts), &facts)
+            args.write(&subject.name, &NETWORK.page("Tengen: a network", &facts), &facts)
         }
         _ if args.against.is_some() => {
             Err(anyhow!("--against compares a single network; {} are named", named.len())).misconfigured()
@@ -81,9 +65,29 @@ pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         }
         _ => {
             let series = Series::gather(named.len(), &|place| Subject::open(models, &named[place]))?;
-            args.write(&series.name(), &SERIES.of(&series), &series)
+            args.write(&series.name(), &SERIES.page("Tengen: networks", &series), &series)
         }
     }
+}
+
+/// The facts of a model's network as JSON, and what it has in common with another one.
+///
+/// # Errors
+/// No such model; networks that have nothing in common.
+pub fn network(models: &Models, model: &ModelRef, against: Option<&ModelRef>) -> anyhow::Result<serde_json::Value> {
+    let subject = Subject::of_model(models, model)?;
+    let against = against.map(|other| Subject::of_model(models, other)).transpose()?;
+    let facts = Facts::gather(&subject, against.as_ref()).map_err(|why| anyhow!(why)).misconfigured()?;
+    Ok(serde_json::to_value(&facts)?)
+}
+
+/// The facts of several models' networks as JSON.
+///
+/// # Errors
+/// No such model.
+pub fn networks(models: &Models, these: &[ModelRef]) -> anyhow::Result<serde_json::Value> {
+    let series = Series::gather(these.len(), &|place| Subject::of_model(models, &these[place]))?;
+    Ok(serde_json::to_value(&series)?)
 }
 
 impl Args {

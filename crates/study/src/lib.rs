@@ -4,7 +4,7 @@
 mod batched_search;
 mod depth;
 mod evalcache;
-mod inspect;
+pub mod inspect;
 mod ladders;
 pub mod model;
 mod positions;

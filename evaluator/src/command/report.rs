@@ -26,7 +26,7 @@ pub(super) struct ReportArgs {
 /// Writes the page.
 pub(super) fn run(rated: RatedRun, ReportArgs { file, anchor, include_retired }: &ReportArgs) -> anyhow::Result<()> {
     let rated = if *include_retired { rated.including_retired() } else { rated };
-    let facts = report::gather(&rated, anchor)?;
-    report::write(file, &facts).with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
-    runtime::print(format_args!("{}: {facts}", file.display()))
+    let report = report::gather(&rated, anchor)?;
+    report::write(file, &report).with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
+    runtime::print(format_args!("{}: {report}", file.display()))
 }

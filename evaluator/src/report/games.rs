@@ -1,10 +1,9 @@
 //! Games to display: the newest matches, and self-play from the beginning of the run to its end.
 
-use go::Color;
+use go::{Color, Move, Point};
 use record::{EndReason, GameRecord, Outcome};
+use serde::Serialize;
 use store::{FileRef, Run, StoreError};
-
-use super::facts::Game;
 
 /// Matches to show.
 const MATCHES: usize = 12;
@@ -14,6 +13,33 @@ const NEWEST: usize = 3;
 
 /// Models of which self-play is shown, evenly from the first to the newest.
 const MODELS: usize = 5;
+
+/// A game to display.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Game {
+    /// `match` or `self-play`.
+    pub kind: &'static str,
+    /// The name of the game.
+    pub id: String,
+    /// Who had Black.
+    pub black: String,
+    /// Who had White.
+    pub white: String,
+    /// Points on a side of the board.
+    pub size: usize,
+    /// Points added to White's area.
+    pub komi: f32,
+    /// As SGF writes it.
+    pub result: String,
+    /// Why it ended.
+    pub end: &'static str,
+    /// Moves, Black first, as in the table of games.
+    pub moves: Vec<usize>,
+    /// The points that each move captures.
+    pub captures: Vec<Vec<usize>>,
+    /// What each search expected, for Black; none for moves that were not searched.
+    pub values: Vec<Option<f32>>,
+}
 
 /// Matches of players that `is_hidden` are omitted.
 pub(super) fn games(run: &Run, is_hidden: &dyn Fn(&str) -> bool) -> Result<Vec<Game>, StoreError> {
@@ -57,9 +83,24 @@ fn show(kind: &'static str, game: &GameRecord) -> Game {
         komi: game.komi,
         result: result(game.outcome, game.score, game.end),
         end: game.end.as_str(),
+        captures: captures(game),
         moves: game.turns.iter().map(|turn| turn.mv.index(game.size)).collect(),
         values: game.turns.iter().map(|turn| turn.is_searched().then_some(turn.root_value)).collect(),
     }
+}
+
+/// The points that each move takes stones from.
+fn captures(game: &GameRecord) -> Vec<Vec<usize>> {
+    let mut position = go::Game::new(game.size);
+    let mut taken = |mv: Move| {
+        let stone = |game: &go::Game, point| game.position().stone(point);
+        let before = position.clone();
+        // A record of the store was checked when it was published.
+        position.play(mv).ok()?;
+        let gone = |point: &Point| stone(&before, *point).is_some() && stone(&position, *point).is_none();
+        Some(Point::all(game.size).filter(gone).map(|point| Move::Play(point).index(game.size)).collect())
+    };
+    game.turns.iter().map(|turn| turn.mv).map(|mv| taken(mv).unwrap_or_default()).collect()
 }
 
 /// As SGF writes it: `B+3.5`, `W+R` or `0`.

@@ -22,7 +22,7 @@ const TOKEN: &str = "correct horse battery staple";
 #[derive(Parser)]
 struct Program {
     #[command(flatten)]
-    web: crate::Args,
+    web: crate::ServeArgs,
 }
 
 fn application(access: Access) -> Router {
@@ -31,7 +31,7 @@ fn application(access: Access) -> Router {
     // It must not be dropped inside of a runtime.
     std::mem::forget(store.clone());
     let app = App::new(store, access, stopped);
-    routes(&app, &Program::parse_from(["web"]).web.play).unwrap()
+    routes(&app, Some(&Program::parse_from(["web"]).web.play)).unwrap()
 }
 
 fn open() -> Access {

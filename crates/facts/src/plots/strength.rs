@@ -46,7 +46,8 @@ impl By {
         }
     }
 
-    fn id(self) -> &'static str {
+    /// The name of its plot.
+    pub fn id(self) -> &'static str {
         match self {
             By::Model => "elo",
             By::Games => "elo-by-games",
@@ -87,7 +88,7 @@ pub fn elo(facts: &Facts, strength: &Strength, by: By) -> Plot {
     let zero = strength.zero().map_or_else(String::new, |zero| format!("{zero}. "));
     Plot {
         id: by.id().to_owned(),
-        title: "Elo".to_owned(),
+        title: format!("Elo by {}", by.name()),
         caption: format!("{zero}The band is 95 % against {}; lines across are other players.", strength.against()),
         x: Axis::new(by.label()),
         y: Axis::new("Elo").format(Format::Signed),

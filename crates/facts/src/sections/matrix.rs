@@ -114,6 +114,9 @@ pub fn pairs_table<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Markup {
 }
 
 fn far_text(far: f64) -> String {
+    if far.abs() < 0.05 {
+        return "0.0".to_owned();
+    }
     if far.abs() < 10.0 { format!("{far:+.1}").replace('-', "−") } else { signed(far) }
 }
 

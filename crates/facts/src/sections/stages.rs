@@ -42,6 +42,7 @@ pub fn stages(facts: &Facts) -> Markup {
                 }
                 tr { th scope="row" { "evaluator" } td {
                     @match rated {
+                        Some(rated) if rated >= newest && is_over => { "nothing: model " (rated) " is rated" }
                         Some(rated) if rated >= newest => { "model " (next) "; model " (rated) " is rated" }
                         Some(rated) => { "matches of models up to " (newest) "; model " (rated) " is rated" }
                         None => { "matches; no model is rated" }
@@ -58,7 +59,7 @@ pub fn workers(facts: &Facts, now: u64) -> Markup {
     all.sort_by_key(|(_, worker)| std::cmp::Reverse(worker.newest));
     html! {
         @if all.is_empty() {
-            p.empty { "No process has published anything yet." }
+            p.empty { @if facts.unread > 0 { "Being read …" } @else { "No process has published anything yet." } }
         } @else {
             div.scroll tabindex="0" {
                 table {

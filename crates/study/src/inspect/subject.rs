@@ -29,7 +29,7 @@ impl Subject {
         }
     }
 
-    fn of_model(models: &Models, model: &ModelRef) -> anyhow::Result<Subject> {
+    pub(super) fn of_model(models: &Models, model: &ModelRef) -> anyhow::Result<Subject> {
         let (run, number) = models.trained(model)?;
         let (metadata, bytes) = run.models().get(number)?;
         let first = if number > 1 && run.models().exists(1)? { Some(run.models().metadata(1)?) } else { None };

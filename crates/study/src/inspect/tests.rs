@@ -24,7 +24,7 @@ fn subject(name: &str, bytes: &[u8]) -> Subject {
 
 /// The page of a network, and its facts.
 fn page(one: &Subject, other: Option<&Subject>) -> (String, Value) {
-    let page = PAGE.of(&Facts::gather(one, other).unwrap());
+    let page = NETWORK.page("a network", &Facts::gather(one, other).unwrap());
     let (_, rest) = page.split_once("id=\"facts\">").unwrap();
     let facts = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
     (page, facts)
@@ -127,7 +127,7 @@ fn two_networks_are_compared_where_they_are_alike() {
 fn series(networks: &[(&str, Vec<u8>)]) -> (Series, String, Value) {
     let open = |place: usize| Ok(subject(networks[place].0, &networks[place].1));
     let series = Series::gather(networks.len(), &open).unwrap();
-    let page = SERIES.of(&series);
+    let page = SERIES.page("networks", &series);
     let (_, rest) = page.split_once("id=\"facts\">").unwrap();
     let facts = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
     (series, page, facts)

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 const CELL: usize = 20;
 
 /// The position of a game, the last move marked.
-pub(crate) fn board(game: &Game, last: Option<Move>) -> Markup {
+pub fn board(game: &Game, last: Option<Move>) -> Markup {
     let size = game.position().size();
     let side = size.side();
     let whole = CELL * (side + 1);

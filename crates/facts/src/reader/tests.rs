@@ -1,0 +1,172 @@
+use bytes::Bytes;
+use config::Preset;
+use go::Size;
+use record::{GameId, GameRecord, synthetic};
+use store::Store;
+
+use super::*;
+
+fn run() -> Run {
+    let run = Store::in_memory().unwrap().run(&"tiny".parse().unwrap());
+    run.create(&Preset::Tiny.config()).unwrap();
+    run
+}
+
+fn name(model: u32) -> String {
+    if model == 0 { "random".to_owned() } else { format!("tiny-{model}") }
+}
+
+fn games(model: u32, range: std::ops::Range<u64>) -> Vec<GameRecord> {
+    range.map(|index| synthetic::game(&name(model), "w", index, Size::new(5).unwrap(), 8)).collect()
+}
+
+fn publish(run: &Run, model: u32, worker: &str, time: u64, range: std::ops::Range<u64>) {
+    let file = FileRef { model, stem: Stem::new(worker, time).unwrap() };
+    run.games().publish_as(&file, &games(model, range)).unwrap();
+}
+
+fn publish_model(run: &Run, number: u32) {
+    let config = Preset::Tiny.config();
+    let metadata = ModelMetadata {
+        run: run.name().clone(),
+        number,
+        parent: number.checked_sub(1).filter(|&parent| parent > 0),
+        origin: Vec::new(),
+        step: 10 * u64::from(number),
+        size: config.game.size,
+        config_digest: config.digest(),
+        network: config.network,
+        search: config.search,
+    };
+    run.models().publish(&metadata, Bytes::from_static(b"weights")).unwrap();
+}
+
+fn rating(player: &str, elo: f64) -> RatingRow {
+    RatingRow {
+        player: player.to_owned(),
+        elo,
+        error: 20.0,
+        above_pool: elo,
+        above_pool_error: 15.0,
+        games: 10,
+        points: 5.0,
+    }
+}
+
+/// Reads all that is there.
+fn read(reader: &mut Reader) -> Facts {
+    reader.refresh().unwrap();
+    reader.list().unwrap();
+    while !reader.is_done() {
+        reader.read(3).unwrap();
+    }
+    reader.facts()
+}
+
+fn played(facts: &Facts) -> Vec<u64> {
+    facts.games.values().map(|games| games.counts.games()).collect()
+}
+
+#[test]
+fn reader_finds_what_was_published_and_then_what_is_new() {
+    let run = run();
+    let mut reader = Reader::open(run.clone()).unwrap();
+    let empty = read(&mut reader);
+    assert_eq!((empty.newest_model, empty.games.len(), empty.unread), (None, 0, 0));
+
+    publish(&run, 0, "a", 1, 0..20);
+    publish(&run, 0, "b", 2, 20..30);
+    publish_model(&run, 1);
+    publish(&run, 1, "a", 3, 0..5);
+    run.ratings().publish(&[rating("tiny-1", 50.0), rating("random", 0.0)]).unwrap();
+    run.logs().publish("000001-1.jsonl", "{\"set\":\"train\",\"step\":10,\"policy\":1.5}\nnonsense\n".into()).unwrap();
+    let first = read(&mut reader);
+    assert_eq!((played(&first), first.newest_model, first.models[&1].step), (vec![30, 5], Some(1), 10));
+    assert_eq!((first.ratings.len(), first.curves.last_step(), first.curves.unread), (2, Some(10), 1));
+    assert_eq!(first.workers[&("selfplay", "a".to_owned())], Worker { newest: 3, files: 2, model: Some(1) });
+
+    assert!(!reader.refresh().unwrap() && !reader.list().unwrap(), "nothing is new");
+    publish(&run, 1, "a", 4, 5..12);
+    publish_model(&run, 2);
+    run.ratings().publish(&[rating("tiny-2", 80.0), rating("tiny-1", 50.0), rating("random", 0.0)]).unwrap();
+    assert!(reader.refresh().unwrap() && reader.list().unwrap());
+    let second = read(&mut reader);
+    assert_eq!((played(&second), second.newest_model, second.ratings.len()), (vec![30, 12], Some(2), 3));
+    assert_eq!(first.ratings.len(), 2, "what a page shows does not change");
+}
+
+#[test]
+fn games_that_were_published_twice_count_once_even_in_old_models() {
+    let run = run();
+    for model in 0..6 {
+        publish(&run, model, "a", 10, 0..10);
+    }
+    let mut reader = Reader::open(run.clone()).unwrap();
+    assert_eq!(played(&read(&mut reader)), [10; 6]);
+    // Of the newest model, and of one whose games are forgotten by name. Games of other workers are other games.
+    publish(&run, 5, "a", 20, 5..15);
+    publish(&run, 1, "a", 20, 5..15);
+    reader.listings = 0;
+    assert_eq!(played(&read(&mut reader)), [10, 15, 10, 10, 10, 15]);
+    assert!(reader.names.len() <= WITH_NAMES + 1, "{:?}", reader.names.keys());
+}
+
+#[test]
+fn matches_count_once() {
+    let run = run();
+    let of = |index| {
+        let (black, white) = (name(1), name(2));
+        let game = synthetic::game("made", "up", index, Size::new(5).unwrap(), 1);
+        GameRecord { id: GameId::of(&black, &white, "", index), black, white, ..game }
+    };
+    let first: Vec<_> = (0..8).map(of).collect();
+    run.matches().publish("e", &first).unwrap();
+    run.matches().publish("f", &first[..3]).unwrap();
+    let facts = read(&mut Reader::open(run).unwrap());
+    assert_eq!((facts.pool.counts.games(), facts.pool.pairs.len()), (8, 1));
+    assert_eq!(facts.workers.len(), 2);
+}
+
+#[test]
+fn facts_are_there_before_everything_is_read() {
+    let run = run();
+    for model in 0..4 {
+        publish(&run, model, "a", 1, 0..10);
+    }
+    publish_model(&run, 1);
+    let mut reader = Reader::open(run).unwrap();
+    reader.refresh().unwrap();
+    assert_eq!(reader.facts().newest_model, Some(1));
+    reader.list().unwrap();
+    assert_eq!(reader.facts().unread, 5);
+    reader.read(1).unwrap();
+    assert_eq!((reader.facts().models.len(), reader.facts().unread), (1, 4));
+    reader.read(1).unwrap();
+    assert_eq!(reader.facts().games.keys().copied().collect::<Vec<_>>(), [3], "newest first");
+}
+
+#[test]
+fn damaged_files_are_named_and_passed_over() {
+    let run = run();
+    publish(&run, 0, "a", 1, 0..10);
+    run.logs().publish("000001-2.jsonl", "\u{fffd}".into()).unwrap();
+    let mut reader = Reader::open(run).unwrap();
+    reader.refresh().unwrap();
+    reader.list().unwrap();
+    // A file that was listed and is gone, as in a run that is being deleted.
+    let gone = FileRef { model: 0, stem: Stem::new("gone", 5).unwrap() };
+    reader.unread.games.entry(0).or_default().insert(gone);
+    while !reader.is_done() {
+        reader.read(8).unwrap();
+    }
+    let facts = reader.facts();
+    assert_eq!((played(&facts), facts.damaged.len()), (vec![10], 1));
+    assert!(facts.damaged[0].contains("gone"), "{:?}", facts.damaged);
+}
+
+#[test]
+fn run_that_does_not_exist_is_an_error() {
+    let store = Store::in_memory().unwrap();
+    let error = Reader::open(store.run(&"none".parse().unwrap())).err().unwrap();
+    assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
+}

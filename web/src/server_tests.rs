@@ -1,0 +1,103 @@
+//! A server with connections: many at once, live events, and its end.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::thread;
+use std::time::Duration;
+
+use config::Preset;
+use store::{RatingRow, Run, Store};
+
+use crate::{Server, WebError};
+
+/// Longer than anything takes: the tests do not depend on it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn serve() -> (Server, Run) {
+    let store = Store::in_memory().unwrap();
+    let run = store.run(&"tiny".parse().unwrap());
+    run.create(&Preset::Tiny.config()).unwrap();
+    (Server::start_local("127.0.0.1:0", store).unwrap(), run)
+}
+
+fn connect(address: SocketAddr, path: &str) -> TcpStream {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n").unwrap();
+    stream
+}
+
+fn get(address: SocketAddr, path: &str) -> String {
+    let mut text = String::new();
+    connect(address, path).read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn thousand_requests_at_once_are_served() {
+    let (server, _) = serve();
+    let address = server.address();
+    let served: usize = thread::scope(|scope| {
+        let request =
+            |number: usize| move || get(address, ["/", "/runs/tiny", "/runs/tiny/models", "/nothing"][number % 4]);
+        let threads: Vec<_> = (0..1000).map(|number| scope.spawn(request(number))).collect();
+        let responses = threads.into_iter().map(|thread| thread.join().unwrap());
+        responses
+            .enumerate()
+            .map(|(number, text)| {
+                let expected = if number % 4 == 3 { "HTTP/1.1 404" } else { "HTTP/1.1 200" };
+                assert!(text.starts_with(expected), "{}", text.lines().next().unwrap_or_default());
+                1
+            })
+            .sum()
+    });
+    assert_eq!(served, 1000);
+    assert!(get(address, "/healthz").contains("alive"));
+    assert!(server.stop(PATIENCE));
+}
+
+#[test]
+fn open_page_is_told_of_what_is_published() {
+    let (server, run) = serve();
+    let page = get(server.address(), "/runs/tiny");
+    assert!(page.contains("No matches yet") && page.contains("data-events=\"/runs/tiny/events?version="), "{page}");
+    let events = page.split("data-events=\"").nth(1).unwrap().split('"').next().unwrap();
+    let mut lines = BufReader::new(connect(server.address(), events)).lines();
+    let (player, points) = ("tiny-1".to_owned(), 5.0);
+    let row = RatingRow { player, elo: 123.0, error: 9.0, above_pool: 1.0, above_pool_error: 9.0, games: 10, points };
+    run.ratings().publish(&[row]).unwrap();
+    let is_shown = |page: &str| page.contains("+123");
+    // A change that was made before may be told first.
+    while !is_shown(&get(server.address(), "/runs/tiny")) {
+        assert!(lines.any(|line| line.unwrap() == "event: changed"), "the stream is over");
+    }
+    // An open stream does not keep the server.
+    assert!(server.stop(PATIENCE));
+}
+
+#[test]
+fn data_of_plots_is_json_and_csv() {
+    let (server, _) = serve();
+    let json = get(server.address(), "/runs/tiny/plots/elo.json");
+    assert!(json.contains("application/json") && json.contains("\"id\":\"elo\""), "{json}");
+    assert!(get(server.address(), "/runs/tiny/plots/elo.csv").contains("series,label,x,y,low,high"));
+    for path in
+        ["/runs/tiny/plots/elo.exe", "/runs/tiny/plots/nothing.csv", "/runs/none/plots/elo.csv", "/runs/..%2Ftiny"]
+    {
+        assert!(get(server.address(), path).starts_with("HTTP/1.1 404"), "{path}");
+    }
+    assert!(server.stop(PATIENCE));
+}
+
+#[test]
+fn server_of_a_run_is_for_this_machine_alone() {
+    let store = Store::in_memory().unwrap();
+    for address in ["0.0.0.0:0", "192.0.2.1:80"] {
+        let error = Server::start_local(address, store.clone()).err().unwrap();
+        assert!(matches!(error, WebError::NotLocal { .. }), "{error}");
+    }
+    let first = Server::start_local("127.0.0.1:0", store.clone()).unwrap();
+    let second = Server::start_local(&first.address().to_string(), store).unwrap();
+    assert_ne!(first.address(), second.address(), "another port where the address is taken");
+    assert!(first.stop(PATIENCE) && second.stop(PATIENCE));
+}
