@@ -5,10 +5,12 @@ The pages are as visitors have them, and the server is restarted under them. Wit
 """
 
 import contextlib
+import http.server
 import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -265,20 +267,22 @@ def files_that_are_too_large_are_refused(browser, server):
 
 
 def foreign_sockets_are_refused(browser, server):
+    """A page of another server on this machine, which shares nothing with ours but the host."""
+    elsewhere = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+    threading.Thread(target=elsewhere.serve_forever, daemon=True).start()
     with contextlib.closing(browser.new_context()) as context:
         page = context.new_page()
-        page.route("http://evil.example/", lambda route: route.fulfill(body="<title>elsewhere</title>"))
-        page.goto("http://evil.example/")
+        opens = """address => new Promise(done => {
+            const socket = new WebSocket(address);
+            socket.onopen = () => done(true);
+            socket.onerror = () => done(false);
+        })"""
         address = server.url.replace("http", "ws") + "play/socket"
-        opened = page.evaluate(
-            """address => new Promise(done => {
-                const socket = new WebSocket(address);
-                socket.onopen = () => done(true);
-                socket.onerror = () => done(false);
-            })""",
-            address,
-        )
-        assert not opened, "a page from elsewhere has opened a WebSocket"
+        page.goto(f"http://127.0.0.1:{elsewhere.server_port}/nothing")
+        assert not page.evaluate(opens, address), "a page from elsewhere has opened a WebSocket"
+        page.goto(server.url + "play")
+        assert page.evaluate(opens, address), "a page of the server has no WebSocket"
+    elsewhere.shutdown()
 
 
 def first_update(browser, server):

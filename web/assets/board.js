@@ -65,7 +65,7 @@ function shape(kind, x, y) {
   const common = { class: `candidate ${kind}` };
   if (kind === 'fair') return svg('rect', { x: x - 4, y: y - 4, width: 8, height: 8, rx: 0.8, ...common });
   if (kind === 'bad') return svg('path', { d: `M${x} ${y - 4.9}l4.8 8.6h-9.6z`, ...common });
-  return svg('circle', { cx: x, cy: y, r: kind === 'best' ? 4.5 : 4.4, ...common });
+  return svg('circle', { cx: x, cy: y, r: kind === 'best' ? 4.1 : 4.4, ...common });
 }
 
 export class Board {
@@ -357,15 +357,33 @@ export class Board {
     const index = this.index(mark.vertex);
     if (index === null) return [];
     const { x, y } = this.at(index);
+    if (mark.second) return this.compared(mark, x, y);
     const kind = quality(mark);
     /** @type {Element[]} */
     const parts = [shape(kind, x, y)];
-    if (kind === 'best') parts.push(svg('circle', { cx: x, cy: y, r: 3.7, class: 'ring' }));
+    if (kind === 'best') parts.push(svg('circle', { cx: x, cy: y, r: 4.75, class: 'ring' }));
     const low = kind === 'bad' ? 1.2 : 0;
     parts.push(svg('text', { x, y: y - 1.5 + low, dy: '0.36em', class: 'value' }, (100 * mark.value).toFixed(0)));
     parts.push(svg('text', { x, y: y + 1.9 + low / 2, dy: '0.36em', class: 'visits' }, short(mark.visits)));
     parts.push(svg('text', { x, y, dy: '0.36em', class: 'rank' }, `${mark.order + 1}`));
-    if (mark.second) parts.forEach(part => part.classList.add('second'));
+    return parts;
+  }
+
+  /**
+   * A move of the compared model: a diamond, around the mark of the first model where that has one, too.
+   * @param {Mark} mark
+   * @param {number} x
+   * @param {number} y
+   */
+  compared(mark, x, y) {
+    const both = this.shown?.marks?.some(one => !one.second && one.vertex === mark.vertex) ?? false;
+    const diamond = `M${x} ${y - 5.6}l5.6 5.6l-5.6 5.6l-5.6 -5.6z`;
+    /** @type {Element[]} */
+    const parts = [svg('path', { d: diamond, class: `diamond ${both ? 'around' : ''} ${mark.order === 0 ? 'best' : ''}` })];
+    if (both) return parts;
+    parts.push(svg('text', { x, y: y - 0.9, dy: '0.36em', class: 'value' }, (100 * mark.value).toFixed(0)));
+    parts.push(svg('text', { x, y: y + 2, dy: '0.36em', class: 'visits' }, short(mark.visits)));
+    parts.push(svg('text', { x, y, dy: '0.36em', class: 'rank' }, `${mark.order + 1}`));
     return parts;
   }
 

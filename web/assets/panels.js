@@ -17,6 +17,7 @@ import { vertexOf } from './game.js';
 
 // Moves on the board; the table has the others.
 const MOST_MARKS = 8;
+const MOST_COMPARED = 4;
 
 /** @returns {Promise<Choice[]>} */
 export async function choices() {
@@ -95,7 +96,7 @@ export class ModelPicker {
 export function marksOf(report, second = false) {
   const own = (/** @type {number} */ winrate) => (report.rootInfo.currentPlayer === 'B' ? winrate : 1 - winrate);
   const best = report.moveInfos[0];
-  return report.moveInfos.slice(0, MOST_MARKS).map(({ move, order, visits, winrate, pv }) => ({
+  return report.moveInfos.slice(0, second ? MOST_COMPARED : MOST_MARKS).map(({ move, order, visits, winrate, pv }) => ({
     vertex: move, order, visits, pv, value: own(winrate), loss: own(best.winrate) - own(winrate), second,
   }));
 }
@@ -163,12 +164,12 @@ export class CandidateTable {
  * @param {number} size
  */
 export function showPlanes(host, { inputs, planes }, size) {
-  const most = Math.max(1, ...planes.flatMap(({ values }) => values));
   const figures = planes.map(({ name, values }) => {
     const canvas = html('canvas', { width: size, height: size, role: 'img', 'aria-label': `${name}: ${said(values, size)}` });
     const context = canvas.getContext('2d');
     const image = context?.createImageData(size, size);
     if (context && image) {
+      const most = Math.max(1, ...values);
       values.forEach((value, index) => image.data.set([70, 130, 220, Math.round(255 * value / most)], 4 * index));
       context.putImageData(image, 0, 0);
     }

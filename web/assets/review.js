@@ -75,7 +75,7 @@ function show() {
   board.show({
     size: tree.size, board: stones, toMove: tree.toMove(), last: played && played[1] !== 'pass' ? played[1] : null,
     next: next && next[1] !== 'pass' ? next[1] : null,
-    marks: report && (what === 'moves' || what === 'second') ? marksOf(report) : [],
+    marks: shownMarks(),
     heat: what === 'policy' ? heatOf(report) : null, playable: true,
     ...(position ? { forbidden: position.forbidden } : {}),
   });
@@ -93,6 +93,14 @@ function show() {
   button('first').disabled = button('back').disabled = button('cut').disabled = tree.current === 0;
   button('next').disabled = button('last').disabled = children.length === 0;
   tellValue(report);
+}
+
+/** The moves on the board: of the first model, of the one compared with it, or of both. */
+function shownMarks() {
+  const what = fields.show.value;
+  const [first, second] = tree.node.reports;
+  const marks = first && (what === 'moves' || what === 'both') ? marksOf(first) : [];
+  return second && (what === 'second' || what === 'both') ? [...marks, ...marksOf(second, true)] : marks;
 }
 
 /** @param {Report | undefined} report */
@@ -167,9 +175,7 @@ function play(vertex) {
 
 /** @param {string | null} vertex */
 function pointed(vertex) {
-  const report = tree.node.reports[slot()];
-  const mark = report && vertex ? marksOf(report).find(one => one.vertex === vertex) : undefined;
-  board.preview(fields.show.value === 'nothing' ? [] : mark?.pv ?? []);
+  board.preview(shownMarks().find(mark => mark.vertex === vertex)?.pv ?? []);
 }
 
 /** Analyses all positions of the main line with all models that are chosen. */

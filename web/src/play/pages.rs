@@ -138,6 +138,7 @@ pub(super) async fn review() -> Response {
                         label for="show" { "On the board" }
                         select #show {
                             option value="moves" { "moves of the model" }
+                            option value="both" { "moves of both models" }
                             option value="second" { "moves of the compared model" }
                             option value="policy" { "policy of the network" }
                             option value="nothing" { "nothing" }
