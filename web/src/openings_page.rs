@@ -71,7 +71,7 @@ fn content(run: &Run, size: Size, counted: &Counted, shown: &Shown) -> Result<Ma
             section #moves { (shares(size, counted).figure(&DataLinks::default())) }
             section #tree {
                 h2 { "Tree" }
-                p.choices { "Games of model " @for &other in counted.keys() { " " a href=(address(other, &line)) aria-current=[(other == model).then_some("true")] { (other) } } }
+                p.choices { span { "Games of model " @for &other in counted.keys() { " " a href=(address(other, &line)) aria-current=[(other == model).then_some("true")] { (other) } } } }
                 p {
                     a href=(address(model, &[])) { "start" }
                     @for length in 1..=line.len() { " → " a href=(address(model, &line[..length])) { (text(size, &line[length - 1..length])) } }

@@ -61,13 +61,10 @@ const NUMBERS: &[(&str, &[&str])] = &[
 ];
 
 /// Options that are no numbers.
-const WORDS: &str = "about against against-anchors anchor book client-ca config device engines eval-sgf evalcache \
+const WORDS: &str = "about against against-anchors allow-host anchor book client-ca config device engines eval-sgf evalcache \
     evalcache-copies evalcache-steps evalcache-symmetry format from inference inference-ca \
     inference-cert inference-encoding inference-key inference-token-file json listen log-format log-level metrics-addr model name new-model \
     on-shutdown out pair parquet perspective precision prior python q-init run serve set sgf store times tls-cert tls-key token-file with worker";
-
-/// A file in one command, and a number in others.
-const FILE: &str = "study values positions";
 
 /// The numbers that an option takes by the longest name that fits, or `None` for one that is no number.
 fn declared(name: &str) -> Option<&'static [&'static str]> {
