@@ -4,40 +4,23 @@
 //! application is made of (crates `facts` and `page`). The page needs nothing from elsewhere, and shows no number that is
 //! not among its facts as JSON.
 
+mod contents;
 mod games;
 mod page;
 
-use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use facts::{Facts, Reader, Strength};
-use ratings::Estimate;
 
 use crate::rate::AnchorChoice;
 use crate::{EvaluatorError, RatedRun};
 
+pub use contents::Report;
 pub use games::Game;
 pub use page::page;
-
-/// What the page shows.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// What is in the store.
-    pub facts: Facts,
-    /// Every player of a match, strongest first. Hidden models are omitted.
-    pub strength: Strength,
-    /// What Black's first move is worth, fitted together with the ratings.
-    pub first_move: Estimate,
-    /// What the ratings do not say.
-    pub notes: Vec<String>,
-    /// Games to display.
-    pub games: Vec<Game>,
-    /// When the page was written, in milliseconds since 1970.
-    pub written: u64,
-}
 
 /// Reads all that the page shows, with ratings on the scale of the anchors, if there are any. Ratings that are new are published, on the
 /// run's own scale.
@@ -78,19 +61,6 @@ fn now() -> u64 {
 /// The place cannot be written.
 pub fn write(file: &Path, report: &Report) -> io::Result<()> {
     runtime::write_whole(file, page(report).as_bytes())
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let played: u64 = self.facts.games.values().map(|games| games.counts.games()).sum();
-        write!(
-            f,
-            "{} players in {} games, and {} models in {played} games of self-play",
-            self.strength.players.len(),
-            self.facts.pool.counts.games(),
-            self.facts.games.len()
-        )
-    }
 }
 
 #[cfg(test)]

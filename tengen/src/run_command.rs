@@ -53,13 +53,14 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let place = Place::open(&args.resources, &args.inference, &client, Priority::Selfplay, stop)?;
     Backend::of_training(place.device(), Precision::Auto)?.log("training", args.resources.threads());
     let store = Store::open(store)?;
+    let server = args.serve.as_deref().map(|address| Server::start_local(address, store.clone())).transpose()?;
+    if let Some(server) = &server {
+        tracing::info!(url = server.url(), "serving the web application");
+        runtime::print(format!("pages of the run: {}runs/{name}", server.url()))?;
+    }
     let run = store.run(&name);
     run.create(&config)?;
     let reference = args.reference.open(&run, &config)?;
-    let server = args.serve.as_deref().map(|address| Server::start_local(address, store.clone())).transpose()?;
-    if let Some(server) = &server {
-        runtime::print(format!("pages of the run: {}runs/{name}", server.url()))?;
-    }
     stop.health().set_ready();
     let resources = Resources {
         place,

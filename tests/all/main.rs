@@ -46,4 +46,4 @@ mod requests;
 mod service;
 mod targets;
 mod twice;
-mod values;
+mod web;

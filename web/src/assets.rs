@@ -1,7 +1,7 @@
 //! Style sheets and scripts: in the program, compressed once, under an address that changes with any of them.
 
 use std::io::Write;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use axum::extract::Path;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -27,7 +27,7 @@ macro_rules! of_web {
     };
 }
 
-/// All files. Those of the pages for players are in [`crate::play::ASSETS`].
+/// Files of the pages for runs.
 const ASSETS: &[Asset] = &[
     Asset { name: "style.css", text: page::STYLE },
     Asset { name: "plots.js", text: page::PLOTS },
@@ -37,6 +37,14 @@ const ASSETS: &[Asset] = &[
     Asset { name: "networks.css", text: study::inspect::SERIES.style },
     Asset { name: "networks.js", text: study::inspect::SERIES.script },
 ];
+
+/// Files of other pages.
+static OTHERS: OnceLock<&'static [Asset]> = OnceLock::new();
+
+/// Adds files of other pages, before the first address is made. What was added first stays.
+pub(crate) fn add(others: &'static [Asset]) {
+    OTHERS.get_or_init(|| others);
+}
 
 /// The address of a file.
 ///
@@ -54,7 +62,7 @@ struct File {
 }
 
 static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
-    let all = ASSETS.iter().chain(crate::play::ASSETS);
+    let all = ASSETS.iter().chain(OTHERS.get().copied().unwrap_or_default());
     let file = |asset: &Asset| File {
         name: asset.name,
         plain: Bytes::from_static(asset.text.as_bytes()),
@@ -116,12 +124,14 @@ mod tests {
 
     #[test]
     fn all_assets_together_are_small() {
+        add(crate::play::ASSETS);
         let bytes: usize = FILES.iter().map(|file| file.compressed.len()).sum();
         assert!(bytes <= MOST_COMPRESSED, "{bytes} bytes");
     }
 
     #[test]
     fn assets_have_one_name_and_a_type() {
+        add(crate::play::ASSETS);
         for (place, file) in FILES.iter().enumerate() {
             assert!(FILES[..place].iter().all(|other| other.name != file.name), "{}", file.name);
             assert!(!content_type(file.name).starts_with("text/plain"), "{}", file.name);

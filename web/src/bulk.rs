@@ -14,11 +14,9 @@ use zip::write::FileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use crate::error::Page;
-use crate::games_page::Wanted;
+use crate::games_page::{MOST_OF_FILE, Wanted};
 use crate::{App, PageError};
 
-/// Games of a file: of 19x19 they take 60 MB while they are packed.
-pub(crate) const MOST: usize = 10_000;
 /// Longest time to search for them.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -68,7 +66,7 @@ fn each_file(
         run.config()?.ok_or_else(|| PageError::NotFound(format!("configuration of run \"{}\"", run.name())))?;
     let size = Size::new(config.game.size).map_err(failed)?;
     let begin = Instant::now();
-    let found = search(run, &query.search(size)?, None, MOST, &|| begin.elapsed() < PATIENCE)?;
+    let found = search(run, &query.search(size)?, None, MOST_OF_FILE, &|| begin.elapsed() < PATIENCE)?;
     let mut rest = found.games.as_slice();
     while let Some(first) = rest.first() {
         let place: &Place = &first.place;

@@ -17,6 +17,8 @@ use crate::{App, PageError};
 
 /// Games of a page.
 const MOST: usize = 100;
+/// Games of a file that is downloaded: of 19x19 they take 60 MB while they are packed.
+pub(crate) const MOST_OF_FILE: usize = 10_000;
 /// A page is shown after this time, whether it is full or not.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// Characters of a query's text.
@@ -136,7 +138,7 @@ fn content(run: &str, query: &Wanted, found: &FoundGames) -> Markup {
                 @if !found.games.is_empty() {
                     "All that fit: " a href=(format!("/runs/{run}/games.zip?{address}")) { "SGF (zip)" } ", "
                     a href=(format!("/runs/{run}/games.parquet?{address}")) { "Parquet" }
-                    ", at most " (whole(crate::bulk::MOST as f64)) "."
+                    ", at most " (whole(MOST_OF_FILE as f64)) "."
                 }
             }
             @if found.games.is_empty() { p.empty { "No such game among those searched." } } @else { (table(run, &found.games)) }

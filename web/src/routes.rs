@@ -21,6 +21,7 @@ use crate::{
 /// # Errors
 /// What the pages for players need cannot be had.
 pub(crate) fn routes(app: &App, args: Option<&PlayArgs>) -> Result<Router, WebError> {
+    assets::add(play::ASSETS);
     let mut pages = Router::new()
         .route("/", get(runs::list))
         .route("/runs/{run}", get(run_page::page))

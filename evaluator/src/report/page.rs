@@ -7,7 +7,7 @@ use facts::{HALF_INTERVAL, json, sections};
 use maud::{Markup, html};
 use serde_json::json as value;
 
-use super::Report;
+use super::contents::Report;
 
 /// Players of the matrix.
 const PLAYERS: usize = 40;

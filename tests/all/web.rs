@@ -1,0 +1,114 @@
+//! The web application as a process: who may reach it, a run that is watched while it trains, and how it ends.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use tests::{Stage, TestStore, fail, repository, succeed};
+
+/// What a process logs when it serves.
+fn address(stage: &mut Stage) -> String {
+    stage.wait_for("the address of the pages", |stage| {
+        let line = stage.log().into_iter().find(|line| line.contains("serving the web application"))?;
+        Some(line.split("\"url\":\"http://").nth(1)?.split('/').next()?.to_owned())
+    })
+}
+
+/// The status code and the rest of a response; nothing without one.
+fn get(address: &str, path: &str, headers: &str) -> Option<(u16, String)> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\r\n").ok()?;
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).ok()?;
+    let response = String::from_utf8_lossy(&response).into_owned();
+    Some((response.split(' ').nth(1)?.parse().ok()?, response))
+}
+
+#[test]
+fn addresses_of_other_machines_need_a_decision() {
+    let store = TestStore::new();
+    let (code, said) = fail(store.program("tengen").args(["serve", "--listen", "0.0.0.0:0"]));
+    assert!(code == 2 && said.contains("open to other machines: add --token-file"), "{said}");
+    let token = store.path().join("token");
+    fs::write(&token, "short").unwrap();
+    let (code, said) = fail(store.program("tengen").args(["serve", "--token-file"]).arg(&token));
+    assert!(code == 2 && said.contains("fewer than 16 characters"), "{said}");
+    let (code, said) = fail(store.program("tengen").args(["serve", "--listen", "nowhere"]));
+    assert!(code == 2 && said.contains("cannot serve at nowhere"), "{said}");
+    let tiny = repository().join("configs/tiny.toml");
+    let (code, said) = fail(store.program("tengen").arg("run").arg(tiny).args(["--serve", "0.0.0.0:0"]));
+    assert!(code == 2 && said.contains("not an address of this machine alone"), "{said}");
+}
+
+#[test]
+fn run_is_watched_while_it_trains() {
+    let store = TestStore::new();
+    let tiny = repository().join("configs/tiny.toml");
+    let args = ["--run", "watched", "--set", "loop.models=50", "--serve", "127.0.0.1:0", "--log-format", "json"];
+    let mut run = Stage::start(store.program("tengen").arg("run").arg(tiny).args(args));
+    let address = address(&mut run);
+    for model in ["watched-1", "watched-2"] {
+        run.wait_for(model, |_| get(&address, "/runs/watched", "")?.1.contains(model).then_some(()));
+    }
+    assert_eq!(get(&address, "/play", "").map(|(code, _)| code), Some(404), "pages of runs alone");
+    assert_eq!(run.terminate(), Some(4));
+}
+
+#[test]
+fn pages_downloads_and_data_are_there_and_the_process_drains() {
+    let store = TestStore::new();
+    let tiny = repository().join("configs/tiny.toml");
+    succeed(store.program("tengen").arg("run").arg(tiny).args(["--run", "r", "--set", "loop.models=2"]));
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--read-only", "--log-format", "json"];
+    let mut server = Stage::start(store.program("tengen").args(serve));
+    let address = address(&mut server);
+    let found = |path: &str| {
+        let (code, text) = get(&address, path, "").unwrap();
+        assert_eq!(code, 200, "{path}: {text}");
+        text
+    };
+    server.wait_for("all games to be counted", |_| (!found("/runs/r").contains("Reading the run")).then_some(()));
+    for path in [
+        "/",
+        "/runs/r?by=games&scale=log",
+        "/runs/r/models?sort=elo&order=up&only=rated",
+        "/runs/r/models/1",
+        "/runs/r/models/2/network?against=1",
+        "/runs/r/networks",
+        "/runs/r/games?end=passes&calibration=no&opening=C3",
+        "/runs/r/games?kind=match",
+        "/runs/r/matches?sort=surprise",
+        "/runs/r/openings?model=1&line=C3",
+        "/runs/r/config",
+        "/compare?run=r",
+    ] {
+        let page = found(path);
+        assert!(page.contains("<main id=\"content\"") && !page.contains(" style=\""), "{path}");
+    }
+    let game = found("/runs/r/games?model=1").split("href=\"/runs/r/games/").nth(1).unwrap().to_owned();
+    let game = format!("/runs/r/games/{}", game.split('"').next().unwrap());
+    assert!(found(&game).contains("Values for Black"));
+    assert!(found(&format!("{game}.sgf")).contains("(;"));
+    for (path, begin) in [
+        ("/runs/r/models/1/r-1.safetensors", "__metadata__"),
+        ("/runs/r/models/1/r-1-folded.safetensors", "__metadata__"),
+        ("/runs/r/models/1/r-1-leela-zero.txt", "\r\n\r\n1\n"),
+        ("/runs/r/models/1/r-1.onnx", "tengen"),
+        ("/runs/r/games.zip?model=1", "PK"),
+        ("/runs/r/games.parquet?model=1", "PAR1"),
+        ("/runs/r/plots/elo.csv", "series,label,x,y,low,high"),
+        ("/runs/r/matches.csv", "player,against"),
+        ("/runs/r/models.json", "\"model\":2"),
+        ("/runs/r/config.toml", "[loop]"),
+    ] {
+        assert!(found(path).contains(begin), "{path}");
+    }
+    for path in ["/runs/r/models/3", "/runs/r/models/1/..%2frun.toml", "/runs/r/games/1/../../run.toml/0", "/runs/none"] {
+        assert_eq!(get(&address, path, "").map(|(code, _)| code), Some(404), "{path}");
+    }
+    let foreign = get(&address, "/", "Origin: http://evil.example\r\n").map(|(code, _)| code);
+    assert_eq!(foreign, Some(403));
+    assert_eq!(server.terminate(), Some(4));
+}
