@@ -72,7 +72,8 @@ pub(crate) const ASSETS: &[Asset] = assets![
     "panels.js",
     "play.js",
     "review.js",
-    "tree.js"
+    "tree.js",
+    "watch.js"
 ];
 
 /// What all pages for players share.
@@ -97,6 +98,7 @@ pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router<App>, WebError
     Ok(Router::new()
         .route("/play", get(pages::play))
         .route("/play/review", get(pages::review))
+        .route("/play/watch", get(pages::watch))
         .route("/play/models", get(move |State(app): State<App>| choices(app, models)))
         .route("/play/socket", get(move |State(app): State<App>, upgrade| connect(app, play, upgrade))))
 }

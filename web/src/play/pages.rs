@@ -8,7 +8,7 @@ use crate::{Section, View};
 /// Play against a model, or watch two models.
 pub(super) async fn play() -> Response {
     let content = html! {
-        (heading("Play", "Review a game", "/play/review"))
+        (heading("Play", &[("Review a game", "/play/review"), ("Watch self-play", "/play/watch")]))
         .room #room {
             section.seat aria-label="Board" {
                 .player #player-W {}
@@ -110,7 +110,7 @@ fn new_game() -> Markup {
 /// Review games.
 pub(super) async fn review() -> Response {
     let content = html! {
-        (heading("Review", "Play a game", "/play"))
+        (heading("Review", &[("Play a game", "/play"), ("Watch self-play", "/play/watch")]))
         .room #room {
             section.seat aria-label="Board" {
                 p.players #players {}
@@ -190,11 +190,48 @@ pub(super) async fn review() -> Response {
     View::new("Review", Section::Play).style("play.css").script("review.js").page(&content)
 }
 
-fn heading(title: &str, other: &str, href: &str) -> Markup {
+/// Watch the newest games of a run.
+pub(super) async fn watch() -> Response {
+    let content = html! {
+        (heading("Watch", &[("Play a game", "/play"), ("Review a game", "/play/review")]))
+        .room {
+            section.seat aria-label="Board" {
+                p.players #players {}
+                #board {}
+                (status())
+                .buttons {
+                    button #pause type="button" aria-pressed="false" { "Pause" }
+                    button #skip type="button" { "Next game" }
+                }
+            }
+            .side {
+                .card {
+                    .field { label for="run" { "Run" } select #run {} }
+                    .field {
+                        label for="kind" { "Games" }
+                        select #kind { option value="" { "self-play" } option value="match" { "matches" } }
+                    }
+                    .field {
+                        label for="speed" { "Speed" }
+                        select #speed {
+                            option value="1000" { "a move a second" }
+                            option value="300" { "three moves a second" }
+                            option value="100" { "ten moves a second" }
+                        }
+                    }
+                    p.quiet { "The newest game comes first. A game appears when its file is published, and is then replayed." }
+                }
+            }
+        }
+    };
+    View::new("Watch", Section::Play).style("play.css").script("watch.js").page(&content)
+}
+
+fn heading(title: &str, others: &[(&str, &str)]) -> Markup {
     html! {
         .heading {
             h1 { (title) }
-            a href=(href) { (other) }
+            @for (text, href) in others { a href=(href) { (text) } }
             p.connection #connection role="status" { }
         }
         noscript { p.bad { "The board needs JavaScript. The pages of runs do not." } }

@@ -248,3 +248,6 @@ impl Wanted {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -204,9 +204,9 @@ mod tests {
             tree.notices,
             ["1 line ends early: the next move is illegal under positional superko without suicide."]
         );
-        let tree = super::read("(;SZ[3]AW[aa];B[ab];C[more];B[ba]C[takes])").expect("a game");
-        assert_eq!(tree.nodes[0].comment, "more");
-        assert_eq!((&tree.nodes[1].captured, &*tree.nodes[1].comment), (&vec!["A3".to_owned()], "takes"));
+        let other = read("(;SZ[3]AW[aa];B[ab];C[more];B[ba]C[takes])").expect("a game");
+        assert_eq!(other.nodes[0].comment, "more");
+        assert_eq!((&other.nodes[1].captured, &*other.nodes[1].comment), (&vec!["A3".to_owned()], "takes"));
     }
 
     #[test]

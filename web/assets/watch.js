@@ -1,0 +1,121 @@
+// The page that shows self-play: the newest game of a run, move by move, and then the next newest.
+// @ts-check
+
+import { Board } from './board.js';
+import { byId, html } from './dom.js';
+import { GameTree, nameOf } from './game.js';
+import { Link } from './link.js';
+import { choices } from './panels.js';
+
+// Milliseconds between looks for newer games, when all were shown.
+const LOOK = 5000;
+
+const status = byId('status', HTMLParagraphElement);
+const run = byId('run', HTMLSelectElement);
+const kind = byId('kind', HTMLSelectElement);
+const speed = byId('speed', HTMLSelectElement);
+const pause = byId('pause', HTMLButtonElement);
+
+let tree = new GameTree({ size: 9, komi: 7, initialStones: [], initialPlayer: 'B', moves: [] });
+/** @type {Set<string>} Addresses of games that were shown. */
+let shown = new Set();
+/** @type {string[]} Addresses of games that wait, the newest first. */
+let waiting = [];
+let timer = 0;
+let paused = false;
+let result = '';
+
+const link = new Link('/play/socket', connected => {
+  byId('connection', HTMLElement).textContent = connected ? '' : 'Connecting to the server …';
+});
+const board = new Board(byId('board', HTMLDivElement), { label: 'Board', onPlay: () => {} });
+
+function show() {
+  const { played, board: stones } = tree.node;
+  board.show({
+    size: tree.size, board: stones, toMove: tree.toMove(), last: played && played[1] !== 'pass' ? played[1] : null, playable: false,
+  });
+}
+
+/** @param {() => void} step @param {number} pause */
+function soon(step, pause) {
+  clearTimeout(timer);
+  if (!paused) timer = setTimeout(step, pause);
+}
+
+function step() {
+  const [next] = tree.node.children;
+  if (next === undefined) return soon(look, 2 * Number(speed.value));
+  tree.current = next;
+  show();
+  const { played, turn } = tree.node;
+  const last = tree.node.children.length === 0;
+  if (played) status.textContent = last ? `The game ends after ${turn} moves: ${result || 'no result'}.` : `Move ${turn}: ${nameOf(played[0])} ${played[1]}`;
+  soon(step, Number(speed.value));
+}
+
+/** Reads which games are newest, from the page that lists them. */
+async function look() {
+  try {
+    const list = await fetch(`/runs/${encodeURIComponent(run.value)}/games?kind=${kind.value}`);
+    if (!list.ok) throw new Error(await list.text());
+    const page = new DOMParser().parseFromString(await list.text(), 'text/html');
+    const games = [...page.querySelectorAll('tbody th a')].map(game => game.getAttribute('href') ?? '');
+    waiting = games.filter(game => game !== '' && !shown.has(game));
+    // One that was published in the meantime comes first; older ones are shown while nothing is new.
+    const [newest] = waiting;
+    if (newest === undefined) {
+      status.textContent = games.length === 0 ? 'This run has no such games yet.' : 'All games were shown. Waiting for the next …';
+      return soon(look, LOOK);
+    }
+    shown.add(newest);
+    await open(newest);
+  } catch (error) {
+    status.textContent = `The games cannot be read: ${error}`;
+    soon(look, LOOK);
+  }
+}
+
+/** @param {string} game */
+async function open(game) {
+  const reply = await fetch(`${game}.sgf`);
+  if (!reply.ok) throw new Error(await reply.text());
+  const sgf = await reply.text();
+  link.request({ open: { sgf } }, ({ tree: found, error }) => {
+    if (!found) {
+      status.textContent = `The game cannot be read: ${error}`;
+      return soon(look, LOOK);
+    }
+    tree = GameTree.of(found);
+    ({ result } = found);
+    const [black, white] = found.players;
+    byId('players', HTMLParagraphElement).replaceChildren(`● ${black}   ○ ${white}   `, html('a', { href: game }, 'this game'));
+    show();
+    soon(step, Number(speed.value));
+  });
+}
+
+function restart() {
+  shown = new Set();
+  soon(look, 0);
+}
+
+run.addEventListener('change', restart);
+kind.addEventListener('change', restart);
+pause.addEventListener('click', () => {
+  paused = !paused;
+  pause.textContent = paused ? 'Go on' : 'Pause';
+  pause.setAttribute('aria-pressed', `${paused}`);
+  if (paused) clearTimeout(timer);
+  else soon(step, 0);
+});
+byId('skip', HTMLButtonElement).addEventListener('click', () => soon(look, 0));
+
+show();
+choices().then(all => {
+  const wanted = new URLSearchParams(location.search).get('run');
+  run.replaceChildren(...all.filter(choice => choice.models && choice.run !== '9x9-demo').map(choice => html('option', { value: choice.run }, choice.run)));
+  if (wanted) run.value = wanted;
+  if (run.options.length === 0) status.textContent = 'The store has no run yet.';
+  else look();
+}, error => (status.textContent = `${error}`));

@@ -1,0 +1,226 @@
+//! Sessions with models that need no weights, without sockets.
+
+use std::sync::Arc;
+
+use clap::Parser;
+use serde_json::{Value, json};
+use store::Store;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::*;
+use crate::play::PlayArgs;
+
+#[derive(Parser)]
+struct Program {
+    #[command(flatten)]
+    play: PlayArgs,
+}
+
+fn play(arguments: &[&str]) -> Arc<Play> {
+    let base = ["serve", "--device", "cpu", "--threads", "1"];
+    let program = Program::parse_from(base.iter().chain(arguments));
+    Arc::new(program.play.open(&Store::in_memory().expect("memory")).expect("models"))
+}
+
+/// A page, and what has happened elsewhere.
+struct Page {
+    session: Session,
+    events: UnboundedReceiver<Happening>,
+}
+
+impl Page {
+    fn new(play: &Arc<Play>, visitor: u64) -> Page {
+        let (sender, events) = unbounded_channel();
+        Page { session: Session::new(Arc::clone(play), VisitorId(visitor), sender), events }
+    }
+
+    fn send(&mut self, id: u32, action: &Value) {
+        self.session.message(&json!({ "id": id, "do": action }).to_string());
+    }
+
+    /// The replies that there are.
+    fn replies(&mut self) -> Vec<Value> {
+        let replies = self.session.take_replies();
+        replies.iter().map(|reply| serde_json::from_str(&reply.text()).expect("JSON")).collect()
+    }
+
+    /// Takes one thing that happens elsewhere.
+    fn happen(&mut self) {
+        let happening = self.events.blocking_recv().expect("the session has a sender");
+        self.session.happened(happening);
+    }
+
+    /// Sends a request and returns its replies, to the first that has one of these.
+    fn request(&mut self, id: u32, action: &Value, last: &[&str]) -> Vec<Value> {
+        self.send(id, action);
+        let mut all = Vec::new();
+        loop {
+            for reply in self.replies() {
+                let is_partial = reply["analysis"]["report"]["isDuringSearch"] == true;
+                let is_last = !is_partial && last.iter().any(|name| reply.get(name).is_some());
+                all.push(reply);
+                if is_last {
+                    return all;
+                }
+            }
+            self.happen();
+        }
+    }
+
+    fn error(&mut self, id: u32, action: &Value) -> String {
+        let replies = self.request(id, action, &["error"]);
+        replies.last().expect("a reply")["error"].as_str().expect("an error").to_owned()
+    }
+}
+
+fn game(size: usize, moves: &[(&str, &str)]) -> Value {
+    json!({ "size": size, "komi": 7.0, "moves": moves })
+}
+
+fn analyze(size: usize, visits: u32) -> Value {
+    json!({ "analyze": { "game": game(size, &[("B", "C3")]), "model": "uniform", "visits": visits } })
+}
+
+#[test]
+fn analysis_is_searched_once_and_known_to_every_visitor_then() {
+    let play = play(&[]);
+    let replies = Page::new(&play, 1).request(1, &analyze(5, 30), &["analysis"]);
+    assert_eq!(replies[0]["position"]["toMove"], "W");
+    let found = &replies.last().expect("a reply")["analysis"];
+    assert_eq!((&found["known"], &found["report"]["rootInfo"]["visits"]), (&json!(false), &json!(31)));
+    let again = Page::new(&play, 2).request(1, &analyze(5, 30), &["analysis"]);
+    let known = &again.last().expect("a reply")["analysis"];
+    assert_eq!((&known["known"], &known["report"]), (&json!(true), &found["report"]));
+}
+
+#[test]
+fn models_move_or_resign_and_pass_when_all_is_decided() {
+    let play = play(&[]);
+    let mut page = Page::new(&play, 1);
+    let mut genmove = |id, game: Value, resign: Value, draw: Value| {
+        let action =
+            json!({ "genmove": { "game": game, "model": "uniform", "visits": 20, "resign": resign, "draw": draw } });
+        page.request(id, &action, &["move"]).pop().expect("a reply")["move"].clone()
+    };
+    let played = genmove(1, game(5, &[]), Value::Null, json!(3));
+    assert_eq!(played["position"]["board"].as_str().expect("a board").matches('X').count(), 1);
+    // A model without a network expects a draw.
+    assert_eq!(genmove(2, game(5, &[]), json!(0.9), Value::Null)["vertex"], "resign");
+    // A wall with two eyes decides the game.
+    let alive = json!({ "size": 3, "komi": 7.0, "initialPlayer": "W",
+        "initialStones": [["B", "A2"], ["B", "B2"], ["B", "C2"], ["B", "B1"], ["B", "B3"]] });
+    let decided = genmove(3, alive, Value::Null, Value::Null);
+    assert_eq!(
+        (&decided["vertex"], &decided["winrate"], &decided["position"]["over"]),
+        (&json!("pass"), &Value::Null, &json!(true))
+    );
+}
+
+#[test]
+fn review_has_all_positions_and_then_the_losses() {
+    let play = play(&[]);
+    let mut page = Page::new(&play, 1);
+    let moves = [("B", "C3"), ("W", "B2"), ("B", "pass"), ("W", "D4")];
+    let review = json!({ "review": { "game": game(5, &moves), "model": "uniform", "visits": 10 } });
+    for known in [false, true] {
+        let replies = page.request(1, &review, &["losses"]);
+        let (losses, reports) = replies.split_last().expect("replies");
+        let mut turns: Vec<u64> =
+            reports.iter().map(|reply| reply["analysis"]["report"]["turnNumber"].as_u64().expect("a turn")).collect();
+        turns.sort_unstable();
+        assert_eq!(turns, [0, 1, 2, 3, 4]);
+        assert_eq!(losses["losses"].as_array().map(Vec::len), Some(4));
+        assert!(reports.iter().all(|reply| reply["analysis"]["known"] == known));
+    }
+    let save = json!({ "save": { "game": game(5, &moves), "model": "uniform", "visits": 10, "black": "a]b", "result": "W+R" } });
+    let replies = page.request(2, &save, &["sgf"]);
+    let sgf = replies[0]["sgf"].as_str().expect("a file");
+    assert!(
+        sgf.contains("PB[a\\]b]") && sgf.contains("RE[W+R]") && sgf.contains("KT[") && sgf.contains("SBKV["),
+        "{sgf}"
+    );
+}
+
+#[test]
+fn visitors_wait_for_each_other_and_a_page_that_goes_makes_room() {
+    let play = play(&["--searches", "1", "--most-visits", "10000000"]);
+    let mut long = Page::new(&play, 1);
+    long.send(1, &analyze(19, 10_000_000));
+    long.happen();
+    let mut page = Page::new(&play, 2);
+    page.send(1, &analyze(5, 30));
+    page.happen();
+    assert!(page.session.tell_places());
+    let told = page.replies().pop().expect("a reply");
+    assert_eq!(told, json!({ "id": 1, "queued": 0 }));
+    assert_eq!(play.desk.waiting(), 1);
+    page.session.tell_places();
+    assert!(page.replies().is_empty(), "the place is the same");
+    drop(long);
+    loop {
+        page.happen();
+        if page.replies().iter().any(|reply| reply["analysis"]["report"]["isDuringSearch"] == false) {
+            break;
+        }
+    }
+    assert!(!page.session.tell_places());
+}
+
+#[test]
+fn stopped_requests_leave_the_queue_and_have_no_replies() {
+    let play = play(&["--searches", "1", "--most-visits", "10000000"]);
+    let mut long = Page::new(&play, 1);
+    long.send(1, &analyze(19, 10_000_000));
+    long.happen();
+    let mut page = Page::new(&play, 2);
+    page.send(1, &analyze(5, 30));
+    page.happen();
+    page.replies();
+    page.send(2, &json!({ "stop": { "id": 1 } }));
+    assert_eq!(play.desk.waiting(), 0);
+    assert!(page.replies().is_empty() && !page.session.tell_places());
+}
+
+#[test]
+fn requests_that_cannot_be_done_have_an_error() {
+    let play = play(&[]);
+    let mut page = Page::new(&play, 1);
+    for (action, reason) in [
+        (analyze(5, 0), "0 visits: a search here has 1 to 10000"),
+        (analyze(5, 10_001), "10001 visits"),
+        (
+            json!({ "analyze": { "game": game(13, &[]), "model": "9x9-demo", "visits": 1 } }),
+            "plays on 9x9, and the board is 13x13",
+        ),
+        (json!({ "analyze": { "game": game(9, &[]), "model": "v1-2", "visits": 1 } }), "v1"),
+        (json!({ "analyze": { "game": game(9, &[]), "model": "../v1", "visits": 1 } }), "is not a model"),
+        (
+            json!({ "position": { "game": game(9, &[("B", "A1"), ("W", "A1")]) } }),
+            "move 2 (white A1): the point is occupied",
+        ),
+        (json!({ "open": { "sgf": "(;SZ[9]" } }), "has no end"),
+        (json!({ "score": { "game": game(9, &[]), "dead": ["A1"], "model": "uniform" } }), "dead stone"),
+    ] {
+        let error = page.error(1, &action);
+        assert!(error.contains(reason), "{error}");
+    }
+    let mut busy = Page::new(&play, 2);
+    for id in 0..=MOST_REQUESTS as u32 {
+        busy.send(id, &json!({ "planes": { "game": game(9, &[]), "model": "uniform" } }));
+    }
+    assert!(busy.replies().iter().any(|reply| reply["error"] == "more than 16 requests at a time"));
+}
+
+#[test]
+fn planes_are_those_of_the_model() {
+    let play = play(&[]);
+    let planes = json!({ "planes": { "game": game(5, &[("B", "A5")]), "model": "uniform" } });
+    let replies = Page::new(&play, 1).request(1, &planes, &["planes"]);
+    let planes = replies[0]["planes"]["planes"].as_array().expect("planes");
+    let opponents = planes
+        .iter()
+        .find(|plane| plane["name"].as_str().is_some_and(|name| name.starts_with("opponent’s stones")))
+        .expect("a plane");
+    assert_eq!(opponents["values"][0], 1);
+    assert!(planes.iter().all(|plane| plane["values"].as_array().is_some_and(|values| values.len() == 25)));
+}
