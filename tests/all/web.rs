@@ -105,7 +105,8 @@ fn pages_downloads_and_data_are_there_and_the_process_drains() {
     ] {
         assert!(found(path).contains(begin), "{path}");
     }
-    for path in ["/runs/r/models/3", "/runs/r/models/1/..%2frun.toml", "/runs/r/games/1/../../run.toml/0", "/runs/none"] {
+    for path in ["/runs/r/models/3", "/runs/r/models/1/..%2frun.toml", "/runs/r/games/1/../../run.toml/0", "/runs/none"]
+    {
         assert_eq!(get(&address, path, "").map(|(code, _)| code), Some(404), "{path}");
     }
     let foreign = get(&address, "/", "Origin: http://evil.example\r\n").map(|(code, _)| code);

@@ -53,6 +53,11 @@ export class ModelPicker {
     this.newest();
   }
 
+  clear() {
+    this.run.selectedIndex = 0;
+    this.newest();
+  }
+
   get choice() {
     return this.choices.find(choice => choice.run === this.run.value) ?? null;
   }

@@ -268,6 +268,7 @@ function open(sgf, again = false) {
     ({ players, result } = reply.tree);
     const komi = reply.tree.saysKomi ? reply.tree.game.komi : pickers[0]?.choice?.komi ?? reply.tree.game.komi;
     reply.tree.game.komi = komi;
+    const fits = suitModels(reply.tree.game.size);
     reply.tree.game.initialStones ??= [];
     tree = GameTree.of(reply.tree);
     text = sgf;
@@ -276,12 +277,28 @@ function open(sgf, again = false) {
     const [black, white] = players.map((name, index) => name || ['Black', 'White'][index]);
     byId('players', HTMLParagraphElement).textContent =
       `● ${black}   ○ ${white}   ${tree.size}×${tree.size}, komi ${komi}${result ? `, ${result}` : ''}`;
-    say([`${tree.nodes.length - 1} moves.`, ...reply.tree.notices].join(' '));
+    const unfit = fits ? [] : [`No model plays on ${tree.size}×${tree.size}.`];
+    say([`${tree.nodes.length - 1} moves.`, ...reply.tree.notices, ...unfit].join(' '));
     treeView.show(tree);
     keep();
     look();
     if (again) review();
   });
+}
+
+/**
+ * Chooses models for a board, where the chosen ones are for another; whether there is one.
+ * @param {number} size
+ */
+function suitModels(size) {
+  const suits = (/** @type {import('./panels.js').Choice} */ choice) => choice.size === null || choice.size === size;
+  const best = pickers[0].choices.find(choice => choice.size === size) ?? pickers[0].choices.find(suits);
+  pickers.forEach((picker, index) => {
+    if (picker.choice === null || suits(picker.choice)) return;
+    if (index > 0 || !best) return picker.clear();
+    picker.model = best.models ? `${best.run}-${best.models[1]}` : best.run;
+  });
+  return best !== undefined;
 }
 
 function keep() {

@@ -35,7 +35,7 @@ pub use args::PlayArgs;
 use desk::Desk;
 use engines::Engines;
 use fair_queue::VisitorId;
-use message::LONGEST_MESSAGE;
+use message::{Action, At, LONGEST_MESSAGE, Open, Request};
 use offload::Offload;
 use reports::Reports;
 
@@ -86,6 +86,25 @@ pub struct Play {
     visitors: AtomicU64,
 }
 
+/// Reads a message of a page, with the game or the file in it, as far as that needs no model.
+///
+/// # Errors
+/// Why it cannot be used.
+pub fn check_message(text: &str) -> Result<(), String> {
+    let game = match Request::parse(text).map_err(|refusal| refusal.reason)?.action {
+        Action::Position(At { game }) => game,
+        Action::Analyze(search) | Action::Review(search) => search.game,
+        Action::Genmove(genmove) => genmove.game,
+        Action::Score(score) => score.game,
+        Action::Planes(planes) => planes.game,
+        Action::Save(save) => save.game,
+        Action::Start(start) => start.game().map_err(|error| error.to_string())?,
+        Action::Open(Open { sgf }) => return tree::read(&sgf).map(drop),
+        Action::Stop(_) => return Ok(()),
+    };
+    game.replay().map(drop).map_err(|error| error.to_string())
+}
+
 /// The pages at `/play` and below. They are not there with `--read-only`.
 ///
 /// # Errors
@@ -115,4 +134,38 @@ async fn connect(app: App, play: Arc<Play>, upgrade: WebSocketUpgrade) -> Respon
     let visitor = VisitorId(play.visitors.fetch_add(1, Ordering::Relaxed));
     let upgrade = upgrade.max_message_size(LONGEST_MESSAGE).max_frame_size(LONGEST_MESSAGE);
     upgrade.on_upgrade(move |socket| socket::serve(play, app, visitor, socket))
+}
+
+#[cfg(test)]
+mod tests {
+    use play::generator;
+    use rand::RngExt;
+
+    use super::*;
+
+    const MESSAGES: [&str; 4] = [
+        r#"{"id":1,"do":{"start":{"size":9,"komi":0.5,"handicap":2}}}"#,
+        r#"{"id":2,"do":{"position":{"game":{"size":3,"komi":7,"moves":[["B","B2"],["W","pass"],["B","A1"]]}}}}"#,
+        r#"{"id":3,"do":{"open":{"sgf":"(;SZ[3];B[bb](;W[aa];B[ab])(;W[cc]C[a]))"}}}"#,
+        r#"{"id":4,"do":{"stop":{"id":3}}}"#,
+    ];
+
+    #[test]
+    fn messages_are_checked_and_damaged_ones_do_no_harm() {
+        let mut rng = generator(1);
+        let mut refused = 0;
+        for message in MESSAGES {
+            assert_eq!(check_message(message), Ok(()));
+            for _ in 0..2_000 {
+                let mut bytes = message.as_bytes().to_vec();
+                for _ in 0..rng.random_range(1..4) {
+                    let place = rng.random_range(0..bytes.len());
+                    bytes[place] = rng.random_range(b' '..127);
+                }
+                let text = String::from_utf8(bytes).expect("ASCII");
+                refused += usize::from(check_message(&text).is_err());
+            }
+        }
+        assert!(refused > 4_000, "{refused}");
+    }
 }
