@@ -3,6 +3,8 @@
 
 import { enhance } from './plots.js';
 
+const load = async (/** @type {string} */ source) => (await fetch(source)).json();
+
 /** The parts of a page as the server made them, before scripts added anything. @param {Document} page */
 const partsOf = page => new Map([...page.querySelectorAll('main > [id]')].map(part => [part.id, part.outerHTML]));
 
@@ -21,7 +23,7 @@ async function refresh() {
     const open = [...old.querySelectorAll('figure details[open]')].map(details => details.closest('figure')?.id);
     for (const figure of open) part.querySelector(`#${figure} details`)?.setAttribute('open', '');
     old.replaceWith(document.adoptNode(part));
-    enhance(part);
+    enhance(part, load);
   }
   shown = parts;
   document.body.dataset.events = page.body.dataset.events;
@@ -43,6 +45,6 @@ function listen() {
   }
 }
 
-enhance(document);
+enhance(document, load);
 listen();
 document.addEventListener('visibilitychange', listen);

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use crate::{App, PageError};
 
 /// Shortest time between two events: a page that is being read changes many times a second.
-const SHORTEST: Duration = Duration::from_secs(1);
+const SHORTEST: Duration = Duration::from_millis(500);
 /// A comment keeps proxies from closing a connection on which nothing happens.
 const ALIVE: Duration = Duration::from_secs(20);
 

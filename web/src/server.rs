@@ -1,10 +1,11 @@
 //! The server: it checks what was typed, listens, and owns the threads.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use store::Store;
+use tokio::net::TcpSocket;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{oneshot, watch};
 use tokio_rustls::TlsAcceptor;
@@ -23,6 +24,8 @@ const IO_THREADS: usize = 2;
 /// Threads on which work blocks: pages, and what the pages for players add.
 const BLOCKING_THREADS: usize = 64;
 
+/// Connections that wait for a place. The system allows 4,096 as a rule.
+const BACKLOG: u32 = 1024;
 /// Connections of this machine at the same time.
 const LOCAL_CONNECTIONS: usize = 256;
 
@@ -63,25 +66,25 @@ impl Server {
         else {
             return Err(WebError::NotLocal { address: address.to_owned() });
         };
-        let listener = match bind(address) {
+        let socket = match bind(address) {
             Err(WebError::Address { source, .. }) if source.kind() == io::ErrorKind::AddrInUse => {
                 bind(&SocketAddr::new(first.ip(), 0).to_string())
             }
             bound => bound,
         };
         let access = Access::new(Hosts { is_loopback: true, ..Hosts::default() }).with_runs_alone();
-        Server::serve(listener?, access, None, LOCAL_CONNECTIONS, None, store)
+        Server::serve(socket?, access, None, LOCAL_CONNECTIONS, None, store)
     }
 
     fn serve(
-        listener: TcpListener,
+        socket: TcpSocket,
         access: Access,
         tls: Option<TlsAcceptor>,
         connections: usize,
         play: Option<&PlayArgs>,
         store: Store,
     ) -> Result<Server, WebError> {
-        let address = listener.local_addr().map_err(WebError::Threads)?;
+        let address = socket.local_addr().map_err(WebError::Threads)?;
         let threads = Builder::new_multi_thread()
             .worker_threads(IO_THREADS)
             .max_blocking_threads(BLOCKING_THREADS)
@@ -96,7 +99,7 @@ impl Server {
         let front = Front { router, tls, connections, stopped };
         let listener = {
             let _context = runtime.enter();
-            tokio::net::TcpListener::from_std(listener).map_err(WebError::Threads)?
+            socket.listen(BACKLOG).map_err(|source| WebError::Address { address: address.to_string(), source })?
         };
         let (end, ended) = oneshot::channel();
         runtime.spawn(async move {
@@ -128,9 +131,16 @@ impl Server {
     }
 }
 
-fn bind(address: &str) -> Result<TcpListener, WebError> {
-    let bound = TcpListener::bind(address).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
-    bound.map_err(|source| WebError::Address { address: address.to_owned(), source })
+/// An address that is taken, without connections yet.
+fn bind(address: &str) -> Result<TcpSocket, WebError> {
+    let bound = || {
+        let first = address.to_socket_addrs()?.next().ok_or(io::ErrorKind::AddrNotAvailable)?;
+        let socket = if first.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+        // A server that is started again need not wait for old connections.
+        socket.set_reuseaddr(true)?;
+        socket.bind(first).map(|()| socket)
+    };
+    bound().map_err(|source| WebError::Address { address: address.to_owned(), source })
 }
 
 /// The rules of access that the arguments state.

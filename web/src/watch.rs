@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use crate::PageError;
 
 /// How often a run is polled that has been read. A page shows what is new after this time and that of the requests.
-const POLL: Duration = Duration::from_secs(2);
+const POLL: Duration = Duration::from_secs(3);
 /// Longest pause after errors.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// A run whose pages were not opened for so long is forgotten.

@@ -214,18 +214,20 @@ class Plot {
   }
 }
 
-/** The numbers of a page that needs no other file. @param {string} source such as "#facts/elo" @returns {Data} */
-function embedded(source) {
+/** The numbers of a page that needs no other file. @param {string} source such as "#facts/elo" @returns {Promise<Data>} */
+export async function embedded(source) {
   const [id, name] = source.slice(1).split('/');
   return JSON.parse(document.getElementById(id)?.textContent ?? '{}').plots[name];
 }
 
-/** Adds to all plots below an element. @param {ParentNode} parent */
-export function enhance(parent) {
+/**
+ * Adds to all plots below an element.
+ * @param {ParentNode} parent @param {(source: string) => Promise<Data>} load reads the numbers of a plot
+ */
+export function enhance(parent, load) {
   for (const figure of parent.querySelectorAll('figure[data-plot]')) {
     const drawing = /** @type {HTMLElement | null} */ (figure.querySelector('.plot'));
     const source = /** @type {HTMLElement} */ (figure).dataset.plot ?? '';
-    const load = source.startsWith('#') ? async () => embedded(source) : async () => (await fetch(source)).json();
-    if (drawing) new Plot(drawing, load);
+    if (drawing) new Plot(drawing, () => load(source));
   }
 }

@@ -25,7 +25,7 @@ impl Standalone<'_> {
         // A name could end the script it stands in.
         let json = serde_json::to_string(facts).expect("facts are numbers and text").replace('<', "\\u003c");
         // In a block, names of these scripts are no names of the common ones.
-        let scripts = format!("{PLOTS}\nenhance(document);\n{{\n{}\n}}\n", self.scripts.concat());
+        let scripts = format!("{PLOTS}\nenhance(document, embedded);\n{{\n{}\n}}\n", self.scripts.concat());
         let page = html! {
             (DOCTYPE)
             html lang="en" {
