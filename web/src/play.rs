@@ -20,6 +20,7 @@ mod searching;
 mod session;
 mod socket;
 pub mod tree;
+mod visitor;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -12,7 +12,7 @@ use super::engines::OpenModel;
 use super::message::{AnalysisMessage, Content, GameMessage, LossMessage};
 use super::position::Played;
 use super::reports::ReportKey;
-use super::session::{Happening, Session};
+use super::visitor::{Happening, Visitor};
 
 /// Positions of a game that wait or are searched at a time.
 const AHEAD: usize = 8;
@@ -33,7 +33,7 @@ pub(super) struct Review {
 impl Review {
     /// Begins a review: known reports are replied at once. `None` when all are known.
     pub(super) fn begin(
-        session: &mut Session,
+        visitor: &mut Visitor,
         id: u32,
         model: Arc<OpenModel>,
         played: Played,
@@ -54,16 +54,16 @@ impl Review {
             tickets: BTreeMap::new(),
         };
         for turn in spread(positions) {
-            match session.play.reports.get(&review.key(turn)) {
+            match visitor.play.reports.get(&review.key(turn)) {
                 Some(report) => {
                     review.reports[turn] = Some(Arc::clone(&report));
-                    session.reply(id, Content::Analysis(AnalysisMessage { known: true, report }));
+                    visitor.reply(id, Content::Analysis(AnalysisMessage { known: true, report }));
                 }
                 None => review.left.push(turn),
             }
         }
         review.left.reverse();
-        Ok(review.go_on(session, id))
+        Ok(review.go_on(visitor, id))
     }
 
     fn key(&self, turn: usize) -> ReportKey {
@@ -71,20 +71,20 @@ impl Review {
     }
 
     /// Puts positions on the desk. Returns itself unless all have reports.
-    fn go_on(mut self, session: &mut Session, id: u32) -> Option<Review> {
+    fn go_on(mut self, visitor: &mut Visitor, id: u32) -> Option<Review> {
         while self.tickets.len() < AHEAD
             && let Some(turn) = self.left.pop()
         {
             let task = Task::new(Arc::clone(&self.game), turn, self.komi, self.visits);
-            let events = session.events.clone();
+            let events = visitor.events.clone();
             let listener = move |event| {
                 // The page is gone.
                 let _ = events.send(Happening::Searched(id, turn, event));
             };
-            match session.play.desk.put(session.visitor, &self.model, task, false, listener) {
+            match visitor.play.desk.put(visitor.id, &self.model, task, false, listener) {
                 Ok(ticket) => _ = self.tickets.insert(turn, ticket),
                 Err(_) if self.tickets.is_empty() => {
-                    session.reply(id, Content::Error(super::FULL.to_owned()));
+                    visitor.reply(id, Content::Error(super::FULL.to_owned()));
                     return None;
                 }
                 Err(_) => {
@@ -96,7 +96,7 @@ impl Review {
         if !self.tickets.is_empty() {
             return Some(self);
         }
-        session.reply(id, Content::Losses(self.losses()));
+        visitor.reply(id, Content::Losses(self.losses()));
         None
     }
 
@@ -108,23 +108,23 @@ impl Review {
     }
 
     /// Takes an event of a search. Returns itself unless the review is over.
-    pub(super) fn event(mut self, session: &mut Session, id: u32, turn: usize, event: Event) -> Option<Review> {
+    pub(super) fn event(mut self, visitor: &mut Visitor, id: u32, turn: usize, event: Event) -> Option<Review> {
         match event {
             Event::Progress(_) => return Some(self),
             Event::Done(analysis) => {
                 self.tickets.remove(&turn);
                 let report = Arc::new(Report::new(&analysis, false, &STYLE));
-                session.play.reports.add(self.key(turn), &report);
+                visitor.play.reports.add(self.key(turn), &report);
                 self.reports[turn] = Some(Arc::clone(&report));
-                session.reply(id, Content::Analysis(AnalysisMessage { known: false, report }));
+                visitor.reply(id, Content::Analysis(AnalysisMessage { known: false, report }));
             }
             Event::Nothing => _ = self.tickets.remove(&turn),
             Event::Failed(error) => {
-                session.reply(id, Content::Error(format!("the model failed: {error}")));
+                visitor.reply(id, Content::Error(format!("the model failed: {error}")));
                 return None;
             }
         }
-        self.go_on(session, id)
+        self.go_on(visitor, id)
     }
 }
 

@@ -13,7 +13,7 @@ use super::engines::OpenModel;
 use super::message::{AnalysisMessage, Content, Genmove, MoveMessage, PositionMessage};
 use super::position::Played;
 use super::reports::ReportKey;
-use super::session::{Happening, Session};
+use super::visitor::{Happening, Visitor};
 use super::{FULL, STYLE};
 
 /// When the first partial report is due, and the others after each other.
@@ -42,7 +42,7 @@ enum Purpose {
 
 /// Begins an analysis, unless its report is known.
 pub(super) fn analyze(
-    session: &mut Session,
+    visitor: &mut Visitor,
     id: u32,
     model: &Arc<OpenModel>,
     played: Played,
@@ -50,18 +50,18 @@ pub(super) fn analyze(
 ) -> Result<Option<Searching>, String> {
     let Played { game, komi } = played;
     let key = ReportKey::new(model.name(), &game, game.turn(), komi, visits);
-    if let Some(report) = session.play.reports.get(&key) {
-        session.reply(id, Content::Analysis(AnalysisMessage { known: true, report }));
+    if let Some(report) = visitor.play.reports.get(&key) {
+        visitor.reply(id, Content::Analysis(AnalysisMessage { known: true, report }));
         return Ok(None);
     }
     let turn = game.turn();
     let task = Task { progress: Some(PROGRESS), priority: AWAITED, ..Task::new(Arc::new(game), turn, komi, visits) };
-    begin(session, id, model, task, true, Purpose::Analyze(key)).map(Some)
+    begin(visitor, id, model, task, true, Purpose::Analyze(key)).map(Some)
 }
 
 /// Begins the search of a move, unless the game is decided.
 pub(super) fn genmove(
-    session: &mut Session,
+    visitor: &mut Visitor,
     id: u32,
     model: &Arc<OpenModel>,
     played: Played,
@@ -70,7 +70,7 @@ pub(super) fn genmove(
     if model.scoring() == Scoring::PassAlive && played.game.all_pass_alive() {
         let mut game = played.game;
         let content = decided(&mut game, Move::Pass, None)?;
-        session.reply(id, content);
+        visitor.reply(id, content);
         return Ok(None);
     }
     let turn = played.game.turn();
@@ -83,23 +83,23 @@ pub(super) fn genmove(
     };
     let awaited = genmove.awaited;
     let purpose = Purpose::Genmove(Box::new(played), genmove, model.seed());
-    begin(session, id, model, task, awaited, purpose).map(Some)
+    begin(visitor, id, model, task, awaited, purpose).map(Some)
 }
 
 fn begin(
-    session: &mut Session,
+    visitor: &mut Visitor,
     id: u32,
     model: &Arc<OpenModel>,
     task: Task,
     urgent: bool,
     purpose: Purpose,
 ) -> Result<Searching, String> {
-    let (events, turn) = (session.events.clone(), task.turn);
+    let (events, turn) = (visitor.events.clone(), task.turn);
     let listener = move |event| {
         // The page is gone.
         let _ = events.send(Happening::Searched(id, turn, event));
     };
-    let ticket = session.play.desk.put(session.visitor, model, task, urgent, listener);
+    let ticket = visitor.play.desk.put(visitor.id, model, task, urgent, listener);
     let ticket = ticket.map_err(|_| FULL.to_owned())?;
     Ok(Searching { ticket, told: None, purpose })
 }
@@ -120,32 +120,32 @@ impl Searching {
     }
 
     /// Takes an event of the search. Returns itself unless it is over.
-    pub(super) fn event(self, session: &mut Session, id: u32, event: Event) -> Option<Searching> {
+    pub(super) fn event(self, visitor: &mut Visitor, id: u32, event: Event) -> Option<Searching> {
         match event {
             Event::Progress(analysis) => {
                 let report = Arc::new(Report::new(&analysis, true, &STYLE));
-                session.reply(id, Content::Analysis(AnalysisMessage { known: false, report }));
+                visitor.reply(id, Content::Analysis(AnalysisMessage { known: false, report }));
                 return Some(self);
             }
-            Event::Done(analysis) => self.done(session, id, &analysis),
-            Event::Nothing => session.reply(id, Content::Error("the search was stopped".to_owned())),
-            Event::Failed(error) => session.reply(id, Content::Error(format!("the model failed: {error}"))),
+            Event::Done(analysis) => self.done(visitor, id, &analysis),
+            Event::Nothing => visitor.reply(id, Content::Error("the search was stopped".to_owned())),
+            Event::Failed(error) => visitor.reply(id, Content::Error(format!("the model failed: {error}"))),
         }
         None
     }
 
-    fn done(self, session: &mut Session, id: u32, analysis: &Analysis) {
+    fn done(self, visitor: &mut Visitor, id: u32, analysis: &Analysis) {
         let report = Arc::new(Report::new(analysis, false, &STYLE));
         let content = match self.purpose {
             Purpose::Analyze(key) => {
-                session.play.reports.add(key, &report);
+                visitor.play.reports.add(key, &report);
                 Content::Analysis(AnalysisMessage { known: false, report })
             }
             Purpose::Genmove(played, genmove, seed) => {
                 chosen(&played.game, &genmove, seed, analysis, &report).unwrap_or_else(Content::Error)
             }
         };
-        session.reply(id, content);
+        visitor.reply(id, content);
     }
 }
 

@@ -18,6 +18,7 @@ use super::message::{Action, Content, Genmove, PositionMessage, Refusal, Reply, 
 use super::position::Played;
 use super::review::Review;
 use super::searching::{self, Searching};
+use super::visitor::{Happening, Visitor};
 use super::{Play, results, tree};
 
 /// Requests of a visitor at a time.
@@ -25,21 +26,8 @@ const MOST_REQUESTS: usize = 16;
 
 /// A visitor's requests that are not over.
 pub(super) struct Session {
-    pub(super) play: Arc<Play>,
-    pub(super) visitor: VisitorId,
-    pub(super) events: UnboundedSender<Happening>,
+    visitor: Visitor,
     active: BTreeMap<u32, Active>,
-    outbox: Vec<Reply>,
-}
-
-/// Something that happened elsewhere.
-pub(super) enum Happening {
-    /// A model is open, or cannot be.
-    Opened(u32, Result<Arc<OpenModel>, String>),
-    /// A search of a turn has an event.
-    Searched(u32, usize, Event),
-    /// Work is over with this reply.
-    Replied(Reply),
 }
 
 /// A request that is not over.
@@ -64,16 +52,16 @@ enum Wanted {
 impl Session {
     /// A visitor without requests.
     pub(super) fn new(play: Arc<Play>, visitor: VisitorId, events: UnboundedSender<Happening>) -> Session {
-        Session { play, visitor, events, active: BTreeMap::new(), outbox: Vec::new() }
+        Session { visitor: Visitor::new(play, visitor, events), active: BTreeMap::new() }
     }
 
     /// Takes the replies that there are.
     pub(super) fn take_replies(&mut self) -> Vec<Reply> {
-        std::mem::take(&mut self.outbox)
+        self.visitor.take_replies()
     }
 
-    pub(super) fn reply(&mut self, id: u32, content: Content) {
-        self.outbox.push(content.to(id));
+    fn reply(&mut self, id: u32, content: Content) {
+        self.visitor.reply(id, content);
     }
 
     /// Takes a message.
@@ -144,7 +132,7 @@ impl Session {
     }
 
     fn check_visits(&self, visits: u32) -> Result<(), String> {
-        let most = self.play.most_visits;
+        let most = self.visitor.play.most_visits;
         let fits = (1..=most).contains(&visits);
         if fits { Ok(()) } else { Err(format!("{visits} visits: a search here has 1 to {most}")) }
     }
@@ -157,8 +145,8 @@ impl Session {
     fn open(&mut self, id: u32, model: &str, wanted: Wanted) {
         let size = wanted.size();
         self.active.insert(id, Active::Opening(wanted));
-        let (play, model, events) = (Arc::clone(&self.play), model.to_owned(), self.events.clone());
-        self.play.offload.run(move || {
+        let (play, model, events) = (Arc::clone(&self.visitor.play), model.to_owned(), self.visitor.events.clone());
+        self.visitor.play.offload.run(move || {
             let opened = play.engines.open(&model, size).map_err(|error| error.to_string());
             // The page is gone.
             let _ = events.send(Happening::Opened(id, opened));
@@ -168,8 +156,8 @@ impl Session {
     /// Does work elsewhere that ends in one reply.
     fn elsewhere(&mut self, id: u32, work: impl FnOnce(&Play) -> Result<Content, String> + Send + 'static) {
         self.active.insert(id, Active::Elsewhere);
-        let (play, events) = (Arc::clone(&self.play), self.events.clone());
-        self.play.offload.run(move || {
+        let (play, events) = (Arc::clone(&self.visitor.play), self.visitor.events.clone());
+        self.visitor.play.offload.run(move || {
             let content = work(&play).unwrap_or_else(Content::Error);
             // The page is gone.
             let _ = events.send(Happening::Replied(content.to(id)));
@@ -181,7 +169,7 @@ impl Session {
         match happening {
             Happening::Replied(reply) => {
                 if self.active.remove(&reply.id).is_some() {
-                    self.outbox.push(reply);
+                    self.visitor.reply(reply.id, reply.content);
                 }
             }
             Happening::Opened(id, opened) => self.opened(id, opened),
@@ -194,13 +182,14 @@ impl Session {
         let Some(Active::Opening(wanted)) = self.active.remove(&id) else { return };
         let begun = opened.and_then(|model| match wanted {
             Wanted::Analyze(played, search) => {
-                Ok(searching::analyze(self, id, &model, *played, search.visits)?.map(Active::Searching))
+                Ok(searching::analyze(&mut self.visitor, id, &model, *played, search.visits)?.map(Active::Searching))
             }
             Wanted::Genmove(played, genmove) => {
-                Ok(searching::genmove(self, id, &model, *played, genmove)?.map(Active::Searching))
+                Ok(searching::genmove(&mut self.visitor, id, &model, *played, genmove)?.map(Active::Searching))
             }
             Wanted::Review(played, search) => {
-                Ok(Review::begin(self, id, model, *played, search.game, search.visits)?.map(Active::Reviewing))
+                Ok(Review::begin(&mut self.visitor, id, model, *played, search.game, search.visits)?
+                    .map(Active::Reviewing))
             }
         });
         match begun {
@@ -213,8 +202,8 @@ impl Session {
     fn searched_event(&mut self, id: u32, turn: usize, event: Event) {
         let Some(active) = self.active.remove(&id) else { return };
         let left = match active {
-            Active::Searching(searching) => searching.event(self, id, event).map(Active::Searching),
-            Active::Reviewing(review) => review.event(self, id, turn, event).map(Active::Reviewing),
+            Active::Searching(searching) => searching.event(&mut self.visitor, id, event).map(Active::Searching),
+            Active::Reviewing(review) => review.event(&mut self.visitor, id, turn, event).map(Active::Reviewing),
             other => Some(other),
         };
         if let Some(left) = left {
