@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use cpu::Description;
 use evalcache::segment::{KomiCoding, Set, Symmetries, write};
 use evalcache::{Codec, Key, Steps, Tables, View};
 use go::{Game, Move, Size, Symmetry};
@@ -47,6 +48,11 @@ fn main() -> std::io::Result<()> {
         ("weights", "crates/net/tests/data/5x5.safetensors"),
     ] {
         put(&folder, target, &file.replace('/', "-"), &fs::read(repository.join(file))?)?;
+    }
+    for name in ["plain", "pooled", "features", "all"] {
+        let weights = fs::read(repository.join(format!("crates/cpu/tests/data/{name}.safetensors")))?;
+        let network = Description::from_safetensors(&weights).expect("a network");
+        put(&folder, "onnx", name, &onnx::write(&network))?;
     }
     put(&folder, "configuration", "model", b"v15-330")?;
     put(&folder, "weights", "small", &Weights::synthetic(Shape::plain(game.size()), 1).to_bytes())

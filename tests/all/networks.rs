@@ -242,7 +242,27 @@ fn model_becomes_an_onnx_file() {
     let said = succeed(&mut trainer(&store, &["export", "--model", "old", "--format", "onnx", "--out", &file]));
     assert_eq!(said.trim(), format!("old-1 is now {file}, onnx with opset 17: policy and value"));
     let bytes = store.run("old").models().get(1).unwrap().1;
-    assert_eq!(fs::read(&file).unwrap(), onnx::write(&cpu::Description::from_safetensors(&bytes).unwrap()));
+    let network = cpu::Description::from_safetensors(&bytes).unwrap();
+    assert_eq!(fs::read(&file).unwrap(), onnx::write(&network));
+
+    // And comes back, as a file and as a run.
+    let back = beside(&store, "back.safetensors");
+    let said = succeed(&mut trainer(&store, &["import", &file, "--out", &back]));
+    assert!(said.contains("a.onnx is now ") && said.contains("1 blocks of 8 filters on 5x5"), "{said}");
+    let found = cpu::Description::from_safetensors(&fs::read(&back).unwrap()).unwrap();
+    let near = |one: &[f32], other: &[f32]| one.iter().zip(other).all(|(a, b)| (a - b).abs() <= 2e-7 * a.abs());
+    assert!(
+        near(&network.stem.weight, &found.stem.weight) && near(&network.policy.planes.bias, &found.policy.planes.bias)
+    );
+    assert_eq!((network.value.out, network.inputs), (found.value.out, found.inputs));
+    let said = succeed(&mut trainer(&store, &["import", &file, "--run", "again", "--config", &config()]));
+    assert!(said.contains("a.onnx is now again-1: "), "{said}");
+    let of_others = beside(&store, "other.onnx");
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&of_others, bytes.iter().map(|&byte| if byte == b't' { b'x' } else { byte }).collect::<Vec<u8>>())
+        .unwrap();
+    let problem = "other.onnx cannot be used: it has producer \"xengen\"";
+    assert_refused(&store, &[(&["import", &of_others, "--out", "never"], problem)]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use config::{ModelId, RunName};
 use exit_class::{Classified, ExitClass};
 use models::ModelError;
 use net::NetError;
+use onnx::OnnxError;
 use record::RecordError;
 use store::{Run, StoreError};
 
@@ -75,6 +76,15 @@ pub enum TrainerError {
         #[source]
         source: NetError,
     },
+    /// An ONNX file to begin with that is of no use.
+    #[error("{name} cannot be used")]
+    Onnx {
+        /// The file.
+        name: String,
+        /// The problem.
+        #[source]
+        source: OnnxError,
+    },
     /// The model to begin with cannot be found.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -137,6 +147,7 @@ impl Classified for TrainerError {
             }
             TrainerError::Rival { .. }
             | TrainerError::Weights { .. }
+            | TrainerError::Onnx { .. }
             | TrainerError::HasModels { .. }
             | TrainerError::File { .. }
             | TrainerError::Collection { .. }

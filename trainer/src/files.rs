@@ -59,7 +59,7 @@ impl FromStr for Format {
 /// Arguments of `trainer import`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Import {
-    /// Network file of `trainer export` or of Leela Zero, plain or .gz
+    /// Network file of `trainer export`, ONNX included, or of Leela Zero, plain or .gz
     file: PathBuf,
     /// Write the weights to this file as safetensors instead of beginning a run [default: begin a run]
     #[arg(long, value_name = "FILE")]

@@ -7,6 +7,9 @@ use store::{ModelMetadata, Run, Source, SourceKind};
 
 use crate::TrainerError;
 
+/// Bytes of an ONNX file, unpacked: messages have at most 2 GiB (Protocol Buffers, serialized size limits).
+const MOST_ONNX: u64 = 2 << 30;
+
 /// Weights that a run begins with, and where they come from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitialWeights {
@@ -28,12 +31,19 @@ impl InitialWeights {
         Ok(InitialWeights { weights, source: Source::new(SourceKind::Model, name, &bytes) })
     }
 
-    /// A file of any kind that [`FileKind`] knows, with this name.
+    /// A file of any kind that [`FileKind`] knows, or an ONNX file of `trainer export`, with this name.
     ///
     /// # Errors
     /// A file that cannot be read as a network.
     pub fn of_file(name: &str, bytes: &[u8]) -> Result<InitialWeights, TrainerError> {
-        let (_, weights, _) = FileKind::read(bytes).map_err(|source| unusable(name, source))?;
+        let weights = match record::unpacked(bytes, MOST_ONNX).ok().filter(|plain| onnx::looks_like(plain)) {
+            Some(plain) => {
+                let broken = |source| TrainerError::Onnx { name: name.to_owned(), source };
+                Weights::from_description(&onnx::read(&plain).map_err(broken)?)
+            }
+            None => FileKind::read(bytes).map(|(_, weights, _)| weights),
+        };
+        let weights = weights.map_err(|source| unusable(name, source))?;
         Ok(InitialWeights { weights, source: Source::new(SourceKind::Weights, name, bytes) })
     }
 

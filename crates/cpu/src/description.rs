@@ -167,7 +167,10 @@ impl Description {
     }
 
     /// Checks that the parts fit together and that all numbers are finite.
-    pub(crate) fn check(&self) -> Result<(), CpuError> {
+    ///
+    /// # Errors
+    /// Names the first part that does not fit, or the first number that is not finite.
+    pub fn check(&self) -> Result<(), CpuError> {
         if !(2..=19).contains(&self.side) {
             return Err(CpuError::Side(self.side));
         }

@@ -28,6 +28,7 @@ mod complete;
 mod convert;
 #[cfg(feature = "torch")]
 mod cuda;
+mod described;
 mod device;
 #[cfg(feature = "torch")]
 mod diagnostics;

@@ -7,14 +7,20 @@
 //! | `planes` (input) | uint8 | batch, planes, side, side | what Tengen's examples show: planes of 0 and 1, komi and numbers as bytes |
 //! | `policy` (output) | float | batch, side² + 1 | probabilities of the points, row by row, and of the pass |
 //! | `value` (output) | float | batch | from −1 (the player to move loses) to 1 |
+//!
+//! Constants are named after their layers, with `.weight` and `.bias`: `stem`, `blocks.I.first`, `blocks.I.second`, `policy.planes`,
+//! `value.hidden`. [`read`] knows them by these names.
 
 mod graph;
 mod proto;
+mod read;
 
 use cpu::{Block, Description, Input, Policy, PolicyHead};
 use graph::{Graph, Value};
 use prost::Message;
-use proto::{AttributeProto, ModelProto, OperatorSetIdProto, Type, ValueInfoProto};
+use proto::{AttributeProto, GraphProto, ModelProto, OperatorSetIdProto, Type, ValueInfoProto};
+
+pub use read::{OnnxError, looks_like, read};
 
 /// The operators that files use are as this version defines them.
 pub const OPSET: i64 = 17;
@@ -23,6 +29,18 @@ const IR_VERSION: i64 = 8;
 
 /// A network as the bytes of an ONNX file.
 pub fn write(network: &Description) -> Vec<u8> {
+    let model = ModelProto {
+        ir_version: IR_VERSION,
+        producer_name: "tengen".to_owned(),
+        producer_version: env!("CARGO_PKG_VERSION").to_owned(),
+        doc_string: "planes as bytes; policy: points and pass; value: -1 to 1 for the player to move".to_owned(),
+        graph: Some(graph_of(network)),
+        opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
+    };
+    model.encode_to_vec()
+}
+
+fn graph_of(network: &Description) -> GraphProto {
     let mut graph = Graph::default();
     let planes = inputs(&mut graph, network);
     let trunk = tower(&mut graph, network, &planes);
@@ -33,15 +51,7 @@ pub fn write(network: &Description) -> Vec<u8> {
     graph.input.push(ValueInfoProto::batched("planes", Type::Byte, &[network.planes(), side, side]));
     graph.output.push(ValueInfoProto::batched("policy", Type::Float, &[network.moves()]));
     graph.output.push(ValueInfoProto::batched("value", Type::Float, &[]));
-    let model = ModelProto {
-        ir_version: IR_VERSION,
-        producer_name: "tengen".to_owned(),
-        producer_version: env!("CARGO_PKG_VERSION").to_owned(),
-        doc_string: "planes as bytes; policy: points and pass; value: -1 to 1 for the player to move".to_owned(),
-        graph: Some(graph),
-        opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
-    };
-    model.encode_to_vec()
+    graph
 }
 
 /// The input channels of the stem, from the bytes of positions.
