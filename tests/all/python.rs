@@ -36,3 +36,35 @@ fn python_opens_every_file_of_a_run() {
     let said = succeed(python.arg(&page).arg(store.path().join("tiny")));
     assert!(said.contains("numbers of the page are those of the store"), "{said}");
 }
+
+/// The package, with a run in a folder and in a bucket, and after a compaction.
+#[test]
+fn package_opens_runs_of_folders_and_buckets() {
+    let Some(site) = require(Tool::Python) else { return };
+    let (folder, bucket) = (TestStore::new(), TestStore::on_server());
+    let python_path = format!("{}:{}", site.display(), repository().join("python").display());
+    for store in [&folder, &bucket] {
+        let mut tengen = store.program("tengen");
+        tengen.arg("run").arg(repository().join("configs/tiny.toml")).args(["--set", "loop.models=2"]);
+        succeed(tengen.args(["--set", "loop.final_games=2"]));
+    }
+    for compact in [false, true] {
+        for store in [&folder, &bucket] {
+            if compact {
+                succeed(store.program("shuffler").args(["--run", "tiny", "--compact=1"]));
+            }
+            let mut python = Command::new("python3");
+            python.env("PYTHONPATH", &python_path).envs(store.server().iter().flat_map(|server| server.env()));
+            python.arg(repository().join("tests/python/check_package.py")).arg(format!("{}/tiny", store.place()));
+            let objects = store.server().map_or_else(|| store.path().to_owned(), |server| server.objects());
+            let said = succeed(python.arg(objects.join("tiny")));
+            assert!(said.contains("is what its files are"), "{said}");
+        }
+    }
+    let mut python = Command::new("python3");
+    python.env("PYTHONPATH", &python_path).env("MPLCONFIGDIR", folder.path().join("matplotlib"));
+    python.env("TENGEN_NOTEBOOK_RUN", folder.path().join("tiny"));
+    python.arg(repository().join("tests/python/run_notebook.py")).arg(repository().join("python/run.ipynb"));
+    let said = succeed(&mut python);
+    assert!(said.contains("3 plots") && said.contains("held-out: 0."), "{said}");
+}

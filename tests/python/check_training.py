@@ -19,7 +19,7 @@ import torch
 from torch.nn import functional
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "python"))
-from tengen_torch import load, read
+from tengen.network import load, read
 
 STEPS = 50
 

@@ -3,11 +3,16 @@
     network, about = load("store/9x9/models/000020/weights.safetensors")
     logits, values = network(planes)[:2]  # planes: float, positions x 17 (or 16) x side x side
 
-Needs nothing but PyTorch. Logits are of the moves, the pass last; values are for the side to move, from -1 to 1.
+Needs nothing but PyTorch, and may be copied out of the package. Logits are of the moves, the pass last; values are for the side to move, from -1 to 1.
 """
 
+from __future__ import annotations
+
+import contextlib
 import json
+import os
 import struct
+from typing import Any, BinaryIO
 
 import torch
 from torch import nn
@@ -16,24 +21,24 @@ from torch import nn
 class Unit(nn.Module):
     """A convolution with its batch norm, if it has one; the norms of the heads train neither scale nor shift."""
 
-    def __init__(self, inputs, outputs, kernel, norm=True):
+    def __init__(self, inputs: int, outputs: int, kernel: int, norm: bool = True) -> None:
         super().__init__()
         self.conv = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
         self.norm = nn.BatchNorm2d(outputs, momentum=0.05, affine=kernel > 1) if norm else None
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.conv(x)
         if self.norm is not None:
             y = self.norm(y)
         return y
 
 
-def mean_and_maximum(planes):
+def mean_and_maximum(planes: torch.Tensor) -> torch.Tensor:
     return torch.cat([planes.mean((2, 3)), planes.amax((2, 3))], 1)
 
 
 class Block(nn.Module):
-    def __init__(self, index, about):
+    def __init__(self, index: int, about: dict[str, Any]) -> None:
         super().__init__()
         filters = about["filters"]
         post = not about.get("pre_activation", False)
@@ -49,7 +54,7 @@ class Block(nn.Module):
             self.squeeze = nn.Module()
             self.squeeze.hidden, self.squeeze.out = nn.Linear(filters, squeeze), nn.Linear(squeeze, 2 * filters)
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         entry = x if self.norm is None else torch.relu(self.norm(x))
         y = self.first(entry)
         if self.pool is not None:
@@ -65,7 +70,7 @@ class Block(nn.Module):
 class Policy(nn.Module):
     """From the planes of the policy head to logits."""
 
-    def __init__(self, about):
+    def __init__(self, about: dict[str, Any]) -> None:
         super().__init__()
         planes, area = about["policy_planes"], about["size"] ** 2
         if about.get("policy_head") == "convolution":
@@ -74,14 +79,14 @@ class Policy(nn.Module):
         else:
             self.dense = nn.Linear(planes * area, area + 1)
 
-    def forward(self, planes):
+    def forward(self, planes: torch.Tensor) -> torch.Tensor:
         if self.dense is not None:
             return self.dense(planes.flatten(1))
         return torch.cat([self.board(planes).flatten(1), getattr(self, "pass")(mean_and_maximum(planes))], 1)
 
 
 class Network(nn.Module):
-    def __init__(self, about):
+    def __init__(self, about: dict[str, Any]) -> None:
         super().__init__()
         self.about = about
         filters, area, post = about["filters"], about["size"] ** 2, not about.get("pre_activation", False)
@@ -107,7 +112,7 @@ class Network(nn.Module):
             self.ownership = nn.Module()
             self.ownership.conv = nn.Conv2d(filters, 1, 1)
 
-    def forward(self, planes):
+    def forward(self, planes: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         """Logits and values; then, for auxiliary heads, logits of ownership, scores by the board's side, and logits of the
         opponent's next move."""
         if self.about["planes"] == 16:  # the last tells komi, as a byte
@@ -134,26 +139,28 @@ class Network(nn.Module):
         return self.head[0](policy), value, ownership, score, opponent
 
 
-def read(path):
-    """The tensors of a safetensors file of f32 by their names, and what Tengen says of it."""
-    with open(path, "rb") as file:
+def read(source: str | os.PathLike[str] | BinaryIO) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+    """The tensors of a safetensors file of f32 by their names, and what Tengen says of it; `source` is its path or an open
+    file."""
+    with open(source, "rb") if isinstance(source, (str, os.PathLike)) else contextlib.nullcontext(source) as file:
         (length,) = struct.unpack("<Q", file.read(8))
         header, data = json.loads(file.read(length)), bytearray(file.read())
     about = json.loads(header.pop("__metadata__")["tengen"])
 
-    def tensor(entry):
+    def tensor(entry: dict[str, Any]) -> torch.Tensor:
         start, end = entry["data_offsets"]
         return torch.frombuffer(data[start:end], dtype=torch.float32).reshape(entry["shape"])
 
     return {name: tensor(entry) for name, entry in header.items()}, about
 
 
-def load(path):
-    """The network in a file of weights, ready to evaluate, and its shape as the file tells it."""
-    tensors, about = read(path)
+def load(source: str | os.PathLike[str] | BinaryIO) -> tuple[Network, dict[str, Any]]:
+    """The network in a file of weights, ready to evaluate, and its shape as the file tells it; `source` is its path or an open
+    file."""
+    tensors, about = read(source)
     network = Network(about)
     missing, unexpected = network.load_state_dict(tensors, strict=False)
     missing = [name for name in missing if not name.endswith("num_batches_tracked")]
     if missing or unexpected:
-        raise SystemExit(f"{path}: missing {missing}, unexpected {unexpected}")
+        raise SystemExit(f"{source}: missing {missing}, unexpected {unexpected}")
     return network.eval(), about

@@ -1,0 +1,61 @@
+"""Stores: folders and buckets, by the names that Tengen's programs use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pyarrow import fs
+
+from tengen.errors import TengenError
+
+# Variables of Tengen's programs for S3 (object_store), where the AWS SDK has another name or none.
+_ENDPOINTS = ("AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+
+
+def open_place(url: str | os.PathLike[str], **options: Any) -> tuple[fs.FileSystem, str]:
+    """The file system of a folder or URL, and the path in it. `options` go to pyarrow's file system."""
+    text = os.fspath(url)
+    scheme = urlsplit(text).scheme if "://" in text else ""
+    if scheme in ("", "file"):
+        return fs.LocalFileSystem(), str(Path(text.removeprefix("file://")).absolute())
+    path = text.split("://", 1)[1].strip("/")
+    if not path:
+        raise TengenError(f"{text}: the bucket is missing; use {scheme}://BUCKET/PATH")
+    if scheme == "s3":
+        return fs.S3FileSystem(**{**_s3_options(), **options}), path
+    if scheme in ("gs", "gcs"):
+        return fs.GcsFileSystem(**options), path
+    raise TengenError(f"{text}: no store; use a folder, s3://BUCKET/PATH or gs://BUCKET/PATH")
+
+
+def _s3_options() -> dict[str, Any]:
+    """What the environment says beyond what the AWS SDK reads by itself: credentials it finds."""
+    options: dict[str, Any] = {}
+    endpoint = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), None)
+    if endpoint is not None:
+        scheme, _, host = endpoint.rpartition("://")
+        options.update(endpoint_override=host.rstrip("/"), scheme=scheme or "https")
+    region = next((os.environ[name] for name in _REGIONS if os.environ.get(name)), None)
+    if region is not None:
+        options["region"] = region
+    return options
+
+
+def names(place: fs.FileSystem, folder: str) -> list[str]:
+    """The names in a folder, in order; none where there is no such folder."""
+    found = place.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+    return sorted(info.base_name for info in found)
+
+
+def read(place: fs.FileSystem, path: str) -> bytes:
+    """The bytes of a file."""
+    try:
+        with place.open_input_stream(path) as stream:
+            data: bytes = stream.read()
+            return data
+    except FileNotFoundError as error:
+        raise TengenError(f"{path} does not exist") from error

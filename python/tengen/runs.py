@@ -1,0 +1,201 @@
+"""Runs and what they have published."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow
+
+from tengen import places, tables
+from tengen.errors import TengenError
+
+if TYPE_CHECKING:
+    import polars
+    from pyarrow import fs
+
+    from tengen.network import Network
+
+
+def open_run(url: str | os.PathLike[str], **options: Any) -> Run:
+    """The run in a folder or bucket: `store/tiny`, `s3://bucket/runs/tiny`, `gs://bucket/runs/tiny`.
+
+    Buckets of S3 are reached with the variables of Tengen's programs (`AWS_ENDPOINT`, `AWS_ACCESS_KEY_ID`, …). `options`
+    go to pyarrow's file system: `open_run("s3://…", anonymous=True)`.
+    """
+    place, path = places.open_place(url, **options)
+    run = Run(place, path, os.fspath(url))
+    run.config()
+    return run
+
+
+def list_runs(url: str | os.PathLike[str], **options: Any) -> list[str]:
+    """The names of the runs of a store."""
+    place, path = places.open_place(url, **options)
+    return [name for name in places.names(place, path) if "run.toml" in places.names(place, f"{path}/{name}")]
+
+
+class Run:
+    """A run. Methods return pyarrow tables; `polars` has the same methods, which return Polars frames."""
+
+    def __init__(self, place: fs.FileSystem, path: str, url: str) -> None:
+        self._place, self._path, self._url = place, path, url
+
+    def __repr__(self) -> str:
+        return f"tengen.open_run({self._url!r})"
+
+    @property
+    def name(self) -> str:
+        """The name of the run."""
+        return self._path.rsplit("/", 1)[-1]
+
+    @property
+    def polars(self) -> Frames:
+        """The tables as Polars frames."""
+        return Frames(self)
+
+    def config(self) -> dict[str, Any]:
+        """The resolved configuration."""
+        try:
+            return tomllib.loads(places.read(self._place, f"{self._path}/run.toml").decode())
+        except TengenError as error:
+            raise TengenError(f"there is no run at {self._url}: run.toml is missing") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise TengenError(f"{self._url}/run.toml is damaged: {error}") from error
+
+    def games(self, columns: Sequence[str] | None = None, models: Iterable[int] | None = None) -> pyarrow.Table:
+        """One row per game of self-play; `models` are numbers, 0 for `random`."""
+        return tables.read_all(self._place, self._path, "games", columns, models)
+
+    def examples(self, columns: Sequence[str] | None = None, models: Iterable[int] | None = None) -> pyarrow.Table:
+        """One row per training position."""
+        return tables.read_all(self._place, self._path, "examples", columns, models)
+
+    def holdout(self, columns: Sequence[str] | None = None, models: Iterable[int] | None = None) -> pyarrow.Table:
+        """One row per position of the validation set."""
+        return tables.read_all(self._place, self._path, "holdout", columns, models)
+
+    def matches(self, columns: Sequence[str] | None = None) -> pyarrow.Table:
+        """One row per match game."""
+        return self._concat("matches", columns)
+
+    def ratings(self) -> pyarrow.Table:
+        """The newest ratings, one row per player; empty before the first."""
+        names = self._parquet("ratings")
+        if not names:
+            return pyarrow.table({})
+        return tables.read_table(self._place, f"{self._path}/ratings/{names[-1]}", "ratings")
+
+    def losses(self) -> pyarrow.Table:
+        """The training log: a row per logged step and set ("train", "holdout", "human"), and the trainer's alarms."""
+        rows: list[dict[str, Any]] = []
+        folder = f"{self._path}/logs"
+        for name in places.names(self._place, folder):
+            if name.endswith(".jsonl"):
+                lines = places.read(self._place, f"{folder}/{name}").decode().splitlines()
+                rows += [json.loads(line) for line in lines]
+        # Bins of the calibration are lists of another length in each set.
+        keys = dict.fromkeys(key for row in rows for key in row if key != "calibration")
+        return pyarrow.table({key: [row.get(key) for row in rows] for key in keys})
+
+    def thresholds(self) -> pyarrow.Table:
+        """The resign thresholds in order, one row each."""
+        folder = f"{self._path}/resign"
+        names = [name for name in places.names(self._place, folder) if name.endswith(".toml")]
+        rows = [tomllib.loads(places.read(self._place, f"{folder}/{name}").decode()) for name in names]
+        for row in rows:
+            row.pop("format", None)
+        return pyarrow.Table.from_pylist(rows)
+
+    def models(self) -> pyarrow.Table:
+        """The models, one row each: number, parent, step, and the shape of the network."""
+        rows = []
+        for number in self._numbers():
+            described = tomllib.loads(places.read(self._place, f"{self._path}/models/{number:06}/model.toml").decode())
+            network = {f"network_{key}": value for key, value in described["network"].items()}
+            rows.append({"number": described["number"], "parent": described.get("parent"), "step": described["step"], **network})
+        return pyarrow.Table.from_pylist(rows)
+
+    def model(self, number: int | None = None) -> Network:
+        """A model as a PyTorch module, ready to evaluate; the newest by default."""
+        numbers = self._numbers()
+        if number is None:
+            if not numbers:
+                raise TengenError(f"run {self.name} has no model yet")
+            number = numbers[-1]
+        if number not in numbers:
+            raise TengenError(f"run {self.name} has no model {number}; there are {numbers}")
+        folder = f"{self._path}/models/{number:06}"
+        described = tomllib.loads(places.read(self._place, f"{folder}/model.toml").decode())
+        try:
+            weights = places.read(self._place, f"{folder}/{described['weights']['file']}")
+        except TengenError as error:
+            raise TengenError(f"the weights of {self.name}-{number} were deleted") from error
+        from tengen import network
+
+        loaded, _ = network.load(io.BytesIO(weights))
+        return loaded
+
+    def _numbers(self) -> list[int]:
+        folder = f"{self._path}/models"
+        names = [name for name in places.names(self._place, folder) if name.isdigit()]
+        return [int(name) for name in names if "model.toml" in places.names(self._place, f"{folder}/{name}")]
+
+    def _parquet(self, folder: str) -> list[str]:
+        return [name for name in places.names(self._place, f"{self._path}/{folder}") if name.endswith(".parquet")]
+
+    def _concat(self, kind: str, columns: Sequence[str] | None) -> pyarrow.Table:
+        folder = f"{self._path}/{kind}"
+        read = [tables.read_table(self._place, f"{folder}/{name}", kind, columns) for name in self._parquet(kind)]
+        return pyarrow.concat_tables(read, promote_options="default") if read else pyarrow.table({})
+
+
+class Frames:
+    """The tables of a run as Polars frames: `run.polars.games()`."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    def games(self, columns: Sequence[str] | None = None, models: Iterable[int] | None = None) -> polars.DataFrame:
+        """See `Run.games`."""
+        return _frame(lambda: self._run.games(columns, models))
+
+    def examples(self, columns: Sequence[str] | None = None, models: Iterable[int] | None = None) -> polars.DataFrame:
+        """See `Run.examples`."""
+        return _frame(lambda: self._run.examples(columns, models))
+
+    def holdout(self, columns: Sequence[str] | None = None, models: Iterable[int] | None = None) -> polars.DataFrame:
+        """See `Run.holdout`."""
+        return _frame(lambda: self._run.holdout(columns, models))
+
+    def matches(self, columns: Sequence[str] | None = None) -> polars.DataFrame:
+        """See `Run.matches`."""
+        return _frame(lambda: self._run.matches(columns))
+
+    def ratings(self) -> polars.DataFrame:
+        """See `Run.ratings`."""
+        return _frame(self._run.ratings)
+
+    def losses(self) -> polars.DataFrame:
+        """See `Run.losses`."""
+        return _frame(self._run.losses)
+
+    def thresholds(self) -> polars.DataFrame:
+        """See `Run.thresholds`."""
+        return _frame(self._run.thresholds)
+
+    def models(self) -> polars.DataFrame:
+        """See `Run.models`."""
+        return _frame(self._run.models)
+
+
+def _frame(table: Callable[[], pyarrow.Table]) -> polars.DataFrame:
+    import polars
+
+    frame = polars.from_arrow(table())
+    assert isinstance(frame, polars.DataFrame)
+    return frame

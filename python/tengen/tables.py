@@ -1,0 +1,146 @@
+"""Tables of games and examples, of loose files and of archives, each game once.
+
+The rules are those of Tengen's own readers. A file of games commits its examples, so examples without one do not count. A
+compaction first publishes an archive and then deletes the files in it, so a file that an archive names is read from there.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow
+import pyarrow.parquet
+from pyarrow import fs
+
+from tengen import places
+from tengen.errors import TengenError
+
+# The versions that this package knows, by the folder of a table.
+VERSIONS = {"games": "games/5", "matches": "games/5", "examples": "examples/4", "holdout": "examples/4", "ratings": "ratings/1"}
+_ARCHIVE = "archive"
+
+
+@dataclass
+class Archive:
+    """A file of many files of games."""
+
+    number: str
+    sources: dict[str, list[int]]  # by "000330/worker-time": row group, first row and rows of games, examples and holdout
+    parts: dict[str, str] = field(default_factory=dict)  # file names of the other tables, by folder
+
+
+def read_table(place: fs.FileSystem, path: str, kind: str, columns: Sequence[str] | None = None) -> pyarrow.Table:
+    """A Parquet file of a version that is known, or some of its columns."""
+    try:
+        with place.open_input_file(path) as file:
+            parquet = pyarrow.parquet.ParquetFile(file)
+            _check(parquet, path, kind)
+            return _columns(parquet, columns)
+    except pyarrow.ArrowInvalid as error:
+        raise TengenError(f"{path} is damaged: {error}") from error
+
+
+def archives(place: fs.FileSystem, root: str) -> list[Archive]:
+    """The archives of a run, the oldest first."""
+    found = []
+    folder = f"{root}/games/{_ARCHIVE}"
+    for name in places.names(place, folder):
+        if not name.endswith(".parquet"):
+            continue
+        with place.open_input_file(f"{folder}/{name}") as file:
+            metadata = pyarrow.parquet.ParquetFile(file).metadata.metadata or {}
+        contents = tomllib.loads(metadata[b"tengen.archive"].decode())
+        sources = {}
+        for line in contents["sources"]:
+            source, *numbers = line.split(" ")
+            sources[source] = [int(number) for number in numbers]
+        parts: dict[str, str] = {kind: contents[kind]["file"] for kind in ("examples", "holdout") if kind in contents}
+        found.append(Archive(name.removesuffix(".parquet"), sources, parts))
+    return found
+
+
+def loose(place: fs.FileSystem, root: str) -> list[str]:
+    """The files of games in folders of models, as "000330/worker-time"."""
+    found = []
+    for model in places.names(place, f"{root}/games"):
+        if model.isdigit():
+            files = places.names(place, f"{root}/games/{model}")
+            found += [f"{model}/{name.removesuffix('.parquet')}" for name in files if name.endswith(".parquet")]
+    return found
+
+
+def read_all(
+    place: fs.FileSystem, root: str, kind: str, columns: Sequence[str] | None, models: Iterable[int] | None
+) -> pyarrow.Table:
+    """All rows of "games", "examples" or "holdout", or those of some models, the oldest model first."""
+    wanted = None if models is None else {f"{number:06}" for number in models}
+    # First, so that a file that is archived meanwhile is in one of the two.
+    files = loose(place, root)
+    known = archives(place, root)
+    archived = {source for archive in known for source in archive.sources}
+    tables: dict[str, pyarrow.Table] = {}
+    for archive in known:
+        tables |= _of_archive(place, root, kind, archive, columns, wanted)
+    there = None
+    for file in files:
+        model = file.split("/")[0]
+        if file in archived or (wanted is not None and model not in wanted):
+            continue
+        if kind != "games":
+            if there is None or there[0] != model:
+                there = (model, set(places.names(place, f"{root}/{kind}/{model}")))
+            # Every game of a file may be in the validation set, or none.
+            if f"{file.split('/')[1]}.parquet" not in there[1]:
+                continue
+        tables[file] = read_table(place, f"{root}/{kind}/{file}.parquet", kind, columns)
+    if not tables:
+        return pyarrow.table({name: pyarrow.nulls(0) for name in columns or []})
+    return pyarrow.concat_tables([tables[file] for file in sorted(tables)], promote_options="default")
+
+
+def _of_archive(
+    place: fs.FileSystem,
+    root: str,
+    kind: str,
+    archive: Archive,
+    columns: Sequence[str] | None,
+    wanted: set[str] | None,
+) -> dict[str, pyarrow.Table]:
+    """The rows of each source that an archive has."""
+    at = {"games": 0, "examples": 3, "holdout": 6}[kind]
+    ranges = {
+        source: numbers[at : at + 3]
+        for source, numbers in archive.sources.items()
+        if numbers[at + 2] > 0 and (wanted is None or source.split("/")[0] in wanted)
+    }
+    name = f"{archive.number}.parquet" if kind == "games" else archive.parts.get(kind)
+    if not ranges or name is None:
+        return {}
+    path = f"{root}/{kind}/{_ARCHIVE}/{name}"
+    found = {}
+    with place.open_input_file(path) as file:
+        parquet = pyarrow.parquet.ParquetFile(file)
+        _check(parquet, path, kind)
+        groups: dict[int, pyarrow.Table] = {}
+        for source, (group, first, rows) in ranges.items():
+            if group not in groups:
+                groups = {group: _columns(parquet, columns, group)}
+            found[source] = groups[group].slice(first, rows)
+    return found
+
+
+def _columns(parquet: pyarrow.parquet.ParquetFile, columns: Sequence[str] | None, group: int | None = None) -> pyarrow.Table:
+    names = parquet.schema_arrow.names
+    unknown = [name for name in columns or [] if name not in names]
+    if unknown:
+        raise TengenError(f"no column {', '.join(unknown)}; there are {', '.join(names)}")
+    chosen = None if columns is None else list(columns)
+    return parquet.read(columns=chosen) if group is None else parquet.read_row_group(group, columns=chosen)
+
+
+def _check(parquet: pyarrow.parquet.ParquetFile, path: str, kind: str) -> None:
+    found = (parquet.metadata.metadata or {}).get(b"tengen.schema", b"none").decode()
+    if found != VERSIONS[kind]:
+        raise TengenError(f"{path} has version {found}, and this package reads {VERSIONS[kind]}; use the package of the same release")
