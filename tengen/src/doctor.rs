@@ -1,6 +1,7 @@
 //! `tengen doctor`: facts of a machine for a bug report, and whether Tengen works on it.
 
 mod host;
+mod ports;
 mod store;
 mod trial;
 
@@ -12,6 +13,7 @@ use runtime::{Classify, ResourceArgs};
 use serde::Serialize;
 
 use host::Host;
+use ports::Port;
 use store::StoreState;
 use trial::Trial;
 
@@ -42,6 +44,9 @@ struct Report {
     threads: usize,
     trials: Vec<Trial>,
     store: StoreState,
+    ports: Vec<Port>,
+    /// Versions of what programs write.
+    formats: Vec<String>,
 }
 
 /// Prints the report. Problems are part of it; the last is the error.
@@ -69,6 +74,14 @@ pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         threads: args.resources.threads(),
         trials,
         store: found,
+        ports: ports::look(),
+        formats: vec![
+            format!("configuration/{}", config::SCHEMA),
+            record::games::VERSION.to_owned(),
+            record::examples::VERSION.to_owned(),
+            record::ratings::VERSION.to_owned(),
+            cpu::WEIGHTS.to_owned(),
+        ],
     };
     if args.json {
         runtime::print(serde_json::to_string_pretty(&report)?)?;
@@ -111,6 +124,8 @@ impl fmt::Display for Report {
             ("device", device),
             ("threads", self.threads.to_string()),
             ("store", self.store.to_string()),
+            ("ports", self.ports.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+            ("formats", self.formats.join(" ")),
         ];
         let trials = self.trials.iter().map(|trial| (trial.precision.as_str(), trial.to_string()));
         for (name, value) in lines.iter().map(|(name, value)| (*name, value.clone())).chain(trials) {

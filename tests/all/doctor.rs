@@ -14,8 +14,9 @@ fn doctor(store: &TestStore, args: &[&str]) -> Command {
 fn machine_that_works_is_described_in_text_and_json() {
     let store = TestStore::new();
     let text = succeed(&mut doctor(&store, &["--device", "cpu"]));
-    for name in ["version", "system", "cpu", "memory", "instruction set", "libtorch", "cuda library", "device", "store"]
-    {
+    let names =
+        ["version", "system", "cpu", "memory", "instruction set", "libtorch", "cuda library", "device", "store"];
+    for name in names.into_iter().chain(["ports", "formats"]) {
         assert!(text.lines().any(|line| line.starts_with(name)), "{name} is missing:\n{text}");
     }
     let set = net::of_inference().to_string();
@@ -27,6 +28,10 @@ fn machine_that_works_is_described_in_text_and_json() {
     assert_eq!(found["store"]["state"], "works", "{json}");
     assert_eq!(found["store"]["conditional_put"], true, "{json}");
     assert!(found["trials"][0]["training"]["Ok"].is_f64(), "{json}");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let text = succeed(doctor(&store, &["--device", "cpu"]).env("TENGEN_METRICS_ADDR", &address));
+    assert!(text.contains(&format!("metrics {address}: in use; inference ")), "{text}");
 }
 
 #[test]

@@ -20,10 +20,11 @@ pub struct Probe {
 }
 
 impl Store {
-    /// Writes a small file outside all runs, writes another under its name, asks when it was written, and deletes it.
+    /// Writes a small file outside all runs, writes another under its name, lists and reads it, asks when it was written, and
+    /// deletes it: every right that programs need.
     ///
     /// # Errors
-    /// A bucket that does not exist, or a store that cannot be reached, written, read or deleted from.
+    /// A bucket that does not exist, or a store that cannot be reached, written, listed, read or deleted from.
     pub fn probe(&self) -> Result<Probe, StoreError> {
         let path = Path::from(FOLDER).join(format!("probe-{}-{}", std::process::id(), self.now()));
         let before = self.now();
@@ -35,7 +36,13 @@ impl Store {
             Err(error) => return Err(error),
         };
         let written = self.written_at(&path)?;
+        let listed = self.files(&Path::from(FOLDER))?.contains(path.filename().unwrap_or_default());
+        let read = self.get(&path)?;
         self.delete(&path)?;
+        if !listed || read.is_empty() {
+            let reason = "a file that was just written is not listed, or is empty".to_owned();
+            return Err(StoreError::BadUrl { url: self.root().to_owned(), reason });
+        }
         let own = before.midpoint(after) as i64;
         Ok(Probe { conditional_put, clock_ahead: written.map(|written| own - written) })
     }
