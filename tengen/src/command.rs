@@ -21,8 +21,8 @@ use trainer::TrainerError;
 use web::WebError;
 
 use crate::{
-    analysis_server_command, analyze_command, audit, book_command, config_command, evalcache_command, gtp_command,
-    serve_command,
+    analysis_server_command, analyze_command, audit, book_command, config_command, evalcache_command, games_command,
+    gtp_command, status,
 };
 #[cfg(feature = "torch")]
 use crate::{bench, doctor, import, options, run_command};
@@ -50,8 +50,12 @@ enum Command {
     /// Import SGF collections as games of a run, for training or validation
     #[cfg(feature = "torch")]
     ImportSgf(import::Args),
+    /// Show what the runs of a store do, what each stage waits for, rates, ratings and alarms
+    Status(status::Args),
     /// Verify all objects of a run and list inconsistencies
     Audit(audit::Args),
+    /// Search the games of a run with a condition in SQL, list them or write them as SGF
+    Games(games_command::Args),
     /// Play over the Go Text Protocol (GTP 2), for Sabaki, GoGui, Lizzie and other programs
     Gtp(gtp_command::Args),
     /// Analyse all positions of games and write them as SGF and JSON
@@ -76,7 +80,7 @@ enum Command {
     /// Analyse a model: ladders, search depth, policy targets, weights
     #[command(subcommand)]
     Study(study::Command),
-    /// Print versions, CPU, GPU, memory and store for a bug report, and test each precision
+    /// Print versions, CPU, GPU, memory, store and ports for a bug report, and test each precision
     #[cfg(feature = "torch")]
     Doctor(doctor::Args),
     /// Print, compare and describe configuration files
@@ -126,7 +130,9 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Run(run) => run_command::run(&args.store.store, run, stop),
         #[cfg(feature = "torch")]
         Command::ImportSgf(import) => import::run(&args.store.store, import, stop),
+        Command::Status(status) => status::run(&args.store.store, status, stop),
         Command::Audit(audit) => audit::run(&args.store.store, audit, stop),
+        Command::Games(games) => games_command::run(&args.store.store, games, stop),
         Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),
         Command::Analyze(analyze) => analyze_command::run(&args.store.store, analyze, stop),
         Command::AnalysisServer(server) => analysis_server_command::run(&args.store.store, server, stop),

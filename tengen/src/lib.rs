@@ -13,6 +13,7 @@ mod cycle;
 #[cfg(feature = "torch")]
 pub mod doctor;
 pub mod evalcache_command;
+pub mod games_command;
 pub mod gtp_command;
 #[cfg(feature = "torch")]
 pub mod import;
@@ -21,4 +22,4 @@ pub mod options;
 mod player;
 #[cfg(feature = "torch")]
 pub mod run_command;
-pub mod serve_command;
+pub mod status;

@@ -51,6 +51,14 @@ pub fn from_batch(batch: &RecordBatch) -> Result<Vec<GameRecord>, RecordError> {
         .collect()
 }
 
+/// Some columns of a table of games, as they are.
+///
+/// # Errors
+/// Another version.
+pub fn columns(batch: &RecordBatch) -> Result<RecordBatch, RecordError> {
+    Table::open(batch, VERSION).map(|_| batch.clone())
+}
+
 fn header_columns(games: &[GameRecord]) -> Vec<Column> {
     let rows = || games.iter();
     vec![

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use arrow_array::RecordBatch;
 use bytes::Bytes;
 use record::{Example, ExampleRows, GameListing, GameProjection, GameRecord, GameSummary, examples, games};
 
@@ -209,12 +210,31 @@ impl Games {
         self.archives.read(GAMES, file, Some(&GameProjection::COLUMNS), GameProjection::from_batch)
     }
 
-    /// The games of a file with how they began, but without the rest of their turns.
+    /// Some columns of a file of games, one row a game. Columns that the file does not have are left out.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
-    pub fn listings(&self, file: &FileRef) -> Result<Vec<GameListing>, StoreError> {
-        self.archives.read(GAMES, file, Some(&GameListing::COLUMNS), GameListing::from_batch)
+    pub fn columns(&self, file: &FileRef, columns: &[&str]) -> Result<RecordBatch, StoreError> {
+        self.archives.read(GAMES, file, Some(columns), games::columns)
+    }
+
+    /// The number of games of a file, from its footer or its archive.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when the footer cannot be read.
+    pub fn count(&self, file: &FileRef) -> Result<usize, StoreError> {
+        if let Some(archive) = self.archives.known_holding(file) {
+            return Ok(archive.sources[file].games.rows);
+        }
+        match self.at.store.open_table(&self.at.file(GAMES, file, PARQUET)) {
+            Ok(table) => Ok(table.rows()),
+            // It went into an archive just now.
+            Err(StoreError::NotFound { path }) => match self.archives.holding(file)? {
+                Some(archive) => Ok(archive.sources[file].games.rows),
+                None => Err(StoreError::NotFound { path }),
+            },
+            Err(error) => Err(error),
+        }
     }
 
     /// The full name of a file of games, for messages.

@@ -19,6 +19,9 @@
 //! A clean exit deletes the lease. A question without a response stays for a day, for a holder that comes back.
 
 mod holder;
+mod observe;
+
+pub use observe::{HeldLease, LeaseHolder};
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};

@@ -108,7 +108,7 @@ pub use files::FileRef;
 pub use games::Games;
 pub use games_table::games_table;
 pub use in_progress::{InProgress, TakenGames};
-pub use leases::{Lease, LeaseName, Leases};
+pub use leases::{HeldLease, Lease, LeaseHolder, LeaseName, Leases};
 pub use logs::Logs;
 pub use matches::Matches;
 pub use models::{ModelMetadata, Models};

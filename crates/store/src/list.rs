@@ -111,15 +111,30 @@ impl Store {
 
     /// The full names of all files below a folder, however deep.
     pub(crate) fn names_below(&self, folder: &Path) -> Result<Vec<String>, StoreError> {
+        Ok(self.files_below(folder)?.iter().map(|found| self.name(&found.path)).collect())
+    }
+
+    /// All files below a folder, however deep, in order of path.
+    pub(crate) fn files_below(&self, folder: &Path) -> Result<Vec<Listed>, StoreError> {
         let at = self.full(folder);
         let list = async || self.objects().list(Some(&at)).try_collect::<Vec<_>>().await;
         let found = self.request(Operation::List, list).map_err(|e| self.error("list", folder, &e))?;
         let below = |object: &ObjectMeta| {
-            let inside: Path = folder.parts().chain(object.location.prefix_match(&at)?).collect();
-            Some(self.name(&inside))
+            let path = folder.parts().chain(object.location.prefix_match(&at)?).collect();
+            Some(Listed { path, bytes: object.size, written: object.last_modified.timestamp_millis() })
         };
-        let mut names: Vec<String> = found.iter().filter_map(below).collect();
-        names.sort_unstable();
-        Ok(names)
+        let mut files: Vec<Listed> = found.iter().filter_map(below).collect();
+        files.sort_unstable_by(|one, other| one.path.cmp(&other.path));
+        Ok(files)
     }
+}
+
+/// A file as a listing shows it.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    /// Its path in the store.
+    pub(crate) path: Path,
+    pub(crate) bytes: u64,
+    /// When it was written by the clock of the place, in milliseconds since 1970.
+    pub(crate) written: i64,
 }

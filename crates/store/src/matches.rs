@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use arrow_array::RecordBatch;
 use bytes::Bytes;
 use object_store::path::Path;
 use record::{GameListing, GameProjection, GameRecord, GameSummary, games};
@@ -71,12 +72,12 @@ impl Matches {
         self.at.store.read_records(&path, Some(&GameProjection::COLUMNS), GameProjection::from_batch)
     }
 
-    /// The results in one file with how the games began.
+    /// Some columns of a file of results, one row a game. Columns that the file does not have are left out.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
-    pub fn listings(&self, stem: &Stem) -> Result<Vec<GameListing>, StoreError> {
-        self.at.store.read_records(&self.file(stem), Some(&GameListing::COLUMNS), GameListing::from_batch)
+    pub fn columns(&self, stem: &Stem, columns: &[&str]) -> Result<RecordBatch, StoreError> {
+        self.at.store.read_records(&self.file(stem), Some(columns), games::columns)
     }
 
     /// The games of one file of results, with all their turns.

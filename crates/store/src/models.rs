@@ -203,6 +203,14 @@ impl Models {
         Ok((committed.metadata, committed.weights.sha256))
     }
 
+    /// When a model was published by the clock of the place, in milliseconds since 1970; `None` before.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn published_at(&self, number: u32) -> Result<Option<i64>, StoreError> {
+        self.at.store.written_at(&self.at.numbered(MODELS, number).join(METADATA))
+    }
+
     /// The full name of a model's metadata, for messages.
     pub fn name(&self, number: u32) -> String {
         self.at.store.name(&self.at.numbered(MODELS, number).join(METADATA))

@@ -108,6 +108,11 @@ impl OpenTable {
         entries.iter().find(|entry| entry.key == key)?.value.as_deref()
     }
 
+    /// Rows of all row groups, as the footer has them.
+    pub(crate) fn rows(&self) -> usize {
+        usize::try_from(self.metadata.metadata().file_metadata().num_rows()).unwrap_or_default()
+    }
+
     /// Row groups.
     pub(crate) fn groups(&self) -> usize {
         self.metadata.metadata().num_row_groups()

@@ -36,6 +36,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("inference-deadline", &["1", "2", "5", "400"]),
     ("eval-interval", &["1", "2", "5", "400"]),
     ("io-threads", &["1", "2", "5"]),
+    ("limit", &["1", "2", "5", "400"]),
     ("max-games-per-model", &["0", "1", "2", "5", "400"]),
     ("komi", &["-1", "0", "1", "2", "5", "400", "0.25"]),
     ("minutes", &["1", "2", "5", "400", "0.25"]),
@@ -61,6 +62,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("steps", &["1", "2", "5", "400"]),
     ("threads", &["1", "2", "5", "400"]),
     ("visits", &["1", "2", "5", "400"]),
+    ("watch", &["1", "2", "5", "400", "0.25"]),
     ("window", &["1", "2", "5", "400"]),
 ];
 
@@ -68,7 +70,10 @@ const NUMBERS: &[(&str, &[&str])] = &[
 const WORDS: &str = "about against against-anchors allow-host anchor book client-ca config device engines eval-sgf evalcache \
     evalcache-copies evalcache-steps evalcache-symmetry format from inference inference-ca \
     inference-cert inference-encoding inference-key inference-token-file json listen log-format log-level metrics-addr model name new-model \
-    on-shutdown out pair parquet perspective precision prior python q-init run serve set sgf store times tls-cert tls-key token-file with worker";
+    on-shutdown out pair parquet perspective precision prior python q-init run set sgf store times tls-cert tls-key token-file where with worker";
+
+/// A file in one command, and a number in others.
+const FILE: &str = "study values positions";
 
 /// The numbers that an option takes by the longest name that fits, or `None` for one that is no number.
 fn declared(name: &str) -> Option<&'static [&'static str]> {

@@ -1,0 +1,115 @@
+//! `tengen games`: the games of a run for which a condition in SQL holds, as a list or as SGF.
+//!
+//! The cast: a [`Filter`](filter::Filter) holds the condition and the columns that it needs; a [`Source`](source::Source)
+//! hands out the games, file by file; a [`Collection`](collection::Collection) writes them.
+
+mod collection;
+mod filter;
+mod source;
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use config::RunName;
+use record::GameId;
+use runtime::{Classify, Stop, within};
+use store::Store;
+
+use collection::Collection;
+use filter::Filter;
+use source::Source;
+
+/// Arguments of `tengen games`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Run to search
+    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
+    run: RunName,
+    /// Condition in SQL (SQLite) over the columns of games, such as "outcome = -1 AND n_moves > 80" [default: all games]
+    #[arg(long = "where", value_name = "SQL", default_value = "TRUE", hide_default_value = true)]
+    condition: String,
+    /// Games of matches between models instead of those of self-play
+    #[arg(long)]
+    matches: bool,
+    /// Maximum number of games, the oldest first [default: all]
+    #[arg(long, value_name = "GAMES", allow_negative_numbers = true, value_parser = within(1..=usize::MAX))]
+    limit: Option<usize>,
+    /// Write the games to this file: .zip with one SGF file per game, or .sgf or .sgf.gz with all of them [default: list them]
+    #[arg(long, value_name = "FILE")]
+    sgf: Option<PathBuf>,
+}
+
+/// Lists the games, or writes them.
+///
+/// # Errors
+/// A condition that is no SQL, no such run, a store that cannot be reached, a file that cannot be written.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let filter = Filter::new(&args.condition).misconfigured()?;
+    let collection = args.sgf.as_deref().map(Collection::create).transpose().misconfigured()?;
+    let run = Store::open(store)?.run(&args.run);
+    if !run.exists()? {
+        return Err(anyhow!("there is no run {} in {}", run.name(), run.store().root())).misconfigured();
+    }
+    let source = Source::open(&run, args.matches)?;
+    let mut search = Search { filter, collection, seen: HashSet::new(), limit: args.limit.unwrap_or(usize::MAX) };
+    search.header()?;
+    let mut searched = 0;
+    for file in source.files() {
+        if stop.requested() {
+            // The file that was begun is deleted.
+            return Ok(());
+        }
+        if search.is_full() {
+            break;
+        }
+        searched += search.file(&source, file)?;
+    }
+    let Some(collection) = search.collection else { return Ok(()) };
+    let out = collection.finish()?;
+    runtime::print(format!("{} of {searched} games are in {}", search.seen.len(), out.display()))
+}
+
+/// A search at work.
+struct Search {
+    filter: Filter,
+    collection: Option<Collection>,
+    /// The games found. One that was published twice counts once.
+    seen: HashSet<GameId>,
+    limit: usize,
+}
+
+impl Search {
+    fn is_full(&self) -> bool {
+        self.seen.len() >= self.limit
+    }
+
+    fn header(&self) -> anyhow::Result<()> {
+        if self.collection.is_some() { Ok(()) } else { runtime::print(filter::LISTED.join("\t")) }
+    }
+
+    /// Searches a file, and returns how many games it has.
+    fn file(&mut self, source: &Source, file: &source::File) -> anyhow::Result<usize> {
+        let Some(table) = source.columns(file, &self.filter.columns())? else { return Ok(0) };
+        let rows = self.filter.rows(&table, file.model())?;
+        if rows.is_empty() {
+            return Ok(table.num_rows());
+        }
+        let games = if self.collection.is_some() { source.games(file)? } else { Vec::new() };
+        for row in rows {
+            if self.is_full() || !self.seen.insert(row.id) {
+                continue;
+            }
+            match &mut self.collection {
+                Some(collection) => {
+                    let game = games.get(row.number).filter(|game| game.id == row.id);
+                    let game =
+                        game.ok_or_else(|| anyhow!("{}: its rows differ between two reads", source.name(file)))?;
+                    collection.put(source.folder(game), game)?;
+                }
+                None => runtime::print(row.listed.join("\t"))?,
+            }
+        }
+        Ok(table.num_rows())
+    }
+}

@@ -1,0 +1,142 @@
+//! Games as SGF: one file for each in a ZIP archive, or all in one file. The file appears when it is whole.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use record::GameRecord;
+use tempfile::NamedTempFile;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+/// A file that is being written.
+pub(super) struct Collection {
+    path: PathBuf,
+    aside: NamedTempFile,
+    writer: Writer,
+}
+
+enum Writer {
+    Zip(Box<ZipWriter<BufWriter<File>>>),
+    Sgf(BufWriter<File>),
+    SgfGz(GzEncoder<BufWriter<File>>),
+}
+
+impl Collection {
+    /// # Errors
+    /// A name with another ending, or a folder that cannot be written.
+    pub(super) fn create(path: &Path) -> anyhow::Result<Collection> {
+        let name = path.file_name().map(|name| name.to_string_lossy().to_lowercase()).unwrap_or_default();
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let of = || path.display().to_string();
+        let new: fn(BufWriter<File>) -> Writer = if name.ends_with(".zip") {
+            |file| Writer::Zip(Box::new(ZipWriter::new(file)))
+        } else if name.ends_with(".sgf") {
+            Writer::Sgf
+        } else if name.ends_with(".sgf.gz") {
+            |file| Writer::SgfGz(GzEncoder::new(file, Compression::default()))
+        } else {
+            return Err(anyhow!("{}: the name must end in .zip, .sgf or .sgf.gz", of()));
+        };
+        let aside = tempfile::Builder::new().prefix(".tengen-games-").tempfile_in(folder).with_context(of)?;
+        let file = aside.reopen().with_context(of)?;
+        Ok(Collection { path: path.to_owned(), writer: new(BufWriter::new(file)), aside })
+    }
+
+    /// Adds a game; in an archive it is `folder/<id>.sgf`.
+    pub(super) fn put(&mut self, folder: &str, game: &GameRecord) -> anyhow::Result<()> {
+        self.write(folder, game).with_context(|| self.path.display().to_string())
+    }
+
+    fn write(&mut self, folder: &str, game: &GameRecord) -> anyhow::Result<()> {
+        let text = game.to_sgf();
+        match &mut self.writer {
+            Writer::Zip(zip) => {
+                // Without the time of day: equal games make equal files.
+                zip.start_file(format!("{folder}/{}.sgf", game.id), SimpleFileOptions::default())?;
+                zip.write_all(text.as_bytes())?;
+            }
+            Writer::Sgf(file) => file.write_all(text.as_bytes())?,
+            Writer::SgfGz(file) => file.write_all(text.as_bytes())?,
+        }
+        Ok(())
+    }
+
+    /// Puts the file in its place.
+    pub(super) fn finish(self) -> anyhow::Result<PathBuf> {
+        let Collection { path, aside, writer } = self;
+        let place = || -> anyhow::Result<()> {
+            let file = match writer {
+                Writer::Zip(zip) => zip.finish()?,
+                Writer::Sgf(file) => file,
+                Writer::SgfGz(file) => file.finish()?,
+            };
+            file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+            // Temporary files are for their owner alone.
+            let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
+            aside.as_file().set_permissions(permissions)?;
+            aside.persist(&path)?;
+            Ok(())
+        };
+        place().with_context(|| path.display().to_string())?;
+        Ok(path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Read;
+
+    use go::{Size, sgf};
+    use record::synthetic;
+
+    use super::*;
+
+    fn games() -> Vec<GameRecord> {
+        (0..3).map(|index| synthetic::game("a-3", "w", index, Size::new(5).unwrap(), 8)).collect()
+    }
+
+    fn written(path: &Path) -> Vec<u8> {
+        let mut collection = Collection::create(path).unwrap();
+        games().iter().for_each(|game| collection.put("a-3", game).unwrap());
+        assert!(!path.exists(), "it appears when it is whole");
+        collection.finish().unwrap();
+        fs::read(path).unwrap()
+    }
+
+    #[test]
+    fn collections_hold_the_games() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let plain = written(&at("all.sgf"));
+        assert_eq!(sgf::collection(&plain).into_iter().filter(Result::is_ok).count(), 3);
+        let packed = written(&at("all.SGF.gz"));
+        assert_eq!(record::unpacked(&packed, 1 << 20).unwrap(), plain);
+        let archive = written(&at("all.zip"));
+        assert_eq!(written(&at("again.zip")), archive, "equal games make equal files");
+        let mut zip = zip::ZipArchive::new(io::Cursor::new(archive)).unwrap();
+        assert_eq!(zip.len(), 3);
+        for game in games() {
+            let mut text = String::new();
+            zip.by_name(&format!("a-3/{}.sgf", game.id)).unwrap().read_to_string(&mut text).unwrap();
+            assert_eq!(text, game.to_sgf());
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "nothing else stays");
+    }
+
+    #[test]
+    fn names_of_other_kinds_and_folders_that_are_not_there_are_errors() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, reason) in [("all.txt", ".zip, .sgf or .sgf.gz"), ("no/all.zip", "no/all.zip")] {
+            let error = Collection::create(&folder.path().join(name)).err().unwrap();
+            assert!(format!("{error:#}").contains(reason), "{error:#}");
+        }
+    }
+}

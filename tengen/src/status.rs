@@ -1,0 +1,89 @@
+//! `tengen status`: what the runs of a store are doing, from what they have published.
+//!
+//! The cast: an [`Observer`](observer::Observer) reads one run; [`stages`] concludes from its facts what each stage does or
+//! waits for; [`report`] has the result, as text and as JSON. Nothing is written, and no process is contacted.
+
+mod observer;
+mod report;
+mod stages;
+
+use std::io::IsTerminal;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::anyhow;
+use config::RunName;
+use runtime::{Classify, Stop, within};
+use store::Store;
+
+use observer::Observer;
+use report::RunStatus;
+
+/// Clears a terminal (ECMA-48: cursor position, erase in page).
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
+/// Arguments of `tengen status`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Runs [default: all runs of --store]
+    #[arg(value_name = "RUN")]
+    runs: Vec<RunName>,
+    /// Refresh until Ctrl-C, every so many seconds [default with --watch alone: 5]
+    #[arg(
+        long, value_name = "SECONDS", num_args = 0..=1, default_missing_value = "5",
+        allow_negative_numbers = true,
+        value_parser = within(0.1..=86_400.0_f64)
+    )]
+    watch: Option<f64>,
+    /// Print a JSON array with an object for each run
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints the state of the runs, once or until `stop` is requested.
+///
+/// # Errors
+/// A store that cannot be reached, or a run that does not exist. What is wrong with a single run is part of its state.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let store = Store::open(store)?;
+    let mut observers = Vec::new();
+    loop {
+        let runs = if args.runs.is_empty() { store.runs()? } else { named(&store, &args.runs)? };
+        observers.retain(|observer: &Observer| runs.contains(observer.name()));
+        for name in runs {
+            if !observers.iter().any(|observer| *observer.name() == name) {
+                observers.push(Observer::new(store.run(&name)));
+            }
+        }
+        observers.sort_by(|one, other| one.name().cmp(other.name()));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as i64);
+        let states = observers.iter_mut().map(|observer| observer.look(now)).collect::<Result<Vec<_>, _>>()?;
+        runtime::print(page(&states, store.root(), args)?)?;
+        let Some(seconds) = args.watch else { return Ok(()) };
+        if stop.wait(Duration::from_secs_f64(seconds)) {
+            return Ok(());
+        }
+    }
+}
+
+/// The runs that were named, each of which must exist.
+fn named(store: &Store, runs: &[RunName]) -> anyhow::Result<Vec<RunName>> {
+    for name in runs {
+        if !store.run(name).exists()? {
+            return Err(anyhow!("there is no run {name} in {}; `tengen status` lists all", store.root()))
+                .misconfigured();
+        }
+    }
+    Ok(runs.to_vec())
+}
+
+fn page(states: &[RunStatus], root: &str, args: &Args) -> anyhow::Result<String> {
+    if args.json {
+        return Ok(serde_json::to_string(states)?);
+    }
+    let begin = if args.watch.is_some() && std::io::stdout().is_terminal() { CLEAR } else { "" };
+    if states.is_empty() {
+        return Ok(format!("{begin}no runs in {root}"));
+    }
+    let blocks: Vec<String> = states.iter().map(ToString::to_string).collect();
+    Ok(format!("{begin}{}", blocks.join("\n\n")))
+}

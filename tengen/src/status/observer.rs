@@ -1,0 +1,297 @@
+//! Reads what a run has published. What does not change is read once, so that watching costs little.
+
+use std::collections::HashMap;
+
+use config::{ModelId, RunConfig, RunName};
+use exit_class::{Classified, ExitClass};
+use record::RatingRow;
+use serde_json::Value;
+use store::{FileRef, HeldLease, Run, StoreError};
+
+use super::report::{Process, Rating, RunStatus, Stage, State};
+use super::stages::{Facts, activities, to_rate};
+
+const HOUR: i64 = 3_600_000;
+/// Models that the rate of models is over.
+const RECENT: u32 = 5;
+/// Leases of a stage that are read; a run may have thousands of workers.
+const READ_LEASES: usize = 16;
+/// A holder responds to a question within half a minute, and counts as dead after a minute.
+const UNANSWERED: i64 = 60_000;
+/// As the alert TengenTrainingStale: a run with living processes that publishes nothing for so long.
+const STALLED: i64 = HOUR / 2;
+/// A threshold from models that are further behind: the alert TengenResignThresholdStale.
+const THRESHOLD_BEHIND: u32 = 2;
+/// Winners who would have resigned: the alert TengenResignThresholdWrong.
+const WRONG_RESIGNATIONS: f64 = 0.1;
+/// Age at which the claim on a match is that of a killed evaluator, for which others wait.
+const OLD_CLAIM: i64 = HOUR;
+
+/// Observes a run.
+pub(super) struct Observer {
+    run: Run,
+    counts: HashMap<FileRef, usize>,
+}
+
+impl Observer {
+    pub(super) fn new(run: Run) -> Observer {
+        Observer { run, counts: HashMap::new() }
+    }
+
+    pub(super) fn name(&self) -> &RunName {
+        self.run.name()
+    }
+
+    /// The state of the run at a time in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// A store that cannot be reached. A file that cannot be used is part of the state.
+    pub(super) fn look(&mut self, now: i64) -> Result<RunStatus, StoreError> {
+        let state = match self.state(now) {
+            Err(error) if error.class() == ExitClass::StoreUnreachable => return Err(error),
+            state => state.map_err(|error| error.to_string()),
+        };
+        Ok(RunStatus { run: self.name().clone(), state })
+    }
+
+    fn state(&mut self, now: i64) -> Result<State, StoreError> {
+        let Some(config) = self.run.config()? else {
+            return Err(StoreError::NotFound { path: format!("{}/{}/run.toml", self.run.store().root(), self.name()) });
+        };
+        let model = self.run.models().newest()?.unwrap_or(0);
+        let (games, games_per_hour, newest_games) = self.games(model, now)?;
+        let ratings = self.ratings()?;
+        let claims = self.run.claims().observe()?;
+        let facts = Facts {
+            run: self.name().clone(),
+            model,
+            models: config.cycle.models,
+            games,
+            wanted: config.selfplay.games_of(model),
+            shards: self.run.shards().manifest(model + 1)?.is_some(),
+            rated: ratings.keys().copied().max().unwrap_or(0),
+            to_rate: to_rate(&config, model),
+            matches: claims
+                .iter()
+                .filter(|(made, _)| now - made < OLD_CLAIM)
+                .map(|(_, claim)| (claim.first.clone(), claim.second.clone()))
+                .collect(),
+        };
+        let leases = self.run.leases().observe()?;
+        let published = self.run.models().published_at(model)?;
+        let newest = [newest_games, published, claims.iter().map(|(made, _)| *made).max()].into_iter().flatten().max();
+        let (steps_per_second, mut alarms) = self.training(model)?;
+        let finished = activities(&facts).iter().all(|(_, activity)| *activity == super::stages::Activity::Finished);
+        let stages = self.stages(&facts, &leases, &mut alarms, now)?;
+        self.add_alarms(&config, &facts, &mut alarms)?;
+        if !finished && !leases.is_empty() && newest.is_some_and(|newest| now - newest > STALLED) {
+            alarms.push("processes hold leases, and none has published games or models for half an hour".to_owned());
+        }
+        let of_number = |number: Option<u32>| number.and_then(|number| ratings.get(&number)).map(rating);
+        let best = ratings.iter().max_by(|one, other| one.1.elo.total_cmp(&other.1.elo)).map(|(&number, _)| number);
+        if let Some(alarm) = weaker(&ratings, best, facts.rated) {
+            alarms.push(alarm);
+        }
+        Ok(State {
+            model,
+            models: facts.models,
+            idle_seconds: newest.map(|newest| ((now - newest).max(0) / 1000) as u64),
+            games_per_hour,
+            models_per_hour: self.models_per_hour(model, now)?,
+            steps_per_second,
+            newest_rating: of_number(Some(facts.rated)),
+            best_rating: of_number(best),
+            stages,
+            alarms,
+        })
+    }
+
+    /// Games of the newest model, games per hour over the last hour, and when the last ones were published.
+    fn games(&mut self, model: u32, now: i64) -> Result<(usize, Option<f64>, Option<i64>), StoreError> {
+        let games = self.run.games();
+        let files = games.files_since(model.saturating_sub(1))?;
+        self.counts.retain(|file, _| file.model + 1 >= model);
+        let mut dated = Vec::new();
+        for file in files {
+            let count = match self.counts.get(&file) {
+                Some(&count) => count,
+                None => games.count(&file)?,
+            };
+            dated.push((file.stem.time() as i64, file.model, count));
+            self.counts.insert(file, count);
+        }
+        dated.sort_unstable();
+        let of_newest = dated.iter().filter(|(_, of, _)| *of == model).map(|(_, _, count)| count).sum();
+        let times: Vec<(i64, usize)> = dated.iter().map(|&(time, _, count)| (time, count)).collect();
+        Ok((of_newest, per_hour(&times, now), times.last().map(|&(time, _)| time)))
+    }
+
+    /// Models per hour, while the last models are of the last day.
+    fn models_per_hour(&self, newest: u32, now: i64) -> Result<Option<f64>, StoreError> {
+        let first = newest.saturating_sub(RECENT).max(1);
+        if newest <= first {
+            return Ok(None);
+        }
+        let [from, to] = [self.run.models().published_at(first)?, self.run.models().published_at(newest)?];
+        let (Some(from), Some(to)) = (from, to) else { return Ok(None) };
+        Ok((to > from && now - to < 24 * HOUR).then(|| f64::from(newest - first) * HOUR as f64 / (to - from) as f64))
+    }
+
+    /// Steps per second while the newest model was trained, and the alarms that the trainer logged then.
+    fn training(&self, model: u32) -> Result<(Option<f64>, Vec<String>), StoreError> {
+        let names = self.run.logs().list()?;
+        let begin = format!("{model:06}-");
+        let Some(name) = names.iter().rfind(|name| name.starts_with(&begin) && name.ends_with(".jsonl")) else {
+            return Ok((None, Vec::new()));
+        };
+        let bytes = self.run.logs().read(name)?;
+        let lines: Vec<Value> =
+            String::from_utf8_lossy(&bytes).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let alarms = lines.iter().filter(|line| line["set"] == "alarm").filter_map(|line| line["text"].as_str());
+        let alarms = alarms.map(|text| format!("training of model {model}: {text}")).collect();
+        let trained: Vec<(f64, f64)> = lines
+            .iter()
+            .filter(|line| line["set"] == "train")
+            .filter_map(|line| Some((line["time"].as_f64()?, line["step"].as_f64()?)))
+            .collect();
+        let rate = match (trained.first(), trained.last()) {
+            (Some(first), Some(last)) if last.0 > first.0 => Some((last.1 - first.1) / (last.0 - first.0)),
+            _ => None,
+        };
+        Ok((rate, alarms))
+    }
+
+    /// The newest ratings of models of this run, as they are by themselves, by number.
+    fn ratings(&self) -> Result<HashMap<u32, RatingRow>, StoreError> {
+        let rows = self.run.ratings().newest()?.unwrap_or_default();
+        let own = rows.into_iter().filter_map(|row| match row.player.parse::<ModelId>() {
+            Ok(id) if id.run() == Some(self.name()) => Some((id.number(), row)),
+            _ => None,
+        });
+        Ok(own.collect())
+    }
+
+    fn stages(
+        &self,
+        facts: &Facts,
+        leases: &[HeldLease],
+        alarms: &mut Vec<String>,
+        now: i64,
+    ) -> Result<Vec<Stage>, StoreError> {
+        let mut stages = Vec::new();
+        for (stage, activity) in activities(facts) {
+            let processes = match stage {
+                "selfplay" | "trainer" => Some(self.processes(stage, leases, alarms, now)?),
+                _ => None,
+            };
+            stages.push(Stage { stage, activity, processes });
+        }
+        Ok(stages)
+    }
+
+    fn processes(
+        &self,
+        stage: &str,
+        leases: &[HeldLease],
+        alarms: &mut Vec<String>,
+        now: i64,
+    ) -> Result<Vec<Process>, StoreError> {
+        let mut processes = Vec::new();
+        for (nth, lease) in leases.iter().filter(|lease| lease.stage == stage).enumerate() {
+            let worker = &lease.name;
+            if lease.asked.is_some_and(|asked| now - asked > UNANSWERED) {
+                alarms.push(format!("{stage} {worker} does not respond to a process that wants its name"));
+            }
+            let mut process = None;
+            if nth < READ_LEASES {
+                // Without a holder it was released just now.
+                let Some(holder) = self.run.leases().holder_of(lease)? else { continue };
+                if holder.alive == Some(false) {
+                    alarms.push(format!("{stage} {worker} was killed ({}); restart it", holder.process));
+                    continue;
+                }
+                process = Some(holder.process);
+            }
+            processes.push(Process { worker: worker.clone(), process });
+        }
+        Ok(processes)
+    }
+
+    fn add_alarms(&self, config: &RunConfig, facts: &Facts, alarms: &mut Vec<String>) -> Result<(), StoreError> {
+        let quarantined = self.run.quarantine().files()?.len();
+        if quarantined > 0 {
+            alarms.push(format!("{quarantined} damaged files are in quarantine/; see `tengen audit {}`", facts.run));
+        }
+        let newest = if facts.shards { facts.model + 1 } else { facts.model };
+        let rejected = self.run.shards().manifest(newest)?.map_or(0, |manifest| manifest.rejected.len());
+        if rejected > 0 {
+            alarms.push(format!("{rejected} files of games could not be read for the shards of model {newest}"));
+        }
+        if let Some(found) = self.run.resign().newest()? {
+            if found.to_model + THRESHOLD_BEHIND < facts.model && config.resign.calibration > 0.0 {
+                let (of, model) = (found.to_model, facts.model);
+                alarms
+                    .push(format!("the resign threshold is from games of model {of}, and the newest model is {model}"));
+            }
+            if found.rate_low > WRONG_RESIGNATIONS {
+                let share = 100.0 * found.false_positive_rate;
+                alarms.push(format!("winners of {share:.0} % of the calibration games would have resigned"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn rating(row: &RatingRow) -> Rating {
+    Rating { player: row.player.clone(), elo: row.elo, margin: 1.96 * row.error }
+}
+
+/// The newest rated model is significantly weaker than the best one.
+fn weaker(ratings: &HashMap<u32, RatingRow>, best: Option<u32>, newest: u32) -> Option<String> {
+    let (best, newest) = (ratings.get(&best?)?, ratings.get(&newest)?);
+    let error = best.error.hypot(newest.error);
+    let difference = best.elo - newest.elo;
+    // The 99.9 % quantile of the normal distribution: the best of many is compared.
+    (difference > 3.09 * error && difference > 0.0)
+        .then(|| format!("{} is {difference:.0} Elo below {}", newest.player, best.player))
+}
+
+/// Games per hour from the publications of the last hour, oldest first: those of the oldest file were played before it.
+fn per_hour(files: &[(i64, usize)], now: i64) -> Option<f64> {
+    let recent = &files[files.partition_point(|&(time, _)| time < now - HOUR)..];
+    let ((first, _), later) = recent.split_first()?;
+    let games: usize = later.iter().map(|(_, count)| count).sum();
+    (games > 0 && now > *first).then(|| games as f64 * HOUR as f64 / (now - first) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rate_counts_the_files_of_the_last_hour_after_the_first() {
+        let files = [(0, 500), (HOUR, 10), (HOUR + HOUR / 2, 20), (2 * HOUR - 1, 30)];
+        assert_eq!(per_hour(&files, 2 * HOUR), Some(50.0));
+        assert_eq!(per_hour(&files, 2 * HOUR + HOUR / 2), Some(30.0));
+        assert_eq!(per_hour(&files[..1], HOUR / 2), None, "one file tells no rate");
+        assert_eq!(per_hour(&files, 9 * HOUR), None, "nothing in the last hour");
+        assert_eq!(per_hour(&[], 0), None);
+    }
+
+    #[test]
+    fn newest_model_is_weaker_only_beyond_the_errors_of_both() {
+        let row = |player: &str, elo, error| RatingRow {
+            player: player.to_owned(),
+            elo,
+            error,
+            above_pool: 0.0,
+            above_pool_error: 0.0,
+            games: 1,
+            points: 1.0,
+        };
+        let of = |elo, error| HashMap::from([(3, row("a-3", 500.0, 30.0)), (5, row("a-5", elo, error))]);
+        assert_eq!(weaker(&of(350.0, 20.0), Some(3), 5).unwrap(), "a-5 is 150 Elo below a-3");
+        assert_eq!(weaker(&of(450.0, 20.0), Some(3), 5), None);
+        assert_eq!(weaker(&of(350.0, 90.0), Some(3), 5), None);
+    }
+}

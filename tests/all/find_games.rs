@@ -1,0 +1,87 @@
+//! `tengen games`: search and bulk download of the games of a run.
+
+use std::fs;
+use std::process::Command;
+
+use go::sgf;
+use tests::{TestStore, fail, repository, succeed};
+
+/// A run with games of two models and a match, in a folder or on a server.
+fn played(store: &TestStore) {
+    let larger = ["--set", "loop.models=1", "--set", "loop.final_games=2"];
+    succeed(store.program("tengen").arg("run").arg(repository().join("configs/tiny.toml")).args(larger));
+}
+
+fn games(store: &TestStore, args: &[&str]) -> Command {
+    let mut command = store.program("tengen");
+    command.args(["games", "--run", "tiny"]).args(args);
+    command
+}
+
+fn rows(said: &str) -> Vec<Vec<&str>> {
+    said.lines().skip(1).map(|line| line.split('\t').collect()).collect()
+}
+
+#[test]
+fn games_are_found_and_downloaded_from_a_folder_and_a_bucket() {
+    for store in [TestStore::new(), TestStore::on_server()] {
+        played(&store);
+        let run = store.run("tiny");
+        let files = run.games().files_since(0).unwrap();
+        let all: Vec<_> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
+        let listed = succeed(&mut games(&store, &[]));
+        assert!(listed.starts_with("id\tblack\twhite\toutcome\tscore\tend\n"), "{listed}");
+        assert_eq!(rows(&listed).len(), all.len());
+
+        let resigned = succeed(&mut games(&store, &["--where", "\"end\" = 'resignation' OR n_moves > 20"]));
+        let expected = all.iter().filter(|game| game.score.is_none() || game.turns.len() > 20).count();
+        assert!(expected > 0 && expected < all.len(), "{expected} of {}", all.len());
+        assert_eq!(rows(&resigned).len(), expected);
+
+        let out = tempfile::tempdir().unwrap();
+        let path = out.path().join("won.zip");
+        let said = succeed(games(&store, &["--where", "outcome = 1", "--sgf"]).arg(&path));
+        let won: Vec<_> = all.iter().filter(|game| game.outcome.as_i8() == 1).collect();
+        assert_eq!(said, format!("{} of {} games are in {}\n", won.len(), all.len(), path.display()));
+        let mut zip = zip::ZipArchive::new(fs::File::open(&path).unwrap()).unwrap();
+        assert_eq!(zip.len(), won.len());
+        for game in won {
+            let mut entry = zip.by_name(&format!("{}/{}.sgf", game.black, game.id)).unwrap();
+            let text = std::io::read_to_string(&mut entry).unwrap();
+            let tree = sgf::collection(text.as_bytes()).remove(0).unwrap();
+            assert_eq!(sgf::Record::from_tree(&tree).unwrap().turns.len(), game.turns.len());
+        }
+        let limited = out.path().join("some.sgf");
+        succeed(games(&store, &["--matches", "--limit", "1", "--sgf"]).arg(&limited));
+        assert_eq!(sgf::collection(&fs::read(&limited).unwrap()).len(), 1);
+        assert_eq!(fs::read_dir(out.path()).unwrap().count(), 2, "nothing else stays");
+    }
+}
+
+#[test]
+fn search_sees_the_same_in_archives() {
+    let store = TestStore::new();
+    played(&store);
+    let search = || succeed(&mut games(&store, &["--where", "n_moves > 12 AND worker = '0'"]));
+    let before = search();
+    succeed(store.program("shuffler").args(["--run", "tiny", "--compact=1"]));
+    assert!(store.run("tiny").archives().loose_files().unwrap().is_empty());
+    assert_eq!(search(), before);
+}
+
+#[test]
+fn mistakes_are_named_before_anything_is_read() {
+    let store = TestStore::new();
+    let cases: [(&[&str], &str); 5] = [
+        (&["--where", "outcom = 1"], "no such column: outcom; columns: id, black"),
+        (&["--where", "outcome = 'x"], "--where"),
+        (&["--where", "TRUE", "--sgf", "games.txt"], "must end in .zip, .sgf or .sgf.gz"),
+        (&["--sgf", "no-such-folder/games.zip"], "no-such-folder/games.zip"),
+        (&[], "there is no run tiny"),
+    ];
+    for (args, reason) in cases {
+        let (code, said) = fail(games(&store, args).current_dir(store.path()));
+        assert!(code == 2 && said.contains(reason), "{args:?}: {code}: {said}");
+    }
+    assert_eq!(store.files(), [] as [&str; 0]);
+}

@@ -1,0 +1,112 @@
+//! `tengen status`: the runs of a store, with what their stages do and wait for.
+
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+
+use tests::{Stage, TestStore, fail, repository, succeed};
+
+fn status(store: &TestStore, args: &[&str]) -> String {
+    succeed(store.program("tengen").arg("status").args(args))
+}
+
+fn selfplay(store: &TestStore, run: &str, model: &str, games: &str) {
+    let mut selfplay = store.program("selfplay");
+    selfplay.args(["--run", run, "--model", model, "--games", games]);
+    succeed(selfplay.arg("--config").arg(repository().join("configs/tiny.toml")));
+}
+
+/// The line of a stage.
+fn line<'a>(said: &'a str, stage: &str) -> &'a str {
+    let found = said.lines().find(|line| line.trim_start().starts_with(stage));
+    found.unwrap_or_else(|| panic!("no {stage} in {said}")).trim_start()
+}
+
+#[test]
+fn status_follows_a_run_from_stage_to_stage_in_a_folder_and_a_bucket() {
+    for store in [TestStore::new(), TestStore::on_server()] {
+        assert_eq!(status(&store, &[]), format!("no runs in {}\n", store.open().root()));
+        selfplay(&store, "a", "random", "10");
+        let said = status(&store, &[]);
+        assert!(said.starts_with("a: model 0 of 3, "), "{said}");
+        assert_eq!(line(&said, "selfplay"), "selfplay   10 of 40 games of random are published; no process");
+        assert_eq!(line(&said, "shuffler"), "shuffler   waits for 30 more games of random");
+        assert_eq!(line(&said, "trainer"), "trainer    waits for shards for a-1; no process");
+        assert_eq!(line(&said, "evaluator"), "evaluator  waits for a newer model");
+        assert!(!said.contains("ALARM"), "{said}");
+
+        selfplay(&store, "a", "random", "40");
+        assert_eq!(line(&status(&store, &["a"]), "shuffler"), "shuffler   shards for a-1");
+        succeed(store.program("shuffler").args(["--run", "a", "--once"]));
+        assert_eq!(line(&status(&store, &["a"]), "trainer"), "trainer    training of a-1; no process");
+        succeed(store.program("trainer").args(["--run", "a", "--once"]));
+        let said = status(&store, &["a"]);
+        assert!(said.starts_with("a: model 1 of 3, ") && said.contains(" steps/s"), "{said}");
+        assert_eq!(line(&said, "evaluator"), "evaluator  a-1 has no rating");
+        succeed(store.program("evaluator").args(["--pair", "a-1", "random", "--games", "2"]));
+        succeed(store.program("evaluator").args(["ratings", "--run", "a"]));
+        let said = status(&store, &[]);
+        assert!(said.contains("a-1 ") && said.contains(" Elo"), "{said}");
+
+        let config = repository().join("configs/tiny.toml");
+        succeed(store.program("tengen").arg("run").arg(config).args(["--run", "b", "--set", "loop.models=1"]));
+        let said = status(&store, &[]);
+        let runs: Vec<&str> =
+            said.lines().filter(|line| !line.starts_with(' ')).filter(|line| !line.is_empty()).collect();
+        assert!(runs.len() == 2 && runs[0].starts_with("a: ") && runs[1].starts_with("b: model 1 of 1, "), "{said}");
+        assert_eq!(said.matches("finished").count(), 4, "{said}");
+        let json: serde_json::Value = serde_json::from_str(&status(&store, &["b", "--json"])).unwrap();
+        let run = &json[0];
+        assert_eq!((run["run"].as_str(), run["Ok"]["models"].as_u64()), (Some("b"), Some(1)), "{run}");
+    }
+}
+
+#[test]
+fn processes_and_alarms_are_shown() {
+    let store = TestStore::new();
+    selfplay(&store, "a", "random", "10");
+    let config = repository().join("configs/tiny.toml");
+    let mut command = store.program("selfplay");
+    command.args(["--run", "a", "--model", "random", "--games", "1000000", "--worker", "w7", "--config"]).arg(config);
+    let mut worker = Stage::start(&mut command);
+    worker.wait_for("its lease", |_| store.run("a").leases().observe().unwrap().pop());
+    let said = status(&store, &[]);
+    assert!(line(&said, "selfplay").contains("; by w7 (process "), "{said}");
+    worker.signal("KILL");
+    worker.wait();
+    let said = status(&store, &[]);
+    assert!(said.contains("ALARM: selfplay w7 was killed (process ") && said.contains("no process"), "{said}");
+
+    std::fs::create_dir_all(store.path().join("a/quarantine")).unwrap();
+    std::fs::write(store.path().join("a/quarantine/x.parquet"), "x").unwrap();
+    assert!(status(&store, &[]).contains("ALARM: 1 damaged files are in quarantine/"));
+    // A run that cannot be read is no reason not to show the others.
+    selfplay(&store, "b", "random", "10");
+    std::fs::write(store.path().join("a/run.toml"), "seed = ").unwrap();
+    let said = status(&store, &[]);
+    assert!(said.contains("a: ALARM: ") && said.contains("b: model 0 of 3"), "{said}");
+}
+
+#[test]
+fn watch_refreshes_until_it_is_stopped() {
+    let store = TestStore::new();
+    selfplay(&store, "a", "random", "10");
+    let mut command = store.program("tengen");
+    let mut child = command.args(["status", "--watch=0.1"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("10 of 40 games")), "the first page");
+    selfplay(&store, "a", "random", "20");
+    assert!(lines.any(|line| line.contains("20 of 40 games")), "a later page");
+    let stop = std::process::Command::new("sh").args(["-c", &format!("kill -TERM {}", child.id())]).status();
+    assert!(stop.unwrap().success());
+    lines.for_each(drop);
+    assert_eq!(child.wait().unwrap().code(), Some(4));
+}
+
+#[test]
+fn runs_and_stores_that_are_not_there_are_errors() {
+    let store = TestStore::new();
+    let (code, said) = fail(store.program("tengen").args(["status", "nowhere"]));
+    assert!(code == 2 && said.contains("there is no run nowhere in "), "{said}");
+    let (code, said) = fail(store.program("tengen").args(["status", "--watch=0"]));
+    assert!(code == 2 && said.contains("--watch"), "{said}");
+}
