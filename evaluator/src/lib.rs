@@ -41,5 +41,5 @@ pub use plan::Generations;
 pub use player::{Player, PlayerSource};
 pub use pool::Pool;
 pub use rating::{RatedRun, Score};
-pub use retirement::{Deletion, Retirement};
+pub use retirement::{Deletion, Retirement, retired_weights};
 pub use schedule::{Pairs, Uncertain};

@@ -6,6 +6,7 @@ use std::fmt;
 use config::ModelId;
 use ratings::Estimate;
 use serde::Serialize;
+use store::{Run, StoreError};
 
 use crate::{EvaluatorError, RatedRun};
 
@@ -117,29 +118,9 @@ impl RatedRun {
     /// # Errors
     /// The store cannot be used.
     pub fn delete_retired_weights(&self) -> Result<Vec<Deletion>, EvaluatorError> {
-        let (champions, steps) = (self.run().promotions().list()?, self.run().checkpoints().steps()?);
-        let newest = self.run().models().newest()?;
-        let mut needed = BTreeSet::new();
-        for number in self.run().models().list()? {
-            let metadata = self.run().models().metadata(number)?;
-            if newest == Some(number) || steps.contains(&metadata.step) {
-                needed.extend([number].into_iter().chain(metadata.parent));
-            }
-        }
-        let mut found = Vec::new();
-        for number in self.run().retirements().retired()? {
-            if !self.run().models().exists(number)? || self.run().models().weights_are_deleted(number)? {
-                continue;
-            }
-            let kept = match number {
-                _ if champions.contains(&number) => Some("it was a champion"),
-                _ if needed.contains(&number) => Some("training may continue from it"),
-                _ => None,
-            };
-            if kept.is_none() {
-                self.run().models().delete_weights(number)?;
-            }
-            found.push(Deletion { model: self.run().name().model(number), kept });
+        let found = retired_weights(self.run())?;
+        for deletion in found.iter().filter(|deletion| deletion.kept.is_none()) {
+            self.run().models().delete_weights(deletion.model.number())?;
         }
         Ok(found)
     }
@@ -153,6 +134,35 @@ impl RatedRun {
             _ => Ok(None),
         }
     }
+}
+
+/// The weights of the retired models that are not deleted yet, and why some of them are kept.
+///
+/// # Errors
+/// A store that cannot be reached.
+pub fn retired_weights(run: &Run) -> Result<Vec<Deletion>, StoreError> {
+    let (champions, steps) = (run.promotions().list()?, run.checkpoints().steps()?);
+    let newest = run.models().newest()?;
+    let mut needed = BTreeSet::new();
+    for number in run.models().list()? {
+        let metadata = run.models().metadata(number)?;
+        if newest == Some(number) || steps.contains(&metadata.step) {
+            needed.extend([number].into_iter().chain(metadata.parent));
+        }
+    }
+    let mut found = Vec::new();
+    for number in run.retirements().retired()? {
+        if !run.models().exists(number)? || run.models().weights_are_deleted(number)? {
+            continue;
+        }
+        let kept = match number {
+            _ if champions.contains(&number) => Some("it was a champion"),
+            _ if needed.contains(&number) => Some("training may continue from it"),
+            _ => None,
+        };
+        found.push(Deletion { model: run.name().model(number), kept });
+    }
+    Ok(found)
 }
 
 impl fmt::Display for Deletion {

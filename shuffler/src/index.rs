@@ -53,11 +53,12 @@ impl GameIndex {
         Ok(arrived)
     }
 
-    /// All games of models before a generation, without the validation set and unreadable files. Each
-    /// file is read once by a process; what it holds is remembered.
+    /// All games of models before a generation, without the validation set and unreadable files; those that were deleted on
+    /// request count. Each file is read once by a process; what it holds is remembered.
     pub(crate) fn played_before(&mut self, generation: u32) -> Result<Played, StoreError> {
-        let files: Vec<FileRef> =
-            self.run.games().files_since(0)?.into_iter().filter(|file| file.model < generation).collect();
+        let pruned = self.run.pruning().newest()?;
+        let files = self.run.games().files_since(pruned.games_before)?;
+        let files: Vec<FileRef> = files.into_iter().filter(|file| file.model < generation).collect();
         let new: Vec<FileRef> = files.iter().filter(|file| !self.played.contains_key(file)).cloned().collect();
         for (file, games) in new.iter().zip(self.run.games().read_each(&new, |file| self.run.games().summaries(file))) {
             match games {
@@ -66,7 +67,7 @@ impl GameIndex {
                 Err(error) => return Err(error),
             }
         }
-        let mut all = Played::default();
+        let mut all = Played { games: pruned.games as usize, positions: pruned.positions as usize };
         for played in files.iter().filter_map(|file| self.played.get(file)) {
             all.games += played.games;
             all.positions += played.positions;

@@ -42,6 +42,7 @@ pub use eta::Eta;
 pub use event::Event;
 pub use plan::Plan;
 pub use report::Console;
+pub use window_size::{Played, window_reach};
 
 use index::GameIndex;
 use random::Random;

@@ -13,9 +13,25 @@ pub(crate) struct WindowSize {
 
 /// All games of a run without the validation set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Played {
-    pub(crate) games: usize,
-    pub(crate) positions: usize,
+pub struct Played {
+    /// Games.
+    pub games: usize,
+    /// Positions in them.
+    pub positions: usize,
+}
+
+/// The newest games or positions, in the order of the window, that no window from now on reaches behind, where so many were played
+/// so far; and whether it is positions.
+pub fn window_reach(settings: &Window, played: Played) -> (usize, bool) {
+    let in_positions = settings.positions > 0;
+    let most = if in_positions { settings.positions } else { settings.games };
+    let reach = match settings.growth {
+        // A slow window may grow faster than games arrive, and then reaches further back from model to model.
+        Growth::None | Growth::Slow => most,
+        // It grows by less than what arrives, since its slope is at most 1: its oldest game never gets older.
+        Growth::PowerLaw => power_law(settings, if in_positions { played.positions } else { played.games }).min(most),
+    };
+    (reach, in_positions)
 }
 
 impl WindowSize {
@@ -106,6 +122,26 @@ mod tests {
         ] {
             let (found, in_positions) = size(&settings, 3, 0, rows);
             assert!(in_positions && (found as f64 / expected - 1.0).abs() < 0.006, "{rows}: {found}");
+        }
+    }
+
+    /// What is behind the reach after some model is behind the windows of all later ones.
+    #[test]
+    fn window_never_grows_beyond_its_reach() {
+        let cases: [&[&str]; 3] = [
+            &["games=70"],
+            &["growth=slow", "slow_step=30", "games=500"],
+            &["growth=power-law", "power_start=100", "power_scale=200", "power_slope=1", "power_exponent=1"],
+        ];
+        for overrides in cases {
+            let settings = settings(overrides);
+            for now in (0..40).map(|model| model * 20) {
+                let (reach, _) = window_reach(&settings, Played { games: now, positions: 0 });
+                for later in (now..2000).step_by(20) {
+                    let window = size(&settings, (later / 20) as u32 + 1, later, 0).0;
+                    assert!(window <= reach + (later - now), "{overrides:?}: {window} of {later}, {reach} of {now}");
+                }
+            }
         }
     }
 

@@ -25,7 +25,7 @@ use crate::{
     gtp_command, status,
 };
 #[cfg(feature = "torch")]
-use crate::{bench, doctor, import, options, run_command};
+use crate::{bench, doctor, import, options, prune, run_command};
 
 /// Train a Go network by self-play on one machine, play with it and study it.
 #[derive(Parser, Debug)]
@@ -52,6 +52,9 @@ enum Command {
     ImportSgf(import::Args),
     /// Show what the runs of a store do, what each stage waits for, rates, ratings and alarms
     Status(status::Args),
+    /// Delete old games and other objects that a run need not keep, or list them
+    #[cfg(feature = "torch")]
+    Prune(prune::Args),
     /// Verify all objects of a run and list inconsistencies
     Audit(audit::Args),
     /// Search the games of a run with a condition in SQL, list them or write them as SGF
@@ -131,6 +134,8 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         #[cfg(feature = "torch")]
         Command::ImportSgf(import) => import::run(&args.store.store, import, stop),
         Command::Status(status) => status::run(&args.store.store, status, stop),
+        #[cfg(feature = "torch")]
+        Command::Prune(prune) => prune::run(&args.store.store, prune, stop),
         Command::Audit(audit) => audit::run(&args.store.store, audit, stop),
         Command::Games(games) => games_command::run(&args.store.store, games, stop),
         Command::Gtp(gtp) => gtp_command::run(&args.store.store, gtp, stop),

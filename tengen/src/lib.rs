@@ -21,5 +21,7 @@ pub mod import;
 pub mod options;
 mod player;
 #[cfg(feature = "torch")]
+pub mod prune;
+#[cfg(feature = "torch")]
 pub mod run_command;
 pub mod status;

@@ -228,6 +228,34 @@ fn clients_of_inference_servers_know_each_by_its_name_and_none_of_their_keys() {
     }
 }
 
+/// The overlay `cpu` with the component `prune`, as the page on disk retention has it.
+#[test]
+fn prune_runs_every_night_with_the_store_of_its_overlay() {
+    let Some(mut checker) = checker() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let from = folder.path().canonicalize().unwrap();
+    let up = "../".repeat(from.components().count() - 1);
+    let own = fs::read_to_string(overlay("cpu").join("kustomization.yaml")).unwrap();
+    let with = own.replace("components: [", "components: [../../components/prune, ");
+    assert_ne!(own, with);
+    let repository = repository().canonicalize().unwrap();
+    let here = format!("{up}{}/k8s/", repository.strip_prefix("/").unwrap().display());
+    fs::write(from.join("kustomization.yaml"), with.replace("../../", &here)).unwrap();
+    let answer: Value = serde_json::from_str(&succeed(checker.arg(&from))).unwrap();
+    let objects = answer["objects"][from.to_str().unwrap()].as_array().unwrap();
+    let spec = &named(objects, "CronJob", "prune")["spec"];
+    assert_eq!(spec["concurrencyPolicy"], "Forbid");
+    let pod = &spec["jobTemplate"]["spec"]["template"]["spec"];
+    hardened(pod);
+    let container = &pod["containers"][0];
+    assert_eq!(container["envFrom"][1]["secretRef"]["name"], "tengen-store", "the key of the store");
+    let environment = environment(objects, container);
+    let args: Vec<&str> = container["args"].as_array().unwrap().iter().map(text).collect();
+    let mut command = program(text(&container["command"][0]));
+    let (code, said) = fail(command.args(args).envs(&environment).env("TENGEN_STORE", "ftp://nowhere"));
+    assert!(code == 2 && said.contains("cannot use ftp://nowhere as a store"), "{said}");
+}
+
 #[test]
 fn jobs_go_on_after_disruptions_and_end_when_they_are_wrong() {
     let Some(overlays) = rendered() else { return };

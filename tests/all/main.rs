@@ -41,6 +41,7 @@ mod play_pages;
 mod programs;
 mod prometheus;
 mod prose;
+mod prune;
 mod python;
 mod quarantine;
 mod requests;

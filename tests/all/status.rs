@@ -56,7 +56,8 @@ fn status_follows_a_run_from_stage_to_stage_in_a_folder_and_a_bucket() {
         assert_eq!(said.matches("finished").count(), 4, "{said}");
         let json: serde_json::Value = serde_json::from_str(&status(&store, &["b", "--json"])).unwrap();
         let run = &json[0];
-        assert_eq!((run["run"].as_str(), run["Ok"]["models"].as_u64()), (Some("b"), Some(1)), "{run}");
+        assert_eq!((run["run"].as_str(), run["models"].as_u64()), (Some("b"), Some(1)), "{run}");
+        assert_eq!(run["stages"][3]["state"], "finished", "{run}");
     }
 }
 
@@ -84,6 +85,8 @@ fn processes_and_alarms_are_shown() {
     std::fs::write(store.path().join("a/run.toml"), "seed = ").unwrap();
     let said = status(&store, &[]);
     assert!(said.contains("a: ALARM: ") && said.contains("b: model 0 of 3"), "{said}");
+    let json: serde_json::Value = serde_json::from_str(&status(&store, &["a", "--json"])).unwrap();
+    assert!(json[0]["error"].as_str().unwrap().contains("a/run.toml"), "{json}");
 }
 
 #[test]

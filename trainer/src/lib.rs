@@ -38,6 +38,7 @@ use net::Losses;
 pub use bootstrap::{Bootstrap, BootstrapOptions};
 pub use driver::{Driver, Options, lease};
 pub use error::TrainerError;
+pub use holdout::HOLDOUT;
 pub use init::InitialWeights;
 pub use label_noise::{LabelNoise, LabelNoiseOptions, Trial, TrialEvent};
 pub use prefetch::Prefetch;

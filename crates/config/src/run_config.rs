@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Evaluate, Game, Grow, Loop, Network, Resign, Search, Selfplay, Train, Window};
+use crate::{Evaluate, Game, Grow, Loop, Network, Resign, Retention, Search, Selfplay, Train, Window};
 
 /// The version of the format that this crate reads and writes.
 pub const SCHEMA: u32 = 2;
@@ -36,6 +36,9 @@ pub struct RunConfig {
     /// The extent of `tengen run`.
     #[serde(rename = "loop")]
     pub cycle: Loop,
+    /// Objects that `tengen prune` keeps; no part of the digest.
+    #[serde(default)]
+    pub retention: Retention,
 }
 
 impl RunConfig {

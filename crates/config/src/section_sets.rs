@@ -65,8 +65,15 @@ impl RunConfig {
         SelfplayConfig::from(self).at(model)
     }
 
-    /// Identifies this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`].
+    /// Identifies this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`] without the
+    /// last section, `[retention]`, on which nothing depends that is published.
     pub fn digest(&self) -> String {
-        format!("{:.16x}", Sha256::digest(self.to_toml().as_bytes()))
+        let text = self.to_toml();
+        digest_of(text.split("\n[retention]").next().unwrap_or(&text))
     }
+}
+
+pub(crate) fn digest_of(text: &str) -> String {
+    let sum = Sha256::digest(text.as_bytes());
+    sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }

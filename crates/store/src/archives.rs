@@ -11,12 +11,14 @@ use crate::archive::{Archive, CONTENTS, Contents, FORMAT, Source, archive_path};
 use crate::error::StoreError;
 use crate::files::{FileRef, GAMES, PARQUET};
 use crate::folder::RunFolder;
+use crate::marks::Marks;
 use crate::partial_read::OpenTable;
 
 /// The archives of a run.
 #[derive(Clone, Debug)]
 pub struct Archives {
     pub(crate) at: RunFolder,
+    pub(crate) marks: Marks,
     known: Arc<Mutex<Known>>,
 }
 
@@ -37,18 +39,27 @@ struct Decoded {
 }
 
 impl Archives {
-    pub(crate) fn new(at: RunFolder) -> Archives {
-        Archives { at, known: Arc::default() }
+    pub(crate) fn new(at: RunFolder, marks: Marks) -> Archives {
+        Archives { at, marks, known: Arc::default() }
     }
 
-    /// All archives, the oldest first. They are numbered without gaps, so this requests the next until there is none and
-    /// lists nothing. A reader that lists files first and archives after misses no game.
+    /// All archives, the oldest first. They are numbered without gaps from the first that was not pruned, so this requests the
+    /// next until there is none and lists nothing. A reader that lists files first and archives after misses no game.
     pub(crate) fn list(&self) -> Result<Vec<Arc<Archive>>, StoreError> {
         let mut known = self.known().opened.last_key_value().map_or(0, |(&number, _)| number);
         loop {
             match self.open_archive(known + 1) {
                 Ok(archive) => drop(self.known().opened.insert(known + 1, Arc::new(archive))),
-                Err(StoreError::NotFound { .. }) => break,
+                Err(StoreError::NotFound { .. }) => {
+                    let first = self.marks.newest()?.first_archive;
+                    self.known().opened.retain(|&number, _| number >= first);
+                    // It was pruned, not yet made.
+                    if known + 1 >= first {
+                        break;
+                    }
+                    known = first - 1;
+                    continue;
+                }
                 Err(error) => return Err(error),
             }
             known += 1;

@@ -52,7 +52,7 @@ impl Checkpoints {
             manifest.files.insert(name.clone(), part);
         }
         self.at.store.publish_toml(&folder.join(MANIFEST), &manifest)?;
-        self.prune()
+        self.prune(KEPT).map(drop)
     }
 
     /// The newest checkpoint; `None` before any.
@@ -80,17 +80,22 @@ impl Checkpoints {
         Ok(Some(Checkpoint { step, files }))
     }
 
-    fn prune(&self) -> Result<(), StoreError> {
-        let mut kept = 0;
+    /// Deletes all but the newest checkpoints, one of which is kept always; returns how many it deleted.
+    ///
+    /// # Errors
+    /// A store that cannot be used.
+    pub fn prune(&self, keep: usize) -> Result<usize, StoreError> {
+        let (mut kept, mut deleted) = (0, 0);
         for step in self.steps()?.into_iter().rev() {
             let folder = self.folder(step);
-            if kept == KEPT {
+            if kept >= keep.max(1) {
                 self.at.store.delete_folder(&folder, MANIFEST)?;
+                deleted += 1;
             } else if self.at.store.exists(&folder.join(MANIFEST))? {
                 kept += 1;
             }
         }
-        Ok(())
+        Ok(deleted)
     }
 
     /// The steps of all checkpoints, whole or not, ascending.

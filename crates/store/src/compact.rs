@@ -70,7 +70,8 @@ impl Archives {
     fn make_archive(&self, least: usize, most: usize, done: &mut Compaction) -> Result<Option<bool>, StoreError> {
         let loose = self.loose_files()?;
         let archives = self.list()?;
-        let number = archives.last().map_or(1, |archive| archive.number + 1);
+        // Also where all archives before it were pruned.
+        let number = archives.last().map_or(1, |archive| archive.number + 1).max(self.marks.newest()?.first_archive);
         let (mut batch, mut full) = (Builder::default(), false);
         for file in loose {
             let known = archives.iter().any(|archive| archive.sources.contains_key(&file));
@@ -118,6 +119,7 @@ impl Archives {
         };
         let (examples, holdout) = (optional(EXAMPLES)?, optional(HOLDOUT)?);
         let sgf = self.at.store.find(&self.at.file(SGF, file, SGF))?;
+        // Last: of a set that is being pruned they go first, so that no set is taken without its examples.
         Ok(Loaded { games: self.load_table(GAMES, file)?, examples, holdout, sgf })
     }
 
@@ -192,8 +194,10 @@ impl Archives {
     pub fn check(&self) -> Result<(usize, Vec<StoreError>), StoreError> {
         let archives = self.list()?;
         let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
+        let sgf_from = self.marks.newest()?.sgf_from_archive;
         for archive in &archives {
             let parts = [EXAMPLES, HOLDOUT, SGF].into_iter().filter_map(|folder| Some((folder, archive.part(folder)?)));
+            let parts = parts.filter(|(folder, _)| *folder != SGF || archive.number >= sgf_from);
             for (folder, part) in parts {
                 match self.at.store.read_part(&self.at.path([folder, ARCHIVE]), part) {
                     Err(error) if error.is_damage() => problems.push(error),

@@ -78,6 +78,21 @@ impl Evaluations {
         Ok(files.iter().filter_map(number).collect())
     }
 
+    /// The size of a segment, and when it was written by the clock of the place, in milliseconds since 1970; `None` for one
+    /// that is gone.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn dated(&self, number: u32) -> Result<Option<(u64, i64)>, StoreError> {
+        let path = self.path(number);
+        let Some(written) = self.store.written_at(&path)? else { return Ok(None) };
+        match self.store.size(&path) {
+            Ok(bytes) => Ok(Some((bytes, written))),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Publishes a segment under the first number after all others, and returns the number.
     ///
     /// # Errors

@@ -24,6 +24,7 @@
 //!         config/<digest>.toml                             a copy of the initial configuration
 //!         unfinished/000330/<worker>-<time>.parquet        handed-off games, and who has taken them
 //!         quarantine/<path>                                damaged files that were moved out of the way
+//!         pruned/000001.toml                               which old games were deleted on request
 //! <store>/evalcache/<set>/000001.segment                   evaluations of a model, by any process (crate evalcache)
 //! ```
 //!
@@ -36,7 +37,8 @@
 //!    their hashes, so that two writers cannot spoil each other's.
 //! 3. Publishing the same thing again is no error, so that a process may be started again or run twice; publishing
 //!    another thing under a name that is taken is one.
-//! 4. Only derived data are deleted, and on request weights of retired models ([`Models::delete_weights`]): shards and
+//! 4. Only derived data are deleted, and on request weights of retired models ([`Models::delete_weights`]) and old games
+//!    ([`Pruning`]): shards and
 //!    checkpoints that newer ones replace; claims on matches in progress; leases;
 //!    unfinished games once they are finished and published; and files of games that have gone into an archive, each after a
 //!    comparison with what the archive has. Damaged files of games are moved to `quarantine/`.
@@ -68,6 +70,7 @@ mod in_progress;
 mod leases;
 mod list;
 mod logs;
+mod marks;
 mod matches;
 mod metadata;
 mod models;
@@ -84,6 +87,7 @@ mod parts;
 mod probe;
 mod projection;
 mod promotions;
+mod pruning;
 mod quarantine;
 mod ratings;
 mod resign;
@@ -110,6 +114,7 @@ pub use games_table::games_table;
 pub use in_progress::{InProgress, TakenGames};
 pub use leases::{HeldLease, Lease, LeaseHolder, LeaseName, Leases};
 pub use logs::Logs;
+pub use marks::Pruned;
 pub use matches::Matches;
 pub use models::{ModelMetadata, Models};
 pub use names::Stem;
@@ -118,6 +123,7 @@ pub use pairings::{Engines, Pairing, Pairings};
 pub use parts::Part;
 pub use probe::Probe;
 pub use promotions::{Promotions, Retirements};
+pub use pruning::{ArchiveContents, DeletedFiles, Pruning, StoredFile};
 pub use quarantine::Quarantine;
 pub use ratings::Ratings;
 pub use record::RatingRow;

@@ -16,10 +16,12 @@ use crate::games::Games;
 use crate::in_progress::InProgress;
 use crate::leases::Leases;
 use crate::logs::Logs;
+use crate::marks::Marks;
 use crate::matches::Matches;
 use crate::models::Models;
 use crate::pairings::{Engines, Pairings};
 use crate::promotions::{Promotions, Retirements};
+use crate::pruning::Pruning;
 use crate::quarantine::Quarantine;
 use crate::ratings::Ratings;
 use crate::resign::ResignThresholds;
@@ -56,6 +58,8 @@ repositories! {
     holdout: Examples,
     /// The archives of games.
     archives: Archives,
+    /// The deletion of old objects on request.
+    pruning: Pruning,
     /// The damaged files that were moved out of the way.
     quarantine: Quarantine,
     /// The handed-off games.
@@ -91,11 +95,12 @@ repositories! {
 impl Run {
     pub(crate) fn new(store: Store, name: RunName) -> Run {
         let at = RunFolder { store, name };
-        let archives = Archives::new(at.clone());
+        let archives = Archives::new(at.clone(), Marks::new(at.clone()));
         let games = Games::new(at.clone(), archives.clone());
         Run(Arc::new(Repositories {
             examples: Examples { folder: EXAMPLES, archives: archives.clone() },
             holdout: Examples { folder: HOLDOUT, archives: archives.clone() },
+            pruning: Pruning::new(at.clone(), archives.clone()),
             quarantine: Quarantine { at: at.clone() },
             in_progress: InProgress::new(at.clone(), games.clone()),
             models: Models::new(at.clone()),

@@ -244,6 +244,15 @@ impl Store {
         }
     }
 
+    /// Deletes a folder on this machine if nothing is in it. Buckets have no folders.
+    pub(crate) fn delete_empty_folder(&self, folder: &Path) {
+        if let Some(root) = &self.0.location.folder
+            && let Err(error) = std::fs::remove_dir(root.join(folder.as_ref()))
+        {
+            tracing::debug!(%error, "folder not deleted");
+        }
+    }
+
     fn remove_dir(&self, dir: &std::path::Path) -> Result<(), StoreError> {
         match std::fs::remove_dir_all(dir) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => Err(StoreError::of_file_system("delete", dir, &e)),

@@ -1,6 +1,6 @@
 //! What was trained on: every row of a shard must be an example of a training game.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use record::{Example, GameId};
 use runtime::Stop;
@@ -69,11 +69,21 @@ impl Audit<'_> {
         }
     }
 
-    /// Rows of shards whose games are nowhere.
+    /// Rows of shards whose games are nowhere. Shards whose oldest games were deleted on request may have such rows.
     pub(super) fn leftovers(&mut self, _stop: &Stop) -> Result<(), StoreError> {
         let mut games: BTreeMap<(u32, GameId), usize> = BTreeMap::new();
         self.trained.left().for_each(|row| *games.entry(row).or_default() += 1);
-        for ((generation, game), rows) in games {
+        let pruned = self.run.pruning().newest()?.games_before;
+        let mut lacking = BTreeSet::new();
+        for generation in games.keys().map(|(generation, _)| *generation).collect::<BTreeSet<u32>>() {
+            let read = self.run.shards().manifest(generation);
+            let manifest = self.note(read)?.flatten();
+            if manifest.is_some_and(|manifest| manifest.window.from_model < pruned) {
+                lacking.insert(generation);
+            }
+        }
+        for ((generation, game), rows) in games.into_iter().filter(|((generation, _), _)| !lacking.contains(generation))
+        {
             let what = format!("{rows} rows of game {game}, which is not there or has no such turns");
             self.problem(self.run.shards().name(generation), what);
         }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use config::RunName;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::stages::Activity;
 
@@ -16,8 +16,23 @@ const NAMED: usize = 4;
 pub(super) struct RunStatus {
     pub(super) run: RunName,
     /// What could be read of it, or why it cannot be read.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "flat")]
     pub(super) state: Result<State, String>,
+}
+
+/// The fields of the state, or the field `error`.
+fn flat<S: Serializer>(state: &Result<State, String>, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(untagged)]
+    enum Flat<'a> {
+        State(&'a State),
+        Error { error: &'a str },
+    }
+    match state {
+        Ok(state) => Flat::State(state),
+        Err(error) => Flat::Error { error },
+    }
+    .serialize(serializer)
 }
 
 /// What could be read of a run.

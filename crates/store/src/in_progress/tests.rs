@@ -3,10 +3,11 @@ use record::synthetic;
 
 use super::*;
 use crate::archives::Archives;
+use crate::marks::Marks;
 
 fn left() -> InProgress {
     let at = RunFolder::in_memory();
-    let games = Games::new(at.clone(), Archives::new(at.clone()));
+    let games = Games::new(at.clone(), Archives::new(at.clone(), Marks::new(at.clone())));
     InProgress::new(at, games)
 }
 

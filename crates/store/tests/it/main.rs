@@ -14,6 +14,7 @@ mod games;
 mod herd;
 mod kill;
 mod places;
+mod pruning;
 mod state;
 mod unreliable;
 

@@ -1,0 +1,124 @@
+//! `tengen prune`: deletes what a run need not keep.
+//!
+//! The cast: [`needed`] finds the oldest model whose games a stage, the validation set or the resign threshold still needs; a
+//! [`Plan`](plan::Plan) says of each kind what the policy would delete; [`delete`](plan::Plan::delete) does it. The policy is the section
+//! `[retention]` of the run's configuration, with `--keep` over it.
+
+mod kinds;
+mod needed;
+mod plan;
+mod policy;
+
+use std::str::FromStr;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use config::{Keep, Retention, RunName};
+use runtime::{Classify, Stop};
+use store::{LeaseName, Store};
+
+use plan::Plan;
+
+/// Arguments of `tengen prune`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Run to prune
+    #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
+    run: RunName,
+    /// Amount of a kind to keep, such as games=30d; may be repeated [default: section retention of the run's configuration]
+    ///
+    /// Kinds are games, sgf, models, shards, checkpoints, evalcache and quarantine. An amount is "all", a number, an age such
+    /// as 12h, 30d or 4w, or a size such as 512MiB, 50GiB or 1TiB.
+    #[arg(long, value_name = "KIND=AMOUNT")]
+    keep: Vec<KeepKind>,
+    /// Delete; without it, list what would be deleted
+    #[arg(long)]
+    delete: bool,
+}
+
+/// `--keep games=30d`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct KeepKind {
+    kind: String,
+    keep: Keep,
+}
+
+impl FromStr for KeepKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<KeepKind, String> {
+        let (kind, keep) = text.split_once('=').ok_or("it is not of the form KIND=AMOUNT, such as games=30d")?;
+        let mut all = Retention::ALL;
+        let known = all.kinds().map(|(kind, _)| kind);
+        if !known.contains(&kind) {
+            return Err(format!("\"{kind}\" is none of {}", known.join(", ")));
+        }
+        Ok(KeepKind { kind: kind.to_owned(), keep: keep.parse()? })
+    }
+}
+
+/// Lists what the policy would delete, or deletes it.
+///
+/// # Errors
+/// No such run, or a store that cannot be used.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let run = Store::open(store)?.run(&args.run);
+    let config = runtime::run_config(&run)?;
+    let retention = policy(config.retention, &args.keep).misconfigured()?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as i64);
+    let plan = Plan::make(&run, &config, retention, now)?;
+    runtime::print(&plan)?;
+    if !args.delete {
+        let what = if plan.is_empty() { "nothing to delete" } else { "nothing is deleted yet; --delete deletes it" };
+        return runtime::print(what);
+    }
+    // Two at once would do no harm, and count files twice.
+    let lease = LeaseName { stage: "prune", name: "prune".to_owned(), remedy: "wait until it has finished" };
+    let deleted = runtime::leased(&run, lease, stop, || plan.delete(&run, &|| stop.requested()))?;
+    let Some(deleted) = deleted else { return Ok(()) };
+    runtime::print(format!("deleted {} files, {}", deleted.files, policy::size(deleted.bytes)))
+}
+
+/// The policy of the configuration with that of the command line over it.
+fn policy(mut retention: Retention, keep: &[KeepKind]) -> anyhow::Result<Retention> {
+    for (place, given) in keep.iter().enumerate() {
+        if keep[..place].iter().any(|before| before.kind == given.kind) {
+            anyhow::bail!("--keep has {} twice", given.kind);
+        }
+        for (kind, value) in retention.kinds() {
+            if kind == given.kind {
+                *value = given.keep;
+            }
+        }
+    }
+    Ok(retention)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_line_goes_over_the_configuration() {
+        let own = Retention { games: Keep::Count(5), sgf: Keep::Count(6), ..Retention::ALL };
+        let keep = ["sgf=2d", "models=0"].map(|text| text.parse().unwrap());
+        let found = policy(own, &keep).unwrap();
+        let expected = Retention { sgf: Keep::Seconds(172_800), models: Keep::Count(0), ..own };
+        assert_eq!(found, expected);
+        let twice = ["sgf=2d", "sgf=1"].map(|text| text.parse().unwrap());
+        assert_eq!(policy(own, &twice).unwrap_err().to_string(), "--keep has sgf twice");
+    }
+
+    #[test]
+    fn other_kinds_and_amounts_are_errors() {
+        let cases = [
+            ("games", "KIND=AMOUNT"),
+            ("game=5", "none of games, sgf"),
+            ("games=5m", "an age such as 30d"),
+            ("=5", "none of"),
+        ];
+        for (text, reason) in cases {
+            let error = text.parse::<KeepKind>().unwrap_err();
+            assert!(error.contains(reason), "{text}: {error}");
+        }
+    }
+}

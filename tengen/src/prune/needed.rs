@@ -1,0 +1,164 @@
+//! The games that are needed, whatever the policy says.
+//!
+//! Readers go from the newest game backwards, so what they need is bounded by a model: the one at which the last of them has
+//! enough.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use config::{Growth, RunConfig};
+use record::GameSummary;
+use shuffler::{Played, window_reach};
+use store::{Run, StoreError};
+
+/// The oldest model whose games are needed, and by what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Needed {
+    pub(super) model: u32,
+    pub(super) by: Reader,
+}
+
+/// What needs games.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reader {
+    /// Workers play with the newest model, and the shuffler counts its games.
+    Workers,
+    /// Windows of this generation and later ones.
+    Window,
+    /// Shards that no model was trained on come from them.
+    Shards,
+    /// The resign threshold.
+    Threshold,
+    /// The validation set that models are measured on.
+    Holdout,
+    /// Games that were handed off.
+    Unfinished,
+}
+
+/// What readers that go backwards have seen so far.
+#[derive(Default)]
+struct Seen {
+    ids: HashSet<record::GameId>,
+    played: Played,
+    calibration: usize,
+    holdout: usize,
+}
+
+/// All games before the mark and after it, where the size of the window depends on them.
+pub(super) fn played(run: &Run, config: &RunConfig, models: std::ops::Range<u32>) -> Result<Played, StoreError> {
+    let mut played = Played::default();
+    if config.window.growth != Growth::PowerLaw {
+        return Ok(played);
+    }
+    for file in run.games().files_since(models.start)?.into_iter().filter(|file| file.model < models.end) {
+        match run.games().summaries(&file) {
+            Ok(games) => {
+                for game in games.iter().filter(|game| !game.holdout) {
+                    played.games += 1;
+                    played.positions += game.positions as usize;
+                }
+            }
+            Err(error) if error.is_damage() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(played)
+}
+
+/// The oldest model whose games are needed.
+///
+/// # Errors
+/// A store that cannot be reached.
+pub(super) fn needed(run: &Run, config: &RunConfig) -> Result<Needed, StoreError> {
+    let newest = run.games().newest_model()?.unwrap_or(0).min(run.models().newest()?.unwrap_or(0));
+    let mut needed = Needed { model: newest.saturating_sub(1), by: Reader::Workers };
+    let mut lower = |model: u32, by: Reader| {
+        if model < needed.model {
+            needed = Needed { model, by };
+        }
+    };
+    for (file, _) in run.in_progress().files()? {
+        lower(file.model, Reader::Unfinished);
+    }
+    let published = run.models().newest()?.unwrap_or(0);
+    for generation in run.shards().generations()?.into_iter().filter(|&generation| generation > published) {
+        if let Some(manifest) = run.shards().manifest(generation)? {
+            lower(manifest.window.from_model, Reader::Shards);
+        }
+    }
+    let pruned = run.pruning().newest()?;
+    let mut all = played(run, config, pruned.games_before..u32::MAX)?;
+    all.games += pruned.games as usize;
+    all.positions += pruned.positions as usize;
+    let (reach, in_positions) = window_reach(&config.window, all);
+    let mut waiting = vec![(Reader::Window, reach)];
+    if config.resign.calibration > 0.0 {
+        waiting.push((Reader::Threshold, config.resign.games));
+    }
+    if config.selfplay.holdout > 0.0 {
+        waiting.push((Reader::Holdout, trainer::HOLDOUT));
+    }
+    let mut seen = Seen::default();
+    let mut model = run.games().newest_model()?.map_or(0, |newest| newest + 1);
+    while model > pruned.games_before && !waiting.is_empty() {
+        model -= 1;
+        for file in run.games().files(model)? {
+            match run.games().summaries(&file) {
+                Ok(games) => games.iter().for_each(|game| seen.take(model, game)),
+                // Readers pass over it, too.
+                Err(error) if error.is_damage() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        waiting.retain(|&(reader, enough)| {
+            lower(model, reader);
+            seen.of(reader, in_positions) < enough
+        });
+    }
+    // There are not enough games for some reader.
+    if let Some(&(reader, _)) = waiting.first() {
+        lower(pruned.games_before, reader);
+    }
+    Ok(needed)
+}
+
+impl Seen {
+    fn take(&mut self, model: u32, game: &GameSummary) {
+        if !self.ids.insert(game.id) {
+            return;
+        }
+        if game.holdout {
+            self.holdout += game.positions as usize;
+        } else {
+            self.played.games += 1;
+            self.played.positions += game.positions as usize;
+        }
+        // Values of `random`, model 0, mean nothing.
+        if game.calibration && model > 0 && game.winner_min_value.is_some() {
+            self.calibration += 1;
+        }
+    }
+
+    fn of(&self, reader: Reader, in_positions: bool) -> usize {
+        match reader {
+            Reader::Window if in_positions => self.played.positions,
+            Reader::Window => self.played.games,
+            Reader::Threshold => self.calibration,
+            Reader::Holdout => self.holdout,
+            Reader::Workers | Reader::Shards | Reader::Unfinished => usize::MAX,
+        }
+    }
+}
+
+impl fmt::Display for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Reader::Workers => "workers play with the newest models",
+            Reader::Window => "the window needs them",
+            Reader::Shards => "shards of the next model come from them",
+            Reader::Threshold => "the resign threshold needs them",
+            Reader::Holdout => "the validation set needs them",
+            Reader::Unfinished => "games in progress are of them",
+        })
+    }
+}

@@ -1,0 +1,197 @@
+//! What the policy deletes, and its deletion.
+
+use std::fmt;
+
+use config::{Keep, Retention, RunConfig};
+use store::{DeletedFiles, Pruned, Run, StoreError, StoredFile};
+
+use super::kinds::{self, Named};
+use super::needed;
+use super::policy::{Item, size, surplus};
+
+/// What goes and what stays of each kind.
+#[derive(Debug)]
+pub(super) struct Plan {
+    rows: Vec<Row>,
+    games: Pruned,
+    sgf: Named<(StoredFile, Option<u32>)>,
+    weights: Named<u32>,
+    shards: Named<u32>,
+    checkpoints: Named<u64>,
+    /// Checkpoints that stay.
+    keep_checkpoints: usize,
+    evaluations: Named<Vec<String>>,
+    quarantine: Named<StoredFile>,
+}
+
+/// A line of the list.
+#[derive(Debug)]
+struct Row {
+    /// What is counted.
+    unit: &'static str,
+    gone: Item,
+    kept: Item,
+    /// Why more is kept than the policy wants.
+    note: Option<String>,
+}
+
+/// Chooses by the policy, and writes the list.
+struct Chooser {
+    now: i64,
+    rows: Vec<Row>,
+}
+
+impl Chooser {
+    /// The oldest of these, those that the policy does not keep; at least `least` of them stay.
+    fn oldest<T>(&mut self, unit: &'static str, mut items: Named<T>, keep: Keep, least: usize) -> Named<T> {
+        let values: Vec<Item> = items.iter().map(|(_, item)| *item).collect();
+        let gone = surplus(&values, keep, self.now).min(values.len().saturating_sub(least));
+        self.rows.push(Row { unit, gone: sum(&values[..gone]), kept: sum(&values[gone..]), note: None });
+        items.truncate(gone);
+        items
+    }
+
+    /// The games that go, by model: never those that are needed.
+    fn games(&mut self, run: &Run, config: &RunConfig, keep: Keep) -> Result<Pruned, StoreError> {
+        let (games, pruned) = (kinds::games(run)?, run.pruning().newest()?);
+        let models = games.by_model();
+        let values: Vec<Item> = models.iter().map(|(_, item)| *item).collect();
+        let gone = surplus(&values, keep, self.now);
+        let mut wanted = match (gone, models.get(gone)) {
+            (0, _) => 0,
+            (_, Some(&(model, _))) => model,
+            (_, None) => models.last().map_or(0, |(model, _)| model + 1),
+        };
+        let mut notes = Vec::new();
+        if wanted > pruned.games_before {
+            let needed = needed::needed(run, config)?;
+            if needed.model < wanted {
+                notes.push(format!("those of models from {} on stay: {}", needed.model, needed.by));
+                wanted = needed.model;
+            }
+        }
+        let before = wanted.max(pruned.games_before);
+        let first_archive = run.pruning().first_archive(before)?;
+        let (gone, all) = (games.before(before, first_archive), sum(&values));
+        let old: u64 = models.iter().filter(|(model, _)| *model < before).map(|(_, item)| item.count).sum();
+        if old > gone.count {
+            notes.push(format!("{} of older models stay in archives with newer games", old - gone.count));
+        }
+        let note = Some(notes.join("; ")).filter(|note| !note.is_empty());
+        let kept = Item { count: all.count - gone.count, bytes: all.bytes.saturating_sub(gone.bytes), ..all };
+        self.rows.push(Row { unit: "games", gone, kept, note });
+        let new = needed::played(run, config, pruned.games_before..before)?;
+        Ok(Pruned {
+            games_before: before,
+            games: pruned.games + new.games as u64,
+            positions: pruned.positions + new.positions as u64,
+            first_archive: first_archive.max(pruned.first_archive),
+            ..pruned
+        })
+    }
+}
+
+impl Plan {
+    /// What a policy deletes at a time in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// A store that cannot be reached, or an object of it that cannot be read.
+    pub(super) fn make(run: &Run, config: &RunConfig, keep: Retention, now: i64) -> Result<Plan, StoreError> {
+        let mut choose = Chooser { now, rows: Vec::new() };
+        let games = choose.games(run, config, keep.games)?;
+        let sgf = choose.oldest("files of SGF", kinds::sgf(run, &games)?, keep.sgf, 0);
+        let weights = choose.oldest("retired models with weights", kinds::weights(run)?, keep.models, 0);
+        let shards = choose.oldest("shards of published models", kinds::shards(run)?, keep.shards, 0);
+        let checkpoints = kinds::checkpoints(run)?;
+        let all = checkpoints.len();
+        let checkpoints = choose.oldest("checkpoints", checkpoints, keep.checkpoints, 1);
+        let evaluations = choose.oldest("models with cached evaluations", kinds::evaluations(run)?, keep.evalcache, 0);
+        let quarantine = choose.oldest("files in quarantine", kinds::quarantine(run)?, keep.quarantine, 0);
+        let keep_checkpoints = all - checkpoints.len();
+        let rows = choose.rows;
+        Ok(Plan { rows, games, sgf, weights, shards, checkpoints, keep_checkpoints, evaluations, quarantine })
+    }
+
+    /// Whether there is nothing to delete.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.iter().all(|row| row.gone.count == 0)
+    }
+
+    /// Deletes all of it, until `pause` says so. What is left is in the next plan.
+    ///
+    /// # Errors
+    /// A store that cannot be used.
+    pub(super) fn delete(&self, run: &Run, pause: &dyn Fn() -> bool) -> Result<DeletedFiles, StoreError> {
+        let mut all = DeletedFiles::default();
+        let mut add = |files: usize, bytes: u64| {
+            all.files += files;
+            all.bytes += bytes;
+        };
+        if self.games.games_before > 0 {
+            let done = run.pruning().prune_games(&self.games, pause)?;
+            add(done.files, done.bytes);
+        }
+        let sgf: Vec<StoredFile> = self.sgf.iter().map(|((file, _), _)| file.clone()).collect();
+        let archive = self.sgf.iter().filter_map(|((_, archive), _)| *archive).max();
+        if !pause() && !sgf.is_empty() {
+            let done = run.pruning().prune_sgf(&sgf, archive.map_or(0, |number| number + 1))?;
+            add(done.files, done.bytes);
+        }
+        let quarantine: Vec<StoredFile> = self.quarantine.iter().map(|(file, _)| file.clone()).collect();
+        let done = run.pruning().prune_quarantine(&quarantine)?;
+        add(done.files, done.bytes);
+        for (number, item) in self.weights.iter().take_while(|_| !pause()) {
+            run.models().delete_weights(*number)?;
+            add(1, item.bytes);
+        }
+        if let Some((last, _)) = self.shards.last().filter(|_| !pause()) {
+            run.shards().prune(last + 1)?;
+            add(self.shards.len(), sum_of(&self.shards).bytes);
+        }
+        if !self.checkpoints.is_empty() && !pause() {
+            run.checkpoints().prune(self.keep_checkpoints)?;
+            add(self.checkpoints.len(), sum_of(&self.checkpoints).bytes);
+        }
+        for (sets, item) in self.evaluations.iter().take_while(|_| !pause()) {
+            let mut files = 0;
+            for set in sets {
+                let segments = run.store().evaluations(set, None)?;
+                let numbers = segments.numbers()?;
+                numbers.iter().try_for_each(|&number| segments.delete(number))?;
+                files += numbers.len();
+            }
+            add(files, item.bytes);
+        }
+        Ok(all)
+    }
+}
+
+fn sum(items: &[Item]) -> Item {
+    items.iter().fold(Item { count: 0, bytes: 0, time: 0 }, |sum, item| Item {
+        count: sum.count + item.count,
+        bytes: sum.bytes + item.bytes,
+        time: sum.time.max(item.time),
+    })
+}
+
+fn sum_of<T>(items: &Named<T>) -> Item {
+    sum(&items.iter().map(|(_, item)| *item).collect::<Vec<_>>())
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (nth, Row { unit, gone, kept, note }) in self.rows.iter().enumerate() {
+            let line = if nth == 0 { "" } else { "\n" };
+            write!(
+                f,
+                "{line}{unit}: delete {}, {}; keep {}, {}",
+                gone.count,
+                size(gone.bytes),
+                kept.count,
+                size(kept.bytes)
+            )?;
+            note.iter().try_for_each(|note| write!(f, " ({note})"))?;
+        }
+        Ok(())
+    }
+}

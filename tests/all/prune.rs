@@ -1,0 +1,152 @@
+//! `tengen prune`: deletes what the policy does not keep, and never what the run needs.
+
+use std::collections::BTreeSet;
+
+use store::Run;
+use tests::{TestStore, fail, repository, succeed};
+
+/// Small windows, so that old games are not needed.
+const SMALL: [&str; 5] =
+    ["selfplay.holdout=0.0", "window.games=60", "resign.games=5", "resign.min_games=4", "loop.models=20"];
+
+fn selfplay(store: &TestStore, model: &str, settings: &[&str]) {
+    let mut selfplay = store.program("selfplay");
+    selfplay.env("TENGEN_THREADS", "1").args(["--run", "tiny", "--times", "false", "--model", model, "--games", "40"]);
+    selfplay.arg("--config").arg(repository().join("configs/tiny.toml"));
+    for set in settings {
+        selfplay.args(["--set", set]);
+    }
+    succeed(&mut selfplay);
+}
+
+/// One model more.
+fn advance(store: &TestStore, settings: &[&str]) {
+    let newest = store.run("tiny").models().newest().unwrap();
+    selfplay(store, &newest.map_or("random".to_owned(), |newest| format!("tiny-{newest}")), settings);
+    succeed(store.program("shuffler").args(["--run", "tiny", "--once"]));
+    succeed(store.program("trainer").env("TENGEN_THREADS", "1").args(["--run", "tiny", "--once"]));
+}
+
+fn prune(store: &TestStore, args: &[&str]) -> String {
+    succeed(store.program("tengen").args(["prune", "--run", "tiny"]).args(args))
+}
+
+fn audit(store: &TestStore) {
+    let said = succeed(store.program("tengen").args(["audit", "tiny"]));
+    assert!(said.contains(": 0 problems"), "{said}");
+}
+
+fn weights(run: &Run) -> Vec<Vec<u8>> {
+    run.models().list().unwrap().into_iter().map(|number| run.models().get(number).unwrap().1.to_vec()).collect()
+}
+
+/// Trained with a prune after every model, the models are those of a run that keeps everything. A worker of one thread publishes
+/// its games in the same order every time.
+fn pruned_runs_train_the_same_models(settings: &[&str], stores: [TestStore; 2]) {
+    let settings = [&SMALL[..], settings].concat();
+    let [whole, pruned] = &stores;
+    for generation in 0..6 {
+        advance(whole, &settings);
+        advance(pruned, &settings);
+        if generation == 2 {
+            succeed(pruned.program("shuffler").args(["--run", "tiny", "--compact=1"]));
+        }
+        prune(
+            pruned,
+            &["--keep", "games=0", "--keep", "sgf=0", "--keep", "shards=0", "--keep", "checkpoints=1", "--delete"],
+        );
+        audit(pruned);
+    }
+    let games = |store: &TestStore| store.run("tiny").games().models().unwrap();
+    assert_eq!(games(whole), [0, 1, 2, 3, 4, 5]);
+    let left: BTreeSet<u32> = games(pruned).into_iter().collect();
+    assert!(!left.contains(&0) && left.contains(&5), "{left:?}");
+    let same = weights(&whole.run("tiny")) == weights(&pruned.run("tiny"));
+    assert!(same, "the models differ");
+}
+
+#[test]
+fn pruned_run_in_a_folder_trains_the_same_models() {
+    pruned_runs_train_the_same_models(&[], [TestStore::new(), TestStore::new()]);
+}
+
+#[test]
+fn pruned_run_in_a_bucket_with_a_growing_window_trains_the_same_models() {
+    let growing = [
+        "window.growth=power-law",
+        "window.power_start=40",
+        "window.power_scale=40",
+        "window.power_exponent=0.5",
+        "window.power_slope=0.5",
+    ];
+    pruned_runs_train_the_same_models(&growing, [TestStore::new(), TestStore::on_server()]);
+}
+
+#[test]
+fn nothing_is_deleted_without_being_told() {
+    let store = TestStore::new();
+    (0..4).for_each(|_| advance(&store, &SMALL));
+    let before = store.files();
+    let said = prune(&store, &[]);
+    assert!(
+        said.starts_with("games: delete 0, 0.0 KiB; keep 160, ") && said.ends_with("\nnothing to delete\n"),
+        "{said}"
+    );
+    let said = prune(&store, &["--keep", "games=0"]);
+    assert!(said.starts_with("games: delete 80, "), "{said}");
+    assert!(said.contains("(those of models from 2 on stay: "), "{said}");
+    assert!(said.ends_with("\nnothing is deleted yet; --delete deletes it\n"), "{said}");
+    assert_eq!(store.files(), before);
+    let said = prune(&store, &["--keep", "games=0", "--delete"]);
+    assert!(said.contains("\ndeleted ") && said.contains(" files, "), "{said}");
+    assert_eq!(store.run("tiny").games().models().unwrap(), [2, 3]);
+    let said = prune(&store, &["--keep", "games=0", "--delete"]);
+    assert!(said.ends_with("\ndeleted 0 files, 0.0 KiB\n"), "{said}");
+    audit(&store);
+}
+
+/// As set, 5 % of the games are in the validation set, and there are not many yet.
+#[test]
+fn validation_set_and_threshold_keep_their_games() {
+    let store = TestStore::new();
+    let with = |set: &'static str| {
+        SMALL.iter().map(move |own| if own.split('=').next() == set.split('=').next() { set } else { own })
+    };
+    let holdout: Vec<&str> = with("selfplay.holdout=0.3").collect();
+    (0..4).for_each(|_| advance(&store, &holdout));
+    let said = prune(&store, &["--keep", "games=0"]);
+    assert!(said.starts_with("games: delete 0, ") && said.contains("the validation set needs them"), "{said}");
+    let store = TestStore::new();
+    let threshold: Vec<&str> = with("resign.games=500").collect();
+    (0..4).for_each(|_| advance(&store, &threshold));
+    let said = prune(&store, &["--keep", "games=0"]);
+    assert!(said.starts_with("games: delete 0, ") && said.contains("the resign threshold needs them"), "{said}");
+}
+
+#[test]
+fn policy_of_the_configuration_holds_and_the_command_line_goes_over_it() {
+    let store = TestStore::new();
+    let policy: Vec<&str> = SMALL.into_iter().chain(["retention.games=0", "retention.sgf=0"]).collect();
+    (0..4).for_each(|_| advance(&store, &policy));
+    let said = prune(&store, &["--keep", "sgf=1w"]);
+    assert!(said.contains("games: delete 80, ") && said.contains("\nfiles of SGF: delete 0, "), "{said}");
+    let said = prune(&store, &["--keep", "games=all", "--delete"]);
+    assert!(said.contains("games: delete 0, ") && said.contains("\nfiles of SGF: delete 16, "), "{said}");
+    assert!(store.files().iter().all(|path| !path.ends_with(".sgf")));
+    audit(&store);
+}
+
+#[test]
+fn mistakes_are_named() {
+    let store = TestStore::new();
+    let cases: [(&[&str], &str); 4] = [
+        (&["--keep", "game=5"], "\"game\" is none of games, sgf, models"),
+        (&["--keep", "games=5GB"], "a size such as 50GiB"),
+        (&["--keep", "games=1", "--keep", "games=2"], "there is no run"),
+        (&[], "there is no run tiny"),
+    ];
+    for (args, reason) in cases {
+        let (code, said) = fail(store.program("tengen").args(["prune", "--run", "tiny"]).args(args));
+        assert!(code == 2 && said.contains(reason), "{args:?}: {said}");
+    }
+}
