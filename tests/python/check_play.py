@@ -134,7 +134,8 @@ def plays_a_game(page, act):
     for turn in range(MOST_MOVES):
         if wait_for_turn(page):
             return turn
-        free = [vertex for vertex in wanted if "empty" in cell(page, vertex).get_attribute("aria-label")]
+        labels = {vertex: cell(page, vertex).get_attribute("aria-label") for vertex in wanted}
+        free = [vertex for vertex, label in labels.items() if label.split(", ")[1:2] == ["empty"] and "not allowed" not in label]
         before = page.locator("#status").text_content()
         if free and turn < 6:
             act(cell(page, free[0]))
@@ -290,6 +291,13 @@ def foreign_sockets_are_refused(browser, server):
         assert not page.evaluate(opens, address), "a page from elsewhere has opened a WebSocket"
         page.goto(server.url + "play")
         assert page.evaluate(opens, address), "a page of the server has no WebSocket"
+        sends = """address => new Promise(done => {
+            const socket = new WebSocket(address);
+            socket.onopen = () => socket.send('x'.repeat(10_000_000));
+            socket.onmessage = () => done('replied to');
+            socket.onclose = () => done('closed');
+        })"""
+        assert page.evaluate(sends, address) == "closed", "a message of 10 MB was read"
     elsewhere.shutdown()
 
 

@@ -47,9 +47,9 @@ impl<T> FairQueue<T> {
             self.turns.push_back(visitor);
         }
         if before {
-            own.push_front((id, thing))
+            own.push_front((id, thing));
         } else {
-            own.push_back((id, thing))
+            own.push_back((id, thing));
         }
         Ok(id)
     }

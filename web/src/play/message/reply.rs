@@ -1,0 +1,186 @@
+//! Replies of the server.
+
+use std::sync::Arc;
+
+use analysis::Report;
+use serde::{Serialize, Serializer};
+
+use super::{GameMessage, Placed, Player};
+
+/// A reply.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reply {
+    /// The id of the request; 0 for a message that is no request.
+    pub id: u32,
+    /// What is replied.
+    #[serde(flatten)]
+    pub content: Content,
+}
+
+/// The content of a reply.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Content {
+    /// A game, for `start`.
+    Game(GameMessage),
+    /// The position for which the other replies are.
+    Position(PositionMessage),
+    /// The request waits for others: so many searches begin before its own.
+    Queued(usize),
+    /// A report of a position, the last one or a partial one.
+    Analysis(AnalysisMessage),
+    /// A move of the model.
+    Move(MoveMessage),
+    /// All positions of a game have reports: the moves by what they lost.
+    Losses(Vec<LossMessage>),
+    /// A score.
+    Score(ScoreMessage),
+    /// Input planes.
+    Planes(PlanesMessage),
+    /// An SGF file as a tree.
+    Tree(TreeMessage),
+    /// The text of an SGF file.
+    Sgf(String),
+    /// The request failed.
+    Error(String),
+}
+
+/// A position.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PositionMessage {
+    /// A character a point, row by row from the top: `.`, `X` for Black or `O` for White.
+    pub board: String,
+    /// The player to move.
+    pub to_move: Player,
+    /// Stones that Black has captured, and White.
+    pub captures: [usize; 2],
+    /// Empty points where the player to move may not play.
+    pub forbidden: Vec<String>,
+    /// Whether the game is over.
+    pub over: bool,
+}
+
+/// A report of a position.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AnalysisMessage {
+    /// Whether the analysis was known before.
+    pub known: bool,
+    /// The report, from Black's perspective.
+    #[serde(serialize_with = "shared")]
+    pub report: Arc<Report>,
+}
+
+/// A move of a model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MoveMessage {
+    /// The vertex; `resign` for a resignation.
+    pub vertex: String,
+    /// Black's chance to win after the search, from 0 to 1; `None` without a search.
+    pub winrate: Option<f64>,
+    /// The position after the move.
+    pub position: PositionMessage,
+}
+
+/// A move and what it lost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LossMessage {
+    /// Moves before it.
+    pub turn: usize,
+    /// How much smaller the player's chance to win is after it.
+    pub loss: f64,
+    /// The best move instead; `None` when it was played.
+    pub best: Option<String>,
+}
+
+/// A score.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ScoreMessage {
+    /// Dead stones.
+    pub dead: Vec<String>,
+    /// A character a point: `.`, `X` or `O` for its owner.
+    pub area: String,
+    /// Points of Black and of White, komi included.
+    pub points: [f32; 2],
+    /// The result as SGF has it, such as `W+2.5`.
+    pub result: String,
+}
+
+/// Input planes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanesMessage {
+    /// The name of the set.
+    pub inputs: String,
+    /// The planes.
+    pub planes: Vec<PlaneMessage>,
+}
+
+/// An input plane.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlaneMessage {
+    /// What it tells.
+    pub name: String,
+    /// A number a point, row by row from the top.
+    pub values: Vec<u8>,
+}
+
+/// The moves of an SGF file.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TreeMessage {
+    /// The game without moves.
+    pub game: GameMessage,
+    /// Whether the file says komi.
+    pub says_komi: bool,
+    /// Who plays Black, and White, each with the rank.
+    pub players: [String; 2],
+    /// The date.
+    pub date: String,
+    /// The result as the file has it.
+    pub result: String,
+    /// Comment on the game before its first move.
+    pub comment: String,
+    /// The nodes, each after its parent; the first children make the main line.
+    pub nodes: Vec<NodeMessage>,
+    /// What was left out, as sentences.
+    pub notices: Vec<String>,
+}
+
+/// A move of a tree.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeMessage {
+    /// The index of the node before it; `None` for the position before the first move.
+    pub parent: Option<usize>,
+    /// The move.
+    pub played: Placed,
+    /// Stones that it captured.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub captured: Vec<String>,
+    /// Comment on it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub comment: String,
+}
+
+fn shared<S: Serializer>(report: &Arc<Report>, serializer: S) -> Result<S::Ok, S::Error> {
+    report.serialize(serializer)
+}
+
+impl Content {
+    /// The reply to the request with this id.
+    pub fn to(self, id: u32) -> Reply {
+        Reply { id, content: self }
+    }
+}
+
+impl Reply {
+    /// Its text.
+    pub fn text(&self) -> String {
+        serde_json::to_string(self).expect("a reply is JSON")
+    }
+}
