@@ -11,7 +11,7 @@ pub struct ServeArgs {
     /// --tls-cert and --tls-key, or --read-only
     #[arg(long, env = "TENGEN_WEB_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     pub listen: String,
-    /// Host name under which browsers reach the server, besides IP addresses and localhost; may be repeated
+    /// Host name under which browsers reach the server, besides IP addresses and localhost; may be repeated [default: none]
     #[arg(long = "allow-host", env = "TENGEN_WEB_HOSTS", value_name = "HOST", value_delimiter = ',')]
     pub hosts: Vec<String>,
     /// File whose first line is the token that visitors must give, 16 characters or more [default: none]

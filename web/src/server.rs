@@ -45,7 +45,7 @@ impl Server {
     /// Begins to serve a store.
     ///
     /// # Errors
-    /// An address, a token or a certificate that cannot be used; an address that is open to everybody.
+    /// An address, a token or a certificate that cannot be used; an address that other machines can reach.
     pub fn start(args: &ServeArgs, store: Store) -> Result<Server, WebError> {
         let access = access(args)?;
         let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
@@ -104,7 +104,7 @@ impl Server {
         let (end, ended) = oneshot::channel();
         runtime.spawn(async move {
             listen::listen(listener, front).await;
-            // Nobody may wait for it.
+            // An error means that nothing waits for it.
             let _ = end.send(());
         });
         Ok(Server { app, runtime, stop, ended, address, is_tls, _store: store })

@@ -1,4 +1,4 @@
-//! Runs that somebody looks at: a thread for each reads what is new in the store, as long as pages of the run are open.
+//! Runs with open pages: a thread for each reads what is new in the store, as long as pages of the run are open.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -120,7 +120,7 @@ impl Watched {
         }
     }
 
-    /// Reads what is there, and then what comes, until nobody wants it.
+    /// Reads what is there, and then what comes, until no page wants it.
     fn read(&mut self) -> Result<(), StoreError> {
         let mut reader = Reader::open(self.run.clone())?;
         let mut is_listed = false;

@@ -9,7 +9,7 @@ pub struct Results {
     pub black_won: u64,
     /// Games that White won.
     pub white_won: u64,
-    /// Games that nobody won.
+    /// Games without a winner.
     pub drawn: u64,
 }
 
