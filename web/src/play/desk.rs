@@ -1,4 +1,4 @@
-//! Searches of all visitors: few run at a time, others wait, and each ends when nobody wants it any more.
+//! Searches of all visitors: few run at a time, others wait, and each ends once no page wants it.
 //!
 //! A [`Desk`] has so many slots. A visitor puts a search on it and gets a [`Ticket`]; dropping the ticket takes the search out of
 //! the queue, or stops it.
@@ -32,7 +32,7 @@ enum JobState {
     Over,
 }
 
-/// A search that somebody wants.
+/// A search that a page wants.
 pub(super) struct Ticket {
     desk: Desk,
     visitor: VisitorId,
