@@ -94,11 +94,12 @@ enum Command {
 }
 
 impl Args {
-    /// Starts the log. A run may be unattended; the other commands are interactive, or used by front ends.
+    /// Starts the log. A run and a server may be unattended; the other commands are interactive, or used by front ends.
     pub fn start_log(&self) {
         match self.command {
             #[cfg(feature = "torch")]
             Command::Run(_) => self.log.start(),
+            Command::Serve(_) => self.log.start(),
             _ => self.log.start_for_people(),
         }
     }

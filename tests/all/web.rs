@@ -46,7 +46,7 @@ fn addresses_of_other_machines_need_a_decision() {
 fn run_is_watched_while_it_trains() {
     let store = TestStore::new();
     let tiny = repository().join("configs/tiny.toml");
-    let args = ["--run", "watched", "--set", "loop.models=50", "--serve", "127.0.0.1:0", "--log-format", "json"];
+    let args = ["--run", "watched", "--set", "loop.models=50", "--serve", "127.0.0.1:0"];
     let mut run = Stage::start(store.program("tengen").arg("run").arg(tiny).args(args));
     let address = address(&mut run);
     for model in ["watched-1", "watched-2"] {
@@ -61,7 +61,7 @@ fn pages_downloads_and_data_are_there_and_the_process_drains() {
     let store = TestStore::new();
     let tiny = repository().join("configs/tiny.toml");
     succeed(store.program("tengen").arg("run").arg(tiny).args(["--run", "r", "--set", "loop.models=2"]));
-    let serve = ["serve", "--listen", "127.0.0.1:0", "--read-only", "--log-format", "json"];
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--read-only"];
     let mut server = Stage::start(store.program("tengen").args(serve));
     let address = address(&mut server);
     let found = |path: &str| {
