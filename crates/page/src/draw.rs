@@ -47,7 +47,7 @@ pub(crate) fn svg(plot: &Plot) -> Markup {
             }
             svg.below {
                 @for (number, &(tick, at)) in along_x.iter().enumerate() {
-                    text.minor[number % 2 == 1] x=(along(at)) y="15" text-anchor=(anchor(at)) { (plot.x.format.of(tick)) }
+                    text.minor[number % 2 == 1 && along_x.len() > 3] x=(along(at)) y="15" text-anchor=(anchor(at)) { (plot.x.format.of(tick)) }
                 }
                 text.label x="50%" y="33" text-anchor="middle" { (plot.x.label) }
             }
