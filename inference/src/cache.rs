@@ -20,7 +20,7 @@ use crate::source::{Found, Source, SourceError};
 
 /// Models that are read and made ready at the same time. A store that hangs holds up this many of them before it holds up others.
 const LOADS: usize = 8;
-/// How long a failure is the answer to all requests for the same model, before the store is asked again.
+/// How long a failure is the response to all requests for the same model, before the store is read again.
 const FAILED: Duration = Duration::from_secs(1);
 
 type Loaded = Result<Arc<Network>, Refusal>;
@@ -174,7 +174,7 @@ impl Cache {
         Ok(network)
     }
 
-    /// Makes room for a model, unless it is in memory. One that is being opened under another name is waited for.
+    /// Evicts models for one, unless it is in memory. One that is being opened under another name is waited for.
     fn begin(&self, key: &ModelKey, digest: Digest, bytes: u64) -> Result<Begun<'_>, Refusal> {
         let mut state = self.lock();
         state.names.insert((key.run.clone(), key.number), digest);

@@ -30,7 +30,7 @@ pub enum ServerError {
     Bind {
         /// The address.
         address: String,
-        /// The answer of the system.
+        /// The response of the system.
         source: io::Error,
     },
     /// The system has no threads left.

@@ -1,4 +1,4 @@
-//! A batch of a client on its way through the device, and its answer.
+//! A batch of a client on its way through the device, and its response.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;

@@ -208,7 +208,7 @@ fn beyond(credit: usize, positions: usize) -> Refusal {
     rejected(positions, format!("more than {credit} positions of the connection outstanding"), OWN_CREDIT)
 }
 
-/// The names of the outputs that are asked for; without any, all.
+/// The names of the requested outputs; without any, all.
 fn wanted_outputs(request: &ModelInferRequest) -> Result<Vec<&'static str>, Status> {
     let all = ["policy", "value"];
     if request.outputs.is_empty() {

@@ -25,7 +25,7 @@ use crate::limits::Limits;
 use crate::peer::Peer;
 use crate::queue::ClientId;
 
-/// A connection on which nothing arrives for so long is closed. Clients answer a ping every third of it.
+/// A connection on which nothing arrives for so long is closed. Clients return a ping every third of it.
 pub(crate) const IDLE: Duration = Duration::from_secs(30);
 /// Connections that the system keeps until they are accepted.
 const BACKLOG: u32 = 1024;

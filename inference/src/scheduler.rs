@@ -202,7 +202,7 @@ pub(crate) fn expired(positions: usize) -> Refusal {
     Refusal::new(Status::DeadlineExceeded, "the batch waited longer than its deadline")
 }
 
-/// Counts positions for which there is no room, and says so.
+/// Counts positions beyond the capacity, and says so.
 pub(crate) fn rejected(positions: usize, reason: String, retry_after: Duration) -> Refusal {
     metrics::INFERENCE_REJECTED.add(positions as u64);
     Refusal::new(Status::ResourceExhausted, reason).retry_after(retry_after)

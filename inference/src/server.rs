@@ -184,7 +184,7 @@ impl Server {
     }
 
     /// Takes no more batches, finishes what waits and what is under way, and ends all streams; within a time at most.
-    /// Returns whether everything was answered.
+    /// Returns whether every batch has its response.
     pub fn drain(self, within: Duration) -> bool {
         let Server { runtime, shared, health, stop, served, workers, listen, closing, .. } = self;
         let until = Instant::now() + within;

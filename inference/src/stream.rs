@@ -1,4 +1,4 @@
-//! The service of Tengen's own clients: whole batches over one stream of each, answers in any order.
+//! The service of Tengen's own clients: whole batches over one stream of each, responses in any order.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ struct ClientStream {
 }
 
 impl ClientStream {
-    /// Reads messages until the client has no more, or breaks the protocol, or the server shuts down. Answers that are still
+    /// Reads messages until the client has no more, or breaks the protocol, or the server shuts down. Responses that are still
     /// to come are sent nevertheless.
     async fn converse(mut self, mut messages: Streaming<ClientMessage>) {
         if let Err(status) = self.converse_until_end(&mut messages).await {
@@ -159,7 +159,7 @@ impl ClientStream {
         }
     }
 
-    /// Refuses a batch. A client that goes on like this without reading the answers loses its stream.
+    /// Refuses a batch. A client that goes on like this without reading the responses loses its stream.
     fn refuse(&self, id: u64, refusal: Refusal) -> Result<(), Status> {
         let outstanding = self.flow.outstanding.fetch_add(1, Ordering::Relaxed);
         if outstanding > 2 * self.shared.limits.credit {
@@ -201,7 +201,7 @@ impl Caller for OfStream {
     }
 }
 
-/// The server's side of a stream: what it answers. When it is dropped before its end, the client is gone.
+/// The server's side of a stream: its responses. When it is dropped before its end, the client is gone.
 pub(crate) struct Outgoing {
     receiver: UnboundedReceiver<Item>,
     flow: Arc<Flow>,

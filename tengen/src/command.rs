@@ -22,7 +22,7 @@ use web::WebError;
 
 use crate::{
     analysis_server_command, analyze_command, audit, book_command, config_command, evalcache_command, games_command,
-    gtp_command, status,
+    gtp_command, serve_command, status,
 };
 #[cfg(feature = "torch")]
 use crate::{bench, doctor, import, options, prune, run_command};

@@ -1,7 +1,7 @@
 //! `tengen games`: the games of a run for which a condition in SQL holds, as a list or as SGF.
 //!
-//! The cast: a [`Filter`](filter::Filter) holds the condition and the columns that it needs; a [`Source`](source::Source)
-//! hands out the games, file by file; a [`Collection`](collection::Collection) writes them.
+//! The cast: a `Filter` holds the condition and the columns that it needs; a `Source`
+//! hands out the games, file by file; a `Collection` writes them.
 
 mod collection;
 mod filter;

@@ -24,4 +24,5 @@ mod player;
 pub mod prune;
 #[cfg(feature = "torch")]
 pub mod run_command;
+pub mod serve_command;
 pub mod status;

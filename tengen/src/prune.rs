@@ -1,7 +1,7 @@
 //! `tengen prune`: deletes what a run need not keep.
 //!
-//! The cast: [`needed`] finds the oldest model whose games a stage, the validation set or the resign threshold still needs; a
-//! [`Plan`](plan::Plan) says of each kind what the policy would delete; [`delete`](plan::Plan::delete) does it. The policy is the section
+//! The cast: `needed` finds the oldest model whose games a stage, the validation set or the resign threshold still needs; a
+//! `Plan` says of each kind what the policy would delete; `delete` does it. The policy is the section
 //! `[retention]` of the run's configuration, with `--keep` over it.
 
 mod kinds;

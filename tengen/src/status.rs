@@ -1,7 +1,7 @@
 //! `tengen status`: what the runs of a store are doing, from what they have published.
 //!
-//! The cast: an [`Observer`](observer::Observer) reads one run; [`stages`] concludes from its facts what each stage does or
-//! waits for; [`report`] has the result, as text and as JSON. Nothing is written, and no process is contacted.
+//! The cast: an `Observer` reads one run; `stages` concludes from its facts what each stage does or
+//! waits for; `report` has the result, as text and as JSON. Nothing is written, and no process is contacted.
 
 mod observer;
 mod report;

@@ -136,7 +136,7 @@ fn of_servers(client: &Stage, metric: &str) -> BTreeMap<String, f64> {
     lines.map(|line| (server(line), line.rsplit(' ').next().unwrap().parse().unwrap())).collect()
 }
 
-/// Waits until a server has answered more batches than before.
+/// Waits until a server has evaluated more batches than before.
 fn wait_for_answers(client: &mut Stage, url: &str) {
     const ANSWERED: &str = "tengen_inference_client_batches_total";
     let answered = |client: &Stage| of_servers(client, ANSWERED).get(url).copied().unwrap_or_default();
@@ -287,7 +287,7 @@ fn model_that_no_server_has_is_an_error_that_names_it() {
     assert!(said.contains("refused the batch") && said.contains(&server.url()), "{said}");
 }
 
-/// What a program answers to these lines.
+/// The output of a program for these lines.
 fn converse(command: &mut Command, lines: &str) -> String {
     let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     process.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
@@ -304,7 +304,7 @@ impl Chance {
     }
 }
 
-/// Does something bad to a server; answers whether it suffers from it now.
+/// Does something bad to a server; returns whether it suffers from it now.
 fn harm(server: &mut Server, chance: &mut Chance) -> &'static str {
     if chance.below(2) == 0 {
         server.kill();

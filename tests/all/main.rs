@@ -49,4 +49,5 @@ mod service;
 mod status;
 mod targets;
 mod twice;
+mod values;
 mod web;

@@ -179,7 +179,7 @@ fn page_shows_what_is_in_a_network() {
     let said = succeed(&mut study(&store, &["inspect", "new", "--against", &file, "--out", &page]));
     assert!(said.starts_with(&format!("{page}: 27 tensors of ")) && said.contains("27 tensors compared"), "{said}");
     let page = fs::read_to_string(&page).unwrap();
-    assert!(page.starts_with("<!doctype html>") && page.contains("\"origin\":[{\"kind\":\"model\",\"name\":\"old-1\""));
+    assert!(page.starts_with("<!DOCTYPE html>") && page.contains("\"origin\":[{\"kind\":\"model\",\"name\":\"old-1\""));
     let mut in_place = study(&store, &["inspect", "9x9-demo", "--against", "new-1"]);
     let said = succeed(in_place.current_dir(store.path()));
     assert!(said.contains("not compared: stem.conv.weight is [64, 31, 3, 3] here and [8, 18, 3, 3] there"), "{said}");
@@ -188,7 +188,7 @@ fn page_shows_what_is_in_a_network() {
     let mut in_place = study(&store, &["inspect", "9x9-demo", "new-1", "old-1"]);
     let said = succeed(in_place.current_dir(store.path()));
     assert!(said.starts_with("9x9-demo-1-to-old-1.html: 3 networks, "), "{said}");
-    assert!(fs::read_to_string(store.path().join("9x9-demo-1-to-old-1.html")).unwrap().starts_with("<!doctype html>"));
+    assert!(fs::read_to_string(store.path().join("9x9-demo-1-to-old-1.html")).unwrap().starts_with("<!DOCTYPE html>"));
     let mut in_place = study(&store, &["inspect", "new", "old", "--every", "10"]);
     let said = succeed(in_place.current_dir(store.path()));
     assert!(said.starts_with("new-1-to-old-1.html: 2 networks, "), "{said}");

@@ -72,14 +72,7 @@ fn pruned_run_in_a_folder_trains_the_same_models() {
 
 #[test]
 fn pruned_run_in_a_bucket_with_a_growing_window_trains_the_same_models() {
-    let growing = [
-        "window.growth=power-law",
-        "window.power_start=40",
-        "window.power_scale=40",
-        "window.power_exponent=0.5",
-        "window.power_slope=0.5",
-    ];
-    pruned_runs_train_the_same_models(&growing, [TestStore::new(), TestStore::on_server()]);
+    pruned_runs_train_the_same_models(&["window.growth=power-law"], [TestStore::new(), TestStore::on_server()]);
 }
 
 #[test]

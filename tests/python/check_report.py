@@ -96,10 +96,11 @@ def main() -> None:
     # Alarms follow the losses that they are about.
     lines = [line for line in lines if line["set"] != "alarm"]
     logged = {(line["set"], line["step"]): line for line in lines}
-    for curve in facts["losses"]:
-        for place, step in enumerate(curve["step"]):
-            for name in ["policy", "value", "accuracy"]:
-                same(f"{name} at step {step}", curve[name][place], logged[curve["set"], step][name])
+    sets = {"training": "train", "validation": "holdout", "human games": "human"}
+    for name, plot in {"policy": "policy-loss", "value": "value-loss", "accuracy": "accuracy"}.items():
+        for curve in facts["plots"][plot]["series"]:
+            for step, shown in zip(curve["x"], curve["y"]):
+                same(f"{name} at step {step}", shown, logged[sets[curve["name"]], int(step)][name])
 
     begun = min(int(Path(file).stem.split("-")[-1]) for file in glob.glob(str(run / "games" / "000000" / "*.parquet"))) / 1e3
     for shown in facts["players"]:

@@ -10,7 +10,7 @@ use facts::search::{Place, search};
 use go::Size;
 use record::GameRecord;
 use store::Run;
-use zip::write::FileOptions;
+use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
 use crate::error::Page;
@@ -25,7 +25,7 @@ pub(crate) async fn zip(State(app): State<App>, Path(run): Path<String>, Query(q
     app.export(move |app| {
         let run = app.run(&run)?;
         let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-        let options = FileOptions::default().compression_method(CompressionMethod::Deflated);
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
         each_file(&run, &query, &mut |games| {
             for game in games {
                 let entry =

@@ -55,6 +55,9 @@ pub enum WebError {
         /// Why.
         reason: String,
     },
+    /// Models or their evaluations cannot be used.
+    #[error(transparent)]
+    Models(#[from] ModelError),
     /// The system has no resources left.
     #[error("cannot start the web server: {0}")]
     Threads(io::Error),

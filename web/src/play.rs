@@ -1,8 +1,9 @@
 //! Pages for players: play against models, watch them, and review games.
 //!
-//! The cast: a page holds its game and sends it whole with each request over a WebSocket ([`message`]). A [`Session`](session) takes
-//! the requests of one page. [`Engines`] are the open models; the [`Desk`] lets few searches run at a time and is fair between
-//! visitors; [`Reports`] remember finished analyses. When a page goes, its socket ends and with it its searches.
+//! The cast: a page holds its game and sends it whole with each request over a WebSocket ([`message`]). A
+//! `Session` takes the requests of one page. `Engines` are the open models; the
+//! `Desk` lets few searches run at a time and is fair between visitors; `Reports` remember
+//! finished analyses. When a page goes, its socket ends and with it its searches.
 
 mod args;
 mod catalog;
@@ -19,13 +20,13 @@ mod review;
 mod searching;
 mod session;
 mod socket;
+mod state;
 pub mod tree;
 mod visitor;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
-use analysis::{Perspective, ReportStyle};
 use axum::Json;
 use axum::Router;
 use axum::extract::{State, WebSocketUpgrade};
@@ -33,29 +34,13 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 
 pub use args::PlayArgs;
-use desk::Desk;
-use engines::Engines;
 use fair_queue::VisitorId;
 use message::{Action, At, LONGEST_MESSAGE, Open, Request};
-use offload::Offload;
-use reports::Reports;
+use state::Play;
 
 use crate::assets::Asset;
 use crate::error::Page;
 use crate::{App, PageError, WebError};
-
-/// What reports contain. Pages turn them for the player whom they show.
-const STYLE: ReportStyle = ReportStyle {
-    perspective: Perspective::Black,
-    points: 10.0,
-    moves: 20,
-    variation: 15,
-    policy: true,
-    path_visits: false,
-};
-
-/// The reply to a search that does not fit into the queue.
-const FULL: &str = "the server has too many searches to do; try again in a minute";
 
 macro_rules! assets {
     ($($name:literal),*) => { &[$(Asset { name: $name, text: include_str!(concat!("../assets/", $name)) }),*] };
@@ -76,16 +61,6 @@ pub(crate) const ASSETS: &[Asset] = assets![
     "tree.js",
     "watch.js"
 ];
-
-/// What all pages for players share.
-pub struct Play {
-    engines: Engines,
-    desk: Desk,
-    reports: Reports,
-    offload: Offload,
-    most_visits: u32,
-    visitors: AtomicU64,
-}
 
 /// Reads a message of a page, with the game or the file in it, as far as that needs no model.
 ///

@@ -74,6 +74,5 @@ impl RunConfig {
 }
 
 pub(crate) fn digest_of(text: &str) -> String {
-    let sum = Sha256::digest(text.as_bytes());
-    sum.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+    format!("{:.16x}", Sha256::digest(text.as_bytes()))
 }

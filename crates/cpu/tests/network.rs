@@ -1,7 +1,7 @@
 //! Whole networks against libtorch, and against each other.
 //!
 //! `data/NAME.safetensors` are weights as training writes them, `data/NAME.answers.safetensors` the planes of positions and
-//! what libtorch's folded network answers in f32; a test of crate `net` checks and rewrites them. Weights are
+//! the outputs of libtorch's folded network in f32; a test of crate `net` checks and rewrites them. Weights are
 //! `net::Weights::synthetic` with seed 5, those of the last layers smaller, so that policies are not all on one move.
 //! Together the networks have everything that a shape may have.
 

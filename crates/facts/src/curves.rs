@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_counted() {
+    fn lines_that_are_none_are_counted() {
         let mut curves = Curves::default();
         for bad in ["{}", "[1]", "nonsense", &LINE.replace("1.5,", "\"1.5\","), &LINE.replace("10", "-1")] {
             curves.read(bad);

@@ -30,7 +30,7 @@ pub use handicap::free as handicap_points;
 pub use line::Line;
 pub use player::{Decision, Player, PlayerError, Task, Watch};
 pub use playouts::play_on;
-pub use reader::Inbox;
+pub use reader::Reader;
 pub use response::Failure;
 pub use serve::{run, serve};
 pub use session::{Session, Setup};

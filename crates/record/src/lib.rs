@@ -42,7 +42,7 @@ pub use error::RecordError;
 pub use example::{Example, ExampleError};
 pub use game::{EndReason, GameRecord, Takeover};
 pub use game_id::{GameId, GameIdError};
-pub use gzip::unpacked;
+pub use gzip::{unpacked, unpacked_sgf};
 pub use listing::GameListing;
 pub use outcome::Outcome;
 pub use projection::GameProjection;

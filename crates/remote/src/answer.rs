@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::proto::v1;
 use crate::{Encoding, LengthError};
 
-/// The answer to a batch.
+/// The response to a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The batch.
@@ -35,13 +35,13 @@ pub struct Refusal {
     pub message: String,
 }
 
-/// A message that is no answer.
+/// A message that is no response.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     /// A status of another version of the protocol.
     #[error("status {0} is unknown")]
     Status(i32),
-    /// More or fewer numbers than were asked for.
+    /// More or fewer numbers than requested.
     #[error("{what}: {source}")]
     Length {
         /// Policies or values.
@@ -85,7 +85,7 @@ impl Answer {
     /// Reads a message.
     ///
     /// # Errors
-    /// The message is no answer.
+    /// The message is no response.
     pub fn read(message: v1::Answer) -> Result<Answer, AnswerError> {
         let v1::Answer { id, status, policies, values, retry_after_micros, message } = message;
         let result = match v1::Status::try_from(status).map_err(|_| AnswerError::Status(status))? {

@@ -18,13 +18,13 @@ pub struct Batch {
     pub model: ModelKey,
     /// Positions, at least one.
     pub positions: usize,
-    /// Time from arrival after which the answer is of no use.
+    /// Time from arrival after which the response is of no use.
     pub deadline: Option<Duration>,
     /// Bits of the planes.
     pub bits: Bytes,
     /// Constant planes.
     pub scalars: Bytes,
-    /// How the answer is to be written.
+    /// How the response is to be written.
     pub answers: Encoding,
     /// Whose positions these are.
     pub priority: Priority,

@@ -127,7 +127,7 @@ impl Client {
         self.shared.largest.load(Ordering::Relaxed).max(1) as usize
     }
 
-    /// How servers write their answers.
+    /// How servers write their responses.
     pub(crate) fn encoding(&self) -> Encoding {
         self.shared.encoding
     }
@@ -137,7 +137,7 @@ impl Client {
         self.command(Command::Evaluate(job));
     }
 
-    /// Whether the process is to stop. Then batches no longer wait long for a server.
+    /// Whether the process is to stop. Then batches do not wait long any more for a server.
     pub(crate) fn is_stopping(&self) -> bool {
         let stopping = self.shared.stop.requested();
         if stopping {

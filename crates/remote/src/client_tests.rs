@@ -171,7 +171,7 @@ fn expected(planes: &[u8], positions: usize) -> [Vec<f32>; 2] {
     output(&bits, positions)
 }
 
-/// Evaluates a batch; answers whether the process itself did.
+/// Evaluates a batch; returns whether the process itself did.
 fn evaluate(session: &mut RemoteSession, seed: usize, positions: usize) -> Result<bool, String> {
     let planes = planes(seed, positions);
     let (mut policies, mut values) = (vec![0.0; positions * MOVES], vec![0.0; positions]);
@@ -275,7 +275,7 @@ fn responses_of_a_wrong_length_are_refused_and_another_server_evaluates() {
     assert_eq!([&first, &second].map(Running::evaluated), [1, 1]);
 }
 
-/// Evaluates until a condition holds; answers for how long, and the longest time that a batch took.
+/// Evaluates until a condition holds; returns for how long, and the longest time that a batch took.
 fn evaluate_until(session: &mut RemoteSession, mut holds: impl FnMut(bool) -> bool) -> [Duration; 2] {
     let (began, mut longest) = (Instant::now(), Duration::ZERO);
     for seed in 0.. {

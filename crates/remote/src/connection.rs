@@ -16,15 +16,15 @@ use crate::proto::v1::{self, client_message, server_message};
 use crate::transport::{Incoming, Link, Transport};
 use crate::{Answer, Batch, Output, PROTOCOL, Refusal, Token};
 
-/// Flow-control windows: what a server may send before the client has read it. More than the answers to a usual credit.
+/// Flow-control windows: what a server may send before the client has read it. More than the responses to a usual credit.
 const WINDOW: u32 = 8 << 20;
-/// Bytes of an HTTP/2 frame at most. Servers write each frame by itself, and an answer of 64 positions on 19x19 has 93 KB.
+/// Bytes of an HTTP/2 frame at most. Servers write each frame by itself, and a response of 64 positions on 19x19 has 93 KB.
 const FRAME: u32 = 256 << 10;
 /// The largest message that is taken.
 const MESSAGE: usize = 64 << 20;
 /// A connection that was silent for this time is tested …
 const TEST: Duration = Duration::from_millis(250);
-/// … and fails when the test is not answered in this time.
+/// … and fails when the test has no response in this time.
 const TEST_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A connection that is being made.

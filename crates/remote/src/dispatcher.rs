@@ -35,7 +35,7 @@ pub(crate) struct Job {
     pub(crate) model: u64,
     /// Numbers of a policy.
     pub(crate) moves: usize,
-    /// Takes the answer.
+    /// Takes the response.
     pub(crate) done: Box<dyn FnOnce(Finished) + Send>,
 }
 
@@ -156,14 +156,14 @@ impl<T: Transport> Dispatcher<T> {
         self.act(&mut output);
     }
 
-    /// What is wrong with the lengths of an answer.
+    /// What is wrong with the lengths of a response.
     fn problem(&self, attempt: u64, output: Option<&Output>) -> Option<String> {
         let job = self.jobs.get(&self.pool.batch_of(attempt)?)?;
         let Batch { positions, answers, .. } = job.batch;
         output?.check(answers, positions * job.moves, positions).err().map(|error| format!("its response: {error}"))
     }
 
-    /// Carries out what the pool asks for. `output` is that of the answer that it was told of, if it was one.
+    /// Carries out what the pool requests. `output` is that of the response that it was told of, if it was one.
     fn act(&mut self, output: &mut Option<Output>) {
         while let Some(action) = self.pool.action() {
             match action {

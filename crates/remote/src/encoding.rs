@@ -45,7 +45,7 @@ impl Encoding {
     /// Writes numbers, little-endian.
     ///
     /// # Panics
-    /// When `bytes` has no room for exactly these numbers.
+    /// When `bytes` does not hold exactly these numbers.
     pub fn write(self, numbers: &[f32], bytes: &mut [u8]) {
         assert_eq!(bytes.len(), numbers.len() * self.width(), "space for {} numbers", numbers.len());
         match self {

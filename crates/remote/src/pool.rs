@@ -5,7 +5,7 @@
 //! with a server that is up; within the tier to the server with the fewest outstanding positions per credit.
 //!
 //! An evaluation is a pure function of the batch, so evaluating a batch twice is harmless. A batch that is overdue is sent to
-//! another server as well, and the first answer counts. Each batch is done exactly once.
+//! another server as well, and the first response counts. Each batch is done exactly once.
 
 mod backoff;
 mod batch;
@@ -38,7 +38,7 @@ pub(crate) struct Pool {
     batches: BTreeMap<u64, Batch>,
     /// The batches that want a server, or another one.
     waiting: BTreeSet<u64>,
-    /// What was sent over connections that exist and has no answer, batches that are done included.
+    /// What was sent over connections that exist and has no response, batches that are done included.
     attempts: BTreeMap<u64, Attempt>,
     next_batch: u64,
     next_attempt: u64,
@@ -358,7 +358,7 @@ impl Pool {
         self.next_attempt += 1;
     }
 
-    /// The server for a batch: of those that are settled the first tier's, then the caller, then those that are not settled.
+    /// The server for a batch: of those that are past their trial the first tier's, then the caller, then those on trial.
     fn choose(&mut self, now: Time, number: u64) -> Choice {
         let chance = self.random.random();
         let batch = &self.batches[&number];

@@ -50,7 +50,7 @@ impl Reporter {
         self.servers[server].refusal = None;
     }
 
-    /// A server has no room, or cannot load a model for now.
+    /// A server is full, or cannot load a model for now.
     pub(crate) fn refused(&mut self, server: usize, reason: String) {
         self.servers[server].refusal = Some(reason);
     }

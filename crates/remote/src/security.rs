@@ -25,7 +25,7 @@ pub enum SecurityError {
     File {
         /// The file.
         path: PathBuf,
-        /// The answer of the file system.
+        /// The response of the file system.
         source: io::Error,
     },
     /// A file that is no certificate or key.

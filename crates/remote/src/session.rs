@@ -11,7 +11,7 @@ use net::{NetError, Packing, PlaneEvaluator, Shape};
 use crate::dispatcher::{Finished, Job};
 use crate::{Batch, Client, ModelKey, RemoteError};
 
-/// How often a thread that waits for an answer looks whether the process is to stop.
+/// How often a thread that waits for a response checks whether the process is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Opens what evaluates planes in this process, for the last tier.

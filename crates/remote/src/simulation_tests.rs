@@ -114,7 +114,7 @@ fn connect(connects: Connects) -> impl FnMut(usize) -> Connecting {
 /// From then on batches are of a model that is new to every connection.
 const NEW_MODEL: Duration = Duration::from_secs(1);
 
-/// Has one batch evaluated; answers whether it was left to this process.
+/// Has one batch evaluated; returns whether it was left to this process.
 async fn evaluate(commands: &UnboundedSender<Command>, planes: Vec<u8>) -> bool {
     let number = if turmoil::sim_elapsed().expect("in a simulation") < NEW_MODEL { 1 } else { 2 };
     let model = ModelKey { run: "v1".parse().expect("a name"), number: 1, digest: None };
@@ -220,7 +220,7 @@ impl World {
         World { sim, controls, seen }
     }
 
-    /// Takes a step; answers whether the client is done.
+    /// Takes a step; returns whether the client is done.
     fn step(&mut self) -> bool {
         self.sim.step().expect("no host fails")
     }

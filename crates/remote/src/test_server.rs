@@ -24,7 +24,7 @@ pub(crate) struct Control {
     pub(crate) token: Option<Token>,
     /// Time that a batch takes.
     pub(crate) delay: Duration,
-    /// Whether answers have a number too few.
+    /// Whether responses have a number too few.
     pub(crate) is_short: AtomicBool,
     pub(crate) evaluated: AtomicU64,
     /// Those of people and matches.

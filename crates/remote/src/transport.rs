@@ -23,7 +23,7 @@ pub(crate) struct Link {
 pub(crate) struct Incoming {
     pub(crate) connection: Connection,
     pub(crate) event: Event,
-    /// The output of an answer that has one.
+    /// The output of a response that has one.
     pub(crate) output: Option<Output>,
     /// Who the server says it is, why it refuses a batch, or why the connection ended.
     pub(crate) note: String,

@@ -114,7 +114,7 @@ mod tests {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../configs/tiny.toml");
         let other = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
         let cases: [(&[&str], &str); 4] = [
-            (&["--set", "search.visits=7"], "there is no --config"),
+            (&["--set", "search.visits=7"], "add --config FILE"),
             (&["--config", "/nowhere.toml"], "cannot read /nowhere.toml"),
             (&["--config", file, "--set", "search.visist=7"], "search.visist"),
             (&["--config", other], other),

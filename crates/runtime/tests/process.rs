@@ -140,7 +140,7 @@ fn json_log_has_json_errors() {
     let text = stderr(&output);
     assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1));
     assert!(text.starts_with('{') && text.contains(r#""level":"ERROR""#), "{text}");
-    assert!(text.contains(r#""message":"cannot write x: disk full""#), "{text}");
+    assert!(text.contains(r#""error":"cannot write x: disk full""#), "{text}");
     let silenced = run("fail", &["--log-format", "json", "--log-level", "off"]);
     assert_eq!(stderr(&silenced), "error: cannot write x: disk full\n");
 }
@@ -149,7 +149,7 @@ fn log_that_is_no_terminal_is_json() {
     let output = run("fail", &["--log-format", "auto"]);
     let text = stderr(&output);
     assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1));
-    assert!(text.starts_with('{') && text.contains(r#""message":"cannot write x: disk full""#), "{text}");
+    assert!(text.starts_with('{') && text.contains(r#""error":"cannot write x: disk full""#), "{text}");
 }
 
 /// Starts a process, waits until it works, and sends it a signal.

@@ -210,6 +210,14 @@ impl Games {
         self.archives.read(GAMES, file, Some(&GameProjection::COLUMNS), GameProjection::from_batch)
     }
 
+    /// The games of a file with how they began, but without the rest of their turns.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when they cannot be read.
+    pub fn listings(&self, file: &FileRef) -> Result<Vec<GameListing>, StoreError> {
+        self.archives.read(GAMES, file, Some(&GameListing::COLUMNS), GameListing::from_batch)
+    }
+
     /// Some columns of a file of games, one row a game. Columns that the file does not have are left out.
     ///
     /// # Errors

@@ -72,6 +72,14 @@ impl Matches {
         self.at.store.read_records(&path, Some(&GameProjection::COLUMNS), GameProjection::from_batch)
     }
 
+    /// The results in one file with how the games began.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] when they cannot be read.
+    pub fn listings(&self, stem: &Stem) -> Result<Vec<GameListing>, StoreError> {
+        self.at.store.read_records(&self.file(stem), Some(&GameListing::COLUMNS), GameListing::from_batch)
+    }
+
     /// Some columns of a file of results, one row a game. Columns that the file does not have are left out.
     ///
     /// # Errors

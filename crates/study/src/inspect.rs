@@ -1,6 +1,6 @@
 //! `tengen study inspect`: the weights of a network, or of several of a run, as one HTML page.
 //!
-//! The cast: [`Subject`] is a network by its name and how it came to be; `facts` puts its numbers together, of which
+//! The cast: `Subject` is a network by its name and how it came to be; `facts` puts its numbers together, of which
 //! `tensor` knows those of one tensor; `series` has histograms of several networks side by side; a page draws them.
 
 mod facts;

@@ -27,8 +27,16 @@ pub enum Tool {
 }
 
 impl Tool {
-    pub(crate) const ALL: [Tool; 8] =
-        [Tool::Chromium, Tool::GnuGo, Tool::LeelaZero, Tool::Prometheus, Tool::Promtool, Tool::Python, Tool::PyTorch, Tool::Sabaki];
+    pub(crate) const ALL: [Tool; 8] = [
+        Tool::Chromium,
+        Tool::GnuGo,
+        Tool::LeelaZero,
+        Tool::Prometheus,
+        Tool::Promtool,
+        Tool::Python,
+        Tool::PyTorch,
+        Tool::Sabaki,
+    ];
 
     /// Its name in `TENGEN_ALLOW_SKIP`; scripts/setup-tools uses the same names.
     pub fn name(self) -> &'static str {

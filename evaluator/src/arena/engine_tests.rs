@@ -49,7 +49,7 @@ fn played(arena: &Arena) -> Vec<GameRecord> {
     games
 }
 
-/// A declaration of a shell script that answers GTP commands by `cases`.
+/// A declaration of a shell script that responds to GTP commands by `cases`.
 fn script(name: &str, cases: &str) -> String {
     let text = format!(
         "while read -r id command arguments; do said=''; case $command in {cases} protocol_version) said=2 ;; esac; \

@@ -7,7 +7,7 @@ use net::{NetError, PlaneEvaluator, Shape};
 use super::*;
 use crate::network::Opened;
 
-/// Answers nothing, and counts how often it was opened. Model 5 is opened when it may be.
+/// Returns nothing, and counts how often it was opened. Model 5 is opened when it may be.
 struct Made {
     opened: Arc<AtomicUsize>,
     may_open: Arc<(Mutex<bool>, Condvar)>,

@@ -16,7 +16,7 @@ pub(super) const DEFAULT_LEVEL: u64 = 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Schedule {
     pub(super) priority: Priority,
-    /// Time from arrival after which the answer is of no use.
+    /// Time from arrival after which the response is of no use.
     pub(super) deadline: Option<Duration>,
 }
 

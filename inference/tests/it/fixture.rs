@@ -116,7 +116,7 @@ pub(crate) async fn connect(address: &str) -> Channel {
     Endpoint::from_shared(address.to_owned()).unwrap().connect().await.unwrap()
 }
 
-/// The numbers of an answer, as bits.
+/// The numbers of a response, as bits.
 pub(crate) fn numbers(output: &Output, number: u32, positions: usize, encoding: Encoding) -> [Vec<f32>; 2] {
     let moves = shapes()[number as usize - 1].size.moves();
     let (mut policies, mut values) = (vec![0.0; positions * moves], vec![0.0; positions]);
@@ -184,7 +184,7 @@ impl Client {
         assert!(matches!(message, Some(FromServer::Credit(_))), "{message:?}");
     }
 
-    /// The next answer; `None` when the stream has ended.
+    /// The next response; `None` when the stream has ended.
     pub(crate) async fn next(&mut self) -> Option<Answer> {
         loop {
             match self.message().await? {
@@ -204,7 +204,7 @@ impl Client {
         self.answer().await.result.expect_err("a refusal")
     }
 
-    /// Asks about some positions and compares the answer with the local network's, bit by bit.
+    /// Requests some positions and compares the response with the local network's, bit by bit.
     pub(crate) async fn check(&mut self, number: u32, positions: usize) {
         self.send(batch(99, number, positions)).await;
         let answer = self.answer().await;

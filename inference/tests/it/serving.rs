@@ -1,4 +1,4 @@
-//! Answers, models and addresses.
+//! Responses, models and addresses.
 
 use inference::{Limits, Listen, Options};
 use remote::proto::v1::Status;

@@ -6,11 +6,11 @@ use models::{EvaluationCacheOptions, ModelError, Models, Place, Priority};
 use runtime::{EvalcacheArgs, InferenceArgs, ResourceArgs, Stop, within};
 use store::Store;
 
-use super::Play;
 use super::desk::Desk;
 use super::engines::{Engines, EnginesOptions};
 use super::offload::Offload;
 use super::reports::Reports;
+use super::state::Play;
 use crate::WebError;
 
 /// Searches at a time for each thread: their leaves share batches.

@@ -35,7 +35,7 @@ impl ReportKey {
     }
 }
 
-/// Reports by their keys, of so many bytes together; the oldest make room for new ones.
+/// Reports by their keys, of so many bytes together; the oldest are dropped for new ones.
 pub(super) struct Reports {
     most: usize,
     state: Mutex<State>,

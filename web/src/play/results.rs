@@ -6,10 +6,10 @@ use go::{Color, Game, Move, PointSet, Position, Scoring, Stones, Symmetry};
 use gtp::server::{Status, fates, is_certain, play_on};
 use play::generator;
 
-use super::Play;
 use super::message::{Content, GameMessage, PlaneMessage, Planes, PlanesMessage, Save, Score, ScoreMessage};
 use super::position::{Played, drawn, vertices};
 use super::reports::ReportKey;
+use super::state::Play;
 
 /// Characters of the name of a player in a file.
 const LONGEST_NAME: usize = 100;

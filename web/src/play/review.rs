@@ -6,12 +6,12 @@ use std::sync::Arc;
 use analysis::{Event, Report, Task, losses};
 use go::Game;
 
-use super::STYLE;
 use super::desk::Ticket;
 use super::engines::OpenModel;
 use super::message::{AnalysisMessage, Content, GameMessage, LossMessage};
 use super::position::Played;
 use super::reports::ReportKey;
+use super::state::{FULL, STYLE};
 use super::visitor::{Happening, Visitor};
 
 /// Positions of a game that wait or are searched at a time.
@@ -84,7 +84,7 @@ impl Review {
             match visitor.play.desk.put(visitor.id, &self.model, task, false, listener) {
                 Ok(ticket) => _ = self.tickets.insert(turn, ticket),
                 Err(_) if self.tickets.is_empty() => {
-                    visitor.reply(id, Content::Error(super::FULL.to_owned()));
+                    visitor.reply(id, Content::Error(FULL.to_owned()));
                     return None;
                 }
                 Err(_) => {

@@ -13,8 +13,8 @@ use super::engines::OpenModel;
 use super::message::{AnalysisMessage, Content, Genmove, MoveMessage, PositionMessage};
 use super::position::Played;
 use super::reports::ReportKey;
+use super::state::{FULL, STYLE};
 use super::visitor::{Happening, Visitor};
-use super::{FULL, STYLE};
 
 /// When the first partial report is due, and the others after each other.
 const PROGRESS: [Duration; 2] = [Duration::from_millis(30), Duration::from_millis(100)];

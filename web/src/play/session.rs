@@ -18,8 +18,9 @@ use super::message::{Action, Content, Genmove, PositionMessage, Refusal, Reply, 
 use super::position::Played;
 use super::review::Review;
 use super::searching::{self, Searching};
+use super::state::Play;
 use super::visitor::{Happening, Visitor};
-use super::{Play, results, tree};
+use super::{results, tree};
 
 /// Requests of a visitor at a time.
 const MOST_REQUESTS: usize = 16;

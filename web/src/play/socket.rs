@@ -8,15 +8,15 @@ use axum::extract::ws::{Message, WebSocket};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use super::Play;
 use super::fair_queue::VisitorId;
 use super::message::Reply;
 use super::session::Session;
+use super::state::Play;
 use crate::App;
 
 /// How often places in the queue are told.
 const TELL: Duration = Duration::from_millis(250);
-/// How often a page is asked whether it is still there.
+/// How often a page is pinged.
 const PING: Duration = Duration::from_secs(20);
 /// A page that was silent for this long is gone.
 const SILENCE: Duration = Duration::from_secs(60);

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use analysis::Event;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::Play;
 use super::engines::OpenModel;
 use super::fair_queue::VisitorId;
 use super::message::{Content, Reply};
+use super::state::Play;
 
 /// A visitor's way to what all share, and back to the page.
 pub(super) struct Visitor {

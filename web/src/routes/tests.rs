@@ -78,7 +78,7 @@ async fn names_of_other_sites_are_refused_on_every_address() {
 }
 
 #[tokio::test]
-async fn what_changes_something_comes_from_a_page_of_this_server() {
+async fn changing_requests_come_from_a_page_of_this_server() {
     let foreign: [&[(&str, &str)]; 6] = [
         &[("origin", "http://evil.example")],
         &[("origin", "null")],

@@ -1,4 +1,4 @@
-//! What is not worth considering: early passes, decided points, and passes that the answer refutes.
+//! What is not worth considering: early passes, decided points, and passes that the reply refutes.
 
 use go::{Color, Game, Move, Scoring, Size};
 use mcts::{Search, Selected, Settings};

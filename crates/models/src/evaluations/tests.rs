@@ -219,7 +219,7 @@ fn writer() {
     }
 }
 
-/// Starts a writer of segments from the `first` on, kills it a moment after it has published so many, and answers how many it has
+/// Starts a writer of segments from the `first` on, kills it a moment after it has published so many, and returns how many it has
 /// published by then.
 fn killed_writer(place: &str, options: &[(String, String)], first: u64, kill: u32) -> u64 {
     let lines: Vec<String> = options.iter().map(|(key, value)| format!("{key}={value}")).collect();

@@ -13,7 +13,7 @@ pub(crate) struct Batch {
     pub(crate) positions: u32,
     /// When it was submitted.
     pub(crate) submitted: Time,
-    /// The servers that had no room for it, and since when.
+    /// The servers that were full, and since when.
     pub(crate) turned_away: BTreeMap<usize, Time>,
     /// The server that it was sent to last.
     pub(crate) last: Option<usize>,
@@ -29,7 +29,7 @@ pub(crate) struct Batch {
     pub(crate) rest: Time,
 }
 
-/// A batch that was sent over a connection, and has no answer.
+/// A batch that was sent over a connection, and has no response.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt {
     pub(crate) batch: u64,
@@ -37,9 +37,9 @@ pub(crate) struct Attempt {
     pub(crate) server: usize,
     pub(crate) positions: u32,
     pub(crate) sent: Time,
-    /// The server answers within this time.
+    /// The server responds within this time.
     pub(crate) usual: Duration,
-    /// Whether the server has answered a batch of the model before, so that it need not load it.
+    /// Whether the server has evaluated a batch of the model before, so that it need not load it.
     pub(crate) is_warm: bool,
     /// Whether it was overdue, so that the batch was taken elsewhere.
     pub(crate) overdue: bool,
@@ -72,7 +72,7 @@ impl Batch {
         self.refusal = Some((server, reason));
     }
 
-    /// A server had no room for it.
+    /// A server was full.
     pub(crate) fn turn_away(&mut self, now: Time, server: usize) {
         self.turned_away.entry(server).or_insert(now);
     }
@@ -82,7 +82,7 @@ impl Batch {
         !self.refused.contains(&server) && self.later.get(&server).is_none_or(|&time| time <= now)
     }
 
-    /// When it fails, or may be sent again or to a lower tier. `held` is how long a tier without room keeps it.
+    /// When it fails, or may be sent again or to a lower tier. `held` is how long a full tier keeps it.
     pub(crate) fn next(&self, now: Time, patience: Duration, held: Duration) -> Option<Time> {
         let turned_away = self.turned_away.values().map(|&since| since + held);
         let times = turned_away.chain(self.later.values().copied()).chain([self.rest]).filter(|&time| time > now);

@@ -17,22 +17,22 @@ pub(crate) struct Connection {
 /// Something that happened on a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The server has answered the greeting. So many positions may be outstanding, and be in a batch.
+    /// The server has returned the greeting. So many positions may be outstanding, and be in a batch.
     Welcome { credit: u32, most: u32 },
     /// So many positions may be outstanding from now on. A server says so every 80 ms while batches are outstanding.
     Credit { credit: u32 },
-    /// The answer to an attempt.
+    /// The response to an attempt.
     Answer { attempt: u64, reply: Reply },
     /// The connection cannot be made, has failed or has ended.
     Gone,
 }
 
-/// An answer without its numbers.
+/// A response without its numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Reply {
     /// The batch is evaluated.
     Evaluated,
-    /// The server has no room; it may be tried again after this time.
+    /// The server is full; it may be tried again after this time.
     Exhausted { retry_after: Option<Duration> },
     /// The server cannot load the model for now; it may be tried again after this time. Other models are not concerned.
     Later { retry_after: Duration },
@@ -49,9 +49,9 @@ pub(crate) enum Reply {
 /// Something that the caller has to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
-    /// Connect and greet. The server is given up unless [`Event::Welcome`] follows in time.
+    /// Connect and greet. The server counts as failed unless [`Event::Welcome`] follows in time.
     Connect(Connection),
-    /// Close the connection, whose events count no longer.
+    /// Close the connection, whose events are ignored from then on.
     Close(Connection),
     /// Send a batch. The server may drop it unevaluated after the deadline; without one it must not.
     Send { connection: Connection, attempt: u64, batch: u64, deadline: Option<Duration> },
@@ -64,7 +64,7 @@ pub(crate) enum Action {
 /// The end of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The answer that was just reported is that of the batch.
+    /// The response that was just reported is that of the batch.
     Answered,
     /// The caller evaluates it, for no server can.
     Local,
@@ -92,9 +92,9 @@ pub(crate) enum State {
     Down { until: Time },
     /// A connection is being made, until this time at most.
     Probing { until: Time },
-    /// It answers. Servers of other tiers, and of its own, take precedence until it is settled.
+    /// It responds. Servers of other tiers, and of its own, take precedence until its trial is over.
     Up { since: Time, settled: Time },
-    /// It has not answered in time, and there is a connection. One that was silent is up with the next message, any other with the
-    /// next answer.
+    /// It has not responded in time, and there is a connection. One that was silent is up with the next message, any other with the
+    /// next response.
     Suspect { since: Time, silent: bool },
 }

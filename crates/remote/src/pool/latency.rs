@@ -1,17 +1,17 @@
-//! How long a server takes to answer.
+//! The response time of a server.
 
 use std::time::Duration;
 
 /// Smoothed round-trip time and its variation, as TCP has them for its retransmission timer (RFC 6298, section 2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Latency {
-    /// Seconds; `None` before the first answer.
+    /// Seconds; `None` before the first response.
     smoothed: Option<f64>,
     variation: f64,
 }
 
 impl Latency {
-    /// Notes the time that an answer took.
+    /// Notes the time that a response took.
     pub(crate) fn note(&mut self, time: Duration) {
         let time = time.as_secs_f64();
         match self.smoothed {
@@ -23,7 +23,7 @@ impl Latency {
         }
     }
 
-    /// Time after which an answer is overdue: at least `floor`, and longer for a server that is slow.
+    /// Time after which a response is overdue: at least `floor`, and longer for a server that is slow.
     pub(crate) fn deadline(&self, floor: Duration) -> Duration {
         let expected = self.smoothed.map_or(0.0, |smoothed| smoothed + 4.0 * self.variation);
         floor.max(Duration::from_secs_f64(expected))

@@ -21,23 +21,23 @@ pub(crate) struct Server {
     /// Whether it was ever up or failed. Until then lower tiers wait for it.
     pub(super) known: bool,
     pub(super) latency: Latency,
-    /// Positions that were sent over the connection and are not answered.
+    /// Positions that were sent over the connection and have no response.
     pub(super) outstanding: u32,
     credit: u32,
     /// Positions that may be in a batch.
     most: u32,
-    /// The models of which it has answered a batch over this connection.
+    /// The models of which it has evaluated a batch over this connection.
     warm: BTreeSet<u64>,
-    /// Positions that may be outstanding beside the credit. It doubles with each answer, so that a server that comes back is
+    /// Positions that may be outstanding beside the credit. It doubles with each response, so that a server that comes back is
     /// not met with everything at once.
     window: u32,
-    /// It had no room, and is not asked before.
+    /// It was full, and gets nothing before.
     busy: Time,
-    /// Since when it has had no room for any batch.
+    /// Since when it has been full for every batch.
     exhausted: Option<Time>,
     /// When the last message came.
     heard: Time,
-    /// When the last answer came, or the connection began.
+    /// When the last response came, or the connection began.
     answered: Time,
     /// Connections that failed in a row.
     failures: u32,
@@ -46,11 +46,11 @@ pub(crate) struct Server {
 /// What happened to the batches of a server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Answers that were those of their batches.
+    /// Responses that were those of their batches.
     pub(crate) answered: u64,
     /// Batches that were sent elsewhere after they were sent to this server.
     pub(crate) resent: u64,
-    /// Answers to batches that were done, or to none.
+    /// Responses to batches that were done, or to none.
     pub(crate) late: u64,
 }
 
@@ -76,7 +76,7 @@ impl Server {
         }
     }
 
-    /// Positions that were sent and not answered.
+    /// Positions that were sent and have no response.
     pub(crate) fn outstanding(&self) -> u32 {
         self.outstanding
     }
@@ -102,7 +102,7 @@ impl Server {
         self.state = State::Probing { until: now + settings.connect };
     }
 
-    /// It answers again. The first connection to a server counts at once; on others it has to settle.
+    /// It responds again. The first connection to a server counts at once; on others it is on trial at first.
     pub(super) fn rise(&mut self, now: Time, settings: &Settings, random: &mut impl Rng) {
         let [least, most] = settings.settle;
         let settle = least + (most - least).mul_f64(random.random());
@@ -138,7 +138,7 @@ impl Server {
         self.heard = now;
     }
 
-    /// An answer came.
+    /// A response came.
     pub(super) fn hear_answer(&mut self, now: Time) {
         self.answered = now;
     }
@@ -153,7 +153,7 @@ impl Server {
         now.saturating_sub(self.heard) >= settings.silence.max(settings.deadline / 2)
     }
 
-    /// Whether no answer came for half of the deadline.
+    /// Whether no response came for half of the deadline.
     pub(super) fn is_stuck(&self, now: Time, settings: &Settings) -> bool {
         now.saturating_sub(self.answered) >= settings.deadline / 2
     }
@@ -166,7 +166,7 @@ impl Server {
         self.most = most.max(1);
     }
 
-    /// Whether it has answered a batch of this model, so that it need not load it.
+    /// Whether it has evaluated a batch of this model, so that it need not load it.
     pub(super) fn is_warm(&self, model: u64) -> bool {
         self.warm.contains(&model)
     }
@@ -180,20 +180,20 @@ impl Server {
         self.window = self.window.max(positions).saturating_mul(2).min(self.credit.max(positions));
     }
 
-    /// It had no room.
+    /// It was full.
     pub(super) fn rest(&mut self, now: Time, retry_after: Option<Duration>, settings: &Settings) {
         self.busy = now + retry_after.unwrap_or(settings.busy).min(settings.longest_busy);
         self.window /= 2;
         self.exhausted.get_or_insert(now);
     }
 
-    /// Whether a batch waits for its room: it had some lately, and had none for the batch, if ever, since not long ago.
+    /// Whether a batch waits for its capacity: it had some lately, and had none for the batch, if ever, since not long ago.
     pub(super) fn holds(&self, now: Time, turned_away: Option<Time>, settings: &Settings) -> bool {
         let since = self.exhausted.into_iter().chain(turned_away).min();
         since.is_none_or(|since| now < since + settings.deadline)
     }
 
-    /// Whether it is up, and settled if `and_settled`.
+    /// Whether it is up, and past its trial if `and_settled`.
     pub(super) fn is_up(&self, now: Time, and_settled: bool) -> bool {
         matches!(self.state, State::Up { settled, .. } if !and_settled || settled <= now)
     }
@@ -217,7 +217,7 @@ impl Server {
         }
     }
 
-    /// When batches that wait may find it settled, with room again, or without room for too long.
+    /// When batches that wait may find it past its trial, with capacity again, or full for too long.
     pub(super) fn opens(&self, now: Time, settings: &Settings) -> Option<Time> {
         let State::Up { settled, .. } = self.state else { return None };
         let lets_go = self.exhausted.map(|since| since + settings.deadline);

@@ -18,7 +18,7 @@ pub(crate) struct Settings {
     /// A server that comes back is used beside others after it was up for a time between these. Chance spreads its clients, which
     /// a server that was stopped greets all at once.
     pub(crate) settle: [Duration; 2],
-    /// Pause after a server had no room and gave no hint.
+    /// Pause after a server was full and gave no hint.
     pub(crate) busy: Duration,
     /// The longest hint that is honoured.
     pub(crate) longest_busy: Duration,
@@ -26,7 +26,7 @@ pub(crate) struct Settings {
     pub(crate) refused: Duration,
     /// How often a batch is offered to all servers that refuse it.
     pub(crate) rounds: u32,
-    /// A connection is closed when a batch was not answered for this time.
+    /// A connection is closed when a batch had no response for this time.
     pub(crate) give_up: Duration,
     /// A batch fails when no server has evaluated it for this time.
     pub(crate) patience: Duration,
@@ -35,7 +35,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The longest pause and the longest time to settle add up to less than 2 s: so long a server that is back is without traffic.
+    /// The longest pause and the longest time to be trusted add up to less than 2 s: so long a server that is back is without traffic.
     pub(crate) const DEFAULT: Settings = Settings {
         deadline: Duration::from_millis(250),
         cold: Duration::from_secs(10),

@@ -25,13 +25,13 @@ pub(super) struct Sent {
     pub(super) deadline: Option<Duration>,
 }
 
-/// A pool, and what it has asked for.
+/// A pool, and its requests.
 pub(super) struct World {
     pub(super) pool: Pool,
     pub(super) now: Time,
     /// The connection of each server, and whether it was welcomed.
     pub(super) open: Vec<Option<(Connection, bool)>>,
-    /// Batches that were sent over connections that are open, and not answered.
+    /// Batches that were sent over connections that are open, and have no response.
     pub(super) sent: Vec<Sent>,
     pub(super) done: BTreeMap<u64, Outcome>,
     pub(super) submitted: u64,
@@ -62,7 +62,7 @@ impl World {
         world
     }
 
-    /// Carries out what the pool asks for, and checks that it may ask for it.
+    /// Carries out what the pool requests, and checks that it may ask for it.
     pub(super) fn act(&mut self) {
         while let Some(action) = self.pool.action() {
             match action {
@@ -150,7 +150,7 @@ impl World {
         self.sent.iter().filter(|sent| sent.batch == batch).map(|sent| sent.connection.server).collect()
     }
 
-    /// Answers a batch that is at a server.
+    /// Responds to a batch that is at a server.
     pub(super) fn reply(&mut self, server: usize, batch: u64, reply: Reply) {
         let place = self.sent.iter().position(|sent| sent.connection.server == server && sent.batch == batch);
         let sent = self.sent.remove(place.expect("the server has the batch"));
@@ -161,7 +161,7 @@ impl World {
         self.reply(server, batch, Reply::Evaluated);
     }
 
-    /// Submits a batch and has it evaluated; answers which server did.
+    /// Submits a batch and has it evaluated; returns which server did.
     pub(super) fn round(&mut self) -> usize {
         let batch = self.submit(8);
         let [server] = self.at(batch)[..] else { panic!("it is at one server: {:?}", self.at(batch)) };

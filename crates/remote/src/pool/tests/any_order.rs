@@ -17,7 +17,7 @@ enum Incident {
     Cut(usize),
     Credit(usize, u32),
     Answer(usize, Kind),
-    /// An answer that was given before, or to nothing.
+    /// A response that was given before, or to nothing.
     Repeat(usize, u64),
 }
 
@@ -32,7 +32,7 @@ enum Kind {
     Invalid,
 }
 
-/// Answers after which another server is tried.
+/// Responses after which another server is tried.
 fn transient() -> impl Strategy<Value = Kind> {
     prop_oneof![
         8 => Just(Kind::Evaluated),

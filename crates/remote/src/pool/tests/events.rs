@@ -1,4 +1,4 @@
-//! Answers, credits, refusals.
+//! Responses, credits, refusals.
 
 use std::time::Duration;
 
@@ -85,7 +85,7 @@ fn exhausted_server_is_no_reason_for_a_lower_tier() {
     assert!(world.at(batch)[0] < 2);
 }
 
-/// The first server has no room for anything until a time.
+/// The first server is full until a time.
 fn exhaust(world: &mut World, time: Duration) {
     let end = world.now + time;
     while world.now < end {

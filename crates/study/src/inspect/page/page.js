@@ -12,7 +12,7 @@ function heading() {
   const tile = (number, text, wrong) =>
     html('div', { class: 'tile' }, html('b', wrong ? { class: 'bad' } : {}, number), html('span', {}, text));
   byId('tiles').append(
-    tile(whole(model.parameters), 'trained numbers'),
+    tile(whole(model.parameters), 'parameters'),
     tile(`${plain(model.operations / 1e6)} M`, 'multiply-adds per position'),
     tile(whole(broken), 'numbers that are not finite', broken > 0),
     tile(`${whole(dead)} of ${whole(sum(norms, norm => norm.variance.length))}`, 'dead channels', dead > 0),
@@ -22,7 +22,7 @@ function heading() {
 
 function tensorTable() {
   const compared = facts.against !== null;
-  byId('tensors-say').textContent = 'Means and the like are of the numbers that are finite. Near zero is what is at most ' +
+  byId('tensors-say').textContent = 'Statistics cover finite values. Near zero: at most ' +
     `${percent(facts.near_zero)} of the root mean square of its tensor.` +
     (compared ? ` Blue is ${facts.model.name}, orange ${facts.against.name}; the difference is ‖a − b‖ / ‖b‖.` : '');
   const head = ['tensor', 'shape', 'histogram', 'mean', 'sd', 'min', 'max', 'L2', 'near 0', 'not finite'];

@@ -11,7 +11,7 @@ function heading() {
 }
 
 function networkTable() {
-  byId('networks-say').textContent = 'L2 is the root of the sum of squares of all trained numbers. Change is ‖a − b‖ / ‖b‖, b being the previous network, over ' +
+  byId('networks-say').textContent = 'L2 is the root of the sum of squares of all parameters. Change is ‖a − b‖ / ‖b‖, b being the previous network, over ' +
     'the tensors that both have in the same shape. A channel is dead where its batch norm makes it constant.';
   const row = ({ card, norm, change, broken, dead, channels }) => line('td', [
     named(card.name), plain(norm), change === null ? '–' : percent(change, 1),
@@ -19,7 +19,7 @@ function networkTable() {
     broken > 0 ? bad('td', whole(broken)) : '0', card.step === null ? '–' : whole(card.step), whole(card.parameters),
   ]);
   byId('columns').append(
-    html('thead', {}, line('th', ['network', 'L2', 'change', 'dead channels', 'not finite', 'steps', 'trained numbers'])),
+    html('thead', {}, line('th', ['network', 'L2', 'change', 'dead channels', 'not finite', 'steps', 'parameters'])),
     html('tbody', {}, ...facts.networks.map(row)),
   );
 }

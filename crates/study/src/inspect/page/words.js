@@ -23,13 +23,13 @@ function card(model) {
   const terms = [
     ['Name', model.name],
     ['Shape', model.shape],
-    ['Trained numbers', whole(model.parameters)],
+    ['Parameters', whole(model.parameters)],
     ['File', `${whole(model.bytes)} bytes`],
     ['Steps', model.step === null ? null : whole(model.step)],
     ['Configuration', model.config_digest],
     ['Parent', model.parent],
     ['First model of the run', model.first],
-    ['Begun with', model.origin.map(source => `${source.name} (${source.kind})`).join(', ') || null],
+    ['Origin', model.origin.map(source => `${source.name} (${source.kind})`).join(', ') || null],
   ];
   const said = terms.filter(([, text]) => text !== null);
   return html('dl', {}, ...said.flatMap(([name, text]) => [html('dt', {}, name), html('dd', {}, text)]));
