@@ -300,7 +300,7 @@ async fn serve(
     let until = async move { drop(stopped.wait_for(|stop| *stop).await) };
     let served = router.add_service(reflection).serve_with_incoming_shutdown(incoming, until).await;
     if let Err(error) = served {
-        tracing::error!(%error, "clients are not served any more");
+        tracing::error!(%error, "gRPC server failed");
     }
 }
 

@@ -35,7 +35,7 @@ pub enum RemoteError {
     #[error("--inference-cert and --inference-key belong together; name both")]
     HalfIdentity,
     /// A server that cannot be connected to with these certificates, or at all.
-    #[error("cannot connect to {server} so: {problem}")]
+    #[error("cannot connect to {server}: {problem}")]
     Endpoint {
         /// The server.
         server: String,
