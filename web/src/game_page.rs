@@ -4,6 +4,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::header;
 use axum::response::IntoResponse;
 use facts::search::Place;
+use facts::{board, result};
 use go::{Game, Move};
 use maud::{Markup, html};
 use page::{Axis, DataLinks, Mark, Plot, Point, Series};
@@ -11,10 +12,9 @@ use record::GameRecord;
 use serde::Deserialize;
 
 use crate::error::Page;
-use crate::games_page::{escaped, result};
+use crate::games_page::escaped;
 use crate::view::{Section, View};
 use crate::{App, PageError};
-use facts::board;
 
 /// Which position is shown.
 #[derive(Debug, Default, Deserialize)]

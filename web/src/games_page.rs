@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use axum::extract::{Path, Query, State};
-use facts::openings;
 use facts::search::{Found, FoundGames, Kind, Place, Search, search};
+use facts::{openings, result};
 use go::{Move, Size};
 use maud::{Markup, html};
 use page::number::whole;
@@ -207,21 +207,6 @@ fn table(run: &str, games: &[Found]) -> Markup {
     }
 }
 
-/// As SGF writes it: `B+3.5`, `W+R` or `0`.
-pub(crate) fn result(outcome: Outcome, score: Option<f32>, end: EndReason) -> String {
-    let letter = match outcome {
-        Outcome::Black => 'B',
-        Outcome::White => 'W',
-        Outcome::Draw => return "0".to_owned(),
-    };
-    match (score, end) {
-        (_, EndReason::Resignation) => format!("{letter}+R"),
-        (_, EndReason::Forfeit) => format!("{letter}+F"),
-        (Some(score), _) => format!("{letter}+{}", score.abs()),
-        (None, _) => format!("{letter}+"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,18 +234,5 @@ mod tests {
     #[test]
     fn addresses_are_escaped() {
         assert_eq!(escaped("a b&c=\"<é"), "a%20b%26c%3D%22%3C%C3%A9");
-    }
-
-    #[test]
-    fn results_read_as_in_sgf() {
-        for (outcome, score, end, text) in [
-            (Outcome::Black, Some(3.5), EndReason::Passes, "B+3.5"),
-            (Outcome::White, Some(-12.0), EndReason::PassAlive, "W+12"),
-            (Outcome::White, None, EndReason::Resignation, "W+R"),
-            (Outcome::Black, None, EndReason::Forfeit, "B+F"),
-            (Outcome::Draw, Some(0.0), EndReason::Passes, "0"),
-        ] {
-            assert_eq!(result(outcome, score, end), text);
-        }
     }
 }

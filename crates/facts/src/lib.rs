@@ -16,6 +16,7 @@ pub mod openings;
 pub mod plots;
 mod pool;
 mod reader;
+mod result;
 pub mod search;
 pub mod sections;
 mod strength;
@@ -28,6 +29,7 @@ pub use json::json;
 pub use model_games::ModelGames;
 pub use pool::{Pool, players_model};
 pub use reader::{Facts, Reader, Worker};
+pub use result::result;
 pub use strength::{Player, Strength};
 pub use unread::Unread;
 

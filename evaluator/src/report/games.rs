@@ -1,7 +1,8 @@
 //! Games to display: the newest matches, and self-play from the beginning of the run to its end.
 
-use go::{Color, Move, Point};
-use record::{EndReason, GameRecord, Outcome};
+use facts::result;
+use go::{Move, Point};
+use record::GameRecord;
 use serde::Serialize;
 use store::{FileRef, Run, StoreError};
 
@@ -101,34 +102,4 @@ fn captures(game: &GameRecord) -> Vec<Vec<usize>> {
         Some(Point::all(game.size).filter(gone).map(|point| Move::Play(point).index(game.size)).collect())
     };
     game.turns.iter().map(|turn| turn.mv).map(|mv| taken(mv).unwrap_or_default()).collect()
-}
-
-/// As SGF writes it: `B+3.5`, `W+R` or `0`.
-fn result(outcome: Outcome, score: Option<f32>, end: EndReason) -> String {
-    let Some(winner) = outcome.winner() else { return "0".to_owned() };
-    let letter = if winner == Color::Black { 'B' } else { 'W' };
-    match (score, end) {
-        (_, EndReason::Resignation) => format!("{letter}+R"),
-        (_, EndReason::Forfeit) => format!("{letter}+F"),
-        (Some(score), _) => format!("{letter}+{}", score.abs()),
-        (None, _) => format!("{letter}+"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn results_read_as_in_sgf() {
-        for (outcome, score, end, text) in [
-            (Outcome::Black, Some(3.5), EndReason::Passes, "B+3.5"),
-            (Outcome::White, Some(-12.0), EndReason::PassAlive, "W+12"),
-            (Outcome::White, None, EndReason::Resignation, "W+R"),
-            (Outcome::Black, None, EndReason::Forfeit, "B+F"),
-            (Outcome::Draw, Some(0.0), EndReason::Passes, "0"),
-        ] {
-            assert_eq!(result(outcome, score, end), text);
-        }
-    }
 }

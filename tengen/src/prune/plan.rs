@@ -117,7 +117,7 @@ impl Plan {
         self.rows.iter().all(|row| row.gone.count == 0)
     }
 
-    /// Deletes all of it, until `pause` says so. What is left is in the next plan.
+    /// Deletes all of it, until `pause` says so. The rest is in the next plan.
     ///
     /// # Errors
     /// A store that cannot be used.

@@ -87,7 +87,7 @@ impl<'a> Walk<'a> {
         Ok(Walk { tree, start: game.mark(), game, found: Vec::new(), marks: Vec::new() })
     }
 
-    /// All moves, each after its parent. What is left out is added to `notices`.
+    /// All moves, each after its parent. Omitted ones are added to `notices`.
     fn nodes(mut self, notices: &mut Vec<String>) -> Vec<NodeMessage> {
         // The next node is last, so that all that follows a node comes before its siblings.
         let mut open: Vec<(&Node, Option<usize>)> = vec![(self.tree.root(), None)];

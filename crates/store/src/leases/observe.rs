@@ -16,7 +16,7 @@ pub struct HeldLease {
     pub name: String,
     /// When the process took it by the clock of the place, in milliseconds since 1970.
     pub since: i64,
-    /// Since when another process has waited for a sign of life, in the same way; the holder responds within half a minute.
+    /// Since when another process has waited for a heartbeat, in the same way; the holder responds within half a minute.
     pub asked: Option<i64>,
     number: u32,
 }
