@@ -18,6 +18,8 @@ mod pruning;
 mod state;
 mod unreliable;
 
+use std::thread;
+
 use config::{RunConfig, RunName};
 use go::Size;
 use record::{GameRecord, synthetic};
@@ -31,30 +33,37 @@ use faulty::Faulty;
 const ONE_IN: u32 = 10;
 
 /// Runs a check on every kind of store.
-fn on_every_store(check: impl Fn(&Store)) {
-    on_every_reliable_store(&check);
-    on_every_unreliable_store(&check);
+/// Runs a check on every kind of store. At once, because faults make it wait more than it computes.
+fn on_every_store(check: impl Fn(&Store) + Sync) {
+    thread::scope(|scope| {
+        scope.spawn(|| on_every_reliable_store(&check));
+        scope.spawn(|| on_every_unreliable_store(&check));
+    });
 }
 
-fn on_every_reliable_store(check: impl Fn(&Store)) {
-    let folder = TempDir::new().unwrap();
-    check(&Store::open(folder.path().to_str().unwrap()).unwrap());
-    check(&Store::in_memory().unwrap());
-    check(&on_server(&Server::start().unwrap()));
+fn on_every_reliable_store(check: impl Fn(&Store) + Sync) {
+    let (folder, server) = (TempDir::new().unwrap(), Server::start().unwrap());
+    on_each(
+        [Store::open(folder.path().to_str().unwrap()).unwrap(), Store::in_memory().unwrap(), on_server(&server)],
+        check,
+    );
 }
 
 /// Lost and delayed requests and lost responses everywhere; on the server, whose connections can break, also refusals and
 /// truncated responses.
-fn on_every_unreliable_store(check: impl Fn(&Store)) {
-    let folder = TempDir::new().unwrap();
-    check(
-        &Store::open(folder.path().to_str().unwrap())
-            .unwrap()
-            .with_objects(|objects| Faulty::around(objects, ONE_IN, 1))
-            .unwrap(),
-    );
-    check(&Store::in_memory().unwrap().with_objects(|objects| Faulty::around(objects, ONE_IN, 2)).unwrap());
-    check(&on_server(&Server::with_faults(ONE_IN, 3).unwrap()));
+fn on_every_unreliable_store(check: impl Fn(&Store) + Sync) {
+    let (folder, server) = (TempDir::new().unwrap(), Server::with_faults(ONE_IN, 3).unwrap());
+    let in_folder = Store::open(folder.path().to_str().unwrap()).unwrap();
+    let faulty = |store: Store, seed| store.with_objects(|objects| Faulty::around(objects, ONE_IN, seed)).unwrap();
+    on_each([faulty(in_folder, 1), faulty(Store::in_memory().unwrap(), 2), on_server(&server)], check);
+}
+
+fn on_each(stores: [Store; 3], check: impl Fn(&Store) + Sync) {
+    thread::scope(|scope| {
+        for store in &stores {
+            scope.spawn(|| check(store));
+        }
+    });
 }
 
 fn on_server(server: &Server) -> Store {
@@ -62,7 +71,7 @@ fn on_server(server: &Server) -> Store {
 }
 
 /// Runs a check on a run in every kind of store.
-fn on_every_run(check: impl Fn(&Run)) {
+fn on_every_run(check: impl Fn(&Run) + Sync) {
     on_every_store(|store| check(&store.run(&name("r"))));
 }
 
