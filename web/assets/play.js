@@ -91,8 +91,8 @@ function keep() {
 function show() {
   const player = tree.toMove();
   const over = saved.result !== '';
-  const visitors = !over && isVisitor(player);
   const { played, board: stones, turn, position } = tree.node;
+  const visitors = !over && !position?.over && isVisitor(player);
   board.show({
     size: tree.size, board: stones, toMove: player, last: played && played[1] !== 'pass' ? played[1] : null,
     marks: hints && buttons.hint.getAttribute('aria-pressed') === 'true' ? marksOf(hints) : [],
@@ -114,7 +114,7 @@ function show() {
 function showPlayers() {
   for (const player of /** @type {Player[]} */ (['B', 'W'])) {
     const captures = tree.node.position?.captures[player === 'B' ? 0 : 1] ?? 0;
-    const turn = saved.result === '' && tree.toMove() === player;
+    const turn = saved.result === '' && !tree.node.position?.over && tree.toMove() === player;
     byId(`player-${player}`, HTMLDivElement).replaceChildren(
       html('span', { class: `disc ${player === 'B' ? 'black' : 'white'}`, 'aria-hidden': 'true' }),
       html('span', { class: 'name' }, saved.models[player] ?? 'You'),
