@@ -60,7 +60,7 @@ pub struct Args {
     points: f32,
 }
 
-/// A position that is over: the number of its game, its turn, and what became of it.
+/// A position that is over: the number of its game, its turn, and its result.
 type Finished = (usize, usize, Event);
 
 /// Analyses all games.

@@ -71,9 +71,9 @@ enum Command {
     ///
     /// Ctrl-C or SIGTERM stops it; re-running the command resumes the book.
     Book(book_command::Args),
-    /// Serve the web application: pages of runs, models, matches and games
+    /// Serve the web application: pages of runs, and play and review of games
     ///
-    /// It prints its address. Ctrl-C or SIGTERM stops it.
+    /// Prints its address. Ctrl-C or SIGTERM stops it.
     Serve(serve_command::Args),
     /// List, compact, check and export evaluation caches
     Evalcache(evalcache_command::Args),

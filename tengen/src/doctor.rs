@@ -39,7 +39,7 @@ struct Report {
     cpu_instruction_set: String,
     instruction_set: String,
     libtorch: Installation,
-    /// What `--device` and precision `auto` come to, or why they cannot be used.
+    /// What `--device` and precision `auto` resolve to, or why they cannot be used.
     backend: Result<Backend, String>,
     threads: usize,
     trials: Vec<Trial>,

@@ -27,7 +27,7 @@ pub struct Args {
     config: runtime::ConfigArgs,
 }
 
-/// What became of the records.
+/// Counts of imported records.
 #[derive(Debug, Default)]
 struct ImportTotals {
     games: usize,

@@ -46,7 +46,7 @@ impl FromStr for KeepKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<KeepKind, String> {
-        let (kind, keep) = text.split_once('=').ok_or("it is not of the form KIND=AMOUNT, such as games=30d")?;
+        let (kind, keep) = text.split_once('=').ok_or("expected KIND=AMOUNT, such as games=30d")?;
         let mut all = Retention::ALL;
         let known = all.kinds().map(|(kind, _)| kind);
         if !known.contains(&kind) {
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn command_line_goes_over_the_configuration() {
+    fn command_line_overrides_the_configuration() {
         let own = Retention { games: Keep::Count(5), sgf: Keep::Count(6), ..Retention::ALL };
         let keep = ["sgf=2d", "models=0"].map(|text| text.parse().unwrap());
         let found = policy(own, &keep).unwrap();

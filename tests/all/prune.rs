@@ -76,7 +76,7 @@ fn pruned_run_in_a_bucket_with_a_growing_window_trains_the_same_models() {
 }
 
 #[test]
-fn nothing_is_deleted_without_being_told() {
+fn prune_without_delete_deletes_nothing() {
     let store = TestStore::new();
     (0..4).for_each(|_| advance(&store, &SMALL));
     let before = store.files();
@@ -117,7 +117,7 @@ fn validation_set_and_threshold_keep_their_games() {
 }
 
 #[test]
-fn policy_of_the_configuration_holds_and_the_command_line_goes_over_it() {
+fn command_line_overrides_policy_of_the_configuration() {
     let store = TestStore::new();
     let policy: Vec<&str> = SMALL.into_iter().chain(["retention.games=0", "retention.sgf=0"]).collect();
     (0..4).for_each(|_| advance(&store, &policy));

@@ -167,7 +167,7 @@ impl App {
         let _turn = turn.map_err(|_| PageError::Busy)?.map_err(|_| PageError::Busy)?;
         let app = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&app)).await;
-        done.unwrap_or_else(|error| Err(PageError::Failed(format!("the page was not made: {error}"))))
+        done.unwrap_or_else(|error| Err(PageError::Failed(format!("cannot render the page: {error}"))))
     }
 
     /// As [`App::read`], for a page.

@@ -24,7 +24,7 @@ pub enum WebError {
         /// Why.
         source: io::Error,
     },
-    /// Anybody could connect.
+    /// The address is open to other machines, without protection.
     #[error(
         "{address} is open to other machines: add --token-file, or --tls-cert and --tls-key, or --read-only, or serve \
          at 127.0.0.1"
@@ -34,7 +34,7 @@ pub enum WebError {
         address: String,
     },
     /// Other machines could connect to what is for this one.
-    #[error("{address} is not an address of this machine alone: use 127.0.0.1, or tengen serve")]
+    #[error("{address} is not a loopback address: use 127.0.0.1, or `tengen serve`")]
     NotLocal {
         /// As it was typed.
         address: String,

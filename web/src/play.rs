@@ -3,7 +3,7 @@
 //! The cast: a page holds its game and sends it whole with each request over a WebSocket ([`message`]). A
 //! `Session` takes the requests of one page. `Engines` are the open models; the
 //! `Desk` lets few searches run at a time and is fair between visitors; `Reports` remember
-//! finished analyses. When a page goes, its socket ends and with it its searches.
+//! finished analyses. Closing a page closes its socket and stops its searches.
 
 mod args;
 mod catalog;
@@ -84,7 +84,7 @@ pub fn check_message(text: &str) -> Result<(), String> {
 /// The pages at `/play` and below. They are not there with `--read-only`.
 ///
 /// # Errors
-/// Models or threads that cannot be had.
+/// Models or threads that cannot be started.
 pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router<App>, WebError> {
     let play = Arc::new(args.open(app.store())?);
     let [models, last] = [&play; 2].map(Arc::clone);

@@ -19,7 +19,7 @@ use crate::{
 /// The application as one service, with the pages for players where there are arguments for them.
 ///
 /// # Errors
-/// What the pages for players need cannot be had.
+/// What the play pages need is missing.
 pub(crate) fn routes(app: &App, args: Option<&PlayArgs>) -> Result<Router, WebError> {
     assets::add(play::ASSETS);
     let mut pages = Router::new()

@@ -57,7 +57,7 @@ fn thousand_requests_at_once_are_served() {
 }
 
 #[test]
-fn open_page_is_told_of_what_is_published() {
+fn open_page_receives_published_changes() {
     let (server, run) = serve();
     let page = get(server.address(), "/runs/tiny");
     assert!(page.contains("No matches yet") && page.contains("data-events=\"/runs/tiny/events?version="), "{page}");

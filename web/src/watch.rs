@@ -20,7 +20,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const IDLE: Duration = Duration::from_secs(600);
 /// Runs that are watched at the same time; of more, the least recently opened is forgotten.
 const MOST_RUNS: usize = 16;
-/// Files that are read between two looks at what readers wait for.
+/// Files that are read between two polls of what readers wait for.
 const STEP: usize = 32;
 /// A page waits so long for facts that are being read, and then shows those that are there.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -63,7 +63,7 @@ impl Watches {
         let opened = Arc::new(Mutex::new(Instant::now()));
         let watched = Watched { run: run.clone(), sender, opened: Arc::clone(&opened), version: 0 };
         if let Err(error) = thread::Builder::new().name(format!("run {}", run.name())).spawn(move || watched.work()) {
-            tracing::error!(%error, "cannot start a thread");
+            tracing::error!(%error, run = %run.name(), "cannot start a thread to read the run");
         }
         watches.insert(run.name().clone(), Watch { state: state.clone(), opened });
         state

@@ -207,10 +207,10 @@ impl<S: Source> Segment<S> {
         self.source.read(self.blocks_at + u64::from(start), &mut bytes).map_err(ReadError::Source)?;
         if block_sum(block, &bytes) != entry.sum {
             self.mark(block);
-            return Err(self.damage(block, "its checksum is another"));
+            return Err(self.damage(block, "wrong checksum"));
         }
         let found = Block::new(bytes, entry.entries.into(), self.head.rest_bits(), self.head.wide);
-        found.ok_or_else(|| self.damage(block, "it is shorter than its entries"))
+        found.ok_or_else(|| self.damage(block, "shorter than its entries"))
     }
 
     /// All entries of a block in order of key: calls `take` with each key and its code.

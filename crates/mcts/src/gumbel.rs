@@ -86,7 +86,8 @@ pub(crate) fn best_slot(view: &View<'_>, gumbel: &Gumbel, scratch: &mut Vec<f32>
 }
 
 /// The value of a node for the mover under its improved policy: Σ π'(a)·q(a), with completed values. Sequential halving
-/// visits moves equally to compare them, so a mean over visits is the value of no player.
+/// visits moves equally to compare them, so a mean over visits is the value of no player
+/// (experiments/0080-value-of-a-gumbel-search).
 pub(crate) fn improved_value(view: &View<'_>, gumbel: &Gumbel) -> f32 {
     let mut weights = Vec::with_capacity(view.children.len());
     improve(view, gumbel, &mut weights);

@@ -63,7 +63,7 @@ impl Shape {
         2 * (convolutions + dense) as u64
     }
 
-    /// Trained numbers.
+    /// Trained parameters.
     pub fn parameters(&self) -> usize {
         let learned = self.tensors().into_iter().filter(|tensor| tensor.role.is_learned());
         learned.map(|tensor| tensor.len()).sum()

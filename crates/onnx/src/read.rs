@@ -18,10 +18,10 @@ const MOST: i64 = 1 << 14;
 #[derive(Debug, thiserror::Error)]
 pub enum OnnxError {
     /// Bytes that are no message.
-    #[error("it is no ONNX file: {0}")]
+    #[error("not an ONNX file: {0}")]
     NotOnnx(#[from] prost::DecodeError),
     /// Another program wrote it, or another version of this one.
-    #[error("it has {found}, and `trainer export --format onnx` writes {expected}")]
+    #[error("found {found}; expected {expected}, as `trainer export --format onnx` writes")]
     Other {
         /// What it has.
         found: String,
@@ -39,7 +39,7 @@ pub enum OnnxError {
         found: String,
     },
     /// The graph is not the one of these constants.
-    #[error("its graph is not the one that `trainer export` writes for its constants; export the network again")]
+    #[error("the graph differs from that of `trainer export`; export the network again")]
     Graph,
     /// Parts that do not fit together.
     #[error(transparent)]

@@ -69,7 +69,7 @@ pub fn run_config(run: &Run) -> anyhow::Result<RunConfig> {
 }
 
 fn no_run(run: &Run) -> anyhow::Error {
-    anyhow!("there is no run {} in {}", run.name(), run.store().root())
+    anyhow!("there is no run {} in {}; `tengen status` lists all runs", run.name(), run.store().root())
 }
 
 /// The configuration in a file and those that it extends, with other values for some keys, each as `section.key=value`.

@@ -36,7 +36,7 @@ pub(super) fn examine(place: &str) -> (StoreState, Result<(), StoreError>) {
     match Store::open(place).and_then(|store| store.probe()) {
         Ok(probe) if probe.conditional_put => (state("works".to_owned(), Some(probe)), Ok(())),
         Ok(probe) => {
-            let reason = "it overwrites files that are there (no conditional put)".to_owned();
+            let reason = "no conditional put: existing files are overwritten; use another store".to_owned();
             let error = StoreError::BadUrl { url: place.to_owned(), reason };
             (state(error.to_string(), Some(probe)), Err(error))
         }

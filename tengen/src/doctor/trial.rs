@@ -10,7 +10,7 @@ use net::{Device, NetError, Network, Precision, Shape, Targets, TrainConfig, Tra
 use record::{Example, synthetic};
 use serde::Serialize;
 
-/// What came of it.
+/// The result of a trial.
 #[derive(Debug, Serialize)]
 pub(super) struct Trial {
     pub(super) precision: String,

@@ -91,11 +91,11 @@ impl Filter {
         let numbers = numbers.map_err(|error| anyhow!("--where cannot be evaluated: {error}"))?;
         let row = |number: i64| usize::try_from(number).ok().filter(|&row| row < table.num_rows());
         let rows: Option<Vec<usize>> = numbers.into_iter().map(row).collect();
-        let rows = rows.ok_or_else(|| anyhow!("--where: it is no condition on a game"))?;
+        let rows = rows.ok_or_else(|| anyhow!("--where must be one condition on a game"))?;
         rows.into_iter().map(|row| found(table, row)).collect()
     }
 
-    /// Puts the rows of a table into that of the database, in place of those before.
+    /// Puts the rows of a table into that of the database, instead of the previous ones.
     fn fill(&mut self, table: &RecordBatch, model: Option<u32>) -> anyhow::Result<()> {
         let transaction = self.connection.transaction()?;
         transaction.execute("DELETE FROM games", [])?;
@@ -281,7 +281,7 @@ mod tests {
         // A statement that looks beyond the table finds no games there.
         let mut filter = Filter::new("FALSE) UNION SELECT (99").unwrap();
         let error = filter.rows(&games::to_batch(&played()), None).unwrap_err().to_string();
-        assert!(error.contains("it is no condition"), "{error}");
+        assert!(error.contains("must be one condition"), "{error}");
     }
 
     #[test]

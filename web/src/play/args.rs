@@ -29,7 +29,7 @@ pub struct PlayArgs {
     /// Searches at the same time; others wait in a queue [default: 8 per thread, 64 with --inference]
     #[arg(long, env = "TENGEN_WEB_SEARCHES", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=4096_usize))]
     pub searches: Option<usize>,
-    /// Visits of a search at most
+    /// Maximum visits of a search
     #[arg(long, env = "TENGEN_WEB_MOST_VISITS", default_value = "10000", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=10_000_000_u32))]
     pub most_visits: u32,
     /// Models that stay open after their last use
@@ -53,7 +53,7 @@ impl PlayArgs {
     /// What the pages share, for the models of a store.
     ///
     /// # Errors
-    /// Arguments that cannot be used; threads that cannot be had.
+    /// Arguments that cannot be used; threads that cannot be started.
     pub(super) fn open(&self, store: &Store) -> Result<Play, WebError> {
         let place = Place::open(&self.resources, &self.inference, "serve", Priority::Interactive, &Stop::never())?;
         let EvalcacheArgs { evalcache, evalcache_steps, evalcache_symmetry, evalcache_copies } = &self.evalcache;

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_store_offers_the_demo_and_the_built_in_models() {
+    fn empty_store_offers_the_demo_and_the_built_in_models() {
         let models = Models::new(Store::in_memory().expect("memory"));
         let choices = choices(&models).expect("a store");
         let names: Vec<(&str, Option<usize>)> = choices.iter().map(|choice| (&*choice.run, choice.size)).collect();

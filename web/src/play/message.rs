@@ -1,6 +1,6 @@
 //! Messages between a page and the server: JSON over a WebSocket.
 //!
-//! The server keeps nothing of a page's game. Each request has the whole game, so a page goes on after a restart of the server by
+//! The server keeps nothing of a page's game. Each request has the whole game, so a page resumes after a restart of the server by
 //! sending its last request again. Players, vertices and reports are those of KataGo's analysis protocol.
 
 mod reply;
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_request_gets_an_error() {
+    fn invalid_request_gets_an_error() {
         assert!(error("").starts_with(r#"{"id":0,"error":"not a request: "#));
         assert!(error(r#"{"id":1,"do":{"fly":{}}}"#).contains("unknown variant"));
         assert!(error(r#"{"id":1,"do":{"stop":{"id":7,"x":1}}}"#).contains("unknown field"));

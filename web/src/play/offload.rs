@@ -37,7 +37,7 @@ impl Offload {
     /// Hands work to the threads.
     pub(super) fn run(&self, work: impl FnOnce() + Send + 'static) {
         if self.sender.send(Box::new(work)).is_err() {
-            tracing::error!("the threads of the pages for players have ended");
+            tracing::error!("worker threads of the play pages have exited");
         }
     }
 }

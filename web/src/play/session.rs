@@ -1,4 +1,4 @@
-//! What a visitor's page requested, and what becomes of it.
+//! What a visitor's page requested, and its state.
 //!
 //! A [`Session`] takes [`Request`]s and [`Happening`]s one by one and adds replies to its outbox; it never waits. Work that takes
 //! longer than a moment is done elsewhere, and comes back as a happening: models are opened, files read and dead stones estimated

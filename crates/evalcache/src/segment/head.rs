@@ -249,15 +249,15 @@ pub(super) fn footer(head: &[u8], len: u64) -> [u8; FOOTER] {
 /// The head from the beginning, and its length.
 pub(super) fn read_first(source: &impl Source) -> Result<(Head, u32), ReadError> {
     if source.len() < (PRELUDE + FOOTER) as u64 {
-        return Err(ReadError::NoSegment("it is too short"));
+        return Err(ReadError::NoSegment("too short"));
     }
     let mut bytes = [0; PRELUDE];
     source.read(0, &mut bytes).map_err(ReadError::Source)?;
     if bytes[..4] != MAGIC {
-        return Err(ReadError::NoSegment("it begins with other bytes"));
+        return Err(ReadError::NoSegment("wrong magic bytes"));
     }
     if bytes[4..8] != [VERSION.to_le_bytes()[0], VERSION.to_le_bytes()[1], 0, 0] {
-        return Err(ReadError::NoSegment("its version is another"));
+        return Err(ReadError::NoSegment("unknown version"));
     }
     let (len, sum) = length_and_sum(&bytes[8..]);
     read_head(source, PRELUDE as u64, len, sum)
@@ -266,7 +266,7 @@ pub(super) fn read_first(source: &impl Source) -> Result<(Head, u32), ReadError>
 /// The head from the end, and its length.
 pub(super) fn read_second(source: &impl Source) -> Result<(Head, u32), ReadError> {
     let Some(at) = source.len().checked_sub(FOOTER as u64) else {
-        return Err(ReadError::NoSegment("it is too short"));
+        return Err(ReadError::NoSegment("too short"));
     };
     let mut bytes = [0; FOOTER];
     source.read(at, &mut bytes).map_err(ReadError::Source)?;

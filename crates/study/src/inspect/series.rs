@@ -36,7 +36,7 @@ pub(super) struct Series {
 #[derive(Debug, Serialize)]
 pub(super) struct Column {
     pub(super) card: Card,
-    /// √ of the sum of squares of its trained numbers.
+    /// √ of the sum of squares of its trained parameters.
     norm: Option<f64>,
     /// ‖a − b‖ / ‖b‖ over the tensors that it shares with the one before.
     pub(super) change: Option<f64>,

@@ -142,7 +142,7 @@ fn review_has_all_positions_and_then_the_losses() {
 }
 
 #[test]
-fn visitors_wait_for_each_other_and_a_page_that_goes_makes_room() {
+fn queue_is_fair_and_closed_pages_free_their_place() {
     let play = play(&["--searches", "1", "--most-visits", "10000000"]);
     let mut long = Page::new(&play, 1);
     long.send(1, &analyze(19, 10_000_000));
