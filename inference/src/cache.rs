@@ -42,8 +42,9 @@ pub(crate) struct Cache {
 #[derive(Default)]
 struct State {
     ready: HashMap<Digest, Ready>,
-    loads: HashMap<Wanted, watch::Receiver<Option<Loaded>>>,
-    failed: HashMap<Wanted, (Instant, Refusal)>,
+    /// By name and digest, so that a client with a wrong name fails alone.
+    loads: HashMap<ModelKey, watch::Receiver<Option<Loaded>>>,
+    failed: HashMap<ModelKey, (Instant, Refusal)>,
     /// Models that are made ready, and the bytes that they will take.
     opening: HashMap<Digest, u64>,
     /// The digests of models that were loaded by their names.
@@ -54,13 +55,6 @@ struct State {
 struct Ready {
     network: Arc<Network>,
     used: u64,
-}
-
-/// What identifies a load: the weights, or the name where the client does not know them.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Wanted {
-    Digest(Digest),
-    Name(RunName, u32),
 }
 
 impl Cache {
@@ -98,24 +92,23 @@ impl Cache {
         if let Some(network) = state.ready(key) {
             return Ok(Ok(network));
         }
-        let wanted = Wanted::new(key);
         state.failed.retain(|_, (failed, _)| failed.elapsed() < FAILED);
-        if let Some((_, refusal)) = state.failed.get(&wanted) {
+        if let Some((_, refusal)) = state.failed.get(key) {
             return Ok(Err(refusal.clone()));
         }
-        if let Some(load) = state.loads.get(&wanted) {
+        if let Some(load) = state.loads.get(key) {
             return Err(load.clone());
         }
         let (done, load) = watch::channel(None);
-        state.loads.insert(wanted.clone(), load.clone());
+        state.loads.insert(key.clone(), load.clone());
         drop(state);
         let (cache, key) = (Arc::clone(self), key.clone());
         tokio::spawn(async move {
             let loaded = cache.load(&key).await;
             let mut state = cache.lock();
-            state.loads.remove(&wanted);
+            state.loads.remove(&key);
             if let Err(refusal) = &loaded {
-                state.failed.insert(wanted, (Instant::now(), refusal.clone()));
+                state.failed.insert(key, (Instant::now(), refusal.clone()));
             }
             drop(state);
             // The requests that waited may have gone away.
@@ -227,16 +220,23 @@ impl State {
     }
 
     /// Evicts the networks that were used least recently and of which no batch is under way, until the rest and those that are
-    /// being opened take at most so many bytes.
+    /// being opened take at most so many bytes. Where that cannot be, evicts none.
     fn make_room(&mut self, bytes: u64) -> Result<(), Refusal> {
         let opening: u64 = self.opening.values().sum();
-        while opening + self.ready.values().map(|ready| ready.network.bytes).sum::<u64>() > bytes {
-            let idle = self.ready.iter().filter(|(_, ready)| Arc::strong_count(&ready.network) == 1);
-            let Some((&digest, _)) = idle.min_by_key(|(_, ready)| ready.used) else {
-                let busy = "the models in memory are in use; ask another server, or later";
-                return Err(Refusal::new(Status::Unavailable, busy).retry_after(FAILED));
-            };
+        let mut taken = opening + self.ready.values().map(|ready| ready.network.bytes).sum::<u64>();
+        let idle = self.ready.iter().filter(|(_, ready)| Arc::strong_count(&ready.network) == 1);
+        let mut idle: Vec<_> = idle.map(|(&digest, ready)| (ready.used, digest, ready.network.bytes)).collect();
+        if taken - idle.iter().map(|(_, _, bytes)| bytes).sum::<u64>() > bytes {
+            let busy = "the models in memory are in use; ask another server, or later";
+            return Err(Refusal::new(Status::Unavailable, busy).retry_after(FAILED));
+        }
+        idle.sort_unstable_by_key(|&(used, ..)| used);
+        for (_, digest, freed) in idle {
+            if taken <= bytes {
+                break;
+            }
             self.ready.remove(&digest);
+            taken -= freed;
             metrics::INFERENCE_EVICTIONS.add(1);
             tracing::info!(%digest, "model evicted");
         }
@@ -247,12 +247,6 @@ impl State {
     fn show(&self) {
         metrics::INFERENCE_MODELS.set(self.ready.len() as f64);
         metrics::INFERENCE_MODEL_BYTES.set(self.ready.values().map(|ready| ready.network.bytes).sum::<u64>() as f64);
-    }
-}
-
-impl Wanted {
-    fn new(key: &ModelKey) -> Wanted {
-        key.digest.map_or_else(|| Wanted::Name(key.run.clone(), key.number), Wanted::Digest)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::str::FromStr;
@@ -93,6 +93,14 @@ impl Listen {
             Listen::Unix(path) => bind_unix(path).map(Bound::Unix),
         }
     }
+
+    /// The file of the socket that [`Listen::bind`] made.
+    pub(crate) fn socket(&self) -> Option<SocketFile> {
+        match self {
+            Listen::Tcp(_) => None,
+            Listen::Unix(path) => SocketFile::of(path),
+        }
+    }
 }
 
 /// An address that is open.
@@ -109,6 +117,32 @@ impl Bound {
             Bound::Unix(_) => None,
         }
     }
+}
+
+/// The file of a Unix socket. It is removed with this, unless another server has replaced it.
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    /// Device and inode.
+    id: (u64, u64),
+}
+
+impl SocketFile {
+    fn of(path: &Path) -> Option<SocketFile> {
+        id(path).map(|id| SocketFile { path: path.to_owned(), id })
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if id(&self.path) == Some(self.id) {
+            drop(fs::remove_file(&self.path));
+        }
+    }
+}
+
+/// Device and inode of a file.
+fn id(path: &Path) -> Option<(u64, u64)> {
+    fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
 /// A socket of this user alone. A socket that a killed server left is replaced, one that is served is not.

@@ -27,6 +27,8 @@ pub(crate) struct Scheduler {
     batch: usize,
     wait: Duration,
     most: usize,
+    /// Threads of the device.
+    threads: usize,
     state: Mutex<State>,
     /// There is more to do, or nothing any more.
     changed: Condvar,
@@ -40,7 +42,7 @@ struct State {
     closed: bool,
     /// Batches on the device.
     in_flight: usize,
-    /// Positions a second, smoothed.
+    /// Positions a second of one thread, smoothed.
     rate: f64,
 }
 
@@ -58,8 +60,9 @@ pub(crate) struct Load {
 }
 
 impl Scheduler {
-    pub(crate) fn new(batch: usize, wait: Duration, most: usize) -> Scheduler {
-        Scheduler { batch, wait, most, state: Mutex::default(), changed: Condvar::new() }
+    /// For batches of so many positions that wait at most so long for others, on so many threads; `most` positions may wait.
+    pub(crate) fn new(batch: usize, wait: Duration, most: usize, threads: usize) -> Scheduler {
+        Scheduler { batch, wait, most, threads, state: Mutex::default(), changed: Condvar::new() }
     }
 
     /// Queues a job, or refuses it at once.
@@ -70,7 +73,7 @@ impl Scheduler {
             drop(state);
             return job.refuse(Refusal::new(Status::Unavailable, "the server shuts down; ask another"));
         }
-        if let Err(refusal) = state.admit(positions, self.most) {
+        if let Err(refusal) = state.admit(positions, self.most, self.threads) {
             drop(state);
             return job.refuse(refusal);
         }
@@ -123,7 +126,7 @@ impl Scheduler {
     /// Takes positions into account whose network is not in memory, for as long as what is returned lives.
     pub(crate) fn wait_for_network(self: &Arc<Scheduler>, positions: usize) -> Result<Loading, Refusal> {
         let mut state = self.lock();
-        state.admit(positions, self.most)?;
+        state.admit(positions, self.most, self.threads)?;
         state.loading += positions;
         Ok(Loading { scheduler: Arc::clone(self), positions })
     }
@@ -175,17 +178,18 @@ impl Drop for Loading {
 
 impl State {
     /// Refuses positions beyond the bound of those that wait.
-    fn admit(&self, positions: usize, most: usize) -> Result<(), Refusal> {
+    fn admit(&self, positions: usize, most: usize, threads: usize) -> Result<(), Refusal> {
         if self.queue.positions() + self.loading + positions <= most {
             return Ok(());
         }
         let full = format!("{most} positions wait already; ask another server, or later");
-        Err(rejected(positions, full, self.retry_after()))
+        Err(rejected(positions, full, self.retry_after(threads)))
     }
 
-    /// When half of what waits now will be evaluated.
-    fn retry_after(&self) -> Duration {
-        let seconds = self.queue.positions() as f64 / 2.0 / self.rate;
+    /// When so many threads will have evaluated half of what waits now.
+    fn retry_after(&self, threads: usize) -> Duration {
+        let waiting = self.queue.positions() + self.loading;
+        let seconds = waiting as f64 / 2.0 / (self.rate * threads as f64);
         Duration::try_from_secs_f64(seconds).unwrap_or(LEAST_RETRY).clamp(LEAST_RETRY, MOST_RETRY)
     }
 }
@@ -211,4 +215,20 @@ pub(crate) fn rejected(positions: usize, reason: String, retry_after: Duration) 
 /// Whether a client that is gone went because its time was up.
 pub(crate) fn is_over(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| deadline <= Instant::now() + TOLERANCE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn retry_hint_is_the_time_of_all_threads_for_half_of_what_waits() {
+        let scheduler = Arc::new(Scheduler::new(8, Duration::ZERO, 800, 4));
+        let refused = |positions| scheduler.wait_for_network(positions).err().and_then(|refusal| refusal.retry_after);
+        let _loading = scheduler.wait_for_network(800);
+        assert_eq!(refused(1), Some(LEAST_RETRY), "nothing is known of the speed");
+        scheduler.lock().in_flight = 1;
+        scheduler.done(100, Duration::from_secs(1));
+        assert_eq!(refused(1), Some(Duration::from_secs(1)), "400 positions at 4 times 100 a second");
+    }
 }

@@ -24,7 +24,7 @@ use crate::cache::Cache;
 use crate::error::ServerError;
 use crate::kserve::KserveService;
 use crate::limits::Limits;
-use crate::listen::{Bound, IDLE, Incoming, Listen, connections};
+use crate::listen::{Bound, IDLE, Incoming, Listen, SocketFile, connections};
 use crate::scheduler::Scheduler;
 use crate::shared::{Shared, peer};
 use crate::source::Source;
@@ -68,7 +68,7 @@ pub struct Server {
     stop: watch::Sender<bool>,
     served: tokio::task::JoinHandle<()>,
     workers: Vec<JoinHandle<()>>,
-    listen: Listen,
+    socket: Option<SocketFile>,
     process: Health,
     /// Last, so that threads of the device end with a server that is dropped without [`Server::drain`].
     closing: Closing,
@@ -132,8 +132,9 @@ impl Server {
             .map_err(ServerError::Threads)?;
         let bound = runtime.block_on(async { listen.bind() }).map_err(address)?;
         let url = url(&listen, &bound, tls.is_some());
+        let socket = listen.socket();
         let cache = Arc::new(Cache::new(source, limits.memory, limits.batch));
-        let scheduler = Arc::new(Scheduler::new(limits.batch, limits.wait, limits.queue));
+        let scheduler = Arc::new(Scheduler::new(limits.batch, limits.wait, limits.queue, threads));
         let workers = spawn(threads, &scheduler, limits.batch, &process)?;
         let closing = Closing(Arc::clone(&scheduler));
         let shared = Arc::new(Shared::new(limits, cache, scheduler));
@@ -146,7 +147,7 @@ impl Server {
             health.set_serving::<GrpcInferenceServiceServer<KserveService>>().await;
         });
         let served = runtime.spawn(serve(services, service, incoming, stopped));
-        Ok(Server { runtime, shared, address: url, health, stop, served, workers, listen, process, closing })
+        Ok(Server { runtime, shared, address: url, health, stop, served, workers, socket, process, closing })
     }
 
     /// The address for clients: `http://127.0.0.1:9470`, or `unix:///path`.
@@ -186,7 +187,7 @@ impl Server {
     /// Takes no more batches, finishes what waits and what is under way, and ends all streams; within a time at most.
     /// Returns whether every batch has its response.
     pub fn drain(self, within: Duration) -> bool {
-        let Server { runtime, shared, health, stop, served, workers, listen, closing, .. } = self;
+        let Server { runtime, shared, health, stop, served, workers, socket, closing, .. } = self;
         let until = Instant::now() + within;
         runtime.block_on(async {
             health.set_service_status("", ServingStatus::NotServing).await;
@@ -207,9 +208,7 @@ impl Server {
         // Streams that watch the health are open for as long as their clients want.
         drop(runtime.block_on(async { tokio::time::timeout(Duration::from_millis(100), served).await }));
         runtime.shutdown_timeout(Duration::from_millis(100));
-        if let Listen::Unix(path) = listen {
-            drop(std::fs::remove_file(path));
-        }
+        drop(socket);
         is_answered
     }
 }

@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn credit_waits_once_for_a_client_that_does_not_read_and_is_the_newest() {
         let cache = Arc::new(Cache::new(Arc::new(NoModels), 0, 1));
-        let shared = Arc::new(Shared::new(Limits::default(), cache, Arc::new(Scheduler::new(1, Duration::ZERO, 1))));
+        let shared = Arc::new(Shared::new(Limits::default(), cache, Arc::new(Scheduler::new(1, Duration::ZERO, 1, 1))));
         let (stream, mut outgoing) = open(&shared, &Peer::new(ClientId(1)));
         for credit in 1..100 {
             shared.credit.send_replace(credit);

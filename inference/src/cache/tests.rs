@@ -128,6 +128,24 @@ async fn cache_keeps_models_of_which_batches_are_under_way() {
 }
 
 #[tokio::test]
+async fn cache_evicts_nothing_for_a_model_that_does_not_fit_then() {
+    let (cache, _) = cache(120);
+    let [one, two] = [cache.get(&key(1)).await.unwrap(), cache.get(&key(2)).await.unwrap()];
+    cache.get(&key(3)).await.unwrap();
+    assert!(cache.lock().make_room(30).is_err());
+    assert!(cache.ready(&key(3)).is_some());
+    drop((one, two));
+}
+
+#[tokio::test]
+async fn request_with_a_wrong_name_fails_alone() {
+    let (cache, _) = cache(100);
+    let wrong = ModelKey { number: 11, ..with_digest(1) };
+    assert!(cache.get(&wrong).await.err().unwrap().message.contains("no model 11"));
+    cache.get(&with_digest(1)).await.unwrap();
+}
+
+#[tokio::test]
 async fn cache_reports_missing_models() {
     let (cache, _) = cache(30);
     let refused = |key| {

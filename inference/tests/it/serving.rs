@@ -92,6 +92,22 @@ fn unix_socket_serves_like_a_port() {
 }
 
 #[test]
+fn server_leaves_the_socket_of_its_successor() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inference.sock");
+    let on_socket = || Options { listen: Listen::Unix(path.clone()), ..options() };
+    let first = serve(on_socket());
+    // As when the first has closed its listener and still finishes batches.
+    std::fs::remove_file(&path).unwrap();
+    let second = serve(on_socket());
+    assert!(first.drain(crate::fixture::LONG));
+    let address = second.address().to_owned();
+    runtime().block_on(async {
+        Client::connect(&address).await.check(1, 5).await;
+    });
+}
+
+#[test]
 fn health_and_reflection_respond() {
     let server = serve(options());
     runtime().block_on(async {
