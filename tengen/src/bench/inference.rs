@@ -21,7 +21,7 @@ use inference::{Limits, Options, Server};
 use net::{Device, Inputs, Model, NetError, PlaneEvaluator, Precision, Shape};
 use rcgen::{CertificateParams, KeyPair};
 use remote::{Client, Encoding, ModelKey, Priority, RemoteSession, ServerIdentity};
-use runtime::{Classify, Health};
+use runtime::{Classify, Health, InferenceArgs, Stop};
 use serde::Serialize;
 
 use client_args::client_args;
@@ -45,7 +45,7 @@ const DEADLINE: u64 = 60_000;
 pub(super) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
-    /// Client threads, each with one batch under way
+    /// Clients, each with a connection and one batch under way
     #[arg(long, default_value = "4", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=256_usize))]
     clients: usize,
     /// Positions per batch of a client
@@ -195,10 +195,11 @@ impl PlaneEvaluator for NullNetwork {
     }
 }
 
-/// A server and its client.
+/// A server, and what its clients need.
 struct Pair {
     server: Server,
-    client: Client,
+    clients: InferenceArgs,
+    stop: Stop,
     shape: Shape,
     _folder: tempfile::TempDir,
 }
@@ -222,21 +223,20 @@ impl Pair {
         let limits = Limits { batch, ..Limits::default() };
         let options = Options { identity, limits, ..Options::local(listen.parse()?, threads) };
         let server = Server::start(options, Arc::new(source), Health::default())?;
-        let args = client_args(server.address(), DEADLINE, ca);
-        let client = Client::open(&args, "bench", Priority::Selfplay, bench.stop)?;
-        let client = client.ok_or_else(|| anyhow!("no server is named"))?;
-        Ok(Pair { server, client, shape, _folder: folder })
+        let clients = client_args(server.address(), DEADLINE, ca);
+        Ok(Pair { server, clients, stop: bench.stop.clone(), shape, _folder: folder })
     }
 
+    /// A client with a connection of its own.
     fn session(&self) -> anyhow::Result<RemoteSession> {
+        let client = Client::open(&self.clients, "bench", Priority::Selfplay, &self.stop)?;
+        let client = client.ok_or_else(|| anyhow!("no server is named"))?;
         let model = ModelKey { run: "bench".parse()?, number: 1, digest: Some(digest()) };
-        Ok(RemoteSession::new(&self.client, &model, self.shape, Arc::new(|| Err("there is no other network".into()))))
+        Ok(RemoteSession::new(&client, &model, self.shape, Arc::new(|| Err("there is no other network".into()))))
     }
 
     fn end(self) {
-        let Pair { server, client, .. } = self;
-        drop(client);
-        server.drain(Duration::from_secs(1));
+        self.server.drain(Duration::from_secs(1));
     }
 }
 
