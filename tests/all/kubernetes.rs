@@ -429,3 +429,16 @@ fn image_of_the_shuffler_needs_no_libtorch() {
     let links = cpu.split("for name in ").nth(1).and_then(|rest| rest.split(';').next()).unwrap();
     assert_eq!(links.split_whitespace().collect::<Vec<_>>(), ["selfplay", "evaluator", "shuffler", "inference"]);
 }
+
+#[test]
+fn scraped_metrics_have_the_labels_of_the_autoscalers_rule() {
+    let read = |path: &str| fs::read_to_string(repository().join(path)).unwrap();
+    let (document, scrape) = (read("docs/operations/kubernetes.md"), read("k8s/monitoring/prometheus.yml"));
+    let (_, rule) = document.split_once("seriesQuery: 'tengen_inference_queue_positions{").unwrap();
+    let (matchers, _) = rule.split_once('}').unwrap();
+    let labels: Vec<&str> = matchers.split(',').map(|matcher| matcher.split_once("!=").unwrap().0).collect();
+    assert_eq!(labels, ["namespace", "pod"]);
+    for label in labels {
+        assert!(scrape.contains(&format!("target_label: {label}}}")), "{label}");
+    }
+}
