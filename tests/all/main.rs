@@ -6,6 +6,7 @@
 mod analysis;
 mod audit;
 mod bench;
+mod browser;
 mod cluster;
 mod commands;
 mod configs;
@@ -37,7 +38,6 @@ mod networks;
 mod options;
 mod phases;
 mod pinned;
-mod play_pages;
 mod programs;
 mod prometheus;
 mod prose;

@@ -6,6 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use tests::repository;
 
+mod pages;
+
 const COLUMNS: usize = 120;
 const WORDS: usize = 35;
 
@@ -340,7 +342,7 @@ fn sources() -> Vec<PathBuf> {
 fn messages() -> Vec<(PathBuf, String)> {
     let (mut found, mut folders) = (Vec::new(), vec![repository().join("crates")]);
     folders.extend(
-        ["selfplay", "shuffler", "trainer", "evaluator", "inference", "tengen"]
+        ["selfplay", "shuffler", "trainer", "evaluator", "inference", "tengen", "web"]
             .map(|stage| repository().join(stage).join("src")),
     );
     while let Some(folder) = folders.pop() {

@@ -6,68 +6,20 @@ The pages are as visitors have them, and the server is restarted under them. Wit
 
 import contextlib
 import http.server
-import os
 import re
-import subprocess
 import sys
 import threading
 import time
 from pathlib import Path
 
-from axe_playwright_python.sync_playwright import Axe
+from browser import PATIENCE, Server, accessible, chromium, fits, screen, visitor
 from playwright.sync_api import expect, sync_playwright
 
-FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-]
-PATIENCE = 60_000  # milliseconds for anything to happen on a busy machine
 MOST_MOVES = 200
 GAME = (
     "(;GM[1]FF[4]SZ[9]KM[7]PB[<b>Kuro</b>]PW[Shiro]RE[W+R];B[ee];W[ce]C[quiet & <i>solid</i>];B[dc];W[gc];B[gd];W[fd]"
     "(;B[fc];W[ge];B[hc];W[dd])(;B[hd];W[fe]))"
 )
-
-
-class Server:
-    """The server, which can be restarted at its address."""
-
-    def __init__(self, command):
-        self.command = command
-        self.process = None
-        self.url = self.start("127.0.0.1:0")
-
-    def start(self, address):
-        self.process = subprocess.Popen([*self.command, "--listen", address], stdout=subprocess.PIPE, text=True)
-        return self.process.stdout.readline().strip()
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
-
-    def restart(self):
-        self.stop()
-        assert self.start(self.url.removeprefix("http://").rstrip("/")) == self.url
-
-
-def chromium(playwright):
-    return playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=FLAGS)
-
-
-@contextlib.contextmanager
-def visitor(browser, server, path, **options):
-    """A new visitor's page; no script on it may fail."""
-    context = browser.new_context(**options)
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.goto(server.url.rstrip("/") + path)
-    yield page
-    context.close()
-    unexpected = [error for error in errors if "WebSocket connection" not in error]
-    assert not unexpected, unexpected
 
 
 def cell(page, vertex):
@@ -76,34 +28,6 @@ def cell(page, vertex):
 
 def stones(page):
     return page.locator('#board [aria-label*=" stone"]').count()
-
-
-def screen(page, name):
-    """Keeps screenshots of a page at three widths, in light and dark."""
-    folder = os.environ.get("TENGEN_SCREENS")
-    if not folder:
-        return
-    before = page.viewport_size
-    for width, height in ((360, 740), (768, 1024), (1440, 900)):
-        for scheme in ("light", "dark"):
-            page.set_viewport_size({"width": width, "height": height})
-            page.emulate_media(color_scheme=scheme)
-            page.screenshot(path=Path(folder, f"{name}-{width}-{scheme}.png"), full_page=width == 360)
-    page.set_viewport_size(before)
-    page.emulate_media(color_scheme="light")
-
-
-def fits(page):
-    """A page is no wider than a phone."""
-    before = page.viewport_size
-    page.set_viewport_size({"width": 360, "height": 740})
-    page.wait_for_function("document.documentElement.scrollWidth <= 360")
-    page.set_viewport_size(before)
-
-
-def accessible(page):
-    found = Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
 
 
 def start_game(page, **fields):
@@ -245,7 +169,6 @@ def game_is_reviewed_and_reopened(browser, server):
         page.locator("#planes-card summary").click()
         expect(page.locator("#planes canvas").first).to_be_visible()
         screen(page, "review")
-        fits(page)
         accessible(page)
         page.locator("#show").select_option("policy")
         expect(page.locator("#board .heat").first).to_be_attached()

@@ -21,15 +21,15 @@ const MOST: usize = 12;
 
 /// What is compared.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Choice {
-    runs: Vec<String>,
+pub(crate) struct Choice {
+    pub(crate) runs: Vec<String>,
     plots: Vec<String>,
     scale: Scale,
 }
 
 impl Choice {
     /// Of a query such as `run=a&run=b&plot=elo`.
-    fn read(query: Option<&str>) -> Choice {
+    pub(crate) fn read(query: Option<&str>) -> Choice {
         let mut choice = Choice::default();
         for (key, value) in form_pairs(query.unwrap_or_default()) {
             match key.as_str() {
@@ -73,9 +73,20 @@ pub(crate) async fn page(State(app): State<App>, RawQuery(query): RawQuery) -> P
     let runs = snapshots(&app, &choice).await?;
     app.page(move |app| {
         let all = app.catalogue().list(app.store())?.into_iter().map(|run| run.name.to_string()).collect::<Vec<_>>();
-        Ok::<_, PageError>(View::new("Compare runs", Section::Compare).page(&content(&all, &runs, &choice)))
+        let mut view = View::new("Compare runs", Section::Compare);
+        if runs.len() > 1 {
+            view = live(view, &runs, &choice);
+        }
+        Ok::<_, PageError>(view.page(&content(&all, &runs, &choice)))
     })
     .await
+}
+
+/// A page that shows what is new of any of the runs.
+fn live(view: View, runs: &[Arc<Snapshot>], choice: &Choice) -> View {
+    let version: u64 = runs.iter().map(|run| run.version).sum();
+    let is_incomplete = runs.iter().any(|run| run.facts.unread > 0);
+    view.live(format!("/compare/events?{}&version={version}", choice.query()), is_incomplete)
 }
 
 /// The data of a plot of several runs.
@@ -101,13 +112,18 @@ fn content(all: &[String], runs: &[Arc<Snapshot>], choice: &Choice) -> Markup {
                 @for name in NAMES { label { input type="checkbox" name="plot" value=(name) checked[choice.plots.iter().any(|plot| plot == name)]; " " (name.replace('-', " ")) } }
             } }
             p {
-                label { input type="checkbox" name="scale" value="log" checked[choice.scale == Scale::Log]; " logarithmic from left to right" } " "
+                label { input type="checkbox" name="scale" value="log" checked[choice.scale == Scale::Log]; " logarithmic horizontal axis" } " "
                 button { "Show" }
             }
         }
         @if runs.len() < 2 {
             p.empty { "Mark two runs or more." }
         } @else {
+            ul.notes #notes {
+                @for facts in runs.iter().map(|run| &run.facts).filter(|facts| facts.unread > 0) {
+                    li { "Run " (facts.run) ": " (facts.unread) " files are not counted yet." }
+                }
+            }
             section #configuration { h2 { "Configuration" } (differences(runs)) }
             section #plots {
                 h2 { "Plots" }

@@ -3,13 +3,17 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query, RawQuery, State};
+use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
+use futures::future::select_all;
 use futures::stream::unfold;
 use serde::Deserialize;
+use tokio::sync::watch::Receiver;
 
-use crate::{App, PageError};
+use crate::compare::Choice;
+use crate::error::Page;
+use crate::{App, PageError, watch};
 
 /// Shortest time between two events: a page that is being read changes many times a second.
 const SHORTEST: Duration = Duration::from_millis(500);
@@ -24,25 +28,54 @@ pub(crate) struct Shown {
 }
 
 /// The versions of a run's facts after the one that the page shows.
-pub(crate) async fn stream(
-    State(app): State<App>,
-    Path(run): Path<String>,
-    Query(shown): Query<Shown>,
-) -> Result<Response, PageError> {
-    let state = app.watch(&run).await?;
-    let events = unfold((app, run, state, shown.version), async |(app, run, mut state, shown)| {
-        let newer = state.wait_for(|state| matches!(state, Some(Ok(snapshot)) if snapshot.version != shown));
+pub(crate) async fn of_run(State(app): State<App>, Path(run): Path<String>, Query(shown): Query<Shown>) -> Page {
+    stream(app, vec![run], shown.version).await
+}
+
+/// The same of the runs of a comparison; the version is the sum of theirs.
+pub(crate) async fn of_runs(State(app): State<App>, RawQuery(query): RawQuery, Query(shown): Query<Shown>) -> Page {
+    stream(app, Choice::read(query.as_deref()).runs, shown.version).await
+}
+
+async fn stream(app: App, runs: Vec<String>, shown: u64) -> Page {
+    if runs.is_empty() {
+        return Err(PageError::Bad("events: name a run".to_owned()));
+    }
+    let states = watched(&app, &runs).await?;
+    let events = unfold((app, runs, states, shown), async |(app, runs, mut states, shown)| {
         let version = tokio::select! {
             () = app.stopped() => return None,
-            newer = newer => match &*newer.ok()? { Some(Ok(snapshot)) => snapshot.version, _ => return None },
+            version = newer(&mut states, shown) => version?,
         };
         tokio::time::sleep(SHORTEST).await;
-        // An open page keeps its run watched.
-        drop(app.watch(&run).await);
-        Some((
-            Ok::<_, Infallible>(Event::default().event("changed").data(version.to_string())),
-            (app, run, state, version),
-        ))
+        // An open page keeps its runs watched.
+        drop(watched(&app, &runs).await);
+        let event = Event::default().event("changed").data(version.to_string());
+        Some((Ok::<_, Infallible>(event), (app, runs, states, version)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
+}
+
+async fn watched(app: &App, runs: &[String]) -> Result<Vec<Receiver<watch::State>>, PageError> {
+    let mut states = Vec::new();
+    for run in runs {
+        states.push(app.watch(run).await?);
+    }
+    Ok(states)
+}
+
+/// The version of all of them as soon as it is another; nothing when one of them is read no longer.
+async fn newer(states: &mut [Receiver<watch::State>], shown: u64) -> Option<u64> {
+    loop {
+        let version = |state: &mut Receiver<watch::State>| match &*state.borrow_and_update() {
+            Some(Ok(snapshot)) => Some(snapshot.version),
+            _ => None,
+        };
+        let version: Option<u64> = states.iter_mut().map(version).sum();
+        if let Some(version) = version.filter(|version| *version != shown) {
+            return Some(version);
+        }
+        let changes = states.iter_mut().map(|state| Box::pin(state.changed()));
+        select_all(changes).await.0.ok()?;
+    }
 }

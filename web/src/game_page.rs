@@ -98,6 +98,7 @@ fn content(game: &GameRecord, address: &str, shown: &Shown, may_review: bool) ->
                 }
             }
             div {
+                h2 { "Search" }
                 (values(game).figure(&DataLinks::default()))
                 (details(game, turn))
             }

@@ -36,6 +36,7 @@ pub(crate) struct Wanted {
     least: String,
     most: String,
     calibration: String,
+    threshold: String,
     opening: String,
     /// Where the search continues: a file, and rows of it.
     after: String,
@@ -73,11 +74,8 @@ impl Wanted {
             },
             end: self.end.parse::<EndReason>().ok(),
             moves: number(&self.least, "moves")?.unwrap_or(0)..=number(&self.most, "moves")?.unwrap_or(u32::MAX),
-            calibration: match self.calibration.as_str() {
-                "yes" => Some(true),
-                "no" => Some(false),
-                _ => None,
-            },
+            calibration: yes_or_no(&self.calibration),
+            reached_threshold: yes_or_no(&self.threshold),
             opening: opening.collect::<Result<_, _>>()?,
         })
     }
@@ -98,10 +96,19 @@ impl Wanted {
             ("least", &self.least),
             ("most", &self.most),
             ("calibration", &self.calibration),
+            ("threshold", &self.threshold),
             ("opening", &self.opening),
         ];
         let given = fields.iter().filter(|(_, value)| !value.is_empty());
         given.map(|(name, value)| format!("{name}={}", escaped(value))).collect::<Vec<_>>().join("&")
+    }
+}
+
+fn yes_or_no(text: &str) -> Option<bool> {
+    match text {
+        "yes" => Some(true),
+        "no" => Some(false),
+        _ => None,
     }
 }
 
@@ -168,6 +175,7 @@ fn form(query: &Wanted) -> Markup {
             label { "Moves from" input type="text" inputmode="numeric" name="least" value=(query.least) size="4"; }
             label { "to" input type="text" inputmode="numeric" name="most" value=(query.most) size="4"; }
             (choice("Calibration", "calibration", &query.calibration, &[("", "any"), ("yes", "yes"), ("no", "no")]))
+            (choice("Resign threshold", "threshold", &query.threshold, &[("", "any"), ("yes", "reached"), ("no", "not reached")]))
             label { "Opening, in any symmetry" input type="text" name="opening" value=(query.opening) placeholder="C3 E5" size="14"; }
             button { "Search" }
         }
@@ -180,7 +188,7 @@ fn table(run: &str, games: &[Found]) -> Markup {
             table {
                 thead { tr {
                     th.text scope="col" { "Game" } th.text scope="col" { "Black" } th.text scope="col" { "White" } th.text scope="col" { "Result" }
-                    th.text scope="col" { "End" } th scope="col" { "Moves" } th.text scope="col" { "Opening" } th.text scope="col" { "" }
+                    th.text scope="col" { "End" } th scope="col" { "Moves" } th.text scope="col" { "Opening" } th.text scope="col" { "Kind" }
                 } }
                 tbody {
                     @for game in games {

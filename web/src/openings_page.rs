@@ -68,7 +68,7 @@ fn content(run: &Run, size: Size, counted: &Counted, shown: &Shown) -> Result<Ma
         h1 { "Openings of " (run.name()) }
         @if counted.is_empty() { p.empty { "No games yet." } }
         @if let Some((model, openings)) = model.and_then(|model| Some((model, counted.get(&model)?))) {
-            section #moves { (shares(size, counted).figure(&DataLinks::default())) }
+            section #moves { h2 { "First moves" } (shares(size, counted).figure(&DataLinks::default())) }
             section #tree {
                 h2 { "Tree" }
                 p.choices { span { "Games of model " @for &other in counted.keys() { " " a href=(address(other, &line)) aria-current=[(other == model).then_some("true")] { (other) } } } }
@@ -128,7 +128,7 @@ fn shares(size: Size, counted: &Counted) -> Plot {
     });
     Plot {
         id: "first-moves".to_owned(),
-        title: "First moves".to_owned(),
+        title: "First moves by model".to_owned(),
         caption: format!("Share of the newest {GAMES} games of a model, turned and mirrored into one."),
         x: Axis::new("model; 0 is random"),
         y: Axis::new("share of games").format(Format::Percent),

@@ -34,7 +34,7 @@ fn table(runs: &[Entry]) -> Markup {
             div.scroll tabindex="0" {
                 table.runs {
                     thead { tr {
-                        th scope="col" { "" } th.text scope="col" { "Run" } th scope="col" { "Board" } th scope="col" { "Visits" }
+                        th.text scope="col" { "Compare" } th.text scope="col" { "Run" } th scope="col" { "Board" } th scope="col" { "Visits" }
                         th scope="col" { "Models" } th scope="col" { "Strongest, Elo" } th scope="col" { "Newest, Elo" } th scope="col" { "Network" }
                     } }
                     tbody { @for run in runs { tr {

@@ -5,13 +5,15 @@ use maud::{Markup, html};
 
 /// Units between lines.
 const CELL: usize = 20;
+/// Units beyond a cell for the coordinates, above and on one side.
+const NAMES: usize = 7;
 
 /// The position of a game, the last move marked.
 pub fn board(game: &Game, last: Option<Move>) -> Markup {
     let size = game.position().size();
     let side = size.side();
-    let whole = CELL * (side + 1);
-    let at = |line: usize| CELL * (line + 1);
+    let whole = CELL * (side + 1) + NAMES;
+    let at = |line: usize| CELL * (line + 1) + NAMES;
     let (first, end) = (at(0), at(side - 1));
     html! {
         svg.board role="img" viewBox=(format!("0 0 {whole} {whole}")) aria-label=(said(game, size)) {
@@ -20,7 +22,7 @@ pub fn board(game: &Game, last: Option<Move>) -> Markup {
                 line.lines x1=(first) x2=(end) y1=(at(line)) y2=(at(line)) {}
                 line.lines y1=(first) y2=(end) x1=(at(line)) x2=(at(line)) {}
                 text.names x=(at(line)) y="12" text-anchor="middle" { (column(size, line)) }
-                text.names x="10" y=(at(line) + 3) text-anchor="middle" { (side - line) }
+                text.names x="9" y=(at(line) + 3) text-anchor="middle" { (side - line) }
             }
             @for (row, col) in stars(side) { circle.star cx=(at(col)) cy=(at(row)) r="2" {} }
             @for point in Point::all(size) {

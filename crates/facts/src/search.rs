@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use config::RunName;
 use go::{Move, Size, Symmetry};
-use record::{EndReason, GameListing, GameRecord, Outcome};
+use record::{EndReason, GameListing, GameRecord, GameSummary, Outcome};
 use store::{FileRef, Run, Stem, StoreError};
 
 /// Where games come from.
@@ -39,6 +39,8 @@ pub struct Search {
     pub moves: RangeInclusive<u32>,
     /// Whether it is a calibration game.
     pub calibration: Option<bool>,
+    /// Whether the resign threshold was reached, by resignation or in a calibration game.
+    pub reached_threshold: Option<bool>,
     /// The first moves, or any that a symmetry makes of them.
     pub opening: Vec<Move>,
 }
@@ -53,6 +55,7 @@ impl Default for Search {
             end: None,
             moves: 0..=u32::MAX,
             calibration: None,
+            reached_threshold: None,
             opening: Vec::new(),
         }
     }
@@ -66,10 +69,16 @@ impl Search {
         self.outcome.is_none_or(|outcome| outcome == summary.outcome)
             && self.end.is_none_or(|end| end == summary.end)
             && self.calibration.is_none_or(|calibration| calibration == summary.calibration)
+            && self.reached_threshold.is_none_or(|reached| reached == reaches_threshold(summary))
             && self.moves.contains(&game.moves)
             && (summary.black.contains(&self.player) || summary.white.contains(&self.player))
             && begins_with(*size, opening, &self.opening)
     }
+}
+
+/// Whether a player reached the resign threshold: the game ended so, or would have without calibration.
+fn reaches_threshold(game: &GameSummary) -> bool {
+    game.end == EndReason::Resignation || game.would_resign_turn.is_some()
 }
 
 /// Whether moves begin with others, turned or mirrored.
@@ -315,6 +324,7 @@ mod tests {
             game.game.summary.end == EndReason::Resignation
         });
         count(&Search { calibration: Some(true), ..any() }, &|game| game.game.summary.calibration);
+        count(&Search { reached_threshold: Some(true), ..any() }, &|game| reaches_threshold(&game.game.summary));
         count(&Search { moves: 15..=18, ..any() }, &|game| (15..=18).contains(&game.game.moves));
         count(&Search { player: "r-2".to_owned(), ..any() }, &|game| game.game.summary.black == "r-2");
     }

@@ -47,9 +47,9 @@ impl Plot {
                     @if self.series.len() > 1 { (legend(&self.series)) }
                     div.y-label { (self.y.label) }
                     (svg(self))
-                    details.numbers {
-                        summary { "Numbers" @for (name, address) in &data.links { " " a href=(address) download { (name) } } }
-                        (self.table())
+                    div.numbers {
+                        details { summary { "Numbers" } (self.table()) }
+                        @for (name, address) in &data.links { a href=(address) download { (name) } }
                     }
                 }
             }

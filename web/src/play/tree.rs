@@ -144,7 +144,7 @@ impl<'a> Walk<'a> {
 
 impl Cut {
     fn notice(self, lines: usize) -> String {
-        let lines = if lines == 1 { "1 line ends".to_owned() } else { format!("{lines} lines end") };
+        let lines = if lines == 1 { "1 line is cut".to_owned() } else { format!("{lines} lines are cut") };
         let reason = match self {
             Cut::Illegal => "the next move is illegal under positional superko without suicide".to_owned(),
             Cut::Setup => "stones are put on the board there".to_owned(),
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(lines(&tree), []);
         assert_eq!(
             tree.notices,
-            ["1 line ends early: the next move is illegal under positional superko without suicide."]
+            ["1 line is cut early: the next move is illegal under positional superko without suicide."]
         );
         let other = read("(;SZ[3]AW[aa];B[ab];C[more];B[ba]C[takes])").expect("a game");
         assert_eq!(other.nodes[0].comment, "more");

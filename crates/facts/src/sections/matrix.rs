@@ -140,7 +140,7 @@ pub fn matrix(strength: &Strength, pairs: &[Pair], most: usize) -> Markup {
             }
             div.scroll tabindex="0" {
                 table.matrix {
-                    thead { tr { th scope="col" { "" } @for other in &players { th scope="col" { span { (other) } } } } }
+                    thead { tr { td {} @for other in &players { th scope="col" { span { (other) } } } } }
                     tbody {
                         @for one in &players {
                             tr {

@@ -4,7 +4,7 @@
 function histogram(own, other) {
   if (!own) return '–';
   const [width, height] = [132, 30];
-  const chart = svg('svg', { width, height, role: 'img' });
+  const chart = svg('svg', { width, height, role: 'img', 'aria-label': 'histogram' });
   const step = width / own.counts.length;
   const bars = ({ counts }, look) => {
     const most = Math.max(...counts, 1);
@@ -80,7 +80,7 @@ function channels(numbers, dead) {
   const step = width / order.length;
   const gap = step > 3 ? 1 : 0;
   const path = known.map((number, i) => `M${(step * i).toFixed(2)} ${y(0).toFixed(2)}V${y(number).toFixed(2)}h${(step - gap).toFixed(2)}V${y(0).toFixed(2)}z`);
-  const chart = svg('svg', { width, height, role: 'img' },
+  const chart = svg('svg', { width, height, role: 'img', 'aria-label': `${order.length} channels, sorted` },
     svg('path', { d: path.join(''), fill: 'var(--one)' }),
     svg('line', { x1: 0, x2: width, y1: y(0), y2: y(0), stroke: 'var(--five)', 'stroke-opacity': 0.6 }));
   order.forEach(({ channel }, i) => {

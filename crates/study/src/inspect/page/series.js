@@ -106,7 +106,7 @@ function ends(chart, middle, y, right) {
 }
 
 function maps() {
-  byId('histograms-say').textContent = 'One column for each network, from left to right in the order of the table; the vertical axis has the values of the tensor, ' +
+  byId('histograms-say').textContent = 'One column for each network, in the order of the table; the vertical axis has the values of the tensor, ' +
     'darker where there are more (root of the count, scaled per column). ' +
     `At most ${percent(facts.beyond, 1)} of a tensor’s numbers are beyond either end and are counted there. Below in orange: the L2 norm. Point at a column for its numbers.`;
   const figures = facts.tensors.map(tensor => {
@@ -115,7 +115,9 @@ function maps() {
     return { tensor, box, figure: html('figure', {}, html('figcaption', {}, named(tensor.name), html('span', {}, shapes.join(', '))), box) };
   });
   byId('maps').append(...figures.map(({ figure }) => figure));
-  const draw = () => figures.forEach(({ tensor, box }) => box.replaceChildren(map(tensor, Math.floor(box.clientWidth))));
+  // Before the style is loaded a box may be too narrow to draw in.
+  const draw = () => figures.filter(({ box }) => box.clientWidth > 0)
+    .forEach(({ tensor, box }) => box.replaceChildren(map(tensor, Math.max(200, Math.floor(box.clientWidth)))));
   draw();
   let last = innerWidth;
   addEventListener('resize', () => {

@@ -1,0 +1,34 @@
+//! All pages in a browser: runs that are watched and compared; games by clicks, touch and keys, and reviews.
+
+use std::process::Command;
+
+use testing::{Tool, require};
+use tests::{TestStore, program, repository, succeed};
+
+/// A check of `tests/python`, where its tools are there.
+fn check(name: &str) -> Option<Command> {
+    let (chromium, site) = (require(Tool::Chromium)?, require(Tool::Python)?);
+    let mut python = Command::new("python3");
+    python.env("PYTHONPATH", &site).env("CHROMIUM", chromium).arg("-B");
+    python.arg(repository().join("tests/python").join(name));
+    Some(python)
+}
+
+#[test]
+fn visitors_play_and_review_games_in_chromium() {
+    let Some(mut python) = check("check_play.py") else { return };
+    let store = TestStore::new();
+    python.arg(program("tengen").get_program()).arg("--store").arg(store.path()).arg("serve");
+    let said = succeed(&mut python);
+    assert!(said.contains("all pages for players work"), "{said}");
+}
+
+#[test]
+fn runs_are_watched_and_compared_in_chromium() {
+    let Some(mut python) = check("check_pages.py") else { return };
+    let store = TestStore::new();
+    python.env("TENGEN_THREADS", "2").arg(repository().join("configs/tiny.toml"));
+    python.arg(program("tengen").get_program()).arg("--store").arg(store.path());
+    let said = succeed(&mut python);
+    assert!(said.contains("all pages of runs work"), "{said}");
+}

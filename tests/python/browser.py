@@ -1,0 +1,92 @@
+"""Chromium for the checks of pages: the server, visitors, and what is true of every page.
+
+With TENGEN_SCREENS, a folder, `screen` keeps screenshots.
+"""
+
+import contextlib
+import os
+import subprocess
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]
+PATIENCE = 60_000  # milliseconds for anything to happen on a busy machine
+SIZES = ((360, 740), (768, 1024), (1440, 900))
+
+
+class Server:
+    """The server, which can be restarted at its address."""
+
+    def __init__(self, command):
+        self.command = command
+        self.process = None
+        self.url = self.start("127.0.0.1:0")
+
+    def start(self, address):
+        self.process = subprocess.Popen([*self.command, "--listen", address], stdout=subprocess.PIPE, text=True)
+        return self.process.stdout.readline().strip()
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+    def restart(self):
+        self.stop()
+        assert self.start(self.url.removeprefix("http://").rstrip("/")) == self.url
+
+
+def chromium(playwright):
+    return playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=FLAGS)
+
+
+@contextlib.contextmanager
+def visitor(browser, server, path, expected="WebSocket connection", **options):
+    """A new visitor's page; no script on it may fail, and nothing else than is expected."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(PATIENCE)
+    page = context.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    page.goto(server.url.rstrip("/") + path)
+    yield page
+    context.close()
+    unexpected = [error for error in errors if expected not in error]
+    assert not unexpected, unexpected
+
+
+def views(page):
+    """Shows a page at each width, in light and dark; yields a name of the view."""
+    before = page.viewport_size
+    for width, height in SIZES:
+        page.set_viewport_size({"width": width, "height": height})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            yield f"{width}-{scheme}"
+    page.set_viewport_size(before)
+    page.emulate_media(color_scheme="light")
+
+
+def screen(page, name):
+    """Keeps screenshots of a page in all views."""
+    if folder := os.environ.get("TENGEN_SCREENS"):
+        for view in views(page):
+            page.screenshot(path=Path(folder, f"{name}-{view}.png"), full_page=True)
+
+
+def fits(page):
+    """A page is no wider than its window."""
+    page.wait_for_function("document.documentElement.scrollWidth <= innerWidth")
+
+
+def accessible(page):
+    """No rule of axe is violated at any width; in the dark only colours differ."""
+    for view in views(page):
+        fits(page)
+        options = {"runOnly": ["color-contrast"]} if view.endswith("dark") else {}
+        found = Axe().run(page, options=options)
+        assert found.violations_count == 0, f"{page.url}, {view}: {found.generate_report()}"

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""Reads the pages of runs in Chromium: check_pages.py CONFIG PROGRAM ARGUMENT..., the command line up to the sub-command.
+
+It trains two runs of the configuration, watches the first meanwhile, and opens every kind of page at three widths, in light and dark.
+With TENGEN_SCREENS, a folder, it keeps screenshots.
+"""
+
+import contextlib
+import re
+import subprocess
+import sys
+import time
+
+import duckdb
+from browser import Server, accessible, chromium, screen, visitor
+from playwright.sync_api import expect, sync_playwright
+
+# A run of seconds is a minute with these, so that a page can be seen to follow it.
+SLOW = ["--set", "loop.models=50", "--set", "search.visits=256"]
+MODELS = 5
+PAGES = {
+    "runs": "/",
+    "run": "/runs/one",
+    "models": "/runs/one/models",
+    "model": "/runs/one/models/2",
+    "network": "/runs/one/models/2/network?against=1",
+    "networks": "/runs/one/networks",
+    "games": "/runs/one/games",
+    "matches": "/runs/one/matches",
+    "openings": "/runs/one/openings",
+    "config": "/runs/one/config",
+    "compare": "/compare?run=one&run=two",
+    "missing": "/runs/none",
+    "watch": "/play/watch?run=one",
+}
+
+
+class Training:
+    """A run that serves its pages while it trains."""
+
+    def __init__(self, command):
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        line = next(line for line in self.process.stdout if "pages of the run: " in line)
+        self.url, _, self.path = line.split("pages of the run: ")[1].strip().partition("/runs/")
+
+    def stop(self):
+        self.process.terminate()
+        self.process.communicate()
+
+
+def run_is_watched_from_its_first_model(browser, training):
+    """The page shows one model after the other, and is never loaded again; returns what it showed."""
+    with visitor(browser, training, f"/runs/{training.path}") as page:
+        page.evaluate("window.loadedOnce = true")
+        seen = []
+        while not seen or seen[-1] < MODELS:
+            newest = "() => Number([...document.querySelectorAll('#summary dt')].find(of => of.textContent.startsWith('models'))?.nextSibling.textContent ?? 0)"
+            page.wait_for_function(f"last => ({newest})() > last", arg=seen[-1] if seen else 0)
+            seen.append(page.evaluate(newest))
+        assert page.evaluate("window.loadedOnce"), "the page was loaded again"
+        assert len(seen) > 1, seen
+        expect(page.locator("#elo .curves path").first).to_be_attached()
+        return seen
+
+
+def game_pages(browser, server):
+    """Addresses of a game of self-play and of a match game."""
+    with visitor(browser, server, "/runs/one/games") as page:
+        selfplay = page.locator("tbody th a").first.get_attribute("href")
+        page.locator("[name=kind]").select_option("match")
+        page.get_by_role("button", name="Search").click()
+        expect(page.locator("tbody th a").first).to_have_attribute("href", re.compile("/matches/"))
+        return {"game": selfplay, "match-game": page.locator("tbody th a").first.get_attribute("href")}
+
+
+def pages_fit_and_are_accessible(browser, server, pages):
+    for name, path in pages.items():
+        expected = "404 (Not Found)" if name == "missing" else "WebSocket connection"
+        with visitor(browser, server, path, expected) as page:
+            expect(page.locator("h1")).to_be_visible()
+            accessible(page)
+            screen(page, name)
+
+
+def runs_are_compared(browser, server):
+    with visitor(browser, server, "/") as page:
+        for run in ("one", "two"):
+            page.get_by_label(f"compare {run}").check()
+        page.get_by_role("button", name="Compare").click()
+        page.wait_for_url("**/compare?*")
+        row = page.locator("#configuration tr", has_text="search.visits")
+        expect(row).to_contain_text("256")
+        expect(row).to_contain_text("16")
+        legend = page.locator("#plots #elo .legend")
+        expect(legend).to_contain_text("one")
+        expect(legend).to_contain_text("two")
+
+
+def games_are_opened_with_duckdb(browser, server):
+    with visitor(browser, server, "/runs/one/games") as page:
+        page.locator("[name=model]").fill("1")
+        page.get_by_role("button", name="Search").click()
+        page.wait_for_url("**model=1*")
+        with page.expect_download() as download:
+            page.get_by_role("link", name="Parquet").click()
+        file = download.value
+        path = file.path().with_name(file.suggested_filename)
+        file.save_as(path)
+        [(games, models)] = duckdb.sql(f"SELECT count(*), list(DISTINCT black) FROM '{path}'").fetchall()
+        assert games == 40 and models == ["one-1"], (games, models)
+        return games
+
+
+def main():
+    config, *command = sys.argv[1:]
+    with sync_playwright() as playwright, contextlib.closing(chromium(playwright)) as browser:
+        begin = time.monotonic()
+        training = Training([*command, "run", config, "--run", "one", *SLOW, "--serve", "127.0.0.1:0"])
+        try:
+            seen = run_is_watched_from_its_first_model(browser, training)
+        finally:
+            training.stop()
+        print(f"models {seen} were seen in {time.monotonic() - begin:.0f} s")
+        subprocess.run([*command, "run", config, "--run", "two", "--set", "loop.models=2"], check=True, stdout=subprocess.DEVNULL)
+        server = Server([*command, "serve"])
+        try:
+            runs_are_compared(browser, server)
+            games = games_are_opened_with_duckdb(browser, server)
+            begin = time.monotonic()
+            pages = PAGES | game_pages(browser, server)
+            pages_fit_and_are_accessible(browser, server, pages)
+        finally:
+            server.stop()
+    print(f"{len(pages)} pages were checked in {time.monotonic() - begin:.0f} s; {games} games were opened with DuckDB")
+    print("all pages of runs work")
+
+
+if __name__ == "__main__":
+    main()
