@@ -12,7 +12,7 @@ import sys
 import time
 
 import duckdb
-from browser import Server, accessible, chromium, screen, visitor
+from browser import PATIENCE, Server, accessible, chromium, screen, visitor
 from playwright.sync_api import expect, sync_playwright
 
 # A run of seconds is a minute with these, so that a page can be seen to follow it.
@@ -113,6 +113,7 @@ def games_are_opened_with_duckdb(browser, server):
 
 def main():
     config, *command = sys.argv[1:]
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright, contextlib.closing(chromium(playwright)) as browser:
         begin = time.monotonic()
         training = Training([*command, "run", config, "--run", "one", *SLOW, "--serve", "127.0.0.1:0"])

@@ -12,13 +12,12 @@ import re
 import sys
 from pathlib import Path
 
-from browser import Server, chromium, visitor
+from browser import PATIENCE, Server, chromium, visitor
 from PIL import Image
 from playwright.sync_api import expect, sync_playwright
 
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "images"
 WINDOW = {"width": 1280, "height": 860}
-PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 LARGEST = 150_000  # bytes
 # A made-up game on 9x9 with mistakes to find.
 GAME = (
@@ -44,7 +43,7 @@ def run_page(browser, server, run):
 
 
 def review_page(browser, server):
-    with visitor(browser, server, "/play/review?model=9x9-demo", viewport=WINDOW) as page:
+    with visitor(browser, server, "/play/review", viewport=WINDOW) as page:
         expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
         page.locator("#visits").fill("100")
         page.locator("#paste").fill(GAME)
@@ -57,26 +56,24 @@ def review_page(browser, server):
         keep(page, "review")
 
 
-def play_page(browser, server):
-    with visitor(browser, server, "/play?model=9x9-demo", color_scheme="dark", **PHONE) as page:
-        for vertex in ("E5", "C3", "G7"):
-            page.wait_for_function("() => [...document.querySelectorAll('.turn')].some(turn => turn.textContent === 'to play')")
-            before = page.locator("#status").text_content()
-            page.locator(f'#board [role="gridcell"][aria-label^="{vertex},"]').tap()
-            page.wait_for_function("before => document.getElementById('status').textContent !== before", arg=before)
-        page.wait_for_function("() => [...document.querySelectorAll('.turn')].some(turn => turn.textContent === 'to play')")
-        keep(page, "play")
+def networks_page(browser, server, run):
+    with visitor(browser, server, f"/runs/{run}/networks", viewport=WINDOW, color_scheme="dark") as page:
+        expect(page.locator("#maps svg").first).to_be_visible()
+        page.locator("#histograms").scroll_into_view_if_needed()
+        page.evaluate("document.querySelector('#histograms').scrollIntoView({ behavior: 'instant' })")
+        keep(page, "networks")
 
 
 def main():
     run, *command = sys.argv[1:]
     FOLDER.mkdir(exist_ok=True)
+    expect.set_options(timeout=PATIENCE)
     server = Server([*command, "serve"])
     try:
         with sync_playwright() as playwright, contextlib.closing(chromium(playwright)) as browser:
             run_page(browser, server, run)
             review_page(browser, server)
-            play_page(browser, server)
+            networks_page(browser, server, run)
     finally:
         server.stop()
 

@@ -107,7 +107,7 @@ function ends(chart, middle, y, right) {
 
 function maps() {
   byId('histograms-say').textContent = 'One column for each network, in the order of the table; the vertical axis has the values of the tensor, ' +
-    'darker where there are more (root of the count, scaled per column). ' +
+    'stronger where there are more (root of the count, scaled per column). ' +
     `At most ${percent(facts.beyond, 1)} of a tensor’s numbers are beyond either end and are counted there. Below in orange: the L2 norm. Point at a column for its numbers.`;
   const figures = facts.tensors.map(tensor => {
     const shapes = [...new Set(tensor.cells.filter(Boolean).map(cell => cell.dimensions.join('×')))];
