@@ -135,7 +135,10 @@ class Run:
             weights = places.read(self._place, f"{folder}/{described['weights']['file']}")
         except TengenError as error:
             raise TengenError(f"the weights of {self.name}-{number} were deleted") from error
-        from tengen import network
+        try:
+            from tengen import network
+        except ModuleNotFoundError as error:
+            raise TengenError("models need PyTorch: pip install torch, or the extra tengen[torch]") from error
 
         loaded, _ = network.load(io.BytesIO(weights))
         return loaded

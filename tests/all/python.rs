@@ -62,9 +62,35 @@ fn package_opens_runs_of_folders_and_buckets() {
         }
     }
     let mut python = Command::new("python3");
-    python.env("PYTHONPATH", &python_path).env("MPLCONFIGDIR", folder.path().join("matplotlib"));
-    python.env("TENGEN_NOTEBOOK_RUN", folder.path().join("tiny"));
-    python.arg(repository().join("tests/python/run_notebook.py")).arg(repository().join("python/run.ipynb"));
-    let said = succeed(&mut python);
+    let said = succeed(notebook(&mut python, &python_path, &folder));
     assert!(said.contains("3 plots") && said.contains("held-out: 0."), "{said}");
+}
+
+/// Models of a run as PyTorch modules, beside ONNX Runtime, and the notebook's head.
+#[test]
+fn package_opens_models_in_pytorch() {
+    let Some(site) = require(Tool::Python) else { return };
+    let Some(interpreter) = require(Tool::PyTorch) else { return };
+    let store = TestStore::new();
+    let python_path = format!("{}:{}", site.display(), repository().join("python").display());
+    let mut tengen = store.program("tengen");
+    tengen.arg("run").arg(repository().join("configs/tiny.toml")).args(["--set", "loop.models=2"]);
+    succeed(tengen.args(["--set", "loop.final_games=2"]));
+    let onnx = store.path().join("tiny-2.onnx");
+    let mut export = store.program("trainer");
+    succeed(export.args(["export", "--model", "tiny-2", "--format", "onnx", "--out"]).arg(&onnx));
+    let mut python = Command::new(&interpreter);
+    python.env("PYTHONPATH", &python_path).arg(repository().join("tests/python/check_model.py"));
+    let said = succeed(python.arg(store.path().join("tiny")).arg(&onnx));
+    assert!(said.contains("8 positions agree"), "{said}");
+
+    let said = succeed(notebook(&mut Command::new(&interpreter), &python_path, &store));
+    assert!(said.contains("with_pytorch") && said.contains("held-out: 0."), "{said}");
+}
+
+/// The notebook with the run `tiny` of a folder, in a Python interpreter.
+fn notebook<'a>(python: &'a mut Command, python_path: &str, store: &TestStore) -> &'a mut Command {
+    python.env("PYTHONPATH", python_path).env("MPLCONFIGDIR", store.path().join("matplotlib"));
+    python.env("TENGEN_NOTEBOOK_RUN", store.path().join("tiny"));
+    python.arg(repository().join("tests/python/run_notebook.py")).arg(repository().join("python/run.ipynb"))
 }

@@ -11,6 +11,7 @@ import sys
 sys.dont_write_bytecode = True  # keep the checkout clean
 
 import glob
+import importlib.util
 from pathlib import Path
 
 import duckdb
@@ -62,6 +63,8 @@ def mistakes(run: tengen.Run, url: str) -> None:
         (lambda: run.games(columns=["blak"]), "no column blak; there are id, black"),
         (lambda: run.model(7), "has no model 7; there are [1, 2]"),
     ]
+    if importlib.util.find_spec("torch") is None:
+        cases.append((lambda: run.model(), "models need PyTorch"))
     for work, reason in cases:
         try:
             work()

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+"""Compares the PyTorch module of `tengen.open_run(URL).model()` with the ONNX file of the same model in ONNX Runtime.
+
+    check_model.py URL MODEL.onnx
+
+Exits with 1 when an output differs by more than rounding.
+"""
+
+import sys
+
+sys.dont_write_bytecode = True  # keep the checkout clean
+
+import math
+import random
+
+import numpy
+import onnxruntime
+import torch
+
+import tengen
+
+POSITIONS = 8
+BOUND = 1e-4
+
+
+def main() -> None:
+    url, file = sys.argv[1:]
+    network = tengen.open_run(url).model()
+    side = network.about["size"]
+    shape = (POSITIONS, network.about["planes"], side, side)
+    planes = random.Random(7).choices((0, 1), k=math.prod(shape))
+    with torch.no_grad():
+        logits, values = network(torch.tensor(planes, dtype=torch.float32).reshape(shape))[:2]
+    session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+    policy, value = session.run(["policy", "value"], {"planes": numpy.array(planes, numpy.uint8).reshape(shape)})
+    # Debian's PyTorch and NumPy from PyPI share no arrays.
+    for name, found, expected in (("policy", torch.softmax(logits, 1), policy), ("value", values, value)):
+        difference = abs(numpy.array(found.tolist()) - expected).max()
+        assert difference < BOUND, f"{name} differs by {difference}"
+    print(f"{POSITIONS} positions agree")
+
+
+if __name__ == "__main__":
+    main()
