@@ -51,6 +51,12 @@ def names(place: fs.FileSystem, folder: str) -> list[str]:
     return sorted(info.base_name for info in found)
 
 
+def folders(place: fs.FileSystem, folder: str) -> list[str]:
+    """The names of the folders in a folder, in order; none where there is no such folder."""
+    found = place.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+    return sorted(info.base_name for info in found if info.type == fs.FileType.Directory)
+
+
 def read(place: fs.FileSystem, path: str) -> bytes:
     """The bytes of a file."""
     try:

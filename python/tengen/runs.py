@@ -36,7 +36,7 @@ def open_run(url: str | os.PathLike[str], **options: Any) -> Run:
 def list_runs(url: str | os.PathLike[str], **options: Any) -> list[str]:
     """The names of the runs of a store."""
     place, path = places.open_place(url, **options)
-    return [name for name in places.names(place, path) if "run.toml" in places.names(place, f"{path}/{name}")]
+    return [name for name in places.folders(place, path) if "run.toml" in places.names(place, f"{path}/{name}")]
 
 
 class Run:

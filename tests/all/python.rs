@@ -48,6 +48,7 @@ fn package_opens_runs_of_folders_and_buckets() {
         tengen.arg("run").arg(repository().join("configs/tiny.toml")).args(["--set", "loop.models=2"]);
         succeed(tengen.args(["--set", "loop.final_games=2"]));
     }
+    std::fs::write(folder.path().join("notes.txt"), "no run").unwrap();
     for compact in [false, true] {
         for store in [&folder, &bucket] {
             if compact {
