@@ -1,5 +1,7 @@
 //! Writes what the fuzz targets begin with: `seeds FOLDER` makes a folder of files for each target.
 
+mod run_seeds;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -54,6 +56,7 @@ fn main() -> std::io::Result<()> {
         let network = Description::from_safetensors(&weights).expect("a network");
         put(&folder, "onnx", name, &onnx::write(&network))?;
     }
+    run_seeds::write(&folder)?;
     put(&folder, "configuration", "model", b"v15-330")?;
     put(&folder, "weights", "small", &Weights::synthetic(Shape::plain(game.size()), 1).to_bytes())
 }
