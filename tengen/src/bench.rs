@@ -6,6 +6,7 @@
 mod clock;
 mod data;
 mod inference;
+pub(crate) mod machine;
 mod network;
 mod null_network;
 mod peers;

@@ -25,7 +25,7 @@ use crate::{
     gtp_command, serve_command, status,
 };
 #[cfg(feature = "torch")]
-use crate::{bench, doctor, import, options, prune, run_command};
+use crate::{bench, doctor, import, options, plan, prune, run_command};
 
 /// Train a Go network by self-play on one machine, play with it and study it.
 #[derive(Parser, Debug)]
@@ -77,6 +77,9 @@ enum Command {
     Serve(serve_command::Args),
     /// List, compact, check and export evaluation caches
     Evalcache(evalcache_command::Args),
+    /// Forecast time, strength, memory and disk of a run from two minutes of measurement
+    #[cfg(feature = "torch")]
+    Plan(plan::Args),
     /// Benchmark search, network, self-play, training and data on this machine
     #[cfg(feature = "torch")]
     Bench(bench::Args),
@@ -145,6 +148,8 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Book(book) => book_command::run(&args.store.store, book, stop),
         Command::Serve(serve) => serve_command::run(&args.store.store, serve, stop),
         Command::Evalcache(evalcache) => evalcache_command::run(&args.store.store, evalcache, stop),
+        #[cfg(feature = "torch")]
+        Command::Plan(plan) => plan::run(&args.store.store, plan, stop),
         #[cfg(feature = "torch")]
         Command::Bench(bench) => bench::run(&args.store.store, bench, stop),
         Command::Study(study) => study::run(&args.store.store, study, stop),

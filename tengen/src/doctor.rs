@@ -1,6 +1,6 @@
 //! `tengen doctor`: facts of a machine for a bug report, and whether Tengen works on it.
 
-mod host;
+pub(crate) mod host;
 mod ports;
 mod store;
 mod trial;

@@ -19,6 +19,8 @@ pub mod gtp_command;
 pub mod import;
 #[cfg(feature = "torch")]
 pub mod options;
+#[cfg(feature = "torch")]
+pub mod plan;
 mod player;
 #[cfg(feature = "torch")]
 pub mod prune;

@@ -38,6 +38,8 @@ mod networks;
 mod options;
 mod phases;
 mod pinned;
+mod plan;
+mod play_pages;
 mod programs;
 mod prometheus;
 mod prose;

@@ -24,6 +24,10 @@ const GAMES_PER_FILE: u64 = 200;
 /// Examples in a batch.
 const BATCH: usize = 256;
 
+/// Visits of made-up searches, and examples drawn, where no argument says.
+const VISITS: u32 = 30;
+const DRAWN: u64 = 16_384;
+
 /// Arguments of `tengen bench data`.
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
@@ -137,6 +141,14 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Seconds for each example that is drawn for `config`, from a window of as many positions as it may have.
+pub(super) fn seconds_per_example(config: &RunConfig, positions: u64) -> anyhow::Result<f64> {
+    let mut made = MadeUp::new(Size::new(config.game.size).misconfigured()?, VISITS, 0)?;
+    made.grow(positions)?;
+    let shuffled = made.shuffle(positions.min(DRAWN) as usize, 1)?;
+    Ok(shuffled.seconds / shuffled.examples as f64)
 }
 
 /// A run of made-up games by the model `random`, in a folder that is gone afterwards.
@@ -271,12 +283,12 @@ fn length(name: &str) -> anyhow::Result<usize> {
 }
 
 /// [`peak`] measures from here on. Linux, proc(5).
-fn forget_peak() -> anyhow::Result<()> {
+pub(super) fn forget_peak() -> anyhow::Result<()> {
     fs::write("/proc/self/clear_refs", "5").context("the peak of memory cannot be reset")
 }
 
 /// The most memory this process had since then, in KiB.
-fn peak() -> anyhow::Result<u64> {
+pub(super) fn peak() -> anyhow::Result<u64> {
     status("VmHWM:")
 }
 

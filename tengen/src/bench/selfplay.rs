@@ -36,7 +36,7 @@ pub(super) struct Args {
 /// One case.
 #[derive(Serialize)]
 #[serde(tag = "bench", rename = "selfplay")]
-struct Case {
+pub(super) struct Case {
     #[serde(flatten)]
     tower: Tower,
     batch: usize,
@@ -44,9 +44,9 @@ struct Case {
     threads: usize,
     /// None where too few games ended to say.
     games_per_s: Option<f64>,
-    positions_per_s: f64,
-    evaluations_per_s: f64,
-    network_evaluations_per_s: f64,
+    pub(super) positions_per_s: f64,
+    pub(super) evaluations_per_s: f64,
+    pub(super) network_evaluations_per_s: f64,
     /// Of self-play's evaluations a second to the bare network's with as many threads.
     share: f64,
     /// The same by time on a core, which other work on the machine disturbs less.
@@ -82,7 +82,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
     }
     for subject in args.subject.subjects(bench.store)? {
         if !bench.stop.requested() {
-            bench.report(&measure(bench, args, &subject)?)?;
+            bench.report(&measure(bench, &args.resources, args.precision, &subject)?)?;
         }
     }
     Ok(())
@@ -90,15 +90,20 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 
 /// Half of the network's time comes before the games and half after, so that a change in the machine's load shows in
 /// both.
-fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Case> {
+pub(super) fn measure(
+    bench: &Bench<'_>,
+    place: &ResourceArgs,
+    precision: Precision,
+    subject: &Subject,
+) -> anyhow::Result<Case> {
     let config = &subject.config;
     let batch = config.selfplay.batch;
-    let device = args.resources.device.parse().misconfigured()?;
-    let model = model(&subject.weights, device, args.precision, batch)?;
-    let threads = args.resources.threads();
+    let device = place.device.parse().misconfigured()?;
+    let model = model(&subject.weights, device, precision, batch)?;
+    let threads = place.threads();
     let bare = || on_threads(threads, |_| bare(&model, batch, bench.time / 2));
     let mut network = bare()?;
-    let played = on_threads(threads, |thread| of_thread(&model, config, args.resources.cache(), thread, bench.time))?;
+    let played = on_threads(threads, |thread| of_thread(&model, config, place.cache(), thread, bench.time))?;
     network.extend(bare()?);
     // Threads ran side by side, and the two halves one after the other.
     let network = total(&network);

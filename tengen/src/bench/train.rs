@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use net::{Precision, Targets, TrainBench, TrainConfig, TrainDevice, Trainer};
+use net::{NetError, Precision, Targets, TrainBench, TrainConfig, TrainDevice, Trainer};
 use record::{Example, ExampleRows, synthetic};
 use runtime::{Classify, ResourceArgs};
 use serde::Serialize;
@@ -70,27 +70,9 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 }
 
 fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Case> {
-    let (config, shape) = (&subject.config, subject.weights.shape());
-    let device = args.resources.device.parse().misconfigured()?;
-    let train_device = TrainDevice { device, precision: args.precision, threads: args.resources.threads() };
-    let targets = Targets::new(config);
-    let train_config = TrainConfig { train: config.train.clone(), targets, seed: config.seed };
-    let trainer = || Trainer::new(&subject.weights, 0, train_config.clone(), train_device);
-    let batch = config.train.batch;
-    let rows = Arc::new(rows(shape.size, batch)?);
+    let Training { rows, batch, trainer, threads } = Training::new(subject, &args.resources, args.precision)?;
     let mut drill = TrainBench::new(trainer()?, &rows.take(&numbers(&rows, 0, batch)).to_examples())?;
-    let mut whole = trainer()?;
-    let mut at = 0;
-    let source = Arc::clone(&rows);
-    let ahead = Prefetch::<std::convert::Infallible>::new(move || {
-        at += batch;
-        Ok(source.take(&numbers(&source, at, batch)).to_examples())
-    });
-    let mut learn = || -> anyhow::Result<f64> {
-        let Ok(examples) = ahead.next();
-        whole.step(&examples)?;
-        Ok(batch as f64)
-    };
+    let mut learn = steps(trainer()?, rows, batch);
     let mut alone = || -> anyhow::Result<f64> { Ok(drill.step().map(|()| batch as f64)?) };
     // libtorch prepares its kernels in the first steps.
     learn()?;
@@ -103,12 +85,59 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     Ok(Case {
         tower: subject.tower(),
         batch,
-        threads: train_device.threads,
-        optimizer: format!("{:?}", config.train.optimizer).to_lowercase(),
+        threads,
+        optimizer: format!("{:?}", subject.config.train.optimizer).to_lowercase(),
         examples_per_s: all.per_second(),
         bare_examples_per_s: bare.per_second(),
         share: all.per_second() / bare.per_second(),
     })
+}
+
+/// Examples a second of training as the stage does it.
+pub(super) fn examples_per_s(bench: &Bench<'_>, place: &ResourceArgs, subject: &Subject) -> anyhow::Result<f64> {
+    let Training { rows, batch, trainer, .. } = Training::new(subject, place, Precision::Auto)?;
+    let mut learn = steps(trainer()?, rows, batch);
+    learn()?;
+    Ok(Rate::measure(bench.time, learn)?.per_second())
+}
+
+/// What a measured training begins with.
+struct Training<F> {
+    rows: Arc<ExampleRows>,
+    batch: usize,
+    trainer: F,
+    threads: usize,
+}
+
+impl Training<()> {
+    fn new(
+        subject: &Subject,
+        place: &ResourceArgs,
+        precision: Precision,
+    ) -> anyhow::Result<Training<impl Fn() -> Result<Trainer, NetError>>> {
+        let config = &subject.config;
+        let (threads, batch) = (place.threads(), config.train.batch);
+        let train_device = TrainDevice { device: place.device.parse().misconfigured()?, precision, threads };
+        let train_config =
+            TrainConfig { train: config.train.clone(), targets: Targets::new(config), seed: config.seed };
+        let rows = Arc::new(rows(subject.weights.shape().size, batch)?);
+        let trainer = move || Trainer::new(&subject.weights, 0, train_config.clone(), train_device);
+        Ok(Training { rows, batch, trainer, threads })
+    }
+}
+
+/// A step of training with each call, which returns the number of its examples.
+fn steps(mut trainer: Trainer, rows: Arc<ExampleRows>, batch: usize) -> impl FnMut() -> anyhow::Result<f64> {
+    let mut at = 0;
+    let ahead = Prefetch::<std::convert::Infallible>::new(move || {
+        at += batch;
+        Ok(rows.take(&numbers(&rows, at, batch)).to_examples())
+    });
+    move || {
+        let Ok(examples) = ahead.next();
+        trainer.step(&examples)?;
+        Ok(batch as f64)
+    }
 }
 
 /// At least a batch of made-up examples.

@@ -21,23 +21,23 @@ const VARIABLES: [&str; 9] = [
 
 /// Facts of the machine.
 #[derive(Debug, Serialize)]
-pub(super) struct Host {
+pub(crate) struct Host {
     /// Kernel and distribution.
-    pub(super) system: String,
+    pub(crate) system: String,
     /// Model of the CPU.
-    pub(super) cpu: String,
+    pub(crate) cpu: String,
     /// Cores that this process may use.
-    pub(super) cores: usize,
+    pub(crate) cores: usize,
     /// Bytes of memory.
-    pub(super) memory: Option<u64>,
+    pub(crate) memory: Option<u64>,
     /// Bytes that could be used now.
-    pub(super) memory_available: Option<u64>,
+    pub(crate) memory_available: Option<u64>,
     /// Those of [`VARIABLES`] that are set.
-    pub(super) variables: BTreeMap<&'static str, String>,
+    pub(crate) variables: BTreeMap<&'static str, String>,
 }
 
 impl Host {
-    pub(super) fn find() -> Host {
+    pub(crate) fn find() -> Host {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
         let memory = read("/proc/meminfo");
         let kilobytes = |key| field(&memory, key).and_then(|text| text.strip_suffix(" kB")?.parse::<u64>().ok());

@@ -1,0 +1,128 @@
+//! `tengen plan`: the time, strength, memory and disk to expect of a run on this machine.
+//!
+//! `spans` divides a run into models that play and are trained alike, `measure` has the drivers of `tengen bench` measure
+//! each, `forecast` adds up, and `strength` has what experiments measured.
+
+mod forecast;
+mod measure;
+mod report;
+mod spans;
+mod strength;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use config::RunConfig;
+use net::{Backend, Device, Precision};
+use runtime::{Classify, ResourceArgs, Stop};
+
+use crate::doctor::host::Host;
+use forecast::Forecast;
+use report::Report;
+
+/// Configurations that begin with random play, the smallest first, with those that they extend.
+const PRESETS: [&str; 4] = ["tiny.toml", "9x9.toml", "9x9-gpu.toml", "19x19-gpu.toml"];
+const FILES: [(&str, &str); 5] = [
+    ("base.toml", include_str!("../../configs/base.toml")),
+    ("tiny.toml", include_str!("../../configs/tiny.toml")),
+    ("9x9.toml", include_str!("../../configs/9x9.toml")),
+    ("9x9-gpu.toml", include_str!("../../configs/9x9-gpu.toml")),
+    ("19x19-gpu.toml", include_str!("../../configs/19x19-gpu.toml")),
+];
+
+/// Time of the measurements of one span, in the time of its self-play: bare network before and after, start of the games,
+/// play, training, and preparations.
+const PARTS: f64 = 4.0;
+
+/// Arguments of `tengen plan`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Configuration of the run, such as configs/9x9.toml [default: all presets that begin with random play]
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Override a key of the configuration, such as loop.models=50; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    overrides: Vec<String>,
+    /// Hours that the run may take
+    #[arg(long, default_value = "24", value_name = "H", allow_negative_numbers = true, value_parser = hours)]
+    hours: Duration,
+    /// Seconds of measurement; large networks on a CPU take longer
+    #[arg(long, default_value = "120", value_name = "S", allow_negative_numbers = true, value_parser = seconds)]
+    seconds: Duration,
+    /// Print a JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    resources: ResourceArgs,
+}
+
+fn hours(text: &str) -> Result<Duration, String> {
+    runtime::within(0.01..=100_000.0)(text).map(|hours: f64| Duration::from_secs_f64(3600.0 * hours))
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    runtime::within(0.1..=3600.0)(text).map(Duration::from_secs_f64)
+}
+
+/// Measures this machine and prints what runs take on it.
+///
+/// # Errors
+/// A configuration, device or store that cannot be used.
+pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    let configs = configurations(args)?;
+    let device: Device = args.resources.device.parse().misconfigured()?;
+    let Backend { device, precision, .. } = Backend::open(device, Precision::Auto)?;
+    let request_s = measure::request_s(store)?;
+    let measurements: usize = configs.iter().map(|(_, config)| measure::measurements(config)).sum();
+    let time = args.seconds.div_f64(PARTS * measurements as f64);
+    let (threads, cache) = (args.resources.threads(), args.resources.cache());
+    let mut forecasts = Vec::new();
+    for (name, config) in &configs {
+        let measured = measure::measure(config, &args.resources, time, stop)?;
+        let requests = request_s.unwrap_or(0.0);
+        forecasts.push(Forecast::new(name, config, &measured, threads * cache, requests)?);
+    }
+    let host = Host::find();
+    let report = Report {
+        cpu: host.cpu,
+        threads,
+        device,
+        precision,
+        memory_bytes: host.memory,
+        store: store.to_owned(),
+        store_request_seconds: request_s,
+        hours: args.hours.as_secs_f64() / 3600.0,
+        fits: Report::fitting(&forecasts, args.hours, host.memory),
+        forecasts,
+        strength_source: strength::SOURCE,
+    };
+    if args.json { runtime::print(serde_json::to_string_pretty(&report)?) } else { runtime::print(&report) }
+}
+
+/// The configurations to forecast, by name.
+fn configurations(args: &Args) -> anyhow::Result<Vec<(String, RunConfig)>> {
+    if let Some(path) = &args.config {
+        return Ok(vec![(path.display().to_string(), runtime::configuration(path, &args.overrides)?)]);
+    }
+    let preset = |name: &&str| Ok((format!("configs/{name}"), preset(name, &args.overrides)?));
+    PRESETS.iter().map(preset).collect()
+}
+
+fn preset(name: &str, overrides: &[String]) -> anyhow::Result<RunConfig> {
+    Ok(RunConfig::load(Path::new(name), overrides, |path| {
+        let file = FILES.iter().find(|(name, _)| Path::new(name) == path);
+        file.map(|(_, text)| (*text).to_owned()).ok_or("not compiled in")
+    })?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_complete() {
+        for name in PRESETS {
+            assert!(preset(name, &[]).is_ok(), "{name}");
+        }
+    }
+}

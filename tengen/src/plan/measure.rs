@@ -1,0 +1,88 @@
+//! What is measured for the forecast of a configuration.
+
+use std::time::{Duration, Instant};
+
+use anyhow::bail;
+use config::RunConfig;
+use runtime::{ResourceArgs, Stop};
+use store::Store;
+
+use super::spans::Span;
+use crate::bench::machine::{self, Playing};
+
+/// Requests of [`Store::probe`].
+const PROBE_REQUESTS: f64 = 6.0;
+
+/// Positions of a window for the shuffler's measurement, at most.
+const WINDOW: f64 = 100_000.0;
+
+/// Rates of a machine for spans that are alike.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rates {
+    pub(super) playing: Playing,
+    pub(super) examples_per_s: f64,
+}
+
+/// Rates of a machine for a configuration.
+#[derive(Clone, Debug)]
+pub(super) struct Measured {
+    /// One for each span.
+    pub(super) rates: Vec<Rates>,
+    pub(super) shuffle_s_per_example: f64,
+    /// Bytes of this process, at most.
+    pub(super) memory: u64,
+}
+
+/// How many measurements [`measure`] makes.
+pub(super) fn measurements(config: &RunConfig) -> usize {
+    let spans = Span::all(config);
+    (0..spans.len()).filter(|&i| !spans[..i].iter().any(|span| span.is_like(&spans[i]))).count()
+}
+
+/// Measures play and training of each span, for about `time` each.
+pub(super) fn measure(
+    config: &RunConfig,
+    place: &ResourceArgs,
+    time: Duration,
+    stop: &Stop,
+) -> anyhow::Result<Measured> {
+    let spans = Span::all(config);
+    let (rates, memory) = machine::peak_of(|| {
+        let mut rates: Vec<Rates> = Vec::new();
+        for (i, span) in spans.iter().enumerate() {
+            let known = spans[..i].iter().position(|before| before.is_like(span)).map(|like| rates[like]);
+            rates.push(known.map_or_else(|| of_span(span, place, time, stop), Ok)?);
+        }
+        Ok(rates)
+    })?;
+    let window = spans.last().map_or(1.0, |span| config.window.games as f64 * span.moves());
+    let shuffle_s_per_example = machine::shuffling(config, window.min(WINDOW) as u64)?;
+    Ok(Measured { rates, shuffle_s_per_example, memory })
+}
+
+fn of_span(span: &Span, place: &ResourceArgs, time: Duration, stop: &Stop) -> anyhow::Result<Rates> {
+    if stop.requested() {
+        bail!("stopped before all was measured");
+    }
+    let playing = match span.first {
+        0 => machine::random_playing(&span.config, place.threads(), time / 4)?,
+        _ => machine::playing(&span.config, place, time, stop)?,
+    };
+    Ok(Rates { playing, examples_per_s: machine::training(&span.config, place, time, stop)? })
+}
+
+/// Seconds of a request to the store: of the fastest of three probes. `None` for a folder that is not there.
+pub(super) fn request_s(place: &str) -> anyhow::Result<Option<f64>> {
+    let folder = place.strip_prefix("file://").unwrap_or(place);
+    if !folder.contains("://") && !std::path::Path::new(folder).exists() {
+        return Ok(None);
+    }
+    let store = Store::open(place)?;
+    let mut fastest = f64::INFINITY;
+    for _ in 0..3 {
+        let began = Instant::now();
+        store.probe()?;
+        fastest = fastest.min(began.elapsed().as_secs_f64());
+    }
+    Ok(Some(fastest / PROBE_REQUESTS))
+}

@@ -1,0 +1,118 @@
+//! A run in spans of models that play and are trained alike.
+
+use std::collections::BTreeSet;
+
+use config::{RunConfig, Search};
+
+/// Points of the board for each move of a game: of `random`, of a model without a resign threshold, of one with it.
+/// experiments/0083-games-for-forecasts
+const RANDOM: f64 = 1.12;
+const WHOLE: f64 = 1.0;
+const RESIGNED: f64 = 0.69;
+
+/// Models that play and are trained alike.
+#[derive(Clone, Debug)]
+pub(super) struct Span {
+    /// The first model that plays and the last; each has its successor trained.
+    pub(super) first: u32,
+    pub(super) last: u32,
+    /// The configuration of these models, schedules applied.
+    pub(super) config: RunConfig,
+    resigns: bool,
+}
+
+impl Span {
+    /// Spans of a run, in order. The first is `random` alone.
+    pub(super) fn all(config: &RunConfig) -> Vec<Span> {
+        let resigns_from = resigns_from(config);
+        let mut starts = BTreeSet::from([0, 1]);
+        starts.extend(resigns_from);
+        starts.extend(config.search.phases.iter().map(|phase| phase.from_model));
+        starts.extend(config.train.grow.iter().map(|grow| grow.from_model));
+        let mut starts: Vec<u32> = starts.into_iter().filter(|&start| start < config.cycle.models).collect();
+        starts.push(config.cycle.models);
+        let span = |first: u32, end: u32| Span {
+            first,
+            last: end - 1,
+            config: config.of_model(first),
+            resigns: resigns_from.is_some_and(|from| first >= from),
+        };
+        starts.windows(2).map(|pair| span(pair[0], pair[1])).collect()
+    }
+
+    pub(super) fn models(&self) -> u32 {
+        self.last - self.first + 1
+    }
+
+    /// Games of one model.
+    pub(super) fn games(&self) -> f64 {
+        self.config.selfplay.games_of(self.first) as f64
+    }
+
+    /// Moves of a game.
+    pub(super) fn moves(&self) -> f64 {
+        let points = match (self.first, self.resigns) {
+            (0, _) => RANDOM,
+            (_, false) => WHOLE,
+            // Calibration games are played to the end.
+            (_, true) => RESIGNED,
+        };
+        moves(&self.config, points)
+    }
+
+    /// Examples that the successor of one model is trained on.
+    pub(super) fn examples(&self) -> f64 {
+        (self.config.train.steps * self.config.train.batch) as f64
+    }
+
+    /// Whether the machine plays and trains the same for both.
+    pub(super) fn is_like(&self, other: &Span) -> bool {
+        let (a, b) = (&self.config, &other.config);
+        (a.network, &a.search) == (b.network, &b.search) && (self.first == 0) == (other.first == 0)
+    }
+
+    pub(super) fn search(&self) -> &Search {
+        &self.config.search
+    }
+}
+
+/// Moves of a match game; matches have no resignation.
+pub(super) fn match_moves(config: &RunConfig) -> f64 {
+    moves(config, WHOLE)
+}
+
+fn moves(config: &RunConfig, points: f64) -> f64 {
+    (points * (config.game.size * config.game.size) as f64).min(config.game.move_limit as f64)
+}
+
+/// The first model that may resign: after `resign.min_games` calibration games of models before it.
+fn resigns_from(config: &RunConfig) -> Option<u32> {
+    let calibration = f64::from(config.resign.calibration) * config.selfplay.games as f64;
+    (calibration > 0.0).then(|| 1 + (config.resign.min_games as f64 / calibration).ceil() as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+
+    use super::*;
+
+    /// The run of experiments/0083-games-for-forecasts had its first threshold at model 9.
+    #[test]
+    fn spans_begin_where_games_or_networks_change() {
+        let spans = Span::all(&Preset::NineByNine.config());
+        let bounds: Vec<(u32, u32)> = spans.iter().map(|span| (span.first, span.last)).collect();
+        assert_eq!(bounds, [(0, 0), (1, 8), (9, 23), (24, 24), (25, 79)]);
+        assert_eq!(spans.iter().map(Span::models).sum::<u32>(), 80);
+        assert!(spans[1].moves() > spans[2].moves() && spans[0].games() == 1000.0 && spans[1].games() == 400.0);
+        assert!(spans[1].is_like(&spans[2]) && !spans[2].is_like(&spans[3]) && !spans[0].is_like(&spans[1]));
+    }
+
+    #[test]
+    fn run_of_one_model_is_random_alone_and_no_calibration_is_no_resignation() {
+        let one = Preset::Tiny.with(&["loop.models=1"]).unwrap();
+        assert_eq!(Span::all(&one).len(), 1);
+        let never = Preset::Tiny.with(&["resign.calibration=0", "loop.models=50"]).unwrap();
+        assert_eq!(Span::all(&never).len(), 2);
+    }
+}
