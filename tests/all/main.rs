@@ -22,6 +22,7 @@ mod exit_codes;
 mod experiments;
 mod failover;
 mod find_games;
+mod garbage;
 mod gtp;
 mod handoff;
 mod import;
