@@ -40,7 +40,6 @@ mod options;
 mod phases;
 mod pinned;
 mod plan;
-mod play_pages;
 mod programs;
 mod prometheus;
 mod prose;
