@@ -91,6 +91,8 @@ fn every_overlay_is_good_for_kubernetes_and_for_the_programs() {
         for workload in workloads(&objects) {
             let pod = &workload["spec"]["template"]["spec"];
             hardened(pod);
+            let labels = &workload["spec"]["template"]["metadata"]["labels"];
+            assert_eq!(labels["app.kubernetes.io/part-of"], "tengen", "{overlay}: the policy of base selects the pods");
             for container in pod["containers"].as_array().unwrap() {
                 starts(overlay, &objects, workload, container);
                 programs.insert(text(&container["command"][0]).to_owned());
