@@ -16,6 +16,8 @@ help:
 	@echo "make check  set up libtorch; format, lints and unit tests"
 	@echo "make test   set up libtorch and the tools of the tests; format, lints and all tests"
 	@echo "            TENGEN_ALLOW_SKIP=gnugo,leelaz,... or =all skips the tests of missing tools"
+	@echo "make test-cluster  the manifests on a real Kubernetes control plane (Go; half an hour)"
+	@echo "make cluster       such a control plane on loopback; make cluster-stop ends it"
 	@echo "make doc    API documentation in target/doc, without warnings"
 	@echo "make book   the book of docs/ in target/book"
 	@echo "make deny   licences, duplicate versions and advisories of dependencies"
@@ -39,7 +41,20 @@ test: python node tools lint
 	python3 -B scripts/test_setup.py
 	rm -f $(TENGEN_SKIP_LIST)
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --no-fail-fast; status=$$?; \
+	scripts/setup-cluster --cached; \
+	cargo test --locked --workspace --test control_plane short_form || status=$$?; \
 	if [ -s $(TENGEN_SKIP_LIST) ]; then sort -u $(TENGEN_SKIP_LIST); fi; exit $$status
+
+# One at a time: each starts a control plane and a run, which need both cores.
+test-cluster: python control-plane setup
+	TENGEN_TEST_CONTROL_PLANE=1 cargo test --locked --workspace --test control_plane -- --test-threads=1 --nocapture
+
+CLUSTER = $(abspath $(or $(CARGO_TARGET_DIR),target))/cluster
+cluster: control-plane
+	@scripts/cluster start $(CLUSTER)
+
+cluster-stop:
+	@scripts/cluster stop $(CLUSTER)
 
 doc: setup
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
@@ -92,4 +107,8 @@ node:
 tools:
 	@scripts/setup-tools
 
-.PHONY: help run lint check test doc book deny dist sanitize fuzz setup python node tools
+control-plane:
+	@scripts/setup-cluster
+
+.PHONY: help run lint check test test-cluster cluster cluster-stop doc book deny dist sanitize fuzz setup python node tools
+.PHONY: control-plane

@@ -17,7 +17,7 @@ pub use board::position;
 pub use faults::{Fault, FaultInjector};
 #[cfg(feature = "s3")]
 pub use proxy::Proxy;
-pub use skip::{require, unsupported};
+pub use skip::{require, unbuilt, unsupported};
 pub use tool::Tool;
 
 use std::path::PathBuf;

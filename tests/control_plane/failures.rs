@@ -1,0 +1,95 @@
+//! Exit codes: what the page on Kubernetes says of failed pods is what the controllers do.
+
+use serde_json::json;
+use testing::s3::Refusal;
+use tests::{TestStore, ask};
+
+use crate::agent::Agent;
+use crate::games::published;
+use crate::node::Node;
+use crate::plane::{ControlPlane, NEWEST};
+use crate::scaling::{endless, wait_for_workers};
+use crate::setup::{Overlay, assert_not_failed, condition, failed_indices, is_ready, job};
+
+#[test]
+fn wrong_configuration_fails_the_job_at_once() {
+    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let store = TestStore::on_server();
+    let agent = Agent::start(&plane, &[Node::new("one")]);
+    let args = json!(["--config=/etc/tengen/tiny.toml", "--set=search.visist=5"]);
+    let overlay = Overlay::tiny("cpu", 3).with_store(&plane, &store);
+    overlay.set("Job", "selfplay", "args", &args).apply(&plane);
+    let failed = plane.wait("the failure", |api| condition(&job(api, "selfplay"), "Failed"));
+    assert_eq!(failed["reason"], "PodFailurePolicy", "{failed}");
+    assert!(failed["message"].as_str().unwrap().contains("exit code 2"), "{failed}");
+    assert!(agent.log("selfplay-0", "selfplay").contains("search.visist"), "the log names the key");
+    plane.wait("the end of all pods", |_| {
+        plane.pods("selfplay").iter().all(|pod| pod["status"]["phase"] == "Failed").then_some(())
+    });
+    assert!(agent.journal().of("selfplay").len() <= 4, "no worker was started again");
+}
+
+#[test]
+fn store_that_is_away_is_no_failure() {
+    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let store = TestStore::on_server();
+    let agent = Agent::start(&plane, &[Node::new("one")]);
+    endless(&plane, &store).apply(&plane);
+    wait_for_workers(&plane, 4);
+    let run = store.run("r");
+    plane.wait("games", |_| (!published(&run).is_empty()).then_some(()));
+    store.server().unwrap().set_away(true);
+    plane.wait("exit code 3", |_| (agent.journal().exits("selfplay").get(&3) > Some(&0)).then_some(()));
+    store.server().unwrap().set_away(false);
+    wait_for_workers(&plane, 4);
+    let before = published(&run).len();
+    plane.wait("another game", |_| (published(&run).len() > before).then_some(()));
+    assert_not_failed(plane.api(), "selfplay");
+}
+
+#[test]
+fn full_store_is_shown_and_ends_the_restarts() {
+    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let store = TestStore::on_server();
+    let agent = Agent::start(&plane, &[Node::new("one")]);
+    let once = json!([{"op": "replace", "path": "/spec/backoffLimitPerIndex", "value": 0}]);
+    endless(&plane, &store).patch("Job", "selfplay", &once).apply(&plane);
+    wait_for_workers(&plane, 4);
+    store.server().unwrap().refuse(Some(Refusal::Full));
+    plane.wait("the metric of the alert", |_| {
+        let addresses =
+            plane.pods("selfplay").into_iter().filter_map(|pod| Some(pod["status"]["podIP"].as_str()?.to_owned()));
+        let pages: Vec<_> = addresses.filter_map(|ip| ask(&format!("{ip}:9464"), "/metrics")).collect();
+        let refuses = |page: &str| {
+            page.lines().any(|line| line.starts_with("tengen_store_refuses_writes") && line.ends_with(" 1"))
+        };
+        pages.iter().any(|(_, page)| refuses(page)).then_some(())
+    });
+    let failed = plane.wait("the failure", |api| condition(&job(api, "selfplay"), "Failed"));
+    assert_eq!(failed["reason"], "FailedIndexes", "{failed}");
+    assert_eq!(failed_indices(&job(plane.api(), "selfplay")), "0-3");
+    assert_eq!(agent.journal().exits("selfplay"), [(5, 4)].into());
+}
+
+#[test]
+fn failing_index_stops_and_the_others_go_on() {
+    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let store = TestStore::on_server();
+    let _agent = Agent::start(&plane, &[Node::new("one")]);
+    // A broken node, as far as the controllers see.
+    let script = json!(["sh", "-c", "test $JOB_COMPLETION_INDEX != 1 && exec sleep 1000000"]);
+    let container = "/spec/template/spec/containers/0";
+    let operations = json!([
+        {"op": "replace", "path": "/spec/backoffLimitPerIndex", "value": 1},
+        {"op": "replace", "path": format!("{container}/command"), "value": script},
+        {"op": "remove", "path": format!("{container}/args")},
+        {"op": "remove", "path": format!("{container}/startupProbe")},
+        {"op": "remove", "path": format!("{container}/livenessProbe")},
+        {"op": "remove", "path": format!("{container}/readinessProbe")},
+    ]);
+    Overlay::new("cpu").with_store(&plane, &store).patch("Job", "selfplay", &operations).apply(&plane);
+    plane.wait("the failed index", |api| (failed_indices(&job(api, "selfplay")) == "1").then_some(()));
+    let job = job(plane.api(), "selfplay");
+    assert!(condition(&job, "Failed").is_none() && job["status"]["active"] == 3, "{}", job["status"]);
+    assert_eq!(plane.pods("selfplay").iter().filter(|pod| is_ready(pod)).count(), 3);
+}

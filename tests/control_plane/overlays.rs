@@ -1,0 +1,60 @@
+//! Every overlay is accepted by the API server, and its controllers make the pods.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::plane::{ControlPlane, NEWEST, VERSIONS};
+use crate::setup::namespace;
+
+const OVERLAYS: [&str; 6] = ["cpu", "gpu", "s3", "gcs", "small", "inference"];
+
+/// How many pods of each stage are made, beside a shuffler and a trainer.
+fn expected(overlay: &str) -> BTreeMap<&'static str, usize> {
+    let mut pods = BTreeMap::from([("selfplay", 4), ("evaluator", 2), ("shuffler", 1), ("trainer", 1)]);
+    match overlay {
+        "small" => pods.extend([("selfplay", 2), ("evaluator", 1)]),
+        "cpu" => pods.extend([("web", 1)]),
+        "inference" => pods.extend([("inference", 2)]),
+        _ => {}
+    }
+    pods
+}
+
+/// Applies all overlays, one after the other; a warning of the server, an unknown field or a deprecated API is a failure.
+pub(crate) fn are_accepted(plane: &ControlPlane) {
+    namespace(plane);
+    for overlay in OVERLAYS {
+        let folder = format!("k8s/overlays/{overlay}");
+        plane.run(&["apply", "--dry-run=server", "-k", &folder]);
+        plane.run(&["apply", "-k", &folder]);
+        for (stage, count) in expected(overlay) {
+            plane.wait(&format!("{count} pods of {stage} in {overlay}"), |_| {
+                (plane.pods(stage).len() == count).then_some(())
+            });
+        }
+        let pods = plane.api().list("/api/v1/namespaces/tengen/pods").unwrap();
+        for pod in &pods {
+            assert!(mounts_no_token(pod), "{overlay}: {} has a token of the API", pod["metadata"]["name"]);
+        }
+        plane.run(&["-n", "tengen", "delete", "jobs,statefulsets,deployments,hpa,pdb,networkpolicies", "--all"]);
+    }
+    plane.run(&["create", "namespace", "monitoring"]);
+    plane.documented(&["apply", "-k", "k8s/monitoring"]);
+}
+
+fn mounts_no_token(pod: &Value) -> bool {
+    pod["spec"]["volumes"].as_array().unwrap().iter().all(|volume| volume["projected"].is_null())
+}
+
+#[test]
+fn overlays_are_accepted_by_the_oldest_version() {
+    let Some(plane) = ControlPlane::start(VERSIONS[0]) else { return };
+    are_accepted(&plane);
+}
+
+#[test]
+fn overlays_are_accepted_by_the_newest_version() {
+    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    are_accepted(&plane);
+}

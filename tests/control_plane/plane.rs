@@ -1,0 +1,114 @@
+//! A control plane of scripts/cluster.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use testing::{Tool, require};
+use tests::{repository, succeed};
+
+use crate::api::Api;
+
+/// The oldest and the newest version to which the manifests are applied: those of scripts/setup-cluster.
+pub(crate) const VERSIONS: [&str; 2] = ["1.34.4", "1.37.2"];
+/// The newest of them.
+pub(crate) const NEWEST: &str = VERSIONS[1];
+/// Longer than a control plane takes for anything that is waited for, on a machine that does other things.
+const PATIENCE: Duration = Duration::from_secs(240);
+/// Set by `make test-cluster`: a control plane that is missing is a failure then.
+const REQUIRED: &str = "TENGEN_TEST_CONTROL_PLANE";
+
+/// A control plane, which ends when this is dropped, or this process has ended.
+pub(crate) struct ControlPlane {
+    process: Child,
+    kubectl: PathBuf,
+    folder: TempDir,
+    api: Arc<Api>,
+}
+
+impl ControlPlane {
+    /// Starts one of a version; nothing where that is skipped.
+    pub(crate) fn start(version: &str) -> Option<ControlPlane> {
+        let kubectl = require(Tool::Python)?.join("bin/kubectl");
+        if !repository().join(format!(".venv/kubernetes-{version}/control-plane")).exists() {
+            assert!(std::env::var_os(REQUIRED).is_none(), "Kubernetes {version} is missing: scripts/setup-cluster");
+            testing::unbuilt("control plane", "scripts/setup-cluster");
+            return None;
+        }
+        let began = Instant::now();
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = Command::new(repository().join("scripts/cluster"));
+        command.arg("run").arg(folder.path().join("plane")).arg(version);
+        let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let said = BufReader::new(process.stdout.take().unwrap()).lines().next();
+        assert_eq!(said.and_then(Result::ok).as_deref(), Some("ready"), "scripts/cluster says why on standard error");
+        println!("control plane {version} is ready after {:.1} s", began.elapsed().as_secs_f32());
+        let api = Arc::new(Api::new(&folder.path().join("plane/kubeconfig")));
+        Some(ControlPlane { process, kubectl, folder, api })
+    }
+
+    pub(crate) fn api(&self) -> &Arc<Api> {
+        &self.api
+    }
+
+    /// A folder of the test's own, which is deleted with the control plane.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    /// kubectl with the rights of an administrator. Warnings of the server are failures.
+    pub(crate) fn kubectl(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.kubectl);
+        command.arg("--warnings-as-errors").args(arguments).current_dir(repository());
+        command.env("KUBECONFIG", self.folder.path().join("plane/kubeconfig")).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs kubectl, which must succeed; what it printed.
+    pub(crate) fn run(&self, arguments: &[&str]) -> String {
+        succeed(&mut self.kubectl(arguments))
+    }
+
+    /// Runs a command as documents have it: `kubectl -n tengen …`.
+    pub(crate) fn documented(&self, arguments: &[&str]) -> String {
+        let page = std::fs::read_to_string(repository().join("docs/operations/kubernetes.md")).unwrap();
+        let quoted =
+            arguments.iter().map(|part| if part.contains('{') { format!("'{part}'") } else { (*part).to_owned() });
+        let line = format!("kubectl {}", quoted.collect::<Vec<_>>().join(" "));
+        assert!(page.contains(&line), "the page on Kubernetes does not have: {line}");
+        self.run(arguments)
+    }
+
+    /// Waits until an object has a property; what it is then.
+    pub(crate) fn wait<T>(&self, what: &str, found: impl Fn(&Api) -> Option<T>) -> T {
+        let began = Instant::now();
+        loop {
+            if let Some(found) = found(&self.api) {
+                return found;
+            }
+            if began.elapsed() > PATIENCE {
+                let seen = self.kubectl(&["get", "nodes,jobs,statefulsets,pods,events", "-A", "-o", "wide"]).output();
+                panic!("{what}: {}", String::from_utf8_lossy(&seen.unwrap().stdout));
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+
+    /// The pods of a stage.
+    pub(crate) fn pods(&self, stage: &str) -> Vec<Value> {
+        let selector = format!("app.kubernetes.io/name%3D{stage}");
+        self.api.list(&format!("/api/v1/namespaces/tengen/pods?labelSelector={selector}")).unwrap()
+    }
+}
+
+impl Drop for ControlPlane {
+    fn drop(&mut self) {
+        // Closing its standard input ends it.
+        drop(self.process.stdin.take());
+        let _status = self.process.wait();
+    }
+}

@@ -1,0 +1,84 @@
+//! Self-play is scaled by the command of the page on Kubernetes.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+use tests::{TestStore, succeed};
+
+use crate::agent::Agent;
+use crate::games::{assert_kept, published, resumed};
+use crate::node::Node;
+use crate::plane::{ControlPlane, NEWEST};
+use crate::setup::{Overlay, assert_not_failed, is_ready};
+
+/// The overlay `cpu` with a run that does not end, and searches long enough for games to be in progress.
+pub(crate) fn endless(plane: &ControlPlane, store: &TestStore) -> Overlay {
+    let args = json!(["--config=/etc/tengen/tiny.toml", "--set=loop.models=10000", "--set=search.visits=100"]);
+    let overlay = Overlay::tiny("cpu", 10_000).set("Job", "selfplay", "args", &args);
+    overlay.set("StatefulSet", "trainer", "args", &args).with_store(plane, store)
+}
+
+/// The indices of the self-play pods that are ready.
+fn indices(plane: &ControlPlane) -> BTreeSet<String> {
+    let pods = plane.pods("selfplay");
+    let index = |pod: &serde_json::Value| {
+        pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"].as_str().unwrap().to_owned()
+    };
+    // A pod that ends has not ended.
+    pods.iter().filter(|pod| is_ready(pod) || pod["status"]["phase"] == "Running").map(index).collect()
+}
+
+/// Waits until workers 0 to `count - 1` are there, and no others.
+pub(crate) fn wait_for_workers(plane: &ControlPlane, count: usize) {
+    let wanted: BTreeSet<String> = (0..count).map(|index| index.to_string()).collect();
+    plane.wait(&format!("{count} workers"), |_| {
+        let ready = plane.pods("selfplay").iter().filter(|pod| is_ready(pod)).count();
+        (indices(plane) == wanted && ready == count).then_some(())
+    });
+}
+
+/// The documented command, with another number than the page has.
+fn scale(plane: &ControlPlane, count: usize) {
+    let change = json!({"spec": {"completions": count, "parallelism": count}});
+    plane.run(&["-n", "tengen", "patch", "job", "selfplay", "--type=merge", "-p", &change.to_string()]);
+}
+
+#[test]
+fn selfplay_is_scaled_by_the_documented_patch() {
+    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let store = TestStore::on_server();
+    let agent = Agent::start(&plane, &[Node::new("one"), Node::new("two")]);
+    endless(&plane, &store).apply(&plane);
+    wait_for_workers(&plane, 4);
+    scale(&plane, 8);
+    wait_for_workers(&plane, 8);
+    let run = store.run("r");
+    plane.wait("games", |_| (!published(&run).is_empty()).then_some(()));
+    let before = published(&run);
+
+    scale(&plane, 2);
+    wait_for_workers(&plane, 2);
+    let exits = agent.journal().exits("selfplay");
+    assert_eq!(exits, [(4, 6)].into(), "six workers were stopped before the end");
+    plane.wait("handed-off games that were resumed", |_| (resumed(&run) > 0).then_some(()));
+
+    plane.documented(&[
+        "-n",
+        "tengen",
+        "patch",
+        "job",
+        "selfplay",
+        "--type=merge",
+        "-p",
+        r#"{"spec":{"parallelism":0}}"#,
+    ]);
+    wait_for_workers(&plane, 0);
+    scale(&plane, 4);
+    wait_for_workers(&plane, 4);
+    plane.wait("another game", |_| (published(&run).len() > before.len()).then_some(()));
+    assert_not_failed(plane.api(), "selfplay");
+    assert_kept(&before, &run);
+    plane.run(&["-n", "tengen", "delete", "jobs,statefulsets", "--all"]);
+    println!("{} games, {} of them resumed", published(&run).len(), resumed(&run));
+    println!("{}", succeed(store.program("tengen").args(["audit", "r"])));
+}
