@@ -46,8 +46,9 @@ impl Node {
         labels.as_object_mut().unwrap().extend(self.labels.as_object().unwrap().clone());
         let object = json!({"metadata": {"name": self.name, "labels": labels}, "spec": {"taints": self.taints}});
         api.create("/api/v1/nodes", &object)?;
-        let resources =
-            json!({"cpu": "2000", "memory": "4000Gi", "pods": "1000", "nvidia.com/gpu": self.gpus.to_string()});
+        // So many that pods fit; so few that the scheduler spreads them.
+        let (cpus, memory) = if self.pretends { ("2000", "4000Gi") } else { ("64", "256Gi") };
+        let resources = json!({"cpu": cpus, "memory": memory, "pods": "1000", "nvidia.com/gpu": self.gpus.to_string()});
         let conditions: Vec<Value> = [
             ("Ready", "True"),
             ("MemoryPressure", "False"),

@@ -1,0 +1,86 @@
+//! The overlay `inference`: servers are killed and added, and the pods that search notice a stall at most.
+
+use std::fs;
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use serde_json::json;
+use tests::{TestStore, ask};
+
+use crate::agent::Agent;
+use crate::command::address;
+use crate::games::published;
+use crate::node::Node;
+use crate::plane::{ControlPlane, NEWEST};
+use crate::scaling::wait_for_workers;
+use crate::setup::{Overlay, is_ready, job};
+
+/// The Secret of the page: an authority, a certificate for the addresses that the agent gives the servers, and a token.
+fn create_secret(plane: &ControlPlane) {
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().unwrap();
+    let authority = params.self_signed(&key).unwrap();
+    let issuer = Issuer::new(params, key);
+    let names: Vec<String> = (0..4)
+        .map(|number| address(plane.api().port(), "tengen", &format!("inference-{number}")).to_string())
+        .collect();
+    let key = KeyPair::generate().unwrap();
+    let certificate = CertificateParams::new(names).unwrap().signed_by(&key, &issuer).unwrap();
+    let folder = plane.folder();
+    for (name, text) in [
+        ("tls.crt", certificate.pem()),
+        ("tls.key", key.serialize_pem()),
+        ("ca.crt", authority.pem()),
+        ("token", "token-of-the-tests-0123456789".to_owned()),
+    ] {
+        fs::write(folder.join(name), text).unwrap();
+    }
+    let mut command = plane.kubectl(&["-n", "tengen", "create", "secret", "generic", "tengen-inference"]);
+    let files = ["tls.crt", "tls.key", "ca.crt", "token"].map(|name| format!("--from-file={name}"));
+    tests::succeed(command.args(files).current_dir(folder));
+}
+
+fn wait_for_servers(plane: &ControlPlane, count: usize) {
+    plane.wait(&format!("{count} servers"), |_| {
+        (plane.pods("inference").iter().filter(|pod| is_ready(pod)).count() == count).then_some(())
+    });
+}
+
+#[test]
+fn searching_pods_survive_killed_and_added_servers() {
+    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let store = TestStore::on_server();
+    let agent = Agent::start(&plane, &[Node::new("one"), Node::with_gpus("gpus", 8)]);
+    let args = json!(["--config=/etc/tengen/tiny.toml", "--set=loop.models=10000", "--set=search.visits=100"]);
+    // CPUs instead of GPUs.
+    let device = "/spec/template/spec/containers/0/env/0";
+    let cpu = json!([
+        {"op": "test", "path": format!("{device}/name"), "value": "TENGEN_DEVICE"},
+        {"op": "replace", "path": format!("{device}/value"), "value": "cpu"},
+    ]);
+    let overlay = Overlay::tiny("inference", 10_000).set("Job", "selfplay", "args", &args);
+    let overlay = overlay.set("StatefulSet", "trainer", "args", &args).with_store(&plane, &store);
+    create_secret(&plane);
+    overlay.patch("StatefulSet", "trainer|inference", &cpu).apply(&plane);
+    wait_for_servers(&plane, 2);
+    wait_for_workers(&plane, 4);
+    let run = store.run("r");
+    plane.wait("games of model 1", |_| run.games().models().unwrap().contains(&1).then_some(()));
+
+    let before = published(&run).len();
+    plane.run(&["-n", "tengen", "delete", "pod", "inference-0", "--force", "--grace-period=0"]);
+    wait_for_servers(&plane, 2);
+    plane.documented(&["-n", "tengen", "scale", "statefulset", "inference", "--replicas=3"]);
+    wait_for_servers(&plane, 3);
+    plane.wait("another game", |_| (published(&run).len() > before).then_some(()));
+    assert_eq!(agent.journal().exits("selfplay"), [].into(), "no worker has exited");
+    assert!(job(plane.api(), "selfplay")["status"]["failed"].is_null());
+
+    for pod in plane.pods("inference") {
+        let metrics = format!("{}:9464", pod["status"]["podIP"].as_str().unwrap());
+        let (_, page) = ask(&metrics, "/metrics").unwrap();
+        assert!(page.contains("tengen_inference_queue_positions"), "{page}");
+    }
+    let scaler = plane.api().get("/apis/autoscaling/v2/namespaces/tengen/horizontalpodautoscalers/inference").unwrap();
+    assert_eq!(scaler["spec"]["metrics"][0]["pods"]["metric"]["name"], "tengen_inference_queue_positions");
+}
